@@ -1,0 +1,1 @@
+"""What programs are: types, expressions, statements, buffers, functions; text in and out."""

@@ -1,0 +1,71 @@
+"""Buffers: typed views of a block of memory, and the index maps between their layouts.
+
+A *block* is what an allocation or a parameter provides, named by its data variable.  A buffer is a view of a block:
+buffers with the same ``data`` alias.  ``shape``, ``strides`` and ``elem_offset`` count elements, lanes included in one
+element.  ``axis_separators`` are positions between axes (RFC 39) at which flattening stops.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+from verified_tir.ir.dtype import DType, PointerType
+from verified_tir.ir.expr import Expr, ExprLike, Var, as_expr, const
+from verified_tir.ir.node import IRError, Node
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Buffer(Node):
+    """A view of the block ``data``; empty ``strides`` mean row-major."""
+
+    name: str
+    data: Var
+    dtype: DType
+    shape: tuple[Expr, ...]
+    strides: tuple[Expr, ...]
+    elem_offset: Expr
+    scope: str
+    axis_separators: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if self.strides and len(self.strides) != len(self.shape):
+            raise IRError(f"{self.name} has {len(self.shape)} dimensions and {len(self.strides)} strides")
+        for extent in (*self.shape, *self.strides, self.elem_offset):
+            if not extent.dtype.is_int or extent.dtype.lanes != 1:
+                raise IRError(f"shape, strides and offset of {self.name} are scalar integers, not {extent.dtype}")
+        last = 0
+        for axis in self.axis_separators:
+            if not last <= axis <= len(self.shape):
+                raise IRError(f"axis_separators of {self.name} must ascend within its {len(self.shape)} dimensions")
+            last = axis
+
+    @staticmethod
+    def declare(
+        name: str,
+        shape: tuple[ExprLike, ...],
+        dtype: DType | str = "float32",
+        *,
+        data: Var | None = None,
+        strides: tuple[ExprLike, ...] = (),
+        elem_offset: ExprLike = 0,
+        scope: str = "global",
+        axis_separators: tuple[int, ...] = (),
+    ) -> Buffer:
+        """A buffer with Python numbers allowed as extents; a fresh data variable unless one is given."""
+        dtype = DType.parse(dtype)
+        if data is None:
+            data = Var.fresh(name, PointerType(dtype.scalar if dtype.lanes == 1 else dtype, scope))
+        dims = tuple(as_expr(s) for s in shape)
+        return Buffer(
+            name, data, dtype, dims, tuple(as_expr(s) for s in strides),
+            as_expr(elem_offset) if isinstance(elem_offset, Expr) else const(elem_offset), scope, axis_separators,
+        )  # fmt: skip
+
+    def with_data(self, data: Var, name: str | None = None) -> Buffer:
+        """The same view of another block."""
+        return Buffer(
+            name or self.name, data, self.dtype, self.shape, self.strides, self.elem_offset, self.scope,
+            self.axis_separators,
+        )  # fmt: skip

@@ -1,0 +1,127 @@
+"""Data types of values, elements and pointers.
+
+A :class:`DType` is a scalar kind, a width in bits and a number of lanes, written as TVM writes them (``"float32"``,
+``"int8x4"``, ``"bool"``, ``"bfloat16"``).  A :class:`PointerType` says what a buffer's data variable points to.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal, final
+
+from verified_tir.ir.node import IRError, Node
+
+Code = Literal["int", "uint", "float", "bfloat", "bool", "handle", "void"]
+
+_WIDTHS: dict[str, frozenset[int]] = {
+    "int": frozenset({8, 16, 32, 64}),
+    "uint": frozenset({8, 16, 32, 64}),
+    "float": frozenset({16, 32, 64}),
+    "bfloat": frozenset({16}),
+    "bool": frozenset({1}),
+    "handle": frozenset({64}),
+    "void": frozenset({0}),
+}
+_PATTERN = re.compile(r"(uint|int|bfloat|float|bool|handle|void)(\d*)(?:x(\d+))?")
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class DType(Node):
+    """A value type: scalar kind, bits, lanes (1 for a scalar)."""
+
+    code: Code
+    bits: int
+    lanes: int = 1
+
+    def __post_init__(self) -> None:
+        if self.bits not in _WIDTHS[self.code]:
+            raise IRError(f"there is no {self.code} of {self.bits} bits")
+        if self.lanes < 1:
+            raise IRError(f"a type has at least one lane, not {self.lanes}")
+
+    @staticmethod
+    def parse(text: str | DType) -> DType:
+        """Read ``"float32x4"``; ``"float"``, ``"int"`` and ``"uint"`` mean 32 bits, as in TVM.
+
+        :raises IRError: if the text names no dtype.
+        """
+        if isinstance(text, DType):
+            return text
+        found = _PATTERN.fullmatch(text)
+        if found is None:
+            raise IRError(f"unknown dtype {text!r}")
+        code, bits, lanes = found.groups()
+        default = {"bool": 1, "handle": 64, "void": 0, "bfloat": 16}.get(code, 32)
+        if code == "bool" and bits == "8":
+            bits = "1"
+        return DType(code, int(bits) if bits else default, int(lanes) if lanes else 1)  # type: ignore[arg-type]
+
+    def __str__(self) -> str:
+        name = self.code if self.code in ("bool", "handle", "void") else f"{self.code}{self.bits}"
+        return name if self.lanes == 1 else f"{name}x{self.lanes}"
+
+    __repr__ = __str__
+
+    @property
+    def is_int(self) -> bool:
+        """Signed or unsigned integer (bool is neither)."""
+        return self.code in ("int", "uint")
+
+    @property
+    def is_float(self) -> bool:
+        return self.code in ("float", "bfloat")
+
+    @property
+    def is_bool(self) -> bool:
+        return self.code == "bool"
+
+    @property
+    def scalar(self) -> DType:
+        """The type of one lane."""
+        return self if self.lanes == 1 else DType(self.code, self.bits)
+
+    def with_lanes(self, lanes: int) -> DType:
+        return DType(self.code, self.bits, lanes)
+
+    @property
+    def min_value(self) -> int:
+        """Least value of an integer or bool."""
+        return -(1 << (self.bits - 1)) if self.code == "int" else 0
+
+    @property
+    def max_value(self) -> int:
+        """Greatest value of an integer or bool."""
+        return (1 << (self.bits - 1)) - 1 if self.code == "int" else (1 << self.bits) - 1
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of one element, lanes included (bool takes one byte a lane)."""
+        return max(1, self.bits // 8) * self.lanes
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class PointerType(Node):
+    """The type of a buffer's data variable: element type and storage scope."""
+
+    element: DType
+    scope: str = "global"
+
+    def __str__(self) -> str:
+        return f"{self.element}*" if self.scope == "global" else f"{self.element}* {self.scope}"
+
+    __repr__ = __str__
+
+
+BOOL = DType("bool", 1)
+INT8 = DType("int", 8)
+INT32 = DType("int", 32)
+INT64 = DType("int", 64)
+FLOAT16 = DType("float", 16)
+FLOAT32 = DType("float", 32)
+FLOAT64 = DType("float", 64)
+BFLOAT16 = DType("bfloat", 16)
+HANDLE = DType("handle", 64)
+VOID = DType("void", 0)

@@ -1,0 +1,69 @@
+"""Functions and modules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.dtype import DType
+from verified_tir.ir.expr import Var
+from verified_tir.ir.node import IRError, Node
+from verified_tir.ir.stmt import Annotations, Stmt
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class PrimFunc(Node):
+    """A function on buffers and scalars.
+
+    ``params`` are the arguments in order: scalar variables, or handles that ``buffer_map`` turns into buffers.
+    Variables that occur in the parameters' shapes and are no parameters themselves (shape symbols) are bound by the
+    arrays that are passed.
+    """
+
+    name: str
+    params: tuple[Var, ...]
+    buffer_map: tuple[tuple[Var, Buffer], ...]
+    body: Stmt
+    attrs: Annotations = ()
+    ret_type: DType | None = None
+
+    def buffer_of(self, param: Var) -> Buffer | None:
+        """The buffer behind a parameter, if it is one."""
+        for var, buffer in self.buffer_map:
+            if var is param:
+                return buffer
+        return None
+
+    @property
+    def buffers(self) -> tuple[Buffer, ...]:
+        """The parameter buffers, in the order of the parameters."""
+        return tuple(b for p in self.params if (b := self.buffer_of(p)) is not None)
+
+    def buffer_named(self, name: str) -> Buffer:
+        """The parameter buffer called ``name``.
+
+        :raises IRError: if there is none.
+        """
+        for b in self.buffers:
+            if b.name == name:
+                return b
+        raise IRError(f"{self.name} has no parameter {name!r}; it has {', '.join(b.name for b in self.buffers)}")
+
+    def with_body(self, body: Stmt) -> PrimFunc:
+        return PrimFunc(self.name, self.params, self.buffer_map, body, self.attrs, self.ret_type)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class IRModule(Node):
+    """Functions by name, in the order of the text."""
+
+    functions: tuple[tuple[str, PrimFunc], ...]
+
+    def __getitem__(self, name: str) -> PrimFunc:
+        for key, f in self.functions:
+            if key == name:
+                return f
+        raise IRError(f"the module has no function {name!r}")

@@ -1,0 +1,64 @@
+"""Interned immutable nodes: the ground on which every IR class stands.
+
+A node is a frozen, slotted dataclass whose instances are hash-consed: building the same node twice gives the same
+object.  Equality is therefore identity (cheap, also on heavily shared trees), and a node can be a dictionary key.
+Equality modulo the names of bound variables is a function, ``verified_tir.ir.equal.structural_equal``.
+
+The table of nodes is weak: a program that nobody holds any longer is collected.
+"""
+
+from __future__ import annotations
+
+import struct
+import weakref
+from typing import TYPE_CHECKING, Any, ClassVar
+
+_TABLE: weakref.WeakValueDictionary[tuple[object, ...], Any] = weakref.WeakValueDictionary()
+
+
+def float_key(value: float) -> bytes:
+    """The bits of a Python float: 0.0, -0.0 and each NaN are different keys."""
+    return struct.pack("<d", value)
+
+
+def _key(value: object) -> object:
+    """A dictionary key that keeps 0.0, -0.0, 0, False and NaN apart."""
+    if type(value) is float:
+        return ("float", float_key(value))
+    if type(value) is bool:
+        return ("bool", value)
+    if type(value) is tuple:
+        return tuple(_key(v) for v in value)
+    return value
+
+
+class InternedMeta(type):
+    """Metaclass that returns the existing instance when an equal one is alive."""
+
+    if not TYPE_CHECKING:  # a checker should see the dataclass' own constructor
+
+        def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+            made = super().__call__(*args, **kwargs)
+            key = (cls, *[_key(getattr(made, name)) for name in cls.__match_args__])
+            found = _TABLE.get(key)
+            if found is not None:
+                return found
+            _TABLE[key] = made
+            return made
+
+
+class Node(metaclass=InternedMeta):
+    """Base of expressions, statements, buffers and functions."""
+
+    __slots__ = ("__weakref__",)
+    __match_args__: ClassVar[tuple[str, ...]] = ()
+
+    def __copy__(self) -> Node:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Node:
+        return self
+
+
+class IRError(ValueError):
+    """A program, or a piece of one, that breaks the rules of the IR (type, rank, scope)."""

@@ -1,0 +1,77 @@
+"""Paths: places in a program.
+
+A path is a tuple of positions; each step picks one of the direct sub-statements (``visit.sub_statements``): the body of
+a loop is ``(0,)``, the else branch of an ``if`` is ``(1,)``, the third statement of a sequence is ``(2,)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
+
+from verified_tir.ir.expr import Var
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.node import IRError, Node
+from verified_tir.ir.stmt import Block, For, Seq, Stmt, seq
+from verified_tir.ir.visit import map_children, sub_statements
+
+Path: TypeAlias = tuple[int, ...]
+
+
+def at(root: Stmt, path: Path) -> Stmt:
+    """The statement at ``path``.
+
+    :raises IRError: if there is no such place.
+    """
+    for step in path:
+        subs = sub_statements(root)
+        if not 0 <= step < len(subs):
+            raise IRError(f"no statement at step {step} of path {path}")
+        root = subs[step]
+    return root
+
+
+def put(root: Stmt, path: Path, new: Stmt) -> Stmt:
+    """``root`` with the statement at ``path`` replaced; untouched subtrees stay the same objects.
+
+    A sequence put inside a sequence is spliced, so paths behind it may shift.
+    """
+    if not path:
+        return new
+    step, rest = path[0], path[1:]
+    if isinstance(root, Seq):
+        stmts = list(root.stmts)
+        stmts[step] = put(stmts[step], rest, new)
+        return seq(*stmts)
+    position = -1
+
+    def visit(child: Node) -> Node:
+        nonlocal position
+        if not isinstance(child, Stmt):
+            return child
+        position += 1
+        return put(child, rest, new) if position == step else child
+
+    return map_children(root, visit)
+
+
+def places(root: Stmt, wanted: Callable[[Stmt], bool]) -> Iterator[tuple[Path, Stmt]]:
+    """Every place whose statement is wanted, in program order."""
+
+    def go(stmt: Stmt, path: Path) -> Iterator[tuple[Path, Stmt]]:
+        if wanted(stmt):
+            yield path, stmt
+        for k, sub in enumerate(sub_statements(stmt)):
+            yield from go(sub, (*path, k))
+
+    return go(root, ())
+
+
+def loop_path(func: PrimFunc, var: Var) -> Path | None:
+    """Where the loop over ``var`` stands."""
+    return next((p for p, s in places(func.body, lambda s: isinstance(s, For) and s.var is var)), None)
+
+
+def block_path(func: PrimFunc, name: str) -> Path | None:
+    """Where the first block called ``name`` stands."""
+    return next((p for p, s in places(func.body, lambda s: isinstance(s, Block) and s.name == name)), None)

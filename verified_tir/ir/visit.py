@@ -1,0 +1,158 @@
+"""Traversal: children, rebuilding, substitution, free variables, fresh binders.
+
+All functions here are generic over the fields of the dataclasses, so a new node class needs no entry.
+Shared subtrees are visited once: every function memoises by identity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeVar
+
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.dtype import DType, PointerType
+from verified_tir.ir.expr import Expr, LetExpr, Load, Var
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.node import Node
+from verified_tir.ir.stmt import Allocate, Block, DeclBuffer, For, LetStmt, Region, Stmt, Store
+
+N = TypeVar("N", bound=Node)
+
+
+def fields(node: Node) -> tuple[object, ...]:
+    """The field values of a node, in order."""
+    return tuple([getattr(node, name) for name in node.__match_args__])
+
+
+def _nodes_in(value: object) -> Iterator[Node]:
+    if isinstance(value, Node):
+        if not isinstance(value, (DType, PointerType)):
+            yield value
+    elif type(value) is tuple:
+        for v in value:
+            yield from _nodes_in(v)
+
+
+def children(node: Node) -> list[Node]:
+    """Direct sub-nodes: expressions, statements, buffers, regions, variables; types excluded."""
+    found: list[Node] = []
+    for name in node.__match_args__:
+        found.extend(_nodes_in(getattr(node, name)))
+    return found
+
+
+def _rebuild_value(value: object, f: Callable[[Node], Node]) -> object:
+    if isinstance(value, Node):
+        return value if isinstance(value, (DType, PointerType)) else f(value)
+    if type(value) is tuple:
+        made = tuple([_rebuild_value(v, f) for v in value])
+        return value if all(a is b for a, b in zip(value, made, strict=True)) else made
+    return value
+
+
+def map_children(node: N, f: Callable[[Node], Node]) -> N:
+    """The node with ``f`` applied to each direct sub-node; the same object if nothing changed."""
+    old = fields(node)
+    new = [_rebuild_value(v, f) for v in old]
+    if all(a is b for a, b in zip(old, new, strict=True)):
+        return node
+    return type(node)(*new)
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """The node and everything below it, parents first, each object once."""
+    seen: set[Node] = set()
+    stack = [node]
+    while stack:
+        n = stack.pop()
+        if n in seen:
+            continue
+        seen.add(n)
+        yield n
+        stack.extend(reversed(children(n)))
+
+
+def rewrite(node: N, f: Callable[[Node], Node | None]) -> N:
+    """Bottom-up rewriting: ``f`` sees each node after its children; ``None`` keeps it."""
+    memo: dict[Node, Node] = {}
+
+    def go(n: Node) -> Node:
+        found = memo.get(n)
+        if found is None:
+            rebuilt = map_children(n, go)
+            found = f(rebuilt)
+            if found is None:
+                found = rebuilt
+            memo[n] = found
+        return found
+
+    return go(node)  # type: ignore[return-value]
+
+
+def substitute(node: N, mapping: Mapping[Var, Expr]) -> N:
+    """Replace free occurrences of variables (binders have unique variables, so nothing can be captured)."""
+    if not mapping:
+        return node
+    return rewrite(node, lambda n: mapping.get(n) if isinstance(n, Var) else None)
+
+
+def substitute_buffers(node: N, mapping: Mapping[Buffer, Buffer]) -> N:
+    """Replace buffers by buffers wherever they occur."""
+    if not mapping:
+        return node
+    return rewrite(node, lambda n: mapping.get(n) if isinstance(n, Buffer) else None)
+
+
+def bound_vars(node: Node) -> list[Var]:
+    """Variables bound inside ``node``: loops, lets, block iteration variables, allocated data variables."""
+    found: list[Var] = []
+    for n in walk(node):
+        match n:
+            case For(var=v) | LetStmt(var=v) | LetExpr(var=v):
+                found.append(v)
+            case Allocate(buffer=b):
+                found.append(b.data)
+            case Block(iter_vars=iter_vars, alloc_buffers=buffers):
+                found.extend(iv.var for iv in iter_vars)
+                found.extend(b.data for b in buffers)
+    return list(dict.fromkeys(found))
+
+
+def free_vars(node: Node) -> list[Var]:
+    """Variables that occur in ``node`` and are not bound inside it (data variables included)."""
+    bound = set(bound_vars(node))
+    return [n for n in walk(node) if isinstance(n, Var) and n not in bound]
+
+
+def refresh_binders(node: N) -> tuple[N, dict[Var, Var]]:
+    """A copy in which every binder has a fresh variable; also the map from old to new variables.
+
+    A rule that duplicates code calls this, so that each variable stays bound once in a program.
+    """
+    mapping = {v: Var.fresh(v.name, v.type) for v in bound_vars(node)}
+    return substitute(node, mapping), mapping
+
+
+def reads_of(node: Node) -> list[Load]:
+    """Every load below ``node``."""
+    return [n for n in walk(node) if isinstance(n, Load)]
+
+
+def writes_of(node: Node) -> list[Store]:
+    """Every store below ``node``."""
+    return [n for n in walk(node) if isinstance(n, Store)]
+
+
+def declared_views(func: PrimFunc) -> list[Buffer]:
+    """Buffers declared over existing blocks (``T.decl_buffer``)."""
+    return [n.buffer for n in walk(func.body) if isinstance(n, DeclBuffer)]
+
+
+def regions_of(block: Block) -> list[Region]:
+    """All regions that a block declares."""
+    return [*(block.reads or ()), *(block.writes or ())]
+
+
+def sub_statements(stmt: Stmt) -> list[Stmt]:
+    """Direct sub-statements, in order; a path into a program is a sequence of positions in these lists."""
+    return [c for c in children(stmt) if isinstance(c, Stmt)]
