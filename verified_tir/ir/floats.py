@@ -1,45 +1,61 @@
 """Rounding of Python floats to the float types, and their bits.
 
-numpy does the rounding for float16/32/64 and ml_dtypes for bfloat16; both are correctly rounded to nearest even.
+Rounding is to nearest, ties to even, subnormals kept.  It is written out here because ml_dtypes rounds a float64 to
+bfloat16 by way of float32, that is twice.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
+import math
+import struct
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from verified_tir.ir.dtype import DType
 
+_BINARY32 = struct.Struct("<f")
 
-@lru_cache(maxsize=None)
+
+@cache
 def numpy_dtype(dtype: DType) -> np.dtype[Any]:
     """numpy's type for one lane of ``dtype`` (bool for bool; ml_dtypes' bfloat16)."""
     if dtype.code == "bfloat":
         import ml_dtypes
 
-        return np.dtype(ml_dtypes.bfloat16)
+        bfloat16: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+        return bfloat16
     if dtype.is_bool:
         return np.dtype(np.bool_)
     return np.dtype(f"{dtype.code}{dtype.bits}")
 
 
 def round_to(dtype: DType, value: float) -> float:
-    """``value`` rounded to the float type ``dtype``, as a Python float."""
-    if dtype.bits == 64:
+    """``value`` rounded to the float type ``dtype``, as a Python float; overflow gives an infinity."""
+    if dtype.bits == 64 or not math.isfinite(value):
         return value
-    with np.errstate(all="ignore"):
-        return float(np.float64(value).astype(numpy_dtype(dtype)))
+    if dtype.bits == 32:
+        try:
+            return float(_BINARY32.unpack(_BINARY32.pack(value))[0])
+        except OverflowError:
+            return math.copysign(math.inf, value)
+    precision, largest = significand_bits(dtype), 1 << (exponent_bits(dtype) - 1)
+    exponent = math.frexp(value)[1]
+    if exponent > largest:
+        return math.copysign(math.inf, value)
+    unit = max(exponent, 3 - largest) - precision  # 2**unit is the spacing of the type at value
+    rounded = math.ldexp(round(math.ldexp(value, -unit)), unit)
+    return math.copysign(rounded if abs(rounded) < math.ldexp(1.0, largest) else math.inf, value)
 
 
 def bits_of(dtype: DType, value: float) -> int:
     """The bits of ``value`` in the float type ``dtype`` (NaN: the canonical quiet one)."""
     width = dtype.bits
-    if value != value:
+    if math.isnan(value):
         exponent, significand = exponent_bits(dtype), significand_bits(dtype)
         return (((1 << exponent) - 1) << (significand - 1)) | (1 << (significand - 2))
-    array = np.array([value], dtype=np.float64)
+    array = np.array([round_to(dtype, value)], dtype=np.float64)
     with np.errstate(all="ignore"):
         return int(array.astype(numpy_dtype(dtype)).view(f"uint{width}")[0])
 
