@@ -7,7 +7,7 @@ only a bare :class:`Block` without iteration variables remains, as a label.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, final
+from typing import Literal, TypeAlias, final
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import TRUE, Expr, Var, access_dtype, check_indices
@@ -15,7 +15,8 @@ from verified_tir.ir.node import IRError, Node
 
 ForKind = Literal["serial", "parallel", "vectorized", "unrolled", "thread_binding"]
 IterKind = Literal["spatial", "reduce", "opaque"]
-Annotations = tuple[tuple[str, "Expr | str | int | float | bool"], ...]
+AnnotationValue: TypeAlias = "Expr | str | int | float | bool | tuple[AnnotationValue, ...]"
+Annotations: TypeAlias = tuple[tuple[str, AnnotationValue], ...]
 
 
 class Stmt(Node):
@@ -210,10 +211,10 @@ class While(Stmt):
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class AttrStmt(Stmt):
-    """An annotation on a body; it changes nothing about the meaning."""
+    """An annotation on a body, about ``node`` (a variable, mostly); it changes nothing about the meaning."""
 
     key: str
-    node: str
+    node: Expr | str
     value: Expr
     body: Stmt
 
