@@ -474,7 +474,8 @@ def binary(op: BinaryOp, a: ExprLike, b: ExprLike) -> Expr:
             a = Broadcast(a, b.dtype.lanes)
         elif b.dtype.lanes == 1:
             b = Broadcast(b, a.dtype.lanes)
-    return _fold(op, a, b) or Binary(op, a, b)
+    folded = _fold(op, a, b)
+    return Binary(op, a, b) if folded is None else folded
 
 
 def _fold(op: BinaryOp, a: Expr, b: Expr) -> Expr | None:
