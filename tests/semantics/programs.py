@@ -1,0 +1,65 @@
+"""Small programs for the tests of the interpreter, built node by node."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.expr import Expr, Load, Var, const
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.stmt import For, ForKind, Stmt, Store
+from verified_tir.semantics.interpreter import Outcome, run
+
+
+def function(params: Sequence[Buffer | Var], body: Stmt, name: str = "f") -> PrimFunc:
+    """A function of these buffers and scalars, in order."""
+    handles: list[Var] = []
+    buffer_map: list[tuple[Var, Buffer]] = []
+    for p in params:
+        if isinstance(p, Var):
+            handles.append(p)
+        else:
+            handle = Var.fresh(f"{p.name}_handle", "handle")
+            handles.append(handle)
+            buffer_map.append((handle, p))
+    return PrimFunc(name, tuple(handles), tuple(buffer_map), body)
+
+
+def loop(var: Var, extent: Expr | int, body: Stmt, kind: ForKind = "serial", start: Expr | int = 0) -> For:
+    """``for var in [start, start + extent)``."""
+    thread = "threadIdx.x" if kind == "thread_binding" else ""
+    return For(var, const(start, var.dtype), const(extent, var.dtype), body, kind, thread)
+
+
+def store(buffer: Buffer, value: Expr | float, *indices: Expr | int) -> Store:
+    """``buffer[indices] = value``, Python numbers allowed."""
+    where = tuple(const(i) for i in indices)
+    lanes = where[-1].dtype.lanes if where else 1
+    return Store(buffer, const(value, buffer.dtype.with_lanes(buffer.dtype.lanes * lanes)), where)
+
+
+def load(buffer: Buffer, *indices: Expr | int) -> Load:
+    """``buffer[indices]``, Python numbers allowed."""
+    return Load(buffer, tuple(const(i) for i in indices))
+
+
+def evaluate(expr: Expr, **scalars: tuple[Var, Any]) -> tuple[Any, bool]:
+    """An expression of scalar parameters, stored to the one element of a buffer: its value, and whether it is defined."""
+    out = Buffer.declare("out", (1,), expr.dtype)
+    variables = [var for var, _ in scalars.values()]
+    func = function([out, *variables], Store(out, expr, (const(0),)))
+    values = {var.name: value for var, value in scalars.values()}
+    shape = (1,) if expr.dtype.lanes == 1 else (1, expr.dtype.lanes)
+    from verified_tir.ir.floats import numpy_dtype
+
+    outcome = run(func, {"out": np.zeros(shape, numpy_dtype(expr.dtype.scalar)), **values})
+    return outcome.arrays["out"][0], outcome.defined["out"][0]
+
+
+def arrays_of(outcome: Outcome, name: str) -> list[Any]:
+    """An array of the outcome as a list, with ``None`` for undefined elements."""
+    flat = zip(outcome.arrays[name].reshape(-1).tolist(), outcome.defined[name].reshape(-1), strict=True)
+    return [value if known else None for value, known in flat]

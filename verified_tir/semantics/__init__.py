@@ -1,0 +1,1 @@
+"""What programs mean: a reference interpreter over arrays, and an encoding into logic."""

@@ -1,0 +1,195 @@
+"""Pure calls on scalars: the one definition of what each of them computes.
+
+``fma``, ``sqrt`` and the roundings to an integer are correctly rounded.  The transcendental functions are *defined*
+here as the platform's float64 function, rounded once more into the type; proofs know nothing about them but that equal
+arguments give equal results.  ``rsqrt(x)`` is ``1 / sqrt(x)`` and ``sigmoid(x)`` is ``1 / (1 + exp(-x))``, in float64.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cache
+
+from verified_tir.ir.calls import PURE_CALLS
+from verified_tir.ir.dtype import DType
+from verified_tir.ir.node import IRError
+from verified_tir.semantics.memory import reinterpret
+from verified_tir.semantics.rounding import fused_multiply_add, rounder
+from verified_tir.semantics.values import UNDEF, Operation, Scalar, Value, is_undef, to_scalar, wrap
+
+# ----------------------------------------------------------------------------------------- rounding to an integer
+
+
+def _whole(toward: Operation) -> Operation:
+    """A rounding to integers, for floats: infinities and NaN stay, and the sign of a zero is the argument's."""
+    return lambda a: math.copysign(float(toward(a)), a) if math.isfinite(a) else a
+
+
+def _half_away_from_zero(a: float) -> int:
+    whole = math.trunc(a)
+    return whole if abs(a - whole) < 0.5 else whole + (1 if a > 0 else -1)  # a - whole is exact
+
+
+_TO_WHOLE: dict[str, Operation] = {
+    "floor": _whole(math.floor),
+    "ceil": _whole(math.ceil),
+    "trunc": _whole(math.trunc),
+    "nearbyint": _whole(round),  # Python rounds half to even
+    "round": _whole(_half_away_from_zero),
+}
+
+# ------------------------------------------------------------------------------------------------- transcendental
+
+
+def _sqrt(a: float) -> float:
+    return math.nan if a < 0.0 else math.sqrt(a)
+
+
+def _reciprocal_sqrt(a: float) -> float:
+    root = _sqrt(a)
+    return math.copysign(math.inf, root) if root == 0.0 else 1.0 / root
+
+
+def _growing(function: Operation, odd: bool = False) -> Operation:
+    """An exponential, which overflows to infinity (an odd one to the argument's sign)."""
+
+    def compute(a: float) -> float:
+        try:
+            return float(function(a))
+        except OverflowError:
+            return math.copysign(math.inf, a) if odd else math.inf
+
+    return compute
+
+
+def _periodic(function: Operation) -> Operation:
+    """A trigonometric function, which has no value at infinity."""
+    return lambda a: math.nan if math.isinf(a) else function(a)
+
+
+def _logarithm(function: Operation, pole: float = 0.0) -> Operation:
+    """A logarithm: minus infinity at its pole, NaN below it."""
+
+    def compute(a: float) -> float:
+        if a > pole or math.isnan(a):
+            return float(function(a))
+        return -math.inf if a == pole else math.nan
+
+    return compute
+
+
+_EXP = _growing(math.exp)
+
+
+def _sigmoid(a: float) -> float:
+    return 1.0 / (1.0 + float(_EXP(-a)))
+
+
+def _power(a: float, b: float) -> float:
+    odd = math.isfinite(b) and b == math.trunc(b) and math.fmod(b, 2.0) != 0.0
+    if a == 0.0 and b < 0.0:
+        return math.copysign(math.inf, a) if odd else math.inf
+    try:
+        return math.pow(a, b)
+    except OverflowError:
+        return -math.inf if a < 0.0 and odd else math.inf
+    except ValueError:  # a negative number to a fractional power
+        return math.nan
+
+
+_TRANSCENDENTAL: dict[str, Operation] = {
+    "exp": _EXP,
+    "exp2": _growing(math.exp2),
+    "log": _logarithm(math.log),
+    "log2": _logarithm(math.log2),
+    "log10": _logarithm(math.log10),
+    "log1p": _logarithm(math.log1p, -1.0),
+    "tanh": math.tanh,
+    "sinh": _growing(math.sinh, odd=True),
+    "cosh": _growing(math.cosh),
+    "sin": _periodic(math.sin),
+    "cos": _periodic(math.cos),
+    "tan": _periodic(math.tan),
+    "atan": math.atan,
+    "erf": math.erf,
+    "sigmoid": _sigmoid,
+    "rsqrt": _reciprocal_sqrt,
+    "sqrt": _sqrt,  # correctly rounded in every type, see rounding.py
+    "pow": _power,
+    "atan2": math.atan2,
+}
+_TESTS: dict[str, Operation] = {"isnan": math.isnan, "isinf": math.isinf, "isfinite": math.isfinite}
+
+# ------------------------------------------------------------------------------------------------------- integers
+
+
+def _integer_call(op: str, dtype: DType, result: DType) -> Operation:
+    bits = (1 << dtype.bits) - 1
+    match op:
+        case "abs":
+            return lambda a: wrap(dtype, abs(a))  # the least integer is its own absolute value
+        case "bitwise_not":
+            return lambda a: wrap(dtype, ~a)
+        case "popcount":
+            return lambda a: wrap(result, (a & bits).bit_count())
+        case "clz":
+            return lambda a: wrap(result, dtype.bits - (a & bits).bit_length())
+    raise IRError(f"there is no {op} of a {dtype}")
+
+
+# ---------------------------------------------------------------------------------------------------- the calls
+
+
+def _float_call(op: str, dtype: DType) -> Operation:
+    if op == "fma":
+        return lambda a, b, c: fused_multiply_add(dtype, a, b, c)
+    if op == "abs":
+        return math.fabs
+    if op in _TESTS:
+        return _TESTS[op]
+    if op in _TO_WHOLE:
+        return _TO_WHOLE[op]  # a whole number near a value of a type is in the type
+    exact, narrow = _TRANSCENDENTAL[op], rounder(dtype)
+    return lambda *args: narrow(exact(*args))
+
+
+@cache
+def call_operation(op: str, operand: DType, result: DType) -> Operation:
+    """The function that a pure call (other than ``reinterpret``) computes on scalars of type ``operand``.
+
+    Strict: an undefined argument gives an undefined result.
+
+    :raises IRError: if the call is not pure, or there is none on that type.
+    """
+    info = PURE_CALLS.get(op)
+    kinds = {
+        "float": operand.is_float,
+        "int": operand.is_int,
+        "number": operand.is_float or operand.is_int,
+        "any": True,
+    }
+    if info is None or not kinds[info.operands] or operand.lanes != 1:
+        raise IRError(f"there is no pure call {op} of a {operand}")
+    if op == "likely":
+        return lambda a: a
+    compute = _float_call(op, operand) if operand.is_float else _integer_call(op, operand, result)
+    return lambda *args: UNDEF if UNDEF in args else compute(*args)
+
+
+def apply_call(op: str, operand: DType, args: Sequence[object], result: DType | None = None) -> tuple[Value, bool]:
+    """A pure call on Python or numpy scalars (or ``UNDEF``) of type ``operand``, as (value, whether it is defined).
+
+    :param result: the type of the result, where the call must state it (``reinterpret``, ``clz``).  Only
+        ``reinterpret`` takes and gives lanes, as tuples.
+    """
+    result = result or operand
+    found: Value
+    if op == "reinterpret":
+        (given,) = args
+        lanes = given if isinstance(given, tuple) else (given,)
+        scalars: tuple[Scalar, ...] = tuple(to_scalar(a, operand.scalar) for a in lanes)
+        found = reinterpret(scalars if operand.lanes > 1 else scalars[0], operand, result)
+    else:
+        found = call_operation(op, operand, result)(*[to_scalar(a, operand) for a in args])
+    return found, not is_undef(found)

@@ -1,0 +1,78 @@
+"""Shape symbols: what the unknown variables in parameters' extents must be, given the extents of the arguments.
+
+A symbol that stands alone as an extent is that extent.  ``n * 4``, ``n + 1`` and the like are solved for ``n``;
+anything else must be passed by name.  A symbolic stride or offset is the argument's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.expr import Binary, Expr, IntImm, Var
+from verified_tir.ir.visit import walk
+from verified_tir.semantics.errors import ArgumentError
+from verified_tir.semantics.interpreter.frame import Frame
+from verified_tir.semantics.memory import Extents
+from verified_tir.semantics.values import fits
+
+LARGEST_EXTENT = (1 << 31) - (1 << 16)
+"""The most that an int32 extent or element count may be, so that index arithmetic near it does not overflow."""
+
+
+def symbols_of(buffers: Sequence[Buffer]) -> list[Var]:
+    """The variables in the buffers' extents."""
+    found = [node for b in buffers for e in (*b.shape, *b.strides, b.elem_offset) for node in walk(e)]
+    return list(dict.fromkeys(node for node in found if isinstance(node, Var)))
+
+
+def bind_symbol(frame: Frame, var: Var, value: int) -> None:
+    """Give a symbol its value.
+
+    :raises ArgumentError: if its type does not hold the value.
+    """
+    if not fits(var.dtype, value) or (var.dtype.bits == 32 and value > LARGEST_EXTENT):
+        raise ArgumentError(f"{var.name} would be {value}, which is too much for an extent of type {var.dtype}")
+    frame.values[var] = value
+
+
+def bind_symbols(frame: Frame, given: Sequence[tuple[Buffer, Extents]]) -> None:
+    """Bind every symbol in the buffers' extents that is not bound yet.
+
+    :raises ArgumentError: if one cannot be inferred or has no fitting value.
+    """
+    unknown = [s for s in symbols_of([buffer for buffer, _ in given]) if s not in frame.values]
+    equations = list(_equations(given))
+    while unknown:
+        found = next((f for f in (_solved(frame, *equation) for equation in equations) if f is not None), None)
+        if found is None:
+            names = ", ".join(s.name for s in unknown)
+            raise ArgumentError(f"the arrays do not say what {names} is; pass it by name")
+        bind_symbol(frame, *found)
+        unknown.remove(found[0])
+
+
+def _equations(given: Sequence[tuple[Buffer, Extents]]) -> Iterator[tuple[Expr, int]]:
+    """What each extent should be; shapes come before strides and offsets, which they may settle."""
+    for buffer, extents in given:
+        yield from zip(buffer.shape, extents.shape, strict=True)
+    for buffer, extents in given:
+        if buffer.strides:
+            yield from zip(buffer.strides, extents.strides, strict=True)
+        yield buffer.elem_offset, extents.offset
+
+
+def _solved(frame: Frame, expr: Expr, value: int) -> tuple[Var, int] | None:
+    """The one unknown symbol in ``expr``, and what it must be for ``expr`` to be ``value``."""
+    match expr:
+        case Var():
+            return None if expr in frame.values else (expr, value)
+        case Binary(op="add", a=inner, b=IntImm(value=c)) | Binary(op="add", a=IntImm(value=c), b=inner):
+            return _solved(frame, inner, value - c)
+        case Binary(op="sub", a=inner, b=IntImm(value=c)):
+            return _solved(frame, inner, value + c)
+        case Binary(op="sub", a=IntImm(value=c), b=inner):
+            return _solved(frame, inner, c - value)
+        case Binary(op="mul", a=inner, b=IntImm(value=c)) | Binary(op="mul", a=IntImm(value=c), b=inner):
+            return _solved(frame, inner, value // c) if c != 0 and value % c == 0 else None
+    return None

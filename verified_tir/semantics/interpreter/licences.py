@@ -1,0 +1,115 @@
+"""Licences: whether the iterations of a ``parallel``, thread-bound or ``vectorized`` loop interfere.
+
+The meaning of such a loop is the serial one.  A finding says that two *different* iterations touched one byte of a
+block that is older than the loop, one of them writing: executed as the loop's kind permits, the program may mean
+something else.  Findings are values; they never stop a run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal, final
+
+from verified_tir.ir.expr import Var
+from verified_tir.ir.stmt import ForKind
+from verified_tir.semantics.memory import View
+
+FindingKind = Literal["race", "lane-conflict"]
+WATCHED: dict[ForKind, FindingKind] = {
+    "parallel": "race",
+    "thread_binding": "race",
+    "vectorized": "lane-conflict",
+}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Two ``iterations`` of the loop over ``var`` conflict at ``buffer[indices]`` (as the later one names it)."""
+
+    kind: FindingKind
+    var: Var
+    buffer: str
+    indices: tuple[int, ...]
+    iterations: tuple[int, int]
+
+    def __str__(self) -> str:
+        element = f"{self.buffer}[{', '.join(map(str, self.indices))}]"
+        return f"{self.kind} at {element} between {self.var.name} = {self.iterations[0]} and {self.iterations[1]}"
+
+
+@final
+@dataclass(slots=True)
+class _Touched:
+    """The iterations that touched a byte: the first writer, and the first two readers (a third changes nothing)."""
+
+    writer: int | None = None
+    readers: tuple[int, ...] = ()
+
+    def conflict(self, iteration: int, write: bool) -> int | None:
+        """Note an access; an earlier iteration that it conflicts with, if there is one."""
+        others = [self.writer, *self.readers] if write else [self.writer]
+        found = next((o for o in others if o is not None and o != iteration), None)
+        if write and self.writer is None:
+            self.writer = iteration
+        if not write and iteration not in self.readers and len(self.readers) < 2:
+            self.readers = (*self.readers, iteration)
+        return found
+
+
+@final
+@dataclass(slots=True)
+class _Loop:
+    """One execution of a watched loop, at its current iteration; ``age`` counts the blocks made before it."""
+
+    kind: FindingKind
+    var: Var
+    age: int
+    iteration: int = 0
+    touched: dict[tuple[int, int], _Touched] = field(default_factory=dict)
+
+
+@final
+class Watch:
+    """Keeps, for each watched loop in execution, who touched what.
+
+    Of each loop and block only the first finding is kept.
+    """
+
+    def __init__(self) -> None:
+        self.loops: list[_Loop] = []
+        self.found: dict[tuple[Var, str], Finding] = {}
+
+    def enter(self, kind: FindingKind, var: Var, age: int) -> None:
+        """A watched loop begins, when ``age`` blocks have been made."""
+        self.loops.append(_Loop(kind, var, age))
+
+    def iterate(self, iteration: int) -> None:
+        """The innermost watched loop begins an iteration."""
+        self.loops[-1].iteration = iteration
+
+    def leave(self) -> None:
+        """The innermost watched loop ends."""
+        self.loops.pop()
+
+    def access(self, view: View, indices: Sequence[int], *, write: bool) -> None:
+        """An element is read or written; the access is known to be in bounds."""
+        block = view.block
+        start = view.locate(indices)
+        for loop in self.loops:
+            if block.order > loop.age or (loop.var, block.name) in self.found:
+                continue
+            for byte in range(start, start + view.nbytes):
+                touched = loop.touched.setdefault((block.order, byte), _Touched())
+                other = touched.conflict(loop.iteration, write)
+                if other is not None:
+                    self.found[loop.var, block.name] = Finding(
+                        loop.kind, loop.var, view.name, tuple(indices), (other, loop.iteration)
+                    )
+                    break
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What was found, in the order in which it was."""
+        return tuple(self.found.values())

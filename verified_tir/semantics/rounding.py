@@ -1,0 +1,75 @@
+"""Exact numbers into floats, and the operations that need them: fused multiply-add and conversion of large integers.
+
+Elsewhere float64 is exact enough: a sum, difference, product, quotient or square root computed in float64 and then
+rounded to a type of at most 24 significant bits is correctly rounded, because 53 >= 2 * 24 + 2 (S. A. Figueroa, "When
+is double rounding innocuous?", 1995).  A fused multiply-add is not among these operations, whatever the width.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from fractions import Fraction
+from functools import cache, partial
+
+from verified_tir.ir.dtype import DType
+from verified_tir.ir.floats import exponent_bits, round_to, significand_bits
+from verified_tir.semantics.values import Operation
+
+_BINARY32 = struct.Struct("<f")
+
+
+@cache
+def rounder(dtype: DType) -> Operation:
+    """The function that rounds a float64 into ``dtype``: ``round_to``, without its test of the type."""
+    if dtype.bits == 64:
+        return float
+    if dtype.bits == 32:
+        return _round_to_float32
+    return partial(round_to, dtype)
+
+
+def _round_to_float32(value: float) -> float:
+    try:
+        return float(_BINARY32.unpack(_BINARY32.pack(value))[0])
+    except OverflowError:
+        return math.copysign(math.inf, value)
+
+
+def round_exact(dtype: DType, value: Fraction | int) -> float:
+    """A rational rounded once into the float type ``dtype``: nearest, ties to even; overflow gives an infinity.
+
+    A negative number that rounds to zero gives -0.0, zero itself +0.0.
+    """
+    value = Fraction(value)
+    if value == 0:
+        return 0.0
+    sign, value = (-1.0, -value) if value < 0 else (1.0, value)
+    precision, largest = significand_bits(dtype), 1 << (exponent_bits(dtype) - 1)
+    exponent = value.numerator.bit_length() - value.denominator.bit_length()  # 2**exponent is near the value:
+    if value >= Fraction(2) ** exponent:  # make it 2**(exponent - 1) <= value < 2**exponent
+        exponent += 1
+    unit = max(exponent, 3 - largest) - precision  # 2**unit is the spacing of the type at the value
+    multiple = round(value / Fraction(2) ** unit)  # Python rounds a Fraction half to even
+    if multiple.bit_length() + unit > largest:
+        return sign * math.inf
+    return sign * math.ldexp(multiple, unit)
+
+
+def fused_multiply_add(dtype: DType, a: float, b: float, c: float) -> float:
+    """``a * b + c`` rounded once (IEEE 754-2019, section 5.4.1)."""
+    if not (math.isfinite(a) and math.isfinite(b) and math.isfinite(c)):
+        if math.isfinite(a) and math.isfinite(b):
+            return c  # the product is finite, though it might overflow float64
+        return a * b + c
+    exact = Fraction(a) * Fraction(b) + Fraction(c)
+    if exact == 0:  # -0.0 only if both addends are -0.0; numbers that cancel give +0.0
+        return -0.0 if math.copysign(1.0, a) * math.copysign(1.0, b) < 0 and math.copysign(1.0, c) < 0 else 0.0
+    return round_exact(dtype, exact)
+
+
+def round_integer(dtype: DType, value: int) -> float:
+    """An integer rounded once into the float type ``dtype``, without a detour through float64."""
+    if -(1 << 53) <= value <= 1 << 53:
+        return round_to(dtype, float(value))
+    return round_exact(dtype, value)
