@@ -1,0 +1,289 @@
+"""What is known at a place of a program.
+
+A :class:`Context` is built by walking from the function's entry to a path: loop variables with their ranges,
+conditions passed, lets, and the version of every block.  Nothing is proved here; the walk only writes down what any run
+that reaches the place has been through.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field
+from typing import final
+
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.calls import is_pure
+from verified_tir.ir.expr import Call, Expr, IntImm, Var
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.paths import Path
+from verified_tir.ir.stmt import (
+    Allocate, Assert, Assume, AttrStmt, Block, DeclBuffer, For, If, LetStmt, Seq, Stmt, Store, While,
+)  # fmt: skip
+from verified_tir.ir.visit import free_vars, sub_statements, walk
+from verified_tir.kernel.memory import (
+    Allocated, Element, Entered, Memory, Padding, Ran, Repeating, Stored, Version, address_of, element, views_of,
+)  # fmt: skip
+from verified_tir.logic import formula as f
+from verified_tir.logic.formula import Term
+from verified_tir.semantics.encode import Encoded, Encoder, Safety, fresh, in_range, sort_of
+
+LARGEST = {32: 2**31 - 2**16, 64: 2**63 - 2**32}
+"""Largest symbolic extent, by the width of the symbol; checked when the function is called."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What is assumed at the function's entry.
+
+    ``inputs_defined`` holds when the question is whether a program has a meaning on arrays of definite values.
+    """
+
+    paddings: tuple[Padding, ...] = ()
+    inputs_defined: bool = False
+
+
+@final
+@dataclass(slots=True)
+class Context:
+    """Facts of one place: ``path`` are conditions that hold, ``memory`` the blocks' versions, ``env`` the variables."""
+
+    func: PrimFunc
+    entry: Entry
+    path: list[Term]
+    env: dict[Var, Encoded]
+    memory: Memory
+    views: dict[Var, tuple[Buffer, ...]]
+    elements: dict[Term, Element]
+    names: dict[str, str]
+    sizes: list[Term] = field(default_factory=list)
+    shadow: Var | None = None
+    """A block whose definedness bits stand for "was written": its stores count as defined whatever they store."""
+
+    def fork(self) -> Context:
+        """A copy to walk on with; the table of loads is shared."""
+        return Context(
+            self.func, self.entry, list(self.path), dict(self.env), dict(self.memory), self.views, self.elements,
+            dict(self.names), self.sizes, self.shadow,
+        )  # fmt: skip
+
+    # -- loads ---------------------------------------------------------------------------------------------------
+
+    def several_views(self, data: Var) -> bool:
+        return len(self.views.get(data, ())) > 1
+
+    def load_from(self, memory: Memory, buffer: Buffer, indices: tuple[Term, ...], lane: Term | None) -> Element:
+        """The element as the logic knows it, registered so that facts about it can be looked up."""
+        address = self.address(buffer, indices, lane)
+        found = element(memory[buffer.data], buffer, address, self.several_views(buffer.data))
+        self.elements[found.value] = found
+        self.elements[found.defined] = found
+        return found
+
+    def address(self, buffer: Buffer, indices: tuple[Term, ...], lane: Term | None) -> tuple[Term, ...]:
+        several = self.several_views(buffer.data)
+        return (
+            address_of(buffer, indices, lane, several, Encoder(self.env))
+            if several
+            else (indices if lane is None else (*indices, lane))
+        )
+
+    def seen(self, buffer: Buffer, value: Encoded) -> Encoded:
+        """What a store leaves behind, in the reading of definedness that is in force (see ``shadow``)."""
+        return Encoded(value.value, f.TRUE, value.data) if buffer.data is self.shadow else value
+
+    def encoder(self, safety: list[Safety] | None = None, memory: Memory | None = None) -> Encoder:
+        """Encodes expressions as they are evaluated here (or with an earlier memory)."""
+        state = self.memory if memory is None else memory
+
+        def load(buffer: Buffer, indices: tuple[Term, ...], lane: Term | None) -> tuple[Term, Term]:
+            found = self.load_from(state, buffer, indices, lane)
+            return found.value, found.defined
+
+        return Encoder(self.env, load, safety, self.accessible)
+
+    def accessible(self, buffer: Buffer, indices: tuple[Term, ...], lane: Term | None) -> Term:
+        """When touching this element is allowed: it lies in no padding declared inaccessible."""
+        conditions = []
+        for p in self.entry.paddings:
+            if p.buffer.data is buffer.data and p.value is None:
+                if p.buffer is not buffer:
+                    return f.FALSE  # a view over partly inaccessible memory: not understood, so not allowed
+                env = {**self.env, **{v: Encoded(x, f.TRUE, False) for v, x in zip(p.indices, indices, strict=True)}}
+                conditions.append(f.not_(Encoder(env).value(p.predicate)))
+        return f.and_(*conditions)
+
+    # -- walking -------------------------------------------------------------------------------------------------
+
+    def assume(self, condition: Expr) -> None:
+        """A condition that any run past this point has found true (and defined)."""
+        e = self.encoder().encode(condition)
+        for part in (e.value, e.defined):
+            if part is not f.TRUE:
+                self.path.extend(part.args if part.op == "and" else (part,))
+
+    def bind_loop(self, loop: For, variable: Term | None = None) -> Term:
+        """Enter an arbitrary iteration of a loop: its variable, and the range it lies in."""
+        v = fresh(loop.var.name, f.INT) if variable is None else variable
+        encoder = self.encoder()
+        low, extent = encoder.value(loop.min), encoder.value(loop.extent)
+        self.env[loop.var] = Encoded(v, f.TRUE, False)
+        self.names[str(v.payload)] = loop.var.name
+        self.path.extend((f.le(low, v), f.lt(v, f.add(low, extent))))
+        return v
+
+    def repeat(self, loop: Stmt, body: Stmt) -> None:
+        """Arbitrarily many iterations may have run: new versions of all that the body writes."""
+        before = dict(self.memory)
+        for data in self.touched(body):
+            self.memory[data] = Version(data, Repeating(before, loop))
+
+    def touched(self, stmt: Stmt) -> list[Var]:
+        """The blocks alive here that a statement may write."""
+        written = written_blocks(stmt)
+        return [data for data in self.memory if data in written or EVERYTHING in written]
+
+    def execute(self, stmt: Stmt) -> None:
+        """Walk past a statement that has run to its end."""
+        match stmt:
+            case Seq(stmts=stmts):
+                for s in stmts:
+                    self.execute(s)
+            case Assume(condition=c) | Assert(condition=c):
+                self.assume(c)
+            case Store(buffer=b, value=value, indices=indices) if value.dtype.lanes == 1:
+                encoder = self.encoder()
+                address, lane = encoder.address(value, b, indices, None)
+                stored = self.seen(b, encoder.encode(value))
+                where = self.address(b, address, lane)
+                self.memory[b.data] = Version(b.data, Stored(self.memory[b.data], b, where, stored))
+            case DeclBuffer(body=body) | AttrStmt(body=body):
+                self.execute(body)
+            case Block(is_label=True, body=body):
+                self.execute(body)
+            case _:
+                before = dict(self.memory)
+                for data in self.touched(stmt):
+                    self.memory[data] = Version(data, Ran(before, stmt))
+
+    def enter(self, stmt: Stmt, step: int) -> Stmt:
+        """Walk into the ``step``-th sub-statement, from the point where ``stmt`` begins."""
+        match stmt:
+            case Seq(stmts=stmts):
+                for s in stmts[:step]:
+                    self.execute(s)
+            case For(body=body):
+                self.repeat(stmt, body)
+                self.bind_loop(stmt)
+            case While(condition=c, body=body):
+                self.repeat(stmt, body)
+                self.assume(c)
+            case If(condition=c):
+                e = self.encoder().encode(c)
+                value = e.value if step == 0 else f.not_(e.value)
+                self.path.extend(p for p in ((*value.args,) if value.op == "and" else (value,)) if p is not f.TRUE)
+                if e.defined is not f.TRUE:
+                    self.path.append(e.defined)
+            case LetStmt(var=v, value=value):
+                self.env[v] = self.encoder().encode(value)
+            case Allocate(buffer=b):
+                self.memory[b.data] = Version(b.data, Allocated())
+            case _:
+                pass
+        return sub_statements(stmt)[step]
+
+
+def written_blocks(stmt: Stmt) -> set[Var]:
+    """Blocks that a statement may write: stores, and everything in reach of an opaque call (``reachable``)."""
+    return _effects(stmt)[1]
+
+
+def read_blocks(stmt: Stmt) -> set[Var]:
+    """Blocks that a statement may read."""
+    return _effects(stmt)[0]
+
+
+_effects_cache: dict[int, tuple[Stmt, tuple[set[Var], set[Var]]]] = {}
+
+
+def _effects(stmt: Stmt) -> tuple[set[Var], set[Var]]:
+    found = _effects_cache.get(id(stmt))
+    if found is not None and found[0] is stmt:
+        return found[1]
+    reads: set[Var] = set()
+    writes: set[Var] = set()
+    from verified_tir.ir.expr import Load
+
+    for n in walk(stmt):
+        if isinstance(n, Load):
+            reads.add(n.buffer.data)
+        elif isinstance(n, Store):
+            writes.add(n.buffer.data)
+        elif isinstance(n, Call) and not is_pure(n.op):
+            reads.add(EVERYTHING)
+            writes.add(EVERYTHING)
+    if len(_effects_cache) > 20000:
+        _effects_cache.clear()
+    _effects_cache[id(stmt)] = (stmt, (reads, writes))
+    return reads, writes
+
+
+EVERYTHING = Var.fresh("every block in reach of an opaque call", "handle")
+
+
+def begin(func: PrimFunc, entry: Entry) -> Context:
+    """The context of the function's entry: parameters, shape symbols, and their axioms."""
+    buffers = [n for n in walk(func) if isinstance(n, Buffer)]
+    context = Context(func, entry, [], {}, {}, views_of(buffers), {}, {})
+    params = set(func.params)
+    counter = itertools.count()
+    in_shapes = {v for b in func.buffers for e in (*b.shape, *b.strides, b.elem_offset) for v in free_vars(e)}
+    for v in [*func.params, *(v for v in in_shapes if v not in params)]:
+        if not (v.dtype.is_int or v.dtype.is_bool or v.dtype.is_float):
+            continue
+        name = v.name if v.name not in context.names.values() else f"{v.name}.{next(counter)}"
+        term = f.var(name, sort_of(v.dtype))
+        context.names[name] = v.name
+        context.env[v] = Encoded(term, f.TRUE, False)
+        if v.dtype.is_int:
+            context.sizes.append(term)
+            if v in in_shapes and v.dtype.bits in LARGEST:
+                context.path.extend((f.le(f.integer(0), term), f.le(term, f.integer(LARGEST[v.dtype.bits]))))
+            else:
+                context.path.append(in_range(term, v.dtype))
+    for b in func.buffers:
+        _declare_shape(context, b)
+        paddings = tuple(p for p in entry.paddings if p.buffer.data is b.data)
+        context.memory[b.data] = Version(b.data, Entered(paddings))
+    return context
+
+
+def _declare_shape(context: Context, buffer: Buffer) -> None:
+    """An array was passed, so its extents are not negative and its elements can be counted."""
+    count = f.integer(1)
+    symbolic = 0
+    for extent in buffer.shape:
+        if isinstance(extent, IntImm):
+            count = f.mul(count, f.integer(extent.value))
+            continue
+        term = context.encoder().value(extent)
+        context.path.append(f.le(f.integer(0), term))
+        count = f.mul(count, term)
+        symbolic += 1
+    if symbolic:
+        bits = next((e.dtype.bits for e in buffer.shape if not isinstance(e, IntImm)), 32)
+        context.path.append(f.le(count, f.integer(LARGEST.get(bits, LARGEST[32]))))
+
+
+def context_at(func: PrimFunc, path: Path, entry: Entry) -> Context:
+    """Walk from the entry to the place."""
+    context = begin(func, entry)
+    stmt = func.body
+    for step in path:
+        stmt = context.enter(stmt, step)
+    return context
+
+
+def opaque_calls(node: Stmt) -> bool:
+    """Whether an opaque call stands in a statement."""
+    return EVERYTHING in written_blocks(node)

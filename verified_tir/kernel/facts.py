@@ -1,0 +1,331 @@
+"""Facts about the contents of memory, found when a question needs them.
+
+A question mentions loads; each is an element of some version of a block.  :class:`Prover` asks of each what is known:
+
+* the block was allocated: undefined;  it came in with declared padding: the padding's value;
+* one element was stored: that value there, the older version elsewhere;
+* a statement ran that may have written the block.  If no store in it can touch the element (proved, for arbitrary
+  instances, renamed apart), the element is the older version's.  Else, if a store ``b[a(j)] = v(j)`` has an inverse h
+  with ``h(x)`` in its domain, its conditions true and ``a(h(x)) = x``, and it is the only store that touches x, the
+  element is ``v(h(x))``.  Else, a property that held before and that every store to this element keeps still holds;
+* it is the head of an arbitrary iteration: as before, without the second case.
+
+The element is *rigid*: its address is a term of the question, the same throughout.  That is what makes the induction
+behind the last case a plain one: "b[x], if defined, is not -0.0" is a statement about one element, true at the start,
+kept by each store in any order of execution, hence true whenever the region's run is looked at.
+
+Every lemma used this way is itself an obligation, proved and recorded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import final
+
+from verified_tir.ir.stmt import Stmt, While
+from verified_tir.ir.visit import walk
+from verified_tir.kernel.context import EVERYTHING, Context, read_blocks, written_blocks
+from verified_tir.kernel.memory import (
+    Allocated, Element, Entered, Memory, Padding, Ran, Repeating, Stored, Version, element,
+)  # fmt: skip
+from verified_tir.kernel.region import Access, Instance, instance
+from verified_tir.kernel.witness import solve_address
+from verified_tir.logic import formula as f
+from verified_tir.logic.formula import Term
+from verified_tir.logic.solver import Solver
+from verified_tir.logic.verdict import Obligation, Proved, Verdict
+from verified_tir.semantics.encode import Encoded, Encoder, in_range
+
+DEPTH = 4
+"""How many generations of loads are looked up: those of the question, those their facts mention, and so on."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Lemma:
+    """A side question that was proved on the way, and its verdict."""
+
+    obligation: Obligation
+    verdict: Verdict
+
+
+@final
+@dataclass(slots=True)
+class Prover:
+    """Answers questions at a place, with the facts about memory that they need."""
+
+    solver: Solver
+    lemmas: list[Lemma] = field(default_factory=list)
+    _memo: dict[tuple[object, ...], tuple[Term, ...]] = field(default_factory=dict)
+    _busy: set[tuple[object, ...]] = field(default_factory=set)
+
+    def prove(
+        self, context: Context, given: tuple[Term, ...], goal: Term, *, lemma: str = "", small: tuple[Term, ...] = ()
+    ) -> tuple[Verdict, tuple[Term, ...]]:
+        """The verdict, and the givens (facts included) under which it was reached.  A proved lemma is recorded."""
+        base = (*context.path, *given)
+        verdict = self.solver.prove(base, goal)
+        used = base
+        if not isinstance(verdict, Proved):
+            facts = self.facts(context, base, (goal, *given))
+            if facts:
+                used = (*base, *facts)
+                verdict = self.solver.prove(used, goal, small)
+            elif small:
+                verdict = self.solver.prove(base, goal, small)
+        if lemma and isinstance(verdict, Proved):
+            self.lemmas.append(Lemma(Obligation(lemma, lemma, used, goal), verdict))
+        return verdict, used
+
+    def holds(self, context: Context, given: tuple[Term, ...], goal: Term, lemma: str) -> bool:
+        return isinstance(self.prove(context, given, goal, lemma=lemma)[0], Proved)
+
+    # -- looking up -----------------------------------------------------------------------------------------------
+
+    def facts(self, context: Context, base: tuple[Term, ...], roots: tuple[Term, ...]) -> tuple[Term, ...]:
+        """What is known of the elements that the roots mention, to bounded depth."""
+        found: dict[Term, None] = {}
+        seen: set[Term] = set()
+        frontier = roots
+        for _ in range(DEPTH):
+            elements = [
+                e for t in f.subterms(*frontier) if (e := context.elements.get(t)) is not None and e.value not in seen
+            ]
+            if not elements:
+                break
+            fresh_facts: list[Term] = []
+            for e in elements:
+                if e.value not in seen:
+                    seen.add(e.value)
+                    fresh_facts.extend(self.about(context, base, e))
+            found.update(dict.fromkeys(fresh_facts))
+            frontier = tuple(fresh_facts)
+        return tuple(found)
+
+    def about(self, context: Context, base: tuple[Term, ...], e: Element) -> tuple[Term, ...]:
+        """Facts about one element; each holds wherever ``base`` does."""
+        key = (e.value, base)
+        if key in self._memo:
+            return self._memo[key]
+        if key in self._busy:
+            return ()
+        self._busy.add(key)
+        try:
+            facts = self._about(context, base, e)
+        finally:
+            self._busy.discard(key)
+        scalar = e.buffer.dtype.scalar
+        if scalar.is_int:
+            facts = (*facts, in_range(e.value, scalar))
+        self._memo[key] = facts
+        return facts
+
+    def _about(self, context: Context, base: tuple[Term, ...], e: Element) -> tuple[Term, ...]:
+        match e.version.event:
+            case Allocated():
+                return (f.not_(e.defined),)
+            case Entered(paddings=paddings):
+                return self._entered(context, e, paddings)
+            case Stored(before=before, buffer=buffer, address=address, value=value):
+                return self._stored(context, e, before, buffer is e.buffer, address, value)
+            case Ran(memory=memory, stmt=stmt):
+                return self._ran(context, base, e, memory, stmt, finished=True)
+            case Repeating(memory=memory, loop=loop):
+                return self._ran(context, base, e, memory, loop, finished=False)
+
+    def _entered(self, context: Context, e: Element, paddings: tuple[Padding, ...]) -> tuple[Term, ...]:
+        """Declared padding.  Through another view than the declared one, nothing is known of it."""
+        known: list[Term] = []
+        in_undef: list[Term] = []
+        for p in paddings:
+            if p.buffer is not e.buffer or context.several_views(p.buffer.data):
+                in_undef.append(f.TRUE)
+                continue
+            lanes = len(p.indices)
+            env = {**context.env}
+            env.update({v: Encoded(x, f.TRUE, False) for v, x in zip(p.indices, e.address[:lanes], strict=True)})
+            inside = Encoder(env).value(p.predicate)
+            if p.value is None:
+                in_undef.append(inside)
+                continue
+            here = context.fork()
+            here.env = env
+            value = here.encoder(memory={e.buffer.data: e.version}).encode(p.value)
+            if value.defined is f.FALSE:
+                in_undef.append(inside)
+                known.append(f.implies(inside, f.not_(e.defined)))
+            else:
+                known.append(f.implies(inside, f.implies(value.defined, f.and_(e.defined, f.eq(e.value, value.value)))))
+        if context.entry.inputs_defined:
+            known.append(f.or_(e.defined, *in_undef))
+        return tuple(known)
+
+    def _older(self, context: Context, e: Element, version: Version) -> Element:
+        older = element(version, e.buffer, e.address, context.several_views(e.buffer.data))
+        context.elements[older.value] = older
+        context.elements[older.defined] = older
+        return older
+
+    def _stored(
+        self, context: Context, e: Element, before: Version, same_view: bool, address: tuple[Term, ...], value: Encoded
+    ) -> tuple[Term, ...]:
+        stored = e.version.event
+        assert isinstance(stored, Stored)
+        same_type = stored.buffer.dtype is e.buffer.dtype
+        if not (same_view or same_type):
+            return ()
+        here = f.and_(*[f.eq(a, b) for a, b in zip(address, e.address, strict=True)])
+        older = self._older(context, e, before)
+        unchanged = f.and_(f.eq(e.value, older.value), f.eq(e.defined, older.defined))
+        written = f.and_(f.eq(e.defined, value.defined), f.implies(value.defined, f.eq(e.value, value.value)))
+        if here is f.TRUE:
+            return (written,)
+        if here is f.FALSE:
+            return (unchanged,)
+        return f.implies(here, written), f.implies(f.not_(here), unchanged)
+
+    # -- statements that ran --------------------------------------------------------------------------------------
+
+    def _ran(
+        self, context: Context, base: tuple[Term, ...], e: Element, memory: Memory, stmt: Stmt, *, finished: bool
+    ) -> tuple[Term, ...]:
+        data = e.buffer.data
+        if EVERYTHING in written_blocks(stmt):
+            return ()
+        older = self._older(context, e, memory[data])
+        before = context.fork()
+        before.path = []
+        before.memory = memory
+        run = instance(before, stmt)
+        stores = [a for a in run.accesses if a.write and a.buffer is not None and a.buffer.data is data]
+        if any(a.buffer is not None and a.buffer.dtype.scalar is not e.buffer.dtype.scalar for a in stores):
+            return ()
+        touching = [a for a in stores if not self._misses(context, base, e, a)]
+        if not touching:
+            return (f.and_(f.eq(e.value, older.value), f.eq(e.defined, older.defined)),)
+        found: list[Term] = []
+        if finished and len(touching) == 1:
+            found.extend(self._content(context, base, e, run, touching[0], stmt))
+        found.extend(self._invariants(context, base, e, older, run, touching))
+        return tuple(found)
+
+    def _misses(self, context: Context, base: tuple[Term, ...], e: Element, a: Access) -> bool:
+        """No instance of this store touches the element."""
+        same = f.and_(*[f.eq(x, y) for x, y in zip(a.address, e.address, strict=True)])
+        claim = f"no instance of the store to {e.buffer.name} at {a.place} touches the element"
+        return self.holds_plain(context, (*base, *a.given), f.not_(same), claim)
+
+    def holds_plain(self, context: Context, given: tuple[Term, ...], goal: Term, claim: str) -> bool:
+        """Like :meth:`holds`, without looking up facts (so that it cannot recur)."""
+        verdict = self.solver.prove(given, goal)
+        if isinstance(verdict, Proved):
+            self.lemmas.append(Lemma(Obligation(claim, claim, given, goal), verdict))
+            return True
+        return False
+
+    def _content(
+        self, context: Context, base: tuple[Term, ...], e: Element, run: Instance, a: Access, stmt: Stmt
+    ) -> tuple[Term, ...]:
+        """``P(x) ⟹ b[x] = v(h(x))`` for the only store that touches x, if nothing it reads is written meanwhile."""
+        if a.value is None or (read_blocks(stmt) & (written_blocks(stmt) | run.local)):
+            return ()
+        if any(isinstance(n, While) for n in walk(stmt)):
+            return ()  # its instances are told apart by no variable
+        inner = list(a.inner)
+        witness = solve_address(a.address, e.address, inner)
+        if witness is None:
+            return ()
+        memo: dict[Term, Term] = {}
+        conditions = [f.replace(g, witness, memo) for g in a.given]
+        reached = f.and_(*[f.eq(f.replace(x, witness, memo), y) for x, y in zip(a.address, e.address, strict=True)])
+        value = f.replace(a.value.value, witness, memo)
+        defined = f.replace(a.value.defined, witness, memo)
+        if any(v in set(f.subterms(value, defined, *conditions)) for v in inner):
+            return ()
+        # Any instance that touches x is the witness: then nothing later can have replaced its value.
+        same = f.and_(*[f.eq(x, y) for x, y in zip(a.address, e.address, strict=True)])
+        only = f.and_(*[f.eq(v, witness[v]) for v in inner])
+        if not self.holds_plain(context, (*base, *a.given, same), only, "one instance stores the element"):
+            return ()
+        self._register(context, run, value, defined, *conditions)
+        wrote = f.and_(f.eq(e.defined, defined), f.implies(defined, f.eq(e.value, value)))
+        return (f.implies(f.and_(*conditions, reached), wrote),)
+
+    def _register(self, context: Context, run: Instance, *terms: Term) -> None:
+        """Loads whose address changed with a substitution are elements too."""
+        known = list(run.context.elements.items())
+        by_function = {t.payload: e for t, e in known if t.op == "app"}
+        for t in f.subterms(*terms):
+            if t.op == "app" and t not in context.elements and t.payload in by_function:
+                like = by_function[t.payload]
+                made = element(like.version, like.buffer, t.args, context.several_views(like.buffer.data))
+                context.elements[made.value] = made
+                context.elements[made.defined] = made
+
+    def _invariants(
+        self, context: Context, base: tuple[Term, ...], e: Element, older: Element, run: Instance, stores: list[Access]
+    ) -> list[Term]:
+        """Properties true of the element before, and kept by every store that may touch it."""
+        found = []
+        old_facts = (*self.facts(context, base, (older.value, older.defined)),)
+        for name, holds in _candidates(e):
+            at_start = self.solver.prove((*base, *old_facts), holds(older.value, older.defined))
+            if not isinstance(at_start, Proved):
+                continue
+            if all(self._keeps(context, base, e, run, a, name, holds) for a in stores):
+                claim = f"{e.buffer.name} {name} before the loop"
+                self.lemmas.append(
+                    Lemma(Obligation(claim, claim, (*base, *old_facts), holds(older.value, older.defined)), at_start)
+                )
+                found.append(holds(e.value, e.defined))
+        return found
+
+    def _keeps(
+        self, context: Context, base: tuple[Term, ...], e: Element, run: Instance, a: Access, name: str, holds: Property
+    ) -> bool:
+        """One arbitrary store to the element keeps the property, which all loads of the element have until then."""
+        assert a.value is not None
+        same = f.and_(*[f.eq(x, y) for x, y in zip(a.address, e.address, strict=True)])
+        hypotheses = []
+        for load in run.accesses:
+            if load.write or load.buffer is None or load.buffer.data is not e.buffer.data or load.value is None:
+                continue
+            at_element = f.and_(*[f.eq(x, y) for x, y in zip(load.address, e.address, strict=True)])
+            hypotheses.append(f.implies(at_element, holds(load.value.value, load.value.defined)))
+        given = (*base, *a.given, same, *hypotheses)
+        goal = holds(a.value.value, a.value.defined)
+        claim = f"the store to {e.buffer.name} at {a.place} keeps it {name}"
+        if self.holds_plain(context, given, goal, claim):
+            return True
+        facts = self.facts(context, given, (goal,))
+        return bool(facts) and self.holds_plain(context, (*given, *facts), goal, claim)
+
+
+class Property:
+    """A property of one element's value and definedness (a callable; see ``_candidates``)."""
+
+    def __init__(self, kind: str, bound: Term | None = None) -> None:
+        self.kind = kind
+        self.bound = bound
+
+    def __call__(self, value: Term, defined: Term) -> Term:
+        if self.kind == "defined":
+            return defined
+        assert self.bound is not None
+        if self.kind == "differs":
+            return f.implies(defined, f.ne(value, self.bound))
+        if self.kind == "equals":
+            return f.implies(defined, f.eq(value, self.bound))
+        return f.implies(defined, f.le(self.bound, value))
+
+
+def _candidates(e: Element) -> list[tuple[str, Property]]:
+    """Properties worth trying, by type.  Trying one costs a query; a wrong one is merely not proved."""
+    found = [("stays defined", Property("defined"))]
+    sort = e.value.sort
+    if sort in f.FLOAT_SORTS:
+        found.append(("is never -0.0", Property("differs", f.negative_zero(sort))))
+        found.append(("is always 0.0", Property("equals", f.positive_zero(sort))))
+    elif sort == f.INT:
+        found.append(("is never negative", Property("at least", f.integer(0))))
+    return found

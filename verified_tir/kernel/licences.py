@@ -1,0 +1,74 @@
+"""What permits a loop to run other than serially.
+
+The meaning of a program is always the serial one.  A loop marked ``parallel``, ``vectorized`` or bound to a thread may
+be executed with its iterations at once; that is allowed when no two iterations conflict, at any depth of nesting: the
+question is asked for one arbitrary iteration of every enclosing loop.  ``unrolled`` permits nothing that needs a proof.
+
+The question is asked again whenever the program changed, for every licensed loop of the new program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.paths import Path
+from verified_tir.ir.stmt import For, Stmt
+from verified_tir.ir.visit import sub_statements, walk
+from verified_tir.kernel.context import Context, Entry, begin
+from verified_tir.kernel.obligation import Question
+from verified_tir.kernel.region import conflicts, instance, overlap
+from verified_tir.logic import formula as f
+from verified_tir.semantics.encode import Encoded, fresh
+
+LICENSED = ("parallel", "vectorized", "thread_binding")
+
+
+def licence_questions(func: PrimFunc, entry: Entry, unchanged: PrimFunc | None = None) -> Iterator[Question]:
+    """Questions for every licensed loop of ``func`` (none if the body is that of ``unchanged``)."""
+    if unchanged is not None and unchanged.body is func.body:
+        return
+    if not any(isinstance(n, For) and n.kind in LICENSED for n in walk(func.body)):
+        return
+    yield from _visit(begin(func, entry), func.body, ())
+
+
+def _visit(context: Context, stmt: Stmt, path: Path) -> Iterator[Question]:
+    if not any(isinstance(n, For) and n.kind in LICENSED for n in walk(stmt)):
+        return
+    if isinstance(stmt, For) and stmt.kind in LICENSED:
+        yield from no_conflict_between_iterations(context.fork(), stmt, path)
+    for k in range(len(sub_statements(stmt))):
+        inner = context.fork()
+        sub = inner.enter(stmt, k)
+        yield from _visit(inner, sub, (*path, k))
+
+
+def no_conflict_between_iterations(context: Context, loop: For, path: Path) -> Iterator[Question]:
+    """Two different iterations of ``loop`` touch no common element, unless both only read it."""
+    context.repeat(loop, loop.body)
+    encoder = context.encoder()
+    low, extent = encoder.value(loop.min), encoder.value(loop.extent)
+    name = loop.var.name
+    first, second = fresh(name, f.INT), fresh(name, f.INT)
+    context.names[str(first.payload)] = name
+    context.names[str(second.payload)] = f"{name}'"
+    domain = [f.and_(f.le(low, v), f.lt(v, f.add(low, extent))) for v in (first, second)]
+    runs = [instance(context, loop.body, env={loop.var: Encoded(v, f.TRUE, False)}, given=()) for v in (first, second)]
+    for a, b in conflicts(runs[0].outer(), runs[1].outer()):
+        what = f"the loop over {name} is {loop.kind}"
+        if a.buffer is None or b.buffer is None:
+            claim = f"{what}: an opaque call conflicts with no other iteration"
+        else:
+            verbs = f"{'write' if a.write else 'read'} and {'write' if b.write else 'read'}"
+            claim = f"{what}: no two of its iterations {verbs} the same element of {a.buffer.name}"
+        merged = context.fork()
+        merged.names.update(runs[0].context.names)
+        merged.names.update({k: v if v.endswith("'") else f"{v}'" for k, v in runs[1].context.names.items()
+                             if k not in merged.names})  # fmt: skip
+        given = (*domain, f.lt(first, second), *a.given, *b.given)
+        # Both orders of the pair are asked, since a and b come from all accesses of the body.
+        yield Question("licence", claim, merged, given, f.not_(overlap(context, a, b)), (*path, 0, *a.place), "after")
+
+
+__all__ = ["LICENSED", "licence_questions", "no_conflict_between_iterations"]

@@ -1,0 +1,156 @@
+"""Memory in the logic: blocks, their versions, and the terms that loads become.
+
+A load of block b in version k at index x is the term ``b@k(x)`` with a definedness bit ``b@k.def(x)``.  Whatever may
+write a block gives it a new version; what is known about the old one is carried over by proof only
+(``verified_tir.kernel.facts``).  A block seen through several views is indexed by the flat address of its scalar lanes.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TypeAlias, final
+
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.expr import Expr, Var
+from verified_tir.ir.stmt import Stmt
+from verified_tir.logic import formula as f
+from verified_tir.logic.formula import Term
+from verified_tir.semantics.encode import Encoded, Encoder, sort_of
+
+_serial = itertools.count(1)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Padding:
+    """What is assumed of a parameter's padding: where ``predicate(indices)`` holds, the element is ``value``.
+
+    ``value`` is ``None`` where access is forbidden, and an ``Undef`` expression where anything may stand.
+    """
+
+    buffer: Buffer
+    indices: tuple[Var, ...]
+    predicate: Expr
+    value: Expr | None
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Entered:
+    """The block came into the function with these declared paddings."""
+
+    paddings: tuple[Padding, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Allocated:
+    """The block is fresh: undefined throughout."""
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Stored:
+    """One scalar element was stored: ``b[address] = value``."""
+
+    before: Version
+    buffer: Buffer
+    address: tuple[Term, ...]
+    value: Encoded
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Ran:
+    """A statement ran that may have written the block.  ``memory`` is what it started from."""
+
+    memory: Memory
+    stmt: Stmt
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Repeating:
+    """The head of an arbitrary iteration of a loop whose body may write the block."""
+
+    memory: Memory
+    loop: Stmt
+
+
+Event: TypeAlias = Entered | Allocated | Stored | Ran | Repeating
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Version:
+    """One state of one block."""
+
+    block: Var
+    event: Event
+    serial: int = field(default_factory=lambda: next(_serial))
+
+    @property
+    def function(self) -> str:
+        """Name of the uninterpreted function that gives this version's elements."""
+        return f"{self.block.name}@{self.serial}"
+
+
+Memory: TypeAlias = dict[Var, Version]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Element:
+    """A load's element: version and address (view indices, or the flat scalar address if the block has several views)."""
+
+    version: Version
+    buffer: Buffer
+    address: tuple[Term, ...]
+    value: Term
+    defined: Term
+
+
+def views_of(buffers: Iterable[Buffer]) -> dict[Var, tuple[Buffer, ...]]:
+    """The distinct views of each block."""
+    found: dict[Var, list[Buffer]] = {}
+    for b in buffers:
+        group = found.setdefault(b.data, [])
+        if b not in group:
+            group.append(b)
+    return {data: tuple(group) for data, group in found.items()}
+
+
+def flat_address(buffer: Buffer, indices: tuple[Term, ...], encoder: Encoder) -> Term:
+    """Position of an element from the start of the block, in elements of the view."""
+    if buffer.strides:
+        total = encoder.value(buffer.elem_offset)
+        for index, stride in zip(indices, buffer.strides, strict=True):
+            total = f.add(total, f.mul(index, encoder.value(stride)))
+        return total
+    position = f.integer(0)
+    for index, extent in zip(indices, buffer.shape, strict=True):
+        position = f.add(f.mul(position, encoder.value(extent)), index)
+    return f.add(encoder.value(buffer.elem_offset), position)
+
+
+def address_of(
+    buffer: Buffer, indices: tuple[Term, ...], lane: Term | None, several_views: bool, encoder: Encoder
+) -> tuple[Term, ...]:
+    """The address under which the logic knows an element (one scalar lane of it)."""
+    if not several_views:
+        return indices if lane is None else (*indices, lane)
+    flat = flat_address(buffer, indices, encoder)
+    if buffer.dtype.lanes > 1:
+        flat = f.add(f.mul(flat, f.integer(buffer.dtype.lanes)), lane if lane is not None else f.integer(0))
+    return (flat,)
+
+
+def element(version: Version, buffer: Buffer, address: tuple[Term, ...], several_views: bool) -> Element:
+    """The element of a version at an address; views of another type are other functions."""
+    name = version.function
+    if several_views:
+        name += f":{buffer.dtype.scalar}"
+    sort = sort_of(buffer.dtype.scalar)
+    return Element(version, buffer, address, f.app(name, address, sort), f.app(f"{name}.def", address, f.BOOL))

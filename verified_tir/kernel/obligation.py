@@ -1,0 +1,90 @@
+"""Questions that rules ask, and the answers that a step leaves behind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias, final
+
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.paths import Path
+from verified_tir.kernel.context import Context
+from verified_tir.kernel.facts import Lemma, Prover
+from verified_tir.kernel.memory import Padding
+from verified_tir.logic.formula import Term
+from verified_tir.logic.verdict import Obligation, Proved, Verdict
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Does ``goal`` hold at the place of ``context``, under ``given``?
+
+    If it cannot be proved and ``otherwise`` is not empty, proving all of those will do instead.
+    """
+
+    name: str
+    claim: str
+    context: Context
+    given: tuple[Term, ...]
+    goal: Term
+    place: Path = ()
+    where: str = "before"
+    otherwise: tuple[Question, ...] = ()
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Discharged:
+    """An obligation that was proved, with the lemmas about memory that were needed."""
+
+    obligation: Obligation
+    verdict: Proved
+    lemmas: tuple[Lemma, ...] = ()
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class NoMatch:
+    """The rule does not apply: where, and why, in one sentence."""
+
+    where: Path
+    reason: str
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Unproved:
+    """An obligation that is false (``Refuted``) or was not decided (``Unknown``).
+
+    ``would_be`` is the program that the step would have led to, so that a counterexample can be replayed.
+    """
+
+    obligation: Obligation
+    verdict: Verdict
+    would_be: PrimFunc
+    paddings: tuple[Padding, ...] = ()
+
+
+Refusal: TypeAlias = NoMatch | Unproved
+
+
+def discharge(prover: Prover, question: Question) -> tuple[list[Discharged], tuple[Obligation, Verdict] | None]:
+    """Prove a question.  Gives what was proved, and the obligation that could not be, if there is one."""
+    before = len(prover.lemmas)
+    sizes = tuple(question.context.sizes)
+    small = sizes if not question.otherwise else ()
+    verdict, used = prover.prove(question.context, question.given, question.goal, small=small)
+    obligation = Obligation(
+        question.name, question.claim, used, question.goal, question.place, question.where, question.context.names
+    )
+    if isinstance(verdict, Proved):
+        return [Discharged(obligation, verdict, tuple(prover.lemmas[before:]))], None
+    if not question.otherwise:
+        return [], (obligation, verdict)
+    done: list[Discharged] = []
+    for other in question.otherwise:
+        proved, failed = discharge(prover, other)
+        done.extend(proved)
+        if failed is not None:
+            return done, failed
+    return done, None

@@ -1,0 +1,317 @@
+"""The accesses of a statement: which elements its instances touch, and when.
+
+:func:`instance` encodes one arbitrary run of a statement.  Two instances must not share what can differ between them,
+so inner loop variables, lets, and *every load from memory that the region writes or allocates* are fresh in each; only
+loads of outer memory that the region does not write stand for the same value in all instances.  (Forgetting the last
+point proves falsehoods: see ``tests/kernel/test_renaming.py``.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import final
+
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.calls import is_pure
+from verified_tir.ir.expr import Call, Expr, Load, Var
+from verified_tir.ir.paths import Path
+from verified_tir.ir.stmt import (
+    Allocate, Assert, Assume, AttrStmt, Block, DeclBuffer, Evaluate, For, If, LetStmt, Seq, Stmt, Store, While,
+)  # fmt: skip
+from verified_tir.ir.visit import children, sub_statements, walk
+from verified_tir.kernel.context import EVERYTHING, Context, written_blocks
+from verified_tir.kernel.memory import flat_address
+from verified_tir.logic import formula as f
+from verified_tir.logic.formula import Term
+from verified_tir.semantics.encode import Encoded, Encoder, Safety, fresh, in_range, sort_of
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One access of one instance: it happens only when ``given`` holds.
+
+    ``buffer`` is ``None`` for an opaque call, which touches everything.  ``value`` is what was loaded or is stored;
+    ``inner`` are the variables that tell the instances of one run apart: loop variables, outermost first, and lanes.
+    """
+
+    buffer: Buffer | None
+    indices: tuple[Term, ...]
+    lane: Term | None
+    address: tuple[Term, ...]
+    write: bool
+    given: tuple[Term, ...]
+    place: Path
+    node: Stmt | Expr
+    value: Encoded | None = None
+    inner: tuple[Term, ...] = ()
+
+
+@final
+@dataclass(slots=True)
+class Instance:
+    """One arbitrary run of a statement: its accesses and, if asked for, its safety conditions."""
+
+    context: Context
+    accesses: list[Access]
+    safety: list[tuple[Path, Safety]]
+    local: set[Var]
+
+    def outer(self) -> Iterator[Access]:
+        """Accesses to memory that exists outside the statement."""
+        return (a for a in self.accesses if a.buffer is None or a.buffer.data not in self.local)
+
+
+def instance(
+    context: Context,
+    stmt: Stmt,
+    *,
+    env: dict[Var, Encoded] | None = None,
+    given: Iterable[Term] = (),
+    with_safety: bool = False,
+    share_loads: bool = False,
+    also_written: Iterable[Var] = (),
+) -> Instance:
+    """Encode one arbitrary run of ``stmt`` from the memory of ``context``.
+
+    :param env: values for variables bound around ``stmt`` (an iteration's loop variable).
+    :param given: conditions under which the instance runs.
+    :param share_loads: all loads see the memory of ``context``: only right for a statement that changes nothing.
+    :param also_written: blocks that something else writes while the instance runs.
+    """
+    here = context.fork()
+    if env:
+        here.env.update(env)
+    volatile: set[Var] = set() if share_loads else {*written_blocks(stmt), *also_written}
+    local = {n.buffer.data for n in walk(stmt) if isinstance(n, Allocate)}
+    return _Walker(here, volatile | local, local, with_safety, list(given)).run(stmt)
+
+
+class _Walker:
+    """Walks a statement once, collecting accesses under the conditions that lead to them."""
+
+    def __init__(
+        self, context: Context, volatile: set[Var], local: set[Var], with_safety: bool, given: list[Term]
+    ) -> None:
+        self.context = context
+        self.volatile = volatile
+        self.given = given
+        self.place: Path = ()
+        self.node: Stmt | Expr | None = None
+        self.loops: tuple[Term, ...] = ()
+        self.with_safety = with_safety
+        self.result = Instance(context, [], [], local)
+
+    def run(self, stmt: Stmt) -> Instance:
+        self.statement(stmt)
+        return self.result
+
+    # -- expressions ----------------------------------------------------------------------------------------------
+
+    def evaluate(self, expr: Expr, lane: Term | None = None) -> Encoded:
+        """Encode an expression, noting its loads and safety conditions."""
+        encoder = self.encoder()
+        for call in (n for n in walk(expr) if isinstance(n, Call) and not is_pure(n.op)):
+            for argument in call.args:
+                self.loads_of(argument)
+            self.opaque(call)
+            return Encoded(fresh("call", sort_of(expr.dtype.scalar)), f.TRUE, True)
+        encoded = encoder.encode(expr, lane)
+        self.keep_safety(encoder)
+        return encoded
+
+    def loads_of(self, expr: Expr) -> None:
+        """Visit the outermost loads in an expression that itself has no value in the logic."""
+        if isinstance(expr, Load):
+            self.evaluate(expr, fresh("lane", f.INT) if expr.dtype.lanes > 1 else None)
+            return
+        for child in children(expr):
+            if isinstance(child, Expr):
+                self.loads_of(child)
+
+    def encoder(self) -> Encoder:
+        encoder = Encoder(self.context.env, self.load, [] if self.with_safety else None, self.context.accessible)
+        self.active = encoder
+        return encoder
+
+    def keep_safety(self, encoder: Encoder) -> None:
+        for s in encoder.safety or ():
+            premises = (*self.given, *s.premises)
+            self.result.safety.append((self.place, Safety(s.kind, s.expr, premises, s.condition)))
+
+    def load(self, buffer: Buffer, indices: tuple[Term, ...], lane: Term | None) -> tuple[Term, Term]:
+        """A load: fresh in every instance if the region may change what it sees."""
+        address = self.context.address(buffer, indices, lane)
+        given = (*self.given, *self.active.premises)
+        if buffer.data in self.volatile or EVERYTHING in self.volatile:
+            scalar = buffer.dtype.scalar
+            value, defined = fresh(buffer.name, sort_of(scalar)), fresh(f"{buffer.name}.def", f.BOOL)
+            if scalar.is_int:
+                self.given.append(in_range(value, scalar))
+        else:
+            found = self.context.load_from(self.context.memory, buffer, indices, lane)
+            value, defined = found.value, found.defined
+        self.note(buffer, indices, lane, address, False, given, Encoded(value, defined, True))
+        return value, defined
+
+    def note(
+        self, buffer: Buffer | None, indices: tuple[Term, ...], lane: Term | None, address: tuple[Term, ...],
+        write: bool, given: tuple[Term, ...], value: Encoded | None,
+    ) -> None:  # fmt: skip
+        assert self.node is not None
+        self.result.accesses.append(
+            Access(buffer, indices, lane, address, write, given, self.place, self.node, value, self.loops)
+        )
+
+    def opaque(self, call: Call) -> None:
+        """An opaque call reads and writes all that it can reach."""
+        self.note(None, (), None, (), True, tuple(self.given), None)
+
+    # -- statements -----------------------------------------------------------------------------------------------
+
+    def statement(self, stmt: Stmt) -> None:
+        self.node = stmt
+        kept = len(self.given)
+        match stmt:
+            case Store():
+                self.store(stmt)
+            case For():
+                self.loop(stmt)
+            case If(condition=c, then_body=a, else_body=b):
+                e = self.evaluate(c)
+                self.require("a branch on undef", c, e.defined)
+                self.branch(a, 0, (e.value, e.defined))
+                if b is not None:
+                    self.branch(b, 1, (f.not_(e.value), e.defined))
+            case LetStmt(var=v, value=value):
+                self.context.env[v] = self.evaluate(value)
+                self.down(stmt)
+            case Allocate(buffer=b):
+                for extent in b.shape:
+                    self.require(
+                        "an extent that is not negative", extent, f.le(f.integer(0), self.evaluate(extent).value)
+                    )
+                self.down(stmt)
+            case While(condition=c, body=body):
+                e = self.evaluate(c)
+                self.require("a branch on undef", c, e.defined)
+                self.branch(body, 0, (e.value, e.defined))
+            case Assume(condition=c) | Assert(condition=c):
+                e = self.evaluate(c)
+                self.require("a branch on undef", c, e.defined)
+                if isinstance(stmt, Assume):
+                    self.require("the assumption holds", c, e.value)
+                self.keep(e)
+                return  # what was assumed stays known to what follows
+            case Evaluate(value=value):
+                self.evaluate(value, fresh("lane", f.INT) if value.dtype.lanes > 1 else None)
+            case Block() if not stmt.is_label:
+                raise AssertionError(f"block {stmt.name} was not expanded")
+            case Seq() | DeclBuffer() | AttrStmt() | Block():
+                self.down(stmt)
+            case _:
+                raise AssertionError(stmt)
+        if not isinstance(stmt, Seq):
+            del self.given[kept:]
+
+    def keep(self, e: Encoded) -> None:
+        self.given.extend(t for t in (e.value, e.defined) if t is not f.TRUE)
+
+    def down(self, stmt: Stmt) -> None:
+        outer, kept = self.place, len(self.given)
+        for k, sub in enumerate(sub_statements(stmt)):
+            self.place = (*outer, k)
+            self.statement(sub)
+        self.place = outer
+        del self.given[kept:]
+
+    def branch(self, stmt: Stmt, step: int, conditions: tuple[Term, ...]) -> None:
+        kept, outer = len(self.given), self.place
+        for c in conditions:
+            self.given.extend(c.args if c.op == "and" else (c,) if c is not f.TRUE else ())
+        self.place = (*outer, step)
+        self.statement(stmt)
+        self.place = outer
+        del self.given[kept:]
+
+    def loop(self, stmt: For) -> None:
+        low, extent = self.evaluate(stmt.min), self.evaluate(stmt.extent)
+        for e, x in ((low, stmt.min), (extent, stmt.extent)):
+            self.require("a loop bound that is undef", x, e.defined)
+        end = f.add(low.value, extent.value)
+        last = in_range(f.sub(end, f.integer(1)), stmt.var.dtype)
+        self.require("no overflow", stmt.extent, f.implies(f.lt(f.integer(0), extent.value), last))
+        v = fresh(stmt.var.name, f.INT)
+        self.context.env[stmt.var] = Encoded(v, f.TRUE, False)
+        self.context.names[str(v.payload)] = stmt.var.name
+        self.loops = (*self.loops, v)
+        self.branch(stmt.body, 0, (f.le(low.value, v), f.lt(v, end)))
+        self.loops = self.loops[:-1]
+
+    def store(self, stmt: Store) -> None:
+        lane = None
+        kept, loops = len(self.given), self.loops
+        if stmt.value.dtype.lanes > 1:
+            lane = fresh("lane", f.INT)
+            self.loops = (*loops, lane)
+            self.given.append(f.between(f.integer(0), lane, f.integer(stmt.value.dtype.lanes)))
+        value = self.context.seen(stmt.buffer, self.evaluate(stmt.value, lane))
+        encoder = self.encoder()
+        target = Load(stmt.buffer, stmt.indices)
+        indices, element_lane = encoder.address(target, stmt.buffer, stmt.indices, lane)
+        self.keep_safety(encoder)
+        address = self.context.address(stmt.buffer, indices, element_lane)
+        self.note(stmt.buffer, indices, element_lane, address, True, tuple(self.given), value)
+        self.loops = loops
+        del self.given[kept:]
+
+    def require(self, kind: str, expr: Expr, condition: Term) -> None:
+        if self.with_safety and condition is not f.TRUE:
+            self.result.safety.append((self.place, Safety(kind, expr, tuple(self.given), condition)))
+
+
+def overlap(context: Context, a: Access, b: Access) -> Term:
+    """When two accesses touch a common element."""
+    if a.buffer is None or b.buffer is None:
+        return f.TRUE
+    if a.buffer.data is not b.buffer.data:
+        return f.FALSE
+    if a.buffer is b.buffer:
+        return f.and_(*[f.eq(x, y) for x, y in zip(a.address, b.address, strict=True)])
+    if a.buffer.dtype.scalar is b.buffer.dtype.scalar:
+        return f.eq(a.address[0], b.address[0])
+    return _bytes_overlap(context, a, b)
+
+
+def _bytes_overlap(context: Context, a: Access, b: Access) -> Term:
+    """Views of different element types: their bytes overlap."""
+    assert a.buffer is not None and b.buffer is not None
+    encoder = Encoder(context.env)
+    starts, ends = [], []
+    for x in (a, b):
+        assert x.buffer is not None
+        size = x.buffer.dtype.scalar.nbytes
+        flat = flat_address(x.buffer, x.indices, encoder)
+        if x.buffer.dtype.lanes > 1:
+            flat = f.add(f.mul(flat, f.integer(x.buffer.dtype.lanes)), x.lane if x.lane is not None else f.integer(0))
+        start = f.mul(flat, f.integer(size))
+        starts.append(start)
+        ends.append(f.add(start, f.integer(size)))
+    return f.and_(f.lt(starts[0], ends[1]), f.lt(starts[1], ends[0]))
+
+
+def conflicts(xs: Iterable[Access], ys: Iterable[Access]) -> Iterator[tuple[Access, Access]]:
+    """Pairs that could touch one element, a write among them.  Equal questions are asked once."""
+    seen: set[tuple[object, ...]] = set()
+    ys = list(ys)
+    for x in xs:
+        for y in ys:
+            if not (x.write or y.write):
+                continue
+            if x.buffer is not None and y.buffer is not None and x.buffer.data is not y.buffer.data:
+                continue
+            key = (x.buffer, x.address, x.given, y.buffer, y.address, y.given)
+            if key not in seen:
+                seen.add(key)
+                yield x, y

@@ -1,0 +1,173 @@
+"""Branches appear, go, move and merge.
+
+    S                              ⟷   if c: S else: S                  (introduce, merge)
+    if c: S else: T                ⟶   S, or T                          (decide)
+    for i: if c: S                 ⟷   if c: for i: S                   (hoist, sink)
+    if a: if b: S                  ⟷   if a and b: S                    (nest, unnest)
+    if c: S else: T                ⟷   if not c: T else: S              (negate)
+
+Theorem.  A branch runs one of two statements; where both are the same, or the condition's value is known, or the
+condition has the same value at both places, the same statements run.  A condition that is newly evaluated must be safe
+and defined there: also where a loop around it makes no iteration.  Moving it out of or into a loop needs the body to
+change nothing that it reads; sinking needs the loop's bounds to be safe where the condition is false.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, final
+
+from verified_tir.ir.equal import structural_equal
+from verified_tir.ir.expr import Binary, Expr, Not
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.paths import Path, put
+from verified_tir.ir.stmt import SKIP, For, If, Stmt
+from verified_tir.ir.visit import free_vars, refresh_binders
+from verified_tir.kernel.context import Entry, context_at
+from verified_tir.kernel.obligation import NoMatch, Question
+from verified_tir.kernel.rules.common import changes, evaluated_safely, statement_at
+from verified_tir.kernel.theorem import Rewrite
+from verified_tir.logic import formula as f
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Introduce:
+    """``S`` ⟶ ``if c: S else: S``.  Owes: c is safe and defined here."""
+
+    path: Path
+    condition: Expr
+
+    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
+        target = statement_at(before, self.path)
+        if isinstance(target, NoMatch):
+            return target
+        copy, _ = refresh_binders(target)
+        context = context_at(before, self.path, entry)
+        missing = [v.name for v in free_vars(self.condition) if v not in context.env and v.dtype.code != "handle"]
+        if missing:
+            return NoMatch(self.path, f"the condition mentions {missing[0]}, which is not in scope here")
+        after = before.with_body(put(before.body, self.path, If(self.condition, target, copy)))
+        return Rewrite(after, evaluated_safely(context, (self.condition,), (), self.path))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """``if c: S else: S`` ⟶ ``S``.  Owes nothing: c is no longer evaluated."""
+
+    path: Path
+
+    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
+        match statement_at(before, self.path):
+            case NoMatch() as refusal:
+                return refusal
+            case If(then_body=a, else_body=b) if structural_equal(a, b if b is not None else SKIP):
+                return Rewrite(before.with_body(put(before.body, self.path, a)), ())
+        return NoMatch(self.path, "not a branch with the same statement on both sides")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Decide:
+    """``if c: S else: T`` ⟶ ``S`` (``value`` true) or ``T``.  Owes: c has that value."""
+
+    path: Path
+    value: bool
+
+    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
+        match statement_at(before, self.path):
+            case NoMatch() as refusal:
+                return refusal
+            case If(condition=c, then_body=a, else_body=b):
+                taken = a if self.value else (b if b is not None else SKIP)
+                after = before.with_body(put(before.body, self.path, taken))
+                return Rewrite(after, self._questions(before, c, entry))
+        return NoMatch(self.path, "not a branch")
+
+    def _questions(self, before: PrimFunc, condition: Expr, entry: Entry) -> Iterator[Question]:
+        context = context_at(before, self.path, entry)
+        encoded = context.encoder().encode(condition)
+        goal = encoded.value if self.value else f.not_(encoded.value)
+        # the condition was evaluated, so it was defined: branching on undef has no meaning
+        claim = f"the condition is always {'true' if self.value else 'false'} here"
+        yield Question("branch", claim, context, (encoded.defined,), goal, self.path)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Hoist:
+    """``for i: if c: S [else: T]`` ⟶ ``if c: for i: S [else: for i: T]``.
+
+    Owes: c does not mention i, the body changes nothing that c reads, c is safe and defined outside the loop.
+    """
+
+    path: Path
+
+    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
+        match statement_at(before, self.path):
+            case NoMatch() as refusal:
+                return refusal
+            case For(body=If(condition=c, then_body=a, else_body=b) as body) as loop:
+                if loop.var in free_vars(c):
+                    return NoMatch(self.path, f"the condition depends on {loop.var.name}")
+                if changes(body, (c, loop.min, loop.extent)):
+                    return NoMatch(self.path, "the body writes what the condition or the bounds read")
+                other = refresh_binders(_around(loop, b))[0] if b is not None else None
+                after = before.with_body(put(before.body, self.path, If(c, _around(loop, a), other)))
+                context = context_at(before, self.path, entry)
+                return Rewrite(after, evaluated_safely(context, (c,), (), self.path))
+        return NoMatch(self.path, "not a loop directly over a branch")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Sink:
+    """``if c: for i: S`` ⟶ ``for i: if c: S``.
+
+    Owes: S changes nothing that c reads; the bounds are safe and defined also where c is false.
+    """
+
+    path: Path
+
+    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
+        match statement_at(before, self.path):
+            case NoMatch() as refusal:
+                return refusal
+            case If(condition=c, then_body=For() as loop, else_body=None):
+                if changes(loop.body, (c,)):
+                    return NoMatch(self.path, "the body writes what the condition reads")
+                after = before.with_body(put(before.body, self.path, _around(loop, If(c, loop.body))))
+                context = context_at(before, self.path, entry)
+                bounds = (loop.min, loop.extent, loop.min + loop.extent)
+                return Rewrite(after, evaluated_safely(context, bounds, (), self.path))
+        return NoMatch(self.path, "not a branch (without else) over a loop")
+
+
+def _around(loop: For, body: Stmt) -> For:
+    return For(loop.var, loop.min, loop.extent, body, loop.kind, loop.thread, loop.annotations)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Reshape:
+    """Purely syntactic changes of a branch; they owe nothing, since ``and`` is lazy and evaluated left to right."""
+
+    path: Path
+    how: Literal["nest", "unnest", "negate"]
+
+    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
+        match self.how, statement_at(before, self.path):
+            case _, NoMatch() as refusal:
+                return refusal
+            case "nest", If(condition=Binary(op="and", a=a, b=b), then_body=body, else_body=None):
+                new: Stmt = If(a, If(b, body))
+            case "unnest", If(condition=a, then_body=If(condition=b, then_body=body, else_body=None), else_body=None):
+                new = If(Binary("and", a, b), body)
+            case "negate", If(condition=c, then_body=a_body, else_body=b_body):
+                flipped = c.a if isinstance(c, Not) else Not(c)
+                new = If(flipped, b_body if b_body is not None else SKIP, a_body)
+            case _:
+                return NoMatch(self.path, f"no branch of the form that {self.how!r} needs")
+        return Rewrite(before.with_body(put(before.body, self.path, new)), ())

@@ -1,0 +1,94 @@
+"""What the rules share: looking at a place, questions about conflicts, safety and equal values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from verified_tir.ir.expr import Expr, Load, Var
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.node import IRError
+from verified_tir.ir.paths import Path, at
+from verified_tir.ir.stmt import Stmt
+from verified_tir.ir.visit import walk
+from verified_tir.kernel.context import EVERYTHING, Context, written_blocks
+from verified_tir.kernel.obligation import NoMatch, Question
+from verified_tir.kernel.region import Access, conflicts, overlap
+from verified_tir.logic import formula as f
+from verified_tir.logic.formula import Term
+from verified_tir.semantics.encode import Safety
+
+
+def statement_at(func: PrimFunc, path: Path) -> Stmt | NoMatch:
+    """The statement at a path, or a refusal."""
+    try:
+        return at(func.body, path)
+    except IRError as problem:
+        return NoMatch(path, str(problem))
+
+
+def never_meet(
+    context: Context,
+    first: Iterable[Access],
+    second: Iterable[Access],
+    given: tuple[Term, ...],
+    why: str,
+    path: Path,
+    where: str = "before",
+) -> Iterator[Question]:
+    """One question for each pair of accesses that might touch one element."""
+    for a, b in conflicts(first, second):
+        if a.buffer is None or b.buffer is None:
+            claim = f"{why}: an opaque call and another access do not meet"
+        else:
+            claim = f"{why}: the {_verb(a)} and the {_verb(b)} of {a.buffer.name} touch different elements"
+        goal = f.not_(overlap(context, a, b))
+        yield Question("order", claim, context, (*given, *a.given, *b.given), goal, (*path, *a.place), where)
+
+
+def _verb(a: Access) -> str:
+    return "write" if a.write else "read"
+
+
+def safe_questions(
+    context: Context, safety: Iterable[Safety], given: tuple[Term, ...], path: Path, where: str = "after"
+) -> Iterator[Question]:
+    """One question for each safety condition of newly evaluated expressions."""
+    from verified_tir.ir.script import script
+
+    for s in safety:
+        claim = f"{script(s.expr)}: {s.kind}"
+        yield Question("safety", claim, context, (*given, *s.premises), s.condition, path, where)
+
+
+def evaluated_safely(
+    context: Context, exprs: Iterable[Expr], given: tuple[Term, ...], path: Path, where: str = "after"
+) -> Iterator[Question]:
+    """Evaluating the expressions here is safe, and gives defined values."""
+    from verified_tir.ir.script import script
+
+    for e in exprs:
+        safety: list[Safety] = []
+        encoded = context.encoder(safety).encode(e)
+        yield from safe_questions(context, safety, given, path, where)
+        if encoded.defined is not f.TRUE:
+            yield Question("safety", f"{script(e)} is defined", context, given, encoded.defined, path, where)
+
+
+def loads_in(exprs: Iterable[Expr]) -> set[Var]:
+    """Blocks that the expressions read."""
+    return {n.buffer.data for e in exprs for n in walk(e) if isinstance(n, Load)}
+
+
+def changes(stmt: Stmt, exprs: Iterable[Expr]) -> bool:
+    """Whether the statement may write a block that the expressions read."""
+    blocks = loads_in(exprs)
+    written = written_blocks(stmt)
+    return bool(blocks) and (EVERYTHING in written or bool(blocks & written))
+
+
+def lexicographic_less(xs: list[Term], ys: list[Term]) -> Term:
+    """``xs`` comes before ``ys`` in the order of a loop nest, outermost first."""
+    result = f.FALSE
+    for x, y in reversed(list(zip(xs, ys, strict=True))):
+        result = f.or_(f.lt(x, y), f.and_(f.eq(x, y), result))
+    return result

@@ -1,0 +1,91 @@
+"""A statement appears.
+
+    A          A
+    B    ⟶    S
+               B
+
+Theorem.  Let M be the memory at this place.  Suppose that, run from M, all that S evaluates is safe, and each store of S
+writes to an element either the bits that M has there, or anything where M is undefined.  Then S's run, whatever order
+its own stores come in, ends in a memory at least as defined as M: by induction every state in between is at least M,
+and S's expressions, being monotone, give there at least what they give on M.  The rest of the program, being monotone
+too, refines what it did.  An ``assume`` must be true; an opaque call, ``assert`` or ``while`` is not inserted.
+
+So the obligations look at M only; S's reads of places that it fills itself count as undefined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, final
+
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.paths import Path, put
+from verified_tir.ir.stmt import Assert, If, Stmt, While, seq
+from verified_tir.ir.visit import bound_vars, free_vars, refresh_binders, walk
+from verified_tir.kernel.context import Context, Entry, context_at, opaque_calls
+from verified_tir.kernel.obligation import NoMatch, Question
+from verified_tir.kernel.region import instance
+from verified_tir.kernel.rules.common import safe_questions, statement_at
+from verified_tir.kernel.theorem import Rewrite
+from verified_tir.logic import formula as f
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Insert:
+    """Insert ``stmt`` before or after the statement at ``path``, or as the missing else branch of the ``if`` there."""
+
+    path: Path
+    stmt: Stmt
+    where: Literal["before", "after", "else"] = "before"
+
+    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
+        target = statement_at(before, self.path)
+        if isinstance(target, NoMatch):
+            return target
+        if opaque_calls(self.stmt) or any(isinstance(n, (Assert, While)) for n in walk(self.stmt)):
+            return NoMatch(self.path, "an opaque call, an assert or a while loop cannot be inserted")
+        context = context_at(before, self.path, entry)
+        added, _ = refresh_binders(self.stmt)
+        if self.where == "after":
+            context.execute(target)
+            new = seq(target, added)
+        elif self.where == "before":
+            new = seq(added, target)
+        elif isinstance(target, If) and target.else_body is None:
+            condition = context.encoder().encode(target.condition)
+            context.path.extend((f.not_(condition.value), condition.defined))
+            new = If(target.condition, target.then_body, added)
+        else:
+            return NoMatch(self.path, "not an if without else")
+        problem = scope_problem(context, added)
+        if problem is not None:
+            return NoMatch(self.path, problem)
+        after = before.with_body(put(before.body, self.path, new))
+        return Rewrite(after, self._questions(context, added))
+
+    def _questions(self, context: Context, added: Stmt) -> Iterator[Question]:
+        run = instance(context, added, share_loads=True, with_safety=True)
+        for place, safety in run.safety:
+            yield from safe_questions(run.context, (safety,), (), (*self.path, *place))
+        for a in run.outer():
+            if not a.write or a.buffer is None or a.value is None:
+                continue
+            old = context.load_from(context.memory, a.buffer, a.indices, a.lane)
+            claim = f"the inserted store to {a.buffer.name} writes the bits that are there already"
+            goal = f.and_(a.value.defined, f.eq(a.value.value, old.value))
+            yield Question("no-op", claim, run.context, (*a.given, old.defined), goal, (*self.path, *a.place), "after")
+
+
+def scope_problem(context: Context, stmt: Stmt) -> str | None:
+    """Why a statement cannot stand here: a variable or buffer that is not in scope."""
+    inside = set(bound_vars(stmt))
+    for v in free_vars(stmt):
+        if v.dtype.code != "handle" and v not in context.env and v not in inside:
+            return f"{v.name} is not in scope here"
+    for n in walk(stmt):
+        if isinstance(n, Buffer) and n.data not in context.memory and n.data not in inside:
+            return f"buffer {n.name} is not alive here"
+    return None

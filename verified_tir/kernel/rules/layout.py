@@ -1,0 +1,134 @@
+"""Shared by ``relayout`` and ``storage``: moving every element x of a buffer to φ(x)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import final
+
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.expr import Expr, Load, Var
+from verified_tir.ir.node import IRError, Node
+from verified_tir.ir.paths import Path
+from verified_tir.ir.stmt import Stmt, Store
+from verified_tir.ir.visit import free_vars, rewrite, substitute
+from verified_tir.kernel.context import Context
+from verified_tir.kernel.obligation import Question
+from verified_tir.kernel.rules.common import evaluated_safely
+from verified_tir.logic import formula as f
+from verified_tir.logic.formula import Term
+from verified_tir.semantics.encode import Encoded
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class LayoutMap:
+    """φ with its witness: ``outputs`` over ``inputs``, ``inverse`` over ``inverse_inputs``, and the new shape.
+
+    ``padding`` is true, over ``inverse_inputs``, where no element of the old box lives.
+    """
+
+    inputs: tuple[Var, ...]
+    outputs: tuple[Expr, ...]
+    inverse_inputs: tuple[Var, ...]
+    inverse: tuple[Expr, ...]
+    shape: tuple[Expr, ...]
+    padding: Expr
+
+    def problem(self, buffer: Buffer, in_scope: set[Var]) -> str | None:
+        """Why the map does not fit the buffer, if it does not."""
+        if len(self.inputs) != len(buffer.shape) or len(self.inverse) != len(buffer.shape):
+            return f"{buffer.name} has {len(buffer.shape)} dimensions, the map takes {len(self.inputs)}"
+        if len(self.outputs) != len(self.shape) or len(self.inverse_inputs) != len(self.shape):
+            return "the map's outputs and the new shape differ in rank"
+        for exprs, variables in ((self.outputs, self.inputs), ((*self.inverse, self.padding), self.inverse_inputs),
+                                 (self.shape, ())):  # fmt: skip
+            for e in exprs:
+                for v in free_vars(e):
+                    if v not in variables and v not in in_scope:
+                        return f"the map mentions {v.name}, which is not in scope"
+        if any(
+            isinstance(n, Load) for e in (*self.outputs, *self.inverse, *self.shape, self.padding) for n in _walk(e)
+        ):
+            return "a layout may not depend on the contents of memory"
+        return None
+
+    def move(self, node: Stmt, old: Buffer, new: Buffer) -> Stmt:
+        """Every access of ``old`` becomes one of ``new``.
+
+        :raises IRError: where an access by vector index has no counterpart.
+        """
+
+        def visit(n: Node) -> Node | None:
+            match n:
+                case Load(buffer=b, indices=indices) if b is old:
+                    return Load(new, self.apply(indices))
+                case Store(buffer=b, value=value, indices=indices) if b is old:
+                    return Store(new, value, self.apply(indices))
+            return None
+
+        moved = rewrite(node, visit)
+        if any(n is old for n in _walk(moved)):
+            raise IRError(f"{old.name} is used other than by loads and stores")
+        return moved
+
+    def apply(self, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        """φ of an index tuple."""
+        if any(i.dtype.lanes > 1 for i in indices):
+            raise IRError("an access by vector index cannot be moved; change the layout before vectorizing")
+        mapping = dict(zip(self.inputs, indices, strict=True))
+        return tuple(substitute(e, mapping) for e in self.outputs)
+
+    def questions(self, context: Context, old: Buffer, path: Path) -> Iterator[Question]:
+        """φ is injective (with the inverse as witness), in bounds, safe; the padding predicate is exact."""
+        xs, x_box, at_x = _box(context, self.inputs, old.shape)
+        ys, y_box, at_y = _box(context, self.inverse_inputs, self.shape)
+        yield from evaluated_safely(context, self.shape, (), path)
+        yield from evaluated_safely(at_x, self.outputs, (), path)
+        image = [at_x.encoder().value(e) for e in self.outputs]
+        extents = [context.encoder().value(e) for e in self.shape]
+        inside = f.and_(*[f.between(f.integer(0), y, n) for y, n in zip(image, extents, strict=True)])
+        yield Question("layout", f"every element of {old.name} lies within the new shape", at_x, x_box, inside, path)
+        back = self._at(context, self.inverse_inputs, image, self.inverse)
+        injective = f.and_(*[f.eq(b, x) for b, x in zip(back, xs, strict=True)])
+        claim = f"no two elements of {old.name} are mapped to one place"
+        yield Question("layout", claim, at_x, x_box, injective, path)
+        origin = [at_y.encoder().value(e) for e in self.inverse]
+        old_extents = [context.encoder().value(e) for e in old.shape]
+        in_old = f.and_(*[f.between(f.integer(0), x, n) for x, n in zip(origin, old_extents, strict=True)])
+        again = self._at(context, self.inputs, origin, self.outputs)
+        hit = f.and_(in_old, *[f.eq(a, y) for a, y in zip(again, ys, strict=True)])
+        padding = at_y.encoder().value(self.padding)
+        claim = f"the padding of {old.name} is exactly where no element lives"
+        yield Question("layout", claim, at_y, y_box, f.eq(padding, f.not_(hit)), path)
+
+    def _at(
+        self, context: Context, variables: tuple[Var, ...], values: list[Term], exprs: tuple[Expr, ...]
+    ) -> list[Term]:
+        here = context.fork()
+        here.env.update({v: Encoded(x, f.TRUE, False) for v, x in zip(variables, values, strict=True)})
+        return [here.encoder().value(e) for e in exprs]
+
+
+def _box(
+    context: Context, variables: tuple[Var, ...], shape: tuple[Expr, ...]
+) -> tuple[list[Term], tuple[Term, ...], Context]:
+    """Fresh terms for the variables, somewhere in ``[0, shape)``."""
+    from verified_tir.semantics.encode import fresh
+
+    here = context.fork()
+    terms, conditions = [], []
+    for v, extent in zip(variables, shape, strict=True):
+        t = fresh(v.name, f.INT)
+        here.env[v] = Encoded(t, f.TRUE, False)
+        here.names[str(t.payload)] = v.name
+        terms.append(t)
+        conditions.append(f.between(f.integer(0), t, context.encoder().value(extent)))
+    here.path.extend(conditions)
+    return terms, tuple(conditions), here
+
+
+def _walk(e: Node) -> Iterator[Node]:
+    from verified_tir.ir.visit import walk
+
+    return walk(e)

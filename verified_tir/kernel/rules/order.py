@@ -1,0 +1,253 @@
+"""The order of instances: swap, distribute, partition.  (``reindex`` has its own file; it is the same theorem.)
+
+Theorem.  A run of a region is a sequence of instances of its statements.  If another sequence has the same instances,
+and every two instances that touch one element, one of them writing, stand in the same order in both, then both end in
+the same memory: each instance reads what it read before, by induction along the new order.  Undefined behaviour
+belongs to the whole run, so neither order can hide the other's.  What bounds, guards and indices read counts as read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import final
+
+from verified_tir.ir.equal import structural_equal
+from verified_tir.ir.expr import Expr
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.paths import Path, put
+from verified_tir.ir.stmt import For, If, Seq, Stmt, seq
+from verified_tir.ir.visit import refresh_binders, substitute
+from verified_tir.kernel.context import Context, Entry, context_at
+from verified_tir.kernel.obligation import NoMatch, Question
+from verified_tir.kernel.region import instance
+from verified_tir.kernel.rules.common import changes, evaluated_safely, never_meet, statement_at
+from verified_tir.kernel.theorem import Rewrite
+from verified_tir.logic import formula as f
+from verified_tir.semantics.encode import Encoded, fresh
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Swap:
+    """``A; B`` ⟶ ``B; A`` for the two statements of the sequence at ``path`` that start at ``position``.
+
+    Owes: no instance of A meets one of B.
+    """
+
+    path: Path
+    position: int
+
+    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
+        match statement_at(before, self.path):
+            case Seq(stmts=stmts) if 0 <= self.position < len(stmts) - 1:
+                k = self.position
+                a, b = stmts[k], stmts[k + 1]
+                after = put(before.body, self.path, seq(*stmts[:k], b, a, *stmts[k + 2 :]))
+                context = context_at(before, (*self.path, k), entry)
+                return Rewrite(before.with_body(after), self._questions(context, a, b))
+            case NoMatch() as refusal:
+                return refusal
+        return NoMatch(self.path, "there are no two adjacent statements here")
+
+    def _questions(self, context: Context, a: Stmt, b: Stmt) -> Iterator[Question]:
+        from verified_tir.kernel.context import written_blocks
+
+        first = instance(context, a, also_written=written_blocks(b))
+        second = instance(context, b, also_written=written_blocks(a))
+        yield from never_meet(
+            context,
+            first.outer(),
+            second.outer(),
+            (),
+            "the two statements may change places",
+            (*self.path, self.position),
+        )
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Distribute:
+    """``for i: A; B`` ⟶ ``for i: A`` then ``for i: B``, split before statement ``position`` of the body.
+
+    Also for ``if c: A; B``.  Owes: B of an earlier iteration never meets A of a later one; A changes nothing that the
+    bounds (or the condition) read, since they are evaluated again.
+    """
+
+    path: Path
+    position: int
+
+    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
+        target = statement_at(before, self.path)
+        match target:
+            case NoMatch():
+                return target
+            case For(body=Seq(stmts=stmts)) if 0 < self.position < len(stmts):
+                a, b = seq(*stmts[: self.position]), seq(*stmts[self.position :])
+                if changes(a, (target.min, target.extent)):
+                    return NoMatch(self.path, "the first part writes what the loop bounds read")
+                first = For(target.var, target.min, target.extent, a, target.kind, target.thread, target.annotations)
+                second, _ = refresh_binders(
+                    For(target.var, target.min, target.extent, b, target.kind, target.thread, target.annotations)
+                )
+                after = put(before.body, self.path, seq(first, second))
+                context = context_at(before, self.path, entry)
+                questions = iterations_may_separate(context, target, b, a, self.path, "the loop may be split in two")
+                return Rewrite(before.with_body(after), questions)
+            case If(then_body=Seq(stmts=stmts), else_body=None) if 0 < self.position < len(stmts):
+                a, b = seq(*stmts[: self.position]), seq(*stmts[self.position :])
+                if changes(a, (target.condition,)):
+                    return NoMatch(self.path, "the first part writes what the condition reads")
+                after = put(before.body, self.path, seq(If(target.condition, a), If(target.condition, b)))
+                return Rewrite(before.with_body(after), ())
+        return NoMatch(self.path, "not a loop (or an if without else) over a sequence that can be split there")
+
+
+def iterations_may_separate(
+    context: Context, loop: For, early: Stmt, late: Stmt, path: Path, why: str
+) -> Iterator[Question]:
+    """``early`` of an iteration never meets ``late`` of a later iteration."""
+    from verified_tir.kernel.context import written_blocks
+
+    encoder = context.encoder()
+    low, extent = encoder.value(loop.min), encoder.value(loop.extent)
+    i, j = fresh(loop.var.name, f.INT), fresh(loop.var.name, f.INT)
+    context.names[str(i.payload)] = loop.var.name
+    context.names[str(j.payload)] = f"{loop.var.name}'"
+    domain = tuple(f.and_(f.le(low, v), f.lt(v, f.add(low, extent))) for v in (i, j))
+    both = written_blocks(early) | written_blocks(late)
+    first = instance(context, early, env={loop.var: Encoded(i, f.TRUE, False)}, also_written=both)
+    second = instance(context, late, env={loop.var: Encoded(j, f.TRUE, False)}, also_written=both)
+    context.names.update({**first.context.names, **second.context.names, **context.names})
+    yield from never_meet(context, first.outer(), second.outer(), (*domain, f.lt(i, j)), why, path)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Fuse:
+    """``for i: A`` then ``for j: B`` ⟶ ``for i: A; B[i]``: distribute read from right to left.
+
+    The loops are neighbours in the sequence at ``path``.  Owes: equal bounds; B of an earlier iteration never meets A of
+    a later one (all of A ran before; now only the iterations up to this one have); A writes nothing that B's bounds read.
+    """
+
+    path: Path
+    position: int
+
+    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
+        target = statement_at(before, self.path)
+        if isinstance(target, NoMatch):
+            return target
+        k = self.position
+        if not (isinstance(target, Seq) and 0 <= k < len(target.stmts) - 1):
+            return NoMatch(self.path, "there are no two adjacent statements here")
+        first, second = target.stmts[k], target.stmts[k + 1]
+        if not (isinstance(first, For) and isinstance(second, For)):
+            return NoMatch(self.path, "the two statements are not both loops")
+        if first.var.dtype is not second.var.dtype or (first.kind, first.thread) != (second.kind, second.thread):
+            return NoMatch(self.path, "the two loops differ in type or kind")
+        if changes(first, (second.min, second.extent)):
+            return NoMatch(self.path, "the first loop writes what the second loop's bounds read")
+        if changes(seq(first.body, second.body), (first.min, first.extent)):
+            return NoMatch(self.path, "the loops write what their bounds read")
+        moved = substitute(second.body, {second.var: first.var})
+        fused = For(
+            first.var, first.min, first.extent, seq(first.body, moved), first.kind, first.thread, first.annotations
+        )
+        after = put(before.body, self.path, seq(*target.stmts[:k], fused, *target.stmts[k + 2 :]))
+        context = context_at(before, (*self.path, k), entry)
+        return Rewrite(before.with_body(after), self._questions(context, first, second, moved))
+
+    def _questions(self, context: Context, first: For, second: For, moved: Stmt) -> Iterator[Question]:
+        encoder = context.encoder()
+        place = (*self.path, self.position)
+        for name, a, b in (("start", first.min, second.min), ("extent", first.extent, second.extent)):
+            goal = f.eq(encoder.value(a), encoder.value(b))
+            claim = f"the loops over {first.var.name} and {second.var.name} have the same {name}"
+            yield Question("domain", claim, context, (), goal, place)
+        yield from iterations_may_separate(context, first, moved, first.body, place, "the loops may be merged")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """``for i in [a, b): S`` ⟶ ``for i in [a, mid): S`` then ``for i in [mid, b): S``.
+
+    Owes: ``a <= mid <= b`` (so an empty or negative range must stay one), ``mid`` is safe to evaluate; S changes nothing
+    that the bounds or ``mid`` read.  The order of instances does not change at all.
+    """
+
+    path: Path
+    mid: Expr
+
+    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
+        target = statement_at(before, self.path)
+        if isinstance(target, NoMatch):
+            return target
+        if not isinstance(target, For):
+            return NoMatch(self.path, "not a loop")
+        if self.mid.dtype is not target.var.dtype:
+            return NoMatch(self.path, f"the middle has type {self.mid.dtype}, the loop {target.var.dtype}")
+        if changes(target.body, (target.min, target.extent, self.mid)):
+            return NoMatch(self.path, "the body writes what the bounds read")
+        low, mid, extent = target.min, self.mid, target.extent
+        first = For(target.var, low, mid - low, target.body, target.kind, target.thread, target.annotations)
+        rest = low + extent - mid
+        second, _ = refresh_binders(
+            For(target.var, mid, rest, target.body, target.kind, target.thread, target.annotations)
+        )
+        context = context_at(before, self.path, entry)
+        after = before.with_body(put(before.body, self.path, seq(first, second)))
+        return Rewrite(after, self._questions(context, target, (first.extent, second.extent)))
+
+    def _questions(self, context: Context, loop: For, new: tuple[Expr, ...]) -> Iterator[Question]:
+        encoder = context.encoder()
+        low, mid = encoder.value(loop.min), encoder.value(self.mid)
+        high = f.add(low, encoder.value(loop.extent))
+        goal = f.and_(f.le(low, mid), f.le(mid, high))
+        claim = f"the middle lies within the range of {loop.var.name}"
+        yield Question("domain", claim, context, (), goal, self.path)
+        yield from evaluated_safely(context, (self.mid, *new), (), self.path)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Join:
+    """``for i in [a, mid): S`` then ``for i in [mid, b): S`` ⟶ ``for i in [a, b): S``: partition read backwards.
+
+    Owes: the second loop starts where the first ends; neither extent is negative; the bodies are the same; S changes
+    nothing that the bounds read.
+    """
+
+    path: Path
+    position: int
+
+    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
+        target = statement_at(before, self.path)
+        if isinstance(target, NoMatch):
+            return target
+        k = self.position
+        if not (isinstance(target, Seq) and 0 <= k < len(target.stmts) - 1):
+            return NoMatch(self.path, "there are no two adjacent statements here")
+        a, b = target.stmts[k], target.stmts[k + 1]
+        if not (isinstance(a, For) and isinstance(b, For) and a.var.dtype is b.var.dtype):
+            return NoMatch(self.path, "the two statements are not loops of one type")
+        if not structural_equal(a.body, substitute(b.body, {b.var: a.var})) or (a.kind, a.thread) != (b.kind, b.thread):
+            return NoMatch(self.path, "the two loops differ in body or kind")
+        if changes(a.body, (a.min, a.extent, b.min, b.extent)):
+            return NoMatch(self.path, "the body writes what the bounds read")
+        whole = For(a.var, a.min, a.extent + b.extent, a.body, a.kind, a.thread, a.annotations)
+        after = before.with_body(put(before.body, self.path, seq(*target.stmts[:k], whole, *target.stmts[k + 2 :])))
+        context = context_at(before, (*self.path, k), entry)
+        return Rewrite(after, self._questions(context, a, b, whole))
+
+    def _questions(self, context: Context, a: For, b: For, whole: For) -> Iterator[Question]:
+        encoder = context.encoder()
+        place = (*self.path, self.position)
+        one, two = encoder.value(a.extent), encoder.value(b.extent)
+        zero = f.integer(0)
+        follows = f.eq(f.add(encoder.value(a.min), one), encoder.value(b.min))
+        yield Question("domain", "the second loop starts where the first ends", context, (), follows, place)
+        claim = "neither loop has a negative extent"
+        yield Question("domain", claim, context, (), f.and_(f.le(zero, one), f.le(zero, two)), place)
+        yield from evaluated_safely(context, (whole.extent,), (), place)

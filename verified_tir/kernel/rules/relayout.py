@@ -1,0 +1,128 @@
+"""A parameter's layout changes, and with it the function's interface.
+
+    f(A): S[A[x]]        ⟶        f(A′): S[A′[φ(x)]]          ρ gains (φ, padding)
+
+Theorem.  φ is injective on the box of A, stays within that of A′, and ``padding`` holds exactly where no element lives.
+If at entry A′[φ(x)] is A[x] for all x, that stays so: a store to x changes φ(x) and no other φ(x′).  The program never
+touches padding.  So padding that held a *value* at entry, as the relation assumes, holds it at exit, as the relation
+owes; where it is *undef* nothing is known and nothing is owed; where it is *None* touching it has no meaning.  A value
+that is itself read from a buffer that the program writes would not be kept; it is refused.
+
+Padding declared earlier moves along: where A′'s element stands for an x in it, it keeps that declaration.
+
+A symbol that the new shapes no longer show ([m, n] → [m, ⌈n/4⌉, 4] loses n) becomes an explicit parameter.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.expr import Binary, Expr, Load, Not, Undef, Var
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.node import IRError
+from verified_tir.ir.visit import free_vars, rewrite, substitute, walk
+from verified_tir.kernel.context import Entry, begin, opaque_calls, written_blocks
+from verified_tir.kernel.memory import Padding
+from verified_tir.kernel.obligation import NoMatch
+from verified_tir.kernel.rules.layout import LayoutMap
+from verified_tir.kernel.theorem import ParameterMap, Rewrite
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Relayout:
+    """Move the parameter ``buffer`` by ``layout``.
+
+    :param pad_value: over ``layout.inverse_inputs``; ``None`` forbids access, an ``Undef`` allows anything.  It may read
+        ``buffer`` itself, at logical indices.
+    """
+
+    buffer: Buffer
+    layout: LayoutMap
+    pad_value: Expr | None
+    separators: tuple[int, ...] = ()
+
+    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
+        old = self.buffer
+        if old not in before.buffers:
+            return NoMatch((), f"{old.name} is not a parameter")
+        context = begin(before, entry)
+        problem = self._problem(before, old, context.several_views(old.data))
+        problem = problem or self.layout.problem(old, set(context.env))
+        if problem is not None:
+            return NoMatch((), problem)
+        new = Buffer.declare(old.name, self.layout.shape, old.dtype, scope=old.scope, axis_separators=self.separators)
+        try:
+            body = self.layout.move(before.body, old, new)
+            value = self._value(old, new)
+        except IRError as reason:
+            return NoMatch((), str(reason))
+        after = _with_symbols(before, old, new, PrimFunc(
+            before.name, before.params, tuple((p, new if b is old else b) for p, b in before.buffer_map), body,
+            before.attrs, before.ret_type,
+        ))  # fmt: skip
+        padding = Padding(new, self.layout.inverse_inputs, self.layout.padding, value)
+        record = ParameterMap(old, new, self.layout.inputs, self.layout.outputs, self.layout.inverse_inputs,
+                              self.layout.inverse, (padding, *self._carried(entry, old, new)))  # fmt: skip
+        return Rewrite(after, self.layout.questions(context, old, ()), (record,), {old: new})
+
+    def _problem(self, before: PrimFunc, old: Buffer, several_views: bool) -> str | None:
+        if several_views or old.strides:
+            return f"{old.name} has other views or strides; they would have to move with it"
+        if opaque_calls(before.body):
+            return "an opaque call could see the parameter's layout"
+        if self.pad_value is None or isinstance(self.pad_value, Undef):
+            return None
+        if self.pad_value.dtype is not old.dtype:
+            return f"the padding has type {self.pad_value.dtype}, the elements of {old.name} {old.dtype}"
+        allowed = set(self.layout.inverse_inputs)
+        for n in walk(self.pad_value):
+            if isinstance(n, Load):
+                if n.buffer is not old:
+                    return "the padding's value may read no other buffer"
+                if old.data in written_blocks(before.body):
+                    return f"{old.name} is written, so a padding value read from it would not be kept"
+            if isinstance(n, Var) and n not in allowed and n is not old.data:
+                return f"the padding's value mentions {n.name}"
+        return None
+
+    def _value(self, old: Buffer, new: Buffer) -> Expr | None:
+        if self.pad_value is None:
+            return None
+        return rewrite(
+            self.pad_value,
+            lambda n: Load(new, self.layout.apply(n.indices)) if isinstance(n, Load) and n.buffer is old else None,
+        )
+
+    def _carried(self, entry: Entry, old: Buffer, new: Buffer) -> tuple[Padding, ...]:
+        """Earlier padding of the parameter, seen through the inverse."""
+        found = []
+        for p in entry.paddings:
+            if p.buffer is not old:
+                continue
+            mapping = dict(zip(p.indices, self.layout.inverse, strict=True))
+            inside = Binary("and", Not(self.layout.padding), substitute(p.predicate, mapping))
+            value = None if p.value is None else substitute(p.value, mapping)
+            if value is not None:
+                value = rewrite(
+                    value,
+                    lambda n: (
+                        Load(new, self.layout.apply(n.indices)) if isinstance(n, Load) and n.buffer is old else None
+                    ),
+                )
+            found.append(Padding(new, self.layout.inverse_inputs, inside, value))
+        return tuple(found)
+
+
+def _with_symbols(before: PrimFunc, old: Buffer, new: Buffer, after: PrimFunc) -> PrimFunc:
+    """Symbols that no shape shows any longer become explicit parameters."""
+    shown = {e for b in after.buffers for e in b.shape if isinstance(e, Var)}
+    needed = [v for e in old.shape for v in free_vars(e)]
+    lost = [v for v in dict.fromkeys(needed) if v not in shown and v not in after.params]
+    used = set(free_vars(after.body)) | {v for b in after.buffers for e in b.shape for v in free_vars(e)}
+    lost = [v for v in lost if v in used]
+    if not lost:
+        return after
+    return PrimFunc(after.name, (*after.params, *lost), after.buffer_map, after.body, after.attrs, after.ret_type)

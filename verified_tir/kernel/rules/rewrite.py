@@ -1,0 +1,149 @@
+"""One expression becomes another.
+
+    … old …        ⟶        … new …
+
+Theorem.  At this place, in every run without undefined behaviour, ``new`` is safe, and where ``old`` is defined, so is
+``new``, with the same bits.  Statements are monotone in definedness, so the run goes on at least as defined.  The old
+expression was evaluated here, so that it was safe may be used.  Where the expression stands in the lazy part of
+``and``, ``or`` or ``if_then_else``, what leads there may be used too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias, final
+
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.expr import Binary, Expr, IfThenElse, LetExpr, Var
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.node import IRError, Node
+from verified_tir.ir.paths import Path, put
+from verified_tir.ir.stmt import Stmt, While
+from verified_tir.ir.visit import bound_vars, children, free_vars, map_children, refresh_binders
+from verified_tir.kernel.context import Context, Entry, context_at
+from verified_tir.kernel.obligation import NoMatch, Question
+from verified_tir.kernel.rules.common import safe_questions, statement_at
+from verified_tir.kernel.theorem import Rewrite as Rewritten
+from verified_tir.logic import formula as f
+from verified_tir.logic.formula import Term
+from verified_tir.semantics.encode import Safety, fresh
+
+ExprPath: TypeAlias = tuple[int, ...]
+"""Positions among the direct expressions of a statement (or of an expression), outermost first."""
+
+
+def expressions(node: Node) -> list[Expr]:
+    """Direct sub-expressions of a statement or expression, binders, buffers and sub-statements excluded."""
+    binder = getattr(node, "var", None)
+    return [c for c in children(node) if isinstance(c, Expr) and not (c is binder and isinstance(c, Var))]
+
+
+def replace_expression(node: Node, where: ExprPath, new: Expr) -> Node:
+    """``node`` with the expression at ``where`` replaced."""
+    if not where:
+        return new
+    binder = getattr(node, "var", None)
+    position = -1
+
+    def visit(child: Node) -> Node:
+        nonlocal position
+        if not isinstance(child, Expr) or (child is binder and isinstance(child, Var)):
+            return child
+        position += 1
+        return replace_expression(child, where[1:], new) if position == where[0] else child
+
+    return map_children(node, visit)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """Replace the expression at ``where`` within the statement at ``path`` by ``new``."""
+
+    path: Path
+    where: ExprPath
+    new: Expr
+
+    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewritten | NoMatch:
+        target = statement_at(before, self.path)
+        if isinstance(target, NoMatch):
+            return target
+        context = context_at(before, self.path, entry)
+        if isinstance(target, While):
+            context.repeat(target, target.body)  # its condition is evaluated in every iteration
+        found = self._descend(context, target)
+        if isinstance(found, NoMatch):
+            return found
+        old, premises = found
+        if old.dtype is not self.new.dtype:
+            return NoMatch(self.path, f"the old expression has type {old.dtype}, the new one {self.new.dtype}")
+        inside = set(bound_vars(self.new))
+        missing = [
+            v for v in free_vars(self.new) if v not in context.env and v not in inside and v.dtype.code != "handle"
+        ]
+        if missing:
+            return NoMatch(self.path, f"the new expression mentions {missing[0].name}, which is not in scope here")
+        if any(n.data not in context.memory for n in _buffers(self.new)):
+            return NoMatch(self.path, "the new expression reads a buffer that is not alive here")
+        try:
+            changed = replace_expression(target, self.where, refresh_binders(self.new)[0])
+        except IRError as problem:
+            return NoMatch(self.path, f"the result is ill-typed: {problem}")
+        assert isinstance(changed, Stmt)
+        after = before.with_body(put(before.body, self.path, changed))
+        return Rewritten(after, self._questions(context, old, premises))
+
+    def _descend(self, context: Context, target: Stmt) -> tuple[Expr, tuple[Term, ...]] | NoMatch:
+        node: Node = target
+        premises: list[Term] = []
+        for step in self.where:
+            parts = expressions(node)
+            if not 0 <= step < len(parts):
+                return NoMatch(self.path, "there is no such expression in the statement")
+            match node:
+                case Binary(op="and", a=a) if step == 1 and a.dtype.lanes == 1:
+                    premises.append(context.encoder().value(a))
+                case Binary(op="or", a=a) if step == 1 and a.dtype.lanes == 1:
+                    premises.append(f.not_(context.encoder().value(a)))
+                case IfThenElse(condition=c) if step > 0:
+                    value = context.encoder().value(c)
+                    premises.append(value if step == 1 else f.not_(value))
+                case LetExpr(var=v, value=bound) if step == 1:
+                    context.env[v] = context.encoder().encode(bound, _lane(bound, premises))
+                case _:
+                    pass
+            node = parts[step]
+        if not self.where or not isinstance(node, Expr):
+            return NoMatch(self.path, "the place names no expression")
+        return node, tuple(premises)
+
+    def _questions(self, context: Context, old: Expr, premises: tuple[Term, ...]) -> Iterator[Question]:
+        from verified_tir.ir.script import script
+
+        premise_list = list(premises)
+        lane = _lane(old, premise_list)
+        old_safety: list[Safety] = []
+        was = context.encoder(old_safety).encode(old, lane)
+        known = (*premise_list, *(f.implies(f.and_(*s.premises), s.condition) for s in old_safety))
+        safety: list[Safety] = []
+        now = context.encoder(safety).encode(self.new, lane)
+        yield from safe_questions(context, safety, known, self.path)
+        claim = f"{script(self.new)} equals {script(old)}"
+        goal = f.and_(f.eq(was.value, now.value), now.defined)
+        yield Question("equal", claim, context, (*known, was.defined), goal, self.path)
+
+
+def _lane(e: Expr, premises: list[Term]) -> Term | None:
+    """An arbitrary lane of an expression that has several."""
+    if e.dtype.lanes == 1:
+        return None
+    lane = fresh("lane", f.INT)
+    premises.append(f.between(f.integer(0), lane, f.integer(e.dtype.lanes)))
+    return lane
+
+
+def _buffers(e: Expr) -> list[Buffer]:
+    from verified_tir.ir.visit import walk
+
+    return [n for n in walk(e) if isinstance(n, Buffer)]

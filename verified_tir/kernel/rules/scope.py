@@ -1,0 +1,182 @@
+"""Allocations appear, go and move.
+
+    S                                  ⟷   B = alloc(s); S                       (allocate, drop: S does not use B)
+    for i: B = alloc(s); S             ⟶   B = alloc(s); for i: S                (hoist)
+    B = alloc(s); for i: S             ⟶   for i: B = alloc(s); S                (sink)
+    B = alloc(s); A; S; C              ⟶   A; B = alloc(s); S; C                 (narrow: A and C do not use B)
+
+Theorem.  *Hoist*: contents may now survive from one iteration to the next, but what was read there before it was written
+was undefined, and undefined may become anything.  *Sink*: contents no longer survive, so every read of an iteration
+must see a write of its own iteration.  The extents must have the same value at both places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, final
+
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.expr import Expr
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.paths import Path, put
+from verified_tir.ir.stmt import Allocate, For, If, Seq, Stmt, seq
+from verified_tir.ir.visit import children, free_vars, sub_statements, walk
+from verified_tir.kernel.context import Context, Entry, context_at
+from verified_tir.kernel.memory import Allocated, Version
+from verified_tir.kernel.obligation import NoMatch, Question
+from verified_tir.kernel.rules.common import changes, evaluated_safely, statement_at
+from verified_tir.kernel.rules.insert import scope_problem
+from verified_tir.kernel.theorem import Rewrite
+from verified_tir.logic import formula as f
+from verified_tir.logic.formula import Term
+from verified_tir.semantics.encode import Encoder, Safety
+
+
+def uses(node: Stmt | Expr, buffer: Buffer) -> bool:
+    """Whether the block of ``buffer`` occurs in ``node``."""
+    return any(n is buffer.data for n in walk(node))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class AllocateBuffer:
+    """Allocate a fresh buffer around the statement at ``path``.  Owes: the extents are safe and not negative."""
+
+    path: Path
+    buffer: Buffer
+
+    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
+        target = statement_at(before, self.path)
+        if isinstance(target, NoMatch):
+            return target
+        if self.buffer.data in free_vars(before) or any(n is self.buffer.data for n in walk(before)):
+            return NoMatch(self.path, "the buffer is not fresh")
+        context = context_at(before, self.path, entry)
+        problem = scope_problem(context, Allocate(self.buffer, seq()))
+        if problem is not None:
+            return NoMatch(self.path, problem)
+        after = before.with_body(put(before.body, self.path, Allocate(self.buffer, target)))
+        return Rewrite(after, extents_safe(context, self.buffer, self.path))
+
+
+def extents_safe(context: Context, buffer: Buffer, path: Path) -> Iterator[Question]:
+    """The extents can be evaluated here and are not negative."""
+    yield from evaluated_safely(context, (*buffer.shape, *buffer.strides, buffer.elem_offset), (), path)
+    for e in buffer.shape:
+        goal = f.le(f.integer(0), context.encoder().value(e))
+        yield Question("safety", f"the extents of {buffer.name} are not negative", context, (), goal, path, "after")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """Remove the allocation at ``path``, whose buffer nobody uses."""
+
+    path: Path
+
+    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
+        match statement_at(before, self.path):
+            case NoMatch() as refusal:
+                return refusal
+            case Allocate(buffer=b, body=body):
+                if uses(body, b):
+                    return NoMatch(self.path, f"{b.name} is used")
+                return Rewrite(before.with_body(put(before.body, self.path, body)), ())
+        return NoMatch(self.path, "no buffer is allocated here")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Move:
+    """Hoist, sink or narrow an allocation (see above); ``path`` is the outer of the two statements."""
+
+    path: Path
+    how: Literal["hoist", "sink", "narrow"]
+
+    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
+        match self.how, statement_at(before, self.path):
+            case _, NoMatch() as refusal:
+                return refusal
+            case "hoist", For(body=Allocate(buffer=b, body=body, annotations=notes)) as loop:
+                if loop.var in {v for e in b.shape for v in free_vars(e)}:
+                    return NoMatch(self.path, f"the extents of {b.name} depend on {loop.var.name}")
+                if changes(body, b.shape):
+                    return NoMatch(self.path, f"the extents of {b.name} change in the loop")
+                context = context_at(before, self.path, entry)
+                new: Stmt = Allocate(b, _around(loop, body), notes)
+                return Rewrite(before.with_body(put(before.body, self.path, new)), extents_safe(context, b, self.path))
+            case "sink", Allocate(buffer=b, body=For() as loop, annotations=notes):
+                if uses(loop.min, b) or uses(loop.extent, b) or changes(loop.body, b.shape):
+                    return NoMatch(
+                        self.path, f"the loop's bounds read {b.name}, or the body writes what its extents read"
+                    )
+                new = _around(loop, Allocate(b, loop.body, notes))
+                return Rewrite(before.with_body(put(before.body, self.path, new)), self._sunk(before, b, loop, entry))
+            case "narrow", Allocate(buffer=b, body=Seq(stmts=stmts), annotations=notes):
+                used = [k for k, s in enumerate(stmts) if uses(s, b)]
+                if not used:
+                    return NoMatch(self.path, f"{b.name} is not used")
+                first, last = used[0], used[-1] + 1
+                if any(changes(s, b.shape) for s in stmts[:first]):
+                    return NoMatch(self.path, f"the extents of {b.name} change before its first use")
+                new = seq(*stmts[:first], Allocate(b, seq(*stmts[first:last]), notes), *stmts[last:])
+                return Rewrite(before.with_body(put(before.body, self.path, new)), ())
+            case "narrow", Allocate(buffer=b, body=If(condition=c, then_body=body, else_body=None), annotations=notes):
+                if uses(c, b):
+                    return NoMatch(self.path, f"the condition reads {b.name}")
+                return Rewrite(before.with_body(put(before.body, self.path, If(c, Allocate(b, body, notes)))), ())
+        return NoMatch(self.path, f"no allocation of the form that {self.how!r} needs")
+
+    def _sunk(self, before: PrimFunc, buffer: Buffer, loop: For, entry: Entry) -> Iterator[Question]:
+        """Every read of an iteration sees a write of that iteration."""
+        context = context_at(before, self.path, entry).fork()
+        context.memory[buffer.data] = Version(buffer.data, Allocated())
+        context.repeat(loop, loop.body)
+        context.bind_loop(loop)
+        context.shadow = buffer.data
+        context.memory[buffer.data] = Version(buffer.data, Allocated())
+        yield from written_before_read(context, loop.body, buffer, (*self.path, 0, 0))
+
+
+def _around(loop: For, body: Stmt) -> For:
+    return For(loop.var, loop.min, loop.extent, body, loop.kind, loop.thread, loop.annotations)
+
+
+def written_before_read(context: Context, stmt: Stmt, buffer: Buffer, path: Path) -> Iterator[Question]:
+    """One question for each load of ``buffer``: it was written since ``context`` began (see ``Context.shadow``)."""
+    if not uses(stmt, buffer):
+        return
+    for e in children(stmt):
+        if isinstance(e, Expr) and uses(e, buffer):
+            yield from _loads_written(context, e, buffer, path)
+    for k in range(len(sub_statements(stmt))):
+        inner = context.fork()
+        sub = inner.enter(stmt, k)
+        yield from written_before_read(inner, sub, buffer, (*path, k))
+
+
+def _loads_written(context: Context, e: Expr, buffer: Buffer, path: Path) -> Iterator[Question]:
+    found: list[tuple[tuple[Term, ...], Term]] = []
+    safety: list[Safety] = []
+    encoder = context.encoder(safety)
+    inner = encoder.load
+
+    def load(b: Buffer, indices: tuple[Term, ...], lane: Term | None) -> tuple[Term, Term]:
+        value, defined = inner(b, indices, lane)
+        if b.data is buffer.data:
+            found.append((encoder.premises, defined))
+        return value, defined
+
+    encoder = Encoder(context.env, load, None)
+    lane = None
+    given: tuple[Term, ...] = ()
+    if e.dtype.lanes > 1:
+        from verified_tir.semantics.encode import fresh
+
+        lane = fresh("lane", f.INT)
+        given = (f.between(f.integer(0), lane, f.integer(e.dtype.lanes)),)
+    encoder.encode(e, lane)
+    for premises, defined in found:
+        claim = f"the read of {buffer.name} sees a write of its own iteration"
+        yield Question("scope", claim, context, (*given, *premises), defined, path)

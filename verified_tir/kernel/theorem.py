@@ -1,0 +1,169 @@
+"""Theorems, and the only way to one.
+
+``Refines(before, after, relation, reassociated, derivation)`` says: on every pair of entry memories related by
+``relation``, if ``before`` runs without undefined behaviour then so does ``after``, and every parameter's elements, read
+through the relation, end up at least as defined and with the same bits.
+
+There is no public constructor.  :func:`reflexive` gives ``p ⊑ p``; :func:`apply` extends a theorem by one rule, whose
+program it computes and whose obligations it has proved first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, NoReturn, Protocol, final
+
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.expr import Expr, Var
+from verified_tir.ir.func import PrimFunc
+from verified_tir.kernel.context import Entry
+from verified_tir.kernel.facts import Prover
+from verified_tir.kernel.licences import licence_questions
+from verified_tir.kernel.memory import Padding
+from verified_tir.kernel.obligation import Discharged, NoMatch, Question, Refusal, Unproved, discharge
+from verified_tir.semantics.encode import Unencodable
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ParameterMap:
+    """One layout change of a parameter: element ``x`` of ``before`` lives at ``outputs(x)`` of ``after``."""
+
+    before: Buffer
+    after: Buffer
+    inputs: tuple[Var, ...]
+    outputs: tuple[Expr, ...]
+    inverse_inputs: tuple[Var, ...]
+    inverse: tuple[Expr, ...]
+    paddings: tuple[Padding, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """What a rule computes: the new program and the questions that must be answered first."""
+
+    after: PrimFunc
+    questions: Iterable[Question]
+    maps: tuple[ParameterMap, ...] = ()
+    rename: dict[Buffer, Buffer] = field(default_factory=dict)
+
+
+class Rule(Protocol):
+    """A rule is a value that knows how to rewrite one program."""
+
+    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
+        """The new program with its obligations, or why the rule does not apply."""
+        ...
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One applied rule: what it was, the program it gave, and the obligations that were proved for it."""
+
+    rule: Rule
+    after: PrimFunc
+    obligations: tuple[Discharged, ...]
+
+
+_SEAL = object()
+
+
+@final
+class Refines:
+    """A theorem.  Made by the kernel only; every attribute is read-only."""
+
+    __slots__ = ("_after", "_before", "_derivation", "_paddings", "_reassociated", "_relation")
+
+    def __init__(self, seal: object, *values: Any) -> None:
+        if seal is not _SEAL:
+            raise TypeError("a theorem is made by the kernel: use reflexive() and apply()")
+        fields = ("_before", "_after", "_relation", "_paddings", "_reassociated", "_derivation")
+        for name, value in zip(fields, values, strict=True):
+            object.__setattr__(self, name, value)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError("a theorem does not change")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError("a theorem does not change")
+
+    def __init_subclass__(cls) -> NoReturn:
+        raise TypeError("Refines cannot be subclassed")
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a theorem cannot be pickled: prove it again")
+
+    @property
+    def before(self) -> PrimFunc:
+        return self._before  # type: ignore[attr-defined, no-any-return]
+
+    @property
+    def after(self) -> PrimFunc:
+        return self._after  # type: ignore[attr-defined, no-any-return]
+
+    @property
+    def relation(self) -> tuple[ParameterMap, ...]:
+        """Layout changes of parameters, in the order in which they were made."""
+        return self._relation  # type: ignore[attr-defined, no-any-return]
+
+    @property
+    def paddings(self) -> tuple[Padding, ...]:
+        """What is assumed of the padding of the parameters of ``after``."""
+        return self._paddings  # type: ignore[attr-defined, no-any-return]
+
+    @property
+    def reassociated(self) -> frozenset[str]:
+        """Reductions whose order the user allowed to change; empty means equal bits."""
+        return self._reassociated  # type: ignore[attr-defined, no-any-return]
+
+    @property
+    def derivation(self) -> tuple[Step, ...]:
+        return self._derivation  # type: ignore[attr-defined, no-any-return]
+
+    @property
+    def entry(self) -> Entry:
+        """The assumptions under which ``after`` is looked at."""
+        return Entry(self.paddings)
+
+    def __repr__(self) -> str:
+        return f"<theorem: {self.before.name} ⊑ {self.after.name}, {len(self.derivation)} steps>"
+
+
+def reflexive(func: PrimFunc) -> Refines:
+    """``func ⊑ func``."""
+    return Refines(_SEAL, func, func, (), (), frozenset(), ())
+
+
+def apply(rule: Rule, theorem: Refines, prover: Prover) -> Refines | Refusal:
+    """Extend a theorem by one rule, after proving every obligation of the rule and every licence of the new program."""
+    discharged: list[Discharged] = []
+    try:
+        rewrite = rule.rewrite(theorem.after, theorem.entry)
+        if isinstance(rewrite, NoMatch):
+            return rewrite
+        paddings = _renamed(theorem.paddings, rewrite)
+        for question in _questions(theorem, rewrite, paddings):
+            proved, failed = discharge(prover, question)
+            discharged.extend(proved)
+            if failed is not None:
+                return Unproved(*failed, rewrite.after, paddings)
+    except Unencodable as problem:
+        return NoMatch((), str(problem))
+    step = Step(rule, rewrite.after, tuple(discharged))
+    return Refines(
+        _SEAL, theorem.before, rewrite.after, (*theorem.relation, *rewrite.maps), paddings, theorem.reassociated,
+        (*theorem.derivation, step),
+    )  # fmt: skip
+
+
+def _renamed(paddings: tuple[Padding, ...], rewrite: Rewrite) -> tuple[Padding, ...]:
+    kept = tuple(p for p in paddings if p.buffer not in rewrite.rename)
+    return (*kept, *(p for m in rewrite.maps for p in m.paddings))
+
+
+def _questions(theorem: Refines, rewrite: Rewrite, paddings: tuple[Padding, ...]) -> Iterable[Question]:
+    yield from rewrite.questions
+    yield from licence_questions(rewrite.after, Entry(paddings), unchanged=theorem.after)

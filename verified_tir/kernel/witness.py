@@ -1,0 +1,97 @@
+"""Guessing inverses of addresses.
+
+Nothing here is trusted: the caller proves that the guess is one (``a(h(x)) = x`` and ``h(x)`` in the domain are premises
+of the fact, and that only the witness touches x is an obligation).
+"""
+
+from __future__ import annotations
+
+from verified_tir.logic import formula as f
+from verified_tir.logic.formula import Term
+
+
+def solve_address(address: tuple[Term, ...], target: tuple[Term, ...], unknowns: list[Term]) -> dict[Term, Term] | None:
+    """Terms for ``unknowns`` in terms of ``target`` such that ``address`` becomes ``target``, or ``None``."""
+    solution: dict[Term, Term] = {}
+    pending = list(zip(address, target, strict=True))
+    _merge_quotients(pending)
+    for _ in range(len(unknowns) + 1):
+        progress = False
+        for a, x in list(pending):
+            if _solve(a, x, unknowns, solution):
+                pending.remove((a, x))
+                progress = True
+        if all(u in solution for u in unknowns) or not progress:
+            break
+    return solution if all(u in solution for u in unknowns) else None
+
+
+def _merge_quotients(pending: list[tuple[Term, Term]]) -> None:
+    """``e div c`` and ``e mod c`` together determine e."""
+    for a, x in list(pending):
+        if a.op != "div":
+            continue
+        for b, y in list(pending):
+            if b.op == "mod" and b.args == a.args:
+                pending.append((a.args[0], f.add(f.mul(x, a.args[1]), y)))
+                _merge_quotients_at(pending)
+                return
+
+
+def _merge_quotients_at(pending: list[tuple[Term, Term]]) -> None:
+    """Once more, for maps that split twice."""
+    seen = {a for a, _ in pending}
+    for a, x in list(pending):
+        if a.op == "div":
+            for b, y in list(pending):
+                if b.op == "mod" and b.args == a.args and a.args[0] not in seen:
+                    pending.append((a.args[0], f.add(f.mul(x, a.args[1]), y)))
+                    _merge_quotients_at(pending)
+                    return
+
+
+def _linear(t: Term) -> dict[Term | None, int] | None:
+    """``t`` as a sum of integer multiples of atoms (``None`` stands for 1)."""
+    if t.op == "const":
+        return {None: f.value_of(t)}
+    if t.op in ("+", "-"):
+        left, right = _linear(t.args[0]), _linear(t.args[1])
+        if left is None or right is None:
+            return None
+        sign = 1 if t.op == "+" else -1
+        for atom, k in right.items():
+            left[atom] = left.get(atom, 0) + sign * k
+        return left
+    if t.op == "*" and t.args[0].op == "const":
+        inner = _linear(t.args[1])
+        return None if inner is None else {a: k * f.value_of(t.args[0]) for a, k in inner.items()}
+    return {t: 1}
+
+
+def _sum(parts: dict[Term | None, int]) -> Term:
+    total = f.integer(parts.get(None, 0))
+    for atom, k in parts.items():
+        if atom is not None and k:
+            total = f.add(total, f.mul(f.integer(k), atom))
+    return total
+
+
+def _solve(a: Term, x: Term, unknowns: list[Term], solution: dict[Term, Term]) -> bool:
+    """One equation: with one unknown left, isolate it; with several, peel them off by falling coefficient."""
+    linear = _linear(f.replace(a, solution))
+    if linear is None:
+        return False
+    open_ones = [(k, u) for u, k in linear.items() if u is not None and u in unknowns and k]
+    if not open_ones:
+        return True
+    known = {u: k for u, k in linear.items() if u is None or u not in unknowns}
+    if any(u is not None and any(v in f.subterms(u) for v in unknowns) for u in known):
+        return False
+    rest = f.sub(x, _sum(known))
+    open_ones.sort(key=lambda pair: -abs(pair[0]))
+    for k, u in open_ones:
+        if k < 0:
+            return False
+        solution[u] = f.floordiv(rest, f.integer(k))
+        rest = f.floormod(rest, f.integer(k)) if k > 1 else f.sub(rest, solution[u])
+    return True

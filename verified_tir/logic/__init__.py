@@ -1,0 +1,1 @@
+"""Formulas, verdicts and solvers.  The only layer that imports z3."""

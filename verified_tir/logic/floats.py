@@ -1,0 +1,118 @@
+"""Float obligations, split into an integer part and an IEEE lemma.
+
+Z3 decides pure float questions quickly and mixed ones slowly.  A goal about floats whose givens are of the form
+``P ⟹ Q`` with P free of floats is therefore proved in three moves:
+
+1. every such P that follows from the integer givens makes its Q a given;
+2. given equations ``x = t`` of floats replace x by t, and boolean terms known to be true become true;
+3. what is left is generalised (every maximal term that is no float operation becomes a variable), and that lemma is
+   asked once: its canonical text is the same wherever it occurs.
+
+Each move only weakens what is known, so a proof here is a proof of the goal.  A failure says nothing: the caller then
+asks the whole question.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from verified_tir.logic.formula import FALSE, FLOAT_SORTS, TRUE, Term, replace, subterms, var
+from verified_tir.logic.smtlib import query
+from verified_tir.logic.verdict import Proved
+
+if TYPE_CHECKING:
+    from verified_tir.logic.solver import Solver
+
+
+def prove_by_lemma(solver: Solver, given: tuple[Term, ...], goal: Term) -> Proved | None:
+    """A proof by the three moves above, or ``None``."""
+    plain = tuple(g for g in given if not g.has_float)
+    known = _discharge(solver, plain, given)
+    if not goal.has_float:
+        return None
+    hypotheses = [h for h in known if h.has_float]
+    facts = {h: TRUE for h in known if not h.has_float and h.op != "const"}
+    for h in list(facts):
+        if h.op == "not":
+            facts[h.args[0]] = FALSE
+    for _ in range(3):
+        equations = _equations(hypotheses)
+        if not equations and not facts:
+            break
+        memo: dict[Term, Term] = {}
+        mapping = {**facts, **equations}
+        goal = replace(goal, mapping, memo)
+        hypotheses = [h if _is_equation(h) else replace(h, mapping, memo) for h in hypotheses]
+    if goal is TRUE:
+        return Proved(0.0, "lemma")
+    lemma_given, lemma_goal = _generalise([h for h in hypotheses if not _is_equation(h)], goal)
+    verdict = solver.ask(query(lemma_given, lemma_goal), has_float=True)
+    return Proved(verdict.seconds, "lemma") if isinstance(verdict, Proved) else None
+
+
+def _discharge(solver: Solver, plain: tuple[Term, ...], given: tuple[Term, ...]) -> list[Term]:
+    """The givens, with the premises that follow from the integer givens removed."""
+    known: list[Term] = []
+    for g in given:
+        h = g
+        while h.op == "=>" and not h.args[0].has_float:
+            if h.args[0] not in plain and not isinstance(solver.prove(plain, h.args[0]), Proved):
+                break
+            h = h.args[1]
+        if h.op == "and":
+            known.extend(h.args)
+        else:
+            known.append(h)
+    return known
+
+
+def _is_equation(h: Term) -> bool:
+    return h.op == "=" and h.args[0].sort in FLOAT_SORTS and _direct(h) is not None
+
+
+def _direct(h: Term) -> tuple[Term, Term] | None:
+    a, b = h.args
+    if a.op in ("var", "app") and a not in set(subterms(b)):
+        return a, b
+    if b.op in ("var", "app") and b not in set(subterms(a)):
+        return b, a
+    return None
+
+
+def _equations(hypotheses: list[Term]) -> dict[Term, Term]:
+    found: dict[Term, Term] = {}
+    for h in hypotheses:
+        if _is_equation(h):
+            pair = _direct(h)
+            if pair is not None:
+                found.setdefault(*pair)
+    return found
+
+
+def _generalise(hypotheses: list[Term], goal: Term) -> tuple[tuple[Term, ...], Term]:
+    """Float leaves become variables; boolean leaves without floats too; hypotheses that share nothing are dropped."""
+    leaves: dict[Term, Term] = {}
+
+    def visit(t: Term) -> None:
+        if t in leaves or t.op == "const":
+            return
+        if t.op in ("app", "var") or not t.has_float:
+            leaves[t] = var(f"leaf{len(leaves)}", t.sort)
+            return
+        for a in t.args:
+            visit(a)
+
+    visit(goal)
+    pending = list(hypotheses)
+    chosen: list[Term] = []
+    while True:
+        reach = {t for t in leaves if t.sort in FLOAT_SORTS}
+        near = [h for h in pending if reach & set(subterms(h))]
+        if not near:
+            break
+        for h in near:
+            visit(h)
+            pending.remove(h)
+        chosen.extend(near)
+    memo: dict[Term, Term] = {}
+    return tuple(replace(h, leaves, memo) for h in chosen), replace(goal, leaves, memo)

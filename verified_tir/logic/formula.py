@@ -1,0 +1,386 @@
+"""Formulas: hash-consed terms of a small many-sorted logic.
+
+Sorts are ``Bool``, ``Int`` (mathematical integers) and the IEEE formats.  Terms print as SMT-LIB
+(``verified_tir.logic.smtlib``); the functions here build them and fold constants, nothing more.  ``div`` and ``mod``
+are SMT-LIB's (Euclidean, and a function even at zero); :func:`floordiv` and friends are what programs mean.
+
+Equality on floats is ``=``, identity of values: one NaN, and two different zeros.  IEEE ``==`` is :func:`fp_eq`.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
+
+BOOL: Final = "Bool"
+INT: Final = "Int"
+FLOAT_SORTS: Final[dict[str, tuple[int, int]]] = {"F16": (5, 11), "BF16": (8, 8), "F32": (8, 24), "F64": (11, 53)}
+
+Payload = int | str | tuple[str, ...] | tuple[int, ...] | None
+
+_TABLE: weakref.WeakValueDictionary[tuple[object, ...], Term] = weakref.WeakValueDictionary()
+
+
+class Term:
+    """A term.  ``payload`` is a constant's value (float constants: their bits), or the name of a variable or function.
+
+    Terms are interned: equal terms are the same object.  Build them with the functions of this module.
+    """
+
+    __slots__ = ("__weakref__", "args", "has_float", "op", "payload", "sort")
+
+    op: str
+    args: tuple[Term, ...]
+    sort: str
+    payload: Payload
+    has_float: bool
+
+    def __repr__(self) -> str:
+        from verified_tir.logic.smtlib import show
+
+        return show(self)
+
+
+def make(op: str, args: tuple[Term, ...], sort: str, payload: Payload = None) -> Term:
+    """The interned term; no folding."""
+    key = (op, args, sort, payload)
+    found = _TABLE.get(key)
+    if found is not None:
+        return found
+    t = Term()
+    t.op, t.args, t.sort, t.payload = op, args, sort, payload
+    t.has_float = sort in FLOAT_SORTS or any([a.has_float for a in args])
+    _TABLE[key] = t
+    return t
+
+
+TRUE: Final = make("const", (), BOOL, 1)
+FALSE: Final = make("const", (), BOOL, 0)
+
+
+def integer(value: int) -> Term:
+    return make("const", (), INT, value)
+
+
+def boolean(value: bool) -> Term:
+    return TRUE if value else FALSE
+
+
+def floating(sort: str, bits: int) -> Term:
+    """The float with these bits (every NaN is the same value)."""
+    exponent, significand = FLOAT_SORTS[sort]
+    field = (1 << (significand - 1)) - 1
+    if (bits >> (significand - 1)) & ((1 << exponent) - 1) == (1 << exponent) - 1 and bits & field:
+        bits = ((1 << exponent) - 1) << (significand - 1) | 1 << (significand - 2)
+    return make("const", (), sort, bits)
+
+
+def var(name: str, sort: str) -> Term:
+    """A free constant of the logic; one name has one sort."""
+    return make("var", (), sort, name)
+
+
+def app(function: str, args: tuple[Term, ...], sort: str) -> Term:
+    """An uninterpreted function applied."""
+    return make("app", args, sort, function) if args else var(function, sort)
+
+
+def is_const(t: Term) -> bool:
+    return t.op == "const"
+
+
+def value_of(t: Term) -> int:
+    """The value of a constant (bits for a float)."""
+    assert t.op == "const" and isinstance(t.payload, int)
+    return t.payload
+
+
+# -- Bool ----------------------------------------------------------------------------------------------------------
+
+
+def not_(a: Term) -> Term:
+    if a.op == "const":
+        return FALSE if a is TRUE else TRUE
+    if a.op == "not":
+        return a.args[0]
+    if a.op == "<=":
+        return lt(a.args[1], a.args[0])
+    if a.op == "<":
+        return le(a.args[1], a.args[0])
+    return make("not", (a,), BOOL)
+
+
+def and_(*args: Term) -> Term:
+    return _junction("and", args, TRUE, FALSE)
+
+
+def or_(*args: Term) -> Term:
+    return _junction("or", args, FALSE, TRUE)
+
+
+def _junction(op: str, args: Iterable[Term], neutral: Term, absorbing: Term) -> Term:
+    flat: dict[Term, None] = {}
+    for a in args:
+        for part in a.args if a.op == op else (a,):
+            if part is absorbing:
+                return absorbing
+            if part is not neutral:
+                flat[part] = None
+    for part in flat:
+        if part.op == "not" and part.args[0] in flat:
+            return absorbing
+    if not flat:
+        return neutral
+    parts = tuple(flat)
+    return parts[0] if len(parts) == 1 else make(op, parts, BOOL)
+
+
+def implies(a: Term, b: Term) -> Term:
+    if a is TRUE or b is TRUE:
+        return b
+    if a is FALSE:
+        return TRUE
+    if b is FALSE:
+        return not_(a)
+    if a is b:
+        return TRUE
+    return make("=>", (a, b), BOOL)
+
+
+def ite(c: Term, a: Term, b: Term) -> Term:
+    if c is TRUE or a is b:
+        return a
+    if c is FALSE:
+        return b
+    if a is TRUE and b is FALSE:
+        return c
+    return make("ite", (c, a, b), a.sort)
+
+
+def eq(a: Term, b: Term) -> Term:
+    """Identity of values."""
+    assert a.sort == b.sort, (a, b)
+    if a is b:
+        return TRUE
+    if a.op == "const" and b.op == "const":
+        return FALSE
+    if a.sort == BOOL:
+        if a.op == "const":
+            return b if a is TRUE else not_(b)
+        if b.op == "const":
+            return a if b is TRUE else not_(a)
+    return make("=", (a, b), BOOL)
+
+
+def ne(a: Term, b: Term) -> Term:
+    return not_(eq(a, b))
+
+
+# -- Int -----------------------------------------------------------------------------------------------------------
+
+
+def add(a: Term, b: Term) -> Term:
+    if a.op == "const":
+        a, b = b, a
+    if b.op == "const":
+        k = value_of(b)
+        if a.op == "const":
+            return integer(value_of(a) + k)
+        if k == 0:
+            return a
+        if a.op == "+" and a.args[1].op == "const":
+            return add(a.args[0], integer(value_of(a.args[1]) + k))
+    return make("+", (a, b), INT)
+
+
+def neg(a: Term) -> Term:
+    return integer(-value_of(a)) if a.op == "const" else mul(integer(-1), a)
+
+
+def sub(a: Term, b: Term) -> Term:
+    if a is b:
+        return integer(0)
+    if b.op == "const":
+        return add(a, integer(-value_of(b)))
+    if a.op == "+" and a.args[0] is b:
+        return a.args[1]
+    if a.op == "+" and a.args[1] is b:
+        return a.args[0]
+    return make("-", (a, b), INT)
+
+
+def mul(a: Term, b: Term) -> Term:
+    if b.op == "const":
+        a, b = b, a
+    if a.op == "const":
+        k = value_of(a)
+        if b.op == "const":
+            return integer(k * value_of(b))
+        if k == 0:
+            return integer(0)
+        if k == 1:
+            return b
+    return make("*", (a, b), INT)
+
+
+def le(a: Term, b: Term) -> Term:
+    if a is b:
+        return TRUE
+    if a.op == "const" and b.op == "const":
+        return boolean(value_of(a) <= value_of(b))
+    return make("<=", (a, b), BOOL)
+
+
+def lt(a: Term, b: Term) -> Term:
+    if a is b:
+        return FALSE
+    if a.op == "const" and b.op == "const":
+        return boolean(value_of(a) < value_of(b))
+    return make("<", (a, b), BOOL)
+
+
+def between(lo: Term, x: Term, hi: Term) -> Term:
+    """``lo <= x < hi``."""
+    return and_(le(lo, x), lt(x, hi))
+
+
+def euclid_div(a: Term, b: Term) -> Term:
+    """SMT-LIB ``div``; the divisor must not be zero for the result to mean anything."""
+    if b.op == "const" and value_of(b) > 0:
+        k = value_of(b)
+        if k == 1:
+            return a
+        if a.op == "const":
+            return integer(value_of(a) // k)
+    return make("div", (a, b), INT)
+
+
+def euclid_mod(a: Term, b: Term) -> Term:
+    """SMT-LIB ``mod``."""
+    if b.op == "const" and value_of(b) > 0:
+        k = value_of(b)
+        if k == 1:
+            return integer(0)
+        if a.op == "const":
+            return integer(value_of(a) % k)
+    return make("mod", (a, b), INT)
+
+
+def floordiv(a: Term, b: Term) -> Term:
+    """Rounds to minus infinity, for either sign of the divisor (Euclidean division does so for positive ones)."""
+    if b.op == "const":
+        return euclid_div(a, b) if value_of(b) > 0 else euclid_div(neg(a), neg(b))
+    return ite(lt(integer(0), b), euclid_div(a, b), euclid_div(neg(a), neg(b)))
+
+
+def floormod(a: Term, b: Term) -> Term:
+    """Has the divisor's sign."""
+    if b.op == "const":
+        return euclid_mod(a, b) if value_of(b) > 0 else neg(euclid_mod(neg(a), neg(b)))
+    return ite(lt(integer(0), b), euclid_mod(a, b), neg(euclid_mod(neg(a), neg(b))))
+
+
+def truncdiv(a: Term, b: Term) -> Term:
+    """Rounds to zero.  Euclidean division of a non-negative number does so for either sign of the divisor."""
+    return ite(le(integer(0), a), euclid_div(a, b), neg(euclid_div(neg(a), b)))
+
+
+def truncmod(a: Term, b: Term) -> Term:
+    """Has the dividend's sign."""
+    return ite(le(integer(0), a), euclid_mod(a, b), neg(euclid_mod(neg(a), b)))
+
+
+def wrap(a: Term, bits: int, signed: bool) -> Term:
+    """``a`` modulo 2**bits, in the type's range."""
+    if a.op == "const":
+        v = value_of(a) % (1 << bits)
+        return integer(v - (1 << bits) if signed and v >> (bits - 1) else v)
+    if not signed:
+        return euclid_mod(a, integer(1 << bits))
+    half = integer(1 << (bits - 1))
+    return sub(euclid_mod(add(a, half), integer(1 << bits)), half)
+
+
+def bitwise(op: str, bits: int, a: Term, b: Term) -> Term:
+    """``bvand``, ``bvor``, ``bvxor`` of two integers taken modulo 2**bits; the result is non-negative."""
+    return make(op, (a, b), INT, bits)
+
+
+# -- floats --------------------------------------------------------------------------------------------------------
+
+
+def fp(op: str, sort: str, *args: Term) -> Term:
+    """A float operation by its SMT-LIB name (``fp.add``, ``fp.fma``, ``fp.sqrt``, ``fp.abs``, …), rounding to even."""
+    return make(op, args, sort)
+
+
+def fp_round(mode: str, a: Term) -> Term:
+    """Round to an integral float; ``mode`` is ``RNE``, ``RNA``, ``RTZ``, ``RTP`` or ``RTN``."""
+    return make("fp.roundToIntegral", (a,), a.sort, mode)
+
+
+def fp_test(op: str, *args: Term) -> Term:
+    """``fp.eq``, ``fp.lt``, ``fp.leq``, ``fp.isNaN``, ``fp.isInfinite``, ``fp.isNegative``, ``fp.isZero``."""
+    return make(op, args, BOOL)
+
+
+def fp_eq(a: Term, b: Term) -> Term:
+    """IEEE ``==``: the zeros are equal, a NaN equals nothing."""
+    return fp_test("fp.eq", a, b)
+
+
+def convert(op: str, a: Term, sort: str, bits: int = 0) -> Term:
+    """Conversions: ``fp.from_fp``, ``fp.from_int``, ``fp.to_int`` (towards zero), ``fp.from_bits``, ``fp.to_bits``."""
+    return make(op, (a,), sort, bits)
+
+
+def positive_zero(sort: str) -> Term:
+    return make("const", (), sort, 0)
+
+
+def negative_zero(sort: str) -> Term:
+    exponent, significand = FLOAT_SORTS[sort]
+    return make("const", (), sort, 1 << (exponent + significand - 1))
+
+
+# -- traversal -----------------------------------------------------------------------------------------------------
+
+
+def subterms(*roots: Term) -> Iterator[Term]:
+    """Every subterm once, in the order of first occurrence."""
+    seen: set[Term] = set()
+    stack = list(reversed(roots))
+    while stack:
+        t = stack.pop()
+        if t in seen:
+            continue
+        seen.add(t)
+        yield t
+        stack.extend(reversed(t.args))
+
+
+_BUILDERS: dict[str, Callable[..., Term]] = {
+    "not": not_, "and": and_, "or": or_, "=>": implies, "ite": ite, "=": eq, "+": add, "-": sub, "*": mul,
+    "<=": le, "<": lt, "div": euclid_div, "mod": euclid_mod,
+}  # fmt: skip
+
+
+def replace(t: Term, mapping: dict[Term, Term], memo: dict[Term, Term] | None = None) -> Term:
+    """``t`` with terms replaced by terms, folded again."""
+    memo = {} if memo is None else memo
+    found = memo.get(t)
+    if found is None:
+        found = mapping.get(t)
+        if found is None:
+            if not t.args:
+                found = t
+            else:
+                args = tuple([replace(a, mapping, memo) for a in t.args])
+                if args == t.args:
+                    found = t
+                else:
+                    builder = _BUILDERS.get(t.op)
+                    found = builder(*args) if builder else make(t.op, args, t.sort, t.payload)
+        memo[t] = found
+    return found

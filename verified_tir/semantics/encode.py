@@ -1,0 +1,350 @@
+"""Programs' expressions as formulas: the second definition of their meaning, which must agree with the interpreter.
+
+An expression becomes a value, a condition under which that value is defined, and a list of *safety* conditions: what
+must hold for its evaluation not to be undefined behaviour.  Vectors are encoded one lane at a time, the lane being a
+term like any other.  Index arithmetic is encoded in mathematical integers (that it does not overflow is a safety
+condition); with a load, cast or call beneath it, integer arithmetic is data and wraps.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple, final
+
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.calls import is_pure
+from verified_tir.ir.dtype import DType
+from verified_tir.ir.expr import (
+    COMPARE_OPS, Binary, Broadcast, Call, Cast, Expr, FloatImm, IfThenElse, IntImm, LetExpr, Load, Not, Ramp, Select,
+    Shuffle, StringImm, Undef, Var,
+)  # fmt: skip
+from verified_tir.ir.floats import bits_of
+from verified_tir.logic import formula as f
+from verified_tir.logic.formula import Term
+from verified_tir.semantics.encode_calls import encode_call, encode_cast
+
+_fresh = itertools.count(1)
+
+
+def fresh(name: str, sort: str) -> Term:
+    """A variable of the logic that occurs nowhere else."""
+    return f.var(f"{name}!{next(_fresh)}", sort)
+
+
+class Encoded(NamedTuple):
+    """The value of one lane, when it is defined, and whether it is data (not index arithmetic)."""
+
+    value: Term
+    defined: Term
+    data: bool
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Safety:
+    """``condition`` must hold, whenever ``premises`` do, for the evaluation of ``expr`` to have a meaning."""
+
+    kind: str
+    expr: Expr
+    premises: tuple[Term, ...]
+    condition: Term
+
+
+LoadFunction = Callable[[Buffer, tuple[Term, ...], Term | None], tuple[Term, Term]]
+AccessibleFunction = Callable[[Buffer, tuple[Term, ...], Term | None], Term]
+
+
+def sort_of(dtype: DType) -> str:
+    """The sort of one lane of ``dtype``."""
+    if dtype.is_bool:
+        return f.BOOL
+    if dtype.is_float:
+        return {("float", 16): "F16", ("float", 32): "F32", ("float", 64): "F64", ("bfloat", 16): "BF16"}[
+            (dtype.code, dtype.bits)
+        ]
+    return f.INT
+
+
+def in_range(value: Term, dtype: DType) -> Term:
+    """Whether an integer term fits the type."""
+    return f.and_(f.le(f.integer(dtype.min_value), value), f.le(value, f.integer(dtype.max_value)))
+
+
+class Unencodable(ValueError):
+    """An expression that has no value in the logic: an opaque call, a string, a variable out of scope."""
+
+
+def _no_load(buffer: Buffer, indices: tuple[Term, ...], lane: Term | None) -> tuple[Term, Term]:
+    raise Unencodable(f"{buffer.name} is read where no memory is known")
+
+
+@final
+class Encoder:
+    """Encodes expressions in an environment.
+
+    :param env: what variables stand for.
+    :param load: gives value and definedness of an element (one lane of it), by the view and its indices.
+    :param safety: where to put safety conditions; ``None`` does without.
+    :param accessible: when an element may be touched at all (padding may be declared inaccessible).
+    """
+
+    __slots__ = ("accessible", "env", "load", "premises", "safety")
+
+    def __init__(
+        self,
+        env: dict[Var, Encoded],
+        load: LoadFunction = _no_load,
+        safety: list[Safety] | None = None,
+        accessible: AccessibleFunction | None = None,
+    ) -> None:
+        self.env = env
+        self.accessible = accessible
+        self.load = load
+        self.safety = safety
+        self.premises: tuple[Term, ...] = ()
+
+    def require(self, kind: str, expr: Expr, condition: Term) -> None:
+        """Note a safety condition under the premises in force."""
+        if self.safety is not None and condition is not f.TRUE:
+            self.safety.append(Safety(kind, expr, self.premises, condition))
+
+    def value(self, expr: Expr, lane: Term | None = None) -> Term:
+        """The value alone."""
+        return self.encode(expr, lane).value
+
+    def encode(self, expr: Expr, lane: Term | None = None) -> Encoded:  # noqa: C901, PLR0911, PLR0912
+        """Value and definedness of ``expr`` (of its lane ``lane``, if it has lanes)."""
+        match expr:
+            case Var():
+                found = self.env.get(expr)
+                if found is None:
+                    raise Unencodable(f"variable {expr.name} is not in scope")
+                return found
+            case IntImm(type=t, value=v):
+                return Encoded(f.boolean(bool(v)) if t.is_bool else f.integer(v), f.TRUE, False)
+            case FloatImm(type=t, value=x):
+                return Encoded(f.floating(sort_of(t), bits_of(t, x)), f.TRUE, True)
+            case Undef(type=t):
+                return Encoded(fresh("undef", sort_of(t)), f.FALSE, True)
+            case Binary(op="and" | "or"):
+                return self._lazy(expr, lane)
+            case Binary():
+                return self._binary(expr, lane)
+            case Not(a=a):
+                e = self.encode(a, lane)
+                return Encoded(f.not_(e.value), e.defined, e.data)
+            case Select(condition=c, true_value=a, false_value=b):
+                ec = self.encode(c, lane if c.dtype.lanes > 1 else None)
+                ea, eb = self.encode(a, lane), self.encode(b, lane)
+                defined = f.and_(ec.defined, f.ite(ec.value, ea.defined, eb.defined))
+                return Encoded(f.ite(ec.value, ea.value, eb.value), defined, ec.data or ea.data or eb.data)
+            case IfThenElse(condition=c, true_value=a, false_value=b):
+                ec = self.encode(c)
+                self.require("a branch on undef", c, ec.defined)
+                ea = self._under(ec.value, a, lane)
+                eb = self._under(f.not_(ec.value), b, lane)
+                return Encoded(
+                    f.ite(ec.value, ea.value, eb.value),
+                    f.ite(ec.value, ea.defined, eb.defined),
+                    ec.data or ea.data or eb.data,
+                )
+            case Cast(type=t, value=v):
+                e = self.encode(v, lane)
+                value, defined = encode_cast(v.dtype.scalar, t.scalar, e.value)
+                return Encoded(value, f.and_(e.defined, defined), True)
+            case Ramp(base=base, stride=stride):
+                assert lane is not None
+                eb, es = self.encode(base), self.encode(stride)
+                return self._integer(
+                    expr, f.add(eb.value, f.mul(es.value, lane)), f.and_(eb.defined, es.defined), eb.data or es.data
+                )
+            case Broadcast(value=v):
+                return self.encode(v)
+            case Shuffle():
+                return self._shuffle(expr, lane)
+            case LetExpr(var=v, value=bound, body=body):
+                e = self.encode(bound)
+                self.env[v] = e
+                result = self.encode(body, lane)
+                return Encoded(result.value, result.defined, result.data or e.data)
+            case Load():
+                return self._load(expr, lane)
+            case Call(op=op, args=args, type=t):
+                if not is_pure(op):
+                    raise Unencodable(f"the result of the opaque call {op} is unknown")
+                parts = [self.encode(a, lane if a.dtype.lanes > 1 else None) for a in args]
+                value, defined = encode_call(op, t.scalar, [a.dtype.scalar for a in args], [p.value for p in parts])
+                return Encoded(value, f.and_(defined, *[p.defined for p in parts]), True)
+            case StringImm():
+                raise Unencodable("a string has no value in the logic")
+            case _:
+                raise AssertionError(expr)
+
+    def _under(self, premise: Term, expr: Expr, lane: Term | None) -> Encoded:
+        outer = self.premises
+        self.premises = (*outer, premise)
+        try:
+            return self.encode(expr, lane)
+        finally:
+            self.premises = outer
+
+    def _lazy(self, expr: Binary, lane: Term | None) -> Encoded:
+        # An undefined left operand decides whether the right one is evaluated: a branch on undef.
+        a = self.encode(expr.a, lane)
+        self.require("a branch on undef", expr.a, a.defined)
+        if expr.op == "and":
+            b = self._under(a.value, expr.b, lane)
+            return Encoded(f.and_(a.value, b.value), f.implies(a.value, b.defined), a.data or b.data)
+        b = self._under(f.not_(a.value), expr.b, lane)
+        return Encoded(f.or_(a.value, b.value), f.or_(a.value, b.defined), a.data or b.data)
+
+    def _shuffle(self, expr: Shuffle, lane: Term | None) -> Encoded:
+        assert lane is not None or len(expr.indices) == 1
+        sources = [(v, f.integer(k)) for v in expr.vectors for k in range(v.dtype.lanes)]
+        picked = [self.encode(v, k if v.dtype.lanes > 1 else None) for v, k in (sources[i] for i in expr.indices)]
+        value, defined = picked[-1].value, picked[-1].defined
+        for k in range(len(picked) - 2, -1, -1):
+            here = f.eq(lane if lane is not None else f.integer(0), f.integer(k))
+            value, defined = f.ite(here, picked[k].value, value), f.ite(here, picked[k].defined, defined)
+        return Encoded(value, defined, any(p.data for p in picked))
+
+    def _load(self, expr: Load, lane: Term | None) -> Encoded:
+        indices, element_lane = self.address(expr, expr.buffer, expr.indices, lane)
+        value, defined = self.load(expr.buffer, indices, element_lane)
+        return Encoded(value, defined, True)
+
+    def address(
+        self, expr: Expr, buffer: Buffer, indices: tuple[Expr, ...], lane: Term | None
+    ) -> tuple[tuple[Term, ...], Term | None]:
+        """Index terms of an access (of its lane ``lane``), and the lane within a vector element.
+
+        A vector index into a vector buffer has element lanes × index lanes, the element's lanes innermost.
+        """
+        element_lane = None
+        index_lane = lane
+        if buffer.dtype.lanes > 1:
+            assert lane is not None
+            width = f.integer(buffer.dtype.lanes)
+            index_lane, element_lane = f.floordiv(lane, width), f.floormod(lane, width)
+        terms = []
+        for index, extent in zip(indices, buffer.shape, strict=True):
+            e = self.encode(index, index_lane if index.dtype.lanes > 1 else None)
+            self.require("an index that is undef", expr, e.defined)
+            if self.safety is not None:
+                self.require("in bounds", expr, f.between(f.integer(0), e.value, self.value(extent)))
+            terms.append(e.value)
+        if self.safety is not None and self.accessible is not None:
+            self.require("accessible", expr, self.accessible(buffer, tuple(terms), element_lane))
+        return tuple(terms), element_lane
+
+    def _integer(self, expr: Expr, value: Term, defined: Term, data: bool) -> Encoded:
+        """An integer result: data wraps, index arithmetic must not overflow."""
+        t = expr.dtype
+        if data:
+            return Encoded(f.wrap(value, t.bits, t.code == "int"), defined, True)
+        if self.safety is not None:
+            self.require("no overflow", expr, in_range(value, t))
+        return Encoded(value, defined, False)
+
+    def _binary(self, expr: Binary, lane: Term | None) -> Encoded:
+        a, b = self.encode(expr.a, lane), self.encode(expr.b, lane)
+        defined = f.and_(a.defined, b.defined)
+        data = a.data or b.data
+        operand = expr.a.dtype.scalar
+        if expr.op in COMPARE_OPS:
+            return Encoded(compare(expr.op, operand, a.value, b.value), defined, data)
+        if operand.is_float:
+            return Encoded(float_binary(expr.op, sort_of(operand), a.value, b.value), defined, True)
+        if operand.is_bool:
+            return Encoded(_bool_binary(expr.op, a.value, b.value), defined, data)
+        return self._integer_binary(expr, a, b, defined, data)
+
+    def _integer_binary(self, expr: Binary, a: Encoded, b: Encoded, defined: Term, data: bool) -> Encoded:
+        x, y, t = a.value, b.value, expr.dtype.scalar
+        match expr.op:
+            case "add":
+                return self._integer(expr, f.add(x, y), defined, data)
+            case "sub":
+                return self._integer(expr, f.sub(x, y), defined, data)
+            case "mul":
+                return self._integer(expr, f.mul(x, y), defined, data)
+            case "min":
+                return Encoded(f.ite(f.lt(x, y), x, y), defined, data)
+            case "max":
+                return Encoded(f.ite(f.lt(y, x), x, y), defined, data)
+            case "floordiv" | "floormod" | "truncdiv" | "truncmod":
+                divide = {
+                    "floordiv": f.floordiv, "floormod": f.floormod, "truncdiv": f.truncdiv, "truncmod": f.truncmod,
+                }[expr.op]  # fmt: skip
+                self.require("a divisor that is undef", expr, b.defined)
+                self.require("no division by zero", expr, f.ne(y, f.integer(0)))
+                if t.code == "int" and not (y.op == "const" and f.value_of(y) != -1):
+                    # a dividend that is undef may be anything, so also the smallest integer
+                    least = f.and_(f.or_(f.not_(a.defined), f.eq(x, f.integer(t.min_value))), f.eq(y, f.integer(-1)))
+                    self.require("no overflow", expr, f.not_(least))
+                return Encoded(divide(x, y), defined, data)
+            case "bitand" | "bitor" | "bitxor":
+                name = {"bitand": "bvand", "bitor": "bvor", "bitxor": "bvxor"}[expr.op]
+                return Encoded(f.wrap(f.bitwise(name, t.bits, x, y), t.bits, t.code == "int"), defined, data)
+            case "shl" | "shr":
+                self.require("a shift amount that is undef", expr, b.defined)
+                self.require("a shift amount in range", expr, f.between(f.integer(0), y, f.integer(t.bits)))
+                power = power_of_two(y, t.bits)
+                if expr.op == "shr":
+                    return Encoded(f.floordiv(x, power), defined, data)
+                return self._integer(expr, f.mul(x, power), defined, data)
+            case _:
+                raise AssertionError(expr.op)
+
+
+def power_of_two(exponent: Term, bits: int) -> Term:
+    """2**exponent for 0 <= exponent < bits."""
+    if exponent.op == "const":
+        return f.integer(1 << (f.value_of(exponent) % bits))
+    result = f.integer(1 << (bits - 1))
+    for k in range(bits - 2, -1, -1):
+        result = f.ite(f.eq(exponent, f.integer(k)), f.integer(1 << k), result)
+    return result
+
+
+def _bool_binary(op: str, a: Term, b: Term) -> Term:
+    if op == "bitand":
+        return f.and_(a, b)
+    if op == "bitor":
+        return f.or_(a, b)
+    return f.not_(f.eq(a, b))
+
+
+def float_binary(op: str, sort: str, a: Term, b: Term) -> Term:
+    """A float operation; ``min`` and ``max`` are selects on ``<`` and ``>``."""
+    if op == "min":
+        return f.ite(f.fp_test("fp.lt", a, b), a, b)
+    if op == "max":
+        return f.ite(f.fp_test("fp.lt", b, a), a, b)
+    return f.fp({"add": "fp.add", "sub": "fp.sub", "mul": "fp.mul", "div": "fp.div"}[op], sort, a, b)
+
+
+def compare(op: str, operand: DType, a: Term, b: Term) -> Term:  # noqa: PLR0911
+    """A comparison of two lanes of type ``operand``; with a NaN all but ``ne`` are false."""
+    if operand.is_bool:
+        a, b = (
+            (a, b)
+            if op in ("eq", "ne")
+            else (f.ite(a, f.integer(1), f.integer(0)), f.ite(b, f.integer(1), f.integer(0)))
+        )
+    is_float = operand.is_float
+    match op:
+        case "eq":
+            return f.fp_eq(a, b) if is_float else f.eq(a, b)
+        case "ne":
+            return f.not_(f.fp_eq(a, b)) if is_float else f.ne(a, b)
+        case "lt":
+            return f.fp_test("fp.lt", a, b) if is_float else f.lt(a, b)
+        case "le":
+            return f.fp_test("fp.leq", a, b) if is_float else f.le(a, b)
+        case "gt":
+            return f.fp_test("fp.lt", b, a) if is_float else f.lt(b, a)
+        case _:
+            return f.fp_test("fp.leq", b, a) if is_float else f.le(b, a)
