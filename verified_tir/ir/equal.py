@@ -11,7 +11,7 @@ from typing import TypeVar
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import DType, PointerType
 from verified_tir.ir.expr import Var
-from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.func import IRModule, PrimFunc
 from verified_tir.ir.node import Node, float_key
 from verified_tir.ir.stmt import Block
 from verified_tir.ir.visit import bound_vars
@@ -73,10 +73,10 @@ class _Matcher:
 def structural_equal(a: Node, b: Node, *, map_free: bool = False) -> bool:
     """Whether the trees are equal modulo the names of bound variables.
 
-    ``map_free`` also lets free variables correspond (one to one); functions always do that, since their parameters and
-    shape symbols are bound by the function.
+    ``map_free`` also lets free variables correspond (one to one); functions and modules always do that, since their parameters
+    and shape symbols are bound by the function.
     """
-    if map_free or isinstance(a, PrimFunc):
+    if map_free or isinstance(a, (PrimFunc, IRModule)):
         return _Matcher(None, None).node(a, b)
     return _Matcher(set(bound_vars(a)), set(bound_vars(b))).node(a, b)
 
