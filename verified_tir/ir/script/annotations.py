@@ -1,0 +1,60 @@
+"""Annotations and attributes: the dictionaries of ``T.func_attr``, ``T.sblock_attr`` and ``annotations=``.
+
+Values are numbers, strings, expressions and (nested) lists.  A dictionary, such as the one inside ``T.target({…})``,
+becomes a call whose argument is the dictionary as JSON: nothing here looks into it, and the printer writes it back.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+
+from verified_tir.ir.dtype import HANDLE
+from verified_tir.ir.expr import Call, Expr, StringImm
+from verified_tir.ir.script.buffers import BufferParser
+from verified_tir.ir.script.values import Selection, checked_literal
+from verified_tir.ir.stmt import Annotations, AnnotationValue
+
+
+class AnnotationParser(BufferParser):
+    """Reads annotation dictionaries."""
+
+    def annotations(self, node: ast.expr) -> Annotations:
+        """``{"key": value, …}`` in the order of the text."""
+        if not isinstance(node, ast.Dict):
+            raise self.error(node, 'a dictionary is needed, such as {"key": 1}')
+        found: dict[str, AnnotationValue] = {}
+        for key, value in zip(node.keys, node.values, strict=True):
+            if key is None:
+                raise self.error(node, "** has no meaning here")
+            found[self.string(key)] = self.annotation(value)
+        return tuple(found.items())
+
+    def annotation(self, node: ast.expr) -> AnnotationValue:
+        """One value of an annotation."""
+        if isinstance(node, (ast.List, ast.Tuple)):
+            return tuple([self.annotation(e) for e in node.elts])
+        if isinstance(node, ast.Dict):
+            return Call(HANDLE, "dict", (self._json(node),))
+        if isinstance(node, ast.Call) and self.t_name(node.func) == "target" and len(node.args) == 1:
+            inner = node.args[0]
+            return Call(HANDLE, "target", (self._json(inner),))
+        self.opaque_depth += 1
+        try:
+            found = self.value(node)
+        finally:
+            self.opaque_depth -= 1
+        if isinstance(found, Selection):
+            found = self.load(node, found)
+        if isinstance(found, bool | int | float):
+            return checked_literal(found)
+        if isinstance(found, (Expr, str)):
+            return found
+        raise self.error(node, "an annotation is a number, a string, an expression, or a list of these")
+
+    def _json(self, node: ast.expr) -> StringImm:
+        """The literal as JSON."""
+        try:
+            return StringImm(json.dumps(ast.literal_eval(node)))
+        except (ValueError, TypeError, RecursionError):
+            raise self.error(node, "a literal of numbers, strings, lists and dictionaries is needed") from None

@@ -1,0 +1,360 @@
+"""What ``T.name(…)`` means in an expression.
+
+``CALLS`` maps names to readers of their arguments.  A name that stands neither there nor among the pure calls of
+``verified_tir.ir.calls`` is an opaque call; such a name is accepted where a call may stand for its effect, or when its
+type is stated by ``dtype=``, so that a misspelt ``T.exq(x)`` is reported and not taken for an unknown function.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from verified_tir.ir.calls import PURE_CALLS
+from verified_tir.ir.dtype import BOOL, HANDLE, INT32, DType
+from verified_tir.ir.expr import (
+    Binary,
+    BinaryOp,
+    Broadcast,
+    Call,
+    Cast,
+    Expr,
+    IfThenElse,
+    LetExpr,
+    Load,
+    Not,
+    Ramp,
+    Select,
+    Shuffle,
+    StringImm,
+    Undef,
+    Var,
+    as_expr,
+    const,
+)
+from verified_tir.ir.node import IRError
+from verified_tir.ir.script.arguments import match_arguments
+from verified_tir.ir.script.dtypes import dtype_named, is_dtype_name
+from verified_tir.ir.script.values import (
+    PLAIN_UNDEF,
+    Selection,
+    Value,
+    broadcast_to,
+    condition,
+    unified,
+)
+
+if TYPE_CHECKING:
+    from verified_tir.ir.script.exprs import ExprParser
+
+Reader = Callable[["ExprParser", ast.Call, "DType | None"], Value]
+
+BINARY_CALLS: dict[str, BinaryOp] = {
+    "Add": "add", "Sub": "sub", "Mul": "mul", "FloorDiv": "floordiv", "FloorMod": "floormod", "Mod": "truncmod",
+    "floordiv": "floordiv", "floormod": "floormod", "truncdiv": "truncdiv", "truncmod": "truncmod",
+    "indexdiv": "floordiv", "indexmod": "floormod", "min": "min", "max": "max", "Min": "min", "Max": "max",
+    "shift_left": "shl", "shift_right": "shr", "bitwise_and": "bitand", "bitwise_or": "bitor", "bitwise_xor": "bitxor",
+    "EQ": "eq", "NE": "ne", "LT": "lt", "LE": "le", "GT": "gt", "GE": "ge", "Div": "div", "div": "div",
+}  # fmt: skip
+"""Operators written as calls; unlike the signs, they never fold."""
+
+PURE_ALIASES = {"fabs": "abs", "power": "pow"}
+"""Other names of pure calls."""
+
+OPAQUE_LIKE_FIRST = frozenset(
+    {
+        "acos", "acosh", "asin", "asinh", "atanh", "exp10", "copysign", "nextafter", "hypot", "ldexp", "fmod",
+        "q_multiply_shift", "q_multiply_shift_per_axis",
+    }
+)  # fmt: skip
+"""Calls that proofs know nothing about and that return the type of their first argument."""
+
+OPAQUE_TYPED_FIRST = frozenset(
+    {"call_extern", "call_pure_extern", "call_llvm_intrin", "call_llvm_pure_intrin", "call_intrin", "masked_load",
+     "get_active_lane_mask"}
+)  # fmt: skip
+"""Opaque calls whose first argument is the type of their result."""
+
+OPAQUE_INT32 = frozenset({"call_packed", "call_cpacked", "tvm_call_packed"})
+"""Opaque calls that return an int32."""
+
+CONTROL_CALLS = frozenset({"break_loop", "continue_loop", "ret", "thread_return"})
+"""Calls that leave a loop or the function; a program here always runs its statements in order."""
+
+NO_MEANING = {
+    "vscale": "scalable vectors have no meaning here",
+    "Reduce": "reductions as expressions have no meaning here; write the loop",
+    "comm_reducer": "reductions as expressions have no meaning here; write the loop",
+}
+
+
+def t_call(p: ExprParser, node: ast.Call, name: str, want: DType | None) -> Value:
+    """The value of ``T.name(…)``.
+
+    :raises ScriptError: for an unknown name, or arguments that do not fit.
+    """
+    if name in CALLS:
+        return CALLS[name](p, node, want)
+    if name in BINARY_CALLS:
+        return _binary(p, node, BINARY_CALLS[name], want)
+    pure = PURE_ALIASES.get(name, name)
+    if pure in PURE_CALLS and pure != "reinterpret":
+        return _pure(p, node, pure, want)
+    if is_dtype_name(name):
+        return _conversion(p, node, dtype_named(name))
+    if name in CONTROL_CALLS:
+        raise p.error(node, f"T.{name}: leaving a loop or a function early has no meaning here")
+    if name in NO_MEANING:
+        raise p.error(node, f"T.{name}: {NO_MEANING[name]}")
+    return _opaque(p, node, name)
+
+
+def _binary(p: ExprParser, node: ast.Call, op: BinaryOp, want: DType | None) -> Expr:
+    args = match_arguments(p.source, node, ("a", "b"), 2)
+    a, b = unified(p.number(args["a"], want), p.number(args["b"], want), None if want and want.is_bool else want)
+    if op == "div" and a.dtype.is_int:
+        op = "truncdiv"
+    return Binary(op, a, b)
+
+
+def _pure(p: ExprParser, node: ast.Call, name: str, want: DType | None) -> Expr:
+    """A pure call by name, its operands brought to one type."""
+    info = PURE_CALLS[name]
+    result: DType | None = None
+    for keyword in node.keywords:
+        if keyword.arg != "dtype":
+            raise p.error(keyword.value, f"T.{name} has no argument {keyword.arg}")
+        result = p.dtype(keyword.value)
+    if len(node.args) != info.arity:
+        raise p.error(node, f"T.{name} takes {info.arity} arguments, not {len(node.args)}")
+    numbers = [p.number(a, want if info.result == "same" else None) for a in node.args]
+    like = next((n.dtype for n in numbers if isinstance(n, Expr)), None)
+    if like is None and info.operands == "float":
+        like = want if want is not None and want.is_float else DType("float", 32)
+    args = tuple([p.typed(a, n, like) for a, n in zip(node.args, numbers, strict=True)])
+    if any(a.dtype is not args[0].dtype for a in args):
+        raise p.error(node, f"the operands of T.{name} differ in type: {', '.join(str(a.dtype) for a in args)}")
+    have = args[0].dtype
+    fits = {"float": have.is_float, "int": have.is_int, "number": have.is_float or have.is_int, "any": True}
+    if not fits[info.operands]:
+        raise p.error(node.args[0], f"T.{name} takes {info.operands} operands, not {have}")
+    if info.result == "bool":
+        result = BOOL.with_lanes(have.lanes)
+    elif info.result == "given":
+        result = result or INT32.with_lanes(have.lanes)
+    else:
+        result = have
+    return Call(result, name, args)
+
+
+def _conversion(p: ExprParser, node: ast.Call, dtype: DType) -> Value:
+    """``T.float32(x)``: a constant, a conversion, or (without argument) a new variable."""
+    from verified_tir.ir.script.exprs import cast
+
+    if dtype.code == "handle":
+        raise p.error(node, "a handle is declared as a parameter or by an assignment, not inside an expression")
+    if len(node.args) != 1 or node.keywords:
+        raise p.error(node, f"T.{dtype} takes one value here")
+    found = p.value(node.args[0], dtype)
+    if isinstance(found, str):
+        if not dtype.is_float or found.strip().lstrip("+-") not in ("inf", "nan"):
+            raise p.error(node, f'T.{dtype} takes a number, "inf", "-inf" or "nan"')
+        return const(float(found), dtype)
+    if isinstance(found, Selection):
+        found = p.load(node.args[0], found)
+    if isinstance(found, Expr):
+        return cast(dtype, found)
+    if isinstance(found, bool):
+        return const(int(found), dtype)
+    if isinstance(found, (int, float)):
+        return p.typed(node.args[0], found, dtype)
+    if found is PLAIN_UNDEF:
+        return Undef(dtype)
+    raise p.error(node, f"T.{dtype} takes a number")
+
+
+def _opaque(p: ExprParser, node: ast.Call, name: str) -> Expr:
+    """A call that nothing is known about."""
+    args = list(node.args)
+    result: DType | None = None
+    for keyword in node.keywords:
+        if keyword.arg != "dtype":
+            raise p.error(keyword.value, f"T.{name}: an opaque call has no argument {keyword.arg}")
+        result = p.dtype(keyword.value)
+    if name in OPAQUE_TYPED_FIRST and result is None and args:
+        result = p.dtype(args.pop(0))
+    elif name in OPAQUE_INT32:
+        result = result or INT32
+    elif result is None and name not in OPAQUE_LIKE_FIRST and not p.opaque_depth:
+        known = [*CALLS, *BINARY_CALLS, *PURE_CALLS, *PURE_ALIASES]
+        near = difflib.get_close_matches(name, known, 1)
+        hint = f"; did you mean T.{near[0]}?" if near else ""
+        raise p.error(node, f"T.{name} is unknown{hint}")
+    p.opaque_depth += 1
+    try:
+        made = tuple([p.argument(a) for a in args])
+    finally:
+        p.opaque_depth -= 1
+    if result is None:
+        result = made[0].dtype if name in OPAQUE_LIKE_FIRST and made else HANDLE
+    return Call(result, name, made)
+
+
+# -- readers ------------------------------------------------------------------------------------------------------
+
+
+def _undef(p: ExprParser, node: ast.Call, want: DType | None) -> Value:
+    args = match_arguments(p.source, node, ("dtype",))
+    return Undef(p.dtype(args["dtype"])) if "dtype" in args else PLAIN_UNDEF
+
+
+def _choice(p: ExprParser, node: ast.Call, want: DType | None) -> tuple[Expr, Expr, Expr]:
+    args = match_arguments(p.source, node, ("condition", "true_value", "false_value"), 3)
+    test = p.condition(args["condition"])
+    a, b = unified(p.number(args["true_value"], want), p.number(args["false_value"], want), want)
+    return test, a, b
+
+
+def _select(p: ExprParser, node: ast.Call, want: DType | None) -> Expr:
+    return Select(*_choice(p, node, want))
+
+
+def _if_then_else(p: ExprParser, node: ast.Call, want: DType | None) -> Expr:
+    return IfThenElse(*_choice(p, node, want))
+
+
+def _cast(p: ExprParser, node: ast.Call, want: DType | None) -> Expr:
+    # unlike x.astype(…), this is a cast even if the type stays the same
+    args = match_arguments(p.source, node, ("dtype", "value"), 2)
+    dtype, value = p.dtype(args["dtype"]), p.expr(args["value"])
+    lanes = max(dtype.lanes, value.dtype.lanes)
+    return Cast(dtype.with_lanes(lanes), broadcast_to(value, lanes))
+
+
+def _cast_value_first(p: ExprParser, node: ast.Call, want: DType | None) -> Expr:
+    from verified_tir.ir.script.exprs import cast
+
+    args = match_arguments(p.source, node, ("value", "dtype"), 2)
+    return cast(p.dtype(args["dtype"]), p.expr(args["value"]))
+
+
+def _reinterpret(p: ExprParser, node: ast.Call, want: DType | None) -> Expr:
+    args = match_arguments(p.source, node, ("dtype", "value"), 2)
+    dtype, value = p.dtype(args["dtype"]), p.expr(args["value"])
+    if dtype.bits * dtype.lanes != value.dtype.bits * value.dtype.lanes:
+        raise IRError(f"reinterpret keeps the number of bits: {value.dtype} to {dtype}")
+    return Call(dtype, "reinterpret", (value,))
+
+
+def _ramp(p: ExprParser, node: ast.Call, want: DType | None) -> Expr:
+    args = match_arguments(p.source, node, ("base", "stride", "lanes"), 3)
+    base, stride = unified(p.number(args["base"]), p.number(args["stride"]), None)
+    return Ramp(base, stride, p.int_constant(args["lanes"]))
+
+
+def _broadcast(p: ExprParser, node: ast.Call, want: DType | None) -> Expr:
+    args = match_arguments(p.source, node, ("value", "lanes"), 2)
+    lanes = p.int_constant(args["lanes"])
+    if lanes < 1:
+        raise p.error(args["lanes"], "a broadcast has at least one lane")
+    return Broadcast(p.expr(args["value"], want.scalar if want else None), lanes)
+
+
+def _shuffle(p: ExprParser, node: ast.Call, want: DType | None) -> Expr:
+    args = match_arguments(p.source, node, ("vectors", "indices"), 2)
+    lists = []
+    for name in ("vectors", "indices"):
+        given = args[name]
+        if not isinstance(given, (ast.List, ast.Tuple)):
+            raise p.error(given, "a list is needed")
+        lists.append(given.elts)
+    return Shuffle(tuple([p.expr(e) for e in lists[0]]), tuple([p.int_constant(e) for e in lists[1]]))
+
+
+def _let(p: ExprParser, node: ast.Call, want: DType | None) -> Expr:
+    """``T.Let(body, where={x: value})``."""
+    args = match_arguments(p.source, node, ("expr", "where"), 2)
+    where = args["where"]
+    if not isinstance(where, ast.Dict) or len(where.keys) != 1 or not isinstance(where.keys[0], ast.Name):
+        raise p.error(where, "where={x: value} names one variable")
+    name = where.keys[0].id
+    like: DType | None = None
+    if p.scope.has(name):
+        declared = p.scope.find(name)
+        like = declared.dtype if isinstance(declared, Var) else None
+    value = p.expr(where.values[0], like)
+    var = Var.fresh(name, value.dtype)
+    with p.scope.frame():
+        p.scope.frames[-1][name] = var
+        body = p.expr(args["expr"], want)
+    return LetExpr(var, value, body)
+
+
+def _logic(op: BinaryOp) -> Reader:
+    def read(p: ExprParser, node: ast.Call, want: DType | None) -> Expr:
+        if len(node.args) < 2 or node.keywords:
+            raise p.error(node, "two or more conditions are needed")
+        result = p.condition(node.args[0])
+        for arg in node.args[1:]:
+            other = p.condition(arg)
+            result = Binary(op, broadcast_to(result, other.dtype.lanes), broadcast_to(other, result.dtype.lanes))
+        return result
+
+    return read
+
+
+def _not(p: ExprParser, node: ast.Call, want: DType | None) -> Expr:
+    args = match_arguments(p.source, node, ("a",), 1)
+    return Not(condition(p.number(args["a"])))
+
+
+def _ceildiv(p: ExprParser, node: ast.Call, want: DType | None) -> Expr:
+    args = match_arguments(p.source, node, ("a", "b"), 2)
+    a, b = unified(p.number(args["a"], want), p.number(args["b"], want), want)
+    return (a + b - as_expr(1, a.dtype)) // b
+
+
+def _extreme(which: str) -> Reader:
+    """``T.min_value``, ``T.max_value``, ``T.infinity`` of a dtype."""
+
+    def read(p: ExprParser, node: ast.Call, want: DType | None) -> Expr:
+        dtype = p.dtype(match_arguments(p.source, node, ("dtype",), 1)["dtype"])
+        if dtype.is_float:
+            return const(_float_extreme(dtype, which), dtype)
+        if which == "infinity" or not (dtype.is_int or dtype.is_bool):
+            raise IRError(f"{dtype} has no {which}")
+        return const(dtype.min_value if which == "min_value" else dtype.max_value, dtype)
+
+    return read
+
+
+def _float_extreme(dtype: DType, which: str) -> float:
+    largest = {
+        ("float", 16): 65504.0, ("float", 32): float.fromhex("0x1.fffffep127"),
+        ("float", 64): float.fromhex("0x1.fffffffffffffp1023"), ("bfloat", 16): float.fromhex("0x1.fep127"),
+    }[(dtype.code, dtype.bits)]  # fmt: skip
+    return {"infinity": float("inf"), "max_value": largest, "min_value": -largest}[which]
+
+
+def _address_of(p: ExprParser, node: ast.Call, want: DType | None) -> Expr:
+    args = match_arguments(p.source, node, ("buffer_load",), 1)
+    place = p.expr(args["buffer_load"])
+    if not isinstance(place, Load):
+        raise p.error(node, "T.address_of takes an access, such as A[i]")
+    return Call(HANDLE, "address_of", (place,))
+
+
+def _string(p: ExprParser, node: ast.Call, want: DType | None) -> Expr:
+    return StringImm(p.string(match_arguments(p.source, node, ("value",), 1)["value"]))
+
+
+CALLS: dict[str, Reader] = {
+    "undef": _undef, "Select": _select, "if_then_else": _if_then_else, "Cast": _cast, "cast": _cast_value_first,
+    "reinterpret": _reinterpret, "Ramp": _ramp, "ramp": _ramp, "Broadcast": _broadcast, "broadcast": _broadcast,
+    "Shuffle": _shuffle, "Let": _let, "And": _logic("and"), "Or": _logic("or"), "all": _logic("and"),
+    "any": _logic("or"), "Not": _not, "ceildiv": _ceildiv, "min_value": _extreme("min_value"),
+    "max_value": _extreme("max_value"), "infinity": _extreme("infinity"), "address_of": _address_of,
+    "StringImm": _string,
+}  # fmt: skip

@@ -1,0 +1,231 @@
+"""Functions and modules of the text."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.dtype import HANDLE, INT32, INT64, DType, PointerType
+from verified_tir.ir.expr import Call, Expr, Var
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.node import IRError
+from verified_tir.ir.script.arguments import match_arguments
+from verified_tir.ir.script.buffers import MATCH_ARGS
+from verified_tir.ir.script.loops import LoopParser
+from verified_tir.ir.script.scope import Scope
+from verified_tir.ir.script.source import Located, Source
+from verified_tir.ir.script.stmts import Piece, Wrapper, assemble
+from verified_tir.ir.script.values import Value
+from verified_tir.ir.stmt import SKIP, Annotations, Evaluate, Stmt
+
+
+class FuncParser(LoopParser):
+    """Reads one function."""
+
+    def __init__(
+        self,
+        source: Source,
+        node: ast.FunctionDef,
+        aliases: frozenset[str],
+        functions: dict[str, DType],
+        outer: Mapping[str, Value],
+        type_vars: frozenset[str],
+    ) -> None:
+        super().__init__(source, Scope(outer), aliases, functions)
+        self.node = node
+        self.type_vars = type_vars
+        self.params: list[Var] = []
+        self.buffer_map: dict[Var, Buffer] = {}
+        self.attrs: Annotations = ()
+        self.late_scalars: dict[str, Var] = {}
+        """Scalar parameters that stand behind a buffer whose shape names them."""
+        self.quoted_symbols: dict[str, Var] = {}
+
+    def parse(self) -> PrimFunc:
+        """The function.
+
+        :raises ScriptError: for any mistake in it.
+        """
+        node = self.node
+        args = node.args
+        for extra in (args.vararg, args.kwarg, *args.kwonlyargs):
+            if extra is not None:
+                raise self.error(extra, "a function takes positional parameters only")
+        if args.defaults:
+            raise self.error(args.defaults[0], "a parameter has no default")
+        for name in self.type_vars:
+            self.scope.frames[0][name] = Var.fresh(name, INT64)
+        given = [*args.posonlyargs, *args.args]
+        for arg in given:
+            dtype = None if arg.annotation is None else self._scalar_annotation(arg.annotation)
+            if dtype is not None:
+                self.late_scalars[arg.arg] = Var.fresh(arg.arg, dtype)
+                self.scope.frames[0].pop(arg.arg, None)
+        seen: set[str] = set()
+        for arg in given:
+            if arg.arg in seen:
+                raise self.error(arg, f"{arg.arg} is a parameter already")
+            seen.add(arg.arg)
+            self._parameter(arg)
+        ret = None
+        if node.returns is not None and not (isinstance(node.returns, ast.Constant) and node.returns.value is None):
+            ret = self.dtype(node.returns)
+        body = self._function_body(node.body)
+        return PrimFunc(
+            node.name, tuple(self.params), tuple((v, self.buffer_map[v]) for v in self.params if v in self.buffer_map),
+            body, self.attrs, ret,
+        )  # fmt: skip
+
+    # -- parameters ------------------------------------------------------------------------------------------------
+
+    def _scalar_annotation(self, node: ast.expr) -> DType | None:
+        """The dtype of a scalar parameter; ``None`` for buffers and handles."""
+        name = self.t_name(node)
+        if name is None and isinstance(node, ast.Constant) and isinstance(node.value, str):
+            name = node.value
+        if name is None or name in ("handle", "Buffer"):
+            return None
+        found = self.dtype(node)
+        return found if found.code != "handle" else None
+
+    def _parameter(self, arg: ast.arg) -> None:
+        annotation = arg.annotation
+        if annotation is None:
+            raise self.error(
+                arg, f"the parameter {arg.arg} needs a type, such as T.int32 or T.Buffer((16,), 'float32')"
+            )
+        if arg.arg in self.late_scalars:
+            var = self.late_scalars[arg.arg]
+            self.scope.frames[0][arg.arg] = var
+        elif isinstance(annotation, ast.Call) and self.t_name(annotation.func) == "Buffer":
+            layout, _ = self.declaration(annotation)
+            var = self._buffer_parameter(arg, self.make(annotation, arg.arg, layout))
+        elif isinstance(annotation, ast.Subscript) and self.t_name(annotation.value) == "Buffer":
+            parts = annotation.slice.elts if isinstance(annotation.slice, ast.Tuple) else [annotation.slice]
+            call = ast.Call(annotation.value, parts, [], lineno=annotation.lineno, col_offset=annotation.col_offset)
+            layout, _ = self.declaration(call)
+            var = self._buffer_parameter(arg, self.make(annotation, arg.arg, layout))
+        else:
+            var = Var.fresh(arg.arg, self._handle_type(annotation))
+            self.scope.frames[0][arg.arg] = var
+        self.params.append(var)
+
+    def _buffer_parameter(self, arg: ast.arg, buffer: Buffer) -> Var:
+        var = Var.fresh(arg.arg, HANDLE)
+        self.buffer_map[var] = buffer
+        self.scope.frames[0][arg.arg] = buffer
+        return var
+
+    def _handle_type(self, node: ast.expr) -> DType | PointerType:
+        """``T.handle``, ``T.handle("float32")``, ``T.handle("float32", "shared")``."""
+        if isinstance(node, ast.Call) and self.t_name(node.func) == "handle":
+            args = match_arguments(self.source, node, ("dtype", "storage_scope"))
+            if "dtype" in args:
+                scope = self.string(args["storage_scope"]) if "storage_scope" in args else "global"
+                return PointerType(self.dtype(args["dtype"]), scope)
+            return HANDLE
+        found = self.dtype(node)
+        if found.code != "handle":
+            raise self.error(node, f"a parameter cannot have type {found}")
+        return found
+
+    def symbol(self, node: ast.expr, name: str) -> Expr:
+        """A name first seen in quotes: a scalar parameter further right, or an int32 shape symbol."""
+        late = self.late_scalars.get(name)
+        if late is not None:
+            return late
+        var = Var.fresh(name, INT32)
+        self.quoted_symbols[name] = var
+        return var
+
+    def _name(self, node: ast.expr, name: str) -> Value:
+        # shapes may mention scalar parameters that come later in the list
+        if name in self.late_scalars and not self.scope.has(name):
+            return self.late_scalars[name]
+        return super()._name(node, name)
+
+    def declare_symbol(self, target: Located, name: str, dtype: DType) -> Piece:
+        """``n = T.int32()`` after a quoted ``"n"`` names the same symbol."""
+        known = self.quoted_symbols.get(name)
+        if known is None or not self.scope.has(name) or self.scope.find(name) is not known:
+            return super().declare_symbol(target, name, dtype)
+        if known.dtype is not dtype:
+            raise self.error(target, f"{name} is a shape symbol of type {known.dtype} already")
+        return []
+
+    # -- body ------------------------------------------------------------------------------------------------------
+
+    def _function_body(self, nodes: list[ast.stmt]) -> Stmt:
+        pieces: list[Piece] = []
+        for k, node in enumerate(nodes):
+            with self.located(node):
+                if isinstance(node, ast.Return) and k == len(nodes) - 1:
+                    pieces.append(self._return(node))
+                else:
+                    pieces.append(self.statement(node))
+        return assemble(pieces)
+
+    def _return(self, node: ast.Return) -> Stmt:
+        """The return at the end of a function, an opaque call ``ret``."""
+        if node.value is None or (isinstance(node.value, ast.Constant) and node.value.value is None):
+            return SKIP
+        value = self.expr(node.value)
+        return Evaluate(Call(value.dtype, "ret", (value,)))
+
+    def expression(self, node: ast.Expr, value: ast.expr) -> Piece:
+        """At function level also ``T.func_attr``."""
+        if isinstance(value, ast.Call) and len(self.scope.frames) == 1:
+            name = self.t_name(value.func)
+            if name == "func_attr":
+                given = match_arguments(self.source, value, ("attrs",), 1)["attrs"]
+                self.attrs = (*self.attrs, *self.annotations(given))
+                return SKIP
+            if name == "match_buffer":
+                return self.match(node, "_", value, match_arguments(self.source, value, MATCH_ARGS))
+        return super().expression(node, value)
+
+    def match(self, target: Located, name: str, call: ast.Call, args: dict[str, ast.expr]) -> Piece:
+        """At function level ``T.match_buffer`` gives a handle its buffer; without a handle, the next free one."""
+        if "param" not in args:
+            return self._match_handle(target, name, call, args, self._next_handle(call))
+        param = args["param"]
+        if isinstance(param, ast.Name) and self.scope.has(param.id):
+            found = self.scope.find(param.id)
+            if isinstance(found, Var) and found in self.params:
+                return self._match_handle(target, name, call, args, found)
+        return super().match(target, name, call, args)
+
+    def _next_handle(self, call: ast.Call) -> Var:
+        for var in self.params:
+            if var.dtype is HANDLE and var not in self.buffer_map:
+                return var
+        raise self.error(call, "every handle among the parameters has its buffer already")
+
+    def _match_handle(
+        self, target: Located, name: str, call: ast.Call, args: dict[str, ast.expr], handle: Var
+    ) -> list[Wrapper]:
+        if handle.dtype is not HANDLE:
+            raise self.error(call, f"{handle.name} is no handle")
+        if handle in self.buffer_map:
+            raise self.error(call, f"{handle.name} has its buffer already")
+        layout = self.layout(args, call)
+        data = None
+        if layout.data is not None:
+            data = layout.data
+        with self.located(call):
+            buffer = layout.make(name, data)
+        self.buffer_map[handle] = buffer
+        if name != "_":
+            self.bind(target, name, buffer)
+        return []
+
+
+def shape_constant(value: object) -> Value:
+    """A Python value of the enclosing scope, if it may be used in a program.
+
+    :raises IRError: if it may not.
+    """
+    if isinstance(value, (bool, int, float, str)):
+        return value
+    raise IRError("only int, float, bool and str values of the enclosing scope can be used")

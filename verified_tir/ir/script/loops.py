@@ -1,0 +1,323 @@
+"""Loops and blocks of the text."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import final
+
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.expr import TRUE, Expr, IntImm, Var, const
+from verified_tir.ir.node import IRError
+from verified_tir.ir.script.arguments import match_arguments
+from verified_tir.ir.script.buffers import BUFFER_ARGS, MATCH_ARGS
+from verified_tir.ir.script.linear import extent_between
+from verified_tir.ir.script.source import Located
+from verified_tir.ir.script.stmts import StmtParser, Wrapper, assemble
+from verified_tir.ir.script.values import EnvThread, is_plain, typed, unified
+from verified_tir.ir.stmt import (
+    Annotations,
+    Block,
+    DeclBuffer,
+    For,
+    ForKind,
+    IterKind,
+    IterVar,
+    LetStmt,
+    Region,
+    Stmt,
+)
+
+LOOP_KINDS: dict[str, ForKind] = {
+    "serial": "serial", "parallel": "parallel", "vectorized": "vectorized", "unroll": "unrolled",
+    "unrolled": "unrolled", "thread_binding": "thread_binding",
+}  # fmt: skip
+AXIS_KINDS: dict[str, IterKind] = {
+    "spatial": "spatial", "S": "spatial", "reduce": "reduce", "R": "reduce", "opaque": "opaque", "O": "opaque",
+}  # fmt: skip
+
+
+@final
+@dataclass(slots=True)
+class _Domain:
+    """What stands behind ``in`` of a loop: one variable's range and kind."""
+
+    min: Expr
+    extent: Expr
+    kind: ForKind = "serial"
+    thread: str = ""
+    annotations: Annotations = ()
+    step: int = 1
+
+
+@final
+@dataclass(slots=True)
+class _Head:
+    """The head of a block, while it is read."""
+
+    name: str
+    iter_vars: list[IterVar] = field(default_factory=list)
+    predicate: Expr = TRUE
+    reads: tuple[Region, ...] | None = None
+    writes: tuple[Region, ...] | None = None
+    init: Stmt | None = None
+    alloc_buffers: list[Buffer] = field(default_factory=list)
+    views: list[Buffer] = field(default_factory=list)
+    annotations: Annotations = ()
+
+
+class LoopParser(StmtParser):
+    """Reads loops and blocks."""
+
+    # -- loops -----------------------------------------------------------------------------------------------------
+
+    def loop(self, node: ast.For) -> Stmt:
+        """``for i in range(n)``, ``for i, j in T.grid(n, m)``, …"""
+        if node.orelse:
+            raise self.error(node, "a loop has no else")
+        domains = self._domains(node.iter)
+        targets = node.target.elts if isinstance(node.target, (ast.Tuple, ast.List)) else [node.target]
+        if len(targets) != len(domains):
+            raise self.error(node.target, f"{len(domains)} loops are bound to {len(targets)} names")
+        with self.scope.frame():
+            loops: list[tuple[Var, _Domain, list[Wrapper]]] = []
+            for target, domain in zip(targets, domains, strict=True):
+                if not isinstance(target, ast.Name):
+                    raise self.error(target, "a loop variable is a name")
+                loops.append(self._loop_variable(target, target.id, domain))
+            body = self.body(node.body)
+            for var, domain, inner in reversed(loops):
+                with self.located(node.iter):
+                    body = For(
+                        var, domain.min, domain.extent, assemble([inner, body]) if inner else body, domain.kind,
+                        domain.thread, domain.annotations,
+                    )  # fmt: skip
+                self.scope.loops.pop(var, None)
+        return body
+
+    def _loop_variable(self, place: Located, name: str, domain: _Domain) -> tuple[Var, _Domain, list[Wrapper]]:
+        """Bind the loop variable.  A loop with a step counts its iterations and computes the named variable."""
+        if not domain.min.dtype.is_int or domain.min.dtype.lanes != 1:
+            raise self.error(place, f"the bounds of a loop are scalar integers, not {domain.min.dtype}")
+        var = Var.fresh(name, domain.min.dtype)
+        if domain.step == 1:
+            self.bind(place, name, var)
+            self.scope.loops[var] = (domain.min, domain.extent)
+            return var, domain, []
+        with self.located(place):
+            step = const(domain.step, domain.min.dtype)
+            count = (domain.extent + (step - 1)) // step
+            value = domain.min + var * step
+        stepped = Var.fresh(name, domain.min.dtype)
+        self.bind(place, name, stepped)
+        counted = _Domain(const(0, var.dtype), count, domain.kind, domain.thread, domain.annotations)
+        return var, counted, [lambda body: LetStmt(stepped, value, body)]
+
+    def _domains(self, node: ast.expr) -> list[_Domain]:
+        """The ranges that a loop runs over."""
+        if isinstance(node, ast.Call):
+            if isinstance(node.func, ast.Name) and node.func.id == "range":
+                return [self._range(node, "serial", ("start", "stop", "step"))]
+            name = self.t_name(node.func)
+            if name in LOOP_KINDS:
+                extra = ("thread",) if name == "thread_binding" else ()
+                return [self._range(node, LOOP_KINDS[name], ("start", "stop", *extra, "annotations", "step", "dtype"))]
+            if name in ("grid", "range"):
+                keywords = [k for k in node.keywords if k.arg != "dtype"]
+                if keywords:
+                    raise self.error(keywords[0].value, "T.grid takes extents only")
+                return [self._grid_entry(a) for a in node.args]
+        raise self.error(
+            node, "a loop runs over range, T.grid, T.serial, T.parallel, T.vectorized, T.unroll or T.thread_binding"
+        )
+
+    def _grid_entry(self, node: ast.expr) -> _Domain:
+        """One extent of ``T.grid``, or a pair (start, extent)."""
+        if isinstance(node, (ast.Tuple, ast.List)) and len(node.elts) == 2:
+            a, b = self.number(node.elts[0]), self.number(node.elts[1])
+            with self.located(node):
+                return _Domain(*unified(a, b, None))
+        extent = self.expr(node)
+        if not extent.dtype.is_int or extent.dtype.lanes != 1:
+            raise self.error(node, f"the bounds of a loop are scalar integers, not {extent.dtype}")
+        return _Domain(const(0, extent.dtype), extent)
+
+    def _range(self, node: ast.Call, kind: ForKind, names: tuple[str, ...]) -> _Domain:
+        """``range(stop)``, ``T.parallel(start, stop)``, ``T.thread_binding(stop, thread=…)``, …"""
+        args = match_arguments(self.source, node, names)
+        if "stop" not in args and "start" in args:
+            args["stop"] = args.pop("start")
+        if "stop" not in args:
+            raise self.error(node, "a loop needs its extent")
+        stop = self.number(args["stop"])
+        start = self.number(args["start"]) if "start" in args else 0
+        with self.located(node):
+            low, high = unified(start, stop, None)
+            if not low.dtype.is_int or low.dtype.lanes != 1:
+                raise IRError(f"the bounds of a loop are scalar integers, not {low.dtype}")
+            extent = high if isinstance(low, IntImm) and low.value == 0 else extent_between(low, high)
+        step = self.int_constant(args["step"]) if "step" in args else 1
+        if step < 1:
+            raise self.error(args["step"], "the step of a loop is positive")
+        thread = self.string(args["thread"]) if "thread" in args else ""
+        if kind == "thread_binding" and not thread:
+            raise self.error(node, "T.thread_binding needs thread=")
+        annotations = self.annotations(args["annotations"]) if "annotations" in args else ()
+        return _Domain(low, extent, kind, thread, annotations, step)
+
+    def launch(self, target: Located, name: str, call: ast.Call) -> Wrapper:
+        """``bx = T.launch_thread("blockIdx.x", n)``: a loop bound to a thread, over the rest of the scope."""
+        args = match_arguments(self.source, call, ("thread", "extent"), 2)
+        thread = self.value(args["thread"])
+        tag = thread.tag if isinstance(thread, EnvThread) else thread
+        if not isinstance(tag, str) or not tag:
+            raise self.error(args["thread"], "a thread is named by a string, or by T.env_thread")
+        extent = self.expr(args["extent"])
+        if not extent.dtype.is_int or extent.dtype.lanes != 1:
+            raise self.error(args["extent"], f"the extent of a thread is a scalar integer, not {extent.dtype}")
+        var = Var.fresh(name, extent.dtype)
+        if self.scope.has(name) and isinstance(self.scope.find(name), EnvThread):
+            self.scope.frames[-1][name] = var
+        else:
+            self.bind(target, name, var)
+        zero = const(0, extent.dtype)
+        return lambda body: For(var, zero, extent, body, "thread_binding", tag)
+
+    # -- blocks ----------------------------------------------------------------------------------------------------
+
+    def block(self, node: ast.With, call: ast.Call) -> Stmt:
+        """``with T.sblock(name): …``: the head first, then the statements."""
+        args = match_arguments(self.source, call, ("name", "no_realize", "exec_scope"))
+        head = _Head(self.string(args["name"]) if "name" in args else "")
+        # in the older dialect an allocation at the head belongs to the block, in the newer it is a statement
+        old = self.t_name(call.func) == "block"
+        with self.scope.frame():
+            rest: Sequence[ast.stmt] = node.body
+            while rest and self._head(head, rest[0], old):
+                rest = rest[1:]
+            body = self.statements(rest)
+        for view in reversed(head.views):
+            body = DeclBuffer(view, body)
+            head.init = None if head.init is None else DeclBuffer(view, head.init)
+        return Block(
+            head.name, tuple(head.iter_vars), head.predicate, head.reads, head.writes, head.init, body,
+            tuple(head.alloc_buffers), head.annotations,
+        )  # fmt: skip
+
+    def _head(self, head: _Head, node: ast.stmt, old: bool) -> bool:
+        """Read one statement into the head; false if the head has ended."""
+        match node:
+            case ast.Assign(targets=[target], value=ast.Call() as call):
+                name = self.t_name(call.func) or ""
+                if name.startswith("axis."):
+                    with self.located(node):
+                        self._axes(head, target, call, name.removeprefix("axis."))
+                    return True
+                if isinstance(target, ast.Name):
+                    return self._head_buffer(head, target, call, name, old)
+            case ast.Expr(value=ast.Call() as call):
+                return self._directive(head, call, self.t_name(call.func))
+            case ast.Expr(value=ast.Constant(value=str())) | ast.Pass():
+                return True
+            case ast.With(items=[ast.withitem(context_expr=ast.Call() as call)], body=body):
+                if self.t_name(call.func) == "init":
+                    if head.init is not None:
+                        raise self.error(node, "the block has an init already")
+                    head.init = self.body(body)
+                    return True
+        return False
+
+    def _directive(self, head: _Head, call: ast.Call, name: str | None) -> bool:
+        """``T.where``, ``T.reads``, ``T.writes``, ``T.sblock_attr``."""
+        match name:
+            case "where":
+                head.predicate = self.condition(match_arguments(self.source, call, ("predicate",), 1)["predicate"])
+            case "reads" | "writes":
+                if call.keywords:
+                    raise self.error(call, f"T.{name} takes regions")
+                regions = self.regions(call.args)
+                if name == "reads":
+                    head.reads = regions
+                else:
+                    head.writes = regions
+            case "sblock_attr" | "block_attr":
+                head.annotations = (
+                    *head.annotations,
+                    *self.annotations(match_arguments(self.source, call, ("attrs",), 1)["attrs"]),
+                )
+            case _:
+                return False
+        return True
+
+    def _head_buffer(self, head: _Head, target: ast.Name, call: ast.Call, name: str, old: bool) -> bool:
+        """Allocations and matched regions at the head of a block."""
+        if name == "sblock_alloc_buffer" or (name == "alloc_buffer" and old):
+            layout, args = self.declaration(call, BUFFER_ARGS)
+            if layout.data is not None or "annotations" in args:
+                raise self.error(call, "an allocation of a block has neither data nor annotations")
+            buffer = self.make(call, target.id, layout)
+            self.bind(target, target.id, buffer)
+            head.alloc_buffers.append(buffer)
+            return True
+        if name == "match_buffer":
+            args = match_arguments(self.source, call, MATCH_ARGS, 1)
+            with self.located(call):
+                view = self.match_region(call, target.id, args)
+            self.bind(target, target.id, view)
+            head.views.append(view)
+            return True
+        return False
+
+    def _axes(self, head: _Head, target: ast.expr, call: ast.Call, kind: str) -> None:
+        """``vi = T.axis.spatial(n, e)`` or ``vi, vj = T.axis.remap("SR", [i, j])``."""
+        if kind == "remap":
+            self._remap(head, target, call)
+            return
+        if kind not in AXIS_KINDS:
+            raise self.error(call, f"an axis is spatial, reduce or opaque, not {kind}")
+        if not isinstance(target, ast.Name):
+            raise self.error(target, "one axis has one name")
+        args = match_arguments(self.source, call, ("dom", "binding", "dtype"), 2)
+        value = self.number(args["binding"])
+        dom = args["dom"]
+        if isinstance(dom, (ast.Tuple, ast.List)):
+            if len(dom.elts) != 2:
+                raise self.error(dom, "a domain is an extent or a pair (begin, end)")
+            low, high = unified(self.number(dom.elts[0]), self.number(dom.elts[1]), None)
+            start, extent = low, extent_between(low, high)
+        else:
+            number = self.number(dom)
+            like = value.dtype if isinstance(value, Expr) and is_plain(number) else None
+            extent = self.typed(dom, number, like)
+            start = const(0, extent.dtype)
+        bound = self.typed(args["binding"], value, extent.dtype if is_plain(value) else None)
+        self._add_axis(head, target, start, extent, AXIS_KINDS[kind], bound)
+
+    def _remap(self, head: _Head, target: ast.expr, call: ast.Call) -> None:
+        args = match_arguments(self.source, call, ("kinds", "bindings", "dtype"), 2)
+        kinds = self.string(args["kinds"])
+        bindings = args["bindings"]
+        nodes = bindings.elts if isinstance(bindings, (ast.List, ast.Tuple)) else [bindings]
+        targets = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
+        if not len(kinds) == len(nodes) == len(targets):
+            raise self.error(call, "T.axis.remap needs as many kinds as bindings and names")
+        for t, k, n in zip(targets, kinds, nodes, strict=True):
+            value = self.number(n)
+            domain = self.scope.loops.get(value) if isinstance(value, Var) else None
+            if domain is None or not isinstance(value, Var):
+                raise self.error(n, "T.axis.remap takes variables of the loops around the block")
+            if k not in AXIS_KINDS or not isinstance(t, ast.Name):
+                raise self.error(call, f"an axis of kind {k!r} cannot be made")
+            self._add_axis(head, t, *domain, AXIS_KINDS[k], value)
+
+    def _add_axis(self, head: _Head, target: ast.Name, start: Expr, extent: Expr, kind: IterKind, value: Expr) -> None:
+        value = typed(value, None)
+        if not start.dtype.is_int or start.dtype.lanes != 1:
+            raise self.error(target, f"a domain is given by scalar integers, not {extent.dtype}")
+        if value.dtype is not extent.dtype:
+            raise self.error(target, f"the domain has type {extent.dtype}, the binding {value.dtype}")
+        var = Var.fresh(target.id, extent.dtype)
+        # the binding may use the loop variable of the same name: from here on the name is the axis
+        self.scope.frames[-1][target.id] = var
+        head.iter_vars.append(IterVar(var, start, extent, kind, value))

@@ -1,0 +1,167 @@
+"""Whole texts: ``parse`` and ``parse_func``.
+
+A text holds functions decorated with ``@T.prim_func``, classes decorated with ``@I.ir_module``, imports (ignored,
+except that they may rename ``T``), constants such as ``N = 16`` and symbols such as ``n = TypeVar("n")``.  It is never
+executed.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import final
+
+from verified_tir.ir.dtype import VOID, DType
+from verified_tir.ir.func import IRModule, PrimFunc
+from verified_tir.ir.node import IRError
+from verified_tir.ir.script.dtypes import dtype_named, is_dtype_name
+from verified_tir.ir.script.exprs import ExprParser
+from verified_tir.ir.script.funcs import FuncParser
+from verified_tir.ir.script.scope import Scope
+from verified_tir.ir.script.source import ScriptError, Source
+from verified_tir.ir.script.values import Value
+
+_NAMESPACES = frozenset({"tir", "tirx", "T"})
+
+
+def parse(text: str, filename: str = "<string>") -> IRModule:
+    """The functions of a text, in its order; a module class contributes its functions.
+
+    :raises ScriptError: for any mistake in the text.
+    """
+    return parse_source(Source(text, filename), {})
+
+
+def parse_func(text: str, filename: str = "<string>", name: str | None = None) -> PrimFunc:
+    """The one function of a text, or the one called ``name``.
+
+    :raises ScriptError: for any mistake in the text, if there is no such function, or several and no name is given.
+    """
+    module = parse(text, filename)
+    names = [key for key, _ in module.functions]
+    if name is None:
+        if len(names) != 1:
+            raise ScriptError(f"one function is expected, the text has {len(names)}", filename, 1, 1)
+        return module.functions[0][1]
+    if name not in names:
+        raise ScriptError(f"the text has no function {name}; it has {', '.join(names) or 'none'}", filename, 1, 1)
+    return module[name]
+
+
+def parse_source(source: Source, outer: Mapping[str, Value], aliases: frozenset[str] = frozenset({"T"})) -> IRModule:
+    """The functions of a source; ``outer`` holds constants from around it."""
+    tree = source.tree()
+    try:
+        contents = _Contents(source, dict(outer), set(aliases))
+        contents.read(tree.body)
+        return contents.module()
+    except RecursionError:
+        raise source.too_deep() from None
+
+
+@final
+@dataclass(slots=True)
+class _Contents:
+    """What stands at the outermost level of a text."""
+
+    source: Source
+    constants: dict[str, Value]
+    aliases: set[str]
+    type_vars: set[str] = field(default_factory=set)
+    functions: list[ast.FunctionDef] = field(default_factory=list)
+
+    def read(self, nodes: list[ast.stmt]) -> None:
+        """Sort the statements of a module or a class."""
+        for node in nodes:
+            match node:
+                case ast.Import() | ast.ImportFrom():
+                    self._import(node)
+                case ast.FunctionDef():
+                    self._check_decorators(node)
+                    self.functions.append(node)
+                case ast.ClassDef(body=body):
+                    if not any(_ends_with(d, "ir_module") for d in node.decorator_list):
+                        raise self.source.error(node, f"the class {node.name} lacks @I.ir_module")
+                    self.read(body)
+                case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                    self._assignment(name, value)
+                case ast.Expr(value=ast.Constant()) | ast.Pass():
+                    pass
+                case ast.Expr(value=ast.Call(func=ast.Attribute(attr="module_attrs" | "module_global_infos"))):
+                    pass
+                case _:
+                    raise self.source.error(node, f"{type(node).__name__} has no meaning outside a function")
+
+    def _import(self, node: ast.Import | ast.ImportFrom) -> None:
+        for name in node.names:
+            if name.name.split(".")[-1] in _NAMESPACES:
+                self.aliases.add((name.asname or name.name).split(".")[0])
+
+    def _check_decorators(self, node: ast.FunctionDef) -> None:
+        if not any(_ends_with(d, "prim_func") for d in node.decorator_list):
+            raise self.source.error(node, f"the function {node.name} lacks @T.prim_func")
+
+    def _assignment(self, name: str, value: ast.expr) -> None:
+        if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "TypeVar":
+            self.type_vars.add(name)
+            return
+        found = ExprParser(self.source, Scope(self.constants), frozenset(self.aliases), {}).value(value)
+        if not isinstance(found, (bool, int, float, str)):
+            raise self.source.error(value, "only numbers and strings can be named outside a function")
+        self.constants[name] = found
+
+    def module(self) -> IRModule:
+        """All functions, parsed."""
+        known: dict[str, DType] = {}
+        for node in self.functions:
+            if node.name in known:
+                raise self.source.error(node, f"the function {node.name} is defined twice")
+            known[node.name] = self._return_type(node)
+        parsed = []
+        for node in self.functions:
+            symbols = frozenset(self.type_vars & _names_in_signature(node))
+            parser = FuncParser(self.source, node, frozenset(self.aliases), known, self.constants, symbols)
+            try:
+                parsed.append((node.name, parser.parse()))
+            except ScriptError:
+                raise
+            except IRError as e:
+                raise self.source.error(node, str(e)) from None
+        return IRModule(tuple(parsed))
+
+    def _return_type(self, node: ast.FunctionDef) -> DType:
+        """The declared type of the result; what is no dtype is reported when the function itself is read."""
+        match node.returns:
+            case ast.Attribute(value=ast.Name(id=base), attr=name) if base in self.aliases and is_dtype_name(name):
+                try:
+                    return dtype_named(name)
+                except IRError as e:
+                    raise self.source.error(node.returns, str(e)) from None
+        return VOID
+
+
+def _names_in_signature(node: ast.FunctionDef) -> set[str]:
+    """All names in the annotations, those inside quotes included."""
+    found: set[str] = set()
+    for arg in (*node.args.posonlyargs, *node.args.args):
+        for inner in ast.walk(arg.annotation) if arg.annotation is not None else ():
+            if isinstance(inner, ast.Name):
+                found.add(inner.id)
+            elif isinstance(inner, ast.Constant) and isinstance(inner.value, str):
+                try:
+                    quoted = ast.parse(inner.value, mode="eval")
+                except (SyntaxError, ValueError, RecursionError, MemoryError):
+                    continue
+                found.update(n.id for n in ast.walk(quoted) if isinstance(n, ast.Name))
+    return found
+
+
+def _ends_with(decorator: ast.expr, name: str) -> bool:
+    """Whether the decorator is ``name``, ``T.name`` or ``T.name(…)``."""
+    if isinstance(decorator, ast.Call):
+        decorator = decorator.func
+    match decorator:
+        case ast.Name(id=found) | ast.Attribute(attr=found):
+            return found == name
+    return False

@@ -1,0 +1,225 @@
+"""Programs as text: ``script`` and ``script_lines``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.dtype import HANDLE, INT32, INT64, DType, PointerType
+from verified_tir.ir.expr import Expr, Var
+from verified_tir.ir.func import IRModule, PrimFunc
+from verified_tir.ir.node import IRError, Node
+from verified_tir.ir.paths import Path
+from verified_tir.ir.script.names import Names, identifier
+from verified_tir.ir.script.write_expr import quote
+from verified_tir.ir.script.write_stmt import StmtWriter, bound_buffers
+from verified_tir.ir.stmt import Stmt
+from verified_tir.ir.visit import free_vars, walk
+
+_HEADER = "# from tvm.script import tirx as T"
+_MODULE_HEADER = "# from tvm.script import ir as I"
+_TYPE_VAR_HEADER = "# from typing import TypeVar"
+
+
+def script(node: PrimFunc | IRModule | Stmt | Expr, mark: Mapping[Path, str] | None = None) -> str:
+    """The text of a program or a piece of one, in the dialect of TVM 0.27.
+
+    ``mark`` (for a function or a statement) puts ``# <-- message`` behind the line on which the statement at a path
+    starts.
+
+    :raises IRError: if a path marks no statement.
+    """
+    match node:
+        case PrimFunc():
+            lines, places = script_lines(node)
+        case Stmt():
+            writer = _piece(node)
+            writer.scope(node, (), 0)
+            lines, places = writer.lines, writer.places
+        case IRModule():
+            return _module(node)
+        case _:
+            return _piece(node).expr(node)
+    for path, message in (mark or {}).items():
+        if path not in places:
+            raise IRError(f"no statement at path {path}")
+        lines[places[path]] += f"  # <-- {' '.join(message.split())}"
+    return "\n".join(lines)
+
+
+def script_lines(func: PrimFunc) -> tuple[list[str], dict[Path, int]]:
+    """The lines of a function's text; for every path into its body the index of the line that starts the statement."""
+    symbols = _type_vars(func, _reserved(func))
+    writer = _function(func, func.name, symbols, 0)
+    head = [_TYPE_VAR_HEADER] if symbols else []
+    head += [_HEADER, "", *(f'{name} = TypeVar("{name}")' for name in symbols.values())]
+    head += [""] if symbols else []
+    return [*head, *writer.lines], {path: line + len(head) for path, line in writer.places.items()}
+
+
+def _piece(node: Node) -> StmtWriter:
+    """A writer in which everything that is free in the piece has its name already."""
+    names = Names()
+    nodes = list(walk(node))
+    bound = bound_buffers(nodes)
+    for n in nodes:
+        if isinstance(n, Buffer) and n not in bound:
+            names.give(n)
+    for v in free_vars(node):
+        if v not in names.blocks:
+            names.give(v)
+    return StmtWriter(names)
+
+
+# -- modules ----------------------------------------------------------------------------------------------------------
+
+
+def _module(module: IRModule) -> str:
+    reserved: frozenset[str] = frozenset()
+    symbols: dict[str, dict[Var, str]] = {}
+    for key, func in module.functions:
+        # one TypeVar may serve several functions, as each makes its own variable of it
+        symbols[key] = _type_vars(func, _reserved(func))
+        reserved |= frozenset(symbols[key].values())
+    lines = [_TYPE_VAR_HEADER] if reserved else []
+    lines += [_MODULE_HEADER, _HEADER, ""]
+    lines += [f'{name} = TypeVar("{name}")' for name in sorted(reserved)]
+    lines += ["@I.ir_module", "class Module:"]
+    for k, (key, func) in enumerate(module.functions):
+        writer = _function(func, key, symbols[key], 1, reserved)
+        lines += ([""] if k else []) + writer.lines
+    if not module.functions:
+        lines.append("    pass")
+    return "\n".join(lines)
+
+
+# -- functions --------------------------------------------------------------------------------------------------------
+
+
+def _symbols(func: PrimFunc) -> list[Var]:
+    """The shape symbols of a function: variables of its parameters' layouts that are no parameters themselves."""
+    found: dict[Var, None] = {}
+    params = set(func.params)
+    for b in func.buffers:
+        for v in layout_vars(b):
+            if v not in params:
+                found[v] = None
+    return list(found)
+
+
+def layout_vars(buffer: Buffer) -> list[Var]:
+    """The variables in shape, strides and offset of a buffer."""
+    exprs = (*buffer.shape, *buffer.strides, buffer.elem_offset)
+    return list(dict.fromkeys(n for e in exprs for n in walk(e) if isinstance(n, Var)))
+
+
+def _reserved(func: PrimFunc) -> frozenset[str]:
+    """Names of parameters, which shape symbols must not take."""
+    names = [p.name for p in func.params if func.buffer_of(p) is None]
+    return frozenset(identifier(n) for n in [*names, *(b.name for b in func.buffers)])
+
+
+def _type_vars(func: PrimFunc, taken: frozenset[str]) -> dict[Var, str]:
+    """Names of the int64 shape symbols, which TVM declares outside the function."""
+    names = Names(taken)
+    return {v: names.give(v) for v in _symbols(func) if v.dtype is INT64}
+
+
+def _function(
+    func: PrimFunc, name: str, type_vars: Mapping[Var, str], depth: int, reserved: frozenset[str] = frozenset()
+) -> StmtWriter:
+    """The lines of a function, with the paths into its body."""
+    pad = "    " * depth
+    names = Names()
+    for v, text in type_vars.items():
+        names.reserve(text)
+        names.set(v, text)
+    for text in sorted(reserved):
+        names.reserve(text)
+    signature = _Signature(func, StmtWriter(names), set(type_vars))
+    params = signature.params()
+    writer = signature.writer
+    returns = f" -> T.{func.ret_type}" if func.ret_type is not None else ""
+    writer.lines += [f"{pad}@T.prim_func(s_tir=True)", f"{pad}def {identifier(name)}({', '.join(params)}){returns}:"]
+    if func.attrs:
+        writer.line(depth + 1, f"T.func_attr({writer.annotations(func.attrs)})")
+    for line in signature.prelude():
+        writer.line(depth + 1, line)
+    writer.scope(func.body, (), depth + 1)
+    return writer
+
+
+class _Signature:
+    """The parameters of a function as text.
+
+    A buffer is annotated ``A: T.Buffer(…)`` where TVM can read that: the int32 symbols of its shape are quoted where
+    they first occur, int64 symbols are type variables.  Any other buffer is a handle, matched in the body.
+    """
+
+    def __init__(self, func: PrimFunc, writer: StmtWriter, known: set[Var]) -> None:
+        self.func = func
+        self.writer = writer
+        self.known = known
+        """Variables that the text has bound so far."""
+        self.matched: list[tuple[str, Buffer]] = []
+
+    def params(self) -> list[str]:
+        """The parameters, in order."""
+        names = self.writer.names
+        given: dict[Var, str] = {}
+        for p in self.func.params:
+            # first all parameters, then the symbols: quoted extents may name parameters to their right
+            b = self.func.buffer_of(p)
+            given[p] = names.give(p if b is None else b)
+        texts = []
+        for p in self.func.params:
+            b = self.func.buffer_of(p)
+            if b is None:
+                texts.append(f"{given[p]}: {self._scalar(p.type)}")
+                self.known.add(p)
+            elif self._annotatable(b):
+                texts.append(f"{given[p]}: T.Buffer({self.writer.buffer_args(b, self._shape(b))})")
+            else:
+                handle = names.reserve(names.unique(f"{given[p]}_handle"))
+                texts.append(f"{handle}: T.handle")
+                self.matched.append((handle, b))
+        return texts
+
+    @staticmethod
+    def _scalar(kind: DType | PointerType) -> str:
+        match kind:
+            case PointerType(element=element, scope=scope):
+                return f'T.handle("{element}")' if scope == "global" else f'T.handle("{element}", {quote(scope)})'
+            case DType():
+                return "T.handle" if kind is HANDLE else f"T.{kind}"
+
+    def _annotatable(self, b: Buffer) -> bool:
+        in_shape = {n for e in b.shape for n in walk(e) if isinstance(n, Var)}
+        params = set(self.func.params)
+        for v in layout_vars(b):
+            if v in self.known:
+                continue
+            if v not in in_shape or not (v in params or v.dtype is INT32):
+                return False
+        return True
+
+    def _shape(self, b: Buffer) -> str:
+        parts = []
+        for e in b.shape:
+            new = [n for n in walk(e) if isinstance(n, Var) and n not in self.known]
+            text = self.writer.expr(e)
+            self.known.update(new)
+            parts.append(quote(text) if new else text)
+        return f"({parts[0]},)" if len(parts) == 1 else f"({', '.join(parts)})"
+
+    def prelude(self) -> list[str]:
+        """The lines of the body that declare symbols and match handles."""
+        lines = []
+        self.known.update(self.func.params)
+        for handle, b in self.matched:
+            for v in layout_vars(b):
+                if v not in self.known:
+                    self.known.add(v)
+                    lines.append(f"{self.writer.names.name(v)} = T.{v.dtype}()")
+            lines.append(f"{self.writer.names.name(b)} = T.match_buffer({handle}, {self.writer.buffer_args(b)})")
+        return lines

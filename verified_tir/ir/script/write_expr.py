@@ -1,0 +1,335 @@
+"""Expressions as text.
+
+Parentheses stand only where precedence needs them.  An operation that reading would fold (two literals, ``x + 0``) is
+written as a call, ``T.Add(x, 0)``, as TVM does.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import assert_never, cast
+
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.calls import PURE_CALLS
+from verified_tir.ir.dtype import BOOL, HANDLE, INT32, VOID, PointerType
+from verified_tir.ir.expr import (
+    Binary,
+    Broadcast,
+    Call,
+    Cast,
+    Expr,
+    FloatImm,
+    IfThenElse,
+    IntImm,
+    LetExpr,
+    Load,
+    Not,
+    Ramp,
+    Select,
+    Shuffle,
+    StringImm,
+    Undef,
+    Var,
+    binary,
+    const,
+)
+from verified_tir.ir.node import IRError
+from verified_tir.ir.script.calls import OPAQUE_INT32, OPAQUE_LIKE_FIRST, OPAQUE_TYPED_FIRST
+from verified_tir.ir.script.linear import extent_between
+from verified_tir.ir.script.names import Names
+from verified_tir.ir.stmt import Annotations, AnnotationValue, Region
+
+ATOM = 13
+_UNARY = 11
+_SIGNS: dict[str, tuple[str, int]] = {
+    "or": ("or", 1), "and": ("and", 2), "eq": ("==", 4), "ne": ("!=", 4), "lt": ("<", 4), "le": ("<=", 4),
+    "gt": (">", 4), "ge": (">=", 4), "bitor": ("|", 5), "bitxor": ("^", 6), "bitand": ("&", 7), "shl": ("<<", 8),
+    "shr": (">>", 8), "add": ("+", 9), "sub": ("-", 9), "mul": ("*", 10), "div": ("/", 10), "floordiv": ("//", 10),
+    "floormod": ("%", 10),
+}  # fmt: skip
+_CALLS: dict[str, str] = {
+    "add": "Add", "sub": "Sub", "mul": "Mul", "div": "Div", "floordiv": "FloorDiv", "floormod": "FloorMod",
+    "truncdiv": "truncdiv", "truncmod": "truncmod", "min": "min", "max": "max", "eq": "EQ", "ne": "NE", "lt": "LT",
+    "le": "LE", "gt": "GT", "ge": "GE", "bitand": "bitwise_and", "bitor": "bitwise_or", "bitxor": "bitwise_xor",
+    "shl": "shift_left", "shr": "shift_right", "and": "And", "or": "Or",
+}  # fmt: skip
+_COMPARISONS = 4
+_NOT = 3
+
+
+def quote(text: str) -> str:
+    """A string literal in double quotes."""
+    return json.dumps(text)
+
+
+class ExprWriter:
+    """Writes expressions with the names in scope."""
+
+    def __init__(self, names: Names) -> None:
+        self.names = names
+        self.opaque = False
+        """Whether the expression stands where an unknown call needs no type."""
+
+    def expr(self, e: Expr, level: int = 0) -> str:
+        """The text of ``e``, in parentheses if its sign binds less than ``level``."""
+        text, own = self._expr(e)
+        return f"({text})" if own < level else text
+
+    def exprs(self, es: tuple[Expr, ...]) -> str:
+        """Expressions between commas."""
+        return ", ".join([self.expr(e) for e in es])
+
+    def shape(self, es: tuple[Expr, ...]) -> str:
+        """Extents as a tuple."""
+        return f"({self.expr(es[0])},)" if len(es) == 1 else f"({self.exprs(es)})"
+
+    def _expr(self, e: Expr) -> tuple[str, int]:
+        """The text and how strongly its outermost sign binds."""
+        opaque, self.opaque = self.opaque, False
+        match e:
+            case IntImm():
+                return _int(e)
+            case Binary():
+                return self._binary(e)
+            case Not(a=a):
+                return f"not {self.expr(a, _NOT)}", _NOT
+            case Call():
+                return self._call(e, opaque), ATOM
+        return self._atom(e), ATOM
+
+    def _atom(self, e: Expr) -> str:
+        """The text of an expression that needs no parentheses."""
+        match e:
+            case Var():
+                text = self.var(e)
+            case FloatImm(type=t, value=v):
+                text = f"T.{t}({_float(v)})"
+            case StringImm(value=v):
+                text = quote(v)
+            case Undef(type=t):
+                text = f'T.undef(dtype="{t}")'
+            case Select(condition=c, true_value=a, false_value=b):
+                text = f"T.Select({self.exprs((c, a, b))})"
+            case IfThenElse(condition=c, true_value=a, false_value=b):
+                text = f"T.if_then_else({self.exprs((c, a, b))})"
+            case Cast(type=t, value=v):
+                text = f'T.Cast("{t}", {self.expr(v)})'
+            case Ramp(base=base, stride=stride, lanes=lanes):
+                text = f"T.Ramp({self.exprs((base, stride))}, {lanes})"
+            case Broadcast(value=v, lanes=lanes):
+                text = f"T.Broadcast({self.expr(v)}, {lanes})"
+            case Shuffle(vectors=vectors, indices=indices):
+                text = f"T.Shuffle([{self.exprs(vectors)}], {list(indices)})"
+            case LetExpr(var=var, value=value, body=body):
+                bound = self.expr(value)
+                with self.names.let(var) as name:
+                    text = f"T.Let({self.expr(body)}, where={{{name}: {bound}}})"
+            case Load(buffer=buffer, indices=indices):
+                text = f"{self.names.name(buffer)}[{self.exprs(indices) or '()'}]"
+            case _:
+                # Expr cannot be sealed for the type checker; the classes above are all there are
+                raise IRError(f"{type(e).__name__} cannot be written")
+        return text
+
+    def var(self, v: Var) -> str:
+        """A variable; a data variable by a buffer over its block."""
+        if v in self.names.of:
+            return self.names.of[v]
+        if v in self.names.blocks:
+            return f"{self.names.blocks[v]}.data"
+        return self.names.name(v)
+
+    def _binary(self, e: Binary) -> tuple[str, int]:
+        if e.op not in _SIGNS or _would_fold(e):
+            return f"T.{_CALLS[e.op]}({self.exprs((e.a, e.b))})", ATOM
+        sign, level = _SIGNS[e.op]
+        # comparisons chain in Python, so one below another stands in parentheses on both sides
+        left = self.expr(e.a, level + 1 if level == _COMPARISONS else level)
+        right = self.expr(e.b, level + 1)
+        return f"{left} {sign} {right}", level
+
+    # -- calls -----------------------------------------------------------------------------------------------------
+
+    def _call(self, e: Call, opaque: bool) -> str:
+        dtype = f'"{e.type}"'
+        if e.op == "reinterpret":
+            return f"T.reinterpret({dtype}, {self.exprs(e.args)})"
+        if e.op == "ret":
+            return f"T.ret({self.exprs(e.args)})"
+        if e.op in PURE_CALLS:
+            stated = PURE_CALLS[e.op].result == "given" and e.type is not INT32.with_lanes(e.args[0].dtype.lanes)
+            return f"T.{e.op}({self.exprs(e.args)}{f', dtype={dtype}' if stated else ''})"
+        if e.op in ("target", "dict"):
+            return self._literal(e)
+        if e.op == "address_of":
+            return f"T.address_of({self.exprs(e.args)})"
+        args = [self._argument(a) for a in e.args]
+        if e.op.startswith("@"):
+            if e.type is not VOID:
+                args.append(f"dtype={dtype}")
+            return f"Module.{e.op[1:]}({', '.join(args)})"
+        if e.op in OPAQUE_TYPED_FIRST:
+            args.insert(0, dtype)
+        elif e.op in OPAQUE_INT32:
+            implied = e.type is INT32
+            args.extend([] if implied else [f"dtype={dtype}"])
+        elif not (e.op in OPAQUE_LIKE_FIRST and e.args and e.type is e.args[0].dtype):
+            implied = opaque and e.type is HANDLE
+            args.extend([] if implied else [f"dtype={dtype}"])
+        return f"T.{e.op}({', '.join(args)})"
+
+    def _argument(self, e: Expr) -> str:
+        """An argument of an opaque call, where another opaque call may stand."""
+        self.opaque = True
+        try:
+            return self.expr(e)
+        finally:
+            self.opaque = False
+
+    def effect(self, e: Expr) -> str:
+        """An expression that is evaluated for its effect."""
+        text = self._argument(e)
+        return text if isinstance(e, Call) and e.op != "target" else f"T.evaluate({text})"
+
+    def _literal(self, e: Call) -> str:
+        """``T.target({…})``, or a dictionary."""
+        text = repr_double(json.loads(cast(StringImm, e.args[0]).value))
+        return f"T.target({text})" if e.op == "target" else text
+
+    # -- buffers ---------------------------------------------------------------------------------------------------
+
+    def place(self, buffer: Buffer, indices: tuple[Expr, ...]) -> str:
+        """The target of a store; lanes of constant stride as a slice."""
+        parts = [self.expr(i) for i in indices]
+        if indices:
+            parts[-1] = self._lanes(indices[-1])
+        return f"{self.names.name(buffer)}[{', '.join(parts) or '()'}]"
+
+    def _lanes(self, index: Expr) -> str:
+        match index:
+            case Ramp(base=base, stride=IntImm(value=step), lanes=lanes) if step > 0 and lanes > 1:
+                stop = _sum(base, step * lanes)
+                if stop is not None:
+                    text = f"{self.expr(base)}:{self.expr(stop)}"
+                    return text if step == 1 else f"{text}:{step}"
+        return self.expr(index)
+
+    def region(self, r: Region) -> str:
+        """A region: single elements as indices, intervals as slices."""
+        parts = []
+        for low, extent in zip(r.mins, r.extents, strict=True):
+            if extent is const(1, extent.dtype) and extent.dtype is low.dtype:
+                parts.append(self.expr(low))
+            else:
+                parts.append(f"{self.expr(low)}:{self.stop(low, extent)}")
+        return f"{self.names.name(r.buffer)}[{', '.join(parts) or '()'}]"
+
+    def stop(self, low: Expr, extent: Expr) -> str:
+        """The end of the interval from ``low``: an expression that reading takes apart into this extent."""
+        candidates: list[Expr] = []
+        match low, extent:
+            case IntImm(value=0), _:
+                candidates.append(extent)
+            case IntImm(value=x), IntImm(value=y) if x + y <= extent.dtype.max_value:
+                candidates.append(const(x + y, extent.dtype))
+            case _, Binary(op="sub", a=stop, b=start) if start is low:
+                candidates.append(stop)
+        if low.dtype is extent.dtype:
+            candidates.append(binary("add", low, extent))
+            candidates.append(Binary("add", low, extent))
+        for c in candidates:
+            if c.dtype is low.dtype and extent_between(low, c) is extent:
+                return self.expr(c)
+        return self.expr(candidates[-1]) if candidates else self.expr(extent)
+
+    def buffer_args(self, b: Buffer, shape: str | None = None, data: bool = False) -> str:
+        """The arguments that declare a buffer: shape, dtype, and what is not the default."""
+        parts = [shape or self.shape(b.shape), f'"{b.dtype}"']
+        if data:
+            parts.append(f"data={self.var(b.data)}")
+        if b.strides:
+            parts.append(f"strides={self.shape(b.strides)}")
+        if b.elem_offset is not const(0):
+            parts.append(f"elem_offset={self.expr(b.elem_offset)}")
+        inherited = b.data.type.scope if data and isinstance(b.data.type, PointerType) else "global"
+        if b.scope != "global" or inherited != "global":
+            parts.append(f"scope={quote(b.scope)}")
+        if b.axis_separators:
+            parts.append(f"axis_separators={list(b.axis_separators)}")
+        return ", ".join(parts)
+
+    # -- annotations -----------------------------------------------------------------------------------------------
+
+    def annotations(self, items: Annotations) -> str:
+        """Annotations as a dictionary."""
+        return "{" + ", ".join([f"{quote(k)}: {self.annotation(v)}" for k, v in items]) + "}"
+
+    def annotation(self, value: AnnotationValue) -> str:
+        """One value of an annotation."""
+        match value:
+            case bool():
+                return str(value)
+            case int():
+                return str(value)
+            case float():
+                return _float(value) if value - value == 0 else f"T.float64({_float(value)})"
+            case str():
+                return quote(value)
+            case tuple():
+                return "[" + ", ".join([self.annotation(v) for v in value]) + "]"
+            case StringImm(value=v):
+                return f"T.StringImm({quote(v)})"
+            case IntImm(type=t, value=v) if t is INT32:
+                return f"T.int32({v})"
+            case Expr():
+                return self._argument(value)
+            case _:
+                assert_never(value)
+
+
+def _int(e: IntImm) -> tuple[str, int]:
+    """An int32 without its type, everything else with it."""
+    if e.type is BOOL:
+        return f"T.bool({bool(e.value)})", ATOM
+    if e.type is INT32:
+        return str(e.value), ATOM if e.value >= 0 else _UNARY
+    return f"T.{e.type}({e.value})", ATOM
+
+
+def _float(v: float) -> str:
+    """A float literal that reads back as the same float."""
+    if math.isnan(v):
+        return '"nan"'
+    if v in (float("inf"), float("-inf")):
+        return '"inf"' if v > 0 else '"-inf"'
+    return repr(v)
+
+
+def _would_fold(e: Binary) -> bool:
+    """Whether reading ``a sign b`` would give something else than this node."""
+    if isinstance(e.a, IntImm) and isinstance(e.b, IntImm) and e.a.type is INT32:
+        return True
+    if e.op in ("and", "or"):
+        return False
+    return binary(e.op, e.a, e.b) is not e
+
+
+def _sum(base: Expr, k: int) -> Expr | None:
+    """``base + k`` if ``k`` fits the type and the sum reads as such."""
+    try:
+        return binary("add", base, const(k, base.dtype))
+    except IRError:
+        return None
+
+
+def repr_double(value: object) -> str:
+    """A JSON value as a Python literal with double quotes."""
+    match value:
+        case dict():
+            return "{" + ", ".join([f"{quote(k)}: {repr_double(v)}" for k, v in value.items()]) + "}"
+        case list():
+            return "[" + ", ".join([repr_double(v) for v in value]) + "]"
+        case str():
+            return quote(value)
+    return repr(value)

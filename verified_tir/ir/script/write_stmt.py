@@ -1,0 +1,276 @@
+"""Statements as text, line by line, with the line on which each statement starts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
+
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.dtype import DType, PointerType
+from verified_tir.ir.expr import TRUE, Call, Expr, IntImm, LetExpr, Var
+from verified_tir.ir.node import IRError
+from verified_tir.ir.paths import Path
+from verified_tir.ir.script.names import Names
+from verified_tir.ir.script.write_expr import ExprWriter, quote
+from verified_tir.ir.stmt import (
+    Allocate,
+    Assert,
+    Assume,
+    AttrStmt,
+    Block,
+    DeclBuffer,
+    Evaluate,
+    For,
+    If,
+    IterVar,
+    LetStmt,
+    Seq,
+    Stmt,
+    Store,
+    While,
+)
+from verified_tir.ir.visit import walk
+
+_INDENT = "    "
+_LOOPS = {"serial": "serial", "parallel": "parallel", "vectorized": "vectorized", "unrolled": "unroll",
+          "thread_binding": "thread_binding"}  # fmt: skip
+_AXIS_LETTERS = {"spatial": "S", "reduce": "R", "opaque": "O"}
+
+
+class StmtWriter(ExprWriter):
+    """Writes statements into ``lines``."""
+
+    def __init__(self, names: Names) -> None:
+        super().__init__(names)
+        self.lines: list[str] = []
+        self.places: dict[Path, int] = {}
+        """The index of the line on which the statement at each path starts."""
+        self.loops: dict[Var, tuple[Expr, Expr]] = {}
+        """The domains of the loops around the place."""
+
+    def line(self, depth: int, text: str) -> None:
+        """One line; declarations that its ``T.Let`` need come before it."""
+        for name, dtype in self.names.pending:
+            self.lines.append(f"{_INDENT * depth}{name} = T.{dtype}()")
+        self.names.pending.clear()
+        self.lines.append(f"{_INDENT * depth}{text}")
+
+    def scope(self, stmt: Stmt, path: Path, depth: int) -> None:
+        """A statement as the whole of an indented scope."""
+        with self.names.frame():
+            self.stmt(stmt, path, depth, last=True)
+
+    def stmt(self, s: Stmt, path: Path, depth: int, last: bool) -> None:
+        """A statement; ``last`` says that its scope ends with it, so that a binding may reach to the end."""
+        start = len(self.lines)
+        match s:
+            case Seq(stmts=stmts):
+                for k, sub in enumerate(stmts):
+                    self.stmt(sub, (*path, k), depth, last and k == len(stmts) - 1)
+                if not stmts:
+                    self.line(depth, "pass")
+            case For():
+                self._for(s, path, depth)
+            case If():
+                self._if(s, path, depth, "if")
+            case While(condition=c, body=body):
+                self.line(depth, f"while {self.expr(c)}:")
+                self.scope(body, (*path, 0), depth + 1)
+            case Block():
+                self._block(s, path, depth)
+            case LetStmt() | Allocate() | DeclBuffer():
+                self._binding(s, path, depth, last)
+            case AttrStmt(key=key, node=node, value=value, body=body):
+                about = quote(node) if isinstance(node, str) else self.expr(node)
+                self.line(depth, f"with T.attr({about}, {quote(key)}, {self._argument(value)}):")
+                self.scope(body, (*path, 0), depth + 1)
+            case Store(buffer=b, value=value, indices=indices):
+                place = self.place(b, indices)
+                self.line(depth, f"{place} = {self.expr(value)}")
+            case Assume(condition=c):
+                self.line(depth, f"T.assume({self.expr(c)})")
+            case Assert(condition=c, message=message):
+                self.line(depth, f"assert {self.expr(c)}, {quote(message)}")
+            case Evaluate(value=Call(op="ret", args=(value,))):
+                self.line(depth, f"return {self.expr(value)}")
+            case Evaluate(value=value):
+                self.line(depth, self.effect(value))
+            case _:
+                # Stmt cannot be sealed for the type checker; the classes above are all there are
+                raise IRError(f"{type(s).__name__} cannot be written")
+        self.places.setdefault(path, min(start, len(self.lines) - 1))
+
+    # -- loops and branches ----------------------------------------------------------------------------------------
+
+    def _for(self, s: For, path: Path, depth: int) -> None:
+        nest = self._nest(s)
+        with self.names.frame():
+            if len(nest) > 1:
+                extents = ", ".join([self.expr(loop.extent) for loop in nest])
+                names = ", ".join([self.names.give(loop.var) for loop in nest])
+                self._start(path, len(nest))
+                self.line(depth, f"for {names} in T.grid({extents}):")
+            else:
+                header = self._loop_header(s)
+                name = self.names.give(s.var)
+                self._start(path, 1)
+                self.line(depth, f"for {name} in {header}:")
+            for loop in nest:
+                self.loops[loop.var] = (loop.min, loop.extent)
+            self.scope(nest[-1].body, (*path, *(0,) * len(nest)), depth + 1)
+            for loop in nest:
+                self.loops.pop(loop.var, None)
+
+    def _start(self, path: Path, count: int) -> None:
+        """The next line starts the statement at ``path`` and those that share the line with it."""
+        here = len(self.lines) + len(self.names.pending)
+        for k in range(count):
+            self.places[(*path, *(0,) * k)] = here
+
+    @staticmethod
+    def _nest(s: For) -> list[For]:
+        """The loops that one ``T.grid`` can say: plain, from 0, extents independent of each other."""
+        nest = [s]
+        while _plain(nest[-1]):
+            inner = nest[-1].body
+            if not isinstance(inner, For) or not _plain(inner):
+                break
+            outer = {loop.var for loop in nest}
+            if any(n in outer for n in walk(inner.extent)):
+                break
+            nest.append(inner)
+        return nest
+
+    def _loop_header(self, s: For) -> str:
+        from_zero = isinstance(s.min, IntImm) and s.min.value == 0
+        stop = self.stop(s.min, s.extent)
+        bounds = stop if from_zero else f"{self.expr(s.min)}, {stop}"
+        if s.kind == "serial" and not s.annotations:
+            return f"range({bounds})"
+        extra = f", thread={quote(s.thread)}" if s.kind == "thread_binding" else ""
+        if s.annotations:
+            extra += f", annotations={self.annotations(s.annotations)}"
+        return f"T.{_LOOPS[s.kind]}({bounds}{extra})"
+
+    def _if(self, s: If, path: Path, depth: int, word: str) -> None:
+        self.line(depth, f"{word} {self.expr(s.condition)}:")
+        self.scope(s.then_body, (*path, 0), depth + 1)
+        match s.else_body:
+            case None:
+                pass
+            case If() as inner if not _has_let(inner.condition):
+                self.places[(*path, 1)] = len(self.lines)
+                self._if(inner, (*path, 1), depth, "elif")
+            case other:
+                self.line(depth, "else:")
+                self.scope(other, (*path, 1), depth + 1)
+
+    # -- bindings --------------------------------------------------------------------------------------------------
+
+    def _binding(self, s: LetStmt | Allocate | DeclBuffer, path: Path, depth: int, last: bool) -> None:
+        """A binding to the end of the scope, or (if the scope goes on after its body) a ``with``."""
+        frame: AbstractContextManager[None] = nullcontext() if last else self.names.frame()
+        match s:
+            case LetStmt(var=var, value=value):
+                call = f"T.LetStmt({self.expr(value)})"
+                text = f": T.let[{self._type(var)}] = {self.expr(value)}"
+                node: Var | Buffer = var
+            case Allocate(buffer=node, annotations=annotations):
+                extra = f", annotations={self.annotations(annotations)}" if annotations else ""
+                call = f"T.alloc_buffer({self.buffer_args(node)}{extra})"
+                text = f" = {call}"
+            case DeclBuffer(buffer=node):
+                call = f"T.decl_buffer({self.buffer_args(node, data=True)})"
+                text = f" = {call}"
+        with frame:
+            name = self.names.give(node)
+            self._start(path, 1)
+            if last:
+                self.line(depth, f"{name}{text}")
+                self.stmt(s.body, (*path, 0), depth, last=True)
+            else:
+                self.line(depth, f"with {call} as {name}:")
+                self.scope(s.body, (*path, 0), depth + 1)
+
+    @staticmethod
+    def _type(var: Var) -> str:
+        match var.type:
+            case PointerType(element=element, scope=scope):
+                return f'T.handle("{element}")' if scope == "global" else f'T.handle("{element}", {quote(scope)})'
+            case DType():
+                return f"T.{var.type}"
+
+    # -- blocks ----------------------------------------------------------------------------------------------------
+
+    def _block(self, s: Block, path: Path, depth: int) -> None:
+        self.line(depth, f"with T.sblock({quote(s.name)}):")
+        with self.names.frame():
+            inner = depth + 1
+            head = len(self.lines)
+            self._axes(s.iter_vars, inner)
+            if s.predicate is not TRUE:
+                self.line(inner, f"T.where({self.expr(s.predicate)})")
+            for buffer in s.alloc_buffers:
+                args = self.buffer_args(buffer)
+                self.line(inner, f"{self.names.give(buffer)} = T.sblock_alloc_buffer({args})")
+            for word, regions in (("reads", s.reads), ("writes", s.writes)):
+                if regions is not None:
+                    self.line(inner, f"T.{word}({', '.join([self.region(r) for r in regions])})")
+            if s.annotations:
+                self.line(inner, f"T.sblock_attr({self.annotations(s.annotations)})")
+            if s.init is not None:
+                self.line(inner, "with T.init():")
+                self.scope(s.init, (*path, 0), inner + 1)
+            if not (isinstance(s.body, Seq) and not s.body.stmts and len(self.lines) > head):
+                self.stmt(s.body, (*path, 1 if s.init is not None else 0), inner, last=True)
+
+    def _axes(self, iter_vars: tuple[IterVar, ...], depth: int) -> None:
+        """The iteration variables; neighbours that run over whole loops share one ``T.axis.remap``."""
+        k = 0
+        while k < len(iter_vars):
+            run = k
+            while run < len(iter_vars) and self._is_remap(iter_vars[run]):
+                run += 1
+            if run - k >= 2:
+                group = iter_vars[k:run]
+                kinds = "".join([_AXIS_LETTERS[iv.kind] for iv in group])
+                values = ", ".join([self.expr(iv.value) for iv in group])
+                names = ", ".join([self.names.give(iv.var) for iv in group])
+                self.line(depth, f'{names} = T.axis.remap("{kinds}", [{values}])')
+                k = run
+                continue
+            iv = iter_vars[k]
+            from_zero = isinstance(iv.min, IntImm) and iv.min.value == 0
+            stop = self.stop(iv.min, iv.extent)
+            dom = stop if from_zero else f"({self.expr(iv.min)}, {stop})"
+            value = self.expr(iv.value)
+            self.line(depth, f"{self.names.give(iv.var)} = T.axis.{iv.kind}({dom}, {value})")
+            k += 1
+
+    def _is_remap(self, iv: IterVar) -> bool:
+        if not isinstance(iv.value, Var):
+            return False
+        domain = self.loops.get(iv.value)
+        return domain is not None and domain[0] is iv.min and domain[1] is iv.extent
+
+
+def _plain(s: For) -> bool:
+    """Whether ``T.grid`` can say the loop."""
+    zero = isinstance(s.min, IntImm) and s.min.value == 0
+    return s.kind == "serial" and not s.annotations and zero and not _has_let(s.extent)
+
+
+def _has_let(e: Expr) -> bool:
+    return any(isinstance(n, LetExpr) for n in walk(e))
+
+
+def bound_buffers(nodes: Iterable[object]) -> set[Buffer]:
+    """The buffers that statements among ``nodes`` declare."""
+    found: set[Buffer] = set()
+    for n in nodes:
+        match n:
+            case Allocate(buffer=b) | DeclBuffer(buffer=b):
+                found.add(b)
+            case Block(alloc_buffers=buffers):
+                found.update(buffers)
+    return found
