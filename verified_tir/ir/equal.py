@@ -73,8 +73,8 @@ class _Matcher:
 def structural_equal(a: Node, b: Node, *, map_free: bool = False) -> bool:
     """Whether the trees are equal modulo the names of bound variables.
 
-    ``map_free`` also lets free variables correspond (one to one); functions and modules always do that, since their parameters
-    and shape symbols are bound by the function.
+    ``map_free`` also lets free variables correspond (one to one); functions and modules always do that, since their
+    parameters and shape symbols are bound by the function.
     """
     if map_free or isinstance(a, (PrimFunc, IRModule)):
         return _Matcher(None, None).node(a, b)
