@@ -1,0 +1,131 @@
+"""Boxes of index points, and questions about all points of a box.
+
+A :class:`Box` is ``0 ≤ xₖ < extentₖ``.  :func:`holds` asks whether a condition is true throughout a box: by evaluating
+it at every point if the box is constant and small, else by Z3.  Searches are believed only after an answer from here,
+and even then the kernel proves its own obligations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import prod
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from verified_tir.ir.dtype import BOOL
+from verified_tir.ir.expr import Expr, IntImm, Var, all_of, const
+from verified_tir.ir.visit import free_vars
+from verified_tir.logic.verdict import Proved, Refuted, Unknown
+from verified_tir.schedule.index_eval import Grid, NotEvaluable, UnsafeIndex, evaluate, open_grid
+
+if TYPE_CHECKING:
+    from verified_tir.logic.solver import Solver
+
+GRID_LIMIT = 1 << 15
+"""Boxes of at most this many points are checked point by point."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Box:
+    """The points with ``0 ≤ vars[k] < extents[k]``."""
+
+    vars: tuple[Var, ...]
+    extents: tuple[Expr, ...]
+
+    @property
+    def shape(self) -> tuple[int, ...] | None:
+        """The extents as numbers, if all are constant (negative ones count as 0)."""
+        found = tuple(max(0, e.value) for e in self.extents if isinstance(e, IntImm))
+        return found if len(found) == len(self.extents) else None
+
+    @property
+    def small(self) -> tuple[int, ...] | None:
+        """The constant shape of a box with few points."""
+        shape = self.shape
+        return shape if shape is not None and prod(shape) <= GRID_LIMIT else None
+
+    @property
+    def ranges(self) -> dict[Var, tuple[Expr, Expr]]:
+        """(min, extent) of each variable."""
+        return {v: (const(0, v.dtype), e) for v, e in zip(self.vars, self.extents, strict=True)}
+
+    def conditions(self) -> list[Expr]:
+        """That the variables are in the box."""
+        return self.contains(self.vars)
+
+    def contains(self, point: Sequence[Expr]) -> list[Expr]:
+        """That ``point`` is in the box."""
+        found: list[Expr] = []
+        for value, extent in zip(point, self.extents, strict=True):
+            found += [value >= 0, value < extent]
+        return found
+
+    def grid(self) -> dict[Var, Grid]:
+        """The variables at every point of a constant box."""
+        shape = self.shape
+        assert shape is not None
+        return dict(zip(self.vars, open_grid(shape), strict=True))
+
+    def at(self, values: Mapping[Var, int]) -> Box:
+        """The box with symbols replaced by numbers; extents that are no index arithmetic stay."""
+        made = [evaluate([e], values)[0] for e in self.extents]
+        return Box(self.vars, tuple(const(int(m), e.dtype) for m, e in zip(made, self.extents, strict=True)))
+
+    def symbols(self, *exprs: Expr) -> list[Var]:
+        """Variables of the extents and of ``exprs`` that are no axes of the box."""
+        own = set(self.vars)
+        return list(dict.fromkeys(v for e in (*self.extents, *exprs) for v in free_vars(e) if v not in own))
+
+
+@lru_cache(maxsize=1)
+def session() -> Solver:
+    """The Z3 session that searches share."""
+    from verified_tir.logic.solver import Solver
+
+    return Solver()
+
+
+def holds(box: Box, goal: Expr, given: Iterable[Expr] = ()) -> Proved | Refuted | Unknown:
+    """Whether ``goal`` is true, and divides by nothing that is zero, at every point of the box where ``given`` is.
+
+    A refutation's model is keyed by :func:`spelling`.  Small constant boxes are decided by evaluation, with no model.
+    """
+    given = tuple(given)
+    if box.small is not None and not box.symbols(goal, *given):
+        try:
+            good, known = evaluate([goal, all_of(given)], box.grid())
+            return Proved(0.0, "enumeration") if bool(np.all(good | ~known)) else Unknown("false at some point")
+        except (UnsafeIndex, NotEvaluable) as problem:
+            return Unknown(str(problem))
+    return proves([*box.conditions(), *given], goal)
+
+
+def proves(given: Sequence[Expr], goal: Expr) -> Proved | Refuted | Unknown:
+    """Whether the conditions ``given`` imply ``goal`` and that it divides by nothing that is zero, by Z3."""
+    from verified_tir.logic import formula
+    from verified_tir.semantics.encode import Encoded, Encoder, Safety
+
+    symbols = dict.fromkeys(v for e in (*given, goal) for v in free_vars(e))
+    sort = {v: formula.BOOL if v.dtype is BOOL else formula.INT for v in symbols}
+    env = {v: Encoded(formula.var(spelling(v), sort[v]), formula.TRUE, False) for v in symbols}
+    safety: list[Safety] = []
+    premises = tuple(Encoder(dict(env)).value(e) for e in given)
+    claim = Encoder(dict(env), safety=safety).value(goal)
+    nonzero = [
+        formula.implies(formula.and_(*s.premises), s.condition) for s in safety if s.kind == "no division by zero"
+    ]
+    return session().prove(premises, formula.and_(*dict.fromkeys(nonzero), claim))
+
+
+def spelling(var: Var) -> str:
+    """The name of a variable in models."""
+    return f"{var.name}.{var.uid}"
+
+
+def model_values(refuted: Refuted, variables: Iterable[Var]) -> dict[Var, int]:
+    """The values that a refutation gives to the variables (0 where it does not care)."""
+    return {v: refuted.model.values.get(spelling(v), 0) for v in variables}

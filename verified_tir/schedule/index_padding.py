@@ -1,0 +1,140 @@
+"""Padding predicates: which points of the padded output box no input maps to.
+
+With any section ``g`` of the map ``f`` (an inverse, say) the exact answer is ``not (g(y) in box and f(g(y)) = y)``.
+Shorter forms are searched for: a box (``io == 3 and ii >= 2``), the simplified exact answer (``4*io + ii >= n``),
+isl's.  Each is checked both ways: false at the image of every input, and true at every other point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import prod
+
+import numpy as np
+import numpy.typing as npt
+
+from verified_tir.ir.expr import FALSE, Expr, all_of, any_of
+from verified_tir.ir.visit import substitute, walk
+from verified_tir.logic.verdict import Proved
+from verified_tir.schedule import isl_search
+from verified_tir.schedule.index_box import GRID_LIMIT, Box, holds
+from verified_tir.schedule.index_errors import NotInvertible
+from verified_tir.schedule.index_eval import evaluate
+from verified_tir.schedule.poly import Poly, as_poly
+from verified_tir.schedule.simplify_index import Simplifier, negate
+
+Mask = npt.NDArray[np.bool_]
+_SHORT = 16
+"""A predicate with no more nodes than this is not shortened further: about three comparisons."""
+
+
+def exact_padding(box: Box, outputs: Sequence[Expr], hits: Box, section: Sequence[Expr]) -> Expr:
+    """The predicate as it follows from a section, without simplification."""
+    back = dict(zip(box.vars, section, strict=True))
+    inside = [c for c in box.contains(section) if c is not FALSE]
+    agree = [substitute(e, back).equal(y) for e, y in zip(outputs, hits.vars, strict=True)]
+    return negate(all_of([*inside, *agree]))
+
+
+def padding(box: Box, outputs: Sequence[Expr], hits: Box, section: Sequence[Expr], outer: Simplifier) -> Expr:
+    """The shortest predicate found; the exact one if nothing shorter can be checked.
+
+    :raises NotInvertible: if not even that one can be checked.
+    """
+    mask = hit_mask(box, outputs, hits)
+    if mask is not None and mask.all():
+        return FALSE
+    exact = exact_padding(box, outputs, hits, section)
+    best: Expr | None = None
+    for candidate in _candidates(box, outputs, hits, outer, exact, mask):
+        if best is not None and _size(candidate) >= _size(best):
+            continue
+        if is_padding(box, outputs, hits, section, candidate, mask):
+            best = candidate
+            if _size(best) <= _SHORT:
+                break
+    if best is None:
+        if not is_padding(box, outputs, hits, section, exact, mask):
+            raise NotInvertible("the padding predicate could not be checked")
+        best = exact
+    return best
+
+
+def hit_mask(box: Box, outputs: Sequence[Expr], hits: Box) -> Mask | None:
+    """Which output points are hit, if both boxes are constant and small enough to enumerate."""
+    shape = hits.shape
+    inputs = box.small
+    if inputs is None or shape is None or prod(shape) > 4 * GRID_LIMIT or box.symbols(*outputs):
+        return None
+    mask = np.zeros(shape, dtype=np.bool_)
+    if prod(inputs):
+        mask[tuple(evaluate(outputs, box.grid()))] = True
+    return mask
+
+
+def is_padding(
+    box: Box, outputs: Sequence[Expr], hits: Box, section: Sequence[Expr], predicate: Expr, mask: Mask | None
+) -> bool:
+    """Whether the predicate is true exactly at the points of ``hits`` that are no image."""
+    if mask is not None:
+        (value,) = evaluate([predicate], hits.grid())
+        return bool(np.all(np.broadcast_to(value, mask.shape) != mask))
+    image = dict(zip(hits.vars, outputs, strict=True))
+    if not isinstance(holds(box, negate(substitute(predicate, image))), Proved):
+        return False
+    back = dict(zip(box.vars, section, strict=True))
+    agree = [substitute(e, back).equal(y) for e, y in zip(outputs, hits.vars, strict=True)]
+    given = [*(e >= 0 for e in box.extents), negate(predicate)]
+    return isinstance(holds(hits, all_of([*box.contains(section), *agree]), given), Proved)
+
+
+def _candidates(
+    box: Box, outputs: Sequence[Expr], hits: Box, outer: Simplifier, exact: Expr, mask: Mask | None
+) -> Iterator[Expr]:
+    """Predicates to try, the most readable first."""
+    if mask is not None:
+        block = _as_block(mask, hits)
+        if block is not None:
+            yield block
+    elif _volume(hits).same(_volume(box)):
+        yield FALSE
+    yield outer.expr(exact)
+    try:
+        yield outer.expr(isl_search.holes(box, outputs, hits))
+    except isl_search.Inexpressible:
+        return
+
+
+def _volume(box: Box) -> Poly:
+    volume = Poly.of(1)
+    for extent in box.extents:
+        volume = volume * as_poly(extent)
+    return volume
+
+
+def _as_block(mask: Mask, hits: Box) -> Expr | None:
+    """The points that are not hit as one block ``first <= y <= last``, if that is what they are."""
+    missing = np.nonzero(~mask)
+    conditions: list[Expr] = []
+    volume = 1
+    for y, extent, values in zip(hits.vars, mask.shape, missing, strict=True):
+        first, last = int(values.min()), int(values.max())
+        volume *= last - first + 1
+        if first == last and extent > 1:
+            conditions.append(y.equal(first))
+            continue
+        if first > 0:
+            conditions.append(y >= first)
+        if last < extent - 1:
+            conditions.append(y < last + 1)
+    return all_of(conditions) if volume == len(missing[0]) else None
+
+
+def _size(expr: Expr) -> int:
+    return sum(1 for _ in walk(expr))
+
+
+def union(predicates: Sequence[Expr]) -> Expr:
+    """True where one of the predicates is."""
+    kept = [p for p in predicates if p is not FALSE]
+    return any_of(kept)

@@ -1,0 +1,261 @@
+"""A structural inverse: solve ``outputs = y`` for the inputs by taking digits apart and putting them together.
+
+The equations are sums of input atoms on the left, expressions in ``y`` on the right.  Four steps suffice for splits,
+fusions, permutations, rotations, strides and their nestings:
+
+* *radix*: in ``g·A + B = y`` with ``B`` in a window of width ``g``, ``A = (y - lo) // g``, ``B = (y - lo) % g + lo``;
+* *window*: in ``(K + U) % c = y`` with ``K`` known, ``U`` in a window of width ``c``, ``U = (y - K - lo) % c + lo``;
+* *digits*: ``x // 4`` and ``x % 4`` known give ``x``;
+* *elimination*: equations that share unknowns are subtracted from each other.
+
+The answer reads as a person would write it (``4*jo + ji``).  It is a proposal: the caller checks it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import gcd
+from typing import final
+
+from verified_tir.ir.expr import Binary, Expr, Var
+from verified_tir.ir.visit import free_vars, substitute
+from verified_tir.schedule.division import Digit, digit_of, digit_poly
+from verified_tir.schedule.index_box import Box
+from verified_tir.schedule.poly import Poly, as_poly, render
+from verified_tir.schedule.simplify_index import Simplifier
+
+_ROUNDS = 64
+
+
+def solve(
+    box: Box, outputs: Sequence[Poly], inner: Simplifier, hits: Sequence[Var], outer: Simplifier
+) -> list[Expr] | None:
+    """Expressions in the variables ``hits`` for the inputs ``box.vars``, or None if these steps do not find them.
+
+    :param outputs: normal forms of the map's outputs under ``inner``, whose bounds are those of ``box``.
+    :param outer: bounds of the variables ``hits``.
+    """
+    search = _Search(box, inner, outer)
+    for output, y in zip(outputs, hits, strict=True):
+        search.equations.append((output, outer.poly(y)))
+    search.run()
+    if not all(x in search.known for x in box.vars):
+        return None
+    return [render(search.known[x], x.dtype) for x in box.vars]
+
+
+@final
+class _Search:
+    """Equations, and what has been solved so far."""
+
+    def __init__(self, box: Box, inner: Simplifier, outer: Simplifier) -> None:
+        self.inner, self.outer = inner, outer
+        self.inputs = frozenset(box.vars)
+        self.dtype = box.vars[0].dtype
+        self.known: dict[Var, Poly] = {}
+        self.equations: list[tuple[Poly, Poly]] = []
+        self.digits: dict[Expr, list[tuple[Digit, Poly]]] = {}
+        self.moved = False
+        self._inside: dict[Expr, frozenset[Var]] = {}
+        for x in box.vars:
+            least, most = inner.bounds.atom_interval(x)
+            if least is not None and least == most:
+                self.known[x] = Poly.of(least)
+
+    def run(self) -> None:
+        """Take steps until everything is known or nothing moves."""
+        eliminated = 0
+        for _ in range(_ROUNDS):
+            if self.inputs <= self.known.keys():
+                return
+            waiting, self.equations = self.equations, []
+            self.moved = False
+            for left, right in waiting:
+                if self.step(left, right):
+                    self.moved = True
+                else:
+                    self.equations.append((left, right))
+            if not self.moved:
+                eliminated += 1
+                if eliminated > 2 or not self.eliminate():
+                    return
+
+    # ------------------------------------------------------------------ one equation
+
+    def step(self, left: Poly, right: Poly) -> bool:
+        """Use one equation; whether it has nothing more to say (its consequences are queued)."""
+        left, right = self.reduce(left, right)
+        if left.is_zero:
+            return True
+        if len(left.terms) == 1:
+            ((m, k),) = left.terms.items()
+            unknown = [a for a in m if self.unknowns(a)]
+            if len(unknown) != 1:
+                return False
+            factor = Poly({tuple(a for a in m if a is not unknown[0]): k})
+            if not self.free_of_inputs(factor):
+                return False
+            return self.learn(unknown[0], self.outer.divmod(right, factor, self.dtype)[0])
+        return self.radix(left, right)
+
+    def reduce(self, left: Poly, right: Poly) -> tuple[Poly, Poly]:
+        """Move to the right what is known of the left."""
+        kept: dict[tuple[Expr, ...], int] = {}
+        for m, k in left.terms.items():
+            if any(self.unknowns(a) for a in m):
+                kept[m] = k
+            else:
+                value = Poly.of(k)
+                for a in m:
+                    value = value * self.value(a)
+                right = right - value
+        return Poly(kept), self.outer.normal(right)
+
+    def inside(self, atom: Expr) -> frozenset[Var]:
+        """The inputs in the atom."""
+        found = self._inside.get(atom)
+        if found is None:
+            found = self._inside[atom] = self.inputs.intersection(free_vars(atom))
+        return found
+
+    def unknowns(self, atom: Expr) -> frozenset[Var]:
+        """The inputs in the atom that are not solved yet."""
+        return self.inside(atom) - self.known.keys()
+
+    def free_of_inputs(self, poly: Poly) -> bool:
+        """Whether only shape symbols occur, so that the value is the same on both sides of an equation."""
+        return not any(self.inside(a) for a in poly.atoms())
+
+    def value(self, atom: Expr) -> Poly:
+        """An atom whose inputs are all solved, in terms of the outputs."""
+        if isinstance(atom, Var) and atom in self.known:
+            return self.known[atom]
+        known = {v: render(self.known[v], v.dtype) for v in self.inside(atom)}
+        return self.outer.poly(substitute(atom, known))
+
+    def radix(self, left: Poly, right: Poly) -> bool:
+        """Split ``g·A + B`` where ``B`` has no room to carry into ``A``."""
+        tried: list[Poly] = []
+        for m, k in left.terms.items():
+            g = Poly({tuple(a for a in m if not self.unknowns(a)): abs(k)})
+            if any(g.same(t) for t in tried) or not self.free_of_inputs(g):
+                continue
+            tried.append(g)
+            high, low = left.divide(g)
+            if high.is_zero or low.is_zero:
+                continue
+            window = self.window(low, g)
+            if window is not None:
+                quotient, remainder = self.outer.divmod(right - window, g, self.dtype)
+                self.equations += [(high, quotient), (low, remainder + window)]
+                return True
+        return False
+
+    def window(self, poly: Poly, width: Poly) -> Poly | None:
+        """The least value of ``poly`` if its values lie in a window of ``width``."""
+        bounds = self.inner.bounds
+        low, high = bounds.interval(poly)
+        least = bounds.lower(poly) if low is None else Poly.of(low)
+        most = bounds.upper(poly) if high is None else Poly.of(high)
+        if least is None or most is None or not bounds.nonneg(width - 1 - most + least):
+            return None
+        return self.inner.normal(least)
+
+    # ------------------------------------------------------------------ one atom
+
+    def learn(self, atom: Expr, value: Poly) -> bool:
+        """Note the value of an atom; whether that used it up."""
+        if isinstance(atom, Var):
+            self.known[atom] = value
+            return True
+        match atom:
+            case Binary(op="bitxor", a=a, b=b):
+                return self.learn_xor(a, b, value) or self.learn_xor(b, a, value)
+        digit = digit_of(atom)
+        if digit is None or not self.free_of_inputs(digit.lower):
+            return False
+        if digit.extent is not None and not self.free_of_inputs(digit.extent):
+            return False
+        if digit.extent is not None and self.learn_window(digit, value):
+            return True
+        self.learn_digit(digit, value)
+        return digit.extent is None  # a remainder may fit a window once more is known
+
+    def learn_xor(self, a: Expr, b: Expr, value: Poly) -> bool:
+        """``a ^ b`` with ``a`` known gives ``b``."""
+        if self.unknowns(a):
+            return False
+        mask = render(self.value(a), self.dtype)
+        self.equations.append((as_poly(b), Poly.atom(Binary("bitxor", render(value, self.dtype), mask))))
+        return True
+
+    def learn_window(self, digit: Digit, value: Poly) -> bool:
+        """``(K + U) % c`` with ``K`` known and ``U`` no wider than ``c``."""
+        assert digit.extent is not None
+        whole = digit_poly(Digit(digit.source, digit.lower, None), self.inner.bounds)
+        left, right = self.reduce(whole, value)
+        if left.is_zero:
+            return False
+        low = self.window(left, digit.extent)
+        if low is None:
+            return False
+        extent = self.outer.normal(digit.extent)
+        _, remainder = self.outer.divmod(right - low, extent, self.dtype)
+        self.equations.append((left, self.outer.normal(remainder + low)))
+        return True
+
+    def learn_digit(self, digit: Digit, value: Poly) -> None:
+        """Keep a digit; put the number together once its digits reach from the leading one down to the units."""
+        facts = self.digits.setdefault(digit.source, [])
+        if any(d.lower.same(digit.lower) and _same(d.extent, digit.extent) for d, _ in facts):
+            return
+        facts.append((digit, value))
+        self.moved = True
+        top = next(((d.lower, v) for d, v in facts if d.extent is None), None)
+        while top is not None and top[0].constant != 1:
+            top = self.descend(facts, *top)
+        if top is not None:
+            self.equations.append((as_poly(digit.source), self.outer.normal(top[1])))
+
+    def descend(self, facts: list[tuple[Digit, Poly]], lower: Poly, value: Poly) -> tuple[Poly, Poly] | None:
+        """From ``x // lower = value`` and a digit just below, ``x // (less than lower)``."""
+        for d, v in facts:
+            if d.extent is None or (ratio := lower.exact(d.lower)) is None or ratio.constant == 1:
+                continue
+            if d.extent.exact(ratio) is not None:
+                part = v if d.extent.same(ratio) else self.outer.divmod(v, ratio, self.dtype)[1]
+                return d.lower, value * ratio + part
+        return None
+
+    # ------------------------------------------------------------------ several equations
+
+    def eliminate(self) -> bool:
+        """Subtract equations with integer coefficients from each other until each leading unknown stands once."""
+        rows = [self.reduce(*e) for e in self.equations]
+        rows = [r for r in rows if not r[0].is_zero and all(len(m) == 1 for m in r[0].terms)]
+        changed = False
+        for p in range(len(rows)):
+            atoms = [(abs(k), n, m) for n, (m, k) in enumerate(rows[p][0].terms.items())]
+            if not atoms:
+                continue
+            _, _, pivot = min(atoms, key=lambda t: t[:2])
+            for r in range(len(rows)):
+                factor = rows[r][0].terms.get(pivot, 0)
+                if r != p and factor:
+                    rows[r] = _combine(rows[r], rows[p], factor, rows[p][0].terms[pivot])
+                    changed = True
+        self.equations += [(left, self.outer.normal(right)) for left, right in rows if not left.is_zero]
+        return changed
+
+
+def _same(a: Poly | None, b: Poly | None) -> bool:
+    return a is b or (a is not None and b is not None and a.same(b))
+
+
+def _combine(row: tuple[Poly, Poly], pivot: tuple[Poly, Poly], a: int, b: int) -> tuple[Poly, Poly]:
+    """A multiple of ``row`` less one of ``pivot``, so that an atom with factors ``a`` and ``b`` drops out."""
+    if b < 0:
+        a, b = -a, -b
+    common = gcd(a, b)
+    a, b = a // common, b // common
+    return row[0].scale(b) - pivot[0].scale(a), row[1].scale(b) - pivot[1].scale(a)

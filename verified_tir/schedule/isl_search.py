@@ -1,0 +1,275 @@
+"""Quasi-affine maps by isl: exact injectivity, inverses, extents and holes, where patterns do not reach.
+
+Input: a box (constant, or with shape symbols as isl parameters) and the map's outputs over it.  Everything that isl
+says is translated back to expressions with ``//`` and ``select`` and is a proposal like any other.
+
+isl cannot express products of variables or symbols, division by a symbol, or bit operations: :class:`Inexpressible`.
+Its work is bounded by a number of operations, not by time; past that, :class:`Inexpressible` too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any, TypeVar
+
+from verified_tir.ir.dtype import DType
+from verified_tir.ir.expr import (
+    COMPARE_OPS,
+    Binary,
+    Expr,
+    IfThenElse,
+    IntImm,
+    Not,
+    Select,
+    Var,
+    all_of,
+    any_of,
+    const,
+)
+from verified_tir.ir.node import IRError
+from verified_tir.schedule.index_box import Box
+
+OPERATIONS = 2_000_000
+"""isl operations that one question may take (a fraction of a second)."""
+
+T = TypeVar("T")
+
+
+class Inexpressible(IRError):  # noqa: N818 (the name states the condition)
+    """isl cannot express the map, or the question is too much work for it."""
+
+
+@lru_cache(maxsize=1)
+def _context() -> Any:
+    import islpy as isl
+
+    return isl.Context()
+
+
+@contextmanager
+def _bounded() -> Iterator[Any]:
+    """islpy under a limit on operations, its errors turned into :class:`Inexpressible`."""
+    import islpy as isl
+
+    context = _context()
+    context.reset_operations()
+    context.set_max_operations(OPERATIONS)
+    try:
+        yield isl
+    except isl.Error as problem:
+        raise Inexpressible(f"isl gave up: {str(problem).splitlines()[0]}") from problem
+    finally:
+        context.set_max_operations(0)
+        context.reset_operations()
+
+
+class _Domain:
+    """The space of a box: its variables as set dimensions, symbols as parameters."""
+
+    def __init__(self, isl: Any, box: Box, exprs: Sequence[Expr] = ()) -> None:
+        self.isl, self.box = isl, box
+        self.symbols = box.symbols(*exprs)
+        space = isl.Space.set_alloc(_context(), len(self.symbols), len(box.vars))
+        for k, symbol in enumerate(self.symbols):  # without names isl would not align parameters of two spaces
+            space = space.set_dim_name(isl.dim_type.param, k, f"p{symbol.uid}")
+        self.local = isl.LocalSpace.from_space(space)
+        self.place = {v: (isl.dim_type.set, k) for k, v in enumerate(box.vars)}
+        self.place |= {v: (isl.dim_type.param, k) for k, v in enumerate(self.symbols)}
+        self._memo: dict[Expr, Any] = {}
+
+    def points(self) -> Any:
+        """The box as an isl set."""
+        points = self.isl.Set.universe(self.local.get_space())
+        for v, e in zip(self.box.vars, self.box.extents, strict=True):
+            x = self.affine(v)
+            points = points.intersect(self.constant(0).le_set(x)).intersect(x.lt_set(self.affine(e)))
+        return points
+
+    def map(self, outputs: Sequence[Expr]) -> Any:
+        """The map on the box."""
+        pieces = [self.isl.Map.from_pw_aff(self.affine(e)) for e in outputs]
+        made = pieces[0]
+        for piece in pieces[1:]:
+            made = made.flat_range_product(piece)
+        return made.intersect_domain(self.points())
+
+    def constant(self, value: int) -> Any:
+        zero = self.isl.Aff.zero_on_domain(self.local)
+        return self.isl.PwAff.from_aff(zero.add_constant_val(self.isl.Val.int_from_si(_context(), value)))
+
+    def affine(self, expr: Expr) -> Any:
+        """The expression as a piecewise quasi-affine function on the space."""
+        found = self._memo.get(expr)
+        if found is None:
+            found = self._memo[expr] = self._affine(expr)
+        return found
+
+    def _affine(self, expr: Expr) -> Any:
+        match expr:
+            case Var() if expr in self.place:
+                return self.isl.PwAff.var_on_domain(self.local, *self.place[expr])
+            case IntImm(value=value):
+                return self.constant(value)
+            case Binary(op="add", a=a, b=b):
+                return self.affine(a).add(self.affine(b))
+            case Binary(op="sub", a=a, b=b):
+                return self.affine(a).sub(self.affine(b))
+            case Binary(op="mul", a=a, b=b):
+                x, y = self.affine(a), self.affine(b)
+                if x.is_cst() or y.is_cst():
+                    return x.mul(y)
+            case Binary(op="min", a=a, b=b):
+                return self.affine(a).min(self.affine(b))
+            case Binary(op="max", a=a, b=b):
+                return self.affine(a).max(self.affine(b))
+            case Binary(op="floordiv", a=a, b=IntImm(value=c)) if c > 0:
+                return self.affine(a).scale_down_val(self.isl.Val.int_from_si(_context(), c)).floor()
+            case Binary(op="floordiv", a=a, b=IntImm(value=c)) if c < 0:
+                return self.affine((0 - a) // -c)
+            case Binary(op="floormod", a=a, b=IntImm(value=c)) if c > 0:
+                return self.affine(a).mod_val(self.isl.Val.int_from_si(_context(), c))
+            case Binary(op="floormod", a=a, b=IntImm(value=c)) if c < 0:
+                return self.affine(0 - (0 - a) % -c)
+            case (
+                Select(condition=c, true_value=a, false_value=b) | IfThenElse(condition=c, true_value=a, false_value=b)
+            ):
+                where = self.where(c)
+                chosen = self.affine(a).intersect_domain(where)
+                return chosen.union_add(self.affine(b).intersect_domain(where.complement()))
+        raise Inexpressible(f"{_name(expr)} is not quasi-affine")
+
+    def where(self, condition: Expr) -> Any:
+        """The points at which a condition holds."""
+        match condition:
+            case IntImm(value=value):
+                every = self.isl.Set.universe(self.local.get_space())
+                return every if value else every.complement()
+            case Binary(op="and", a=a, b=b):
+                return self.where(a).intersect(self.where(b))
+            case Binary(op="or", a=a, b=b):
+                return self.where(a).union(self.where(b))
+            case Not(a=a):
+                return self.where(a).complement()
+            case Binary(op=op, a=a, b=b) if op in COMPARE_OPS and a.dtype.is_int:
+                return getattr(self.affine(a), f"{op}_set")(self.affine(b))
+        raise Inexpressible(f"{_name(condition)} is not quasi-affine")
+
+
+def _name(expr: Expr) -> str:
+    from verified_tir.schedule.index_text import index_text
+
+    return index_text(expr)
+
+
+# ---------------------------------------------------------------------- questions
+
+
+def collision(box: Box, outputs: Sequence[Expr]) -> tuple[tuple[int, ...], tuple[int, ...], dict[Var, int]] | None:
+    """Two points of the box with equal outputs and the symbols for which they are so; None if the map is injective.
+
+    :raises Inexpressible: if isl cannot say.
+    """
+    with _bounded() as isl:
+        domain = _Domain(isl, box, outputs)
+        forward = domain.map(outputs)
+        if forward.is_injective():
+            return None
+        pairs = forward.apply_range(forward.reverse())
+        pairs = pairs.subtract(isl.Map.identity(pairs.get_space()))
+        point = pairs.wrap().sample_point()
+        count = len(box.vars)
+        values = [_coordinate(point, isl.dim_type.set, k) for k in range(2 * count)]
+        symbols = {v: _coordinate(point, isl.dim_type.param, k) for k, v in enumerate(domain.symbols)}
+        return tuple(values[:count]), tuple(values[count:]), symbols
+
+
+def _coordinate(point: Any, kind: Any, k: int) -> int:
+    return int(point.get_coordinate_val(kind, k).to_python())
+
+
+def section(box: Box, outputs: Sequence[Expr], hits: Sequence[Var]) -> list[Expr]:
+    """For each input an expression in ``hits`` that maps every output to (the least of) its inputs.
+
+    :raises Inexpressible: if isl cannot say.
+    """
+    with _bounded() as isl:
+        domain = _Domain(isl, box, outputs)
+        backward = domain.map(outputs).reverse()
+        if not backward.is_single_valued():
+            backward = backward.lexmin()
+        function = isl.PwMultiAff.from_map(backward).coalesce()
+        reader = _Reader(isl, tuple(hits), tuple(domain.symbols), box.vars[0].dtype if box.vars else hits[0].dtype)
+        found: list[tuple[Any, Any]] = []  # an exception must not pass through isl's callback
+        function.foreach_piece(lambda where, values: found.append((where, values)))
+        pieces = [(where, [reader.value(f.get_aff(k)) for k in range(len(box.vars))]) for where, f in found]
+        result = pieces[-1][1] if pieces else [const(0, v.dtype) for v in box.vars]
+        for where, values in reversed(pieces[:-1]):
+            inside = reader.condition(where)
+            result = [a if a is b else Select(inside, a, b) for a, b in zip(values, result, strict=True)]
+        return result
+
+
+def greatest(box: Box, expr: Expr) -> int:
+    """The greatest value of ``expr`` on a constant box that is not empty.
+
+    :raises Inexpressible: if isl cannot say.
+    """
+    with _bounded() as isl:
+        return int(_Domain(isl, box).map([expr]).range().dim_max_val(0).to_python())
+
+
+def holes(box: Box, outputs: Sequence[Expr], hits: Box) -> Expr:
+    """The condition on ``hits.vars`` that a point of ``hits`` is the image of no point of the box.
+
+    :raises Inexpressible: if isl cannot say.
+    """
+    with _bounded() as isl:
+        outer = _Domain(isl, hits, (*box.extents, *outputs))
+        inner = _Domain(isl, box, (*hits.extents, *outputs))
+        everywhere = outer.points()
+        image = inner.map(outputs).range()
+        missing = everywhere.subtract(image).coalesce().gist(everywhere)
+        dtype = hits.vars[0].dtype
+        return _Reader(isl, hits.vars, tuple(outer.symbols), dtype).condition(missing)
+
+
+class _Reader:
+    """Translates isl's sets and affine functions over ``axes`` and ``symbols`` back to expressions."""
+
+    def __init__(self, isl: Any, axes: tuple[Var, ...], symbols: tuple[Var, ...], dtype: DType) -> None:
+        self.isl, self.axes, self.symbols, self.dtype = isl, axes, symbols, dtype
+
+    def numerator(self, affine: Any) -> tuple[Expr, int]:
+        """``affine`` times its denominator, and the denominator."""
+        kind = self.isl.dim_type
+        scale = affine.get_denominator_val()
+        total: Expr = const(int(affine.get_constant_val().mul(scale).to_python()), self.dtype)
+        terms: list[tuple[Any, Callable[[int], Expr], int]] = [
+            (kind.param, lambda k: self.symbols[k], affine.dim(kind.param)),
+            (kind.in_, lambda k: self.axes[k], affine.dim(kind.in_)),
+            (kind.div, lambda k: self.value(affine.get_div(k)), affine.dim(kind.div)),
+        ]
+        for which, meaning, count in terms:
+            for k in range(count):
+                factor = int(affine.get_coefficient_val(which, k).mul(scale).to_python())
+                if factor:
+                    total = total + meaning(k) * factor
+        return total, int(scale.to_python())
+
+    def value(self, affine: Any) -> Expr:
+        """The floor of an affine function (where isl has a value, it is whole)."""
+        total, scale = self.numerator(affine)
+        return total if scale == 1 else total // scale
+
+    def condition(self, points: Any) -> Expr:
+        """Membership in a set."""
+        parts: list[Expr] = []
+        for basic in points.compute_divs().get_basic_sets():
+            conditions: list[Expr] = []
+            for constraint in basic.get_constraints():
+                total, _ = self.numerator(constraint.get_aff())
+                conditions.append(total.equal(0) if constraint.is_equality() else total >= 0)
+            parts.append(all_of(conditions))
+        return any_of(parts)
