@@ -60,7 +60,7 @@ BINARY_CALLS: dict[str, BinaryOp] = {
 }  # fmt: skip
 """Operators written as calls; unlike the signs, they never fold."""
 
-PURE_ALIASES = {"fabs": "abs", "power": "pow"}
+PURE_ALIASES = {"fabs": "abs", "power": "pow", "ignore_loop_partition": "likely"}
 """Other names of pure calls."""
 
 OPAQUE_LIKE_FIRST = frozenset(

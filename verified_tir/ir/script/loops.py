@@ -102,7 +102,7 @@ class LoopParser(StmtParser):
             raise self.error(place, f"the bounds of a loop are scalar integers, not {domain.min.dtype}")
         var = Var.fresh(name, domain.min.dtype)
         if domain.step == 1:
-            self.bind(place, name, var)
+            self.scope.hide(name, var)
             self.scope.loops[var] = (domain.min, domain.extent)
             return var, domain, []
         with self.located(place):
@@ -110,7 +110,7 @@ class LoopParser(StmtParser):
             count = (domain.extent + (step - 1)) // step
             value = domain.min + var * step
         stepped = Var.fresh(name, domain.min.dtype)
-        self.bind(place, name, stepped)
+        self.scope.hide(name, stepped)
         counted = _Domain(const(0, var.dtype), count, domain.kind, domain.thread, domain.annotations)
         return var, counted, [lambda body: LetStmt(stepped, value, body)]
 
@@ -178,7 +178,7 @@ class LoopParser(StmtParser):
             raise self.error(args["extent"], f"the extent of a thread is a scalar integer, not {extent.dtype}")
         var = Var.fresh(name, extent.dtype)
         if self.scope.has(name) and isinstance(self.scope.find(name), EnvThread):
-            self.scope.frames[-1][name] = var
+            self.scope.hide(name, var)
         else:
             self.bind(target, name, var)
         zero = const(0, extent.dtype)
@@ -319,5 +319,5 @@ class LoopParser(StmtParser):
             raise self.error(target, f"the domain has type {extent.dtype}, the binding {value.dtype}")
         var = Var.fresh(target.id, extent.dtype)
         # the binding may use the loop variable of the same name: from here on the name is the axis
-        self.scope.frames[-1][target.id] = var
+        self.scope.hide(target.id, var)
         head.iter_vars.append(IterVar(var, start, extent, kind, value))

@@ -216,6 +216,12 @@ class _Signature:
         """The lines of the body that declare symbols and match handles."""
         lines = []
         self.known.update(self.func.params)
+        data = {b.data for b in self.func.buffers}
+        for v in free_vars(self.func.body):
+            if v not in self.known and v not in data and isinstance(v.type, DType):
+                # the program is not closed, but it can be written
+                self.known.add(v)
+                lines.append(f"{self.writer.names.name(v)} = T.{v.type}()")
         for handle, b in self.matched:
             for v in layout_vars(b):
                 if v not in self.known:

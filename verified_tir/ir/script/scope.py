@@ -39,6 +39,13 @@ class Scope:
         """Whether the name is in scope."""
         return any(name in frame for frame in self.frames) or name in self.outer
 
+    def hide(self, name: str, value: Value) -> None:
+        """Let the name stand for ``value`` to the end of the innermost frame, whatever it means outside.
+
+        Loop and axis variables do this: TVM prints such programs, and means them so.
+        """
+        self.frames[-1][name] = value
+
     def bind(self, name: str, value: Value) -> None:
         """Let the name stand for ``value`` to the end of the innermost frame.
 

@@ -340,7 +340,7 @@ class StmtParser(AnnotationParser):
                 case "attr":
                     return self.attributes(value)
                 case "launch_thread":
-                    return [self.launch(node, "_", value)]
+                    return [self.launch(node, thread_name(value), value)]
                 case "buffer_store" | "BufferStore":
                     return self.old_store(value)
                 case "Assert":
@@ -414,9 +414,7 @@ class StmtParser(AnnotationParser):
             case "attr":
                 return self.attributes(call)
             case "launch_thread":
-                if target is None and call.args and isinstance(call.args[0], ast.Name):
-                    bound = call.args[0].id  # with T.launch_thread(env, n): the thread's own name
-                return [self.launch(place, bound, call)]
+                return [self.launch(place, thread_name(call) if target is None else bound, call)]
             case "LetStmt":
                 args = match_arguments(self.source, call, ("value", "type_annotation", "var"), 1)
                 piece = self.let(place, bound, args["value"], typed_or_none(self, args["value"]))
@@ -439,6 +437,11 @@ class StmtParser(AnnotationParser):
     def launch(self, target: Located, name: str, call: ast.Call) -> Wrapper:
         """``bx = T.launch_thread("blockIdx.x", n)``: a loop bound to a thread, over the rest of the scope."""
         raise self.error(call, "a thread cannot be launched here")
+
+
+def thread_name(call: ast.Call) -> str:
+    """The name that ``T.launch_thread(thread, n)`` binds when none is given: that of the ``T.env_thread``."""
+    return call.args[0].id if call.args and isinstance(call.args[0], ast.Name) else "_"
 
 
 def typed_or_none(parser: StmtParser, node: ast.expr) -> DType | None:

@@ -34,7 +34,7 @@ from verified_tir.ir.visit import walk
 _INDENT = "    "
 _LOOPS = {"serial": "serial", "parallel": "parallel", "vectorized": "vectorized", "unrolled": "unroll",
           "thread_binding": "thread_binding"}  # fmt: skip
-_AXIS_LETTERS = {"spatial": "S", "reduce": "R", "opaque": "O"}
+_AXIS_LETTERS = {"spatial": "S", "reduce": "R"}
 
 
 class StmtWriter(ExprWriter):
@@ -248,7 +248,7 @@ class StmtWriter(ExprWriter):
             k += 1
 
     def _is_remap(self, iv: IterVar) -> bool:
-        if not isinstance(iv.value, Var):
+        if not isinstance(iv.value, Var) or iv.kind not in _AXIS_LETTERS:
             return False
         domain = self.loops.get(iv.value)
         return domain is not None and domain[0] is iv.min and domain[1] is iv.extent
