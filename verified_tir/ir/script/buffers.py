@@ -38,13 +38,13 @@ class Layout:
     axis_separators: tuple[int, ...]
     data: Var | None
 
-    def make(self, name: str, data: Var | None = None) -> Buffer:
+    def make(self, name: str) -> Buffer:
         """The buffer, over a fresh block unless one is given.
 
         :raises IRError: if the layout does not fit together.
         """
         return Buffer.declare(
-            name, self.shape, self.dtype, data=data or self.data, strides=self.strides, elem_offset=self.elem_offset,
+            name, self.shape, self.dtype, data=self.data, strides=self.strides, elem_offset=self.elem_offset,
             scope=self.scope, axis_separators=self.axis_separators,
         )  # fmt: skip
 

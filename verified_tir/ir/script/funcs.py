@@ -9,13 +9,12 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import HANDLE, INT32, INT64, DType, PointerType
 from verified_tir.ir.expr import Call, Expr, Var
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.node import IRError
 from verified_tir.ir.script.arguments import match_arguments
+from verified_tir.ir.script.bindings import Piece, Wrapper, assemble
 from verified_tir.ir.script.buffers import MATCH_ARGS
 from verified_tir.ir.script.loops import LoopParser
 from verified_tir.ir.script.scope import Scope
 from verified_tir.ir.script.source import Located, Source
-from verified_tir.ir.script.stmts import Piece, Wrapper, assemble
 from verified_tir.ir.script.values import Value
 from verified_tir.ir.stmt import SKIP, Annotations, Evaluate, Stmt
 
@@ -107,7 +106,10 @@ class FuncParser(LoopParser):
             layout, _ = self.declaration(call)
             var = self._buffer_parameter(arg, self.make(annotation, arg.arg, layout))
         else:
-            var = Var.fresh(arg.arg, self._handle_type(annotation))
+            kind = self.variable_type(annotation)
+            if isinstance(kind, DType) and kind.code != "handle":
+                raise self.error(annotation, f"a parameter cannot have type {kind}")
+            var = Var.fresh(arg.arg, kind)
             self.scope.frames[0][arg.arg] = var
         self.params.append(var)
 
@@ -116,19 +118,6 @@ class FuncParser(LoopParser):
         self.buffer_map[var] = buffer
         self.scope.frames[0][arg.arg] = buffer
         return var
-
-    def _handle_type(self, node: ast.expr) -> DType | PointerType:
-        """``T.handle``, ``T.handle("float32")``, ``T.handle("float32", "shared")``."""
-        if isinstance(node, ast.Call) and self.t_name(node.func) == "handle":
-            args = match_arguments(self.source, node, ("dtype", "storage_scope"))
-            if "dtype" in args:
-                scope = self.string(args["storage_scope"]) if "storage_scope" in args else "global"
-                return PointerType(self.dtype(args["dtype"]), scope)
-            return HANDLE
-        found = self.dtype(node)
-        if found.code != "handle":
-            raise self.error(node, f"a parameter cannot have type {found}")
-        return found
 
     def symbol(self, node: ast.expr, name: str) -> Expr:
         """A name first seen in quotes: a scalar parameter further right, or an int32 shape symbol."""
@@ -145,7 +134,7 @@ class FuncParser(LoopParser):
             return self.late_scalars[name]
         return super()._name(node, name)
 
-    def declare_symbol(self, target: Located, name: str, dtype: DType) -> Piece:
+    def declare_symbol(self, target: Located, name: str, dtype: DType | PointerType) -> Piece:
         """``n = T.int32()`` after a quoted ``"n"`` names the same symbol."""
         known = self.quoted_symbols.get(name)
         if known is None or not self.scope.has(name) or self.scope.find(name) is not known:
@@ -209,23 +198,8 @@ class FuncParser(LoopParser):
             raise self.error(call, f"{handle.name} is no handle")
         if handle in self.buffer_map:
             raise self.error(call, f"{handle.name} has its buffer already")
-        layout = self.layout(args, call)
-        data = None
-        if layout.data is not None:
-            data = layout.data
-        with self.located(call):
-            buffer = layout.make(name, data)
+        buffer = self.make(call, name, self.layout(args, call))
         self.buffer_map[handle] = buffer
         if name != "_":
             self.bind(target, name, buffer)
         return []
-
-
-def shape_constant(value: object) -> Value:
-    """A Python value of the enclosing scope, if it may be used in a program.
-
-    :raises IRError: if it may not.
-    """
-    if isinstance(value, (bool, int, float, str)):
-        return value
-    raise IRError("only int, float, bool and str values of the enclosing scope can be used")

@@ -11,10 +11,11 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import TRUE, Expr, IntImm, Var, const
 from verified_tir.ir.node import IRError
 from verified_tir.ir.script.arguments import match_arguments
+from verified_tir.ir.script.bindings import Wrapper, assemble
 from verified_tir.ir.script.buffers import BUFFER_ARGS, MATCH_ARGS
 from verified_tir.ir.script.linear import extent_between
 from verified_tir.ir.script.source import Located
-from verified_tir.ir.script.stmts import StmtParser, Wrapper, assemble
+from verified_tir.ir.script.stmts import StmtParser
 from verified_tir.ir.script.values import EnvThread, is_plain, typed, unified
 from verified_tir.ir.stmt import (
     Annotations,

@@ -8,6 +8,7 @@ executed.
 from __future__ import annotations
 
 import ast
+from collections import ChainMap
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import final
@@ -30,7 +31,7 @@ def parse(text: str, filename: str = "<string>") -> IRModule:
 
     :raises ScriptError: for any mistake in the text.
     """
-    return parse_source(Source(text, filename), {})
+    return parse_source(Source(text, filename), Surroundings())
 
 
 def parse_func(text: str, filename: str = "<string>", name: str | None = None) -> PrimFunc:
@@ -49,11 +50,28 @@ def parse_func(text: str, filename: str = "<string>", name: str | None = None) -
     return module[name]
 
 
-def parse_source(source: Source, outer: Mapping[str, Value], aliases: frozenset[str] = frozenset({"T"})) -> IRModule:
-    """The functions of a source; ``outer`` holds constants from around it."""
+@final
+@dataclass(slots=True)
+class Surroundings:
+    """What stands around a source: constants, names of ``T``, symbols declared by ``TypeVar``, functions to call."""
+
+    constants: Mapping[str, Value] = field(default_factory=dict)
+    aliases: frozenset[str] = frozenset({"T"})
+    type_vars: frozenset[str] = frozenset()
+    functions: Mapping[str, DType] = field(default_factory=dict)
+    """The type that each returns."""
+
+
+def parse_source(source: Source, around: Surroundings) -> IRModule:
+    """The functions of a source.
+
+    :raises ScriptError: for any mistake in it.
+    """
     tree = source.tree()
     try:
-        contents = _Contents(source, dict(outer), set(aliases))
+        contents = _Contents(
+            source, around.constants, set(around.aliases), dict(around.functions), set(around.type_vars)
+        )
         contents.read(tree.body)
         return contents.module()
     except RecursionError:
@@ -66,9 +84,11 @@ class _Contents:
     """What stands at the outermost level of a text."""
 
     source: Source
-    constants: dict[str, Value]
+    outer: Mapping[str, Value]
     aliases: set[str]
-    type_vars: set[str] = field(default_factory=set)
+    known: dict[str, DType]
+    type_vars: set[str]
+    constants: dict[str, Value] = field(default_factory=dict)
     functions: list[ast.FunctionDef] = field(default_factory=list)
 
     def read(self, nodes: list[ast.stmt]) -> None:
@@ -106,22 +126,25 @@ class _Contents:
         if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "TypeVar":
             self.type_vars.add(name)
             return
-        found = ExprParser(self.source, Scope(self.constants), frozenset(self.aliases), {}).value(value)
+        scope = Scope(_merged(self.constants, self.outer))
+        found = ExprParser(self.source, scope, frozenset(self.aliases), {}).value(value)
         if not isinstance(found, (bool, int, float, str)):
             raise self.source.error(value, "only numbers and strings can be named outside a function")
         self.constants[name] = found
 
     def module(self) -> IRModule:
         """All functions, parsed."""
-        known: dict[str, DType] = {}
+        names: set[str] = set()
         for node in self.functions:
-            if node.name in known:
+            if node.name in names:
                 raise self.source.error(node, f"the function {node.name} is defined twice")
-            known[node.name] = self._return_type(node)
+            names.add(node.name)
+            self.known[node.name] = self._return_type(node)
+        outer: Mapping[str, Value] = _merged(self.constants, self.outer)
         parsed = []
         for node in self.functions:
             symbols = frozenset(self.type_vars & _names_in_signature(node))
-            parser = FuncParser(self.source, node, frozenset(self.aliases), known, self.constants, symbols)
+            parser = FuncParser(self.source, node, frozenset(self.aliases), self.known, outer, symbols)
             try:
                 parsed.append((node.name, parser.parse()))
             except ScriptError:
@@ -165,3 +188,9 @@ def _ends_with(decorator: ast.expr, name: str) -> bool:
         case ast.Name(id=found) | ast.Attribute(attr=found):
             return found == name
     return False
+
+
+def _merged(inner: Mapping[str, Value], outer: Mapping[str, Value]) -> Mapping[str, Value]:
+    """Names of ``inner``, then of ``outer``, which may be computed on demand."""
+    # ChainMap only reads its maps here, though its type asks for mutable ones
+    return ChainMap(inner, outer)  # type: ignore[arg-type]

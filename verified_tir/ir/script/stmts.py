@@ -1,72 +1,21 @@
-"""Statements of the text.
-
-Some statements bind a name to the end of the enclosing scope (``B = T.alloc_buffer(…)``, ``x: T.let[T.int32] = …``).
-They are read as *wrappers*: functions from the statements that follow to one statement.
-"""
+"""Statements of the text, loops and blocks excepted."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Sequence
 
-from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.dtype import DType, PointerType
-from verified_tir.ir.expr import Expr, Var, const
-from verified_tir.ir.node import IRError
-from verified_tir.ir.script.annotations import AnnotationParser
+from verified_tir.ir.expr import Expr, const
 from verified_tir.ir.script.arguments import match_arguments
-from verified_tir.ir.script.buffers import BUFFER_ARGS, MATCH_ARGS
-from verified_tir.ir.script.dtypes import dtype_named, is_dtype_name
-from verified_tir.ir.script.source import Located, ScriptError
-from verified_tir.ir.script.values import EnvThread, PlainUndef, Selection, Value, broadcast_to, is_plain, typed
-from verified_tir.ir.stmt import (
-    SKIP,
-    Allocate,
-    Assert,
-    Assume,
-    AttrStmt,
-    DeclBuffer,
-    Evaluate,
-    If,
-    LetStmt,
-    Stmt,
-    Store,
-    While,
-    seq,
-)
+from verified_tir.ir.script.bindings import ALLOCATIONS, VIEWS, BindingParser, Piece, Wrapper, assemble
+from verified_tir.ir.script.source import Located
+from verified_tir.ir.stmt import SKIP, Assert, Assume, AttrStmt, Evaluate, If, Stmt, While, seq
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-Wrapper: TypeAlias = Callable[[Stmt], Stmt]
-Piece: TypeAlias = "Stmt | list[Wrapper]"
-
-ALLOCATIONS = {
-    "alloc_buffer": None, "sblock_alloc_buffer": None, "alloc_local": "local", "alloc_shared": "shared",
-    "allocate": None,
-}  # fmt: skip
-"""Calls that make a fresh block, with the scope that the name implies."""
-VIEWS = frozenset({"decl_buffer", "buffer_decl", "Buffer"})
-"""Calls that declare a view (or, without ``data=``, allocate)."""
 HEAD_ONLY = frozenset({"reads", "writes", "where", "init", "sblock_attr", "block_attr"})
 """Calls that belong at the head of a block."""
 
 
-def assemble(pieces: Sequence[Piece]) -> Stmt:
-    """Statements in order, each wrapper around all that follows it."""
-    tail: list[Stmt] = []
-    for piece in reversed(pieces):
-        if isinstance(piece, list):
-            for wrap in reversed(piece):
-                tail = [wrap(seq(*reversed(tail)))]
-        else:
-            tail.append(piece)
-    return seq(*reversed(tail))
-
-
-class StmtParser(AnnotationParser):
+class StmtParser(BindingParser):
     """Reads statements; loops and blocks are read by its subclasses."""
 
     # -- bodies ----------------------------------------------------------------------------------------------------
@@ -83,21 +32,6 @@ class StmtParser(AnnotationParser):
             with self.located(node):
                 pieces.append(self.statement(node))
         return assemble(pieces)
-
-    @contextmanager
-    def located(self, node: Located) -> Iterator[None]:
-        """Reports what the IR refuses inside at ``node``."""
-        try:
-            yield
-        except ScriptError:
-            raise
-        except IRError as e:
-            raise self.error(node, str(e)) from None
-
-    def bind(self, node: Located, name: str, value: Value) -> None:
-        """Bind a name; a name of an enclosing scope is refused at ``node``."""
-        with self.located(node):
-            self.scope.bind(name, value)
 
     def statement(self, node: ast.stmt) -> Piece:
         """One statement, or the wrappers that it stands for."""
@@ -150,177 +84,6 @@ class StmtParser(AnnotationParser):
             case ast.Tuple(elts=[_, ast.List(elts=parts)]):
                 return "".join(self.string(p) for p in parts)
         return self.string(node)
-
-    # -- stores and bindings ---------------------------------------------------------------------------------------
-
-    def store(self, target: ast.Subscript, value: ast.expr) -> Stmt:
-        """``B[i] = e``; a literal takes the type of the buffer, a scalar fills all lanes."""
-        selection = self.value(target)
-        if not isinstance(selection, Selection):
-            raise self.error(target, "only elements of buffers can be stored to")
-        buffer = selection.buffer
-        indices = self.access(target, selection)
-        lanes = buffer.dtype.lanes * (indices[-1].dtype.lanes if indices else 1)
-        want = buffer.dtype.with_lanes(lanes)
-        made = self.number(value, want)
-        stored = self.typed(value, made, want if is_plain(made) else None)
-        with self.located(target):
-            return Store(buffer, broadcast_to(stored, lanes), indices)
-
-    def assignment(self, target: ast.expr, value: ast.expr) -> Piece:
-        """``x = …``: a declaration of a buffer, a thread, a symbol, or a let."""
-        match target, value:
-            case ((ast.Tuple() | ast.List()), (ast.Tuple() | ast.List())):
-                if len(target.elts) != len(value.elts):
-                    raise self.error(target, f"{len(value.elts)} values for {len(target.elts)} names")
-                found: list[Wrapper] = []
-                for t, v in zip(target.elts, value.elts, strict=True):
-                    piece = self.assignment(t, v)
-                    found.extend(piece if isinstance(piece, list) else [])
-                return found
-            case ast.Name(id=name), ast.Call(func=ast.Attribute(value=inner, attr="view")) if (
-                self.t_name(value.func) is None
-            ):
-                base = self.value(inner)
-                if not isinstance(base, Buffer):
-                    raise self.error(inner, "only a buffer has views")
-                return self.declare_view(target, self.view(value, name, base))
-            case ast.Name(id=name), ast.Call():
-                called = self.t_name(value.func)
-                if called is not None:
-                    declared = self.call_assignment(target, name, value, called)
-                    if declared is not None:
-                        return declared
-        if not isinstance(target, ast.Name):
-            raise self.error(target, "only names and elements of buffers can be assigned to")
-        return self.let(target, target.id, value, None)
-
-    def call_assignment(self, target: ast.expr, name: str, call: ast.Call, called: str) -> Piece | None:
-        """``name = T.called(…)`` where the call declares something; ``None`` if it is a plain value."""
-        if called in ALLOCATIONS or called in VIEWS:
-            return self.declare(target, name, call, called)
-        match called:
-            case "match_buffer":
-                args = match_arguments(self.source, call, MATCH_ARGS)
-                return self.match(target, name, call, args)
-            case "bind" | "Bind":
-                return self.let(target, name, match_arguments(self.source, call, ("value", "var"), 1)["value"], None)
-            case "meta_var":
-                found = self.value(match_arguments(self.source, call, ("value",), 1)["value"])
-                self.bind(target, name, found)
-                return []
-            case "launch_thread":
-                return [self.launch(target, name, call)]
-            case "env_thread":
-                tag = self.string(match_arguments(self.source, call, ("thread_tag", "dtype"), 1)["thread_tag"])
-                self.bind(target, name, EnvThread(tag))
-                return []
-            case "var" | "Var":
-                args = match_arguments(self.source, call, ("dtype", "name"), 1)
-                return self.declare_symbol(target, name, self.dtype(args["dtype"]))
-            case _ if is_dtype_name(called) and not call.args and not call.keywords:
-                with self.located(call):
-                    return self.declare_symbol(target, name, dtype_named(called))
-        if called.startswith("axis."):
-            raise self.error(call, f"T.{called} belongs at the head of a block")
-        return None
-
-    def declare_symbol(self, target: Located, name: str, dtype: DType) -> Piece:
-        """``n = T.int32()``: a variable that a shape, a let or a call's ``where`` binds."""
-        self.bind(target, name, Var.fresh(name, dtype))
-        return []
-
-    def let(self, target: Located, name: str, node: ast.expr, want: DType | None) -> Piece:
-        """A let over the rest of the scope; a literal without a type is only named."""
-        found = self.value(node, want)
-        if isinstance(found, Selection):
-            found = self.load(node, found)
-        if want is None and (isinstance(found, (int, float, str, tuple, Buffer, EnvThread))):
-            self.bind(target, name, found)
-            return []
-        if not isinstance(found, (Expr, int, float, PlainUndef)):
-            raise self.error(node, "this is no value that a variable can have")
-        value = self.typed(node, found, want)
-        if want is not None and value.dtype is not want:
-            raise self.error(node, f"{name} has type {want}, its value {value.dtype}")
-        kind = value.type if isinstance(value, Var) else value.dtype
-        var = Var.fresh(name, kind if isinstance(kind, PointerType) else value.dtype)
-        self.bind(target, name, var)
-        return [lambda body: LetStmt(var, value, body)]
-
-    def annotated(self, node: ast.AnnAssign, target: ast.Name) -> Piece:
-        """``x: T.let[T.int32] = e``, ``x: T.let = e``, ``x: T.int32 = e``, ``x: T.float32[4]``."""
-        annotation = node.annotation
-        if self.t_name(annotation) in ("let", "Let"):
-            if node.value is None:
-                raise self.error(node, "a let needs a value")
-            return self.let_typed(target, node.value, None)
-        if isinstance(annotation, ast.Subscript) and self.t_name(annotation.value) in ("let", "Let"):
-            annotation = annotation.slice
-        elif isinstance(annotation, ast.Subscript) and node.value is None:
-            dtype, shape = self.dtype(annotation.value), self.extents(annotation.slice)
-            buffer = Buffer.declare(target.id, shape, dtype, scope="local")
-            return self.allocate(target, buffer, ())
-        if isinstance(annotation, ast.Call) and self.t_name(annotation.func) == "handle":
-            if node.value is None:
-                raise self.error(node, "a let needs a value")
-            return self.let_typed(target, node.value, None)
-        dtype = self.dtype(annotation)
-        if node.value is None:
-            return self.declare_symbol(target, target.id, dtype)
-        return self.let_typed(target, node.value, dtype)
-
-    def let_typed(self, target: ast.Name, value: ast.expr, want: DType | None) -> Piece:
-        """A let that is one even if its value is a literal."""
-        if want is None:
-            found = self.value(value)
-            if isinstance(found, (int, float)):
-                want = typed(found, None).dtype
-        return self.let(target, target.id, value, want)
-
-    # -- buffers ---------------------------------------------------------------------------------------------------
-
-    def declare(self, target: Located, name: str, call: ast.Call, called: str) -> Piece:
-        """``B = T.alloc_buffer(…)`` or ``B = T.decl_buffer(…)``, over the rest of the scope."""
-        if called == "allocate":
-            return self.old_allocate(target, name, call)
-        layout, args = self.declaration(call, BUFFER_ARGS)
-        implied = ALLOCATIONS.get(called)
-        if implied is not None and "scope" not in args:
-            layout.scope = implied
-        if called in VIEWS and layout.data is not None:
-            return self.declare_view(target, self.make(call, name, layout))
-        if layout.data is not None:
-            raise self.error(args["data"], "an allocation has no data of its own yet; use T.decl_buffer")
-        annotations = self.annotations(args["annotations"]) if "annotations" in args else ()
-        return self.allocate(target, self.make(call, name, layout), annotations)
-
-    def old_allocate(self, target: Located, name: str, call: ast.Call) -> Piece:
-        """``A = T.allocate([16], "float32", "global")``: the name stands for block and flat buffer alike."""
-        args = match_arguments(self.source, call, ("extents", "dtype", "scope", "condition", "annotations"), 2)
-        scope = self.string(args["scope"]) if "scope" in args else "global"
-        if "condition" in args and self.value(args["condition"]) is not True:
-            raise self.error(args["condition"], "a conditional allocation cannot be represented")
-        buffer = Buffer.declare(name, self.extents(args["extents"]), self.dtype(args["dtype"]), scope=scope)
-        annotations = self.annotations(args["annotations"]) if "annotations" in args else ()
-        return self.allocate(target, buffer, annotations)
-
-    def allocate(self, target: Located, buffer: Buffer, annotations: object) -> Piece:
-        """Allocate over the rest of the scope."""
-        made = annotations if isinstance(annotations, tuple) else ()
-        self.bind(target, buffer.name, buffer)
-        return [lambda body: Allocate(buffer, body, made)]
-
-    def declare_view(self, target: Located, buffer: Buffer) -> Piece:
-        """Declare a view over the rest of the scope."""
-        self.bind(target, buffer.name, buffer)
-        return [lambda body: DeclBuffer(buffer, body)]
-
-    def match(self, target: Located, name: str, call: ast.Call, args: dict[str, ast.expr]) -> Piece:
-        """``T.match_buffer`` below function level: a view of a region."""
-        if "param" not in args:
-            raise self.error(call, "T.match_buffer inside a function takes a region of a buffer")
-        return self.declare_view(target, self.match_region(call, name, args))
 
     # -- expression statements and with ------------------------------------------------------------------------------
 
@@ -417,11 +180,11 @@ class StmtParser(AnnotationParser):
                 return [self.launch(place, thread_name(call) if target is None else bound, call)]
             case "LetStmt":
                 args = match_arguments(self.source, call, ("value", "type_annotation", "var"), 1)
-                piece = self.let(place, bound, args["value"], typed_or_none(self, args["value"]))
+                piece = self.let(place, bound, args["value"], self.literal_type(args["value"]))
             case "let" | "Let":
                 args = match_arguments(self.source, call, ("var", "value"), 2)
                 if isinstance(args["var"], ast.Name):
-                    piece = self.let(args["var"], args["var"].id, args["value"], typed_or_none(self, args["value"]))
+                    piece = self.let(args["var"], args["var"].id, args["value"], self.literal_type(args["value"]))
             case "Assert":
                 args = match_arguments(self.source, call, ("condition", "message"), 1)
                 check = Assert(self.condition(args["condition"]), self.message(args.get("message")))
@@ -434,17 +197,7 @@ class StmtParser(AnnotationParser):
             raise self.error(call, f"T.{name} has no meaning in a with")
         return piece
 
-    def launch(self, target: Located, name: str, call: ast.Call) -> Wrapper:
-        """``bx = T.launch_thread("blockIdx.x", n)``: a loop bound to a thread, over the rest of the scope."""
-        raise self.error(call, "a thread cannot be launched here")
-
 
 def thread_name(call: ast.Call) -> str:
     """The name that ``T.launch_thread(thread, n)`` binds when none is given: that of the ``T.env_thread``."""
     return call.args[0].id if call.args and isinstance(call.args[0], ast.Name) else "_"
-
-
-def typed_or_none(parser: StmtParser, node: ast.expr) -> DType | None:
-    """The type of a literal, so that a let of it stays a let."""
-    found = parser.value(node)
-    return typed(found, None).dtype if isinstance(found, (int, float)) else None

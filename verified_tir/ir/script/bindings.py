@@ -1,0 +1,238 @@
+"""Stores, and the statements that bind a name: buffers, symbols, lets, threads.
+
+A binding reaches to the end of the enclosing scope (``B = T.alloc_buffer(…)``, ``x: T.let[T.int32] = …``), so it is
+read as *wrappers*: functions from the statements that follow to one statement.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.dtype import HANDLE, DType, PointerType
+from verified_tir.ir.expr import Expr, Var
+from verified_tir.ir.script.annotations import AnnotationParser
+from verified_tir.ir.script.arguments import match_arguments
+from verified_tir.ir.script.buffers import BUFFER_ARGS, MATCH_ARGS
+from verified_tir.ir.script.dtypes import dtype_named, is_dtype_name
+from verified_tir.ir.script.source import Located
+from verified_tir.ir.script.values import EnvThread, PlainUndef, Selection, Value, broadcast_to, is_plain, typed
+from verified_tir.ir.stmt import Allocate, DeclBuffer, LetStmt, Stmt, Store, seq
+
+Wrapper: TypeAlias = Callable[[Stmt], Stmt]
+Piece: TypeAlias = "Stmt | list[Wrapper]"
+
+ALLOCATIONS = {
+    "alloc_buffer": None, "sblock_alloc_buffer": None, "alloc_local": "local", "alloc_shared": "shared",
+    "allocate": None,
+}  # fmt: skip
+"""Calls that make a fresh block, with the scope that the name implies."""
+VIEWS = frozenset({"decl_buffer", "buffer_decl", "Buffer"})
+"""Calls that declare a view (or, without ``data=``, allocate)."""
+
+
+def assemble(pieces: Sequence[Piece]) -> Stmt:
+    """Statements in order, each wrapper around all that follows it."""
+    tail: list[Stmt] = []
+    for piece in reversed(pieces):
+        if isinstance(piece, list):
+            for wrap in reversed(piece):
+                tail = [wrap(seq(*reversed(tail)))]
+        else:
+            tail.append(piece)
+    return seq(*reversed(tail))
+
+
+class BindingParser(AnnotationParser):
+    """Reads stores and bindings."""
+
+    def bind(self, node: Located, name: str, value: Value) -> None:
+        """Bind a name; a name of an enclosing scope is refused at ``node``."""
+        with self.located(node):
+            self.scope.bind(name, value)
+
+    # -- stores and lets -------------------------------------------------------------------------------------------
+
+    def store(self, target: ast.Subscript, value: ast.expr) -> Stmt:
+        """``B[i] = e``; a literal takes the type of the buffer, a scalar fills all lanes."""
+        selection = self.value(target)
+        if not isinstance(selection, Selection):
+            raise self.error(target, "only elements of buffers can be stored to")
+        buffer = selection.buffer
+        indices = self.access(target, selection)
+        lanes = buffer.dtype.lanes * (indices[-1].dtype.lanes if indices else 1)
+        want = buffer.dtype.with_lanes(lanes)
+        made = self.number(value, want)
+        stored = self.typed(value, made, want if is_plain(made) else None)
+        with self.located(target):
+            return Store(buffer, broadcast_to(stored, lanes), indices)
+
+    def assignment(self, target: ast.expr, value: ast.expr) -> Piece:
+        """``x = …``: a declaration of a buffer, a thread, a symbol, or a let."""
+        match target, value:
+            case ((ast.Tuple() | ast.List()), (ast.Tuple() | ast.List())):
+                if len(target.elts) != len(value.elts):
+                    raise self.error(target, f"{len(value.elts)} values for {len(target.elts)} names")
+                found: list[Wrapper] = []
+                for t, v in zip(target.elts, value.elts, strict=True):
+                    piece = self.assignment(t, v)
+                    found.extend(piece if isinstance(piece, list) else [])
+                return found
+            case ast.Name(id=name), ast.Call(func=ast.Attribute(value=inner, attr="view")) if (
+                self.t_name(value.func) is None
+            ):
+                base = self.value(inner)
+                if not isinstance(base, Buffer):
+                    raise self.error(inner, "only a buffer has views")
+                return self.declare_view(target, self.view(value, name, base))
+            case ast.Name(id=name), ast.Call():
+                called = self.t_name(value.func)
+                if called is not None:
+                    declared = self.call_assignment(target, name, value, called)
+                    if declared is not None:
+                        return declared
+        if not isinstance(target, ast.Name):
+            raise self.error(target, "only names and elements of buffers can be assigned to")
+        return self.let(target, target.id, value, None)
+
+    def call_assignment(self, target: ast.expr, name: str, call: ast.Call, called: str) -> Piece | None:
+        """``name = T.called(…)`` where the call declares something; ``None`` if it is a plain value."""
+        if called in ALLOCATIONS or called in VIEWS:
+            return self.declare(target, name, call, called)
+        match called:
+            case "match_buffer":
+                args = match_arguments(self.source, call, MATCH_ARGS)
+                return self.match(target, name, call, args)
+            case "bind" | "Bind":
+                return self.let(target, name, match_arguments(self.source, call, ("value", "var"), 1)["value"], None)
+            case "meta_var":
+                found = self.value(match_arguments(self.source, call, ("value",), 1)["value"])
+                self.bind(target, name, found)
+                return []
+            case "launch_thread":
+                return [self.launch(target, name, call)]
+            case "env_thread":
+                tag = self.string(match_arguments(self.source, call, ("thread_tag", "dtype"), 1)["thread_tag"])
+                self.bind(target, name, EnvThread(tag))
+                return []
+            case "var" | "Var":
+                args = match_arguments(self.source, call, ("dtype", "name"), 1)
+                return self.declare_symbol(target, name, self.dtype(args["dtype"]))
+            case "handle":
+                return self.declare_symbol(target, name, self.variable_type(call))
+            case _ if is_dtype_name(called) and not call.args and not call.keywords:
+                with self.located(call):
+                    return self.declare_symbol(target, name, dtype_named(called))
+        if called.startswith("axis."):
+            raise self.error(call, f"T.{called} belongs at the head of a block")
+        return None
+
+    def declare_symbol(self, target: Located, name: str, dtype: DType | PointerType) -> Piece:
+        """``n = T.int32()``: a variable that a shape, a let or a call's ``where`` binds."""
+        self.bind(target, name, Var.fresh(name, dtype))
+        return []
+
+    def let(self, target: Located, name: str, node: ast.expr, want: DType | PointerType | None) -> Piece:
+        """A let over the rest of the scope; a literal without a type is only named."""
+        like = want if isinstance(want, DType) else None
+        found = self.value(node, like)
+        if isinstance(found, Selection):
+            found = self.load(node, found)
+        if want is None and (isinstance(found, (int, float, str, tuple, Buffer, EnvThread))):
+            self.bind(target, name, found)
+            return []
+        if not isinstance(found, (Expr, int, float, PlainUndef)):
+            raise self.error(node, "this is no value that a variable can have")
+        value = self.typed(node, found, like)
+        kind = want or (value.type if isinstance(value, Var) else value.dtype)
+        var = Var.fresh(name, kind)
+        if var.dtype is not value.dtype:
+            raise self.error(node, f"{name} has type {kind}, its value {value.dtype}")
+        self.bind(target, name, var)
+        return [lambda body: LetStmt(var, value, body)]
+
+    def annotated(self, node: ast.AnnAssign, target: ast.Name) -> Piece:
+        """``x: T.let[T.int32] = e``, ``x: T.let = e``, ``x: T.int32 = e``, ``x: T.float32[4]``."""
+        annotation = node.annotation
+        want: DType | PointerType | None = None
+        if isinstance(annotation, ast.Subscript) and self.t_name(annotation.value) in ("let", "Let"):
+            want = self.variable_type(annotation.slice)
+        elif isinstance(annotation, ast.Subscript):
+            if node.value is not None:
+                raise self.error(node.value, "a local array is declared without a value")
+            dtype, shape = self.dtype(annotation.value), self.extents(annotation.slice)
+            with self.located(annotation):
+                buffer = Buffer.declare(target.id, shape, dtype, scope="local")
+            return self.allocate(target, buffer, ())
+        elif self.t_name(annotation) not in ("let", "Let"):
+            want = self.variable_type(annotation)
+            if node.value is None:
+                return self.declare_symbol(target, target.id, want)
+        if node.value is None:
+            raise self.error(node, "a let needs a value")
+        return self.let(target, target.id, node.value, want or self.literal_type(node.value))
+
+    def literal_type(self, node: ast.expr) -> DType | None:
+        """The type of a literal, so that a let of it stays a let; ``None`` for anything else."""
+        found = self.value(node)
+        return typed(found, None).dtype if isinstance(found, (int, float)) else None
+
+    def variable_type(self, node: ast.expr) -> DType | PointerType:
+        """``T.int32``, ``T.handle``, ``T.handle("float32", "shared")``."""
+        if isinstance(node, ast.Call) and self.t_name(node.func) == "handle":
+            args = match_arguments(self.source, node, ("dtype", "storage_scope"))
+            if "dtype" not in args:
+                return HANDLE
+            scope = self.string(args["storage_scope"]) if "storage_scope" in args else "global"
+            return PointerType(self.dtype(args["dtype"]), scope)
+        return self.dtype(node)
+
+    # -- buffers ---------------------------------------------------------------------------------------------------
+
+    def declare(self, target: Located, name: str, call: ast.Call, called: str) -> Piece:
+        """``B = T.alloc_buffer(…)`` or ``B = T.decl_buffer(…)``, over the rest of the scope."""
+        if called == "allocate":
+            return self.old_allocate(target, name, call)
+        layout, args = self.declaration(call, BUFFER_ARGS)
+        implied = ALLOCATIONS.get(called)
+        if implied is not None and "scope" not in args:
+            layout.scope = implied
+        if called in VIEWS and layout.data is not None:
+            return self.declare_view(target, self.make(call, name, layout))
+        if layout.data is not None:
+            raise self.error(args["data"], "an allocation has no data of its own yet; use T.decl_buffer")
+        annotations = self.annotations(args["annotations"]) if "annotations" in args else ()
+        return self.allocate(target, self.make(call, name, layout), annotations)
+
+    def old_allocate(self, target: Located, name: str, call: ast.Call) -> Piece:
+        """``A = T.allocate([16], "float32", "global")``: the name stands for block and flat buffer alike."""
+        args = match_arguments(self.source, call, ("extents", "dtype", "scope", "condition", "annotations"), 2)
+        scope = self.string(args["scope"]) if "scope" in args else "global"
+        if "condition" in args and self.value(args["condition"]) is not True:
+            raise self.error(args["condition"], "a conditional allocation cannot be represented")
+        buffer = Buffer.declare(name, self.extents(args["extents"]), self.dtype(args["dtype"]), scope=scope)
+        annotations = self.annotations(args["annotations"]) if "annotations" in args else ()
+        return self.allocate(target, buffer, annotations)
+
+    def allocate(self, target: Located, buffer: Buffer, annotations: object) -> Piece:
+        """Allocate over the rest of the scope."""
+        made = annotations if isinstance(annotations, tuple) else ()
+        self.bind(target, buffer.name, buffer)
+        return [lambda body: Allocate(buffer, body, made)]
+
+    def declare_view(self, target: Located, buffer: Buffer) -> Piece:
+        """Declare a view over the rest of the scope."""
+        self.bind(target, buffer.name, buffer)
+        return [lambda body: DeclBuffer(buffer, body)]
+
+    def match(self, target: Located, name: str, call: ast.Call, args: dict[str, ast.expr]) -> Piece:
+        """``T.match_buffer`` below function level: a view of a region."""
+        if "param" not in args:
+            raise self.error(call, "T.match_buffer inside a function takes a region of a buffer")
+        return self.declare_view(target, self.match_region(call, name, args))
+
+    def launch(self, target: Located, name: str, call: ast.Call) -> Wrapper:
+        """``bx = T.launch_thread("blockIdx.x", n)``: a loop bound to a thread, over the rest of the scope."""
+        raise self.error(call, "a thread cannot be launched here")
