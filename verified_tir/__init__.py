@@ -1,0 +1,74 @@
+"""verified_tir: a loop-level tensor compiler in which no transformation is believed.
+
+Every schedule step emits proof obligations, which Z3 discharges before the program changes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from verified_tir.ir.func import IRModule, PrimFunc
+    from verified_tir.ir.script import ScriptError, parse, parse_func, script
+    from verified_tir.kernel.theorem import Refines
+    from verified_tir.schedule.errors import NotApplicable, Refuted, ScheduleError, Undecided
+    from verified_tir.schedule.index_map import AXIS_SEPARATOR, IndexMap
+    from verified_tir.schedule.registry import expect_refusal, schedule
+    from verified_tir.schedule.schedule import Schedule
+
+_WHERE = {
+    "AXIS_SEPARATOR": "verified_tir.schedule.index_map",
+    "IRModule": "verified_tir.ir.func",
+    "IndexMap": "verified_tir.schedule.index_map",
+    "NotApplicable": "verified_tir.schedule.errors",
+    "PrimFunc": "verified_tir.ir.func",
+    "Refines": "verified_tir.kernel.theorem",
+    "Refuted": "verified_tir.schedule.errors",
+    "Schedule": "verified_tir.schedule.schedule",
+    "ScheduleError": "verified_tir.schedule.errors",
+    "ScriptError": "verified_tir.ir.script",
+    "Undecided": "verified_tir.schedule.errors",
+    "expect_refusal": "verified_tir.schedule.registry",
+    "parse": "verified_tir.ir.script",
+    "parse_func": "verified_tir.ir.script",
+    "schedule": "verified_tir.schedule.registry",
+    "script": "verified_tir.ir.script",
+}
+
+__all__ = [
+    "AXIS_SEPARATOR",
+    "IRModule",
+    "IndexMap",
+    "NotApplicable",
+    "PrimFunc",
+    "Refines",
+    "Refuted",
+    "Schedule",
+    "ScheduleError",
+    "ScriptError",
+    "Undecided",
+    "__version__",
+    "expect_refusal",
+    "parse",
+    "parse_func",
+    "schedule",
+    "script",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Public names are imported when first used, which keeps ``import verified_tir`` fast."""
+    where = _WHERE.get(name)
+    if where is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
+    value = getattr(importlib.import_module(where), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias, final
 
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path
 from verified_tir.kernel.context import Context
@@ -12,6 +14,20 @@ from verified_tir.kernel.facts import Lemma, Prover
 from verified_tir.kernel.memory import Padding
 from verified_tir.logic.formula import Term
 from verified_tir.logic.verdict import Obligation, Proved, Verdict
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ParameterMap:
+    """One layout change of a parameter: element ``x`` of ``before`` lives at ``outputs(x)`` of ``after``."""
+
+    before: Buffer
+    after: Buffer
+    inputs: tuple[Var, ...]
+    outputs: tuple[Expr, ...]
+    inverse_inputs: tuple[Var, ...]
+    inverse: tuple[Expr, ...]
+    paddings: tuple[Padding, ...]
 
 
 @final
@@ -63,6 +79,7 @@ class Unproved:
     verdict: Verdict
     would_be: PrimFunc
     paddings: tuple[Padding, ...] = ()
+    maps: tuple[ParameterMap, ...] = ()
 
 
 Refusal: TypeAlias = NoMatch | Unproved

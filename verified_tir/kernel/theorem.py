@@ -15,28 +15,13 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn, Protocol, final
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.kernel.context import Entry
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.licences import licence_questions
 from verified_tir.kernel.memory import Padding
-from verified_tir.kernel.obligation import Discharged, NoMatch, Question, Refusal, Unproved, discharge
+from verified_tir.kernel.obligation import Discharged, NoMatch, ParameterMap, Question, Refusal, Unproved, discharge
 from verified_tir.semantics.encode import Unencodable
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class ParameterMap:
-    """One layout change of a parameter: element ``x`` of ``before`` lives at ``outputs(x)`` of ``after``."""
-
-    before: Buffer
-    after: Buffer
-    inputs: tuple[Var, ...]
-    outputs: tuple[Expr, ...]
-    inverse_inputs: tuple[Var, ...]
-    inverse: tuple[Expr, ...]
-    paddings: tuple[Padding, ...]
 
 
 @final
@@ -149,7 +134,7 @@ def apply(rule: Rule, theorem: Refines, prover: Prover) -> Refines | Refusal:
             proved, failed = discharge(prover, question)
             discharged.extend(proved)
             if failed is not None:
-                return Unproved(*failed, rewrite.after, paddings)
+                return Unproved(*failed, rewrite.after, paddings, rewrite.maps)
     except Unencodable as problem:
         return NoMatch((), str(problem))
     step = Step(rule, rewrite.after, tuple(discharged))

@@ -151,7 +151,8 @@ class Solver:
                 self._incremental = z3.SimpleSolver()
             solver, context = self._incremental, z3.main_ctx()
         solver.set("rlimit", budget)
-        solver.push()
+        if not fresh:
+            solver.push()
         try:
             solver.add(z3.parse_smt2_string(script.text, ctx=context))
             result = solver.check()
@@ -163,7 +164,8 @@ class Solver:
         except z3.Z3Exception as problem:
             return "unknown", str(problem)
         finally:
-            solver.pop()
+            if not fresh:
+                solver.pop()
 
     def _load(self) -> Any:
         if self._z3 is None:
@@ -191,7 +193,7 @@ def _values(z3: Any, model: Any, script: Script) -> dict[str, int]:
         elif sort == BOOL:
             found[short] = int(z3.is_true(value))
         elif sort in FLOAT_SORTS:
-            bits = z3.simplify(z3.fpToIEEEBV(value))
+            bits = z3.simplify(z3.fpToIEEEBV(value, value.ctx))
             if z3.is_bv_value(bits):
                 found[short] = bits.as_long()
     return found

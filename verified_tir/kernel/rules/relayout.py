@@ -25,9 +25,9 @@ from verified_tir.ir.node import IRError
 from verified_tir.ir.visit import free_vars, rewrite, substitute, walk
 from verified_tir.kernel.context import Entry, begin, opaque_calls, written_blocks
 from verified_tir.kernel.memory import Padding
-from verified_tir.kernel.obligation import NoMatch
+from verified_tir.kernel.obligation import NoMatch, ParameterMap
 from verified_tir.kernel.rules.layout import LayoutMap
-from verified_tir.kernel.theorem import ParameterMap, Rewrite
+from verified_tir.kernel.theorem import Rewrite
 
 
 @final

@@ -1,0 +1,96 @@
+"""What a schedule raises: one family, so that ``except ScheduleError`` catches every refusal.
+
+A refusal says which step, where in the program, which claim, and why: the claim is false (:class:`Refuted`, with a
+counterexample that was replayed), it was not decided (:class:`Undecided`, with what to try), or the step does not apply
+here at all (:class:`NotApplicable`).  The message of the exception is the whole report.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import final
+
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.paths import Path
+from verified_tir.logic.verdict import Obligation
+from verified_tir.schedule.replay import Replay
+
+
+@dataclass(eq=False)
+class ScheduleError(Exception):
+    """A step that was refused.  Nothing has changed: the schedule can go on from where it was."""
+
+    step: str
+    reason: str
+    program: PrimFunc
+    place: Path = ()
+    where: str = field(default="", kw_only=True)
+
+    def __str__(self) -> str:
+        lines = [f"{self.step}: {self.summary()}"]
+        lines += ["", marked(self.program, self.place)]
+        return "\n".join(lines)
+
+    def summary(self) -> str:
+        """One line: what is wrong."""
+        return self.reason
+
+
+@final
+@dataclass(eq=False)
+class NotApplicable(ScheduleError):
+    """The step does not fit the program: no such loop, a rank that does not match, an access in the way."""
+
+
+@final
+@dataclass(eq=False)
+class Refuted(ScheduleError):
+    """An obligation of the step is false.
+
+    ``replay.confirmed`` tells whether running the would-be program on a concrete input changed the result.
+    """
+
+    obligation: Obligation | None = None
+    counterexample: dict[str, int] = field(default_factory=dict)
+    replay: Replay | None = None
+
+    @property
+    def confirmed(self) -> bool:
+        return self.replay is not None and self.replay.confirmed
+
+    def summary(self) -> str:
+        return f"refused, since this is false: {self.reason}"
+
+    def __str__(self) -> str:
+        lines = [f"{self.step}: {self.summary()}", "", marked(self.program, self.place), ""]
+        if self.counterexample:
+            values = ", ".join(f"{k} = {v}" for k, v in self.counterexample.items())
+            lines.append(f"counterexample: {values}")
+        if self.replay is not None:
+            lines.append(self.replay.describe())
+        return "\n".join(lines)
+
+
+@final
+@dataclass(eq=False)
+class Undecided(ScheduleError):
+    """The solver could not decide an obligation.  The step may be right; it is refused all the same."""
+
+    obligation: Obligation | None = None
+    solver_reason: str = ""
+
+    def summary(self) -> str:
+        return (
+            f"refused, since the solver could not decide: {self.reason} ({self.solver_reason}). "
+            "Try constant extents, a T.assume that states what you know, or a larger budget (Schedule(budget=…))"
+        )
+
+
+def marked(program: PrimFunc, place: Path) -> str:
+    """The program's text with the place marked."""
+    from verified_tir.ir.script import script
+
+    try:
+        return script(program, mark={place: "here"}) if place else script(program)
+    except Exception:  # a report must never hide the refusal it reports
+        return script(program)

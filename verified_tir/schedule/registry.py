@@ -1,0 +1,80 @@
+"""Schedule functions that ``vtir verify`` finds.
+
+    @schedule(row_summation)
+    def padded(s: Schedule) -> None:
+        s.transform_layout("A", lambda i, j: [i, j // 4, j % 4], pad_value=0.0)
+
+A schedule function takes a :class:`Schedule` of its program and applies primitives to it.  One whose last step ought to
+be refused is marked ``@schedule(program, expect="refused")``; where only part of it is, the part stands in a
+``with expect_refusal(s):`` block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Literal, final
+
+from verified_tir.ir.func import IRModule, PrimFunc
+from verified_tir.schedule.errors import ScheduleError
+from verified_tir.schedule.schedule import Schedule
+
+Program = PrimFunc | IRModule | str
+
+
+@final
+@dataclass(slots=True)
+class ScheduleFunction:
+    """A program with a function that schedules it.  Calling it runs the schedule and gives the :class:`Schedule`."""
+
+    name: str
+    program: Program
+    function: Callable[[Schedule], object]
+    expect: Literal["proved", "refused"] = "proved"
+    doc: str = ""
+    line: int = 0
+    file: str = ""
+    __name__: str = field(default="")
+
+    def __call__(self) -> Schedule:
+        made = Schedule(self.program)
+        self.function(made)
+        return made
+
+
+def schedule(
+    program: Program, *, expect: Literal["proved", "refused"] = "proved"
+) -> Callable[[Callable[[Schedule], object]], ScheduleFunction]:
+    """Decorator: the function below schedules ``program``.
+
+    :param expect: ``"refused"`` if the schedule must be refused; it is then an error if it is not.
+    """
+
+    def decorate(function: Callable[[Schedule], object]) -> ScheduleFunction:
+        code = function.__code__
+        return ScheduleFunction(
+            function.__name__, program, function, expect, (function.__doc__ or "").strip(), code.co_firstlineno,
+            code.co_filename, function.__name__,
+        )  # fmt: skip
+
+    return decorate
+
+
+@contextmanager
+def expect_refusal(s: Schedule) -> Iterator[list[ScheduleError]]:
+    """The steps in the block must be refused; gives a list that then holds the refusal.
+
+    :raises AssertionError: if they are not.
+    """
+    caught: list[ScheduleError] = []
+    before = s.theorem
+    try:
+        yield caught
+    except ScheduleError as refused:
+        caught.append(refused)
+        s.note_refusal(refused)
+        return
+    if s.theorem is before:
+        raise AssertionError("the block in expect_refusal took no step")
+    raise AssertionError("a step that was expected to be refused was accepted")
