@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, Load, Var, const
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import For, ForKind, Stmt, Store
-from verified_tir.semantics.interpreter import Outcome, run
+from verified_tir.semantics.interpreter import Outcome
 
 
 def function(params: Sequence[Buffer | Var], body: Stmt, name: str = "f") -> PrimFunc:
@@ -44,19 +42,6 @@ def store(buffer: Buffer, value: Expr | float, *indices: Expr | int) -> Store:
 def load(buffer: Buffer, *indices: Expr | int) -> Load:
     """``buffer[indices]``, Python numbers allowed."""
     return Load(buffer, tuple(const(i) for i in indices))
-
-
-def evaluate(expr: Expr, **scalars: tuple[Var, Any]) -> tuple[Any, bool]:
-    """An expression of scalar parameters, stored to the one element of a buffer: its value, and whether it is defined."""
-    out = Buffer.declare("out", (1,), expr.dtype)
-    variables = [var for var, _ in scalars.values()]
-    func = function([out, *variables], Store(out, expr, (const(0),)))
-    values = {var.name: value for var, value in scalars.values()}
-    shape = (1,) if expr.dtype.lanes == 1 else (1, expr.dtype.lanes)
-    from verified_tir.ir.floats import numpy_dtype
-
-    outcome = run(func, {"out": np.zeros(shape, numpy_dtype(expr.dtype.scalar)), **values})
-    return outcome.arrays["out"][0], outcome.defined["out"][0]
 
 
 def arrays_of(outcome: Outcome, name: str) -> list[Any]:

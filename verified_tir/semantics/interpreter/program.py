@@ -15,13 +15,13 @@ from verified_tir.ir.func import IRModule, PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.stmt import Store
 from verified_tir.ir.visit import walk
-from verified_tir.semantics.errors import ArgumentError, Stopped, UndefinedBehaviour, Unsupported
+from verified_tir.semantics.errors import ArgumentError, Stopped, UndefinedBehaviour
 from verified_tir.semantics.interpreter.expressions import DataVars, meaning_of
 from verified_tir.semantics.interpreter.extents import bind_symbols
-from verified_tir.semantics.interpreter.frame import Effect, Frame, Meaning
+from verified_tir.semantics.interpreter.frame import Effect, Frame
 from verified_tir.semantics.interpreter.statements import body_effect, declaration
 from verified_tir.semantics.memory import Extents, View
-from verified_tir.semantics.values import UNDEF
+from verified_tir.semantics.values import Value, is_undef
 
 NO_DATA: DataVars = frozenset()
 
@@ -65,7 +65,7 @@ def program_of(func: PrimFunc) -> Program:
 def callee_of(module: IRModule | None, call: Call) -> PrimFunc:
     """The function that a call names.
 
-    :raises ArgumentError: if the module has none of that name, or it takes another number of arguments.
+    :raises ArgumentError: if the module has none of that name, or it takes other arguments.
     """
     name = call.op.removeprefix("@")
     functions = dict(module.functions) if module is not None else {}
@@ -74,6 +74,9 @@ def callee_of(module: IRModule | None, call: Call) -> PrimFunc:
     callee = functions[name]
     if len(call.args) != len(callee.params):
         raise ArgumentError(f"{call.op} takes {len(callee.params)} arguments, not {len(call.args)}")
+    for argument, param in zip(call.args, callee.params, strict=True):
+        if argument.dtype is not param.dtype:
+            raise ArgumentError(f"{call.op} takes a {param.dtype} for {param.name}, not a {argument.dtype}")
     return callee
 
 
@@ -142,11 +145,10 @@ def call_effect(call: Call, data: DataVars) -> Effect:
     return enter
 
 
-def _argument(expr: Expr, data: DataVars) -> Callable[[Frame], object]:
+def _argument(expr: Expr, data: DataVars) -> Callable[[Frame], View | Value]:
     """A whole buffer's view, or a scalar's value."""
     if not (isinstance(expr, Var) and isinstance(expr.type, PointerType)):
-        meaning: Meaning = meaning_of(expr, data)
-        return meaning
+        return meaning_of(expr, data)
 
     def whole(frame: Frame) -> View:
         if expr not in frame.whole:
@@ -156,7 +158,7 @@ def _argument(expr: Expr, data: DataVars) -> Callable[[Frame], object]:
     return whole
 
 
-def _bind(program: Program, frame: Frame, arguments: list[object]) -> list[tuple[Buffer, View]]:
+def _bind(program: Program, frame: Frame, arguments: list[View | Value]) -> list[tuple[Buffer, View]]:
     """Bind the scalar parameters; the buffers with what was passed for them."""
     passed: list[tuple[Buffer, View]] = []
     for (param, buffer), argument in zip(program.params, arguments, strict=True):
@@ -165,10 +167,8 @@ def _bind(program: Program, frame: Frame, arguments: list[object]) -> list[tuple
         if isinstance(argument, View):
             assert buffer is not None
             passed.append((buffer, argument))
-        elif argument is UNDEF:
+        elif is_undef(argument):
             raise UndefinedBehaviour("undef-argument", f"{param.name} of {program.name} is undef")
-        elif isinstance(argument, (int, float)):
-            frame.values[param] = argument
         else:
-            raise Unsupported(f"an argument with lanes for {param.name} of {program.name}")
+            frame.values[param] = argument
     return passed
