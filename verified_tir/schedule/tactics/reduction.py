@@ -41,30 +41,22 @@ def decompose_reduction(session: Session, block: str, loop: Handle) -> None:
             session.apply(Distribute(place[:k], 1))
         elif not isinstance(stmt, Seq):
             raise fail("between the loop and the block stands something that cannot be split", place[:k])
-    _initialise_once(session, block_path(session.func, f"{block}_init"), where)
+    _initialise_once(session, f"{block}_init", len(where))
 
 
-def _initialise_once(session: Session, init: Path | None, where: Path) -> None:
+def _initialise_once(session: Session, name: str, depth: int) -> None:
     """In the initialisation's nest, keep only the first iteration of the loops that it does not depend on."""
-    assert init is not None
-    depth = len(where)
-    while True:
-        init = block_path(session.func, session_name(session, init))
+    changed = True
+    while changed:
+        init = block_path(session.func, name)
         assert init is not None
+        changed = False
         for k in range(depth, len(init)):
-            path = init[:k]
-            stmt = session.stmt(path)
-            if isinstance(stmt, For) and _first_only(session, path, stmt):
+            stmt = session.stmt(init[:k])
+            if isinstance(stmt, For) and _first_only(session, init[:k], stmt):
+                changed = True
                 break
-        else:
-            break
     simplify(session)
-
-
-def session_name(session: Session, path: Path) -> str:
-    stmt = session.stmt(path)
-    assert isinstance(stmt, Block)
-    return stmt.name
 
 
 def _first_only(session: Session, path: Path, loop: For) -> bool:
