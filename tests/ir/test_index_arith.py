@@ -26,7 +26,7 @@ from verified_tir.ir.expr import (
     Var,
     binary,
     const,
-)  # fmt: skip
+)
 from verified_tir.ir.index_arith import _LEAVES, data_vars, is_index
 from verified_tir.ir.stmt import SKIP, LetStmt, Store, seq
 

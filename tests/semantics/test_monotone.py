@@ -29,7 +29,7 @@ from verified_tir.ir.expr import (
     Undef,
     Var,
     const,
-)  # fmt: skip
+)
 from verified_tir.ir.stmt import Allocate, Assume, DeclBuffer, For, If, LetStmt, Stmt, Store, seq
 from verified_tir.semantics.interpreter import Outcome, UndefinedBehaviour, refines, run
 

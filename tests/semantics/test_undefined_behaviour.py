@@ -26,7 +26,7 @@ from verified_tir.ir.expr import (
     Var,
     binary,
     const,
-)  # fmt: skip
+)
 from verified_tir.ir.stmt import (
     Allocate,
     Assert,
@@ -39,7 +39,7 @@ from verified_tir.ir.stmt import (
     Store,
     While,
     seq,
-)  # fmt: skip
+)
 from verified_tir.semantics.interpreter import (
     ArgumentError,
     AssertionFailed,
@@ -48,7 +48,7 @@ from verified_tir.semantics.interpreter import (
     UndefinedBehaviour,
     Unsupported,
     run,
-)  # fmt: skip
+)
 
 A = Buffer.declare("A", (8,), "float32")
 N = Buffer.declare("N", (8,), "int32")

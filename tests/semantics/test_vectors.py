@@ -26,7 +26,7 @@ from verified_tir.ir.expr import (
     Undef,
     Var,
     const,
-)  # fmt: skip
+)
 from verified_tir.ir.stmt import DeclBuffer, Evaluate, Stmt, Store, seq
 from verified_tir.semantics.interpreter import UndefinedBehaviour, run
 

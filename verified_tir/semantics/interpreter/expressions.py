@@ -30,7 +30,7 @@ from verified_tir.ir.expr import (
     StringImm,
     Undef,
     Var,
-)  # fmt: skip
+)
 from verified_tir.ir.index_arith import is_index
 from verified_tir.ir.node import IRError
 from verified_tir.semantics.calls import call_operation

@@ -20,10 +20,10 @@ LARGEST_EXTENT = (1 << 31) - (1 << 16)
 """The most that an int32 extent or element count may be, so that index arithmetic near it does not overflow."""
 
 
-def symbols_of(buffers: Sequence[Buffer]) -> list[Var]:
-    """The variables in the buffers' extents."""
-    found = [node for b in buffers for e in (*b.shape, *b.strides, b.elem_offset) for node in walk(e)]
-    return list(dict.fromkeys(node for node in found if isinstance(node, Var)))
+def symbols_of(buffer: Buffer) -> tuple[Var, ...]:
+    """The variables in a buffer's extents."""
+    found = [node for e in (*buffer.shape, *buffer.strides, buffer.elem_offset) for node in walk(e)]
+    return tuple(dict.fromkeys(node for node in found if isinstance(node, Var)))
 
 
 def bind_symbol(frame: Frame, var: Var, value: int) -> None:
@@ -36,13 +36,13 @@ def bind_symbol(frame: Frame, var: Var, value: int) -> None:
     frame.values[var] = value
 
 
-def bind_symbols(frame: Frame, given: Sequence[tuple[Buffer, Extents]]) -> None:
-    """Bind every symbol in the buffers' extents that is not bound yet.
+def bind_symbols(frame: Frame, symbols: Sequence[Var], given: Sequence[tuple[Buffer, Extents]]) -> None:
+    """Bind those of ``symbols`` that are not bound yet, so that the buffers have the extents given.
 
     :raises ArgumentError: if one cannot be inferred or has no fitting value.
     """
-    unknown = [s for s in symbols_of([buffer for buffer, _ in given]) if s not in frame.values]
-    equations = list(_equations(given))
+    unknown = [s for s in symbols if s not in frame.values]
+    equations = list(_equations(given)) if unknown else []
     while unknown:
         found = next((f for f in (_solved(frame, *equation) for equation in equations) if f is not None), None)
         if found is None:

@@ -17,7 +17,7 @@ from verified_tir.ir.stmt import Store
 from verified_tir.ir.visit import walk
 from verified_tir.semantics.errors import ArgumentError, Stopped, UndefinedBehaviour
 from verified_tir.semantics.interpreter.expressions import DataVars, meaning_of
-from verified_tir.semantics.interpreter.extents import bind_symbols
+from verified_tir.semantics.interpreter.extents import bind_symbols, symbols_of
 from verified_tir.semantics.interpreter.frame import Effect, Frame
 from verified_tir.semantics.interpreter.statements import body_effect, declaration
 from verified_tir.semantics.memory import Extents, View
@@ -31,13 +31,14 @@ NO_DATA: DataVars = frozenset()
 class Program:
     """A function, composed: what it does to a frame in which its parameters are bound.
 
-    ``params`` pairs each parameter with its buffer; ``stored`` are the data variables of the blocks that the body
-    itself stores to, ``calls`` its calls of other functions.
+    ``params`` pairs each parameter with its buffer; ``symbols`` are the variables in the buffers' extents.  ``stored``
+    are the data variables of the blocks that the body itself stores to, ``calls`` its calls of other functions.
     """
 
     name: str
     params: tuple[tuple[Var, Buffer | None], ...]
     declarations: dict[Buffer, Callable[[Frame], Extents]]
+    symbols: tuple[Var, ...]
     body: Effect
     stored: frozenset[Var]
     calls: tuple[Call, ...]
@@ -55,6 +56,7 @@ def program_of(func: PrimFunc) -> Program:
             func.name,
             tuple((p, func.buffer_of(p)) for p in func.params),
             {b: declaration(b, NO_DATA) for b in func.buffers},
+            tuple(dict.fromkeys(symbol for b in func.buffers for symbol in symbols_of(b))),
             body_effect(func.body, call_effect),
             frozenset(n.buffer.data for n in nodes if isinstance(n, Store)),
             tuple(n for n in nodes if isinstance(n, Call) and n.op.startswith("@")),
@@ -129,7 +131,8 @@ def call_effect(call: Call, data: DataVars) -> Effect:
         passed = _bind(program, inner, [argument(frame) for argument in arguments])
         shared = [(a, b) for (a, v), (b, w) in combinations(passed, 2) if v.block is w.block]
         refuse_overlap(program, shared, run.module)
-        bind_symbols(inner, [(b, v.extents) for b, v in passed if len(b.shape) == len(v.extents.shape)])
+        given = [(b, v.extents) for b, v in passed if len(b.shape) == len(v.extents.shape)]
+        bind_symbols(inner, program.symbols, given)
         for buffer, view in passed:
             extents = program.declarations[buffer](inner)
             inner.views[buffer] = inner.whole[buffer.data] = View(buffer.name, buffer.dtype, view.block, extents)

@@ -13,7 +13,7 @@ from verified_tir.ir.expr import Var
 from verified_tir.ir.func import IRModule, PrimFunc
 from verified_tir.semantics.errors import ArgumentError, UndefinedBehaviour
 from verified_tir.semantics.interpreter.arguments import array_extents, enter, leave, scalar_argument, shared
-from verified_tir.semantics.interpreter.extents import bind_symbol, bind_symbols, symbols_of
+from verified_tir.semantics.interpreter.extents import bind_symbol, bind_symbols
 from verified_tir.semantics.interpreter.frame import Frame, Run
 from verified_tir.semantics.interpreter.licences import Watch
 from verified_tir.semantics.interpreter.outcome import Outcome
@@ -85,12 +85,12 @@ def _bind(program: Program, frame: Frame, args: Mapping[str, Argument]) -> dict[
             given.append((buffer, array_extents(buffer, value)))
             assert isinstance(value, np.ndarray)
             arrays[buffer] = value
-    for symbol in symbols_of(list(arrays)):
+    for symbol in program.symbols:
         if symbol.name in rest and symbol not in frame.values:
             bind_symbol(frame, symbol, _integer(symbol, rest.pop(symbol.name)))
     if rest:
         raise ArgumentError(f"{program.name} has no parameter {', '.join(rest)}; it has {', '.join(names)}")
-    bind_symbols(frame, given)
+    bind_symbols(frame, program.symbols, given)
     return arrays
 
 

@@ -31,7 +31,7 @@ from verified_tir.ir.stmt import (
     Stmt,
     Store,
     While,
-)  # fmt: skip
+)
 from verified_tir.ir.visit import sub_statements
 from verified_tir.semantics.errors import AssertionFailed, Stopped, UndefinedBehaviour
 from verified_tir.semantics.interpreter.expressions import DataVars, indices_of, lazy, meaning_of, number
