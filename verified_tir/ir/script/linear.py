@@ -6,16 +6,32 @@ sums of atoms; interning makes "the same atom" an identity test.
 
 from __future__ import annotations
 
-from verified_tir.ir.expr import Binary, Expr, IntImm
+from verified_tir.ir.calls import is_pure
+from verified_tir.ir.equal import structural_equal
+from verified_tir.ir.expr import Binary, Call, Expr, IntImm, LetExpr, Undef
+from verified_tir.ir.visit import walk
 
 
 def constant_difference(a: Expr, b: Expr) -> int | None:
-    """``a - b`` if it is a constant as a polynomial of degree one over atoms, else ``None``."""
+    """``a - b`` if it is a constant as a polynomial of degree one over atoms, else ``None``.
+
+    Atoms cancel only if evaluating them twice gives the same value.
+    """
     terms: dict[Expr | None, int] = {}
     _collect(a, 1, terms)
     _collect(b, -1, terms)
     constant = terms.pop(None, 0)
-    return None if any(terms.values()) else constant
+    if any(terms.values()) or not all(is_stable(e) for e in terms if e is not None):
+        return None
+    return constant
+
+
+def is_stable(e: Expr) -> bool:
+    """Whether two evaluations of the expression, side by side, surely give one value, and reading keeps them alike.
+
+    Undef and opaque calls may differ each time; a let binds another variable each time it is read.
+    """
+    return not any(isinstance(n, (Undef, LetExpr)) or (isinstance(n, Call) and not is_pure(n.op)) for n in walk(e))
 
 
 def _collect(e: Expr, factor: int, terms: dict[Expr | None, int]) -> None:
@@ -42,7 +58,7 @@ def extent_between(start: Expr, stop: Expr) -> Expr:
     constant becomes that constant; anything else is written out.
     """
     match stop:
-        case Binary(op="add", a=a, b=b) if a is start:
+        case Binary(op="add", a=a, b=b) if a is start or structural_equal(a, start):  # lets are bound anew each time
             return b
     known = constant_difference(stop, start)
     if known is not None and stop.dtype.min_value <= known <= stop.dtype.max_value:

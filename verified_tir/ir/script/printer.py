@@ -96,17 +96,6 @@ def _module(module: IRModule) -> str:
 # -- functions --------------------------------------------------------------------------------------------------------
 
 
-def _symbols(func: PrimFunc) -> list[Var]:
-    """The shape symbols of a function: variables of its parameters' layouts that are no parameters themselves."""
-    found: dict[Var, None] = {}
-    params = set(func.params)
-    for b in func.buffers:
-        for v in layout_vars(b):
-            if v not in params:
-                found[v] = None
-    return list(found)
-
-
 def layout_vars(buffer: Buffer) -> list[Var]:
     """The variables in shape, strides and offset of a buffer."""
     exprs = (*buffer.shape, *buffer.strides, buffer.elem_offset)
@@ -119,10 +108,35 @@ def _reserved(func: PrimFunc) -> frozenset[str]:
     return frozenset(identifier(n) for n in [*names, *(b.name for b in func.buffers)])
 
 
+def _annotated(func: PrimFunc) -> list[Buffer]:
+    """The buffers that the parameter list can declare.
+
+    TVM reads an annotation from left to right: a symbol of the shape may be quoted where it first occurs, which makes
+    it an int32 or the scalar parameter of that name; int64 symbols are type variables.  Strides and offsets cannot be
+    quoted.
+    """
+    found = []
+    params = set(func.params)
+    known: set[Var] = set()
+    for p in func.params:
+        b = func.buffer_of(p)
+        if b is None:
+            known.add(p)
+            continue
+        in_shape = {n for e in b.shape for n in walk(e) if isinstance(n, Var)}
+        new = [v for v in layout_vars(b) if v not in known and (v in params or v.dtype is not INT64)]
+        if all(v in in_shape and (v in params or v.dtype is INT32) for v in new):
+            known |= in_shape
+            found.append(b)
+    return found
+
+
 def _type_vars(func: PrimFunc, taken: frozenset[str]) -> dict[Var, str]:
-    """Names of the int64 shape symbols, which TVM declares outside the function."""
+    """Names of the int64 shape symbols in annotations, which TVM declares outside the function."""
     names = Names(taken)
-    return {v: names.give(v) for v in _symbols(func) if v.dtype is INT64}
+    params = set(func.params)
+    symbols = dict.fromkeys(v for b in _annotated(func) for v in layout_vars(b) if v not in params)
+    return {v: names.give(v) for v in symbols if v.dtype is INT64}
 
 
 def _function(
@@ -152,8 +166,7 @@ def _function(
 class _Signature:
     """The parameters of a function as text.
 
-    A buffer is annotated ``A: T.Buffer(…)`` where TVM can read that: the int32 symbols of its shape are quoted where
-    they first occur, int64 symbols are type variables.  Any other buffer is a handle, matched in the body.
+    A buffer is annotated ``A: T.Buffer(…)`` where TVM can read that; any other is a handle, matched in the body.
     """
 
     def __init__(self, func: PrimFunc, writer: StmtWriter, known: set[Var]) -> None:
@@ -161,6 +174,7 @@ class _Signature:
         self.writer = writer
         self.known = known
         """Variables that the text has bound so far."""
+        self.annotated = _annotated(func)
         self.matched: list[tuple[str, Buffer]] = []
 
     def params(self) -> list[str]:
@@ -177,7 +191,7 @@ class _Signature:
             if b is None:
                 texts.append(f"{given[p]}: {self._scalar(p.type)}")
                 self.known.add(p)
-            elif self._annotatable(b):
+            elif b in self.annotated:
                 texts.append(f"{given[p]}: T.Buffer({self.writer.buffer_args(b, self._shape(b))})")
             else:
                 handle = names.reserve(names.unique(f"{given[p]}_handle"))
@@ -193,16 +207,6 @@ class _Signature:
             case DType():
                 return "T.handle" if kind is HANDLE else f"T.{kind}"
 
-    def _annotatable(self, b: Buffer) -> bool:
-        in_shape = {n for e in b.shape for n in walk(e) if isinstance(n, Var)}
-        params = set(self.func.params)
-        for v in layout_vars(b):
-            if v in self.known:
-                continue
-            if v not in in_shape or not (v in params or v.dtype is INT32):
-                return False
-        return True
-
     def _shape(self, b: Buffer) -> str:
         parts = []
         for e in b.shape:
@@ -216,16 +220,16 @@ class _Signature:
         """The lines of the body that declare symbols and match handles."""
         lines = []
         self.known.update(self.func.params)
-        data = {b.data for b in self.func.buffers}
-        for v in free_vars(self.func.body):
-            if v not in self.known and v not in data and isinstance(v.type, DType):
-                # the program is not closed, but it can be written
-                self.known.add(v)
-                lines.append(f"{self.writer.names.name(v)} = T.{v.type}()")
         for handle, b in self.matched:
             for v in layout_vars(b):
                 if v not in self.known:
                     self.known.add(v)
                     lines.append(f"{self.writer.names.name(v)} = T.{v.dtype}()")
             lines.append(f"{self.writer.names.name(b)} = T.match_buffer({handle}, {self.writer.buffer_args(b)})")
+        data = {b.data for b in self.func.buffers}
+        for v in free_vars(self.func.body):
+            if v not in self.known and v not in data and isinstance(v.type, DType):
+                # the program is not closed, but it can be written
+                self.known.add(v)
+                lines.append(f"{self.writer.names.name(v)} = T.{v.type}()")
         return lines

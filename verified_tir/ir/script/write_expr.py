@@ -36,9 +36,10 @@ from verified_tir.ir.expr import (
 )
 from verified_tir.ir.node import IRError
 from verified_tir.ir.script.calls import OPAQUE_INT32, OPAQUE_LIKE_FIRST, OPAQUE_TYPED_FIRST
-from verified_tir.ir.script.linear import extent_between
+from verified_tir.ir.script.linear import extent_between, is_stable
 from verified_tir.ir.script.names import Names
 from verified_tir.ir.stmt import Annotations, AnnotationValue, Region
+from verified_tir.ir.visit import walk
 
 ATOM = 13
 _UNARY = 11
@@ -208,7 +209,7 @@ class ExprWriter:
 
     def _lanes(self, index: Expr) -> str:
         match index:
-            case Ramp(base=base, stride=IntImm(value=step), lanes=lanes) if step > 0 and lanes > 1:
+            case Ramp(base=base, stride=IntImm(value=step), lanes=lanes) if step > 0 and lanes > 1 and is_stable(base):
                 stop = _sum(base, step * lanes)
                 if stop is not None:
                     text = f"{self.expr(base)}:{self.expr(stop)}"
@@ -231,12 +232,13 @@ class ExprWriter:
         match low, extent:
             case IntImm(value=0), _:
                 candidates.append(extent)
-            case IntImm(value=x), IntImm(value=y) if x + y <= extent.dtype.max_value:
+            case IntImm(value=x), IntImm(value=y) if extent.dtype.min_value <= x + y <= extent.dtype.max_value:
                 candidates.append(const(x + y, extent.dtype))
             case _, Binary(op="sub", a=stop, b=start) if start is low:
                 candidates.append(stop)
         if low.dtype is extent.dtype:
-            candidates.append(binary("add", low, extent))
+            if is_stable(low):
+                candidates.append(binary("add", low, extent))
             candidates.append(Binary("add", low, extent))
         for c in candidates:
             if c.dtype is low.dtype and extent_between(low, c) is extent:
@@ -286,6 +288,11 @@ class ExprWriter:
                 return self._argument(value)
             case _:
                 assert_never(value)
+
+
+def has_let(e: Expr) -> bool:
+    """Whether a let stands in the expression; written twice, it would be read as two."""
+    return any(isinstance(n, LetExpr) for n in walk(e))
 
 
 def _int(e: IntImm) -> tuple[str, int]:

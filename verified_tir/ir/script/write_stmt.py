@@ -7,11 +7,11 @@ from contextlib import AbstractContextManager, nullcontext
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import DType, PointerType
-from verified_tir.ir.expr import TRUE, Call, Expr, IntImm, LetExpr, Var
+from verified_tir.ir.expr import TRUE, Call, Expr, IntImm, Var
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path
 from verified_tir.ir.script.names import Names
-from verified_tir.ir.script.write_expr import ExprWriter, quote
+from verified_tir.ir.script.write_expr import ExprWriter, has_let, quote
 from verified_tir.ir.stmt import (
     Allocate,
     Assert,
@@ -104,14 +104,15 @@ class StmtWriter(ExprWriter):
 
     def _for(self, s: For, path: Path, depth: int) -> None:
         nest = self._nest(s)
+        # the header belongs to the scope around the loop
+        extents = ", ".join([self.expr(loop.extent) for loop in nest]) if len(nest) > 1 else ""
+        header = "" if extents else self._loop_header(s)
         with self.names.frame():
-            if len(nest) > 1:
-                extents = ", ".join([self.expr(loop.extent) for loop in nest])
+            if extents:
                 names = ", ".join([self.names.give(loop.var) for loop in nest])
                 self._start(path, len(nest))
                 self.line(depth, f"for {names} in T.grid({extents}):")
             else:
-                header = self._loop_header(s)
                 name = self.names.give(s.var)
                 self._start(path, 1)
                 self.line(depth, f"for {name} in {header}:")
@@ -142,9 +143,7 @@ class StmtWriter(ExprWriter):
         return nest
 
     def _loop_header(self, s: For) -> str:
-        from_zero = isinstance(s.min, IntImm) and s.min.value == 0
-        stop = self.stop(s.min, s.extent)
-        bounds = stop if from_zero else f"{self.expr(s.min)}, {stop}"
+        bounds = self.expr(s.extent) if _zero(s.min) else f"{self.expr(s.min)}, {self.stop(s.min, s.extent)}"
         if s.kind == "serial" and not s.annotations:
             return f"range({bounds})"
         extra = f", thread={quote(s.thread)}" if s.kind == "thread_binding" else ""
@@ -158,7 +157,7 @@ class StmtWriter(ExprWriter):
         match s.else_body:
             case None:
                 pass
-            case If() as inner if not _has_let(inner.condition):
+            case If() as inner if not has_let(inner.condition):
                 self.places[(*path, 1)] = len(self.lines)
                 self._if(inner, (*path, 1), depth, "elif")
             case other:
@@ -240,9 +239,9 @@ class StmtWriter(ExprWriter):
                 k = run
                 continue
             iv = iter_vars[k]
-            from_zero = isinstance(iv.min, IntImm) and iv.min.value == 0
-            stop = self.stop(iv.min, iv.extent)
-            dom = stop if from_zero else f"({self.expr(iv.min)}, {stop})"
+            dom = self.expr(iv.extent)
+            if not _zero(iv.min):
+                dom = f"({self.expr(iv.min)}, {self.stop(iv.min, iv.extent)})"
             value = self.expr(iv.value)
             self.line(depth, f"{self.names.give(iv.var)} = T.axis.{iv.kind}({dom}, {value})")
             k += 1
@@ -256,12 +255,11 @@ class StmtWriter(ExprWriter):
 
 def _plain(s: For) -> bool:
     """Whether ``T.grid`` can say the loop."""
-    zero = isinstance(s.min, IntImm) and s.min.value == 0
-    return s.kind == "serial" and not s.annotations and zero and not _has_let(s.extent)
+    return s.kind == "serial" and not s.annotations and _zero(s.min) and not has_let(s.extent)
 
 
-def _has_let(e: Expr) -> bool:
-    return any(isinstance(n, LetExpr) for n in walk(e))
+def _zero(e: Expr) -> bool:
+    return isinstance(e, IntImm) and e.value == 0
 
 
 def bound_buffers(nodes: Iterable[object]) -> set[Buffer]:

@@ -1,0 +1,35 @@
+"""Options and fixtures for all tests.
+
+``pytest --update-golden`` rewrites the golden files with what the code says now; look at the difference before
+committing.  Tests against TVM are collected only where TVM is installed.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+collect_ignore = [] if importlib.util.find_spec("tvm") else ["interop_tvm"]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-golden", action="store_true", help="rewrite golden files instead of comparing with them")
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """``golden(name, text)`` compares the text with ``golden/<name>`` beside the test, whole and letter for letter."""
+    folder = Path(request.path).parent / "golden"
+
+    def check(name: str, text: str) -> None:
+        path = folder / name
+        if request.config.getoption("--update-golden"):
+            folder.mkdir(exist_ok=True)
+            path.write_text(text + "\n", encoding="utf-8")
+        assert path.exists(), f"{path.name} does not exist; run pytest --update-golden"
+        assert path.read_text(encoding="utf-8") == text + "\n"
+
+    return check
