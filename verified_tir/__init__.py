@@ -5,6 +5,8 @@ Every schedule step emits proof obligations, which Z3 discharges before the prog
 
 from __future__ import annotations
 
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
@@ -56,6 +58,17 @@ __all__ = [
     "schedule",
     "script",
 ]
+
+
+class _Package(ModuleType):
+    """Keeps ``schedule`` and ``script`` the functions: importing the subpackages of these names would replace them."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not (isinstance(value, ModuleType) and name in _WHERE):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
 
 
 def __getattr__(name: str) -> Any:
