@@ -43,20 +43,43 @@ class ScheduleFunction:
         return made
 
 
+_collectors: list[list[ScheduleFunction]] = []
+
+
+@contextmanager
+def collecting() -> Iterator[list[ScheduleFunction]]:
+    """Gathers the schedule functions that are made in the block, in the order in which they are made."""
+    made: list[ScheduleFunction] = []
+    _collectors.append(made)
+    try:
+        yield made
+    finally:
+        _collectors.pop()
+
+
 def schedule(
     program: Program, *, expect: Literal["proved", "refused"] = "proved"
 ) -> Callable[[Callable[[Schedule], object]], ScheduleFunction]:
     """Decorator: the function below schedules ``program``.
 
     :param expect: ``"refused"`` if the schedule must be refused; it is then an error if it is not.
+    :raises TypeError: if ``program`` is no program, as in a decorator without arguments.
+    :raises ValueError: for another expectation.
     """
+    if not isinstance(program, (PrimFunc, IRModule, str)):
+        raise TypeError(f"@schedule(program) takes a program, not a {type(program).__name__}")
+    if expect not in ("proved", "refused"):
+        raise ValueError(f'expect is "proved" or "refused", not {expect!r}')
 
     def decorate(function: Callable[[Schedule], object]) -> ScheduleFunction:
         code = function.__code__
-        return ScheduleFunction(
+        made = ScheduleFunction(
             function.__name__, program, function, expect, (function.__doc__ or "").strip(), code.co_firstlineno,
             code.co_filename, function.__name__,
         )  # fmt: skip
+        if _collectors:
+            _collectors[-1].append(made)
+        return made
 
     return decorate
 
