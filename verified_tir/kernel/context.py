@@ -20,12 +20,13 @@ from verified_tir.ir.stmt import (
     Allocate, Assert, Assume, AttrStmt, Block, DeclBuffer, For, If, LetStmt, Seq, Stmt, Store, While,
 )  # fmt: skip
 from verified_tir.ir.visit import free_vars, sub_statements, walk
+from verified_tir.kernel.blocks import expand_block
 from verified_tir.kernel.memory import (
-    Allocated, Element, Entered, Memory, Padding, Ran, Repeating, Stored, Version, address_of, element, views_of,
+    Allocated, Element, Entered, Memory, Padding, Ran, Repeating, Stored, Version, address_of, element, flat_address, views_of,
 )  # fmt: skip
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
-from verified_tir.semantics.encode import Encoded, Encoder, Safety, fresh, in_range, sort_of
+from verified_tir.semantics.encode import Encoded, Encoder, Safety, Unencodable, fresh, in_range, sort_of
 
 LARGEST = {32: 2**31 - 2**16, 64: 2**63 - 2**32}
 """Largest symbolic extent, by the width of the symbol; checked when the function is called."""
@@ -57,6 +58,8 @@ class Context:
     elements: dict[Term, Element]
     names: dict[str, str]
     sizes: list[Term] = field(default_factory=list)
+    owners: frozenset[Buffer] = frozenset()
+    """The buffers that blocks were allocated or passed as; other views were declared over them."""
     shadow: Var | None = None
     """A block whose definedness bits stand for "was written": its stores count as defined whatever they store."""
 
@@ -64,16 +67,20 @@ class Context:
         """A copy to walk on with; the table of loads is shared."""
         return Context(
             self.func, self.entry, list(self.path), dict(self.env), dict(self.memory), self.views, self.elements,
-            dict(self.names), self.sizes, self.shadow,
+            dict(self.names), self.sizes, self.owners, self.shadow,
         )  # fmt: skip
 
     # -- loads ---------------------------------------------------------------------------------------------------
 
     def several_views(self, data: Var) -> bool:
-        return len(self.views.get(data, ())) > 1
+        """Whether elements of a block are known by flat address: it has several views, or strides that may overlap."""
+        views = self.views.get(data, ())
+        return len(views) > 1 or any(b.strides for b in views)
 
     def load_from(self, memory: Memory, buffer: Buffer, indices: tuple[Term, ...], lane: Term | None) -> Element:
         """The element as the logic knows it, registered so that facts about it can be looked up."""
+        if buffer.data not in memory:
+            raise Unencodable(f"buffer {buffer.name} is not alive here")
         address = self.address(buffer, indices, lane)
         found = element(memory[buffer.data], buffer, address, self.several_views(buffer.data))
         self.elements[found.value] = found
@@ -104,7 +111,7 @@ class Context:
 
     def accessible(self, buffer: Buffer, indices: tuple[Term, ...], lane: Term | None) -> Term:
         """When touching this element is allowed: it lies in no padding declared inaccessible."""
-        conditions = []
+        conditions = [self._within_block(buffer, indices)]
         for p in self.entry.paddings:
             if p.buffer.data is buffer.data and p.value is None:
                 if p.buffer is not buffer:
@@ -112,6 +119,18 @@ class Context:
                 env = {**self.env, **{v: Encoded(x, f.TRUE, False) for v, x in zip(p.indices, indices, strict=True)}}
                 conditions.append(f.not_(Encoder(env).value(p.predicate)))
         return f.and_(*conditions)
+
+    def _within_block(self, buffer: Buffer, indices: tuple[Term, ...]) -> Term:
+        """An element of a view lies inside the block that the view was declared over."""
+        base = next((b for b in self.views.get(buffer.data, ()) if b in self.owners), None)
+        if base is None or base is buffer:
+            return f.TRUE
+        encoder = Encoder(self.env)
+        size = f.integer(base.dtype.nbytes)
+        for extent in base.shape:
+            size = f.mul(size, encoder.value(extent))
+        start = f.mul(flat_address(buffer, indices, encoder), f.integer(buffer.dtype.nbytes))
+        return f.and_(f.le(f.integer(0), start), f.le(f.add(start, f.integer(buffer.dtype.nbytes)), size))
 
     # -- walking -------------------------------------------------------------------------------------------------
 
@@ -161,6 +180,8 @@ class Context:
                 self.execute(body)
             case Block(is_label=True, body=body):
                 self.execute(body)
+            case Block():
+                self.execute(expand_block(stmt))
             case _:
                 before = dict(self.memory)
                 for data in self.touched(stmt):
@@ -173,8 +194,8 @@ class Context:
                 for s in stmts[:step]:
                     self.execute(s)
             case For(body=body):
+                self.bind_loop(stmt)  # the bounds are evaluated once, before the first iteration
                 self.repeat(stmt, body)
-                self.bind_loop(stmt)
             case While(condition=c, body=body):
                 self.repeat(stmt, body)
                 self.assume(c)
@@ -234,7 +255,8 @@ EVERYTHING = Var.fresh("every block in reach of an opaque call", "handle")
 def begin(func: PrimFunc, entry: Entry) -> Context:
     """The context of the function's entry: parameters, shape symbols, and their axioms."""
     buffers = [n for n in walk(func) if isinstance(n, Buffer)]
-    context = Context(func, entry, [], {}, {}, views_of(buffers), {}, {})
+    owners = frozenset({*func.buffers, *(n.buffer for n in walk(func.body) if isinstance(n, Allocate))})
+    context = Context(func, entry, [], {}, {}, views_of(buffers), {}, {}, owners=owners)
     params = set(func.params)
     counter = itertools.count()
     in_shapes = {v for b in func.buffers for e in (*b.shape, *b.strides, b.elem_offset) for v in free_vars(e)}
@@ -244,7 +266,7 @@ def begin(func: PrimFunc, entry: Entry) -> Context:
         name = v.name if v.name not in context.names.values() else f"{v.name}.{next(counter)}"
         term = f.var(name, sort_of(v.dtype))
         context.names[name] = v.name
-        context.env[v] = Encoded(term, f.TRUE, False)
+        context.env[v] = Encoded(term, f.TRUE, v.dtype.is_float)
         if v.dtype.is_int:
             context.sizes.append(term)
             if v in in_shapes and v.dtype.bits in LARGEST:

@@ -14,80 +14,44 @@ Blocks then mean what they expand to; a bare block stays as a label.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import final
 
-from verified_tir.ir.expr import TRUE, Binary, Expr, Load, all_of
+from verified_tir.ir.expr import Binary, Expr, Var, all_of
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.node import Node
+from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import SKIP, Allocate, Assume, Block, DeclBuffer, For, If, LetStmt, Region, Seq, Stmt, seq
 from verified_tir.ir.visit import map_children, sub_statements, substitute, walk
+from verified_tir.kernel.blocks import expand, expand_blocks
 from verified_tir.kernel.context import Context, Entry, begin, written_blocks
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.licences import licence_questions
 from verified_tir.kernel.memory import Allocated, Version
 from verified_tir.kernel.obligation import Discharged, NoMatch, Question, Unproved, discharge
-from verified_tir.kernel.region import Access, conflicts, instance, overlap
-from verified_tir.kernel.rules.common import safe_questions
+from verified_tir.kernel.region import Access, Instance, conflicts, instance, overlap
+from verified_tir.kernel.rules.common import changes, safe_questions
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
-from verified_tir.semantics.encode import Unencodable
+from verified_tir.semantics.encode import Encoded, Unencodable
 
 
-def expand_blocks(func: PrimFunc) -> PrimFunc:
-    """The function with every block replaced by what it means."""
-    return func.with_body(_expand(func.body))
+def program_questions(func: PrimFunc, entry: Entry) -> Iterator[Question]:
+    """Everything that makes a program (its blocks expanded) meaningful on arrays of definite values."""
+    context = begin(func, Entry(entry.paddings, inputs_defined=True))
+    yield from _visit(context, func.body, ())
 
 
-def _expand(stmt: Stmt) -> Stmt:
-    def visit(child: Node) -> Node:
-        return _expand(child) if isinstance(child, Stmt) else child
-
-    inner = map_children(stmt, visit)
-    return expand_block(inner) if isinstance(inner, Block) and not inner.is_label else inner
-
-
-def expand_block(block: Block) -> Stmt:
-    """Bindings substituted (or bound, if they read memory), ``init`` run at the start of the reduction."""
-    body = block.body
-    if block.init is not None:
-        starts: list[Expr] = [Binary("eq", iv.var, iv.min) for iv in block.iter_vars if iv.kind == "reduce"]
-        body = seq(If(all_of(starts), block.init) if starts else block.init, body)
-    for b in reversed(block.alloc_buffers):
-        body = Allocate(b, body)
-    condition = block.predicate
-    lets = [iv for iv in block.iter_vars if any(isinstance(n, Load) for n in walk(iv.value))]
-    plain = {iv.var: iv.value for iv in block.iter_vars if iv not in lets}
-    body, condition = substitute(body, plain), substitute(condition, plain)
-    body = Block.label(block.name, body, block.annotations)
-    if condition is not TRUE:
-        body = If(condition, body)
-    for iv in reversed(lets):
-        body = LetStmt(iv.var, iv.value, body)
-    return body
-
-
-def program_questions(func: PrimFunc, paddings: Entry) -> Iterator[Question]:
-    """Everything that makes a program meaningful, block claims included."""
-    context = begin(func, Entry(paddings.paddings, inputs_defined=True))
-    yield from _visit(context, func.body, (), ())
-
-
-def _visit(context: Context, stmt: Stmt, path: Path, loops: tuple[tuple[Stmt, Context], ...]) -> Iterator[Question]:
-    if isinstance(stmt, Block) and not stmt.is_label:
-        yield from _block(context, stmt, path, loops)
-        expanded = expand_block(stmt)
-        yield from _visit(context, expanded, path, ())
-        return
+def _visit(context: Context, stmt: Stmt, path: Path) -> Iterator[Question]:
     shallow = _without_body(stmt)
     if shallow is not None:
         run = instance(context, shallow, share_loads=True, with_safety=True)
         kept = [s for _, s in run.safety if not (isinstance(stmt, Assume) and s.kind == "the assumption holds")]
         yield from safe_questions(run.context, kept, (), path, "before")
-    inner_loops = (*loops, (stmt, context))
     for k in range(len(sub_statements(stmt))):
         inner = context.fork()
         sub = inner.enter(stmt, k)
-        yield from _visit(inner, sub, (*path, k), inner_loops)
+        yield from _visit(inner, sub, (*path, k))
 
 
 def _without_body(stmt: Stmt) -> Stmt | None:
@@ -99,46 +63,78 @@ def _without_body(stmt: Stmt) -> Stmt | None:
 
 # -- what blocks claim ---------------------------------------------------------------------------------------------
 
+Around = tuple[tuple[Stmt, Context], ...]
+"""The statements around a place, back to the enclosing block, each with the context in which it stands."""
 
-def _block(context: Context, block: Block, path: Path, loops: tuple[tuple[Stmt, Context], ...]) -> Iterator[Question]:
-    here = context.fork()
+
+def block_questions(func: PrimFunc, entry: Entry) -> Iterator[Question]:
+    """The claims of every block of a program as written."""
+    if any(isinstance(n, Block) and not n.is_label for n in walk(func.body)):
+        context = begin(func, Entry(entry.paddings, inputs_defined=True))
+        yield from _claims(context, func.body, (), ())
+
+
+def _claims(context: Context, stmt: Stmt, path: Path, around: Around) -> Iterator[Question]:
+    if isinstance(stmt, Block) and not stmt.is_label:
+        inside = context.fork()
+        yield from _bindings(inside, stmt, path)
+        yield from _regions(inside, stmt, path)
+        yield from _axes(context, stmt, path, around)
+        for b in stmt.alloc_buffers:
+            inside.memory[b.data] = Version(b.data, Allocated())
+        for k, sub in enumerate(sub_statements(stmt)):
+            inner = inside.fork()
+            if stmt.init is not None and k == 1:
+                inner.execute(If(all_of(_starts(stmt)), stmt.init))
+            yield from _claims(inner, sub, (*path, k), ())
+        return
+    for k in range(len(sub_statements(stmt))):
+        inner = context.fork()
+        sub = inner.enter(stmt, k)
+        yield from _claims(inner, sub, (*path, k), (*around, (stmt, context)))
+
+
+def _starts(block: Block) -> list[Expr]:
+    return [Binary("eq", iv.var, iv.min) for iv in block.iter_vars if iv.kind == "reduce"]
+
+
+def _bindings(inside: Context, block: Block, path: Path) -> Iterator[Question]:
+    """Each binding lies in its domain where the block runs; afterwards ``inside`` knows the iteration variables."""
     values = {iv.var: iv.value for iv in block.iter_vars}
-    condition = here.encoder().encode(substitute(block.predicate, values))
-    inside = here.fork()
+    condition = inside.encoder().encode(substitute(block.predicate, values))
     inside.path.extend((condition.value, condition.defined))
     for iv in block.iter_vars:
         encoder = inside.encoder()
         low, extent, value = encoder.value(iv.min), encoder.value(iv.extent), encoder.encode(iv.value)
         goal = f.and_(f.le(low, value.value), f.lt(value.value, f.add(low, extent)))
-        yield Question("block", f"the binding of {iv.var.name} lies in its domain", inside, (), goal, path)
+        yield Question("block", f"the binding of {iv.var.name} lies in its domain", inside.fork(), (), goal, path)
         inside.env[iv.var] = value
-    yield from _regions(inside, block, path)
-    yield from _axes(context, block, path, loops)
 
 
 def _regions(context: Context, block: Block, path: Path) -> Iterator[Question]:
-    """What the block declares to read and write covers what it touches."""
-    body = seq(*([block.init] if block.init is not None else []), _expand(block.body))
-    for b in block.alloc_buffers:
-        context.memory[b.data] = Version(b.data, Allocated())
-    run = instance(context, body, share_loads=True)
-    own = {b.data for b in block.alloc_buffers}
-    readable = (
-        None if block.reads is None else (*block.reads, *((block.writes or ()) if block.init is not None else ()))
-    )
+    """What the block declares to read and write covers what it touches.
+
+    With an ``init``, what is written may also be read: the update reads its own result, as TVM's texts leave unsaid.
+    """
+    body = seq(*([block.init] if block.init is not None else []), expand(block.body))
+    run = instance(context, _allocated(block, body), share_loads=True)
+    reads = block.reads
+    if reads is not None and block.init is not None:
+        reads = (*reads, *(block.writes or ()))
     for a in run.outer():
-        declared = block.writes if a.write else readable
-        if declared is None or a.buffer is None or a.buffer.data in own:
+        declared = block.writes if a.write else reads
+        if declared is None or a.buffer is None:
             continue
-        if a.write or not _is_self_read(block, a):
-            goal = f.or_(*[_within(run.context, r, a) for r in declared])
-            verb = "writes" if a.write else "reads"
-            claim = f"block {block.name} {verb} only what it declares of {a.buffer.name}"
-            yield Question("block", claim, run.context, a.given, goal, path)
+        goal = f.or_(*[_within(run.context, r, a) for r in declared])
+        verb = "writes" if a.write else "reads"
+        claim = f"block {block.name} {verb} only what it declares of {a.buffer.name}"
+        yield Question("block", claim, run.context, a.given, goal, path)
 
 
-def _is_self_read(block: Block, a: Access) -> bool:
-    return block.init is not None and a.buffer in [r.buffer for r in block.writes or ()] and block.reads is None
+def _allocated(block: Block, body: Stmt) -> Stmt:
+    for b in reversed(block.alloc_buffers):
+        body = Allocate(b, body)
+    return body
 
 
 def _within(context: Context, region: Region, a: Access) -> Term:
@@ -152,74 +148,77 @@ def _within(context: Context, region: Region, a: Access) -> Term:
     return f.and_(*parts)
 
 
-def _axes(context: Context, block: Block, path: Path, loops: tuple[tuple[Stmt, Context], ...]) -> Iterator[Question]:
-    """Instances that conflict agree on every spatial axis, and differ in another one."""
-    chain = _loop_chain(loops)
-    if not block.iter_vars or not chain:
+def _axes(context: Context, block: Block, path: Path, around: Around) -> Iterator[Question]:
+    """Instances that conflict agree on every spatial axis, and differ in another one.
+
+    An instance is an iteration of all loops around the block, back to the enclosing block.
+    """
+    first = next((k for k, (s, _) in enumerate(around) if isinstance(s, For)), None)
+    if not block.iter_vars or first is None:
         return
-    outer = chain[0][1].fork()
-    whole = chain[0][0]
-    outer.repeat(whole, whole)
-    body = seq(*([block.init] if block.init is not None else []), _expand(block.body))
-    runs = []
-    for _ in range(2):
-        here, given, variables, allocated = _enter(outer, [s for s, _ in loops][_first_loop(loops) :])
+    whole, outer = around[first]
+    chain = [s for s, _ in around[first:]]
+    evaluated = [e for s in chain if isinstance(s, For) for e in (s.min, s.extent)]
+    evaluated += [s.value for s in chain if isinstance(s, LetStmt)] + [iv.value for iv in block.iter_vars]
+    if changes(whole, evaluated):
+        claim = f"block {block.name}: the loops around it write nothing that their bounds or its bindings read"
+        yield Question("block", claim, context, (), f.FALSE, path)
+        return
+    body = _allocated(block, seq(*([block.init] if block.init is not None else []), expand(block.body)))
+    one, two = (_Run.of(outer, chain, block, body, whole) for _ in range(2))
+    spatial = [f.eq(one.axes[iv.var].value, two.axes[iv.var].value) for iv in block.iter_vars if iv.kind == "spatial"]
+    other = [f.ne(one.axes[iv.var].value, two.axes[iv.var].value) for iv in block.iter_vars if iv.kind != "spatial"]
+    free = any(iv.kind == "opaque" for iv in block.iter_vars)
+    goal = f.and_(*spatial) if free else f.and_(*spatial, f.or_(*other))
+    merged = outer.fork()
+    merged.names.update(one.run.context.names)
+    merged.names.update({k: f"{v}'" for k, v in two.run.context.names.items() if k not in merged.names})
+    different = f.or_(*[f.ne(x, y) for x, y in zip(one.loops, two.loops, strict=True)])
+    kinds = ", ".join(f"{iv.var.name} ({iv.kind})" for iv in block.iter_vars)
+    for a, b in conflicts(one.run.outer(), two.run.outer()):
+        where = 0 if a.buffer is None or b.buffer is None else one.allocated.get(a.buffer.data, 0)
+        # a buffer allocated inside some of the loops is another one in each of their iterations
+        same_scope = [f.eq(x, y) for x, y in zip(one.loops[:where], two.loops[:where], strict=True)]
+        given = (*one.given, *two.given, different, *same_scope, *a.given, *b.given, overlap(merged, a, b))
+        what = "an opaque call" if a.buffer is None else a.buffer.name
+        claim = f"block {block.name}: instances that meet in {what} differ only in reduction axes, of {kinds}"
+        yield Question("block", claim, merged, given, goal, path)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """One arbitrary instance of a block, renamed apart from any other."""
+
+    run: Instance
+    given: tuple[Term, ...]
+    loops: list[Term]
+    axes: dict[Var, Encoded]
+    allocated: dict[Var, int]
+
+    @staticmethod
+    def of(outer: Context, chain: list[Stmt], block: Block, body: Stmt, whole: Stmt) -> _Run:
+        here = outer.fork()
+        start = len(here.path)
+        loops: list[Term] = []
+        allocated: dict[Var, int] = {}
+        for stmt in chain:
+            match stmt:
+                case For():
+                    loops.append(here.bind_loop(stmt))
+                case LetStmt(var=v, value=value):
+                    here.env[v] = here.encoder().encode(value)
+                case Allocate(buffer=b):
+                    allocated[b.data] = len(loops)
+                    here.memory[b.data] = Version(b.data, Allocated())
+                case _:
+                    pass  # which branch was taken is not used: without it the question only becomes harder
         axes = {iv.var: here.encoder().encode(iv.value) for iv in block.iter_vars}
         here.env.update(axes)
-        condition = here.encoder().encode(block.predicate)
+        predicate = () if changes(whole, (block.predicate,)) else (here.encoder().value(block.predicate),)
+        given = (*here.path[start:], *predicate)
         run = instance(here, body, also_written=written_blocks(whole))
-        runs.append((run, (*given, condition.value), variables, axes, allocated))
-    (r1, g1, v1, a1, allocated), (r2, g2, v2, a2, _) = runs
-    own = {b.data for b in block.alloc_buffers}
-    spatial = [f.eq(a1[iv.var].value, a2[iv.var].value) for iv in block.iter_vars if iv.kind == "spatial"]
-    other = [f.ne(a1[iv.var].value, a2[iv.var].value) for iv in block.iter_vars if iv.kind != "spatial"]
-    if any(iv.kind == "opaque" for iv in block.iter_vars):
-        goal_parts = f.and_(*spatial)
-    else:
-        goal_parts = f.and_(*spatial, f.or_(*other))
-    merged = outer.fork()
-    merged.names.update(r1.context.names)
-    merged.names.update({k: f"{v}'" for k, v in r2.context.names.items() if k not in merged.names})
-    different = f.or_(*[f.ne(x, y) for x, y in zip(v1, v2, strict=True)])
-    for a, b in conflicts(r1.outer(), r2.outer()):
-        if a.buffer is None or b.buffer is None or a.buffer.data in own:
-            continue
-        inner = allocated.get(a.buffer.data, 0)  # loops around the allocation: their iterations have their own
-        same_scope = [f.eq(x, y) for x, y in zip(v1[:inner], v2[:inner], strict=True)]
-        given = (*g1, *g2, different, *same_scope, *a.given, *b.given, overlap(merged, a, b))
-        kinds = ", ".join(f"{iv.var.name} ({iv.kind})" for iv in block.iter_vars)
-        claim = f"block {block.name}: instances that meet in {a.buffer.name} differ only in reduction axes, of {kinds}"
-        yield Question("block", claim, merged, given, goal_parts, path)
-
-
-def _first_loop(loops: tuple[tuple[Stmt, Context], ...]) -> int:
-    return next((k for k, (s, _) in enumerate(loops) if isinstance(s, For)), len(loops))
-
-
-def _loop_chain(loops: tuple[tuple[Stmt, Context], ...]) -> tuple[tuple[Stmt, Context], ...]:
-    return loops[_first_loop(loops) :]
-
-
-def _enter(outer: Context, chain: list[Stmt]) -> tuple[Context, tuple[Term, ...], list[Term], dict[object, int]]:
-    """One arbitrary iteration of the loops (and branches) of a chain, renamed apart."""
-    here = outer.fork()
-    start = len(here.path)
-    variables: list[Term] = []
-    allocated: dict[object, int] = {}
-    for stmt in chain:
-        match stmt:
-            case For():
-                variables.append(here.bind_loop(stmt))
-            case If():
-                pass  # which branch was taken is not needed; dropping a condition only asks for more
-            case LetStmt(var=v, value=value):
-                here.env[v] = here.encoder().encode(value)
-            case Allocate(buffer=b):
-                allocated[b.data] = len(variables)
-                here.memory[b.data] = Version(b.data, Allocated())
-            case _:
-                pass
-    return here, tuple(here.path[start:]), variables, allocated
+        return _Run(run, given, loops, axes, allocated)
 
 
 def verify_program(
@@ -230,16 +229,17 @@ def verify_program(
     done: list[Discharged] = []
     try:
         expanded = expand_blocks(func)
-        for question in program_questions(func, entry):
-            proved, failed = discharge(prover, question)
-            done.extend(proved)
-            if failed is not None:
-                return Unproved(*failed, func)
-        for question in licence_questions(expanded, entry):
-            proved, failed = discharge(prover, question)
-            done.extend(proved)
-            if failed is not None:
-                return Unproved(*failed, expanded)
-    except Unencodable as problem:
+        stages = (
+            (func, block_questions(func, entry)),
+            (expanded, program_questions(expanded, entry)),
+            (expanded, licence_questions(expanded, entry)),
+        )
+        for program, questions in stages:
+            for question in questions:
+                proved, failed = discharge(prover, question)
+                done.extend(proved)
+                if failed is not None:
+                    return Unproved(*failed, program)
+    except (Unencodable, IRError) as problem:
         return NoMatch((), str(problem))
     return expanded, tuple(done)

@@ -46,9 +46,9 @@ def _visit(context: Context, stmt: Stmt, path: Path) -> Iterator[Question]:
 
 def no_conflict_between_iterations(context: Context, loop: For, path: Path) -> Iterator[Question]:
     """Two different iterations of ``loop`` touch no common element, unless both only read it."""
-    context.repeat(loop, loop.body)
     encoder = context.encoder()
     low, extent = encoder.value(loop.min), encoder.value(loop.extent)
+    context.repeat(loop, loop.body)
     name = loop.var.name
     first, second = fresh(name, f.INT), fresh(name, f.INT)
     context.names[str(first.payload)] = name

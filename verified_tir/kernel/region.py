@@ -20,6 +20,7 @@ from verified_tir.ir.stmt import (
     Allocate, Assert, Assume, AttrStmt, Block, DeclBuffer, Evaluate, For, If, LetStmt, Seq, Stmt, Store, While,
 )  # fmt: skip
 from verified_tir.ir.visit import children, sub_statements, walk
+from verified_tir.kernel.blocks import expand_block
 from verified_tir.kernel.context import EVERYTHING, Context, written_blocks
 from verified_tir.kernel.memory import flat_address
 from verified_tir.logic import formula as f
@@ -112,10 +113,9 @@ class _Walker:
     def evaluate(self, expr: Expr, lane: Term | None = None) -> Encoded:
         """Encode an expression, noting its loads and safety conditions."""
         encoder = self.encoder()
-        for call in (n for n in walk(expr) if isinstance(n, Call) and not is_pure(n.op)):
-            for argument in call.args:
-                self.loads_of(argument)
-            self.opaque(call)
+        if any(isinstance(n, Call) and not is_pure(n.op) for n in walk(expr)):
+            self.loads_of(expr)
+            self.opaque()
             return Encoded(fresh("call", sort_of(expr.dtype.scalar)), f.TRUE, True)
         encoded = encoder.encode(expr, lane)
         self.keep_safety(encoder)
@@ -164,7 +164,7 @@ class _Walker:
             Access(buffer, indices, lane, address, write, given, self.place, self.node, value, self.loops)
         )
 
-    def opaque(self, call: Call) -> None:
+    def opaque(self) -> None:
         """An opaque call reads and writes all that it can reach."""
         self.note(None, (), None, (), True, tuple(self.given), None)
 
@@ -207,7 +207,7 @@ class _Walker:
             case Evaluate(value=value):
                 self.evaluate(value, fresh("lane", f.INT) if value.dtype.lanes > 1 else None)
             case Block() if not stmt.is_label:
-                raise AssertionError(f"block {stmt.name} was not expanded")
+                self.statement(expand_block(stmt))
             case Seq() | DeclBuffer() | AttrStmt() | Block():
                 self.down(stmt)
             case _:

@@ -16,6 +16,7 @@ from typing import Any, NoReturn, Protocol, final
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.node import IRError
 from verified_tir.kernel.context import Entry
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.licences import licence_questions
@@ -135,7 +136,7 @@ def apply(rule: Rule, theorem: Refines, prover: Prover) -> Refines | Refusal:
             discharged.extend(proved)
             if failed is not None:
                 return Unproved(*failed, rewrite.after, paddings, rewrite.maps)
-    except Unencodable as problem:
+    except (Unencodable, IRError) as problem:
         return NoMatch((), str(problem))
     step = Step(rule, rewrite.after, tuple(discharged))
     return Refines(

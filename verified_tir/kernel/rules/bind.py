@@ -23,7 +23,7 @@ from verified_tir.ir.stmt import LetStmt
 from verified_tir.ir.visit import free_vars, rewrite, substitute, walk
 from verified_tir.kernel.context import Entry, context_at
 from verified_tir.kernel.obligation import NoMatch, Question
-from verified_tir.kernel.rules.common import changes, safe_questions, statement_at
+from verified_tir.kernel.rules.common import changes, occurs, safe_questions, statement_at
 from verified_tir.kernel.theorem import Rewrite
 from verified_tir.semantics.encode import Safety, fresh
 from verified_tir.logic import formula as f
@@ -42,7 +42,7 @@ class Bind:
         target = statement_at(before, self.path)
         if isinstance(target, NoMatch):
             return target
-        if self.var in free_vars(before) or self.var.dtype is not self.value.dtype:
+        if occurs(before, self.var) or self.var.dtype is not self.value.dtype:
             return NoMatch(self.path, "the variable is not fresh, or not of the value's type")
         if any(isinstance(n, Call) and not is_pure(n.op) for n in walk(self.value)):
             return NoMatch(self.path, "an opaque call cannot be evaluated early")

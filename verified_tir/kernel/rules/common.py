@@ -74,6 +74,11 @@ def evaluated_safely(
             yield Question("safety", f"{script(e)} is defined", context, given, encoded.defined, path, where)
 
 
+def occurs(func: PrimFunc, var: Var) -> bool:
+    """Whether a variable occurs in a function at all, free or bound: each is bound once."""
+    return any(n is var for n in walk(func))
+
+
 def loads_in(exprs: Iterable[Expr]) -> set[Var]:
     """Blocks that the expressions read."""
     return {n.buffer.data for e in exprs for n in walk(e) if isinstance(n, Load)}

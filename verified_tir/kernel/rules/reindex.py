@@ -29,7 +29,9 @@ from verified_tir.ir.visit import free_vars, substitute
 from verified_tir.kernel.context import Context, Entry, context_at, written_blocks
 from verified_tir.kernel.obligation import NoMatch, Question
 from verified_tir.kernel.region import instance
-from verified_tir.kernel.rules.common import changes, evaluated_safely, lexicographic_less, never_meet, statement_at
+from verified_tir.kernel.rules.common import (
+    changes, evaluated_safely, lexicographic_less, never_meet, occurs, statement_at,
+)  # fmt: skip
 from verified_tir.kernel.theorem import Rewrite
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
@@ -110,7 +112,7 @@ class Reindex:
             if g.dtype is not loop.var.dtype:
                 return f"the new value of {loop.var.name} has type {g.dtype}"
         olds, news = {s.var for s in old}, {s.var for s in self.loops}
-        if news & set(free_vars(before)) or len(news) != len(self.loops):
+        if any(occurs(before, v) for v in news) or len(news) != len(self.loops):
             return "the new loop variables are not fresh"
         for e in (*self.guards, *self.old_of_new, *(x for s in self.loops for x in (s.min, s.extent))):
             if olds & set(free_vars(e)):

@@ -15,11 +15,12 @@ from dataclasses import dataclass
 from typing import TypeAlias, final
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Binary, Expr, IfThenElse, LetExpr, Var
+from verified_tir.ir.expr import Binary, Expr, IfThenElse, LetExpr, Load, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError, Node
 from verified_tir.ir.paths import Path, put
-from verified_tir.ir.stmt import Stmt, While
+from verified_tir.ir.index_arith import is_index
+from verified_tir.ir.stmt import LetStmt, Stmt, While
 from verified_tir.ir.visit import bound_vars, children, free_vars, map_children, refresh_binders
 from verified_tir.kernel.context import Context, Entry, context_at
 from verified_tir.kernel.obligation import NoMatch, Question
@@ -86,6 +87,11 @@ class Rewrite:
             return NoMatch(self.path, f"the new expression mentions {missing[0].name}, which is not in scope here")
         if any(n.data not in context.memory for n in _buffers(self.new)):
             return NoMatch(self.path, "the new expression reads a buffer that is not alive here")
+        if self._unmasks(context, target):
+            return NoMatch(
+                self.path,
+                "the new expression is index arithmetic where the old one was data: what wrapped would overflow",
+            )
         try:
             changed = replace_expression(target, self.where, refresh_binders(self.new)[0])
         except IRError as problem:
@@ -93,6 +99,21 @@ class Rewrite:
         assert isinstance(changed, Stmt)
         after = before.with_body(put(before.body, self.path, changed))
         return Rewritten(after, self._questions(context, old, premises))
+
+    def _unmasks(self, context: Context, target: Stmt) -> bool:
+        """Whether an operation around the place would turn from data, which wraps, to index arithmetic.
+
+        Its overflow would become undefined behaviour, which nothing here rules out.
+        """
+        data = {v for v, e in context.env.items() if e.data}
+        node: Node = target
+        for k, step in enumerate(self.where):
+            if isinstance(node, Expr) and not isinstance(node, Load) and not is_index(node, data):
+                if is_index(replace_expression(node, self.where[k:], self.new), data):  # type: ignore[arg-type]
+                    return True
+            node = expressions(node)[step]
+        binds = isinstance(target, LetStmt) and not is_index(target.value, data)
+        return binds and is_index(replace_expression(target, self.where, self.new).value, data)  # type: ignore[attr-defined]
 
     def _descend(self, context: Context, target: Stmt) -> tuple[Expr, tuple[Term, ...]] | NoMatch:
         node: Node = target

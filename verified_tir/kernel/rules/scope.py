@@ -132,8 +132,8 @@ class Move:
         """Every read of an iteration sees a write of that iteration."""
         context = context_at(before, self.path, entry).fork()
         context.memory[buffer.data] = Version(buffer.data, Allocated())
-        context.repeat(loop, loop.body)
         context.bind_loop(loop)
+        context.repeat(loop, loop.body)
         context.shadow = buffer.data
         context.memory[buffer.data] = Version(buffer.data, Allocated())
         yield from written_before_read(context, loop.body, buffer, (*self.path, 0, 0))

@@ -18,10 +18,10 @@ from verified_tir.ir.expr import Var, const
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, put
 from verified_tir.ir.stmt import For, Stmt
-from verified_tir.ir.visit import free_vars, substitute
+from verified_tir.ir.visit import substitute
 from verified_tir.kernel.context import Entry, context_at
 from verified_tir.kernel.obligation import NoMatch, Question
-from verified_tir.kernel.rules.common import changes, statement_at
+from verified_tir.kernel.rules.common import changes, occurs, statement_at
 from verified_tir.kernel.theorem import Rewrite
 from verified_tir.logic import formula as f
 
@@ -63,7 +63,7 @@ class WrapUnit:
         target: Stmt | NoMatch = statement_at(before, self.path)
         if isinstance(target, NoMatch):
             return target
-        if self.var in free_vars(before) or not self.var.dtype.is_int:
+        if occurs(before, self.var) or not self.var.dtype.is_int:
             return NoMatch(self.path, "the loop variable is not a fresh integer")
         one = For(self.var, const(0, self.var.dtype), const(1, self.var.dtype), target)
         return Rewrite(before.with_body(put(before.body, self.path, one)), ())
