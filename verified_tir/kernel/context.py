@@ -58,6 +58,8 @@ class Context:
     elements: dict[Term, Element]
     names: dict[str, str]
     sizes: list[Term] = field(default_factory=list)
+    observed: list[tuple[Memory, Stmt]] = field(default_factory=list)
+    """Statements that ran and assumed something, each with the memory it started from."""
     owners: frozenset[Buffer] = frozenset()
     """The buffers that blocks were allocated or passed as; other views were declared over them."""
     shadow: Var | None = None
@@ -67,7 +69,7 @@ class Context:
         """A copy to walk on with; the table of loads is shared."""
         return Context(
             self.func, self.entry, list(self.path), dict(self.env), dict(self.memory), self.views, self.elements,
-            dict(self.names), self.sizes, self.owners, self.shadow,
+            dict(self.names), self.sizes, list(self.observed), self.owners, self.shadow,
         )  # fmt: skip
 
     # -- loads ---------------------------------------------------------------------------------------------------
@@ -186,6 +188,8 @@ class Context:
                 before = dict(self.memory)
                 for data in self.touched(stmt):
                     self.memory[data] = Version(data, Ran(before, stmt))
+                if any(isinstance(n, (Assume, Assert)) for n in walk(stmt)):
+                    self.observed.append((before, stmt))
 
     def enter(self, stmt: Stmt, step: int) -> Stmt:
         """Walk into the ``step``-th sub-statement, from the point where ``stmt`` begins."""

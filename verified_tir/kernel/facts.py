@@ -111,7 +111,7 @@ class Prover:
             return ()
         self._busy.add(key)
         try:
-            facts = self._about(context, base, e)
+            facts = (*self._about(context, base, e), *self._assumed(context, e))
         finally:
             self._busy.discard(key)
         scalar = e.buffer.dtype.scalar
@@ -132,6 +132,28 @@ class Prover:
                 return self._ran(context, base, e, memory, stmt, finished=True)
             case Repeating(memory=memory, loop=loop):
                 return self._ran(context, base, e, memory, loop, finished=False)
+
+    def _assumed(self, context: Context, e: Element) -> tuple[Term, ...]:
+        """What loops that have finished assumed of this element, in the version that they saw."""
+        found: list[Term] = []
+        for memory, stmt in context.observed:
+            if memory.get(e.buffer.data) is not e.version or e.buffer.data in written_blocks(stmt):
+                continue
+            before = context.fork()
+            before.path, before.memory = [], memory
+            run = instance(before, stmt)
+            for a in run.assumed:
+                for load in (t for t in f.subterms(a.condition) if t.op == "app" and t.payload == e.value.payload):
+                    witness = solve_address(load.args, e.address, list(a.inner))
+                    if witness is None:
+                        continue
+                    memo: dict[Term, Term] = {}
+                    reached = [f.eq(f.replace(x, witness, memo), y) for x, y in zip(load.args, e.address, strict=True)]
+                    premises = [f.replace(g, witness, memo) for g in a.given]
+                    condition = f.replace(a.condition, witness, memo)
+                    self._register(context, run, condition, *premises)
+                    found.append(f.implies(f.and_(*premises, *reached), condition))
+        return tuple(found)
 
     def _entered(self, context: Context, e: Element, paddings: tuple[Padding, ...]) -> tuple[Term, ...]:
         """Declared padding.  Through another view than the declared one, nothing is known of it."""

@@ -50,6 +50,16 @@ class Access:
 
 
 @final
+@dataclass(frozen=True, slots=True)
+class Assumed:
+    """A condition that an instance found true, for each value of ``inner`` for which ``given`` holds."""
+
+    condition: Term
+    given: tuple[Term, ...]
+    inner: tuple[Term, ...]
+
+
+@final
 @dataclass(slots=True)
 class Instance:
     """One arbitrary run of a statement: its accesses and, if asked for, its safety conditions."""
@@ -58,6 +68,7 @@ class Instance:
     accesses: list[Access]
     safety: list[tuple[Path, Safety]]
     local: set[Var]
+    assumed: list[Assumed]
 
     def outer(self) -> Iterator[Access]:
         """Accesses to memory that exists outside the statement."""
@@ -102,7 +113,7 @@ class _Walker:
         self.node: Stmt | Expr | None = None
         self.loops: tuple[Term, ...] = ()
         self.with_safety = with_safety
-        self.result = Instance(context, [], [], local)
+        self.result = Instance(context, [], [], local, [])
 
     def run(self, stmt: Stmt) -> Instance:
         self.statement(stmt)
@@ -202,6 +213,7 @@ class _Walker:
                 self.require("a branch on undef", c, e.defined)
                 if isinstance(stmt, Assume):
                     self.require("the assumption holds", c, e.value)
+                self.result.assumed.append(Assumed(f.and_(e.value, e.defined), tuple(self.given), self.loops))
                 self.keep(e)
                 return  # what was assumed stays known to what follows
             case Evaluate(value=value):

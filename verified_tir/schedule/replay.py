@@ -20,19 +20,26 @@ import numpy as np
 import numpy.typing as npt
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import IntImm, Var
+from verified_tir.ir.expr import Binary, FloatImm, IntImm, Load, Var
 from verified_tir.ir.floats import numpy_dtype
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.visit import free_vars
+from verified_tir.ir.paths import at
+from verified_tir.ir.stmt import Assume, For
+from verified_tir.ir.visit import free_vars, walk
 from verified_tir.kernel.memory import Padding
 from verified_tir.kernel.obligation import ParameterMap
 from verified_tir.schedule.index_eval import evaluate
-from verified_tir.semantics.interpreter import Outcome, Stopped, UndefinedBehaviour, refines, run
+from verified_tir.semantics.interpreter import Outcome, StepLimit, Stopped, UndefinedBehaviour, refines, run
 
 Array = npt.NDArray[Any]
 
+Repairs = dict[tuple[str, tuple[int, ...]], Any]
+"""Elements of arguments that the program assumes to have a value."""
+
 STEPS = 200_000
 """How many stores and iterations a replay may take."""
+REPAIRS = 200
+"""How many elements of the arguments are changed to fit what the program assumes of them."""
 ELEMENTS = 1 << 20
 """How many elements an argument of a replay may have."""
 
@@ -72,17 +79,22 @@ class Programs:
 def replay(programs: Programs, model: Mapping[str, int]) -> Replay:
     """Look for an input on which the two programs differ."""
     tried = 0
+    repairs: Repairs = {}
     for sizes in _sizes(programs.before, model):
         shapes = _shapes(programs.before, sizes)
         if shapes is None:
             continue
-        for k, arrays in enumerate(_contents(programs.before, shapes)):
-            found = _compare(programs, sizes, arrays)
+        for arrays in _contents(programs.before, shapes):
+            for (name, index), value in repairs.items():
+                if all(i < n for i, n in zip(index, arrays[name].shape, strict=True)):
+                    arrays[name][index] = value
+            try:
+                found = _compare(programs, sizes, arrays, repairs)
+            except StepLimit:
+                break
             tried += found is not None
             if found is not None and found.confirmed:
                 return found
-            if found is None and k >= 1:
-                break
     if not tried:
         return Replay(False, "no input small enough to run was found")
     return Replay(False, f"no difference on {tried} inputs")
@@ -154,20 +166,13 @@ def _contents(func: PrimFunc, shapes: Mapping[str, tuple[int, ...]]) -> Iterator
         )
 
 
-def _compare(programs: Programs, sizes: Mapping[str, int], arrays: dict[str, Array]) -> Replay | None:
+def _compare(programs: Programs, sizes: Mapping[str, int], arrays: dict[str, Array], repairs: Repairs) -> Replay | None:
     """One run of both; ``None`` if the program before has no meaning on this input, or took too long."""
     scalars = {p.name: sizes[p.name] for p in programs.before.params if programs.before.buffer_of(p) is None}
     arrays = {name: a.copy() for name, a in arrays.items()}
     masks = _pad(programs.before, programs.paddings_before, arrays, sizes)
-    try:
-        before = run(
-            programs.before,
-            {**arrays, **scalars},
-            max_steps=STEPS,
-            defined=masks.defined,
-            inaccessible=masks.inaccessible,
-        )
-    except (Stopped, ValueError, OverflowError):
+    before = _run_as_assumed(programs.before, arrays, scalars, masks, repairs)
+    if before is None:
         return None
     moved = _move(programs.maps, arrays, sizes)
     wanted = {p.name for p in programs.after.params if programs.after.buffer_of(p) is None}
@@ -181,6 +186,8 @@ def _compare(programs: Programs, sizes: Mapping[str, int], arrays: dict[str, Arr
         )  # fmt: skip
     except UndefinedBehaviour as ub:
         return Replay(True, f"undefined behaviour after: {ub}", arguments)
+    except StepLimit:
+        raise
     except (Stopped, ValueError, OverflowError):
         return None
     differences = refines(before, _move_back(programs.maps, after, before, sizes))
@@ -188,7 +195,54 @@ def _compare(programs: Programs, sizes: Mapping[str, int], arrays: dict[str, Arr
         return Replay(False, "same result", arguments)
     d = differences[0]
     more = f" (and {len(differences) - 1} more)" if len(differences) > 1 else ""
-    return Replay(True, f"{d}{more}", arguments)
+    element = f"{d.buffer}[{', '.join(map(str, d.indices))}]"
+    after_text = "undefined" if d.after is None else d.after
+    return Replay(True, f"{element} = {d.before} before, {after_text} after{more}", arguments)
+
+
+def _run_as_assumed(
+    func: PrimFunc, arrays: dict[str, Array], scalars: Mapping[str, int], masks: Masks, repairs: Repairs
+) -> Outcome | None:
+    """Run the program; where it assumes ``X[…] == constant`` of a parameter, change the argument so that this holds."""
+    for _ in range(REPAIRS):
+        try:
+            return run(
+                func, {**arrays, **scalars}, max_steps=STEPS, defined=masks.defined, inaccessible=masks.inaccessible
+            )
+        except UndefinedBehaviour as ub:
+            if ub.kind != "assume" or not _repair(func, arrays, scalars, ub, repairs):
+                return None
+        except StepLimit:
+            raise
+        except (Stopped, ValueError, OverflowError):
+            return None
+    return None
+
+
+def _repair(
+    func: PrimFunc, arrays: dict[str, Array], scalars: Mapping[str, int], ub: UndefinedBehaviour, repairs: Repairs
+) -> bool:
+    """Give one element of an argument the value that a violated assumption says it has."""
+    stmt = at(func.body, ub.place or ())
+    if not isinstance(stmt, Assume):
+        return False
+    values: dict[Var, Any] = {}
+    for step in range(len(ub.place or ())):
+        outer = at(func.body, (ub.place or ())[:step])
+        if isinstance(outer, For) and outer.var.name in ub.iteration:
+            values[outer.var] = ub.iteration[outer.var.name]
+    values.update({p: scalars[p.name] for p in func.params if p.name in scalars})
+    for e in walk(stmt.condition):
+        match e:
+            case Binary(op="eq", a=Load(buffer=b, indices=indices), b=(IntImm(value=x) | FloatImm(value=x))):
+                if b in func.buffers:
+                    try:
+                        place = tuple(int(i) for i in evaluate(list(indices), values))
+                        arrays[b.name][place] = repairs[b.name, place] = x
+                    except (ValueError, IndexError):
+                        return False
+                    return True
+    return False
 
 
 @final
@@ -225,8 +279,6 @@ def _pad(func: PrimFunc, paddings: tuple[Padding, ...], arrays: dict[str, Array]
 
 
 def _constant(p: Padding) -> Any:
-    from verified_tir.ir.expr import FloatImm
-
     return p.value.value if isinstance(p.value, (IntImm, FloatImm)) else None
 
 
