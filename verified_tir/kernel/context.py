@@ -17,12 +17,36 @@ from verified_tir.ir.expr import Call, Expr, IntImm, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import (
-    Allocate, Assert, Assume, AttrStmt, Block, DeclBuffer, For, If, LetStmt, Seq, Stmt, Store, While,
+    Allocate,
+    Assert,
+    Assume,
+    AttrStmt,
+    Block,
+    DeclBuffer,
+    For,
+    If,
+    LetStmt,
+    Seq,
+    Stmt,
+    Store,
+    While,
 )  # fmt: skip
 from verified_tir.ir.visit import free_vars, sub_statements, walk
 from verified_tir.kernel.blocks import expand_block
 from verified_tir.kernel.memory import (
-    Allocated, Element, Entered, Memory, Padding, Ran, Repeating, Stored, Version, address_of, element, flat_address, views_of,
+    Allocated,
+    Element,
+    Entered,
+    Memory,
+    Padding,
+    Ran,
+    Repeating,
+    Stored,
+    Version,
+    address_of,
+    element,
+    flat_address,
+    views_of,
 )  # fmt: skip
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term

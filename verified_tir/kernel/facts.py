@@ -26,7 +26,16 @@ from verified_tir.ir.stmt import Stmt, While
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.context import EVERYTHING, Context, read_blocks, written_blocks
 from verified_tir.kernel.memory import (
-    Allocated, Element, Entered, Memory, Padding, Ran, Repeating, Stored, Version, element,
+    Allocated,
+    Element,
+    Entered,
+    Memory,
+    Padding,
+    Ran,
+    Repeating,
+    Stored,
+    Version,
+    element,
 )  # fmt: skip
 from verified_tir.kernel.region import Access, Instance, instance
 from verified_tir.kernel.witness import solve_address
@@ -144,9 +153,10 @@ class Prover:
             run = instance(before, stmt)
             for a in run.assumed:
                 for load in (t for t in f.subterms(a.condition) if t.op == "app" and t.payload == e.value.payload):
-                    witness = solve_address(load.args, e.address, list(a.inner))
-                    if witness is None:
+                    solved = solve_address(load.args, e.address, list(a.inner), a.given)
+                    if solved is None:
                         continue
+                    witness = solved[0]
                     memo: dict[Term, Term] = {}
                     reached = [f.eq(f.replace(x, witness, memo), y) for x, y in zip(load.args, e.address, strict=True)]
                     premises = [f.replace(g, witness, memo) for g in a.given]
@@ -254,9 +264,12 @@ class Prover:
         if any(isinstance(n, While) for n in walk(stmt)):
             return ()  # its instances are told apart by no variable
         inner = list(a.inner)
-        witness = solve_address(a.address, e.address, inner)
-        if witness is None:
+        solved = solve_address(a.address, e.address, inner, a.given)
+        if solved is None:
             return ()
+        witness, loose = solved
+        if any(v in loose for v in f.subterms(a.value.value, a.value.defined)):
+            return ()  # which of several instances wrote last would matter
         memo: dict[Term, Term] = {}
         conditions = [f.replace(g, witness, memo) for g in a.given]
         reached = f.and_(*[f.eq(f.replace(x, witness, memo), y) for x, y in zip(a.address, e.address, strict=True)])
@@ -264,10 +277,11 @@ class Prover:
         defined = f.replace(a.value.defined, witness, memo)
         if any(v in set(f.subterms(value, defined, *conditions)) for v in inner):
             return ()
-        # Any instance that touches x is the witness: then nothing later can have replaced its value.
+        # Any instance that touches x is the witness, or writes what the witness wrote: so it does not matter which
+        # of them came last.
         same = f.and_(*[f.eq(x, y) for x, y in zip(a.address, e.address, strict=True)])
-        only = f.and_(*[f.eq(v, witness[v]) for v in inner])
-        if not self.holds_plain(context, (*base, *a.given, same), only, "one instance stores the element"):
+        only = f.and_(*[f.eq(v, witness[v]) for v in inner if v not in loose])
+        if not self.holds_plain(context, (*base, *a.given, same), only, "all stores to the element write one value"):
             return ()
         self._register(context, run, value, defined, *conditions)
         wrote = f.and_(f.eq(e.defined, defined), f.implies(defined, f.eq(e.value, value)))

@@ -103,7 +103,8 @@ Memory: TypeAlias = dict[Var, Version]
 @final
 @dataclass(frozen=True, slots=True)
 class Element:
-    """A load's element: version and address (view indices, or the flat scalar address if the block has several views)."""
+    """A load's element: version and address (view indices, or the flat scalar address if the block has several
+    views)."""
 
     version: Version
     buffer: Buffer

@@ -17,7 +17,20 @@ from verified_tir.ir.calls import is_pure
 from verified_tir.ir.expr import Call, Expr, Load, Var
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import (
-    Allocate, Assert, Assume, AttrStmt, Block, DeclBuffer, Evaluate, For, If, LetStmt, Seq, Stmt, Store, While,
+    Allocate,
+    Assert,
+    Assume,
+    AttrStmt,
+    Block,
+    DeclBuffer,
+    Evaluate,
+    For,
+    If,
+    LetStmt,
+    Seq,
+    Stmt,
+    Store,
+    While,
 )  # fmt: skip
 from verified_tir.ir.visit import children, sub_statements, walk
 from verified_tir.kernel.blocks import expand_block

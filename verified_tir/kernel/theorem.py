@@ -1,7 +1,8 @@
 """Theorems, and the only way to one.
 
 ``Refines(before, after, relation, reassociated, derivation)`` says: on every pair of entry memories related by
-``relation``, if ``before`` runs without undefined behaviour then so does ``after``, and every parameter's elements, read
+``relation``, if ``before`` runs without undefined behaviour then so does ``after``, and every parameter's elements,
+read
 through the relation, end up at least as defined and with the same bits.
 
 There is no public constructor.  :func:`reflexive` gives ``p ⊑ p``; :func:`apply` extends a theorem by one rule, whose

@@ -1,6 +1,7 @@
 """Guessing inverses of addresses.
 
-Nothing here is trusted: the caller proves that the guess is one (``a(h(x)) = x`` and ``h(x)`` in the domain are premises
+Nothing here is trusted: the caller proves that the guess is one (``a(h(x)) = x`` and ``h(x)`` in the domain are
+premises
 of the fact, and that only the witness touches x is an obligation).
 """
 
@@ -10,8 +11,14 @@ from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
 
 
-def solve_address(address: tuple[Term, ...], target: tuple[Term, ...], unknowns: list[Term]) -> dict[Term, Term] | None:
-    """Terms for ``unknowns`` in terms of ``target`` such that ``address`` becomes ``target``, or ``None``."""
+def solve_address(
+    address: tuple[Term, ...], target: tuple[Term, ...], unknowns: list[Term], given: tuple[Term, ...] = ()
+) -> tuple[dict[Term, Term], set[Term]] | None:
+    """Terms for ``unknowns`` in terms of ``target`` such that ``address`` becomes ``target``, or ``None``.
+
+    An unknown that the address does not determine takes its lower bound, if ``given`` names one; those are returned
+    too.
+    """
     solution: dict[Term, Term] = {}
     pending = list(zip(address, target, strict=True))
     _merge_quotients(pending)
@@ -23,7 +30,14 @@ def solve_address(address: tuple[Term, ...], target: tuple[Term, ...], unknowns:
                 progress = True
         if all(u in solution for u in unknowns) or not progress:
             break
-    return solution if all(u in solution for u in unknowns) else None
+    loose = {u for u in unknowns if u not in solution}
+    for u in unknowns:
+        if u in loose:
+            low = next((g.args[0] for g in given if g.op == "<=" and g.args[1] is u), None)
+            if low is None:
+                return None
+            solution[u] = f.replace(low, solution)
+    return solution, loose
 
 
 def _merge_quotients(pending: list[tuple[Term, Term]]) -> None:

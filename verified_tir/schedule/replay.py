@@ -2,7 +2,8 @@
 
 A refuted obligation is only *sufficient* for a step to be right; so a counterexample of the solver is replayed: the
 program before and the would-be program after the step run in the interpreter on concrete arrays.  If the results
-differ, or undefined behaviour appears, the refusal is *confirmed*; otherwise it is reported as *unconfirmed*, and nobody
+differ, or undefined behaviour appears, the refusal is *confirmed*; otherwise it is reported as *unconfirmed*, and
+nobody
 calls it a miscompile.
 
 Sizes come from the solver's model; contents are tried in turn: small distinct integers (readable), values that float
@@ -49,7 +50,8 @@ ELEMENTS = 1 << 20
 class Replay:
     """What running both programs showed.
 
-    ``message`` is one line such as ``B[0] = 91.0 before, 92.0 after``; ``arguments`` are the arrays (and sizes) given to
+    ``message`` is one line such as ``B[0] = 91.0 before, 92.0 after``; ``arguments`` are the arrays (and sizes) given
+    to
     the program before the step.
     """
 
@@ -178,7 +180,7 @@ def _compare(programs: Programs, sizes: Mapping[str, int], arrays: dict[str, Arr
     wanted = {p.name for p in programs.after.params if programs.after.buffer_of(p) is None}
     scalars_after = {name: sizes[name] for name in wanted if name in sizes}
     masks = _pad(programs.after, programs.paddings_after, moved, sizes)
-    arguments = {**{n: a for n, a in arrays.items()}, **sizes}
+    arguments = {**arrays, **sizes}
     try:
         after = run(
             programs.after, {**moved, **scalars_after}, max_steps=4 * STEPS, defined=masks.defined,

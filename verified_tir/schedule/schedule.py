@@ -142,7 +142,8 @@ class Schedule:
         self._do("reorder", handles, lambda s: loops.reorder(s, handles))
 
     def tile(self, *handles: Handle, factors: Sequence[int]) -> list[Var]:
-        """Split each loop by its factor and put all outer loops before all inner ones; gives outer, then inner loops."""
+        """Split each loop by its factor and put all outer loops before all inner ones; gives outer, then inner
+        loops."""
         return self._do("tile", (*handles, list(factors)), lambda s: loops.tile(s, handles, factors))
 
     def partition(self, loop: Handle, mid: Expr | int) -> tuple[Var, Var]:

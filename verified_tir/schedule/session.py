@@ -22,7 +22,8 @@ from verified_tir.logic.verdict import Proved
 
 
 class TacticFailed(Exception):
-    """A tactic cannot go on: the kernel refused, or the tactic found nothing to do.  The façade turns it into a report."""
+    """A tactic cannot go on: the kernel refused, or the tactic found nothing to do.  The façade turns it into a
+    report."""
 
     def __init__(self, refusal: Refusal) -> None:
         super().__init__(str(refusal))

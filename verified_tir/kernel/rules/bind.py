@@ -14,8 +14,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from verified_tir.ir.expr import Call, Expr, Var
 from verified_tir.ir.calls import is_pure
+from verified_tir.ir.expr import Call, Expr, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import Node
 from verified_tir.ir.paths import Path, put
@@ -25,8 +25,8 @@ from verified_tir.kernel.context import Entry, context_at
 from verified_tir.kernel.obligation import NoMatch, Question
 from verified_tir.kernel.rules.common import changes, occurs, safe_questions, statement_at
 from verified_tir.kernel.theorem import Rewrite
-from verified_tir.semantics.encode import Safety, fresh
 from verified_tir.logic import formula as f
+from verified_tir.semantics.encode import Safety, fresh
 
 
 @final

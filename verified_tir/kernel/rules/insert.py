@@ -4,7 +4,8 @@
     B    ⟶    S
                B
 
-Theorem.  Let M be the memory at this place.  Suppose that, run from M, all that S evaluates is safe, and each store of S
+Theorem.  Let M be the memory at this place.  Suppose that, run from M, all that S evaluates is safe, and each store of
+S
 writes to an element either the bits that M has there, or anything where M is undefined.  Then S's run, whatever order
 its own stores come in, ends in a memory at least as defined as M: by induction every state in between is at least M,
 and S's expressions, being monotone, give there at least what they give on M.  The rest of the program, being monotone

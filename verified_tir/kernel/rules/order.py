@@ -70,7 +70,8 @@ class Swap:
 class Distribute:
     """``for i: A; B`` ⟶ ``for i: A`` then ``for i: B``, split before statement ``position`` of the body.
 
-    Also for ``if c: A; B`` and for labels (the first part may get another one).  Owes: B of an earlier iteration never meets A of a later one; A changes nothing that the
+    Also for ``if c: A; B`` and for labels (the first part may get another one).  Owes: B of an earlier iteration never
+    meets A of a later one; A changes nothing that the
     bounds (or the condition) read, since they are evaluated again.
     """
 
@@ -133,8 +134,10 @@ def iterations_may_separate(
 class Fuse:
     """``for i: A`` then ``for j: B`` ⟶ ``for i: A; B[i]``: distribute read from right to left.
 
-    The loops are neighbours in the sequence at ``path``.  Owes: equal bounds; B of an earlier iteration never meets A of
-    a later one (all of A ran before; now only the iterations up to this one have); A writes nothing that B's bounds read.
+    The loops are neighbours in the sequence at ``path``.  Owes: equal bounds; B of an earlier iteration never meets A
+    of
+    a later one (all of A ran before; now only the iterations up to this one have); A writes nothing that B's bounds
+    read.
     """
 
     path: Path
@@ -179,7 +182,8 @@ class Fuse:
 class Partition:
     """``for i in [a, b): S`` ⟶ ``for i in [a, mid): S`` then ``for i in [mid, b): S``.
 
-    Owes: ``a <= mid <= b`` (so an empty or negative range must stay one), ``mid`` is safe to evaluate; S changes nothing
+    Owes: ``a <= mid <= b`` (so an empty or negative range must stay one), ``mid`` is safe to evaluate; S changes
+    nothing
     that the bounds or ``mid`` read.  The order of instances does not change at all.
     """
 

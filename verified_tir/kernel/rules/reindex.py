@@ -30,7 +30,12 @@ from verified_tir.kernel.context import Context, Entry, context_at, written_bloc
 from verified_tir.kernel.obligation import NoMatch, Question
 from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.common import (
-    changes, evaluated_safely, lexicographic_less, never_meet, occurs, statement_at,
+    changes,
+    evaluated_safely,
+    lexicographic_less,
+    never_meet,
+    occurs,
+    statement_at,
 )  # fmt: skip
 from verified_tir.kernel.theorem import Rewrite
 from verified_tir.logic import formula as f

@@ -35,7 +35,8 @@ from verified_tir.kernel.theorem import Rewrite
 class Relayout:
     """Move the parameter ``buffer`` by ``layout``.
 
-    :param pad_value: over ``layout.inverse_inputs``; ``None`` forbids access, an ``Undef`` allows anything.  It may read
+    :param pad_value: over ``layout.inverse_inputs``; ``None`` forbids access, an ``Undef`` allows anything.  It may
+    read
         ``buffer`` itself, at logical indices.
     """
 

@@ -17,9 +17,9 @@ from typing import TypeAlias, final
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Binary, Expr, IfThenElse, LetExpr, Load, Var
 from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.index_arith import is_index
 from verified_tir.ir.node import IRError, Node
 from verified_tir.ir.paths import Path, put
-from verified_tir.ir.index_arith import is_index
 from verified_tir.ir.stmt import LetStmt, Stmt, While
 from verified_tir.ir.visit import bound_vars, children, free_vars, map_children, refresh_binders
 from verified_tir.kernel.context import Context, Entry, context_at

@@ -5,7 +5,8 @@
     B = alloc(s); for i: S             ⟶   for i: B = alloc(s); S                (sink)
     B = alloc(s); A; S; C              ⟶   A; B = alloc(s); S; C                 (narrow: A and C do not use B)
 
-Theorem.  *Hoist*: contents may now survive from one iteration to the next, but what was read there before it was written
+Theorem.  *Hoist*: contents may now survive from one iteration to the next, but what was read there before it was
+written
 was undefined, and undefined may become anything.  *Sink*: contents no longer survive, so every read of an iteration
 must see a write of its own iteration.  The extents must have the same value at both places.
 """

@@ -12,7 +12,8 @@ from verified_tir.schedule.session import Session, TacticFailed, fail
 def remove_branching_through_overcompute(session: Session) -> int:
     """Remove every ``if`` whose body may as well run always; gives how many went.
 
-    RFC 77, "New Primitive - Remove Branching Through Overcompute".  For ``if c: S`` the kernel is asked to insert S into
+    RFC 77, "New Primitive - Remove Branching Through Overcompute".  For ``if c: S`` the kernel is asked to insert S
+    into
     the missing else branch (where it must write the bits that are there already, or where nothing is defined) and then
     to merge the equal branches.
 

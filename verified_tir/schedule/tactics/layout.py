@@ -12,15 +12,15 @@ from verified_tir.ir.expr import Expr, IntImm, Load, Not, Undef, Var, const
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import SKIP, Allocate, Block, For, If, Seq, Stmt, Store
-from verified_tir.ir.visit import free_vars, substitute, sub_statements, walk
+from verified_tir.ir.visit import free_vars, sub_statements, substitute, walk
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.reindex import NewLoop, Reindex
 from verified_tir.kernel.rules.relayout import Relayout
 from verified_tir.kernel.rules.storage import Storage
 from verified_tir.schedule.index_map import IndexMap, IndexMapError, NotInjective
-from verified_tir.schedule.simplify_index import simplify as simplify_index
 from verified_tir.schedule.session import Session, TacticFailed, fail
+from verified_tir.schedule.simplify_index import simplify as simplify_index
 from verified_tir.schedule.tactics.simplify import simplify
 
 MapLike = IndexMap | Callable[..., Any]

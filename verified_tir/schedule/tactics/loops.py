@@ -199,7 +199,8 @@ def fuse(session: Session, handles: Sequence[Handle]) -> Var:
 
 
 def tile(session: Session, handles: Sequence[Handle], factors: Sequence[int]) -> list[Var]:
-    """Split each loop by its factor, then order all outer loops before all inner ones.  Gives outer then inner loops."""
+    """Split each loop by its factor, then order all outer loops before all inner ones.  Gives outer then inner
+    loops."""
     if len(handles) != len(factors):
         raise fail("tile takes one factor for each loop")
     pairs = [split(session, h, (None, x)) for h, x in zip(handles, factors, strict=True)]
@@ -240,13 +241,13 @@ def peel(session: Session, loop: Handle, end: bool = False) -> Var:
 
 def mark(session: Session, loop: Handle, kind: ForKind, thread: str = "") -> None:
     """Change a loop's kind."""
-    path, target = session.loop(loop)
+    path, _ = session.loop(loop)
     session.apply(Kind(path, kind, thread))
 
 
 def fission(session: Session, loop: Handle, position: int = 1) -> tuple[Var, Var]:
     """Split a loop over a sequence into two loops, before the given statement of its body."""
-    path, target = session.loop(loop)
+    path, _ = session.loop(loop)
     session.apply(Distribute(path, position))
     return _loops_at(session, path, 2)
 

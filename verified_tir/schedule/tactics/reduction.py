@@ -18,8 +18,8 @@ Handle = Var | str
 def decompose_reduction(session: Session, block: str, loop: Handle) -> None:
     """Move a reduction's initialisation into a nest of its own, before ``loop``.
 
-    The block then appears as ``<block>_init`` and ``<block>``.  Needs every reduction loop below ``loop`` to make at least
-    one iteration: where it makes none, the original initialises nothing.
+    The block then appears as ``<block>_init`` and ``<block>``.  Needs every reduction loop below ``loop`` to make at
+    least one iteration: where it makes none, the original initialises nothing.
     """
     place = block_path(session.func, block)
     if place is None:
@@ -106,9 +106,10 @@ def remove_loop(session: Session, loop: Handle) -> None:
     """
     path, target = session.loop(loop)
     session.apply(Partition(path, target.min + 1))
-    first, rest = _two(session, path)
-    session.apply(Erase(rest))
-    session.apply(Unit(first if _is_loop(session, first) else path))
+    first, rest = (session.stmt(p) for p in _two(session, path))
+    assert isinstance(first, For) and isinstance(rest, For)
+    session.apply(Unit(session.loop(first.var)[0]))
+    session.apply(Erase(session.loop(rest.var)[0]))
 
 
 def sink_allocation(session: Session, name: str) -> None:
