@@ -1,0 +1,124 @@
+"""The command ``verify``: options in, exit code out."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import final
+
+from rich.console import Console
+
+from verified_tir import __version__
+from verified_tir.cli.discover import Found, find_files
+from verified_tir.cli.progress import Bar
+from verified_tir.cli.verify import Listener, Settings, verify_file, warm_up
+from verified_tir.logic.solver import INTEGER_BUDGET, Solver
+from verified_tir.report.as_json import to_json
+from verified_tir.report.model import FileReport, Report, ScheduleReport
+from verified_tir.report.text import Detail, TextReport
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options of ``vtir verify``, as they are on the command line."""
+
+    paths: tuple[Path, ...]
+    json: bool = False
+    verbose: bool = False
+    quiet: bool = False
+    only: str = ""
+    show_program: bool = False
+    smt: Path | None = None
+    budget: int | None = None
+
+
+@final
+class _Listeners(Listener):
+    """Passes everything on: first the text, then the bar."""
+
+    def __init__(self, bar: Bar | None, text: TextReport | None) -> None:
+        self._bar = bar
+        self._text = text
+        self.finished: list[ScheduleReport] = []
+
+    def file_begins(self, file: Found) -> None:
+        self.finished = []
+        if self._bar is not None:
+            self._bar.file_begins(file)
+
+    def schedule_begins(self, name: str, solver: Solver) -> None:
+        if self._bar is not None:
+            self._bar.schedule_begins(name, solver)
+
+    def schedule_ends(self, report: ScheduleReport) -> None:
+        self.finished.append(report)
+        if self._text is not None:
+            self._text.schedule(report)
+        if self._bar is not None:
+            self._bar.schedule_ends(report)
+
+    def file_ends(self, report: FileReport) -> None:
+        if self._text is not None:
+            self._text.file(report)
+        if self._bar is not None:
+            self._bar.file_ends(report)
+
+
+def run(options: Options) -> int:
+    """Verify, write the report to the standard output, and give the exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")  # a claim may hold characters that the locale lacks
+    out = Console(file=sys.stdout, highlight=False, markup=False, emoji=False)
+    detail = Detail.OBLIGATIONS if options.verbose else Detail.QUIET if options.quiet else Detail.STEPS
+    text = None if options.json else TextReport(out, detail, show_program=options.show_program)
+    report = _run(options, text, _bar_of(options, out))
+    if text is not None:
+        text.summary(report)
+    else:
+        sys.stdout.write(to_json(report, __version__) + "\n")
+    return report.exit_code
+
+
+def _bar_of(options: Options, out: Console) -> Callable[[int], Bar] | None:
+    """A bar where a person looks and nothing else is written: the report's own terminal, or else that of the errors."""
+    console = out if out.is_terminal and not options.json else Console(stderr=True)
+    if options.quiet or not console.is_terminal or console.is_dumb_terminal:
+        return None
+    return lambda files: Bar(console, files)
+
+
+def _run(options: Options, text: TextReport | None, bar_of: Callable[[int], Bar] | None) -> Report:
+    start = time.perf_counter()
+    settings = Settings(options.only, options.budget or INTEGER_BUDGET, options.json, options.smt)
+    files = find_files(options.paths)
+    done: list[FileReport] = []
+    interrupted = False
+    with bar_of(len(files)) if bar_of is not None else nullcontext() as bar:
+        listeners = _Listeners(bar, text)
+        try:
+            warm_up()
+            for file in files:
+                done.append(verify_file(file, settings, listeners))
+        except KeyboardInterrupt:
+            interrupted = True
+            if len(done) < len(files):
+                done.append(FileReport(files[len(done)].shown, tuple(listeners.finished)))
+    report = Report(tuple(done), time.perf_counter() - start, interrupted=interrupted)
+    if not report.schedules and not report.bad_files and not interrupted:
+        return Report(report.files, report.seconds, _nothing(options, files))
+    return report
+
+
+def _nothing(options: Options, files: list[Found]) -> str:
+    """Why there was nothing to verify."""
+    if not files:
+        return "there are no Python files in the folders given"
+    if options.only:
+        return f"no schedule's name contains {options.only!r}"
+    return f"no schedule was found: no function in {len(files)} file(s) is decorated with @schedule(program)"

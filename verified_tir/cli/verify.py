@@ -1,0 +1,159 @@
+"""Files to a report: every schedule function is run, and what the kernel proved or refused is collected."""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import final
+
+from verified_tir.cli.discover import Found
+from verified_tir.cli.load import BadFileError, describe, loaded, raised_at
+from verified_tir.logic.formula import INT, integer, le, var
+from verified_tir.logic.solver import INTEGER_BUDGET, Solver
+from verified_tir.report.collect import refusal_of, steps_of
+from verified_tir.report.model import ErrorReport, FileReport, Outcome, RefusalReport, ScheduleReport, SourcePlace
+from verified_tir.report.smt import file_name, write_obligations, write_refusal
+from verified_tir.schedule.errors import ScheduleError
+from verified_tir.schedule.registry import ScheduleFunction
+from verified_tir.schedule.schedule import Schedule
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a run does.
+
+    :ivar only: verify the schedules whose names contain this text.
+    :ivar budget: resource limit of one integer query.
+    :ivar places: find the statement that each obligation is about.
+    :ivar smt: folder for the obligations' SMT-LIB texts.
+    """
+
+    only: str = ""
+    budget: int = INTEGER_BUDGET
+    places: bool = False
+    smt: Path | None = None
+
+
+class Listener:
+    """Hears of a run while it goes on; this one does nothing."""
+
+    def file_begins(self, file: Found) -> None:
+        """Before a file is executed."""
+
+    def schedule_begins(self, name: str, solver: Solver) -> None:
+        """Before a schedule function runs; ``solver.statistics`` counts what it asks."""
+
+    def schedule_ends(self, report: ScheduleReport) -> None:
+        """After a schedule function."""
+
+    def file_ends(self, report: FileReport) -> None:
+        """After the last schedule of a file."""
+
+
+def warm_up() -> None:
+    """Load the solver, so that the first obligation is not charged for it."""
+    Solver().prove((), le(var("x", INT), integer(0)))
+
+
+def verify_file(file: Found, settings: Settings, listener: Listener) -> FileReport:
+    """Execute a file and verify its schedules.  A mistake in the file is part of the report."""
+    start = time.perf_counter()
+    done: list[ScheduleReport] = []
+    error: ErrorReport | None = None
+    warning = ""
+    listener.file_begins(file)
+    if file.problem:
+        error = ErrorReport("", file.problem, SourcePlace(file.shown, 0))
+    else:
+        try:
+            with loaded(file.path, file.shown) as functions:
+                if not functions and file.explicit:
+                    warning = "there is no function decorated with @schedule(program) in this file"
+                for name, function in _named(functions):
+                    if settings.only.lower() in name.lower():
+                        done.append(_verify(name, function, file, settings, listener))
+                        listener.schedule_ends(done[-1])
+        except BadFileError as bad:
+            error = bad.report
+    report = FileReport(file.shown, tuple(done), time.perf_counter() - start, error, warning)
+    listener.file_ends(report)
+    return report
+
+
+def _named(functions: Iterable[ScheduleFunction]) -> list[tuple[str, ScheduleFunction]]:
+    """The functions with names that differ: the second ``padded`` of a file is ``padded#2``."""
+    counts: dict[str, int] = {}
+    found = []
+    for f in functions:
+        counts[f.name] = counts.get(f.name, 0) + 1
+        found.append((f.name if counts[f.name] == 1 else f"{f.name}#{counts[f.name]}", f))
+    return found
+
+
+def _verify(
+    name: str, function: ScheduleFunction, file: Found, settings: Settings, listener: Listener
+) -> ScheduleReport:
+    """Run one schedule.  Every schedule has a solver of its own: its verdicts do not depend on its neighbours."""
+    full = Path(function.file)
+    shown = file.shown if full == file.path.resolve() else function.file
+    solver = Solver(settings.budget)
+    listener.schedule_begins(name, solver)
+    start = time.perf_counter()
+    made: Schedule | None = None
+    raised: ScheduleError | None = None
+    error: ErrorReport | None = None
+    try:
+        made = Schedule(function.program, solver=solver)
+        _complete(function.function(made))
+    except ScheduleError as refused:
+        raised = refused
+    except KeyboardInterrupt:
+        raise
+    except BaseException as problem:  # of this schedule, not of the run
+        error = describe(problem, full, shown, function.line)
+    seconds = time.perf_counter() - start
+
+    def refusal(r: ScheduleError) -> RefusalReport:
+        return refusal_of(r, raised_at(r, full, shown) or SourcePlace(shown, function.line))
+
+    expected = () if made is None else made.refusals
+    if settings.smt is not None:
+        _write(settings.smt / file_name(file.shown.removesuffix(".py")) / file_name(name), made, (*expected, raised))
+    return ScheduleReport(
+        name=name,
+        at=SourcePlace(shown, function.line),
+        doc=function.doc,
+        expect=function.expect,
+        outcome=_outcome(function.expect, raised, error),
+        seconds=seconds,
+        steps=() if made is None else steps_of(made, places=settings.places),
+        expected_refusals=tuple(refusal(r) for r in expected),
+        refusal=None if raised is None else refusal(raised),
+        error=error,
+        program="" if made is None else made.script(),
+    )
+
+
+def _complete(result: object) -> None:
+    """A generator or coroutine would be a schedule of which nothing was run."""
+    if inspect.isgenerator(result) or inspect.iscoroutine(result) or inspect.isasyncgen(result):
+        raise TypeError("a schedule is a plain function; this one yields or awaits, and nothing of it was run")
+
+
+def _outcome(expect: str, raised: ScheduleError | None, error: ErrorReport | None) -> Outcome:
+    if error is not None:
+        return Outcome.ERROR
+    if expect == "refused":
+        return Outcome.NOT_REFUSED if raised is None else Outcome.REFUSED_AS_EXPECTED
+    return Outcome.PROVED if raised is None else Outcome.REFUSED
+
+
+def _write(folder: Path, made: Schedule | None, refusals: Iterable[ScheduleError | None]) -> None:
+    if made is not None:
+        write_obligations(folder, made)
+    for k, refused in enumerate(r for r in refusals if r is not None):
+        write_refusal(folder, f"refused-{k}-{file_name(refused.step.partition('(')[0])}", refused)

@@ -1,0 +1,122 @@
+"""Schedules and refusals as values of the report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeAlias, final
+
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.paths import Path
+from verified_tir.ir.script import script_lines
+from verified_tir.kernel.obligation import Discharged
+from verified_tir.logic.verdict import Obligation, Proved, Refuted, Unknown, Verdict
+from verified_tir.report.model import (
+    ObligationReport,
+    Place,
+    RefusalKind,
+    RefusalReport,
+    ReplayReport,
+    SourcePlace,
+    StepReport,
+    VerdictName,
+)  # fmt: skip
+from verified_tir.schedule import errors
+from verified_tir.schedule.schedule import Schedule, StepRecord
+
+Owed: TypeAlias = tuple[str, PrimFunc, PrimFunc]
+"""A rule's name, and the programs before and after it."""
+
+
+@final
+class Texts:
+    """Places in program texts; each program is written once."""
+
+    def __init__(self) -> None:
+        self._known: dict[PrimFunc, tuple[list[str], dict[Path, int]]] = {}
+
+    def place(self, func: PrimFunc, path: Path, program: str) -> Place | None:
+        """The statement at ``path``, or ``None`` where the text has no line for it (a block that was expanded)."""
+        found = self._known.get(func)
+        if found is None:
+            found = self._known[func] = script_lines(func)
+        lines, places = found
+        line = places.get(path)
+        return None if line is None else Place(program, path, line + 1, lines[line].strip())
+
+
+def steps_of(schedule: Schedule, *, places: bool = False) -> tuple[StepReport, ...]:
+    """The steps of a schedule.  ``places`` also finds each obligation's statement (programs are written out for it)."""
+    texts = Texts() if places else None
+    known = dict(_rules(schedule))
+    return tuple(
+        StepReport(r.name, r.arguments, r.seconds, tuple(_discharged(d, r, known, texts) for d in r.obligations))
+        for r in schedule.steps
+    )
+
+
+def _rules(schedule: Schedule) -> Iterator[tuple[int, Owed]]:
+    """For every obligation of a step, by identity: the rule that owed it, and the programs around that rule."""
+    theorem = schedule.theorem
+    before = theorem.before
+    for step in theorem.derivation:
+        for d in step.obligations:
+            yield id(d), (type(step.rule).__name__, before, step.after)
+        before = step.after
+
+
+def _discharged(d: Discharged, record: StepRecord, known: dict[int, Owed], texts: Texts | None) -> ObligationReport:
+    rule, before, after = known.get(id(d), ("", record.before, record.after))
+    o = d.obligation
+    place = None if texts is None else texts.place(before if o.where == "before" else after, o.place, o.where)
+    lemmas = tuple(_answered(x.obligation, x.verdict) for x in d.lemmas)
+    return _answered(o, d.verdict, rule, place, lemmas)
+
+
+def _answered(
+    o: Obligation, v: Verdict, rule: str = "", place: Place | None = None, lemmas: tuple[ObligationReport, ...] = ()
+) -> ObligationReport:
+    return ObligationReport(o.name, o.claim, verdict_name(v), _how(v), v.seconds, rule, place, lemmas)
+
+
+def verdict_name(verdict: Verdict) -> VerdictName:
+    """The verdict in one word."""
+    match verdict:
+        case Proved():
+            return "proved"
+        case Refuted():
+            return "refuted"
+        case Unknown():
+            return "undecided"
+
+
+def _how(verdict: Verdict) -> str:
+    return verdict.how if isinstance(verdict, Proved) else "z3"
+
+
+def refusal_of(refused: errors.ScheduleError, raised: SourcePlace | None) -> RefusalReport:
+    """A refusal; ``raised`` is the line of the schedule that caused it."""
+    kind: RefusalKind = "not-applicable"
+    counterexample: dict[str, int] = {}
+    replay = None
+    where = "before"
+    match refused:
+        case errors.Refuted():
+            kind = "refuted"
+            counterexample = dict(refused.counterexample)
+            if refused.replay is not None:
+                replay = ReplayReport(refused.replay.confirmed, refused.replay.message)
+        case errors.Undecided():
+            kind = "undecided"
+    if isinstance(refused, (errors.Refuted, errors.Undecided)) and refused.obligation is not None:
+        where = refused.obligation.where
+    return RefusalReport(
+        step=refused.step,
+        kind=kind,
+        claim=refused.reason,
+        text=str(refused),
+        program=errors.marked(refused.program, refused.place),
+        place=Texts().place(refused.program, refused.place, where),
+        counterexample=counterexample,
+        replay=replay,
+        raised=raised,
+    )

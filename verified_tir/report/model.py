@@ -1,0 +1,204 @@
+"""The report of a run as plain values: files, their schedules, the steps of each, the obligations of each step.
+
+Nothing here holds a program or a formula, so that a report of many files stays small.  Times are in seconds, lines and
+columns count from 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Literal, final
+
+VerdictName = Literal["proved", "refuted", "undecided"]
+RefusalKind = Literal["refuted", "undecided", "not-applicable"]
+
+
+class Outcome(Enum):
+    """How a schedule ended, and whether that was expected."""
+
+    PROVED = "proved"
+    REFUSED_AS_EXPECTED = "refused-as-expected"
+    REFUSED = "refused"
+    NOT_REFUSED = "not-refused"
+    ERROR = "error"
+
+    @property
+    def as_expected(self) -> bool:
+        return self in (Outcome.PROVED, Outcome.REFUSED_AS_EXPECTED)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A statement in the text of a program: its path, its line and what the line says.
+
+    ``program`` tells which program is meant: that ``"before"`` the rule that owes the obligation, or that ``"after"``.
+    """
+
+    program: str
+    path: tuple[int, ...]
+    line: int
+    text: str
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ObligationReport:
+    """One obligation with its verdict.
+
+    ``how`` names the method (``"z3"``, ``"trivial"``, …); ``rule`` is the kernel rule that owed it, empty for the
+    program itself; ``lemmas`` are side questions about the contents of memory that were proved for it.
+    """
+
+    name: str
+    claim: str
+    verdict: VerdictName
+    how: str
+    seconds: float
+    rule: str
+    place: Place | None
+    lemmas: tuple[ObligationReport, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class StepReport:
+    """One primitive as it was called, with what was proved for it."""
+
+    name: str
+    arguments: str
+    seconds: float
+    obligations: tuple[ObligationReport, ...]
+
+    def __str__(self) -> str:
+        return f"{self.name}({self.arguments})"
+
+    @property
+    def questions(self) -> int:
+        """Obligations and their lemmas."""
+        return sum(1 + len(o.lemmas) for o in self.obligations)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SourcePlace:
+    """A line of a file that the user wrote."""
+
+    file: str
+    line: int
+    column: int | None = None
+    source: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}" if self.column is None else f"{self.file}:{self.line}:{self.column}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ReplayReport:
+    """What running the counterexample showed; ``confirmed`` means that the result changed."""
+
+    confirmed: bool
+    message: str
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RefusalReport:
+    """A refused step: which, why, and where in the program and in the schedule.
+
+    ``text`` is the whole message of the exception, ``program`` the program's text with the place marked.
+    """
+
+    step: str
+    kind: RefusalKind
+    claim: str
+    text: str
+    program: str
+    place: Place | None
+    counterexample: dict[str, int]
+    replay: ReplayReport | None
+    raised: SourcePlace | None
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ErrorReport:
+    """A mistake in what the user wrote: ``kind`` is the exception's name, ``at`` its place as far as it is known."""
+
+    kind: str
+    message: str
+    at: SourcePlace
+    traceback: str = ""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ScheduleReport:
+    """One schedule function.
+
+    ``expected_refusals`` are those of ``with expect_refusal(s):`` blocks; ``refusal`` is what ended the schedule.
+    ``program`` is the text of the program as scheduled, as far as the schedule came.
+    """
+
+    name: str
+    at: SourcePlace
+    doc: str
+    expect: str
+    outcome: Outcome
+    seconds: float
+    steps: tuple[StepReport, ...]
+    expected_refusals: tuple[RefusalReport, ...]
+    refusal: RefusalReport | None
+    error: ErrorReport | None
+    program: str
+
+    @property
+    def obligations(self) -> int:
+        """How many obligations were proved, lemmas not counted."""
+        return sum(len(s.obligations) for s in self.steps)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class FileReport:
+    """One file; ``error`` is set if it could not be read, ``warning`` if it is odd."""
+
+    file: str
+    schedules: tuple[ScheduleReport, ...]
+    seconds: float = 0.0
+    error: ErrorReport | None = None
+    warning: str = ""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A whole run.  ``nothing`` says why nothing was verified, if nothing was."""
+
+    files: tuple[FileReport, ...]
+    seconds: float
+    nothing: str = ""
+    interrupted: bool = False
+
+    @property
+    def schedules(self) -> tuple[ScheduleReport, ...]:
+        return tuple(s for f in self.files for s in f.schedules)
+
+    def count(self, outcome: Outcome) -> int:
+        """How many schedules ended so."""
+        return sum(s.outcome is outcome for s in self.schedules)
+
+    @property
+    def bad_files(self) -> int:
+        return sum(f.error is not None for f in self.files)
+
+    @property
+    def exit_code(self) -> int:
+        """0: all as expected; 1: some schedule was not; 2: a bad file, or nothing to verify; 130: interrupted."""
+        if self.interrupted:
+            return 130
+        if self.nothing or self.bad_files:
+            return 2
+        return 0 if all(s.outcome.as_expected for s in self.schedules) else 1

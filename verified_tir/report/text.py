@@ -1,0 +1,235 @@
+"""The report for people.
+
+On a terminal long lines are wrapped with a hanging indent and verdicts are coloured (unless ``NO_COLOR`` is set).  In a
+file or a pipe every line is whole and plain, so that ``grep`` finds what it looks for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import IntEnum
+from typing import TYPE_CHECKING, assert_never, final
+
+from rich.text import Text
+
+from verified_tir.report.model import (
+    ErrorReport,
+    FileReport,
+    ObligationReport,
+    Outcome,
+    RefusalReport,
+    Report,
+    ScheduleReport,
+    StepReport,
+)  # fmt: skip
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_VERDICT = {
+    Outcome.PROVED: ("proved", "bold green"),
+    Outcome.REFUSED_AS_EXPECTED: ("refused as expected", "bold green"),
+    Outcome.REFUSED: ("REFUSED", "bold red"),
+    Outcome.NOT_REFUSED: ("NOT REFUSED", "bold red"),
+    Outcome.ERROR: ("ERROR", "bold red"),
+}
+
+_EMPTY = Text()
+
+
+class Detail(IntEnum):
+    """How much is shown."""
+
+    QUIET = 0
+    """Only what went wrong."""
+    STEPS = 1
+    """Every step of every schedule."""
+    OBLIGATIONS = 2
+    """Every obligation of every step, refusals in full, tracebacks of unexpected exceptions."""
+
+
+@final
+class TextReport:
+    """Writes a report while it is made: :meth:`file`, its :meth:`schedule` s, and at last :meth:`summary`."""
+
+    def __init__(self, console: Console, detail: Detail = Detail.STEPS, *, show_program: bool = False) -> None:
+        self._console = console
+        self._detail = detail
+        self._show_program = show_program
+        self._shown_file = ""
+
+    # -- parts ------------------------------------------------------------------------------------------------------
+
+    def schedule(self, s: ScheduleReport) -> None:
+        """One schedule function, below the heading of its file."""
+        if self._detail is Detail.QUIET and s.outcome.as_expected:
+            return
+        self._heading(s.at.file)
+        word, style = _VERDICT[s.outcome]
+        line = Text.assemble("  ", (s.name, "bold"), "  ", (word, style))
+        if s.outcome is Outcome.PROVED:
+            line.append(f"  {_count(s.obligations, 'obligation')}, {_time(s.seconds)}", "dim")
+        self._line(line)
+        if self._detail is not Detail.QUIET:
+            for step in s.steps:
+                self._step(step)
+        for refusal in s.expected_refusals:
+            self._short_refusal(refusal)
+        if s.refusal is not None:
+            if s.outcome is Outcome.REFUSED_AS_EXPECTED:
+                self._short_refusal(s.refusal)
+            else:
+                self._refusal(s.refusal)
+        match s.outcome:
+            case Outcome.NOT_REFUSED:
+                self._line(Text('every step was accepted, but the schedule is marked expect="refused"'), 4)
+            case Outcome.ERROR:
+                if s.error is not None:
+                    self._error(s.error, 4)
+            case Outcome.PROVED | Outcome.REFUSED | Outcome.REFUSED_AS_EXPECTED:
+                pass
+            case _:
+                assert_never(s.outcome)
+        if self._show_program and s.program:
+            self._block(s.program, 4)
+        self._line(_EMPTY)
+
+    def file(self, f: FileReport) -> None:
+        """What there is to say about a file besides its schedules."""
+        if f.error is not None:
+            self._error(f.error, 0)
+            self._line(_EMPTY)
+        elif f.warning:
+            self._line(Text.assemble(f"{f.file}: ", ("warning", "bold yellow"), f": {f.warning}"))
+            self._line(_EMPTY)
+
+    def summary(self, r: Report) -> None:
+        """The last line."""
+        if r.nothing:
+            self._line(Text.assemble(("error", "bold red"), f": {r.nothing}"))
+            return
+        style = "bold green" if r.exit_code == 0 else "bold red"
+        parts = list(_counts(r))
+        proved = sum(s.obligations for s in r.schedules)
+        head = f"{_count(len(r.schedules), 'schedule')} in {_count(len(r.files), 'file')}"
+        tail = f"{_count(proved, 'obligation')} proved in {_time(r.seconds)}"
+        if r.interrupted:
+            parts.append("interrupted")
+        self._line(Text.assemble(f"{head}: ", (", ".join(parts) or "none", style), f"; {tail}"))
+
+    # -- pieces -----------------------------------------------------------------------------------------------------
+
+    def _heading(self, file: str) -> None:
+        if file != self._shown_file:
+            self._shown_file = file
+            self._line(Text(file, "bold"))
+            self._line(_EMPTY)
+
+    def _step(self, s: StepReport) -> None:
+        proved = f"{len(s.obligations):>5} proved {_time(s.seconds):>8}  "
+        self._line(Text.assemble("  ", (proved, "green"), str(s)), hang=len(proved) + 2)
+        if self._detail is Detail.OBLIGATIONS:
+            for o in s.obligations:
+                self._obligation(o, 9)
+                for lemma in o.lemmas:
+                    self._obligation(lemma, 11)
+
+    def _obligation(self, o: ObligationReport, indent: int) -> None:
+        name = "" if o.name == o.claim else f"{o.name}: "  # a lemma's name is its claim
+        head = f"{o.verdict} {_time(o.seconds):>8}  {o.how:<8}"
+        line = Text.assemble((head, "green" if o.verdict == "proved" else "red"), (name, "bold"), o.claim)
+        self._line(line, indent, hang=len(head))
+
+    def _short_refusal(self, r: RefusalReport) -> None:
+        at = "" if r.raised is None else f"{r.raised}: "
+        self._line(Text.assemble("    ", (at, "bold"), ("refused as expected: ", "green"), r.step), hang=6)
+        if self._detail is Detail.OBLIGATIONS:
+            self._block(r.text, 6)
+            return
+        label = {"refuted": "this is false", "undecided": "not decided", "not-applicable": "not applicable"}[r.kind]
+        self._line(Text(f"{label}: {r.claim}"), 6)
+        if r.counterexample:
+            self._line(Text(f"counterexample: {_values(r.counterexample)}"), 6)
+        if r.replay is not None:
+            sure = "confirmed" if r.replay.confirmed else "unconfirmed"
+            self._line(Text(f"replayed: {r.replay.message} ({sure})"), 6)
+
+    def _refusal(self, r: RefusalReport) -> None:
+        self._line(_EMPTY)
+        if r.raised is not None:
+            self._line(Text.assemble((f"{r.raised}: ", "bold"), r.raised.source), 4)
+            self._line(_EMPTY)
+        self._block(r.text, 4)
+
+    def _error(self, e: ErrorReport, indent: int) -> None:
+        kind = "" if e.kind in ("", "ScriptError") else f"{e.kind}: "
+        first, _, rest = e.message.partition("\n")
+        at = str(e.at) if e.at.line else e.at.file
+        line = Text.assemble((f"{at}: ", "bold"), ("error", "bold red"), f": {kind}{first}")
+        self._line(line, indent, hang=2)
+        if rest:
+            self._block(rest, indent + 2)
+        if e.at.source.strip():
+            shown = e.at.source.rstrip()
+            skipped = len(shown) - len(shown.lstrip())
+            self._line(Text(shown.lstrip()), indent + 4)
+            if e.at.column is not None and e.at.column > skipped:
+                self._line(Text("^", "bold red"), indent + 4 + e.at.column - 1 - skipped)
+        if self._detail is Detail.OBLIGATIONS and e.traceback:
+            self._block(e.traceback.rstrip(), indent + 2)
+
+    def _block(self, text: str, indent: int) -> None:
+        """Several lines, each keeping its own indentation; the marked one stands out."""
+        for line in text.splitlines():
+            shown = Text(line)
+            if "# <-- " in line:
+                shown.stylize("bold red")
+            elif line.startswith(("replayed:", "counterexample:")):
+                shown.stylize("bold")
+            self._line(shown, indent)
+
+    def _line(self, text: Text, indent: int = 0, hang: int = 0) -> None:
+        """Print a line; on a terminal it is wrapped, the rest indented by ``hang`` (or 2) characters more."""
+        console = self._console
+        if not text.plain.strip():
+            console.print()
+            return
+        pad = Text(" " * indent)
+        if not console.is_terminal or indent + text.cell_len <= console.width:
+            console.print(pad + text, soft_wrap=True)
+            return
+        hang = hang or len(text.plain) - len(text.plain.lstrip()) + 2
+        room = max(console.width - indent - hang, 20)
+        for k, part in enumerate(text[hang:].wrap(console, room)):
+            part.rstrip()
+            console.print(pad + (text[:hang] if k == 0 else Text(" " * hang)) + part, soft_wrap=True)
+
+
+def _counts(r: Report) -> Iterator[str]:
+    for outcome, (word, _) in _VERDICT.items():
+        n = r.count(outcome)
+        if n:
+            yield f"{n} {word if outcome is not Outcome.ERROR else _plural(n, 'error')}".replace("REFUSED", "refused")
+    if r.bad_files:
+        yield f"{_count(r.bad_files, 'bad file')}"
+
+
+def _count(n: int, word: str) -> str:
+    return f"{n} {_plural(n, word)}"
+
+
+def _plural(n: int, word: str) -> str:
+    return word if n == 1 else f"{word}s"
+
+
+def _values(values: dict[str, int]) -> str:
+    return ", ".join(f"{k} = {v}" for k, v in values.items())
+
+
+def _time(seconds: float) -> str:
+    """``0.4 ms``, ``12 ms``, ``1.3 s``: two or three digits, whatever the size."""
+    if seconds < 0.00995:
+        return f"{seconds * 1000:.1f} ms"
+    if seconds < 0.9995:
+        return f"{seconds * 1000:.0f} ms"
+    return f"{seconds:.1f} s" if seconds < 99.5 else f"{seconds:.0f} s"
