@@ -11,8 +11,8 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, IntImm, Load, Not, Undef, Var, const
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path, places
-from verified_tir.ir.stmt import SKIP, Allocate, Block, For, If, Seq, Stmt, Store
-from verified_tir.ir.visit import free_vars, sub_statements, substitute, walk
+from verified_tir.ir.stmt import Allocate, Block, For, If, Seq, Stmt, Store
+from verified_tir.ir.visit import free_vars, substitute, walk
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.reindex import NewLoop, Reindex
@@ -128,13 +128,13 @@ def sequential_buffer_access(session: Session, name: str | Buffer) -> list[Var]:
         seen.add(stmt)
         before = session.theorem
         try:
-            loops, leaf = _follow(session, path, stmt, buffer)
+            loops, rebuilt = _follow(session, path, stmt, buffer)
         except TacticFailed as refused:
             session.theorem = before
             problem = problem or refused
             continue
         done = loops or done
-        seen.add(leaf)
+        seen.update(n for n in walk(rebuilt) if isinstance(n, Store))
     if not done and problem is not None:
         raise problem
     if not done:
@@ -153,12 +153,13 @@ def _indices(stmt: Stmt, buffer: Buffer) -> tuple[Expr, ...]:
 
 
 def _follow(session: Session, path: Path, stmt: Stmt, buffer: Buffer) -> tuple[list[Var], Stmt]:
+    """Rebuild the nest around one access; gives the new loops and what was rebuilt."""
     indices = _indices(stmt, buffer)
     used = {v for e in indices for v in free_vars(e)}
-    chain_start = _nest_start(session, path, used)
-    if chain_start is None:
+    nest = _nest(session, path, used)
+    if nest is None:
         return [], stmt
-    chain = [session.stmt(path[:k]) for k in range(len(chain_start), len(path))]
+    start, chain = nest
     loops = [s for s in chain if isinstance(s, For)]
     if any(not isinstance(s.min, IntImm) or s.min.value != 0 for s in loops):
         raise fail("a loop that does not start at zero cannot follow a layout", path)
@@ -182,7 +183,6 @@ def _follow(session: Session, path: Path, stmt: Stmt, buffer: Buffer) -> tuple[l
     old_of_new = tuple(keep.get(s.var) or back[s.var] for s in loops)
     mapping = {**keep, **back}
     guards = tuple(substitute(s.condition, mapping) for s in chain if isinstance(s, If))
-    start = chain_start
     indices_of = (*indices, *(s.var for s in others))
     inside = _inside(order, inverse, fresh, hit, shape)
     if not session.attempt(Reindex(start, len(chain), tuple(news), (*inside, *guards), old_of_new, indices_of)):
@@ -192,7 +192,7 @@ def _follow(session: Session, path: Path, stmt: Stmt, buffer: Buffer) -> tuple[l
         session.apply(Reindex(start, len(chain), tuple(news), guards, old_of_new, indices_of))
     session.renamed.update(keep)
     simplify(session, start)
-    return list(fresh.values()), _leaf(session, start)
+    return list(fresh.values()), session.stmt(start)
 
 
 def _inside(
@@ -245,26 +245,21 @@ def _names(order: list[For], indices: tuple[Expr, ...], hit: tuple[Var, ...]) ->
     return names
 
 
-def _nest_start(session: Session, path: Path, used: set[Var]) -> Path | None:
-    """The highest place from which a perfect nest leads to ``path`` and holds only loops worth moving."""
-    start = None
-    k = len(path)
-    while k > 0:
-        k -= 1
-        stmt = session.stmt(path[:k])
-        if isinstance(stmt, For):
-            if stmt.var in used:
-                start = path[:k]
-        elif not (isinstance(stmt, Block) or (isinstance(stmt, If) and stmt.else_body is None and path[k] == 0)):
+def _nest(session: Session, path: Path, used: set[Var]) -> tuple[Path, list[Stmt]] | None:
+    """The innermost loop over one of ``used`` around a place, and the perfect nest above it with more of them."""
+    around = [(path[:k], session.stmt(path[:k])) for k in range(len(path))]
+    innermost = next((k for k in range(len(path) - 1, -1, -1) if _is_over(around[k][1], used)), None)
+    if innermost is None:
+        return None
+    start = innermost
+    for k in range(innermost - 1, -1, -1):
+        stmt = around[k][1]
+        if _is_over(stmt, used):
+            start = k
+        elif not (isinstance(stmt, (For, Block)) or (isinstance(stmt, If) and stmt.else_body is None)):
             break
-    return start
+    return around[start][0], [s for _, s in around[start : innermost + 1]]
 
 
-def _leaf(session: Session, path: Path) -> Stmt:
-    stmt = session.stmt(path)
-    while not isinstance(stmt, Store):
-        subs = sub_statements(stmt)
-        if not subs or stmt is SKIP:
-            return stmt
-        stmt = subs[0]
-    return stmt
+def _is_over(stmt: Stmt, used: set[Var]) -> bool:
+    return isinstance(stmt, For) and stmt.var in used
