@@ -16,6 +16,11 @@ from verified_tir.ir.script.values import Selection, checked_literal
 from verified_tir.ir.stmt import Annotations, AnnotationValue
 
 
+# no call in a text has these names
+LITERAL_DICT = "dict{}"
+LITERAL_TARGET = "target{}"
+
+
 class AnnotationParser(BufferParser):
     """Reads annotation dictionaries."""
 
@@ -35,10 +40,10 @@ class AnnotationParser(BufferParser):
         if isinstance(node, (ast.List, ast.Tuple)):
             return tuple([self.annotation(e) for e in node.elts])
         if isinstance(node, ast.Dict):
-            return Call(HANDLE, "dict", (self._json(node),))
+            return Call(HANDLE, LITERAL_DICT, (self._json(node),))
         if isinstance(node, ast.Call) and self.t_name(node.func) == "target" and len(node.args) == 1:
             inner = node.args[0]
-            return Call(HANDLE, "target", (self._json(inner),))
+            return Call(HANDLE, LITERAL_TARGET, (self._json(inner),))
         self.opaque_depth += 1
         try:
             found = self.value(node)
@@ -55,6 +60,6 @@ class AnnotationParser(BufferParser):
     def _json(self, node: ast.expr) -> StringImm:
         """The literal as JSON."""
         try:
-            return StringImm(json.dumps(ast.literal_eval(node)))
+            return StringImm(json.dumps(ast.literal_eval(node), allow_nan=False))
         except (ValueError, TypeError, RecursionError):
             raise self.error(node, "a literal of numbers, strings, lists and dictionaries is needed") from None

@@ -25,7 +25,8 @@ def match_arguments(source: Source, call: ast.Call, names: tuple[str, ...], requ
         if keyword.arg in found:
             raise source.error(keyword.value, f"the argument {keyword.arg} is given twice")
         found[keyword.arg] = keyword.value
+    found = {k: v for k, v in found.items() if not (isinstance(v, ast.Constant) and v.value is None)}
     for name in names[:required]:
         if name not in found:
             raise source.error(call, f"the argument {name} is missing")
-    return {k: v for k, v in found.items() if not (isinstance(v, ast.Constant) and v.value is None)}
+    return found

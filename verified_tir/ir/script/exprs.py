@@ -104,6 +104,8 @@ class ExprParser(Reader):
         a, b = self.number(node.left, want), self.number(node.right, want)
         if isinstance(node.op, ast.Pow):
             x, y = unified(a, b, want)
+            if not x.dtype.is_float or x.dtype is not y.dtype:
+                raise self.error(node, f"** takes floats of one type, not {x.dtype} and {y.dtype}")
             return Call(x.dtype, "pow", (x, y))
         op = _BINARY.get(type(node.op))
         if op is None:

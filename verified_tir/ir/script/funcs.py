@@ -168,7 +168,7 @@ class FuncParser(LoopParser):
             name = self.t_name(value.func)
             if name == "func_attr":
                 given = match_arguments(self.source, value, ("attrs",), 1)["attrs"]
-                self.attrs = (*self.attrs, *self.annotations(given))
+                self.attrs = tuple((dict(self.attrs) | dict(self.annotations(given))).items())
                 return SKIP
             if name == "match_buffer":
                 return self.match(node, "_", value, match_arguments(self.source, value, MATCH_ARGS))

@@ -243,10 +243,8 @@ class LoopParser(StmtParser):
                 else:
                     head.writes = regions
             case "sblock_attr" | "block_attr":
-                head.annotations = (
-                    *head.annotations,
-                    *self.annotations(match_arguments(self.source, call, ("attrs",), 1)["attrs"]),
-                )
+                given = self.annotations(match_arguments(self.source, call, ("attrs",), 1)["attrs"])
+                head.annotations = tuple((dict(head.annotations) | dict(given)).items())
             case _:
                 return False
         return True

@@ -35,6 +35,7 @@ from verified_tir.ir.expr import (
     const,
 )
 from verified_tir.ir.node import IRError
+from verified_tir.ir.script.annotations import LITERAL_DICT, LITERAL_TARGET
 from verified_tir.ir.script.calls import OPAQUE_INT32, OPAQUE_LIKE_FIRST, OPAQUE_TYPED_FIRST
 from verified_tir.ir.script.linear import extent_between, is_stable
 from verified_tir.ir.script.names import Names
@@ -161,7 +162,7 @@ class ExprWriter:
         if e.op in PURE_CALLS:
             stated = PURE_CALLS[e.op].result == "given" and e.type is not INT32.with_lanes(e.args[0].dtype.lanes)
             return f"T.{e.op}({self.exprs(e.args)}{f', dtype={dtype}' if stated else ''})"
-        if e.op in ("target", "dict"):
+        if e.op in (LITERAL_DICT, LITERAL_TARGET):
             return self._literal(e)
         if e.op == "address_of":
             return f"T.address_of({self.exprs(e.args)})"
@@ -191,12 +192,12 @@ class ExprWriter:
     def effect(self, e: Expr) -> str:
         """An expression that is evaluated for its effect."""
         text = self._argument(e)
-        return text if isinstance(e, Call) and e.op != "target" else f"T.evaluate({text})"
+        return text if isinstance(e, Call) else f"T.evaluate({text})"
 
     def _literal(self, e: Call) -> str:
         """``T.target({…})``, or a dictionary."""
         text = repr_double(json.loads(cast(StringImm, e.args[0]).value))
-        return f"T.target({text})" if e.op == "target" else text
+        return f"T.target({text})" if e.op == LITERAL_TARGET else text
 
     # -- buffers ---------------------------------------------------------------------------------------------------
 
