@@ -39,12 +39,16 @@ def find_files(paths: Iterable[Path]) -> list[Found]:
 
 def _below(path: Path) -> Iterator[Found]:
     if path.is_dir():
-        for folder, inner, names in os.walk(path):
+        unreadable: list[OSError] = []
+        for folder, inner, names in os.walk(path, onerror=unreadable.append):
             inner[:] = sorted(d for d in inner if _entered(Path(folder, d)))
             for name in sorted(names):
                 if name.endswith(".py"):
                     file = Path(folder, name)
                     yield Found(file, str(file), explicit=False)
+        for problem in unreadable:
+            place = str(problem.filename)
+            yield Found(Path(place), place, explicit=True, problem=problem.strerror or "the folder cannot be read")
     elif not path.exists():
         yield Found(path, str(path), explicit=True, problem="there is no such file or folder")
     else:

@@ -7,6 +7,7 @@ file does wrong becomes one :class:`BadFileError` with a place.
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import linecache
 import sys
@@ -22,7 +23,6 @@ from verified_tir.report.model import ErrorReport, SourcePlace
 from verified_tir.schedule.registry import ScheduleFunction, collecting
 
 _numbers = itertools.count(1)
-_PACKAGE = str(Path(__file__).resolve().parent.parent)
 
 
 @final
@@ -38,8 +38,8 @@ class BadFileError(Exception):
 def loaded(path: Path, shown: str) -> Iterator[list[ScheduleFunction]]:
     """The schedule functions of a file, in the order in which they were made; inside the block they can be called.
 
-    Those of modules that the file imports are not among them, except schedules that it had made by a function of such a
-    module.  What the file prints goes to the standard error.
+    Those written in modules that the file imports are not among them; those made by calling a function are.  What the
+    file prints goes to the standard error.
 
     :raises BadFileError: if the file cannot be read or executed.
     """
@@ -57,7 +57,7 @@ def loaded(path: Path, shown: str) -> Iterator[list[ScheduleFunction]]:
             raise
         except BaseException as problem:  # SystemExit too
             raise BadFileError(describe(problem, full, shown)) from None
-        yield [s for s in made if _belongs(s, full, module)]
+        yield [s for s in made if _belongs(s, module)]
 
 
 @contextmanager
@@ -71,17 +71,25 @@ def _surroundings(folder: Path, name: str, module: ModuleType) -> Iterator[None]
         yield
     finally:
         sys.path[:] = path
-        for other in set(sys.modules) - before:
-            origin = getattr(sys.modules[other], "__file__", None)
-            if other == name or (origin and Path(origin).resolve().is_relative_to(folder)):
+        new = set(sys.modules) - before
+        helpers = {n for n in new if "." not in n and _stands_in(sys.modules[n], folder)}
+        for other in new:
+            if other == name or other.partition(".")[0] in helpers:
                 del sys.modules[other]
 
 
-def _belongs(s: ScheduleFunction, file: Path, module: ModuleType) -> bool:
-    if s.file == str(file):
-        return True
-    made_by_call = "<locals>" in s.function.__qualname__
-    return made_by_call and any(value is s for value in vars(module).values())
+def _stands_in(module: ModuleType, folder: Path) -> bool:
+    """Whether a module is a file or a package directly in the folder."""
+    places = [Path(p) for p in getattr(module, "__path__", ())]
+    if not places and module.__spec__ is not None and module.__spec__.origin is not None:
+        places = [Path(module.__spec__.origin)]
+    return any(p.parent.resolve() == folder for p in places)
+
+
+def _belongs(s: ScheduleFunction, module: ModuleType) -> bool:
+    """Whether a schedule is of this file: written in it, or made by a call (rather than written in another module)."""
+    function = inspect.unwrap(s.function)
+    return getattr(function, "__globals__", None) is vars(module) or "<locals>" in function.__qualname__
 
 
 def describe(problem: BaseException, file: Path, shown: str, line: int = 0) -> ErrorReport:
@@ -90,53 +98,50 @@ def describe(problem: BaseException, file: Path, shown: str, line: int = 0) -> E
     :param shown: how to call the file.
     :param line: the line to name if no line of the file led to it.
     """
-    kind = type(problem).__name__
-    message = _text(problem)
-    at = SourcePlace(shown, line, None, _source(file, line))
+    kind, message = type(problem).__name__, _text(problem)
+    at = raised_at(problem, file, shown) or line_of(file, shown, line)
     match problem:
-        case ScriptError() if not problem.filename.startswith("<"):
-            message = problem.message
-            at = _named(problem.filename, file, shown, problem.line, problem.column, problem.source_line)
+        case ScriptError(filename=str(name)) if not name.startswith("<"):
+            place = _named(name, file, shown, problem.line, problem.column, problem.source_line)
+            message, at = problem.message + _reached(at, place), place
         case SyntaxError(filename=str(name), lineno=int(number)) if number > 0:
-            message = problem.msg
-            at = _named(name, file, shown, number, problem.offset or None, problem.text or "")
-        case _:
-            found = raised_at(problem, file, shown)
-            if found is not None:
-                at = found
-    match problem:
-        case SystemExit():
-            message = f"the file calls sys.exit({problem.code!r})" if problem.code is not None else "the file exits"
+            place = _named(name, file, shown, number, problem.offset or None, problem.text or "")
+            message, at = problem.msg + _reached(at, place), place
+        case SystemExit(code=code):
+            message = f"sys.exit({'' if code is None else repr(code)}) was called"
         case RecursionError():
-            message = "infinite recursion" if not message else f"infinite recursion ({message})"
-        case OSError() if problem.filename is not None and Path(problem.filename) == file:
-            message = problem.strerror or message
-            kind = ""
+            message += "; does a function call itself without end?"
+        case OSError(filename=name) if name is not None and Path(name) == file:
+            kind, message = "", problem.strerror or message
     details = "" if isinstance(problem, RecursionError) else "".join(traceback.format_exception(problem))
     return ErrorReport(kind, message or "no message", at, details)
 
 
 def raised_at(problem: BaseException, file: Path, shown: str) -> SourcePlace | None:
-    """The innermost line of ``file`` that led to an exception; failing that, of another file that is not ours."""
-    frames = [(f.f_code.co_filename, line) for f, line in traceback.walk_tb(problem.__traceback__)]
-    own = [line for name, line in frames if name == str(file)]
-    if own:
-        return SourcePlace(shown, own[-1], None, _source(file, own[-1]))
-    return None
+    """The innermost line of ``file`` that led to an exception."""
+    frames = traceback.walk_tb(problem.__traceback__)
+    lines = [line for f, line in frames if f.f_code.co_filename == str(file)]
+    return line_of(file, shown, lines[-1]) if lines else None
+
+
+def line_of(file: Path, shown: str, line: int) -> SourcePlace:
+    """A line of the file; 0 stands for the file as a whole."""
+    return SourcePlace(shown, line, None, linecache.getline(str(file), line).strip() if line else "")
 
 
 def _named(name: str, file: Path, shown: str, line: int, column: int | None, source: str) -> SourcePlace:
     return SourcePlace(shown if name == str(file) else _short(name), line, column, source.rstrip("\n"))
 
 
+def _reached(here: SourcePlace, place: SourcePlace) -> str:
+    """From where another file was reached."""
+    return f" (reached from {here})" if place.file != here.file and here.line else ""
+
+
 def _short(name: str) -> str:
     """A path as seen from the working folder, if it lies below."""
     path = Path(name)
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else name
-
-
-def _source(file: Path, line: int) -> str:
-    return linecache.getline(str(file), line).rstrip("\n").strip() if line else ""
 
 
 def _text(problem: BaseException) -> str:

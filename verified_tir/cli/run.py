@@ -77,6 +77,12 @@ def run(options: Options) -> int:
     out = Console(file=sys.stdout, highlight=False, markup=False, emoji=False)
     detail = Detail.OBLIGATIONS if options.verbose else Detail.QUIET if options.quiet else Detail.STEPS
     text = None if options.json else TextReport(out, detail, show_program=options.show_program)
+    try:
+        if options.smt is not None:
+            options.smt.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        print(f"vtir: {options.smt}: {problem.strerror}", file=sys.stderr)
+        return 2
     report = _run(options, text, _bar_of(options, out))
     if text is not None:
         text.summary(report)
@@ -87,8 +93,8 @@ def run(options: Options) -> int:
 
 def _bar_of(options: Options, out: Console) -> Callable[[int], Bar] | None:
     """A bar where a person looks and nothing else is written: the report's own terminal, or else that of the errors."""
-    console = out if out.is_terminal and not options.json else Console(stderr=True)
-    if options.quiet or not console.is_terminal or console.is_dumb_terminal:
+    console = out if out.file.isatty() and not options.json else Console(stderr=True)
+    if options.quiet or not console.file.isatty() or console.is_dumb_terminal:
         return None
     return lambda files: Bar(console, files)
 

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import final
 
 from verified_tir.cli.discover import Found
-from verified_tir.cli.load import BadFileError, describe, loaded, raised_at
+from verified_tir.cli.load import BadFileError, describe, line_of, loaded, raised_at
 from verified_tir.logic.formula import INT, integer, le, var
 from verified_tir.logic.solver import INTEGER_BUDGET, Solver
 from verified_tir.report.collect import refusal_of, steps_of
 from verified_tir.report.model import ErrorReport, FileReport, Outcome, RefusalReport, ScheduleReport, SourcePlace
-from verified_tir.report.smt import file_name, write_obligations, write_refusal
+from verified_tir.report.smt import file_name, folder_for, write_obligations, write_refusal
 from verified_tir.schedule.errors import ScheduleError
 from verified_tir.schedule.registry import ScheduleFunction
 from verified_tir.schedule.schedule import Schedule
@@ -94,46 +94,65 @@ def _named(functions: Iterable[ScheduleFunction]) -> list[tuple[str, ScheduleFun
     return found
 
 
+@final
+@dataclass(slots=True)
+class _Run:
+    """What came of one schedule function."""
+
+    made: Schedule | None = None
+    refused: ScheduleError | None = None
+    error: ErrorReport | None = None
+    seconds: float = 0.0
+
+
 def _verify(
     name: str, function: ScheduleFunction, file: Found, settings: Settings, listener: Listener
 ) -> ScheduleReport:
-    """Run one schedule.  Every schedule has a solver of its own: its verdicts do not depend on its neighbours."""
+    """Run one schedule and report it.  An exception is an error of this schedule, not of the run."""
     full = Path(function.file)
     shown = file.shown if full == file.path.resolve() else function.file
-    solver = Solver(settings.budget)
+    solver = Solver(settings.budget)  # one for each schedule: verdicts do not depend on its neighbours
     listener.schedule_begins(name, solver)
+    run = _Run()
     start = time.perf_counter()
-    made: Schedule | None = None
-    raised: ScheduleError | None = None
-    error: ErrorReport | None = None
     try:
-        made = Schedule(function.program, solver=solver)
-        _complete(function.function(made))
+        run.made = Schedule(function.program, solver=solver)
+        _complete(function.function(run.made))
     except ScheduleError as refused:
-        raised = refused
+        run.refused = refused
     except KeyboardInterrupt:
         raise
-    except BaseException as problem:  # of this schedule, not of the run
+    except BaseException as problem:
+        run.error = describe(problem, full, shown, function.line)
+    run.seconds = time.perf_counter() - start
+    at = line_of(full, shown, function.line)
+    try:
+        if settings.smt is not None:
+            _write(folder_for(settings.smt, file.shown) / file_name(name), run)
+        return _report(name, function, at, run, places=settings.places)
+    except Exception as problem:  # what cannot be shown or written must not pass for proved
         error = describe(problem, full, shown, function.line)
-    seconds = time.perf_counter() - start
+        return _report(name, function, at, _Run(error=error, seconds=run.seconds))
 
+
+def _report(
+    name: str, function: ScheduleFunction, at: SourcePlace, run: _Run, *, places: bool = False
+) -> ScheduleReport:
     def refusal(r: ScheduleError) -> RefusalReport:
-        return refusal_of(r, raised_at(r, full, shown) or SourcePlace(shown, function.line))
+        return refusal_of(r, raised_at(r, Path(function.file), at.file) or at)
 
-    expected = () if made is None else made.refusals
-    if settings.smt is not None:
-        _write(settings.smt / file_name(file.shown.removesuffix(".py")) / file_name(name), made, (*expected, raised))
+    made = run.made
     return ScheduleReport(
         name=name,
-        at=SourcePlace(shown, function.line),
+        at=at,
         doc=function.doc,
         expect=function.expect,
-        outcome=_outcome(function.expect, raised, error),
-        seconds=seconds,
-        steps=() if made is None else steps_of(made, places=settings.places),
-        expected_refusals=tuple(refusal(r) for r in expected),
-        refusal=None if raised is None else refusal(raised),
-        error=error,
+        outcome=_outcome(function.expect, run),
+        seconds=run.seconds,
+        steps=() if made is None else steps_of(made, places=places),
+        expected_refusals=() if made is None else tuple(refusal(r) for r in made.refusals),
+        refusal=None if run.refused is None else refusal(run.refused),
+        error=run.error,
         program="" if made is None else made.script(),
     )
 
@@ -144,16 +163,18 @@ def _complete(result: object) -> None:
         raise TypeError("a schedule is a plain function; this one yields or awaits, and nothing of it was run")
 
 
-def _outcome(expect: str, raised: ScheduleError | None, error: ErrorReport | None) -> Outcome:
-    if error is not None:
+def _outcome(expect: str, run: _Run) -> Outcome:
+    if run.error is not None:
         return Outcome.ERROR
     if expect == "refused":
-        return Outcome.NOT_REFUSED if raised is None else Outcome.REFUSED_AS_EXPECTED
-    return Outcome.PROVED if raised is None else Outcome.REFUSED
+        return Outcome.NOT_REFUSED if run.refused is None else Outcome.REFUSED_AS_EXPECTED
+    return Outcome.PROVED if run.refused is None else Outcome.REFUSED
 
 
-def _write(folder: Path, made: Schedule | None, refusals: Iterable[ScheduleError | None]) -> None:
-    if made is not None:
-        write_obligations(folder, made)
-    for k, refused in enumerate(r for r in refusals if r is not None):
+def _write(folder: Path, run: _Run) -> None:
+    refusals = [] if run.refused is None else [run.refused]
+    if run.made is not None:
+        write_obligations(folder, run.made)
+        refusals = [*run.made.refusals, *refusals]
+    for k, refused in enumerate(refusals):
         write_refusal(folder, f"refused-{k}-{file_name(refused.step.partition('(')[0])}", refused)

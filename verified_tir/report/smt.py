@@ -72,6 +72,12 @@ def _write(folder: Path, name: str, step: str, o: Obligation, verdict: str) -> N
     (folder / f"{name}.smt2").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
+def folder_for(root: Path, file: str) -> Path:
+    """The folder for a schedule file's obligations, below ``root`` whatever the path to the file looks like."""
+    parts = [p for p in Path(file).with_suffix("").parts if p not in ("..", "/")]
+    return root.joinpath(*map(file_name, parts))
+
+
 def file_name(text: str) -> str:
     """The text as part of a file name."""
     return re.sub(r"[^A-Za-z0-9_]+", "-", text).strip("-")[:60] or "unnamed"

@@ -54,6 +54,7 @@ class TextReport:
 
     def __init__(self, console: Console, detail: Detail = Detail.STEPS, *, show_program: bool = False) -> None:
         self._console = console
+        self._wraps = console.file.isatty()  # colours alone (FORCE_COLOR) are no reason to break lines
         self._detail = detail
         self._show_program = show_program
         self._shown_file = ""
@@ -195,7 +196,7 @@ class TextReport:
             console.print()
             return
         pad = Text(" " * indent)
-        if not console.is_terminal or indent + text.cell_len <= console.width:
+        if not self._wraps or indent + text.cell_len <= console.width:
             console.print(pad + text, soft_wrap=True)
             return
         hang = hang or len(text.plain) - len(text.plain.lstrip()) + 2
@@ -209,7 +210,7 @@ def _counts(r: Report) -> Iterator[str]:
     for outcome, (word, _) in _VERDICT.items():
         n = r.count(outcome)
         if n:
-            yield f"{n} {word if outcome is not Outcome.ERROR else _plural(n, 'error')}".replace("REFUSED", "refused")
+            yield f"{n} {_plural(n, 'error') if outcome is Outcome.ERROR else word.lower()}"
     if r.bad_files:
         yield f"{_count(r.bad_files, 'bad file')}"
 
