@@ -234,7 +234,8 @@ class Prover:
             return ()
         touching = [a for a in stores if not self._misses(context, base, e, a)]
         if not touching:
-            return (f.and_(f.eq(e.value, older.value), f.eq(e.defined, older.defined)),)
+            unchanged = f.and_(f.eq(e.value, older.value), f.eq(e.defined, older.defined))
+            return (unchanged, *self.about(context, base, older))  # however deep the nest, it is the same element
         found: list[Term] = []
         if finished and len(touching) == 1:
             found.extend(self._content(context, base, e, run, touching[0], stmt))

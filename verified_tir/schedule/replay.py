@@ -76,6 +76,8 @@ class Programs:
     paddings_before: tuple[Padding, ...]
     paddings_after: tuple[Padding, ...]
     maps: tuple[ParameterMap, ...]
+    licence: bool = False
+    """Whether the question is if loops of ``after`` may run other than serially."""
 
 
 def replay(programs: Programs, model: Mapping[str, int]) -> Replay:
@@ -91,7 +93,7 @@ def replay(programs: Programs, model: Mapping[str, int]) -> Replay:
                 if all(i < n for i, n in zip(index, arrays[name].shape, strict=True)):
                     arrays[name][index] = value
             try:
-                found = _compare(programs, sizes, arrays, repairs)
+                found = (_race if programs.licence else _compare)(programs, sizes, arrays, repairs)
             except StepLimit:
                 break
             tried += found is not None
@@ -187,7 +189,8 @@ def _compare(programs: Programs, sizes: Mapping[str, int], arrays: dict[str, Arr
             inaccessible=masks.inaccessible,
         )  # fmt: skip
     except UndefinedBehaviour as ub:
-        return Replay(True, f"undefined behaviour after: {ub}", arguments)
+        when = ", ".join(f"{name} = {value}" for name, value in ub.iteration.items())
+        return Replay(True, f"undefined behaviour after: {ub.message}" + (f" at {when}" if when else ""), arguments)
     except StepLimit:
         raise
     except (Stopped, ValueError, OverflowError):
@@ -200,6 +203,28 @@ def _compare(programs: Programs, sizes: Mapping[str, int], arrays: dict[str, Arr
     element = f"{d.buffer}[{', '.join(map(str, d.indices))}]"
     after_text = "undefined" if d.after is None else d.after
     return Replay(True, f"{element} = {d.before} before, {after_text} after{more}", arguments)
+
+
+def _race(programs: Programs, sizes: Mapping[str, int], arrays: dict[str, Array], repairs: Repairs) -> Replay | None:
+    """Run the program after the step and watch which iterations of its licensed loops meet."""
+    del repairs
+    scalars = {p.name: sizes[p.name] for p in programs.after.params if p.name in sizes}
+    moved = _move(programs.maps, arrays, sizes)
+    masks = _pad(programs.after, programs.paddings_after, moved, sizes)
+    findings: tuple[object, ...]
+    try:
+        findings = run(
+            programs.after, {**moved, **scalars}, max_steps=STEPS, check_licences=True, defined=masks.defined,
+            inaccessible=masks.inaccessible,
+        ).findings  # fmt: skip
+    except StepLimit as limit:
+        findings = limit.findings
+    except (Stopped, ValueError, OverflowError):
+        return None
+    arguments = {**arrays, **sizes}
+    if findings:
+        return Replay(True, str(findings[0]), arguments)
+    return Replay(False, "no two iterations met", arguments)
 
 
 def _run_as_assumed(

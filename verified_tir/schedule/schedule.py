@@ -293,7 +293,8 @@ def _report(step: str, refusal: Refusal, program: PrimFunc, theorem: Refines | N
     }
     before = program if theorem is None else theorem.after
     paddings = () if theorem is None else theorem.paddings
-    programs = Programs(before, refusal.would_be, paddings, refusal.paddings or paddings, refusal.maps)
+    programs = Programs(before, refusal.would_be, paddings, refusal.paddings or paddings, refusal.maps,
+                        obligation.name == "licence")  # fmt: skip
     shown_replay = replay(programs, values)
     return Refuted(step, obligation.claim, shown, obligation.place, obligation=obligation, counterexample=values,
                    replay=shown_replay)  # fmt: skip

@@ -92,7 +92,12 @@ class Unsupported(Stopped):
 
 
 class StepLimit(Stopped):
-    """More stores and loop iterations were executed than ``max_steps`` allows."""
+    """More stores and loop iterations were executed than ``max_steps`` allows.
+
+    ``findings`` are the licences found broken until then, if they were watched.
+    """
+
+    findings: tuple[object, ...] = ()
 
 
 class ArgumentError(ValueError):

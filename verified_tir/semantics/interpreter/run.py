@@ -11,7 +11,7 @@ import numpy.typing as npt
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Var
 from verified_tir.ir.func import IRModule, PrimFunc
-from verified_tir.semantics.errors import ArgumentError, UndefinedBehaviour
+from verified_tir.semantics.errors import ArgumentError, UndefinedBehaviour, StepLimit
 from verified_tir.semantics.interpreter.arguments import array_extents, enter, leave, scalar_argument, shared
 from verified_tir.semantics.interpreter.extents import bind_symbol, bind_symbols
 from verified_tir.semantics.interpreter.frame import Frame, Run
@@ -56,7 +56,11 @@ def run(
     frame = Frame(state)
     arrays = _bind(program, frame, args)
     _enter(program, frame, arrays, defined or {}, inaccessible or {})
-    program.body(frame)
+    try:
+        program.body(frame)
+    except StepLimit as limit:
+        limit.findings = state.watch.findings if state.watch is not None else ()
+        raise
     left = {b.name: leave(frame.views[b], b.dtype) for b in program.declarations}
     return Outcome(
         {name: array for name, (array, _) in left.items()},
