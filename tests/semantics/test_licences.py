@@ -11,7 +11,7 @@ from tests.semantics.programs import function, load, loop, store
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Var, binary, const
 from verified_tir.ir.stmt import Allocate, DeclBuffer, ForKind, If, Stmt, seq
-from verified_tir.semantics.interpreter import Finding, run
+from verified_tir.semantics.interpreter import Finding, StepLimit, run
 
 A, B = Buffer.declare("A", (8,), "int32"), Buffer.declare("B", (4, 4), "int32")
 i, j, k = Var.fresh("i"), Var.fresh("j"), Var.fresh("k")
@@ -94,12 +94,26 @@ def test_aliases_and_parts_of_elements() -> None:
     mixed = seq(store(halves, 1, 2 * i), store(A, 0, 0))
     (finding,) = findings(DeclBuffer(halves, loop(i, 2, mixed, "parallel")))
     assert (finding.buffer, finding.indices) == ("A", (0,))
+    high = If(i.equal(0), store(A, 0, 0), store(halves, 1, 1))  # the high half of A[0]
+    (finding,) = findings(DeclBuffer(halves, loop(i, 2, high, "parallel")))
+    assert (finding.buffer, finding.indices) == ("H", (1,))
 
 
 def test_findings_only_when_asked_for() -> None:
     assert findings(loop(i, 8, store(A, i, 3), "parallel"), check=False) == ()
     (finding,) = findings(loop(i, 8, store(A, i, 3), "parallel"))
     assert str(finding) == "race at A[3] between i = 0 and 1"
+
+
+def test_findings_until_the_step_limit_are_not_lost() -> None:
+    with pytest.raises(StepLimit) as caught:
+        run(
+            function([A], loop(i, 8, store(A, i, 3), "parallel")),
+            {"A": np.zeros(8, np.int32)},
+            check_licences=True,
+            max_steps=9,
+        )
+    assert [str(f) for f in caught.value.findings] == ["race at A[3] between i = 0 and 1"]
 
 
 def test_empty_and_single_iterations() -> None:

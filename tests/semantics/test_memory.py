@@ -131,6 +131,11 @@ def test_a_nan_partly_overwritten_is_undefined() -> None:
 def test_a_bool_is_a_byte_of_zero_or_one() -> None:
     assert through(const(0x00020100, "int32"), "bool") == ([False, True, None, False], [0, 1, 2, 0])
     assert through(const(True, "bool"), "int8")[0] == [1, None, None, None]
+    a = Buffer.declare("A", (3,), "bool")
+    raw = Buffer.declare("R", (3,), "int8", data=a.data)
+    body = DeclBuffer(raw, seq(store(raw, 0, 0), store(raw, 2, 1)))
+    outcome = run(function([a], body), {"A": np.ones(3, np.bool_)})
+    assert arrays_of(outcome, "A") == [False, None, True]
 
 
 # ------------------------------------------------------------------------------------------------- definedness
@@ -151,6 +156,7 @@ def test_entry_elements_may_be_undefined_and_be_defined_by_the_program() -> None
     args = {"A": np.ones(3, np.float32), "B": np.ones(3, np.float32)}
     outcome = run(function([a, b], body), args, defined={"A": np.array([True, False, False])})
     assert arrays_of(outcome, "A") == [1.0, None, 5.0]
+    assert outcome.arrays["A"].tolist() == [1.0, 0.0, 5.0]  # an undefined element holds zero
     assert arrays_of(outcome, "B") == [None, None, None]  # 0.0 * undef is undef, and undef was stored
 
 

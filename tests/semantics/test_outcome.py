@@ -25,7 +25,7 @@ def test_bits_of_floats(dtype: object) -> None:
     same = [(1.0, 1.0), (nan, nan), (-0.0, -0.0), (math.inf, math.inf), (None, 3.0), (None, None), (None, nan)]
     for before, after in same:
         assert refines(outcome([before], dtype), outcome([after], dtype)) == []
-    for before, after in [(1.0, 2.0), (0.0, -0.0), (nan, 1.0), (1.0, nan), (1.0, None), (nan, None)]:
+    for before, after in [(1.0, 2.0), (0.0, -0.0), (nan, 1.0), (1.0, nan), (1.0, None), (0.0, None), (nan, None)]:
         (difference,) = refines(outcome([before], dtype), outcome([after], dtype))
         assert (difference.buffer, difference.indices) == ("A", (0,))
         assert (difference.after is None) == (after is None)

@@ -105,7 +105,9 @@ def test_out_of_bounds_read_and_write(index: int) -> None:
 
 def test_out_of_bounds_of_one_dimension_although_the_address_exists() -> None:
     square = Buffer.declare("V", (2, 4), data=A.data)
-    assert undefined(DeclBuffer(square, store(square, 0.0, 0, 4))).indices == (0, 4)
+    for indices in ((0, 4), (1, -1)):
+        end = undefined(DeclBuffer(square, store(square, 0.0, *indices)))
+        assert (end.kind, end.indices) == ("out-of-bounds", indices)
     assert execute(DeclBuffer(square, store(square, 9.0, 1, 3))).arrays["A"][7] == 9.0
 
 

@@ -75,6 +75,7 @@ def test_lanewise_operators_keep_undef_to_its_lane() -> None:
 def test_select_and_if_then_else() -> None:
     even = Binary("eq", UP % 2, Broadcast(const(0), 4))
     assert lanes(Select(even, UP, SOME)) == [0, 1, 2, None]
+    assert lanes(Select(even, SOME, UP)) == [0, 1, None, 3]
     assert lanes(Select(Binary("lt", load(N, 0), const(1)), UP, SOME)) == [0, 1, 2, 3]
     assert lanes(Select(Undef(BOOL), UP, SOME)) == [None] * 4
     some_bool = Binary("lt", SOME, Broadcast(const(1), 4))

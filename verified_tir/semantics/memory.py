@@ -34,16 +34,16 @@ LARGEST_BLOCK = 1 << 28
 class Block:
     """What an allocation or a parameter provides: bytes, each with a state, some of them perhaps inaccessible.
 
-    ``order`` counts the blocks of a run: a block is older than a loop if its number is smaller than the loop's.
+    ``number`` tells the blocks of a run apart.
     """
 
-    __slots__ = ("data", "inaccessible", "name", "order", "state")
+    __slots__ = ("data", "inaccessible", "name", "number", "state")
 
-    def __init__(self, name: str, nbytes: int, order: int = 0) -> None:
+    def __init__(self, name: str, nbytes: int, number: int = 0) -> None:
         if nbytes > LARGEST_BLOCK:
             raise Unsupported(f"{name} takes {nbytes} bytes; the interpreter stops at {LARGEST_BLOCK}")
         self.name = name
-        self.order = order
+        self.number = number
         self.data = bytearray(nbytes)
         self.state = bytearray(nbytes)  # UNDEF_BYTE throughout
         self.inaccessible: bytearray | None = None

@@ -74,5 +74,5 @@ def _solved(frame: Frame, expr: Expr, value: int) -> tuple[Var, int] | None:
         case Binary(op="sub", a=IntImm(value=c), b=inner):
             return _solved(frame, inner, c - value)
         case Binary(op="mul", a=inner, b=IntImm(value=c)) | Binary(op="mul", a=IntImm(value=c), b=inner):
-            return _solved(frame, inner, value // c) if c != 0 and value % c == 0 else None
+            return _solved(frame, inner, value // c) if c != 0 else None  # checked when the shape is
     return None

@@ -1,8 +1,8 @@
 """Licences: whether the iterations of a ``parallel``, thread-bound or ``vectorized`` loop interfere.
 
-The meaning of such a loop is the serial one.  A finding says that two *different* iterations touched one byte of a
-block that is older than the loop, one of them writing: executed as the loop's kind permits, the program may mean
-something else.  Findings are values; they never stop a run.
+The meaning of such a loop is the serial one.  A finding says that two *different* iterations touched one byte of one
+block, one of them writing: executed as the loop's kind permits, the program may mean something else.  Findings are
+values; they never stop a run.
 """
 
 from __future__ import annotations
@@ -42,30 +42,34 @@ class Finding:
 @final
 @dataclass(slots=True)
 class _Touched:
-    """The iterations that touched a byte: the first writer, and the first two readers (a third changes nothing)."""
+    """The first iteration that read a byte, and the first that wrote it.
 
+    Iterations run in order, so if an access conflicts with any earlier iteration, it conflicts with one of these.
+    """
+
+    reader: int | None = None
     writer: int | None = None
-    readers: tuple[int, ...] = ()
 
     def conflict(self, iteration: int, write: bool) -> int | None:
         """Note an access; an earlier iteration that it conflicts with, if there is one."""
-        others = [self.writer, *self.readers] if write else [self.writer]
-        found = next((o for o in others if o is not None and o != iteration), None)
+        earlier = (self.writer, self.reader) if write else (self.writer,)
         if write and self.writer is None:
             self.writer = iteration
-        if not write and iteration not in self.readers and len(self.readers) < 2:
-            self.readers = (*self.readers, iteration)
-        return found
+        if not write and self.reader is None:
+            self.reader = iteration
+        return next((other for other in earlier if other is not None and other != iteration), None)
 
 
 @final
 @dataclass(slots=True)
 class _Loop:
-    """One execution of a watched loop, at its current iteration; ``age`` counts the blocks made before it."""
+    """One execution of a watched loop, at its current iteration.
+
+    Bytes are told apart by the number of their block, so what an iteration allocates for itself is shared by none.
+    """
 
     kind: FindingKind
     var: Var
-    age: int
     iteration: int = 0
     touched: dict[tuple[int, int], _Touched] = field(default_factory=dict)
 
@@ -81,9 +85,9 @@ class Watch:
         self.loops: list[_Loop] = []
         self.found: dict[tuple[Var, str], Finding] = {}
 
-    def enter(self, kind: FindingKind, var: Var, age: int) -> None:
-        """A watched loop begins, when ``age`` blocks have been made."""
-        self.loops.append(_Loop(kind, var, age))
+    def enter(self, kind: FindingKind, var: Var) -> None:
+        """A watched loop begins."""
+        self.loops.append(_Loop(kind, var))
 
     def iterate(self, iteration: int) -> None:
         """The innermost watched loop begins an iteration."""
@@ -98,10 +102,10 @@ class Watch:
         block = view.block
         start = view.locate(indices)
         for loop in self.loops:
-            if block.order > loop.age or (loop.var, block.name) in self.found:
+            if (loop.var, block.name) in self.found:
                 continue
             for byte in range(start, start + view.nbytes):
-                touched = loop.touched.setdefault((block.order, byte), _Touched())
+                touched = loop.touched.setdefault((block.number, byte), _Touched())
                 other = touched.conflict(loop.iteration, write)
                 if other is not None:
                     self.found[loop.var, block.name] = Finding(

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Var
 from verified_tir.ir.func import IRModule, PrimFunc
-from verified_tir.semantics.errors import ArgumentError, UndefinedBehaviour, StepLimit
+from verified_tir.semantics.errors import ArgumentError, StepLimit, UndefinedBehaviour
 from verified_tir.semantics.interpreter.arguments import array_extents, enter, leave, scalar_argument, shared
 from verified_tir.semantics.interpreter.extents import bind_symbol, bind_symbols
 from verified_tir.semantics.interpreter.frame import Frame, Run
@@ -48,7 +48,7 @@ def run(
     :raises UndefinedBehaviour: if the run has no meaning.
     :raises AssertionFailed: if an assertion of the program fails.
     :raises Unsupported: if the run meets an opaque call.
-    :raises StepLimit: after ``max_steps``.
+    :raises StepLimit: after ``max_steps``; it carries the findings until then.
     :raises ArgumentError: if the arguments do not fit the parameters.
     """
     program = program_of(func)

@@ -188,7 +188,7 @@ class _Statements:
             run = frame.run
             watch = run.watch if watched is not None else None
             if watch is not None and watched is not None:
-                watch.enter(watched, var, run.blocks)
+                watch.enter(watched, var)
             i = start
             try:
                 for i in range(start, stop):
