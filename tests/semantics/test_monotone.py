@@ -140,7 +140,7 @@ def outcome(body: Stmt, args: dict[str, Any], defined: dict[str, Any] | None) ->
         return end.kind
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=400, deadline=None)
 @given(cases())
 def test_more_defined_arguments_give_a_refined_outcome(case: Any) -> None:
     body, args, defined, refined = case

@@ -33,7 +33,7 @@ UBKind = Literal[
 ]
 
 
-class Stopped(Exception):  # noqa: N818 (it is not always an error)
+class Stopped(Exception):
     """A run that ended early, with the place in the program where it did.
 
     ``place`` is the path of the innermost statement (of the function that was run; a call of another function is placed
