@@ -15,7 +15,6 @@ from verified_tir.ir.script.buffers import BufferParser
 from verified_tir.ir.script.values import Selection, checked_literal
 from verified_tir.ir.stmt import Annotations, AnnotationValue
 
-
 # no call in a text has these names
 LITERAL_DICT = "dict{}"
 LITERAL_TARGET = "target{}"

@@ -12,6 +12,7 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script.arguments import match_arguments
 from verified_tir.ir.script.bindings import Piece, Wrapper, assemble
 from verified_tir.ir.script.buffers import MATCH_ARGS
+from verified_tir.ir.script.dtypes import dtype_named, is_dtype_name
 from verified_tir.ir.script.loops import LoopParser
 from verified_tir.ir.script.scope import Scope
 from verified_tir.ir.script.source import Located, Source
@@ -124,9 +125,20 @@ class FuncParser(LoopParser):
         late = self.late_scalars.get(name)
         if late is not None:
             return late
-        var = Var.fresh(name, INT32)
+        var = Var.fresh(name, self._declared_type(name))
         self.quoted_symbols[name] = var
         return var
+
+    def _declared_type(self, name: str) -> DType:
+        """The type of a quoted symbol: int32, unless the body declares ``name = T.int64()``, as TVM prints it."""
+        for node in self.node.body:
+            match node:
+                case ast.Assign(targets=[ast.Name(id=target)], value=ast.Call(func=f, args=[], keywords=[])):
+                    declared = self.t_name(f)
+                    if target == name and declared is not None and is_dtype_name(declared):
+                        with self.located(node):
+                            return dtype_named(declared)
+        return INT32
 
     def _name(self, node: ast.expr, name: str) -> Value:
         # shapes may mention scalar parameters that come later in the list

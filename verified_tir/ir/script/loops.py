@@ -287,7 +287,7 @@ class LoopParser(StmtParser):
             start, extent = low, extent_between(low, high)
         else:
             number = self.number(dom)
-            like = value.dtype if isinstance(value, Expr) and is_plain(number) else None
+            like = value.dtype if isinstance(value, Expr) and value.dtype.is_int and is_plain(number) else None
             extent = self.typed(dom, number, like)
             start = const(0, extent.dtype)
         bound = self.typed(args["binding"], value, extent.dtype if is_plain(value) else None)

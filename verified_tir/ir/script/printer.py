@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.dtype import HANDLE, INT32, INT64, DType, PointerType
+from verified_tir.ir.dtype import HANDLE, INT32, INT64, VOID, DType, PointerType
 from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.func import IRModule, PrimFunc
 from verified_tir.ir.node import IRError, Node
@@ -81,12 +81,13 @@ def _module(module: IRModule) -> str:
         # one TypeVar may serve several functions, as each makes its own variable of it
         symbols[key] = _type_vars(func, _reserved(func))
         reserved |= frozenset(symbols[key].values())
+    returns = {key: func.ret_type or VOID for key, func in module.functions}
     lines = [_TYPE_VAR_HEADER] if reserved else []
     lines += [_MODULE_HEADER, _HEADER, ""]
     lines += [f'{name} = TypeVar("{name}")' for name in sorted(reserved)]
     lines += ["@I.ir_module", "class Module:"]
     for k, (key, func) in enumerate(module.functions):
-        writer = _function(func, key, symbols[key], 1, reserved)
+        writer = _function(func, key, symbols[key], 1, reserved, returns)
         lines += ([""] if k else []) + writer.lines
     if not module.functions:
         lines.append("    pass")
@@ -140,7 +141,12 @@ def _type_vars(func: PrimFunc, taken: frozenset[str]) -> dict[Var, str]:
 
 
 def _function(
-    func: PrimFunc, name: str, type_vars: Mapping[Var, str], depth: int, reserved: frozenset[str] = frozenset()
+    func: PrimFunc,
+    name: str,
+    type_vars: Mapping[Var, str],
+    depth: int,
+    reserved: frozenset[str] = frozenset(),
+    functions: Mapping[str, DType] | None = None,
 ) -> StmtWriter:
     """The lines of a function, with the paths into its body."""
     pad = "    " * depth
@@ -150,9 +156,10 @@ def _function(
         names.set(v, text)
     for text in sorted(reserved):
         names.reserve(text)
-    signature = _Signature(func, StmtWriter(names), set(type_vars))
+    writer = StmtWriter(names)
+    writer.functions = functions if functions is not None else {name: func.ret_type or VOID}
+    signature = _Signature(func, writer, set(type_vars))
     params = signature.params()
-    writer = signature.writer
     returns = f" -> T.{func.ret_type}" if func.ret_type is not None else ""
     writer.lines += [f"{pad}@T.prim_func(s_tir=True)", f"{pad}def {identifier(name)}({', '.join(params)}){returns}:"]
     if func.attrs:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 from typing import assert_never, cast
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.calls import PURE_CALLS
-from verified_tir.ir.dtype import BOOL, HANDLE, INT32, VOID, PointerType
+from verified_tir.ir.dtype import BOOL, HANDLE, INT32, VOID, DType, PointerType
 from verified_tir.ir.expr import (
     Binary,
     Broadcast,
@@ -70,6 +71,8 @@ class ExprWriter:
 
     def __init__(self, names: Names) -> None:
         self.names = names
+        self.functions: Mapping[str, DType] = {}
+        """Functions of the same text, with the type that each returns."""
         self.opaque = False
         """Whether the expression stands where an unknown call needs no type."""
 
@@ -168,7 +171,7 @@ class ExprWriter:
             return f"T.address_of({self.exprs(e.args)})"
         args = [self._argument(a) for a in e.args]
         if e.op.startswith("@"):
-            if e.type is not VOID:
+            if e.type is not self.functions.get(e.op[1:], VOID):
                 args.append(f"dtype={dtype}")
             return f"Module.{e.op[1:]}({', '.join(args)})"
         if e.op in OPAQUE_TYPED_FIRST:
