@@ -9,8 +9,8 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from random_maps import RandomMap
 
+from tests.schedule.random_maps import RandomMap
 from verified_tir.schedule.index_map import NegativeIndex, NotInjective
 from verified_tir.schedule.index_text import index_text
 

@@ -13,7 +13,7 @@ class IndexMapError(IRError):
     """An index map that cannot be built or used as asked."""
 
 
-class NotInjective(IndexMapError):  # noqa: N818 (the name states what was found)
+class NotInjective(IndexMapError):
     """Two inputs of the box have one output.
 
     ``first`` and ``second`` are the inputs, ``output`` their common image, ``symbols`` the values of the shape symbols
@@ -29,7 +29,7 @@ class NotInjective(IndexMapError):  # noqa: N818 (the name states what was found
         )
 
 
-class NotInvertible(IndexMapError):  # noqa: N818 (the name states what was found)
+class NotInvertible(IndexMapError):
     """No inverse was found, or none that could be checked; ``reason`` says why.  The map may still be injective."""
 
     def __init__(self, reason: str) -> None:
@@ -37,7 +37,7 @@ class NotInvertible(IndexMapError):  # noqa: N818 (the name states what was foun
         super().__init__(f"no inverse could be established: {reason}")
 
 
-class NegativeIndex(IndexMapError):  # noqa: N818 (the name states what was found)
+class NegativeIndex(IndexMapError):
     """An input of the box has a negative output in dimension ``axis``."""
 
     def __init__(self, axis: int, point: tuple[int, ...], value: int, symbols: Mapping[Var, int]) -> None:
@@ -45,7 +45,7 @@ class NegativeIndex(IndexMapError):  # noqa: N818 (the name states what was foun
         super().__init__(f"output {axis} of the map is {value} at {tuple_text(point)}{_when(symbols)}")
 
 
-class UnknownBounds(IndexMapError):  # noqa: N818 (the name states what was found)
+class UnknownBounds(IndexMapError):
     """No upper bound of an output was found, or it could not be shown that an output is never negative."""
 
 

@@ -19,11 +19,11 @@ Grid: TypeAlias = npt.NDArray[Any]
 """An array of int64 or bool; arrays of one environment broadcast against each other."""
 
 
-class UnsafeIndex(IRError):  # noqa: N818 (the name states what was found)
+class UnsafeIndex(IRError):
     """The expression divides by zero at some point."""
 
 
-class NotEvaluable(IRError):  # noqa: N818 (the name states what was found)
+class NotEvaluable(IRError):
     """The expression holds something that is no index arithmetic (a load, a call, a float)."""
 
 

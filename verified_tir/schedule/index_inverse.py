@@ -22,6 +22,7 @@ from verified_tir.schedule.index_box import Box, holds, model_values, proves
 from verified_tir.schedule.index_errors import NotInvertible
 from verified_tir.schedule.index_eval import NotEvaluable, UnsafeIndex, evaluate
 from verified_tir.schedule.index_solve import solve
+from verified_tir.schedule.index_table import tabulated
 from verified_tir.schedule.simplify_index import Simplifier
 
 
@@ -49,13 +50,34 @@ def invert(
     if collision is not None:
         return collision
     try:
-        found = isl_search.section(box, outputs, hits)
+        found: list[Expr] | None = isl_search.section(box, outputs, hits)
     except isl_search.Inexpressible as problem:
-        raise NotInvertible(reason or str(problem)) from problem
-    for proposal in ([outer.expr(e) for e in found], found):
-        if is_inverse(box, outputs, hits, proposal):
-            return tuple(proposal)
+        found = _tabulated(box, outputs, hits)
+        if found is None:
+            raise NotInvertible(reason or str(problem)) from problem
+    if found is not None:
+        for proposal in ([outer.expr(e) for e in found], found):
+            if is_inverse(box, outputs, hits, proposal):
+                return tuple(proposal)
     raise NotInvertible(reason or "the inverse that was found could not be checked")
+
+
+def _tabulated(box: Box, outputs: Sequence[Expr], hits: Sequence[Var]) -> list[Expr] | None:
+    """An inverse of an injective map on a small constant box, from its values."""
+    if box.small is None or box.symbols(*outputs):
+        return None
+    points = np.indices(box.small).reshape(len(box.vars), -1).T
+    return tabulated(hits, _images(box, outputs), points)
+
+
+def _images(box: Box, outputs: Sequence[Expr]) -> npt.NDArray[np.int64]:
+    """The outputs at every point of a small constant box, one row a point."""
+    shape = box.shape
+    assert shape is not None
+    rows = np.zeros((prod(shape), len(outputs)), dtype=np.int64)
+    for k, values in enumerate(evaluate(outputs, box.grid())):
+        rows[:, k] = np.broadcast_to(values, shape).ravel()
+    return rows
 
 
 def is_inverse(box: Box, outputs: Sequence[Expr], hits: Sequence[Var], proposal: Sequence[Expr]) -> bool:
@@ -105,10 +127,7 @@ def collides(box: Box, outputs: Sequence[Expr], collision: Collision) -> bool:
 def _enumerate(box: Box, outputs: Sequence[Expr]) -> Collision | None:
     shape = box.shape
     assert shape is not None
-    rows = np.zeros((prod(shape), len(outputs)), dtype=np.int64)
-    for k, values in enumerate(evaluate(outputs, box.grid())):
-        rows[:, k] = np.broadcast_to(values, shape).ravel()
-    pair = first_repetition(rows)
+    pair = first_repetition(_images(box, outputs))
     if pair is None:
         return None
     a, b = ([int(x) for x in np.unravel_index(p, shape)] for p in pair)

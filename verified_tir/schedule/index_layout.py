@@ -23,7 +23,7 @@ from verified_tir.schedule.index_box import Box, holds, model_values
 from verified_tir.schedule.index_errors import IndexMapError, NegativeIndex, NotInjective, NotInvertible, UnknownBounds
 from verified_tir.schedule.index_eval import evaluate
 from verified_tir.schedule.index_inverse import Collision, invert
-from verified_tir.schedule.index_padding import exact_padding, padding, union
+from verified_tir.schedule.index_padding import exact_padding, hit_mask, padding, union
 from verified_tir.schedule.poly import as_poly, render
 from verified_tir.schedule.simplify_index import Simplifier, simplify
 
@@ -87,8 +87,8 @@ class MapOnBox:
             if not part.places:
                 continue
             hits = self._hits(part)
-            section = self._section(part)
-            if not simplified:
+            section = self._section(part, hits)
+            if not simplified and section is not None:
                 found.append(exact_padding(part.box, part.outputs, hits, section))
                 continue
             facts = [as_poly(e) for e in self.box.extents]
@@ -114,13 +114,15 @@ class MapOnBox:
             raise self._not_injective(part, found)
         return found
 
-    def _section(self, part: Component) -> tuple[Expr, ...]:
-        """The inverse, or if there is none, some input for each output."""
+    def _section(self, part: Component, hits: Box) -> tuple[Expr, ...] | None:
+        """The inverse, or if there is none, some input for each output; None where enumeration will do."""
         try:
             return self._inverse(part)
         except NotInjective:
+            if hit_mask(part.box, part.outputs, hits) is not None:
+                return None
             try:
-                return tuple(isl_search.section(part.box, part.outputs, self._hits(part).vars))
+                return tuple(isl_search.section(part.box, part.outputs, hits.vars))
             except isl_search.Inexpressible as problem:
                 raise NotInvertible(str(problem)) from problem
 

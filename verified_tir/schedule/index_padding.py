@@ -8,10 +8,10 @@ isl's.  Each is checked both ways: false at the image of every input, and true a
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from math import prod
 
 import numpy as np
-import numpy.typing as npt
 
 from verified_tir.ir.expr import FALSE, Expr, all_of, any_of
 from verified_tir.ir.visit import substitute, walk
@@ -20,12 +20,14 @@ from verified_tir.schedule import isl_search
 from verified_tir.schedule.index_box import GRID_LIMIT, Box, holds
 from verified_tir.schedule.index_errors import NotInvertible
 from verified_tir.schedule.index_eval import evaluate
+from verified_tir.schedule.index_table import Mask, as_block, cover
 from verified_tir.schedule.poly import Poly, as_poly
 from verified_tir.schedule.simplify_index import Simplifier, negate
 
-Mask = npt.NDArray[np.bool_]
 _SHORT = 16
 """A predicate with no more nodes than this is not shortened further: about three comparisons."""
+_LONG = 400
+"""A predicate with more nodes than this comes from an inverse by enumeration, and simplifying it is no use."""
 
 
 def exact_padding(box: Box, outputs: Sequence[Expr], hits: Box, section: Sequence[Expr]) -> Expr:
@@ -36,15 +38,17 @@ def exact_padding(box: Box, outputs: Sequence[Expr], hits: Box, section: Sequenc
     return negate(all_of([*inside, *agree]))
 
 
-def padding(box: Box, outputs: Sequence[Expr], hits: Box, section: Sequence[Expr], outer: Simplifier) -> Expr:
+def padding(box: Box, outputs: Sequence[Expr], hits: Box, section: Sequence[Expr] | None, outer: Simplifier) -> Expr:
     """The shortest predicate found; the exact one if nothing shorter can be checked.
 
-    :raises NotInvertible: if not even that one can be checked.
+    Without a section only boxes that can be enumerated have an answer.
+
+    :raises NotInvertible: if no predicate can be checked.
     """
     mask = hit_mask(box, outputs, hits)
     if mask is not None and mask.all():
         return FALSE
-    exact = exact_padding(box, outputs, hits, section)
+    exact = None if section is None else exact_padding(box, outputs, hits, section)
     best: Expr | None = None
     for candidate in _candidates(box, outputs, hits, outer, exact, mask):
         if best is not None and _size(candidate) >= _size(best):
@@ -54,9 +58,7 @@ def padding(box: Box, outputs: Sequence[Expr], hits: Box, section: Sequence[Expr
             if _size(best) <= _SHORT:
                 break
     if best is None:
-        if not is_padding(box, outputs, hits, section, exact, mask):
-            raise NotInvertible("the padding predicate could not be checked")
-        best = exact
+        raise NotInvertible("no padding predicate could be established")
     return best
 
 
@@ -73,12 +75,14 @@ def hit_mask(box: Box, outputs: Sequence[Expr], hits: Box) -> Mask | None:
 
 
 def is_padding(
-    box: Box, outputs: Sequence[Expr], hits: Box, section: Sequence[Expr], predicate: Expr, mask: Mask | None
+    box: Box, outputs: Sequence[Expr], hits: Box, section: Sequence[Expr] | None, predicate: Expr, mask: Mask | None
 ) -> bool:
     """Whether the predicate is true exactly at the points of ``hits`` that are no image."""
     if mask is not None:
         (value,) = evaluate([predicate], hits.grid())
         return bool(np.all(np.broadcast_to(value, mask.shape) != mask))
+    if section is None:
+        return False
     image = dict(zip(hits.vars, outputs, strict=True))
     if not isinstance(holds(box, negate(substitute(predicate, image))), Proved):
         return False
@@ -89,20 +93,25 @@ def is_padding(
 
 
 def _candidates(
-    box: Box, outputs: Sequence[Expr], hits: Box, outer: Simplifier, exact: Expr, mask: Mask | None
+    box: Box, outputs: Sequence[Expr], hits: Box, outer: Simplifier, exact: Expr | None, mask: Mask | None
 ) -> Iterator[Expr]:
     """Predicates to try, the most readable first."""
     if mask is not None:
-        block = _as_block(mask, hits)
+        block = as_block(~mask, hits.vars)
         if block is not None:
             yield block
     elif _volume(hits).same(_volume(box)):
         yield FALSE
-    yield outer.expr(exact)
-    try:
+    if exact is not None and _size(exact) <= _LONG:
+        yield outer.expr(exact)
+    with suppress(isl_search.Inexpressible):
         yield outer.expr(isl_search.holes(box, outputs, hits))
-    except isl_search.Inexpressible:
-        return
+    if mask is not None:
+        union_of_blocks = cover(~mask, hits.vars)
+        if union_of_blocks is not None:
+            yield union_of_blocks
+    if exact is not None:
+        yield exact
 
 
 def _volume(box: Box) -> Poly:
@@ -110,24 +119,6 @@ def _volume(box: Box) -> Poly:
     for extent in box.extents:
         volume = volume * as_poly(extent)
     return volume
-
-
-def _as_block(mask: Mask, hits: Box) -> Expr | None:
-    """The points that are not hit as one block ``first <= y <= last``, if that is what they are."""
-    missing = np.nonzero(~mask)
-    conditions: list[Expr] = []
-    volume = 1
-    for y, extent, values in zip(hits.vars, mask.shape, missing, strict=True):
-        first, last = int(values.min()), int(values.max())
-        volume *= last - first + 1
-        if first == last and extent > 1:
-            conditions.append(y.equal(first))
-            continue
-        if first > 0:
-            conditions.append(y >= first)
-        if last < extent - 1:
-            conditions.append(y < last + 1)
-    return all_of(conditions) if volume == len(missing[0]) else None
 
 
 def _size(expr: Expr) -> int:

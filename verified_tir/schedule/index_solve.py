@@ -1,11 +1,13 @@
 """A structural inverse: solve ``outputs = y`` for the inputs by taking digits apart and putting them together.
 
-The equations are sums of input atoms on the left, expressions in ``y`` on the right.  Four steps suffice for splits,
-fusions, permutations, rotations, strides and their nestings:
+The equations are sums of input atoms on the left, expressions in ``y`` on the right.  These steps suffice for splits,
+fusions, permutations, rotations, strides, swizzles and most of their nestings:
 
 * *radix*: in ``g·A + B = y`` with ``B`` in a window of width ``g``, ``A = (y - lo) // g``, ``B = (y - lo) % g + lo``;
 * *window*: in ``(K + U) % c = y`` with ``K`` known, ``U`` in a window of width ``c``, ``U = (y - K - lo) % c + lo``;
+* *congruence*: ``k·x ≡ y`` modulo ``c`` is divided by ``k``, which has an inverse once common factors are gone;
 * *digits*: ``x // 4`` and ``x % 4`` known give ``x``;
+* *choice*: ``select(c(x), a(x), b(x)) = y`` is solved arm by arm;
 * *elimination*: equations that share unknowns are subtracted from each other.
 
 The answer reads as a person would write it (``4*jo + ji``).  It is a proposal: the caller checks it.
@@ -17,11 +19,11 @@ from collections.abc import Sequence
 from math import gcd
 from typing import final
 
-from verified_tir.ir.expr import Binary, Expr, Var
+from verified_tir.ir.expr import COMPARE_OPS, Binary, Expr, IfThenElse, Select, Var
 from verified_tir.ir.visit import free_vars, substitute
 from verified_tir.schedule.division import Digit, digit_of, digit_poly
 from verified_tir.schedule.index_box import Box
-from verified_tir.schedule.poly import Poly, as_poly, render
+from verified_tir.schedule.poly import Monomial, Poly, as_poly, render
 from verified_tir.schedule.simplify_index import Simplifier
 
 _ROUNDS = 64
@@ -49,13 +51,15 @@ class _Search:
     """Equations, and what has been solved so far."""
 
     def __init__(self, box: Box, inner: Simplifier, outer: Simplifier) -> None:
-        self.inner, self.outer = inner, outer
+        self.box, self.inner, self.outer = box, inner, outer
         self.inputs = frozenset(box.vars)
         self.dtype = box.vars[0].dtype
         self.known: dict[Var, Poly] = {}
+        self.atoms: dict[Expr, Poly] = {}
         self.equations: list[tuple[Poly, Poly]] = []
         self.digits: dict[Expr, list[tuple[Digit, Poly]]] = {}
         self.moved = False
+        self._used: set[tuple[frozenset[tuple[Monomial, int]], int]] = set()
         self._inside: dict[Expr, frozenset[Var]] = {}
         for x in box.vars:
             least, most = inner.bounds.atom_interval(x)
@@ -76,9 +80,18 @@ class _Search:
                 else:
                     self.equations.append((left, right))
             if not self.moved:
+                self.revisit()
+            if not self.moved:
                 eliminated += 1
                 if eliminated > 2 or not self.eliminate():
                     return
+
+    def revisit(self) -> None:
+        """Try remainders again: more is known of them now."""
+        for facts in list(self.digits.values()):
+            for digit, value in list(facts):
+                if digit.extent is not None and self.unknowns(digit.source) and self.learn_window(digit, value):
+                    self.moved = True
 
     # ------------------------------------------------------------------ one equation
 
@@ -119,8 +132,8 @@ class _Search:
         return found
 
     def unknowns(self, atom: Expr) -> frozenset[Var]:
-        """The inputs in the atom that are not solved yet."""
-        return self.inside(atom) - self.known.keys()
+        """The inputs in the atom that are not solved yet; none if the atom's value is known as it stands."""
+        return frozenset() if atom in self.atoms else self.inside(atom) - self.known.keys()
 
     def free_of_inputs(self, poly: Poly) -> bool:
         """Whether only shape symbols occur, so that the value is the same on both sides of an equation."""
@@ -130,11 +143,13 @@ class _Search:
         """An atom whose inputs are all solved, in terms of the outputs."""
         if isinstance(atom, Var) and atom in self.known:
             return self.known[atom]
+        if atom in self.atoms:
+            return self.atoms[atom]
         known = {v: render(self.known[v], v.dtype) for v in self.inside(atom)}
         return self.outer.poly(substitute(atom, known))
 
     def radix(self, left: Poly, right: Poly) -> bool:
-        """Split ``g·A + B`` where ``B`` has no room to carry into ``A``."""
+        """Split ``g·A + B`` where ``B`` has no room to carry into ``A``, or look at ``B`` modulo ``g``."""
         tried: list[Poly] = []
         for m, k in left.terms.items():
             g = Poly({tuple(a for a in m if not self.unknowns(a)): abs(k)})
@@ -149,6 +164,33 @@ class _Search:
                 quotient, remainder = self.outer.divmod(right - window, g, self.dtype)
                 self.equations += [(high, quotient), (low, remainder + window)]
                 return True
+            if g.constant is not None and self.congruent(low, right, g.constant):
+                self.equations.append((left, right))
+                return True
+        return False
+
+    def congruent(self, left: Poly, right: Poly, modulus: int) -> bool:
+        """Solve ``left ≡ right`` modulo a constant, if that says something new."""
+        key = frozenset(left.terms.items()), modulus
+        if modulus < 2 or left.is_zero or key in self._used:
+            return False
+        low = self.window(left, Poly.of(modulus))
+        if low is not None:
+            _, remainder = self.outer.divmod(right - low, Poly.of(modulus), self.dtype)
+            self.equations.append((left, self.outer.normal(remainder + low)))
+            self._used.add(key)
+            return True
+        for g in sorted({gcd(k, modulus) for k in left.terms.values()} - {1, modulus}, reverse=True):
+            rest = Poly({m: k for m, k in left.terms.items() if k % g})
+            if len(rest.terms) < len(left.terms) and self.congruent(rest, right, g):
+                return True
+        if len(left.terms) == 1:
+            ((m, k),) = left.terms.items()
+            common = gcd(k, modulus)
+            if len(m) == 1 and k not in (1, modulus) and modulus > common:
+                inverse = pow(k // common, -1, modulus // common)
+                part = self.outer.divmod(right, Poly.of(common), self.dtype)[0].scale(inverse)
+                return self.congruent(Poly.atom(m[0]), part, modulus // common)
         return False
 
     def window(self, poly: Poly, width: Poly) -> Poly | None:
@@ -168,18 +210,60 @@ class _Search:
         if isinstance(atom, Var):
             self.known[atom] = value
             return True
+        self.atoms[atom] = value
         match atom:
             case Binary(op="bitxor", a=a, b=b):
                 return self.learn_xor(a, b, value) or self.learn_xor(b, a, value)
+            case (
+                Select(condition=c, true_value=a, false_value=b) | IfThenElse(condition=c, true_value=a, false_value=b)
+            ):
+                return self.learn_choice(atom, c, (as_poly(a), as_poly(b)), value)
         digit = digit_of(atom)
         if digit is None or not self.free_of_inputs(digit.lower):
             return False
         if digit.extent is not None and not self.free_of_inputs(digit.extent):
             return False
-        if digit.extent is not None and self.learn_window(digit, value):
+        if digit.extent is None or not self.learn_window(digit, value):
+            self.learn_digit(digit, value)
+        return True
+
+    def learn_choice(self, atom: Expr, condition: Expr, arms: tuple[Poly, Poly], value: Poly) -> bool:
+        """A choice between arms in one unknown, or between ``P + a`` and ``P + b`` by comparing ``P``."""
+        unknown = self.inside(atom) - self.known.keys()
+        if len(unknown) == 1:
+            (x,) = unknown
+            solutions = [self.alone(arm, value, x) for arm in arms]
+            if solutions[0] is None or solutions[1] is None:
+                return False
+            known = {v: render(self.known[v], v.dtype) for v in self.inside(condition) & self.known.keys()}
+            known[x] = render(solutions[0], self.dtype)
+            self.known[x] = self.choose(substitute(condition, known), solutions[0], solutions[1])
             return True
-        self.learn_digit(digit, value)
-        return digit.extent is None  # a remainder may fit a window once more is known
+        common = arms[0].without_offset()
+        if common.same(arms[1].without_offset()):
+            match condition:
+                case Binary(op=op, a=a, b=b) if op in COMPARE_OPS:
+                    difference = as_poly(a) - as_poly(b)
+                    sign = next((k for k in (1, -1) if difference.without_offset().same(common.scale(k))), 0)
+                    if sign:
+                        first, second = value - arms[0].offset, value - arms[1].offset
+                        test = self.outer.compare(op, first.scale(sign) + difference.offset, Poly.of(0), self.dtype)
+                        self.equations.append((common, self.choose(test, first, second)))
+                        return True
+        return False
+
+    def choose(self, condition: Expr, a: Poly, b: Poly) -> Poly:
+        """A select as a polynomial."""
+        return self.outer.poly(Select(condition, render(a, self.dtype), render(b, self.dtype)))
+
+    def alone(self, left: Poly, right: Poly, x: Var) -> Poly | None:
+        """The value of ``x`` that one equation gives."""
+        search = _Search(self.box, self.inner, self.outer)
+        search.known |= self.known
+        search.atoms |= self.atoms
+        search.equations.append((left, right))
+        search.run()
+        return search.known.get(x)
 
     def learn_xor(self, a: Expr, b: Expr, value: Poly) -> bool:
         """``a ^ b`` with ``a`` known gives ``b``."""
@@ -198,7 +282,7 @@ class _Search:
             return False
         low = self.window(left, digit.extent)
         if low is None:
-            return False
+            return digit.extent.constant is not None and self.congruent(left, right, digit.extent.constant)
         extent = self.outer.normal(digit.extent)
         _, remainder = self.outer.divmod(right - low, extent, self.dtype)
         self.equations.append((left, self.outer.normal(remainder + low)))

@@ -31,13 +31,13 @@ from verified_tir.ir.expr import (
 from verified_tir.ir.node import IRError
 from verified_tir.schedule.index_box import Box
 
-OPERATIONS = 2_000_000
-"""isl operations that one question may take (a fraction of a second)."""
+OPERATIONS = 30_000
+"""isl operations that one question may take (mostly milliseconds, at worst some tenths of a second)."""
 
 T = TypeVar("T")
 
 
-class Inexpressible(IRError):  # noqa: N818 (the name states the condition)
+class Inexpressible(IRError):
     """isl cannot express the map, or the question is too much work for it."""
 
 
@@ -186,7 +186,15 @@ def collision(box: Box, outputs: Sequence[Expr]) -> tuple[tuple[int, ...], tuple
 
 
 def _coordinate(point: Any, kind: Any, k: int) -> int:
-    return int(point.get_coordinate_val(kind, k).to_python())
+    return _whole(point.get_coordinate_val(kind, k))
+
+
+def _whole(value: Any) -> int:
+    """An isl value as an integer; isl has none to give once it ran out of operations."""
+    text = value.to_str()
+    if text is None:
+        raise Inexpressible("isl gave up: maximal number of operations exceeded")
+    return int(text)
 
 
 def section(box: Box, outputs: Sequence[Expr], hits: Sequence[Var]) -> list[Expr]:
@@ -217,7 +225,7 @@ def greatest(box: Box, expr: Expr) -> int:
     :raises Inexpressible: if isl cannot say.
     """
     with _bounded() as isl:
-        return int(_Domain(isl, box).map([expr]).range().dim_max_val(0).to_python())
+        return _whole(_Domain(isl, box).map([expr]).range().dim_max_val(0))
 
 
 def holes(box: Box, outputs: Sequence[Expr], hits: Box) -> Expr:
@@ -245,7 +253,7 @@ class _Reader:
         """``affine`` times its denominator, and the denominator."""
         kind = self.isl.dim_type
         scale = affine.get_denominator_val()
-        total: Expr = const(int(affine.get_constant_val().mul(scale).to_python()), self.dtype)
+        total: Expr = const(_whole(affine.get_constant_val().mul(scale)), self.dtype)
         terms: list[tuple[Any, Callable[[int], Expr], int]] = [
             (kind.param, lambda k: self.symbols[k], affine.dim(kind.param)),
             (kind.in_, lambda k: self.axes[k], affine.dim(kind.in_)),
@@ -253,10 +261,10 @@ class _Reader:
         ]
         for which, meaning, count in terms:
             for k in range(count):
-                factor = int(affine.get_coefficient_val(which, k).mul(scale).to_python())
+                factor = _whole(affine.get_coefficient_val(which, k).mul(scale))
                 if factor:
                     total = total + meaning(k) * factor
-        return total, int(scale.to_python())
+        return total, _whole(scale)
 
     def value(self, affine: Any) -> Expr:
         """The floor of an affine function (where isl has a value, it is whole)."""

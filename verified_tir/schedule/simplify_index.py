@@ -74,7 +74,8 @@ class Simplifier:
             case Binary(op="and" | "or" as op, a=a, b=b):
                 return junction(op, [self.expr(a), self.expr(b)])
             case Not(a=a):
-                return negate(self.expr(a))
+                inner = negate(a)
+                return negate(self.expr(inner.a)) if isinstance(inner, Not) else self.expr(inner)
             case (
                 Select(condition=c, true_value=a, false_value=b) | IfThenElse(condition=c, true_value=a, false_value=b)
             ):
@@ -172,19 +173,17 @@ class Simplifier:
             return TRUE
         if self.bounds.nonneg(poly.scale(-1) - 1):
             return FALSE
+        poly = self._coarsest(poly)
         undivided = self._undivided(poly)
         if undivided is not None:
             return self._at_least(undivided, dtype)
-        poly = self._coarsest(poly)
         positive = Poly({m: k for m, k in poly.terms.items() if m and k > 0})
         negative = Poly({m: -k for m, k in poly.terms.items() if m and k < 0})
         offset = poly.offset
         if not positive.terms:
             return Binary("lt", render(negative, dtype), IntImm(dtype, offset + 1))
-        if offset > 0 and negative.terms:  # a + 1 >= b is b <= a + 1; strictness absorbs the 1
-            if offset == 1:
-                return Binary("lt", render(negative, dtype), render(positive + 2, dtype))
-            return Binary("le", render(negative, dtype), render(positive + offset, dtype))
+        if offset > 0 and negative.terms:
+            return Binary("lt", render(negative, dtype), render(positive + offset + 1, dtype))
         if offset == -1 and negative.terms:
             return Binary("lt", render(negative, dtype), render(positive, dtype))
         return Binary("ge", render(positive, dtype), render(negative - offset, dtype))
@@ -196,7 +195,8 @@ class Simplifier:
                 case (Binary(op="floordiv", a=x, b=c),) if abs(factor) == 1:
                     divisor = as_poly(c)
                     rest = poly - Poly({m: factor})
-                    if any(self.bounds.depends(a) for a in rest.atoms()) or not self.bounds.positive(divisor):
+                    symbols = all(isinstance(a, Var) and not self.bounds.depends(a) for a in rest.atoms())
+                    if not symbols or not self.bounds.positive(divisor):
                         return None
                     if factor > 0:
                         return self.normal(as_poly(x) + rest * divisor)
