@@ -1,0 +1,52 @@
+# make verify    prove the schedules in examples/
+# make test      everything: lint, types, layers, documentation, tests
+#
+# Both set up a virtual environment first (VENV, .venv unless given), from nothing but Python 3.11 or newer.
+
+VENV ?= .venv
+WORKERS ?= 2
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && { echo $$p; break; }; done)
+
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.NOTPARALLEL:
+.PHONY: help verify test setup lint types layers docs unit clean
+
+help:
+	@sed -n 's/^# \?//;1,2p' Makefile
+
+verify: $(READY)
+	$(BIN)/vtir verify examples/
+
+# Every check runs, also after one has failed.
+test: $(READY)
+	@$(MAKE) --no-print-directory --keep-going lint types layers docs unit
+
+setup: $(READY)
+
+$(READY): pyproject.toml
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; say which: make PYTHON=/path/to/python3" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(READY)
+	$(BIN)/mypy
+
+layers: $(READY)
+	$(BIN)/lint-imports
+
+docs: $(READY)
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+
+unit: $(READY)
+	$(BIN)/python -m pytest -n $(WORKERS)
+
+clean:
+	rm -rf $(VENV) docs/_build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
