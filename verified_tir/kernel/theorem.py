@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, Protocol, final
 
+from verified_tir.ir import wellformed
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
@@ -113,7 +114,7 @@ class Refines:
     @property
     def entry(self) -> Entry:
         """The assumptions under which ``after`` is looked at."""
-        return Entry(self.paddings)
+        return Entry(self.paddings, shapes=tuple(m.before for m in self.relation))
 
     def __repr__(self) -> str:
         return f"<theorem: {self.before.name} ⊑ {self.after.name}, {len(self.derivation)} steps>"
@@ -131,6 +132,9 @@ def apply(rule: Rule, theorem: Refines, prover: Prover) -> Refines | Refusal:
         rewrite = rule.rewrite(theorem.after, theorem.entry)
         if isinstance(rewrite, NoMatch):
             return rewrite
+        ill_formed = wellformed.problem(rewrite.after)
+        if ill_formed is not None:
+            return NoMatch((), f"the result would be no program: {ill_formed}")
         paddings = _renamed(theorem.paddings, rewrite)
         for question in _questions(theorem, rewrite, paddings):
             proved, failed = discharge(prover, question)
@@ -153,4 +157,5 @@ def _renamed(paddings: tuple[Padding, ...], rewrite: Rewrite) -> tuple[Padding, 
 
 def _questions(theorem: Refines, rewrite: Rewrite, paddings: tuple[Padding, ...]) -> Iterable[Question]:
     yield from rewrite.questions
-    yield from licence_questions(rewrite.after, Entry(paddings), unchanged=theorem.after)
+    shapes = tuple(m.before for m in (*theorem.relation, *rewrite.maps))
+    yield from licence_questions(rewrite.after, Entry(paddings, shapes=shapes), unchanged=theorem.after)

@@ -1,0 +1,89 @@
+"""Small programs for the tests of the rules: from text, with their buffers and variables found by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.expr import Expr, Load, Var, const
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.script import parse_func
+from verified_tir.ir.stmt import Stmt, Store
+from verified_tir.ir.visit import walk
+from verified_tir.kernel.facts import Prover
+from verified_tir.kernel.obligation import NoMatch, Unproved
+from verified_tir.kernel.theorem import Refines, Rule, apply, reflexive
+from verified_tir.logic.solver import Solver
+
+AB = 'A: T.Buffer((4,), "int32"), B: T.Buffer((4,), "int32")'
+
+PROVER = Prover(Solver())
+"""One prover for all tests: its solver remembers verdicts by the text of the question."""
+
+
+def program(body: str, params: str = AB) -> PrimFunc:
+    """A function with these parameters and this body, both in TVMScript."""
+    lines = "\n".join(f"    {line}" for line in body.strip("\n").split("\n"))
+    return parse_func(f"@T.prim_func\ndef f({params}):\n{lines}\n")
+
+
+def buffer(func: PrimFunc, name: str) -> Buffer:
+    """The first buffer of that name, parameter or local."""
+    return next(n for n in walk(func) if isinstance(n, Buffer) and n.name == name)
+
+
+def variable(func: PrimFunc, name: str) -> Var:
+    """The first variable of that name that holds a number."""
+    return next(n for n in walk(func) if isinstance(n, Var) and n.name == name and n.dtype.code != "handle")
+
+
+def load(b: Buffer, *indices: Expr | int) -> Load:
+    """``b[indices]``, Python numbers allowed."""
+    return Load(b, tuple(const(i) for i in indices))
+
+
+def store(b: Buffer, value: Expr | float, *indices: Expr | int) -> Store:
+    """``b[indices] = value``, Python numbers allowed."""
+    where = tuple(const(i) for i in indices)
+    lanes = where[-1].dtype.lanes if where else 1
+    return Store(b, const(value, b.dtype.with_lanes(b.dtype.lanes * lanes)), where)
+
+
+def function(params: Sequence[Buffer | Var], body: Stmt, name: str = "f") -> PrimFunc:
+    """A function of these buffers and scalars, in order."""
+    handles: list[Var] = []
+    buffer_map: list[tuple[Var, Buffer]] = []
+    for p in params:
+        if isinstance(p, Var):
+            handles.append(p)
+        else:
+            handle = Var.fresh(f"{p.name}_handle", "handle")
+            handles.append(handle)
+            buffer_map.append((handle, p))
+    return PrimFunc(name, tuple(handles), tuple(buffer_map), body)
+
+
+def accepted(func: PrimFunc, *rules: Rule) -> PrimFunc:
+    """The program after the rules, all of which must be accepted."""
+    theorem = reflexive(func)
+    for rule in rules:
+        new = apply(rule, theorem, PROVER)
+        assert isinstance(new, Refines), f"{type(rule).__name__} is refused: {why(new)}"
+        theorem = new
+    return theorem.after
+
+
+def refused(func: PrimFunc, rule: Rule, reason: str) -> NoMatch | Unproved:
+    """The rule is refused, for a reason that contains ``reason``."""
+    new = apply(rule, reflexive(func), PROVER)
+    assert not isinstance(new, Refines), f"{type(rule).__name__} is accepted"
+    assert reason in why(new), why(new)
+    return new
+
+
+def why(refusal: NoMatch | Unproved) -> str:
+    """A refusal in one line: the reason, or the obligation's name, claim and verdict."""
+    if isinstance(refusal, NoMatch):
+        return refusal.reason
+    obligation = refusal.obligation
+    return f"{obligation.name}: {obligation.claim} ({type(refusal.verdict).__name__})"
