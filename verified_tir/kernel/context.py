@@ -66,6 +66,8 @@ class Entry:
 
     paddings: tuple[Padding, ...] = ()
     inputs_defined: bool = False
+    shapes: tuple[Buffer, ...] = ()
+    """Parameters as they were declared before their layouts changed: their extents are those of real arrays, too."""
 
 
 @final
@@ -287,8 +289,10 @@ def begin(func: PrimFunc, entry: Entry) -> Context:
     context = Context(func, entry, [], {}, {}, views_of(buffers), {}, {}, owners=owners)
     params = set(func.params)
     counter = itertools.count()
-    in_shapes = {v for b in func.buffers for e in (*b.shape, *b.strides, b.elem_offset) for v in free_vars(e)}
-    for v in [*func.params, *(v for v in in_shapes if v not in params)]:
+    declared = (*func.buffers, *entry.shapes)
+    symbols = {v: None for b in func.buffers for e in (*b.shape, *b.strides, b.elem_offset) for v in free_vars(e)}
+    extents = {e for b in declared for e in b.shape if isinstance(e, Var)}
+    for v in [*func.params, *(v for v in symbols if v not in params)]:
         if not (v.dtype.is_int or v.dtype.is_bool or v.dtype.is_float):
             continue
         name = v.name if v.name not in context.names.values() else f"{v.name}.{next(counter)}"
@@ -297,12 +301,13 @@ def begin(func: PrimFunc, entry: Entry) -> Context:
         context.env[v] = Encoded(term, f.TRUE, v.dtype.is_float)
         if v.dtype.is_int:
             context.sizes.append(term)
-            if v in in_shapes and v.dtype.bits in LARGEST:
+            if v in extents and v.dtype.bits in LARGEST:
                 context.path.extend((f.le(f.integer(0), term), f.le(term, f.integer(LARGEST[v.dtype.bits]))))
             else:
                 context.path.append(in_range(term, v.dtype))
-    for b in func.buffers:
+    for b in declared:
         _declare_shape(context, b)
+    for b in func.buffers:
         paddings = tuple(p for p in entry.paddings if p.buffer.data is b.data)
         context.memory[b.data] = Version(b.data, Entered(paddings))
     return context
@@ -317,7 +322,8 @@ def _declare_shape(context: Context, buffer: Buffer) -> None:
             count = f.mul(count, f.integer(extent.value))
             continue
         term = context.encoder().value(extent)
-        context.path.append(f.le(f.integer(0), term))
+        largest = f.integer(LARGEST.get(extent.dtype.bits, LARGEST[32]))
+        context.path.extend((f.le(f.integer(0), term), f.le(term, largest)))
         count = f.mul(count, term)
         symbolic += 1
     if symbolic:

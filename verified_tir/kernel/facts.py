@@ -42,7 +42,7 @@ from verified_tir.kernel.witness import solve_address
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
 from verified_tir.logic.solver import Solver
-from verified_tir.logic.verdict import Obligation, Proved, Verdict
+from verified_tir.logic.verdict import Obligation, Proved, Refuted, Verdict
 from verified_tir.semantics.encode import Encoded, Encoder, in_range
 
 DEPTH = 4
@@ -73,15 +73,13 @@ class Prover:
     ) -> tuple[Verdict, tuple[Term, ...]]:
         """The verdict, and the givens (facts included) under which it was reached.  A proved lemma is recorded."""
         base = (*context.path, *given)
-        verdict = self.solver.prove(base, goal)
         used = base
+        verdict = self.solver.prove(base, goal, quick=True)
         if not isinstance(verdict, Proved):
             facts = self.facts(context, base, (goal, *given))
-            if facts:
-                used = (*base, *facts)
+            used = (*base, *facts)
+            if facts or small or not isinstance(verdict, Refuted):
                 verdict = self.solver.prove(used, goal, small)
-            elif small:
-                verdict = self.solver.prove(base, goal, small)
         if lemma and isinstance(verdict, Proved):
             self.lemmas.append(Lemma(Obligation(lemma, lemma, used, goal), verdict))
         return verdict, used
@@ -250,7 +248,7 @@ class Prover:
 
     def holds_plain(self, context: Context, given: tuple[Term, ...], goal: Term, claim: str) -> bool:
         """Like :meth:`holds`, without looking up facts (so that it cannot recur)."""
-        verdict = self.solver.prove(given, goal)
+        verdict = self.solver.prove(given, goal, quick=True)
         if isinstance(verdict, Proved):
             self.lemmas.append(Lemma(Obligation(claim, claim, given, goal), verdict))
             return True
@@ -306,7 +304,7 @@ class Prover:
         found = []
         old_facts = (*self.facts(context, base, (older.value, older.defined)),)
         for name, holds in _candidates(e):
-            at_start = self.solver.prove((*base, *old_facts), holds(older.value, older.defined))
+            at_start = self.solver.prove((*base, *old_facts), holds(older.value, older.defined), quick=True)
             if not isinstance(at_start, Proved):
                 continue
             if all(self._keeps(context, base, e, run, a, name, holds) for a in stores):

@@ -58,7 +58,7 @@ def no_conflict_between_iterations(context: Context, loop: For, path: Path) -> I
     for a, b in conflicts(runs[0].outer(), runs[1].outer()):
         what = f"the loop over {name} is {loop.kind}"
         if a.buffer is None or b.buffer is None:
-            claim = f"{what}: an opaque call conflicts with no other iteration"
+            claim = f"{what}: no opaque call, assertion or while loop stands in its body"
         else:
             verbs = f"{'write' if a.write else 'read'} and {'write' if b.write else 'read'}"
             claim = f"{what}: no two of its iterations {verbs} the same element of {a.buffer.name}"

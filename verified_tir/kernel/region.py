@@ -46,7 +46,8 @@ from verified_tir.semantics.encode import Encoded, Encoder, Safety, fresh, in_ra
 class Access:
     """One access of one instance: it happens only when ``given`` holds.
 
-    ``buffer`` is ``None`` for an opaque call, which touches everything.  ``value`` is what was loaded or is stored;
+    ``buffer`` is ``None`` for what nothing moves past: an opaque call, an assertion, a ``while`` loop.  ``value`` is
+    what was loaded or is stored;
     ``inner`` are the variables that tell the instances of one run apart: loop variables, outermost first, and lanes.
     """
 
@@ -139,7 +140,7 @@ class _Walker:
         encoder = self.encoder()
         if any(isinstance(n, Call) and not is_pure(n.op) for n in walk(expr)):
             self.loads_of(expr)
-            self.opaque()
+            self.barrier()
             return Encoded(fresh("call", sort_of(expr.dtype.scalar)), f.TRUE, True)
         encoded = encoder.encode(expr, lane)
         self.keep_safety(encoder)
@@ -188,8 +189,9 @@ class _Walker:
             Access(buffer, indices, lane, address, write, given, self.place, self.node, value, self.loops)
         )
 
-    def opaque(self) -> None:
-        """An opaque call reads and writes all that it can reach."""
+    def barrier(self) -> None:
+        """An assertion that fails, or a loop that does not end, keeps what follows from running: nothing moves past
+        it."""
         self.note(None, (), None, (), True, tuple(self.given), None)
 
     # -- statements -----------------------------------------------------------------------------------------------
@@ -218,10 +220,13 @@ class _Walker:
                     )
                 self.down(stmt)
             case While(condition=c, body=body):
+                self.barrier()
                 e = self.evaluate(c)
                 self.require("a branch on undef", c, e.defined)
                 self.branch(body, 0, (e.value, e.defined))
             case Assume(condition=c) | Assert(condition=c):
+                if isinstance(stmt, Assert):
+                    self.barrier()
                 e = self.evaluate(c)
                 self.require("a branch on undef", c, e.defined)
                 if isinstance(stmt, Assume):

@@ -8,7 +8,7 @@ from verified_tir.ir.expr import Expr, Load, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path, at
-from verified_tir.ir.stmt import Stmt
+from verified_tir.ir.stmt import Seq, Stmt
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.context import EVERYTHING, Context, written_blocks
 from verified_tir.kernel.obligation import NoMatch, Question
@@ -26,6 +26,16 @@ def statement_at(func: PrimFunc, path: Path) -> Stmt | NoMatch:
         return NoMatch(path, str(problem))
 
 
+def following(func: PrimFunc, path: Path, count: int) -> tuple[Stmt, ...] | NoMatch:
+    """The next ``count`` statements of the sequence in which ``path`` stands."""
+    if count <= 0:
+        return ()
+    parent = statement_at(func, path[:-1]) if path else NoMatch(path, "no sequence here")
+    if not isinstance(parent, Seq) or path[-1] + count >= len(parent.stmts):
+        return NoMatch(path, f"there are no {count} statements after this one")
+    return parent.stmts[path[-1] + 1 : path[-1] + 1 + count]
+
+
 def never_meet(
     context: Context,
     first: Iterable[Access],
@@ -38,7 +48,7 @@ def never_meet(
     """One question for each pair of accesses that might touch one element."""
     for a, b in conflicts(first, second):
         if a.buffer is None or b.buffer is None:
-            claim = f"{why}: an opaque call and another access do not meet"
+            claim = f"{why}: an opaque call, assertion or while loop stays in its place"
         else:
             claim = f"{why}: the {_verb(a)} and the {_verb(b)} of {a.buffer.name} touch different elements"
         goal = f.not_(overlap(context, a, b))

@@ -6,12 +6,15 @@
 
 Theorem.  Let M be the memory at this place.  Suppose that, run from M, all that S evaluates is safe, and each store of
 S
-writes to an element either the bits that M has there, or anything where M is undefined.  Then S's run, whatever order
+writes to an element either the bits that M has there, or anything where M is undefined or where the
+store is dead (see ``dead``).  Then S's run, whatever order
 its own stores come in, ends in a memory at least as defined as M: by induction every state in between is at least M,
 and S's expressions, being monotone, give there at least what they give on M.  The rest of the program, being monotone
 too, refines what it did.  An ``assume`` must be true; an opaque call, ``assert`` or ``while`` is not inserted.
 
-So the obligations look at M only; S's reads of places that it fills itself count as undefined.
+So the obligations look at M only; S's reads of places that it fills itself count as undefined.  A dead store does
+change
+M, so S may not read the buffer that it goes to.
 """
 
 from __future__ import annotations
@@ -21,14 +24,16 @@ from dataclasses import dataclass
 from typing import Literal, final
 
 from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.expr import Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, put
 from verified_tir.ir.stmt import Assert, If, Stmt, While, seq
 from verified_tir.ir.visit import bound_vars, free_vars, refresh_binders, walk
-from verified_tir.kernel.context import Context, Entry, context_at, opaque_calls
+from verified_tir.kernel.context import Context, Entry, context_at, opaque_calls, read_blocks
 from verified_tir.kernel.obligation import NoMatch, Question
 from verified_tir.kernel.region import instance
-from verified_tir.kernel.rules.common import safe_questions, statement_at
+from verified_tir.kernel.rules.common import following, safe_questions, statement_at
+from verified_tir.kernel.rules.dead import killed, unread_blocks
 from verified_tir.kernel.theorem import Rewrite
 from verified_tir.logic import formula as f
 
@@ -36,11 +41,16 @@ from verified_tir.logic import formula as f
 @final
 @dataclass(frozen=True, slots=True)
 class Insert:
-    """Insert ``stmt`` before or after the statement at ``path``, or as the missing else branch of the ``if`` there."""
+    """Insert ``stmt`` before or after the statement at ``path``, or as the missing else branch of the ``if`` there.
+
+    :param killer: how many statements after the place, in the same sequence, one stands that overwrites what this one
+        stores; 0 if none is named.
+    """
 
     path: Path
     stmt: Stmt
     where: Literal["before", "after", "else"] = "before"
+    killer: int = 0
 
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
         target = statement_at(before, self.path)
@@ -64,20 +74,33 @@ class Insert:
         problem = scope_problem(context, added)
         if problem is not None:
             return NoMatch(self.path, problem)
+        later = following(before, self.path, self.killer - (self.where == "before"))
+        if isinstance(later, NoMatch) or (self.killer and self.where == "else"):
+            return later if isinstance(later, NoMatch) else NoMatch(self.path, "an else branch names no killer")
+        if self.killer and self.where == "before":
+            later = (target, *later)
         after = before.with_body(put(before.body, self.path, new))
-        return Rewrite(after, self._questions(context, added))
+        return Rewrite(after, self._questions(context, added, later, unread_blocks(before) - read_blocks(added)))
 
-    def _questions(self, context: Context, added: Stmt) -> Iterator[Question]:
+    def _questions(
+        self, context: Context, added: Stmt, later: tuple[Stmt, ...], unread: set[Var]
+    ) -> Iterator[Question]:
         run = instance(context, added, share_loads=True, with_safety=True)
         for place, safety in run.safety:
             yield from safe_questions(run.context, (safety,), (), (*self.path, *place))
         for a in run.outer():
-            if not a.write or a.buffer is None or a.value is None:
+            if not a.write or a.buffer is None or a.value is None or a.buffer.data in unread:
                 continue
             old = context.load_from(context.memory, a.buffer, a.indices, a.lane)
             claim = f"the inserted store to {a.buffer.name} writes the bits that are there already"
             goal = f.and_(a.value.defined, f.eq(a.value.value, old.value))
-            yield Question("no-op", claim, run.context, (*a.given, old.defined), goal, (*self.path, *a.place), "after")
+            place = (*self.path, *a.place)
+            otherwise = (
+                killed(run.context, a, later[:-1], later[-1], f"the store to {a.buffer.name} is dead", place, "after")
+                if later and a.buffer.data not in read_blocks(added)
+                else ()
+            )
+            yield Question("no-op", claim, run.context, (*a.given, old.defined), goal, place, "after", tuple(otherwise))
 
 
 def scope_problem(context: Context, stmt: Stmt) -> str | None:
