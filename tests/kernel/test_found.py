@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from tests.kernel.programs import accepted, buffer, function, load, program, refused, store
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import IfThenElse, LetExpr, Var, const
-from verified_tir.ir.stmt import SKIP, For, LetStmt, Store, seq
+from verified_tir.ir.dtype import INT64
+from verified_tir.ir.expr import Binary, Broadcast, Call, Expr, IfThenElse, LetExpr, Ramp, Shuffle, Var, binary, const
+from verified_tir.ir.stmt import SKIP, Allocate, For, LetStmt, Store, seq
 from verified_tir.kernel.rules.bind import Bind
 from verified_tir.kernel.rules.branch import Introduce
 from verified_tir.kernel.rules.insert import Insert
@@ -65,3 +66,37 @@ def test_a_name_for_a_shape_symbol_would_change_the_buffers_of_the_statement() -
     f = function([a, n], For(i, const(0), n, Store(a, n, (i,))))
     refused(f, Bind((), y, n), "buffer A is not declared here")
     accepted(f, WrapUnit((), y))
+
+
+# ---------------------------------------------------------------------------------------------------------- vectors
+
+
+def test_with_lanes_both_operands_of_and_are_evaluated() -> None:
+    f = program("B[0] = 1", 'A: T.Buffer((2,), "int32"), B: T.Buffer((4,), "int32")')
+    flags, ramp = Buffer.declare("L", (4,), "bool"), Ramp(const(0), const(1), 4)
+    low = binary("lt", ramp, 2)
+
+    def guarded(first: Expr, second: Expr) -> Insert:
+        return Insert((), Allocate(flags, Store(flags, Binary("and", first, second), (ramp,))))
+
+    refused(f, guarded(low, binary("eq", load(buffer(f, "A"), ramp), 0)), "in bounds")
+    accepted(f, guarded(low, binary("eq", load(buffer(f, "B"), ramp), 0)))
+
+
+def test_a_shuffle_evaluates_the_lanes_that_it_drops() -> None:
+    f = program("B[0] = 1", 'A: T.Buffer((2,), "int32"), B: T.Buffer((4,), "int32")')
+    one = Buffer.declare("L", (1,), "int32")
+
+    def first_of(lanes: int) -> Insert:
+        value = Shuffle((load(buffer(f, "A"), Ramp(const(0), const(1), lanes)),), (0,))
+        return Insert((), Allocate(one, store(one, value, 0)))
+
+    refused(f, first_of(4), "in bounds")
+    accepted(f, first_of(2))
+
+
+def test_reinterpret_may_change_the_number_of_lanes() -> None:
+    f = program("B[0] = T.int64(0)", 'B: T.Buffer((4,), "int64")')
+    joined = Call(INT64, "reinterpret", (Broadcast(const(1), 2),))
+    f = f.with_body(store(buffer(f, "B"), joined, 0))
+    refused(f, Rewrite((), (0,), const(1, INT64)), "the logic knows single lanes")

@@ -17,8 +17,24 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.calls import is_pure
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import (
-    COMPARE_OPS, Binary, Broadcast, Call, Cast, Expr, FloatImm, IfThenElse, IntImm, LetExpr, Load, Not, Ramp, Select,
-    Shuffle, StringImm, Undef, Var,
+    COMPARE_OPS,
+    Binary,
+    Broadcast,
+    Call,
+    Cast,
+    Expr,
+    FloatImm,
+    IfThenElse,
+    IntImm,
+    LetExpr,
+    Load,
+    Not,
+    Ramp,
+    Select,
+    Shuffle,
+    StringImm,
+    Undef,
+    Var,
 )  # fmt: skip
 from verified_tir.ir.floats import bits_of
 from verified_tir.logic import formula as f
@@ -114,7 +130,7 @@ class Encoder:
         """The value alone."""
         return self.encode(expr, lane).value
 
-    def encode(self, expr: Expr, lane: Term | None = None) -> Encoded:  # noqa: C901, PLR0911, PLR0912
+    def encode(self, expr: Expr, lane: Term | None = None) -> Encoded:  # noqa: C901, PLR0911
         """Value and definedness of ``expr`` (of its lane ``lane``, if it has lanes)."""
         match expr:
             case Var():
@@ -174,6 +190,10 @@ class Encoder:
             case Call(op=op, args=args, type=t):
                 if not is_pure(op):
                     raise Unencodable(f"the result of the opaque call {op} is unknown")
+                if any(a.dtype.lanes != t.lanes for a in args):
+                    raise Unencodable(
+                        f"{op} of {args[0].dtype.lanes} lanes gives {t.lanes}; the logic knows single lanes"
+                    )
                 parts = [self.encode(a, lane if a.dtype.lanes > 1 else None) for a in args]
                 value, defined = encode_call(op, t.scalar, [a.dtype.scalar for a in args], [p.value for p in parts])
                 return Encoded(value, f.and_(defined, *[p.defined for p in parts]), True)
@@ -194,16 +214,21 @@ class Encoder:
         # An undefined left operand decides whether the right one is evaluated: a branch on undef.
         a = self.encode(expr.a, lane)
         self.require("a branch on undef", expr.a, a.defined)
+        undecided = a.value if expr.op == "and" else f.not_(a.value)
+        # With lanes both operands are evaluated, and then each lane decides for itself.
+        b = self._under(undecided, expr.b, lane) if expr.dtype.lanes == 1 else self.encode(expr.b, lane)
         if expr.op == "and":
-            b = self._under(a.value, expr.b, lane)
             return Encoded(f.and_(a.value, b.value), f.implies(a.value, b.defined), a.data or b.data)
-        b = self._under(f.not_(a.value), expr.b, lane)
         return Encoded(f.or_(a.value, b.value), f.or_(a.value, b.defined), a.data or b.data)
 
     def _shuffle(self, expr: Shuffle, lane: Term | None) -> Encoded:
         assert lane is not None or len(expr.indices) == 1
-        sources = [(v, f.integer(k)) for v in expr.vectors for k in range(v.dtype.lanes)]
-        picked = [self.encode(v, k if v.dtype.lanes > 1 else None) for v, k in (sources[i] for i in expr.indices)]
+        sources = [  # all are evaluated, those that are not picked too
+            self.encode(v, f.integer(k) if v.dtype.lanes > 1 else None)
+            for v in expr.vectors
+            for k in range(v.dtype.lanes)
+        ]
+        picked = [sources[i] for i in expr.indices]
         value, defined = picked[-1].value, picked[-1].defined
         for k in range(len(picked) - 2, -1, -1):
             here = f.eq(lane if lane is not None else f.integer(0), f.integer(k))
@@ -326,7 +351,7 @@ def float_binary(op: str, sort: str, a: Term, b: Term) -> Term:
     return f.fp({"add": "fp.add", "sub": "fp.sub", "mul": "fp.mul", "div": "fp.div"}[op], sort, a, b)
 
 
-def compare(op: str, operand: DType, a: Term, b: Term) -> Term:  # noqa: PLR0911
+def compare(op: str, operand: DType, a: Term, b: Term) -> Term:
     """A comparison of two lanes of type ``operand``; with a NaN all but ``ne`` are false."""
     if operand.is_bool:
         a, b = (
