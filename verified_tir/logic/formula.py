@@ -50,7 +50,7 @@ def make(op: str, args: tuple[Term, ...], sort: str, payload: Payload = None) ->
         return found
     t = Term()
     t.op, t.args, t.sort, t.payload = op, args, sort, payload
-    t.has_float = sort in FLOAT_SORTS or any([a.has_float for a in args])
+    t.has_float = sort in FLOAT_SORTS or any(a.has_float for a in args)
     _TABLE[key] = t
     return t
 

@@ -52,7 +52,7 @@ def encode_cast(source: DType, target: DType, value: Term) -> tuple[Term, Term]:
 _ROUNDING = {"floor": "RTN", "ceil": "RTP", "trunc": "RTZ", "nearbyint": "RNE", "round": "RNA"}
 
 
-def encode_call(op: str, result: DType, types: list[DType], args: list[Term]) -> tuple[Term, Term]:  # noqa: PLR0911
+def encode_call(op: str, result: DType, types: list[DType], args: list[Term]) -> tuple[Term, Term]:
     """Value and definedness of one lane of a pure call.
 
     The call must be pure.
