@@ -180,10 +180,18 @@ class Module:
 def test_modules() -> None:
     assert parse("").functions == ()
     assert parse(script(parse(""))).functions == ()
-    module = parse(
-        '"""doc"""\nimport os\n@tvm.script.ir_module\nclass M:\n    I.module_attrs({"a": 1})\n    @T.prim_func\n    def f():\n        pass'
-    )
-    assert module["f"].body is SKIP
+    text = """
+'a docstring'
+import os
+
+@tvm.script.ir_module
+class M:
+    I.module_attrs({"a": 1})
+    @T.prim_func
+    def f():
+        pass
+"""
+    assert parse(text)["f"].body is SKIP
 
 
 MATCHED = "@T.prim_func\ndef f(a: T.handle):\n    A = T.match_buffer"

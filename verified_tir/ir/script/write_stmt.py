@@ -55,6 +55,11 @@ class StmtWriter(ExprWriter):
         self.names.pending.clear()
         self.lines.append(f"{_INDENT * depth}{text}")
 
+    def first(self, path: Path, depth: int, text: str) -> None:
+        """The line that starts the statement at ``path``."""
+        self.line(depth, text)
+        self.places[path] = len(self.lines) - 1
+
     def scope(self, stmt: Stmt, path: Path, depth: int) -> None:
         """A statement as the whole of an indented scope."""
         with self.names.frame():
@@ -62,19 +67,19 @@ class StmtWriter(ExprWriter):
 
     def stmt(self, s: Stmt, path: Path, depth: int, last: bool) -> None:
         """A statement; ``last`` says that its scope ends with it, so that a binding may reach to the end."""
-        start = len(self.lines)
         match s:
+            case Seq(stmts=()):
+                self.first(path, depth, "pass")
             case Seq(stmts=stmts):
                 for k, sub in enumerate(stmts):
                     self.stmt(sub, (*path, k), depth, last and k == len(stmts) - 1)
-                if not stmts:
-                    self.line(depth, "pass")
+                self.places[path] = self.places[(*path, 0)]
             case For():
                 self._for(s, path, depth)
             case If():
                 self._if(s, path, depth, "if")
             case While(condition=c, body=body):
-                self.line(depth, f"while {self.expr(c)}:")
+                self.first(path, depth, f"while {self.expr(c)}:")
                 self.scope(body, (*path, 0), depth + 1)
             case Block():
                 self._block(s, path, depth)
@@ -82,23 +87,22 @@ class StmtWriter(ExprWriter):
                 self._binding(s, path, depth, last)
             case AttrStmt(key=key, node=node, value=value, body=body):
                 about = quote(node) if isinstance(node, str) else self.expr(node)
-                self.line(depth, f"with T.attr({about}, {quote(key)}, {self._argument(value)}):")
+                self.first(path, depth, f"with T.attr({about}, {quote(key)}, {self._argument(value)}):")
                 self.scope(body, (*path, 0), depth + 1)
             case Store(buffer=b, value=value, indices=indices):
                 place = self.place(b, indices)
-                self.line(depth, f"{place} = {self.expr(value)}")
+                self.first(path, depth, f"{place} = {self.expr(value)}")
             case Assume(condition=c):
-                self.line(depth, f"T.assume({self.expr(c)})")
+                self.first(path, depth, f"T.assume({self.expr(c)})")
             case Assert(condition=c, message=message):
-                self.line(depth, f"assert {self.expr(c)}, {quote(message)}")
+                self.first(path, depth, f"assert {self.expr(c)}, {quote(message)}")
             case Evaluate(value=Call(op="ret", args=(value,))):
-                self.line(depth, f"return {self.expr(value)}")
+                self.first(path, depth, f"return {self.expr(value)}")
             case Evaluate(value=value):
-                self.line(depth, self.effect(value))
+                self.first(path, depth, self.effect(value))
             case _:
                 # Stmt cannot be sealed for the type checker; the classes above are all there are
                 raise IRError(f"{type(s).__name__} cannot be written")
-        self.places.setdefault(path, min(start, len(self.lines) - 1))
 
     # -- loops and branches ----------------------------------------------------------------------------------------
 
@@ -106,27 +110,16 @@ class StmtWriter(ExprWriter):
         nest = self._nest(s)
         # the header belongs to the scope around the loop
         extents = ", ".join([self.expr(loop.extent) for loop in nest]) if len(nest) > 1 else ""
-        header = "" if extents else self._loop_header(s)
+        header = f"T.grid({extents})" if extents else self._loop_header(s)
         with self.names.frame():
-            if extents:
-                names = ", ".join([self.names.give(loop.var) for loop in nest])
-                self._start(path, len(nest))
-                self.line(depth, f"for {names} in T.grid({extents}):")
-            else:
-                name = self.names.give(s.var)
-                self._start(path, 1)
-                self.line(depth, f"for {name} in {header}:")
-            for loop in nest:
+            names = ", ".join([self.names.give(loop.var) for loop in nest])
+            self.first(path, depth, f"for {names} in {header}:")
+            for k, loop in enumerate(nest):
+                self.places[(*path, *(0,) * k)] = self.places[path]
                 self.loops[loop.var] = (loop.min, loop.extent)
             self.scope(nest[-1].body, (*path, *(0,) * len(nest)), depth + 1)
             for loop in nest:
                 self.loops.pop(loop.var, None)
-
-    def _start(self, path: Path, count: int) -> None:
-        """The next line starts the statement at ``path`` and those that share the line with it."""
-        here = len(self.lines) + len(self.names.pending)
-        for k in range(count):
-            self.places[(*path, *(0,) * k)] = here
 
     @staticmethod
     def _nest(s: For) -> list[For]:
@@ -152,13 +145,12 @@ class StmtWriter(ExprWriter):
         return f"T.{_LOOPS[s.kind]}({bounds}{extra})"
 
     def _if(self, s: If, path: Path, depth: int, word: str) -> None:
-        self.line(depth, f"{word} {self.expr(s.condition)}:")
+        self.first(path, depth, f"{word} {self.expr(s.condition)}:")
         self.scope(s.then_body, (*path, 0), depth + 1)
         match s.else_body:
             case None:
                 pass
             case If() as inner if not has_let(inner.condition):
-                self.places[(*path, 1)] = len(self.lines)
                 self._if(inner, (*path, 1), depth, "elif")
             case other:
                 self.line(depth, "else:")
@@ -183,12 +175,11 @@ class StmtWriter(ExprWriter):
                 text = f" = {call}"
         with frame:
             name = self.names.give(node)
-            self._start(path, 1)
             if last:
-                self.line(depth, f"{name}{text}")
+                self.first(path, depth, f"{name}{text}")
                 self.stmt(s.body, (*path, 0), depth, last=True)
             else:
-                self.line(depth, f"with {call} as {name}:")
+                self.first(path, depth, f"with {call} as {name}:")
                 self.scope(s.body, (*path, 0), depth + 1)
 
     @staticmethod
@@ -202,7 +193,7 @@ class StmtWriter(ExprWriter):
     # -- blocks ----------------------------------------------------------------------------------------------------
 
     def _block(self, s: Block, path: Path, depth: int) -> None:
-        self.line(depth, f"with T.sblock({quote(s.name)}):")
+        self.first(path, depth, f"with T.sblock({quote(s.name)}):")
         with self.names.frame():
             inner = depth + 1
             head = len(self.lines)
@@ -220,8 +211,12 @@ class StmtWriter(ExprWriter):
             if s.init is not None:
                 self.line(inner, "with T.init():")
                 self.scope(s.init, (*path, 0), inner + 1)
-            if not (isinstance(s.body, Seq) and not s.body.stmts and len(self.lines) > head):
-                self.stmt(s.body, (*path, 1 if s.init is not None else 0), inner, last=True)
+            where = (*path, 1 if s.init is not None else 0)
+            if isinstance(s.body, Seq) and not s.body.stmts and len(self.lines) > head:
+                # the head already fills the block, so nothing needs to stand for its empty body
+                self.places[where] = len(self.lines) - 1
+            else:
+                self.stmt(s.body, where, inner, last=True)
 
     def _axes(self, iter_vars: tuple[IterVar, ...], depth: int) -> None:
         """The iteration variables; neighbours that run over whole loops share one ``T.axis.remap``."""
