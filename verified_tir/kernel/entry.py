@@ -56,7 +56,7 @@ def _visit(context: Context, stmt: Stmt, path: Path) -> Iterator[Question]:
 
 def _without_body(stmt: Stmt) -> Stmt | None:
     """The statement with its sub-statements emptied: what it evaluates itself."""
-    if isinstance(stmt, (Seq, DeclBuffer, Block)):
+    if isinstance(stmt, (Seq, Block)):
         return None
     return map_children(stmt, lambda c: SKIP if isinstance(c, Stmt) else c)
 
@@ -121,9 +121,10 @@ def _regions(context: Context, block: Block, path: Path) -> Iterator[Question]:
     reads = block.reads
     if reads is not None and block.init is not None:
         reads = (*reads, *(block.writes or ()))
+    own = written_blocks(body) if block.init is not None and block.writes is None else set()
     for a in run.outer():
         declared = block.writes if a.write else reads
-        if declared is None or a.buffer is None:
+        if declared is None or a.buffer is None or (a.buffer.data in own and not a.write):
             continue
         goal = f.or_(*[_within(run.context, r, a) for r in declared])
         verb = "writes" if a.write else "reads"

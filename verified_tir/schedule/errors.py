@@ -62,7 +62,7 @@ class Refuted(ScheduleError):
         return f"refused, since this is false: {self.reason}"
 
     def __str__(self) -> str:
-        lines = [f"{self.step}: {self.summary()}", "", marked(self.program, self.place), ""]
+        lines = [f"{self.step}: {self.summary()}", "", marked(self.program, self.place, always=True), ""]
         if self.counterexample:
             values = ", ".join(f"{k} = {v}" for k, v in self.counterexample.items())
             lines.append(f"counterexample: {values}")
@@ -86,11 +86,11 @@ class Undecided(ScheduleError):
         )
 
 
-def marked(program: PrimFunc, place: Path) -> str:
-    """The program's text with the place marked."""
+def marked(program: PrimFunc, place: Path, always: bool = False) -> str:
+    """The program's text with the place marked (an empty path means no place, unless ``always``)."""
     from verified_tir.ir.script import script
 
     try:
-        return script(program, mark={place: "here"}) if place else script(program)
+        return script(program, mark={place: "here"}) if place or always else script(program)
     except Exception:  # a report must never hide the refusal it reports
         return script(program)

@@ -15,7 +15,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, final
+from typing import Any, Literal, final
 
 import numpy as np
 import numpy.typing as npt
@@ -76,8 +76,9 @@ class Programs:
     paddings_before: tuple[Padding, ...]
     paddings_after: tuple[Padding, ...]
     maps: tuple[ParameterMap, ...]
-    licence: bool = False
-    """Whether the question is if loops of ``after`` may run other than serially."""
+    question: Literal["same result", "licence", "meaning"] = "same result"
+    """What is looked for: a different result, two iterations of a licensed loop that meet, or undefined behaviour of
+    the program itself."""
 
 
 def replay(programs: Programs, model: Mapping[str, int]) -> Replay:
@@ -93,7 +94,7 @@ def replay(programs: Programs, model: Mapping[str, int]) -> Replay:
                 if all(i < n for i, n in zip(index, arrays[name].shape, strict=True)):
                     arrays[name][index] = value
             try:
-                found = (_race if programs.licence else _compare)(programs, sizes, arrays, repairs)
+                found = _LOOK[programs.question](programs, sizes, arrays, repairs)
             except StepLimit:
                 break
             tried += found is not None
@@ -158,6 +159,9 @@ def _contents(func: PrimFunc, shapes: Mapping[str, tuple[int, ...]]) -> Iterator
     yield each(lambda k, b, n: shaped(np.full(n, -0.0 if b.dtype.is_float else 1), b))
     yield each(lambda k, b, n: shaped(np.full(n, np.inf if b.dtype.is_float else -1), b))
     yield each(lambda k, b, n: shaped(np.zeros(n), b))
+    for odd in (0, 1):  # a small value beside one that is too large or too small for most indices
+        for far in (97, -97):
+            yield each(lambda k, b, n, odd=odd, far=far: shaped((np.arange(n) + odd) % 2 * far, b))
     rng = np.random.default_rng(0)
     for _ in range(4):
         yield each(
@@ -176,7 +180,7 @@ def _compare(programs: Programs, sizes: Mapping[str, int], arrays: dict[str, Arr
     arrays = {name: a.copy() for name, a in arrays.items()}
     masks = _pad(programs.before, programs.paddings_before, arrays, sizes)
     before = _run_as_assumed(programs.before, arrays, scalars, masks, repairs)
-    if before is None:
+    if not isinstance(before, Outcome):
         return None
     moved = _move(programs.maps, arrays, sizes)
     wanted = {p.name for p in programs.after.params if programs.after.buffer_of(p) is None}
@@ -227,10 +231,30 @@ def _race(programs: Programs, sizes: Mapping[str, int], arrays: dict[str, Array]
     return Replay(False, "no two iterations met", arguments)
 
 
+def _meaning(programs: Programs, sizes: Mapping[str, int], arrays: dict[str, Array], repairs: Repairs) -> Replay | None:
+    """Run the program itself and look for undefined behaviour that is not a violated assumption."""
+    scalars = {p.name: sizes[p.name] for p in programs.before.params if programs.before.buffer_of(p) is None}
+    masks = _pad(programs.before, programs.paddings_before, arrays, sizes)
+    outcome = _run_as_assumed(programs.before, arrays, scalars, masks, repairs, keep=True)
+    arguments = {**arrays, **sizes}
+    if isinstance(outcome, UndefinedBehaviour) and outcome.kind != "assume":
+        when = ", ".join(f"{name} = {value}" for name, value in outcome.iteration.items())
+        return Replay(True, f"undefined behaviour: {outcome.message}" + (f" at {when}" if when else ""), arguments)
+    return None if outcome is None else Replay(False, "nothing undefined", arguments)
+
+
 def _run_as_assumed(
-    func: PrimFunc, arrays: dict[str, Array], scalars: Mapping[str, int], masks: Masks, repairs: Repairs
-) -> Outcome | None:
-    """Run the program; where it assumes ``X[…] == constant`` of a parameter, change the argument so that this holds."""
+    func: PrimFunc,
+    arrays: dict[str, Array],
+    scalars: Mapping[str, int],
+    masks: Masks,
+    repairs: Repairs,
+    keep: bool = False,
+) -> Outcome | UndefinedBehaviour | None:
+    """Run the program; where it assumes ``X[…] == constant`` of a parameter, change the argument so that this holds.
+
+    :param keep: give undefined behaviour back as a result.
+    """
     for _ in range(REPAIRS):
         try:
             return run(
@@ -238,7 +262,7 @@ def _run_as_assumed(
             )
         except UndefinedBehaviour as ub:
             if ub.kind != "assume" or not _repair(func, arrays, scalars, ub, repairs):
-                return None
+                return ub if keep else None
         except StepLimit:
             raise
         except (Stopped, ValueError, OverflowError):
@@ -347,3 +371,6 @@ def _target(m: ParameterMap, old: Array, sizes: Mapping[str, int]) -> list[Array
     values: dict[Var, Any] = dict(zip(m.inputs, grids, strict=True))
     values.update({v: sizes[v.name] for e in m.outputs for v in free_vars(e) if v not in values})
     return [np.broadcast_to(np.asarray(t), old.shape) for t in evaluate(list(m.outputs), values)]
+
+
+_LOOK = {"same result": _compare, "licence": _race, "meaning": _meaning}

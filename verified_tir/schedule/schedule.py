@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar, final
+from typing import Any, Literal, TypeVar, final
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, Var
@@ -293,8 +293,10 @@ def _report(step: str, refusal: Refusal, program: PrimFunc, theorem: Refines | N
     }
     before = program if theorem is None else theorem.after
     paddings = () if theorem is None else theorem.paddings
-    programs = Programs(before, refusal.would_be, paddings, refusal.paddings or paddings, refusal.maps,
-                        obligation.name == "licence")  # fmt: skip
+    question: Literal["same result", "licence", "meaning"] = "same result" if theorem is not None else "meaning"
+    if obligation.name == "licence":
+        question = "licence"
+    programs = Programs(before, refusal.would_be, paddings, refusal.paddings or paddings, refusal.maps, question)
     shown_replay = replay(programs, values)
     return Refuted(step, obligation.claim, shown, obligation.place, obligation=obligation, counterexample=values,
                    replay=shown_replay)  # fmt: skip
