@@ -148,7 +148,7 @@ def test_random_programs_have_a_line_for_every_statement() -> None:
 
 def test_marks() -> None:
     func = parse_func(PROGRAMS["row_sum_padded"])
-    marked = script(func, mark={(0,): "the\nassumption", (1, 0, 1, 0, 1): "dead"})
+    marked = script(func, mark={(0,): "the\nassumption", (1, 0, 1, 0, 0, 1): "dead"})
     changed = [line.strip() for line in marked.splitlines() if "# <--" in line]
     assert changed == [
         "for i, j_outer, j_inner in T.grid(16, 4, 4):  # <-- the assumption",
