@@ -61,33 +61,89 @@ def blocks(text: str) -> list[Block]:
     return found
 
 
-def run_python(page: Path) -> None:
-    """Execute the Python blocks of a page, and compare what they print with the text blocks that follow them.
+class Page:
+    """A page whose outputs are compared with what its code gives, or rewritten (``update``)."""
 
-    Lines have the numbers that they have in the page, and ``inspect`` finds the sources of functions.
-    """
-    found = blocks(page.read_text(encoding="utf-8"))
-    code = [b for b in found if b.language == "python"]
-    lines = [""] * max((b.line + len(b.lines) for b in code), default=0)
-    for b in code:
-        lines[b.line - 1 : b.line - 1 + len(b.lines)] = b.lines
-    module = ModuleType(f"page_{page.stem}")
-    module.__file__ = str(page)
-    sys.modules[module.__name__] = module
-    linecache.cache[str(page)] = (1, None, [f"{line}\n" for line in lines], str(page))
-    try:
-        for k, b in enumerate(found):
-            if b.language != "python":
+    def __init__(self, path: Path, *, update: bool = False) -> None:
+        self.path = path
+        self.update = update
+        self.blocks = blocks(path.read_text(encoding="utf-8"))
+        self._new: dict[Block, str] = {}
+
+    def run_python(self) -> None:
+        """Execute the Python blocks, and compare what they print with the text blocks that follow them.
+
+        Lines have the numbers that they have in the page, and ``inspect`` finds the sources of functions.
+        """
+        module = ModuleType(f"page_{self.path.stem}")
+        module.__file__ = str(self.path)
+        sys.modules[module.__name__] = module
+        linecache.cache[str(self.path)] = (1, None, self._code_lines(), str(self.path))
+        try:
+            for k, block in enumerate(self.blocks):
+                after = self.blocks[k + 1] if k + 1 < len(self.blocks) else None
+                if block.language != "python":
+                    continue
+                printed = io.StringIO()
+                code = compile("\n" * (block.line - 1) + block.text, str(self.path), "exec", dont_inherit=True)
+                with contextlib.redirect_stdout(printed):
+                    exec(code, vars(module))
+                if after is not None and after.language == "text" and after.follows:
+                    self._compare(after, _masked(printed.getvalue()), _masked(after.text), printed.getvalue())
+        finally:
+            del sys.modules[module.__name__]
+            linecache.cache.pop(str(self.path), None)
+        self._write()
+
+    def _code_lines(self) -> list[str]:
+        """The page with everything blank that is not Python."""
+        code = [b for b in self.blocks if b.language == "python"]
+        lines = ["\n"] * max((b.line + len(b.lines) for b in code), default=0)
+        for b in code:
+            lines[b.line - 1 : b.line - 1 + len(b.lines)] = [f"{line}\n" for line in b.lines]
+        return lines
+
+    def run_console(self) -> int:
+        """Check the marked console blocks; gives the number of commands."""
+        count = 0
+        for block in self.blocks:
+            if block.language != "console" or not block.checked:
                 continue
-            printed = io.StringIO()
-            with contextlib.redirect_stdout(printed):
-                exec(compile("\n" * (b.line - 1) + b.text, str(page), "exec", dont_inherit=True), vars(module))
-            after = found[k + 1] if k + 1 < len(found) else None
-            if after is not None and after.language == "text" and after.follows:
-                compare(f"{page.name}:{after.line}", printed.getvalue(), after.text)
-    finally:
-        del sys.modules[module.__name__]
-        linecache.cache.pop(str(page), None)
+            shown: list[str] = []
+            code = 0
+            for command, output in commands(block):
+                count += 1
+                code, new = self._run(block, command, output, code)
+                shown += [f"$ {command}", *new.rstrip().splitlines()]
+            self._compare(block, settled("\n".join(shown)), settled(block.text), "\n".join(shown))
+        self._write()
+        return count
+
+    def _run(self, block: Block, command: str, output: str, code: int) -> tuple[int, str]:
+        words = command.split()
+        if command == "echo $?":
+            return code, str(code)
+        if words[0] == "make":
+            subprocess.run(["make", "-n", *words[1:]], cwd=ROOT, check=True, capture_output=True)
+            return 0, output
+        assert words[0] == "vtir", f"{self.path.name}:{block.line}: only vtir and make can be checked: {command}"
+        return vtir(*words[1:])
+
+    def _compare(self, block: Block, shown: str, written: str, new: str) -> None:
+        if shown == written:
+            return
+        if self.update:
+            self._new[block] = new.rstrip()
+            return
+        lines = difflib.unified_diff(written.splitlines(), shown.splitlines(), "written", "shown", lineterm="")
+        pytest.fail("\n".join([f"{self.path.name}:{block.line}", *lines]), pytrace=False)
+
+    def _write(self) -> None:
+        lines = self.path.read_text(encoding="utf-8").splitlines()
+        for block, text in sorted(self._new.items(), key=lambda item: -item[0].line):
+            lines[block.line - 1 : block.line - 1 + len(block.lines)] = text.splitlines()
+        if self._new:
+            self.path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def commands(block: Block) -> Iterator[tuple[str, str]]:
@@ -103,28 +159,6 @@ def commands(block: Block) -> Iterator[tuple[str, str]]:
     yield command, "\n".join(output)
 
 
-def run_console(page: Path) -> int:
-    """Check the marked console blocks of a page; gives the number of commands."""
-    count = 0
-    for block in blocks(page.read_text(encoding="utf-8")):
-        if block.language != "console" or not block.checked:
-            continue
-        code = 0
-        for command, output in commands(block):
-            count += 1
-            words = command.split()
-            if command == "echo $?":
-                shown = str(code)
-            elif words[0] == "make":
-                subprocess.run(["make", "-n", *words[1:]], cwd=ROOT, check=True, capture_output=True)
-                continue
-            else:
-                assert words[0] == "vtir", f"{page.name}:{block.line}: only vtir and make can be checked: {command}"
-                code, shown = vtir(*words[1:])
-            compare(f"{page.name}:{block.line}: {command}", settled(shown), settled(output))
-    return count
-
-
 def vtir(*arguments: str) -> tuple[int, str]:
     """The exit code and the output of a command, run in the project's folder."""
     code = "from verified_tir.cli.main import main; main()"
@@ -134,21 +168,12 @@ def vtir(*arguments: str) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
-def compare(where: str, shown: str, written: str) -> None:
-    """Fail with a difference if the page says something else than what was shown.
-
-    The values of a counterexample do not count: another version of the solver may find others.
-    """
-    shown, written = (
-        _COUNTEREXAMPLE.sub(lambda m: m[1] + re.sub(r"= -?\d+", "= …", m[2]), text.rstrip())
-        for text in (shown, written)
-    )
-    if shown != written:
-        lines = difflib.unified_diff(written.splitlines(), shown.splitlines(), "written", "shown", lineterm="")
-        pytest.fail("\n".join([where, *lines]), pytrace=False)
+def _masked(text: str) -> str:
+    """The values of a counterexample do not count: another version of the solver may find others."""
+    return _COUNTEREXAMPLE.sub(lambda m: m[1] + re.sub(r"= -?\d+", "= …", m[2]), text.rstrip())
 
 
 def settled(output: str) -> str:
-    """The output without what differs from run to run: times, and the spaces that make columns of them."""
+    """The output without what differs from run to run: times, the spaces that make columns of them, model values."""
     lines = output.rstrip().splitlines()
-    return "\n".join(re.sub(r" +", " ", _TIME.sub("TIME", line)).rstrip() for line in lines)
+    return _masked("\n".join(re.sub(r" +", " ", _TIME.sub("TIME", line)).rstrip() for line in lines))

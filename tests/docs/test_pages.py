@@ -1,4 +1,4 @@
-"""README.md and every page below docs/ do what they say."""
+"""README.md and every page below docs/ do what they say.  ``--update-golden`` rewrites the outputs in them."""
 
 from __future__ import annotations
 
@@ -6,31 +6,33 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.pages import CHECKED, ROOT, blocks, commands, compare, run_console, run_python, settled
+from tests.docs.pages import CHECKED, ROOT, Page, blocks, commands, settled
 
 PAGES = sorted([ROOT / "README.md", *(p for p in (ROOT / "docs").rglob("*.md") if "_build" not in p.parts)])
+WITH_COMMANDS = [p for p in PAGES if any(b.checked for b in blocks(p.read_text(encoding="utf-8")))]
 
 
 def _named(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=_named)
-def test_python_blocks_run(page: Path) -> None:
-    run_python(page)
+def _page(path: Path, request: pytest.FixtureRequest) -> Page:
+    return Page(path, update=request.config.getoption("--update-golden"))
 
 
-WITH_COMMANDS = [p for p in PAGES if any(b.checked for b in blocks(p.read_text(encoding="utf-8")))]
+@pytest.mark.parametrize("path", PAGES, ids=_named)
+def test_python_blocks_run(path: Path, request: pytest.FixtureRequest) -> None:
+    _page(path, request).run_python()
 
 
-@pytest.mark.parametrize("page", WITH_COMMANDS, ids=_named)
-def test_console_blocks_are_what_the_commands_print(page: Path) -> None:
-    assert run_console(page) > 0
+@pytest.mark.parametrize("path", WITH_COMMANDS, ids=_named)
+def test_console_blocks_are_what_the_commands_print(path: Path, request: pytest.FixtureRequest) -> None:
+    assert _page(path, request).run_console() > 0
 
 
 # -- the conventions themselves ---------------------------------------------------------------------------------------
 
-PAGE = """# Page
+TEXT = """# Page
 
 ```python
 x = 1
@@ -53,26 +55,31 @@ print(x + 1)
 """
 
 
-def test_blocks_share_a_namespace_and_outputs_are_compared(tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
-    page.write_text(PAGE)
-    run_python(page)
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "page.md"
 
 
-def test_a_wrong_output_fails(tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
-    page.write_text(PAGE.replace("```text\n1", "```text\n2"))
+def test_blocks_share_a_namespace_and_outputs_are_compared(path: Path) -> None:
+    path.write_text(TEXT)
+    Page(path).run_python()
+    assert path.read_text() == TEXT
+
+
+def test_a_wrong_output_fails_and_can_be_updated(path: Path) -> None:
+    path.write_text(TEXT.replace("```text\n1", "```text\n2\n3"))
     with pytest.raises(pytest.fail.Exception, match=r"page\.md:9"):
-        run_python(page)
+        Page(path).run_python()
+    Page(path, update=True).run_python()
+    assert path.read_text() == TEXT
 
 
-def test_an_exception_has_the_line_of_the_page(tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
-    page.write_text(PAGE + "\n```python\n\nunknown\n```\n")
+def test_an_exception_has_the_line_of_the_page(path: Path) -> None:
+    path.write_text(TEXT + "\n```python\n\nunknown\n```\n")
     with pytest.raises(NameError) as caught:
-        run_python(page)
+        Page(path).run_python()
     assert caught.traceback[-1].lineno + 1 == 24
-    assert str(caught.traceback[-1].path) == str(page)
+    assert str(caught.traceback[-1].path) == str(path)
 
 
 def test_a_block_without_end_fails() -> None:
@@ -80,14 +87,20 @@ def test_a_block_without_end_fails() -> None:
         blocks("# Page\n\n```python\nx = 1\n")
 
 
-def test_only_marked_console_blocks_are_checked(tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
-    block = "```console\n$ vtir verify nowhere.py\nall is well\n```\n"
-    page.write_text(block)
-    assert run_console(page) == 0
-    page.write_text(f"{CHECKED}\n{block}")
-    with pytest.raises(pytest.fail.Exception, match=r"page\.md:3: vtir verify nowhere\.py"):
-        run_console(page)
+def test_only_marked_console_blocks_are_checked(path: Path) -> None:
+    block = "```console\n$ vtir verify nowhere.py\nall is well\n$ echo $?\n0\n```\n"
+    path.write_text(block)
+    assert Page(path).run_console() == 0
+    path.write_text(f"{CHECKED}\n{block}")
+    with pytest.raises(pytest.fail.Exception, match=r"page\.md:3"):
+        Page(path).run_console()
+    assert Page(path, update=True).run_console() == 2
+    assert path.read_text().splitlines()[2:4] == [
+        "$ vtir verify nowhere.py",
+        "nowhere.py: error: there is no such file or folder",
+    ]
+    assert path.read_text().splitlines()[-3:] == ["$ echo $?", "2", "```"]
+    assert Page(path).run_console() == 2
 
 
 def test_commands_and_their_outputs() -> None:
@@ -102,8 +115,6 @@ def test_times_and_columns_do_not_count() -> None:
 
 
 def test_values_of_counterexamples_do_not_count_but_names_do() -> None:
-    compare("page", "x\n  counterexample: i = 0, j = -3", "x\n  counterexample: i = 1, j = 2")
-    with pytest.raises(pytest.fail.Exception):
-        compare("page", "counterexample: i = 0", "counterexample: k = 0")
-    with pytest.raises(pytest.fail.Exception):
-        compare("page", "i = 0", "i = 1")
+    assert settled("x\n  counterexample: i = 0, j = -3") == settled("x\n  counterexample: i = 1, j = 2")
+    assert settled("counterexample: i = 0") != settled("counterexample: k = 0")
+    assert settled("i = 0") != settled("i = 1")
