@@ -102,6 +102,10 @@ def _solve(a: Term, x: Term, unknowns: list[Term], solution: dict[Term, Term]) -
     if any(u is not None and any(v in f.subterms(u) for v in unknowns) for u in known):
         return False
     rest = f.sub(x, _sum(known))
+    if len(open_ones) == 1 and open_ones[0][0] < 0:
+        k, u = open_ones[0]
+        solution[u] = f.floordiv(f.neg(rest), f.integer(-k))
+        return True
     open_ones.sort(key=lambda pair: -abs(pair[0]))
     for k, u in open_ones:
         if k < 0:
