@@ -116,6 +116,13 @@ class Schedule:
         return found
 
     @property
+    def assumptions(self) -> list[str]:
+        """What the theorem rests on, as sentences: sizes, padding, what the program assumes of its arguments."""
+        from verified_tir.schedule.assumptions import assumptions
+
+        return assumptions(self.theorem)
+
+    @property
     def refusals(self) -> tuple[ScheduleError, ...]:
         """Refusals that the schedule expected (see ``expect_refusal``)."""
         return tuple(self._refusals)
