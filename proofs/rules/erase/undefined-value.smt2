@@ -1,0 +1,14 @@
+; A store of undef wrote nothing that anybody may rely on.
+;
+; The lemma holds if this is unsatisfiable.
+(set-info :status unsat)
+(set-logic QF_LIA)
+; v: the stored value and whether it is defined; b: what stands in the element
+(declare-const v Int)
+(declare-const v_def Bool)
+(declare-const b Int)
+(declare-const b_def Bool)
+(define-fun leq () Bool (=> v_def (and b_def (= v b))))   ; v is at most as defined as b
+(assert (not v_def))
+(assert (not leq))
+(check-sat)

@@ -1,0 +1,40 @@
+; each old iteration is run as itself
+; owed by tiled_in_three_levels in examples/matmul.py
+; x0 is i_0
+; x1 is i_1
+; x2 is i_2
+; x3 is j_0
+; x4 is j_1
+; x5 is j_2
+; x6 is k
+;
+; The lemma holds if this is unsatisfiable.
+(set-info :status unsat)
+(set-logic ALL)
+(declare-fun x0 () Int)
+(declare-fun x1 () Int)
+(declare-fun x2 () Int)
+(declare-fun x3 () Int)
+(declare-fun x4 () Int)
+(declare-fun x5 () Int)
+(declare-fun x6 () Int)
+(assert (<= 0 x0))
+(assert (< x0 16))
+(assert (<= 0 x1))
+(assert (< x1 8))
+(assert (<= 0 x2))
+(assert (< x2 8))
+(assert (< (+ (* 8 (+ (* 8 x0) x1)) x2) 1020))
+(assert (<= 0 x3))
+(assert (< x3 8))
+(assert (<= 0 x4))
+(assert (< x4 4))
+(assert (<= 0 x5))
+(assert (< x5 32))
+(assert (< (+ (* 32 (+ (* 4 x3) x4)) x5) 1000))
+(assert (<= 0 x6))
+(assert (< x6 514))
+(assert (<= 0 x6))
+(assert (< x6 514))
+(assert (not (= (+ (* 64 (div x6 64)) (mod x6 64)) x6)))
+(check-sat)

@@ -1,0 +1,32 @@
+; every old iteration of (n, h, w, c) is run
+; owed by constant_shape in examples/nhwc_to_nchwc.py
+; x0 is n
+; x1 is h
+; x2 is w
+; x3 is c
+;
+; The lemma holds if this is unsatisfiable.
+(set-info :status unsat)
+(set-logic ALL)
+(declare-fun x0 () Int)
+(declare-fun x1 () Int)
+(declare-fun x2 () Int)
+(declare-fun x3 () Int)
+(assert (<= 0 x0))
+(assert (< x0 1))
+(assert (<= 0 x1))
+(assert (< x1 28))
+(assert (<= 0 x2))
+(assert (< x2 28))
+(assert (<= 0 x3))
+(assert (< x3 64))
+(assert (<= 0 x0))
+(assert (< x0 1))
+(assert (<= 0 x1))
+(assert (< x1 28))
+(assert (<= 0 x2))
+(assert (< x2 28))
+(assert (<= 0 x3))
+(assert (< x3 64))
+(assert (let ((l0 (div x3 4))) (let ((l1 (mod x3 4))) (not (and (<= 0 x0) (< x0 1) (<= 0 l0) (< l0 16) (<= 0 x1) (< x1 28) (<= 0 x2) (< x2 28) (<= 0 l1) (< l1 4))))))
+(check-sat)

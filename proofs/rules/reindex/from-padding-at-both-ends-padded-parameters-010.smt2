@@ -1,0 +1,37 @@
+; the iterations keep their order
+; owed by padded_parameters in examples/padding_at_both_ends.py
+; x0 is i
+; x3 is i'
+;
+; The lemma holds if this is unsatisfiable.
+(set-info :status unsat)
+(set-logic ALL)
+(declare-fun x0 () Int)
+(declare-fun x1 () Int)
+(declare-fun x2 () Int)
+(declare-fun x3 () Int)
+(declare-fun x4 () Int)
+(declare-fun x5 () Int)
+(assert (<= 0 x0))
+(assert (< x0 14))
+(assert (<= 0 x1))
+(assert (< x1 2))
+(assert (<= 0 x2))
+(assert (< x2 8))
+(assert (let ((l0 (+ (+ (* 8 x1) x2) (- 2)))) (<= 0 l0)))
+(assert (let ((l0 (+ x0 2))) (= x1 (div l0 8))))
+(assert (let ((l0 (+ x0 2))) (= x2 (mod l0 8))))
+(assert (let ((l0 (+ (+ (* 8 x1) x2) (- 2)))) (= x0 l0)))
+(assert (<= 0 x3))
+(assert (< x3 14))
+(assert (<= 0 x4))
+(assert (< x4 2))
+(assert (<= 0 x5))
+(assert (< x5 8))
+(assert (let ((l0 (+ (+ (* 8 x4) x5) (- 2)))) (<= 0 l0)))
+(assert (let ((l0 (+ x3 2))) (= x4 (div l0 8))))
+(assert (let ((l0 (+ x3 2))) (= x5 (mod l0 8))))
+(assert (let ((l0 (+ (+ (* 8 x4) x5) (- 2)))) (= x3 l0)))
+(assert (< x0 x3))
+(assert (not (or (< x1 x4) (and (= x1 x4) (< x2 x5)))))
+(check-sat)

@@ -1,0 +1,41 @@
+; the iterations keep their order
+; owed by padded in examples/row_summation.py
+; x0 is i
+; x1 is j
+; x4 is j'
+;
+; The lemma holds if this is unsatisfiable.
+(set-info :status unsat)
+(set-logic ALL)
+(declare-fun x0 () Int)
+(declare-fun x1 () Int)
+(declare-fun x2 () Int)
+(declare-fun x3 () Int)
+(declare-fun x4 () Int)
+(declare-fun x5 () Int)
+(declare-fun x6 () Int)
+(assert (<= 0 x0))
+(assert (< x0 16))
+(assert (<= 0 x1))
+(assert (< x1 14))
+(assert (<= 0 x2))
+(assert (< x2 4))
+(assert (<= 0 x3))
+(assert (< x3 4))
+(assert (let ((l0 (+ (* 4 x2) x3))) (< l0 14)))
+(assert (= x2 (div x1 4)))
+(assert (= x3 (mod x1 4)))
+(assert (let ((l0 (+ (* 4 x2) x3))) (= x1 l0)))
+(assert (<= 0 x4))
+(assert (< x4 14))
+(assert (<= 0 x5))
+(assert (< x5 4))
+(assert (<= 0 x6))
+(assert (< x6 4))
+(assert (let ((l0 (+ (* 4 x5) x6))) (< l0 14)))
+(assert (= x5 (div x4 4)))
+(assert (= x6 (mod x4 4)))
+(assert (let ((l0 (+ (* 4 x5) x6))) (= x4 l0)))
+(assert (< x1 x4))
+(assert (not (or (< x2 x5) (and (= x2 x5) (< x3 x6)))))
+(check-sat)

@@ -1,0 +1,46 @@
+; iterations change their order: the write and the read of A touch different elements
+; owed by space_before_time in examples/stencil.py
+; x0 is t
+; x1 is x
+; x4 is t'
+; x5 is x'
+;
+; Near miss: satisfiable.
+(set-info :status sat)
+(set-logic ALL)
+(declare-fun x0 () Int)
+(declare-fun x1 () Int)
+(declare-fun x2 () Int)
+(declare-fun x3 () Int)
+(declare-fun x4 () Int)
+(declare-fun x5 () Int)
+(declare-fun x6 () Int)
+(declare-fun x7 () Int)
+(assert (<= 0 x0))
+(assert (< x0 8))
+(assert (<= 0 x1))
+(assert (< x1 32))
+(assert (<= 0 x2))
+(assert (< x2 32))
+(assert (<= 0 x3))
+(assert (< x3 8))
+(assert (= x2 x1))
+(assert (= x3 x0))
+(assert (= x0 x3))
+(assert (= x1 x2))
+(assert (<= 0 x4))
+(assert (< x4 8))
+(assert (<= 0 x5))
+(assert (< x5 32))
+(assert (<= 0 x6))
+(assert (< x6 32))
+(assert (<= 0 x7))
+(assert (< x7 8))
+(assert (= x6 x5))
+(assert (= x7 x4))
+(assert (= x4 x7))
+(assert (= x5 x6))
+(assert (or (< x0 x4) (and (= x0 x4) (< x1 x5))))
+(assert (or (< x6 x2) (and (= x6 x2) (< x7 x3))))
+(assert (and (= (+ x0 1) x4) (= (+ x1 1) (+ x5 2))))
+(check-sat)

@@ -1,0 +1,28 @@
+; Without c // 4 the map is not injective.
+;
+; Near miss: satisfiable; the model is the counterexample.
+(set-info :status sat)
+(set-logic QF_LIA)
+(declare-const b Int)
+(declare-const h Int)
+(declare-const x Int)
+(declare-const c Int)
+(declare-const b2 Int)
+(declare-const h2 Int)
+(declare-const x2 Int)
+(declare-const c2 Int)
+(assert (and (<= 0 b) (< b 1)))
+(assert (and (<= 0 h) (< h 28)))
+(assert (and (<= 0 x) (< x 28)))
+(assert (and (<= 0 c) (< c 64)))
+(assert (and (<= 0 b2) (< b2 1)))
+(assert (and (<= 0 h2) (< h2 28)))
+(assert (and (<= 0 x2) (< x2 28)))
+(assert (and (<= 0 c2) (< c2 64)))
+; both lie at one place
+(assert (= b b2))
+(assert (= h h2))
+(assert (= x x2))
+(assert (= (mod c 4) (mod c2 4)))
+(assert (or (distinct b b2) (distinct h h2) (distinct x x2) (distinct c c2)))
+(check-sat)
