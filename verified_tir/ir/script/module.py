@@ -72,7 +72,7 @@ def parse_source(source: Source, around: Surroundings) -> IRModule:
         contents = _Contents(
             source, around.constants, set(around.aliases), dict(around.functions), set(around.type_vars)
         )
-        contents.read(tree.body)
+        contents.read(tree)
         return contents.module()
     except RecursionError:
         raise source.too_deep() from None

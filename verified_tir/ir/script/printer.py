@@ -21,25 +21,30 @@ _MODULE_HEADER = "# from tvm.script import ir as I"
 _TYPE_VAR_HEADER = "# from typing import TypeVar"
 
 
-def script(node: PrimFunc | IRModule | Stmt | Expr, mark: Mapping[Path, str] | None = None) -> str:
+def script(
+    node: PrimFunc | IRModule | Stmt | Expr, mark: Mapping[Path, str] | None = None, *, flat: bool = False
+) -> str:
     """The text of a program or a piece of one, in the dialect of TVM 0.27.
 
     ``mark`` (for a function or a statement) puts ``# <-- message`` behind the line on which the statement at a path
     starts.
 
+    A let or an allocation that ends before the scope around it is written as a ``with``, which TVM 0.27 cannot read.
+    With ``flat`` it reaches to the end of that scope instead: the same meaning, not the same tree.
+
     :raises IRError: if a path marks no statement.
     """
     match node:
         case PrimFunc():
-            lines, places = script_lines(node)
+            lines, places = script_lines(node, flat=flat)
         case Stmt():
-            writer = _piece(node)
+            writer = _piece(node, flat)
             writer.scope(node, (), 0)
             lines, places = writer.lines, writer.places
         case IRModule():
-            return _module(node)
+            return _module(node, flat)
         case _:
-            return _piece(node).expr(node)
+            return _piece(node, flat).expr(node)
     for path, message in (mark or {}).items():
         if path not in places:
             raise IRError(f"no statement at path {path}")
@@ -47,17 +52,19 @@ def script(node: PrimFunc | IRModule | Stmt | Expr, mark: Mapping[Path, str] | N
     return "\n".join(lines)
 
 
-def script_lines(func: PrimFunc) -> tuple[list[str], dict[Path, int]]:
+def script_lines(func: PrimFunc, *, flat: bool = False) -> tuple[list[str], dict[Path, int]]:
     """The lines of a function's text; for every path into its body the index of the line that starts the statement."""
     symbols = _type_vars(func, _reserved(func))
-    writer = _function(func, func.name, symbols, 0)
+    writer = StmtWriter(Names(), flat)
+    writer.functions = {func.name: func.ret_type or VOID}
+    _function(writer, func, func.name, symbols, 0)
     head = [_TYPE_VAR_HEADER] if symbols else []
     head += [_HEADER, "", *(f'{name} = TypeVar("{name}")' for name in symbols.values())]
     head += [""] if symbols else []
     return [*head, *writer.lines], {path: line + len(head) for path, line in writer.places.items()}
 
 
-def _piece(node: Node) -> StmtWriter:
+def _piece(node: Node, flat: bool) -> StmtWriter:
     """A writer in which everything that is free in the piece has its name already."""
     names = Names()
     nodes = list(walk(node))
@@ -68,13 +75,13 @@ def _piece(node: Node) -> StmtWriter:
     for v in free_vars(node):
         if v not in names.blocks:
             names.give(v)
-    return StmtWriter(names)
+    return StmtWriter(names, flat)
 
 
 # -- modules ----------------------------------------------------------------------------------------------------------
 
 
-def _module(module: IRModule) -> str:
+def _module(module: IRModule, flat: bool) -> str:
     reserved: frozenset[str] = frozenset()
     symbols: dict[str, dict[Var, str]] = {}
     for key, func in module.functions:
@@ -87,7 +94,9 @@ def _module(module: IRModule) -> str:
     lines += [f'{name} = TypeVar("{name}")' for name in sorted(reserved)]
     lines += ["@I.ir_module", "class Module:"]
     for k, (key, func) in enumerate(module.functions):
-        writer = _function(func, key, symbols[key], 1, reserved, returns)
+        writer = StmtWriter(Names(reserved), flat)
+        writer.functions = returns
+        _function(writer, func, key, symbols[key], 1)
         lines += ([""] if k else []) + writer.lines
     if not module.functions:
         lines.append("    pass")
@@ -140,24 +149,12 @@ def _type_vars(func: PrimFunc, taken: frozenset[str]) -> dict[Var, str]:
     return {v: names.give(v) for v in symbols if v.dtype is INT64}
 
 
-def _function(
-    func: PrimFunc,
-    name: str,
-    type_vars: Mapping[Var, str],
-    depth: int,
-    reserved: frozenset[str] = frozenset(),
-    functions: Mapping[str, DType] | None = None,
-) -> StmtWriter:
+def _function(writer: StmtWriter, func: PrimFunc, name: str, type_vars: Mapping[Var, str], depth: int) -> None:
     """The lines of a function, with the paths into its body."""
     pad = "    " * depth
-    names = Names()
     for v, text in type_vars.items():
-        names.reserve(text)
-        names.set(v, text)
-    for text in sorted(reserved):
-        names.reserve(text)
-    writer = StmtWriter(names)
-    writer.functions = functions if functions is not None else {name: func.ret_type or VOID}
+        writer.names.reserve(text)
+        writer.names.set(v, text)
     signature = _Signature(func, writer, set(type_vars))
     params = signature.params()
     returns = f" -> T.{func.ret_type}" if func.ret_type is not None else ""
@@ -167,7 +164,6 @@ def _function(
     for line in signature.prelude():
         writer.line(depth + 1, line)
     writer.scope(func.body, (), depth + 1)
-    return writer
 
 
 class _Signature:

@@ -7,7 +7,6 @@ scope (``N = 16``) are looked up in the closure and the globals of the function.
 from __future__ import annotations
 
 import inspect
-import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from types import FunctionType, ModuleType
 from typing import Any, TypeVar, final
@@ -26,15 +25,13 @@ def from_python(function: Callable[..., object], namespace: ModuleType) -> PrimF
     :raises ScriptError: for a mistake in the program.
     :raises IRError: if the function has no source text.
     """
-    if not isinstance(function, FunctionType):
+    if not isinstance(function, FunctionType) or function.__name__ == "<lambda>":
         raise IRError("T.prim_func decorates a function")
     try:
         lines, first = inspect.getsourcelines(function)
     except (OSError, TypeError):
         raise IRError(f"the source of {function.__name__} cannot be found") from None
-    raw = "".join(lines)
-    text = textwrap.dedent(raw)
-    indent = len(raw) - len(raw.lstrip(" \t"))
+    text = "".join(lines)
     filename = inspect.getsourcefile(function) or "<unknown>"
     outer = _enclosing(function)
     around = Surroundings(
@@ -43,7 +40,7 @@ def from_python(function: Callable[..., object], namespace: ModuleType) -> PrimF
         type_vars=frozenset(name for name, value in outer.items() if isinstance(value, TypeVar)),
         functions={name: value.ret_type or VOID for name, value in outer.items() if isinstance(value, PrimFunc)},
     )
-    module = parse_source(Source(text, filename, first - 1, indent), around)
+    module = parse_source(Source(text, filename, first - 1, indented=text[:1].isspace()), around)
     return module[function.__name__]
 
 

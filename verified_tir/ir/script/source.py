@@ -49,28 +49,31 @@ class Located(Protocol):
 @final
 @dataclass(slots=True)
 class Source:
-    """A text being parsed, and where it stands in its file.
+    """A text being parsed, and where it stands in its file: ``line_offset`` lines precede it.
 
-    ``line_offset`` lines precede the text in the file, and ``column_offset`` characters were taken off every line.
+    An indented text is read as the body of a line put before it, so that its columns stay those of the file.
     """
 
     text: str
     filename: str = "<string>"
     line_offset: int = 0
-    column_offset: int = 0
+    indented: bool = False
     lines: list[str] = field(init=False)
 
     def __post_init__(self) -> None:
+        if self.indented:
+            self.text = f"if True:\n{self.text}"
+            self.line_offset -= 1
         # ast counts only these as line ends; str.splitlines would count form feeds and others too
         self.lines = self.text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
-    def tree(self) -> ast.Module:
-        """The syntax tree of the text.
+    def tree(self) -> list[ast.stmt]:
+        """The statements of the text.
 
         :raises ScriptError: if the text is no Python.
         """
         try:
-            return ast.parse(self.text, self.filename)
+            body = ast.parse(self.text, self.filename).body
         except SyntaxError as e:
             line, column = e.lineno or 1, e.offset or 1
             raise self._error(e.msg, line, max(column, 1)) from None
@@ -78,6 +81,10 @@ class Source:
             raise self._error(str(e), 1, 1) from None
         except (RecursionError, MemoryError):
             raise self.too_deep() from None
+        match body:
+            case [ast.If(body=inner)] if self.indented:
+                return inner
+        return body
 
     def error(self, place: Located, message: str) -> ScriptError:
         """A mistake at ``place`` (a node of the syntax tree)."""
@@ -92,7 +99,4 @@ class Source:
 
     def _error(self, message: str, line: int, column: int) -> ScriptError:
         shown = self.lines[line - 1] if 0 < line <= len(self.lines) else ""
-        pad = " " * self.column_offset
-        return ScriptError(
-            message, self.filename, line + self.line_offset, column + self.column_offset, pad + shown if shown else ""
-        )
+        return ScriptError(message, self.filename, line + self.line_offset, column, shown)

@@ -40,8 +40,10 @@ _AXIS_LETTERS = {"spatial": "S", "reduce": "R"}
 class StmtWriter(ExprWriter):
     """Writes statements into ``lines``."""
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: Names, flat: bool = False) -> None:
         super().__init__(names)
+        self.flat = flat
+        """Whether every binding reaches to the end of the scope around it."""
         self.lines: list[str] = []
         self.places: dict[Path, int] = {}
         """The index of the line on which the statement at each path starts."""
@@ -72,7 +74,7 @@ class StmtWriter(ExprWriter):
                 self.first(path, depth, "pass")
             case Seq(stmts=stmts):
                 for k, sub in enumerate(stmts):
-                    self.stmt(sub, (*path, k), depth, last and k == len(stmts) - 1)
+                    self.stmt(sub, (*path, k), depth, self.flat or (last and k == len(stmts) - 1))
                 self.places[path] = self.places[(*path, 0)]
             case For():
                 self._for(s, path, depth)
