@@ -29,7 +29,7 @@ def total(A: T.Buffer((16,), "float32"), B: T.Buffer((1,), "float32")):
 
 
 """
-"""Two programs; what follows them starts on line 19."""
+"""Two programs; what follows them starts on line 18."""
 
 GOOD = HEAD + '@schedule(fill)\ndef good(s):\n    """Four by four."""\n    s.split("i", [4, 4])\n'
 REFUSED = HEAD + '@schedule(total)\ndef racy(s):\n    s.split("i", [4, 4])\n    s.reorder("i_1", "i_0")\n'

@@ -108,7 +108,8 @@ def test_expected_refusals_are_as_expected(tmp_path: Path, capsys: pytest.Captur
         "  inside  proved  4 obligations, 1.0 ms",
         "      4 proved   1.0 ms  program(total)",
         "    expected.py:24: refused as expected: parallel(i)",
-        "      this is false: the loop over i is parallel: no two of its iterations read and write the same element of B",
+        "      this is false: the loop over i is parallel: "
+        "no two of its iterations read and write the same element of B",
         "      counterexample: i = 0, i' = 1",
         "      replayed: race at B[0] between i = 0 and 1 (confirmed)",
         "",
