@@ -1,0 +1,176 @@
+"""Output to a terminal and to a pipe."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cli.files import GOOD, HEAD, MAIN, vtir, write
+
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "row_summation.py"
+SLOW = GOOD + '\n\n@schedule(fill)\ndef slow(s):\n    import time\n    print("waiting")\n    time.sleep({})\n'
+
+
+def terminal(*arguments: str, cwd: Path, **environment: str) -> str:
+    """The raw output of ``vtir`` on a terminal of 80 columns."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    env = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES")}
+    process = subprocess.Popen(
+        [sys.executable, "-c", MAIN, *arguments], cwd=cwd, stdout=theirs, stderr=theirs, stdin=theirs,
+        env={**env, "TERM": "xterm", **environment},
+    )  # fmt: skip
+    os.close(theirs)
+    found = b""
+    while True:
+        try:
+            part = os.read(ours, 65536)
+        except OSError:  # what Linux says at the end
+            break
+        if not part:
+            break
+        found += part
+    process.wait(timeout=60)
+    os.close(ours)
+    return found.decode()
+
+
+def screen(raw: str) -> list[str]:
+    """What is left to read: the escapes that the bar uses (erase the line, go up) are obeyed, colours dropped."""
+    lines, row, column = [""], 0, 0
+    for part in re.findall(r"\x1b\[[0-9;?]*[A-Za-z]|[^\x1b]", raw):
+        match part:
+            case "\r":
+                column = 0
+            case "\n":
+                row += 1
+                lines += [""] * (row + 1 - len(lines))
+            case "\x1b[2K":
+                lines[row] = ""
+            case _ if part.startswith("\x1b"):
+                row -= int(part[2:-1] or 1) if part.endswith("A") else 0
+            case _:
+                lines[row] = f"{lines[row]:<{column}}"[:column] + part + lines[row][column + 1 :]
+                column += 1
+    return lines
+
+
+def test_lines_fit_the_terminal_and_lose_no_word(tmp_path: Path) -> None:
+    wide = vtir("verify", "-v", str(EXAMPLE), cwd=tmp_path).stdout
+    narrow = screen(terminal("verify", "-v", str(EXAMPLE), cwd=tmp_path))
+    assert max(len(line) for line in wide.splitlines()) > 80
+    assert max(len(line) for line in narrow) <= 80
+
+    def words(text: str) -> str:
+        return re.sub(r"\s+", "", re.sub(r"[\d.]+ m?s\b", "", text))
+
+    assert words("".join(narrow)) == words(wide)
+
+
+def test_colours_only_on_a_terminal(tmp_path: Path) -> None:
+    write(tmp_path, good=GOOD)
+    assert "\x1b[1;32mproved" in terminal("verify", "good.py", cwd=tmp_path)
+    assert "32m" not in terminal("verify", "good.py", cwd=tmp_path, NO_COLOR="1")
+    piped = vtir("verify", "good.py", cwd=tmp_path)
+    assert "\x1b" not in piped.stdout + piped.stderr
+
+
+def test_forced_colours_draw_no_bar_in_a_pipe(tmp_path: Path) -> None:
+    write(tmp_path, slow=SLOW.format(1))
+    done = vtir("verify", "slow.py", cwd=tmp_path, FORCE_COLOR="1")
+    assert "\x1b[1;32mproved" in done.stdout
+    assert "━" not in done.stdout + done.stderr
+    assert "\x1b[2K" not in done.stdout + done.stderr
+
+
+def test_a_bar_is_shown_when_a_run_is_long_and_is_gone_afterwards(tmp_path: Path) -> None:
+    write(tmp_path, good=GOOD, slow=SLOW.format(1.5))
+    assert "━" not in terminal("verify", "good.py", cwd=tmp_path)
+    raw = terminal("verify", "good.py", "slow.py", cwd=tmp_path)
+    assert re.search(r"━.*1/2.*slow", raw)
+    left = "\n".join(screen(raw))
+    assert "━" not in left
+    assert "waiting\n" in left
+    assert "3 schedules in 2 files: 3 proved" in left
+
+
+def test_a_locale_without_unicode(tmp_path: Path) -> None:
+    write(tmp_path, good=GOOD.replace("def good", "def größe"))
+    done = vtir("verify", "good.py", cwd=tmp_path, PYTHONIOENCODING="ascii")
+    assert done.returncode == 0
+    assert "gr\\xf6\\xdfe  proved" in done.stdout
+
+
+def test_an_interrupt_ends_the_run_with_a_report(tmp_path: Path) -> None:
+    write(tmp_path, slow=SLOW.format(60))
+    process = subprocess.Popen(
+        [sys.executable, "-c", MAIN, "verify", "slow.py"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        text=True,
+    )  # fmt: skip
+    assert process.stderr is not None
+    assert process.stderr.readline() == "waiting\n"  # so the second schedule is running
+    time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    shown, errors = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "  good  proved" in shown
+    assert "1 schedule in 1 file: 1 proved, interrupted" in shown.splitlines()[-1]
+    assert "Traceback" not in errors
+
+
+def test_a_reader_that_goes_away(tmp_path: Path) -> None:
+    write(tmp_path, good=GOOD, racy=HEAD + '@schedule(total)\ndef racy(s):\n    s.parallel("i")\n')
+    process = subprocess.Popen(
+        [sys.executable, "-c", MAIN, "verify", "good.py", "racy.py"], cwd=tmp_path, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.stderr is not None
+    errors = process.stderr.read()
+    assert process.wait(timeout=30) != 0
+    assert "Traceback" not in errors
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["-h"], ["verify", "--help"]])
+def test_help_shows_examples_and_imports_nothing_heavy(arguments: list[str], tmp_path: Path) -> None:
+    code = f"""
+import sys
+sys.argv = ["vtir", *{arguments}]
+from verified_tir.cli.main import main
+try:
+    main()
+except SystemExit as done:
+    heavy = {{"z3", "numpy", "islpy", "tvm", "sphinx", "verified_tir.kernel"}} & set(sys.modules)
+    sys.exit(f"{{done.code}} {{sorted(heavy)}}")
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stderr == "0 []\n"
+    assert "Usage: vtir" in done.stdout
+    if "verify" in arguments:
+        assert "vtir verify schedules/" in done.stdout
+        assert "Exit code: 0" in done.stdout
+
+
+def test_version(tmp_path: Path) -> None:
+    from verified_tir import __version__
+
+    assert vtir("--version", cwd=tmp_path).stdout == f"vtir {__version__}\n"
+
+
+def test_the_command_is_installed() -> None:
+    from importlib.metadata import entry_points
+
+    (command,) = entry_points(group="console_scripts", name="vtir")
+    assert command.value == "verified_tir.cli.main:main"

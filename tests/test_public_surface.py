@@ -1,0 +1,65 @@
+"""What ``import verified_tir`` offers, and what it costs."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import verified_tir
+
+API = Path(__file__).resolve().parents[1] / "docs" / "api.md"
+
+
+def test_the_public_names_are_those_that_are_documented() -> None:
+    documented = re.findall(r"^\.\. auto\w+:: verified_tir\.(\w+)$", API.read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(documented) == len(set(documented))
+    assert sorted(documented) == sorted(verified_tir.__all__)
+
+
+@pytest.mark.parametrize("name", verified_tir.__all__)
+def test_every_public_name_can_be_imported(name: str) -> None:
+    value = getattr(verified_tir, name)
+    assert value is not None
+    assert name in dir(verified_tir)
+
+
+def test_other_names_cannot() -> None:
+    with pytest.raises(AttributeError, match="has no attribute 'nonsense'"):
+        _ = verified_tir.nonsense
+
+
+def python(code: str) -> str:
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+
+
+@pytest.mark.parametrize(
+    "first",
+    ["", "import verified_tir.schedule.errors", "from verified_tir.script import tir", "import verified_tir.script"],
+)
+def test_functions_are_not_hidden_by_subpackages_of_their_name(first: str) -> None:
+    code = "from verified_tir import Schedule, schedule, script\nprint(type(schedule).__name__, type(script).__name__)"
+    assert python(f"{first}\n{code}") == "function function"
+
+
+HEAVY = "print(sorted({'tvm', 'sphinx', 'z3', 'cvc5', 'islpy', 'numpy', 'rich', 'typer'} & set(sys.modules)))"
+
+
+def test_importing_the_package_imports_nothing_heavy() -> None:
+    assert python(f"import sys, verified_tir; {HEAVY}") == "[]"
+
+
+def test_the_solver_is_imported_with_the_first_question_and_tvm_never() -> None:
+    code = """
+import sys
+from verified_tir import *
+from verified_tir.script import tir as T
+loaded = {"tvm", "sphinx", "z3", "cvc5"}
+before = loaded & set(sys.modules)
+Schedule("@T.prim_func\\ndef f(A: T.Buffer((4,))):\\n    for i in range(4):\\n        A[i] = 1.0").parallel("i")
+print(sorted(before), sorted(loaded & set(sys.modules)))
+"""
+    assert python(code) == "[] ['z3']"
