@@ -89,7 +89,7 @@ def scalars(dtype: DType, *, undef: bool = True) -> st.SearchStrategy[Scalar]:
     known = numbers(dtype)
     if not undef:
         return known
-    return st.integers(0, 9).flatmap(lambda k: st.just(UNDEF) if k == 0 else known)
+    return st.integers(0, 9).flatmap(lambda k: st.just(UNDEF) if k == 9 else known)
 
 
 # ----------------------------------------------------------------------------------------------------- expressions
@@ -125,9 +125,22 @@ Production = Callable[[DrawFn, DType, int, Sources], Expr]
 
 
 def _productions(dtype: DType) -> list[Production]:
-    found: list[Production] = [_arithmetic, _arithmetic, _arithmetic, _choice, _cast, _let, _call, _as_leaf]
+    found: list[Production] = [_arithmetic, _arithmetic, _arithmetic, _choice, _cast, _let, _call, _indexed, _as_leaf]
     if dtype.is_bool:
-        found = [_comparison, _comparison, _logic, _logic, _negation, _bits, _choice, _cast, _let, _call, _as_leaf]
+        found = [
+            _comparison,
+            _comparison,
+            _logic,
+            _logic,
+            _negation,
+            _bits,
+            _choice,
+            _cast,
+            _let,
+            _call,
+            _indexed,
+            _as_leaf,
+        ]
     if dtype.lanes > 1:
         found += [_vector, _vector]
     else:
@@ -148,7 +161,7 @@ def _leaf(draw: DrawFn, dtype: DType, sources: Sources) -> Expr:
     stored = [b for b in sources.buffers if b.dtype is dtype]
     if stored:
         made += [lambda: _load(draw, draw(st.sampled_from(stored)), ())] * 3
-    if sources.undef and draw(st.integers(0, 11)) == 0:
+    if sources.undef and draw(st.integers(0, 11)) == 11:
         return Undef(dtype)
     if dtype.lanes > 1:
         made = [lambda: _vector(draw, dtype, 0, sources), *made[1:]]
@@ -164,8 +177,20 @@ def _load(draw: DrawFn, buffer: Buffer, last: tuple[Expr, ...]) -> Expr:
     indices: list[Expr] = []
     for extent in buffer.shape[: len(buffer.shape) - len(last)]:
         size = extent.value if isinstance(extent, IntImm) else 4
-        indices.append(const(draw(st.integers(0, size - 1 if draw(st.integers(0, 15)) else size))))
+        indices.append(const(draw(st.integers(0, size - 1 if draw(st.integers(0, 15)) < 15 else size))))
     return Load(buffer, (*indices, *last))
+
+
+def _indexed(draw: DrawFn, dtype: DType, depth: int, sources: Sources) -> Expr:
+    """An element at a computed index, which is in bounds if it is defined, mostly."""
+    stored = [b for b in sources.buffers if b.dtype is dtype and len(b.shape) == 1]
+    if not stored:
+        return _leaf(draw, dtype, sources)
+    buffer = draw(st.sampled_from(stored))
+    index = _expression(draw, INT32, depth - 1, sources)
+    if draw(st.integers(0, 7)) < 7:
+        index = Binary("floormod", index, buffer.shape[0])
+    return Load(buffer, (index,))
 
 
 def _arithmetic(draw: DrawFn, dtype: DType, depth: int, sources: Sources) -> Expr:

@@ -19,6 +19,8 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 from weakref import WeakKeyDictionary
 
+from hypothesis.vendor.pretty import RepresentationPrinter as PrettyPrinter
+
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import Binary, Call, Cast, Expr, LetExpr, Load, Var
@@ -54,13 +56,22 @@ KINDS: dict[str, frozenset[str]] = {
 Elements: TypeAlias = dict[Buffer, tuple[Scalar, ...]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Sample:
     """``expr`` where its variables have these values, and its buffers (of one dimension) these scalar lanes."""
 
     expr: Expr
     values: dict[Var, Number] = field(default_factory=dict)
     elements: Elements = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        nodes = list(walk(self.expr))
+        known = [f"{v.name} = {x}" for v, x in self.values.items() if v in nodes]
+        known += [f"{b.name} = {list(x)}" for b, x in self.elements.items() if b in nodes]
+        return f"{script(self.expr)}\n  where {', '.join(known)}"
+
+    def _repr_pretty_(self, printer: PrettyPrinter, cycle: bool) -> None:
+        printer.text(repr(self))
 
 
 # ----------------------------------------------------------------------------------------------------- interpreter
@@ -285,7 +296,4 @@ def _ask(solver: Solver, given: tuple[Term, ...], goal: Term) -> object:
 
 def describe(sample: Sample) -> str:
     """The expression, the values of what it mentions, and what the interpreter says."""
-    nodes = list(walk(sample.expr))
-    known = [f"{v.name} = {x}" for v, x in sample.values.items() if v in nodes]
-    known += [f"{b.name} = {list(x)}" for b, x in sample.elements.items() if b in nodes]
-    return f"{script(sample.expr)}\n  where {', '.join(known)}\n  is {interpreted(sample)}"
+    return f"{sample!r}\n  is {interpreted(sample)}"

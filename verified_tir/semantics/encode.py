@@ -106,7 +106,7 @@ class Encoder:
     :param accessible: when an element may be touched at all (padding may be declared inaccessible).
     """
 
-    __slots__ = ("accessible", "env", "load", "premises", "safety")
+    __slots__ = ("_vectors", "accessible", "env", "load", "premises", "safety")
 
     def __init__(
         self,
@@ -120,6 +120,8 @@ class Encoder:
         self.load = load
         self.safety = safety
         self.premises: tuple[Term, ...] = ()
+        # let variables with lanes: what they were bound to, and the lanes of it that were encoded
+        self._vectors: dict[Var, tuple[Expr, dict[Term, Encoded]]] = {}
 
     def require(self, kind: str, expr: Expr, condition: Term) -> None:
         """Note a safety condition under the premises in force."""
@@ -130,14 +132,11 @@ class Encoder:
         """The value alone."""
         return self.encode(expr, lane).value
 
-    def encode(self, expr: Expr, lane: Term | None = None) -> Encoded:  # noqa: C901, PLR0911
+    def encode(self, expr: Expr, lane: Term | None = None) -> Encoded:  # noqa: PLR0911
         """Value and definedness of ``expr`` (of its lane ``lane``, if it has lanes)."""
         match expr:
             case Var():
-                found = self.env.get(expr)
-                if found is None:
-                    raise Unencodable(f"variable {expr.name} is not in scope")
-                return found
+                return self._variable(expr, lane)
             case IntImm(type=t, value=v):
                 return Encoded(f.boolean(bool(v)) if t.is_bool else f.integer(v), f.TRUE, False)
             case FloatImm(type=t, value=x):
@@ -145,7 +144,7 @@ class Encoder:
             case Undef(type=t):
                 return Encoded(fresh("undef", sort_of(t)), f.FALSE, True)
             case Binary(op="and" | "or"):
-                return self._lazy(expr, lane)
+                return self._lazy(expr, lane, self.encode)
             case Binary():
                 return self._binary(expr, lane)
             case Not(a=a):
@@ -163,7 +162,7 @@ class Encoder:
                 eb = self._under(f.not_(ec.value), b, lane)
                 return Encoded(
                     f.ite(ec.value, ea.value, eb.value),
-                    f.ite(ec.value, ea.defined, eb.defined),
+                    f.and_(ec.defined, f.ite(ec.value, ea.defined, eb.defined)),
                     ec.data or ea.data or eb.data,
                 )
             case Cast(type=t, value=v):
@@ -181,10 +180,9 @@ class Encoder:
             case Shuffle():
                 return self._shuffle(expr, lane)
             case LetExpr(var=v, value=bound, body=body):
-                e = self.encode(bound)
-                self.env[v] = e
+                data = self._bind(v, bound)
                 result = self.encode(body, lane)
-                return Encoded(result.value, result.defined, result.data or e.data)
+                return Encoded(result.value, result.defined, result.data or data)
             case Load():
                 return self._load(expr, lane)
             case Call(op=op, args=args, type=t):
@@ -202,6 +200,37 @@ class Encoder:
             case _:
                 raise AssertionError(expr)
 
+    def _variable(self, var: Var, lane: Term | None) -> Encoded:
+        if var.dtype.lanes > 1:
+            assert lane is not None
+            if var not in self._vectors:
+                raise Unencodable(f"the lanes of {var.name} are not known here")
+            bound, known = self._vectors[var]
+            if lane not in known:
+                known[lane] = self._quietly(bound, lane)
+            return known[lane]
+        found = self.env.get(var)
+        if found is None:
+            raise Unencodable(f"variable {var.name} is not in scope")
+        return found if not var.dtype.is_float else Encoded(found.value, found.defined, True)
+
+    def _bind(self, var: Var, bound: Expr) -> bool:
+        """Let ``var`` stand for ``bound``, all of which is evaluated here; whether it is data."""
+        if var.dtype.lanes == 1:
+            self.env[var] = self.encode(bound)
+            return self.env[var].data
+        known = {k: self.encode(bound, k) for k in map(f.integer, range(var.dtype.lanes))}
+        self._vectors[var] = bound, known
+        return any(e.data for e in known.values())
+
+    def _quietly(self, expr: Expr, lane: Term) -> Encoded:
+        """Encode a lane again whose safety has been noted already."""
+        noted, self.safety = self.safety, None
+        try:
+            return self.encode(expr, lane)
+        finally:
+            self.safety = noted
+
     def _under(self, premise: Term, expr: Expr, lane: Term | None) -> Encoded:
         outer = self.premises
         self.premises = (*outer, premise)
@@ -210,16 +239,28 @@ class Encoder:
         finally:
             self.premises = outer
 
-    def _lazy(self, expr: Binary, lane: Term | None) -> Encoded:
+    def claim(self, expr: Expr) -> Encoded:
+        """An assumed condition, in which ``x == undef`` is no comparison: it says that ``x`` may be evaluated."""
+        match expr:
+            case Binary(op="eq", a=accessed, b=Undef()) | Binary(op="eq", a=Undef(), b=accessed):
+                self.encode(accessed)
+                return Encoded(f.TRUE, f.TRUE, False)
+            case Binary(op="and" | "or"):
+                return self._lazy(expr, None, lambda part, lane: self.claim(part))
+        return self.encode(expr)
+
+    def _lazy(self, expr: Binary, lane: Term | None, part: Callable[[Expr, Term | None], Encoded]) -> Encoded:
         # An undefined left operand decides whether the right one is evaluated: a branch on undef.
-        a = self.encode(expr.a, lane)
+        a = part(expr.a, lane)
         self.require("a branch on undef", expr.a, a.defined)
         undecided = a.value if expr.op == "and" else f.not_(a.value)
-        # With lanes both operands are evaluated, and then each lane decides for itself.
-        b = self._under(undecided, expr.b, lane) if expr.dtype.lanes == 1 else self.encode(expr.b, lane)
-        if expr.op == "and":
-            return Encoded(f.and_(a.value, b.value), f.implies(a.value, b.defined), a.data or b.data)
-        return Encoded(f.or_(a.value, b.value), f.or_(a.value, b.defined), a.data or b.data)
+        outer = self.premises
+        if expr.dtype.lanes == 1:  # with lanes both operands are evaluated, and then each lane decides for itself
+            self.premises = (*outer, undecided)
+        b = part(expr.b, lane)
+        self.premises = outer
+        value = f.and_(a.value, b.value) if expr.op == "and" else f.or_(a.value, b.value)
+        return Encoded(value, f.and_(a.defined, f.implies(undecided, b.defined)), a.data or b.data)
 
     def _shuffle(self, expr: Shuffle, lane: Term | None) -> Encoded:
         assert lane is not None or len(expr.indices) == 1
@@ -233,7 +274,7 @@ class Encoder:
         for k in range(len(picked) - 2, -1, -1):
             here = f.eq(lane if lane is not None else f.integer(0), f.integer(k))
             value, defined = f.ite(here, picked[k].value, value), f.ite(here, picked[k].defined, defined)
-        return Encoded(value, defined, any(p.data for p in picked))
+        return Encoded(value, defined, any(s.data for s in sources))
 
     def _load(self, expr: Load, lane: Term | None) -> Encoded:
         indices, element_lane = self.address(expr, expr.buffer, expr.indices, lane)
