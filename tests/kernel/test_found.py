@@ -5,17 +5,39 @@ Beside most of them stands a neighbour that is right and must be accepted.
 
 from __future__ import annotations
 
-from tests.kernel.programs import accepted, buffer, function, load, program, refused, store
+from tests.kernel.programs import AB, accepted, buffer, function, load, program, refused, store, variable
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.dtype import INT64
-from verified_tir.ir.expr import Binary, Broadcast, Call, Expr, IfThenElse, LetExpr, Ramp, Shuffle, Var, binary, const
-from verified_tir.ir.stmt import SKIP, Allocate, For, LetStmt, Store, seq
+from verified_tir.ir.dtype import HANDLE, INT32, INT64
+from verified_tir.ir.expr import (
+    FALSE,
+    Binary,
+    Broadcast,
+    Call,
+    Cast,
+    Expr,
+    IfThenElse,
+    LetExpr,
+    Ramp,
+    Shuffle,
+    StringImm,
+    Undef,
+    Var,
+    binary,
+    const,
+)
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.stmt import SKIP, Allocate, Assert, Assume, DeclBuffer, Evaluate, For, If, LetStmt, Store, seq
 from verified_tir.kernel.rules.bind import Bind
-from verified_tir.kernel.rules.branch import Introduce
+from verified_tir.kernel.rules.branch import Decide, Introduce, Merge, Sink
+from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
+from verified_tir.kernel.rules.layout import LayoutMap
+from verified_tir.kernel.rules.order import Distribute, Join, Swap
 from verified_tir.kernel.rules.reindex import NewLoop, Reindex
 from verified_tir.kernel.rules.rewrite import Rewrite
-from verified_tir.kernel.rules.unit import WrapUnit
+from verified_tir.kernel.rules.scope import Move
+from verified_tir.kernel.rules.storage import Storage
+from verified_tir.kernel.rules.unit import Unit, WrapUnit
 
 # ------------------------------------------------------------------------------------ scopes, binders, declarations
 
@@ -100,3 +122,169 @@ def test_reinterpret_may_change_the_number_of_lanes() -> None:
     joined = Call(INT64, "reinterpret", (Broadcast(const(1), 2),))
     f = f.with_body(store(buffer(f, "B"), joined, 0))
     refused(f, Rewrite((), (0,), const(1, INT64)), "the logic knows single lanes")
+
+
+# ------------------------------------------------------------------------------------------------ views and extents
+
+
+def test_no_view_is_inserted() -> None:
+    f = program("B[0] = 1", 'A: T.Buffer((2, 3), "int32"), B: T.Buffer((4,), "int32")')
+    a = buffer(f, "A")
+    view = Buffer.declare("V", (3, 2), "int32", data=a.data)
+    same_indices = store(view, load(a, 1, 0), 1, 0)  # another element of the block
+    refused(f, Insert((), DeclBuffer(view, same_indices)), "none can be inserted")
+    accepted(f, Insert((), store(a, load(a, 1, 0), 1, 0)))
+
+
+def test_a_place_that_is_undefined_at_one_type_may_hold_something_at_another() -> None:
+    params = 'A: T.Buffer((2,), "float32"), B: T.Buffer((4,), "int32")'
+    f = program('V = T.decl_buffer((2,), "int32", data=A.data)\nB[1] = V[1]', params)
+    view = buffer(f, "V")
+    unchanged = store(view, load(view, 0), 0)  # destroys a NaN, which is undefined as an integer
+    refused(f, Insert((0,), unchanged), "views of several types")
+
+
+def test_extents_that_read_memory_are_bound_first() -> None:
+    f = program("B[0] = 1")
+    b, local, i = buffer(f, "B"), Buffer.declare("D", (1,), "int32"), Var.fresh("i")
+    sized = Buffer.declare("E", (load(local, 0),), "int32")
+    body = seq(If(i > 0, Allocate(sized, store(b, 9, 0))), store(local, 3, 0))
+    f = f.with_body(Allocate(local, For(i, const(0), const(2), body)))
+    refused(f, Move((), "sink"), "an extent of E reads memory")
+
+
+def test_the_extents_of_an_inserted_allocation_are_defined() -> None:
+    f = program("x = A[0]\nB[0] = 1")
+    x = variable(f, "x")
+    local = Buffer.declare("D", (binary("max", x, 0),), "int32")
+    refused(f, Insert((0,), Allocate(local, SKIP)), "an extent that is undef")
+    known = program("T.assume(A[0] < 9)\nx = A[0]\nB[0] = 1")
+    local = Buffer.declare("D", (binary("max", variable(known, "x"), 0),), "int32")
+    accepted(known, Insert((1, 0), Allocate(local, SKIP)))
+
+
+def identity(extent: int) -> LayoutMap:
+    """The identity, into a buffer of another extent, without padding."""
+    x, y = Var.fresh("x"), Var.fresh("y")
+    return LayoutMap((x,), (x,), (y,), (y,), (const(extent),), FALSE)
+
+
+def test_new_extents_are_not_negative() -> None:
+    f = program('C = T.alloc_buffer((0,), "int32")\nB[0] = 1')
+    refused(f, Storage((), identity(-1)), "the new extents of C are not negative")
+    accepted(f, Storage((), identity(0)))
+
+
+# ------------------------------------------------------------------------------------------------------ assumptions
+
+
+def test_an_accessibility_claim_is_no_comparison() -> None:
+    f = program("T.assume(A[0] == T.undef())\nif B[0] == 0:\n    B[1] = 1")
+    refused(f, Decide((1,), True), "the condition is always true here")
+    refused(f, Rewrite((0,), (0,), FALSE), "no comparison that could be replaced")
+    refused(f, Rewrite((0,), (0, 1), const(5)), "no comparison that could be replaced")
+    refused(f, Bind((0,), Var.fresh("u"), Undef(INT32)), "undef takes no name")
+
+
+def test_what_one_iteration_loaded_is_not_what_another_did() -> None:
+    f = program(
+        """
+t = T.alloc_buffer((1,), "float32")
+for i in range(2):
+    t[0] = C[i]
+    T.assume((A[i] < A[i + 1]) == (t[0] > T.float32(0)))
+if (A[0] < A[1]) == (A[1] < A[2]):
+    B[0] = 1
+""",
+        AB + ', C: T.Buffer((4,), "float32")',
+    )
+    refused(f, Decide((0, 1), True), "the condition is always true here")
+
+
+def test_the_condition_under_which_a_killer_stores_may_change_between_iterations() -> None:
+    f = program(
+        """
+t = T.alloc_buffer((1,), "float32")
+B[1] = 7
+for i in range(3):
+    t[0] = C[i]
+    if t[0] > T.float32(0):
+        B[i] = 1
+    else:
+        B[i + 1] = 1
+""",
+        AB + ', C: T.Buffer((4,), "float32")',
+    )
+    refused(f, Erase((0, 0), killer=1), "it is certainly overwritten later")
+
+
+# ------------------------------------------------------------------------------------------- bounds that are data
+
+
+def test_a_loop_that_would_not_have_started_may_overflow() -> None:
+    f = program("T.assume(A[0] >= 0)\nT.assume(A[1] >= 0)\nif B[0] > 0:\n    B[1] = 1")
+    a, branch = buffer(f, "A"), f.body.stmts[2]  # type: ignore[attr-defined]
+    i, out = Var.fresh("i"), Buffer.declare("C", (1,), "int32")
+    loop = For(i, load(a, 0), load(a, 1), store(out, 1, 0))
+    f = f.with_body(Allocate(out, seq(*f.body.stmts[:2], If(branch.condition, loop))))  # type: ignore[attr-defined]
+    refused(f, Sink((0, 2)), "the loop's last value fits int32")
+
+
+def test_the_sum_of_two_loaded_extents_may_wrap() -> None:
+    f = program("B[0] = 1", 'A: T.Buffer((4,), "int8"), B: T.Buffer((4,), "int32")')
+    a, b, zero = buffer(f, "A"), buffer(f, "B"), const(0, "int8")
+
+    def join(limit: int) -> PrimFunc:
+        loops = [
+            For(Var.fresh("i", "int8"), low, extent, store(b, load(b, 0) + 1, 0))
+            for low, extent in ((zero, load(a, 0)), (load(a, 0), load(a, 1)))
+        ]
+        bounds = [Assume(c) for k in (0, 1) for c in (load(a, k) >= 0, load(a, k) <= limit)]
+        return f.with_body(seq(*bounds, *loops))
+
+    refused(join(64), Join((), 4), "the extents can be added")
+    accepted(join(63), Join((), 4))
+
+
+# ----------------------------------------------------------------------------------------------- data and its names
+
+
+def test_a_let_in_an_expression_keeps_its_users_data() -> None:
+    f = program("B[0] = A[0]", AB + ", n: T.int32")
+    a, b, n, x = buffer(f, "A"), buffer(f, "B"), variable(f, "n"), Var.fresh("x")
+    wide = Cast(INT32, Cast(INT64, n))  # n, but data: operations on x wrap
+    f = f.with_body(store(b, LetExpr(x, wide, load(a, 0) + x * 65536), 0))
+    refused(f, Rewrite((), (0, 0), n), "what wrapped would overflow")
+
+
+# -------------------------------------------------------------------------------------------- opaque calls, barriers
+
+OPAQUE = Call(INT32, "call_extern", (StringImm("next_number"),))
+
+
+def test_an_opaque_call_is_made_as_often_as_before() -> None:
+    f = program("B[0] = 1\nB[1] = 2")
+    i, asked = Var.fresh("i"), binary("gt", OPAQUE, 0)
+    once = f.with_body(For(i, OPAQUE, const(1), f.body))
+    refused(once, Unit(()), "the body writes what the loop's start reads")
+    refused(f.with_body(If(asked, f.body)), Distribute((), 1), "the first part writes what the condition reads")
+    refused(f.with_body(If(asked, For(i, const(0), const(3), f.body))), Sink(()), "the body writes")
+    refused(f.with_body(If(asked, f.body, f.body)), Merge(()), "has to be made")
+
+
+def test_what_an_opaque_call_is_given_may_be_an_address() -> None:
+    f = program("B[0] = 3")
+    b = buffer(f, "B")
+    address = Call(HANDLE, "address_of", (load(b, 0),))
+    f = f.with_body(seq(f.body, Evaluate(Call(HANDLE, "call_extern", (StringImm("g"), address)))))
+    refused(f, Rewrite((1,), (0, 1, 0), const(3)), "by address")
+
+
+def test_nothing_moves_past_an_assertion() -> None:
+    f = program("B[A[1]] = 1")
+    check = Assert(load(buffer(f, "A"), 0) > 0, "positive")
+    local = Buffer.declare("t", (4,), "int32")
+    inside = Allocate(local, store(local, 1, load(buffer(f, "A"), 1)))  # touches no memory but its own
+    for other in (f.body, inside, Assume(load(buffer(f, "A"), 1) > 0)):
+        refused(f.with_body(seq(check, other)), Swap((), 0), "stays in its place")
+        refused(f.with_body(seq(other, check)), Swap((), 0), "stays in its place")

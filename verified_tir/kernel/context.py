@@ -164,7 +164,10 @@ class Context:
 
     def assume(self, condition: Expr) -> None:
         """A condition that any run past this point has found true (and defined)."""
-        e = self.encoder().encode(condition)
+        self.passed(self.encoder().encode(condition))
+
+    def passed(self, e: Encoded) -> None:
+        """The same, of a condition that was encoded."""
         for part in (e.value, e.defined):
             if part is not f.TRUE:
                 self.path.extend(part.args if part.op == "and" else (part,))
@@ -196,7 +199,9 @@ class Context:
             case Seq(stmts=stmts):
                 for s in stmts:
                     self.execute(s)
-            case Assume(condition=c) | Assert(condition=c):
+            case Assume(condition=c):
+                self.passed(self.encoder().claim(c))
+            case Assert(condition=c):
                 self.assume(c)
             case Store(buffer=b, value=value, indices=indices) if value.dtype.lanes == 1:
                 encoder = self.encoder()

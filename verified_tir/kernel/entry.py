@@ -21,7 +21,7 @@ from verified_tir.ir.expr import Binary, Expr, Var, all_of
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path
-from verified_tir.ir.stmt import SKIP, Allocate, Assume, Block, DeclBuffer, For, If, LetStmt, Region, Seq, Stmt, seq
+from verified_tir.ir.stmt import SKIP, Allocate, Assume, Block, For, If, LetStmt, Region, Seq, Stmt, seq
 from verified_tir.ir.visit import map_children, sub_statements, substitute, walk
 from verified_tir.kernel.blocks import expand, expand_blocks
 from verified_tir.kernel.context import Context, Entry, begin, written_blocks
@@ -114,14 +114,12 @@ def _bindings(inside: Context, block: Block, path: Path) -> Iterator[Question]:
 def _regions(context: Context, block: Block, path: Path) -> Iterator[Question]:
     """What the block declares to read and write covers what it touches.
 
-    With an ``init``, what is written may also be read: the update reads its own result, as TVM's texts leave unsaid.
+    What is written may also be read: an update reads its own result, as TVM's texts leave unsaid.
     """
     body = seq(*([block.init] if block.init is not None else []), expand(block.body))
     run = instance(context, _allocated(block, body), share_loads=True)
-    reads = block.reads
-    if reads is not None and block.init is not None:
-        reads = (*reads, *(block.writes or ()))
-    own = written_blocks(body) if block.init is not None and block.writes is None else set()
+    reads = None if block.reads is None else (*block.reads, *(block.writes or ()))
+    own = written_blocks(body) if block.writes is None else set()
     for a in run.outer():
         declared = block.writes if a.write else reads
         if declared is None or a.buffer is None or (a.buffer.data in own and not a.write):

@@ -154,7 +154,7 @@ class Prover:
                     solved = solve_address(load.args, e.address, list(a.inner), a.given)
                     if solved is None:
                         continue
-                    witness = solved[0]
+                    witness = {**solved[0], **run.renamed_apart()}
                     memo: dict[Term, Term] = {}
                     reached = [f.eq(f.replace(x, witness, memo), y) for x, y in zip(load.args, e.address, strict=True)]
                     premises = [f.replace(g, witness, memo) for g in a.given]

@@ -83,10 +83,16 @@ class Instance:
     safety: list[tuple[Path, Safety]]
     local: set[Var]
     assumed: list[Assumed]
+    unknown: list[Term]
+    """Fresh variables for what may differ between iterations: loads of what the statement writes, opaque results."""
 
     def outer(self) -> Iterator[Access]:
         """Accesses to memory that exists outside the statement."""
         return (a for a in self.accesses if a.buffer is None or a.buffer.data not in self.local)
+
+    def renamed_apart(self) -> dict[Term, Term]:
+        """Other variables for what is unknown: an access looked at in a second iteration sees other values."""
+        return {t: fresh(str(t.payload).partition("!")[0], t.sort) for t in self.unknown}
 
 
 def instance(
@@ -127,7 +133,7 @@ class _Walker:
         self.node: Stmt | Expr | None = None
         self.loops: tuple[Term, ...] = ()
         self.with_safety = with_safety
-        self.result = Instance(context, [], [], local, [])
+        self.result = Instance(context, [], [], local, [], [])
 
     def run(self, stmt: Stmt) -> Instance:
         self.statement(stmt)
@@ -135,14 +141,16 @@ class _Walker:
 
     # -- expressions ----------------------------------------------------------------------------------------------
 
-    def evaluate(self, expr: Expr, lane: Term | None = None) -> Encoded:
-        """Encode an expression, noting its loads and safety conditions."""
+    def evaluate(self, expr: Expr, lane: Term | None = None, *, claim: bool = False) -> Encoded:
+        """Encode an expression (an assumed ``claim``), noting its loads and safety conditions."""
         encoder = self.encoder()
         if any(isinstance(n, Call) and not is_pure(n.op) for n in walk(expr)):
             self.loads_of(expr)
             self.barrier()
-            return Encoded(fresh("call", sort_of(expr.dtype.scalar)), f.TRUE, True)
-        encoded = encoder.encode(expr, lane)
+            result = fresh("call", sort_of(expr.dtype.scalar))
+            self.result.unknown.append(result)
+            return Encoded(result, f.TRUE, True)
+        encoded = encoder.claim(expr) if claim else encoder.encode(expr, lane)
         self.keep_safety(encoder)
         return encoded
 
@@ -172,6 +180,7 @@ class _Walker:
         if buffer.data in self.volatile or EVERYTHING in self.volatile:
             scalar = buffer.dtype.scalar
             value, defined = fresh(buffer.name, sort_of(scalar)), fresh(f"{buffer.name}.def", f.BOOL)
+            self.result.unknown.extend((value, defined))
             if scalar.is_int:
                 self.given.append(in_range(value, scalar))
         else:
@@ -213,11 +222,8 @@ class _Walker:
             case LetStmt(var=v, value=value):
                 self.context.env[v] = self.evaluate(value)
                 self.down(stmt)
-            case Allocate(buffer=b):
-                for extent in b.shape:
-                    self.require(
-                        "an extent that is not negative", extent, f.le(f.integer(0), self.evaluate(extent).value)
-                    )
+            case Allocate(buffer=b) | DeclBuffer(buffer=b):
+                self.extents(b, isinstance(stmt, Allocate))
                 self.down(stmt)
             case While(condition=c, body=body):
                 self.barrier()
@@ -227,7 +233,7 @@ class _Walker:
             case Assume(condition=c) | Assert(condition=c):
                 if isinstance(stmt, Assert):
                     self.barrier()
-                e = self.evaluate(c)
+                e = self.evaluate(c, claim=isinstance(stmt, Assume))
                 self.require("a branch on undef", c, e.defined)
                 if isinstance(stmt, Assume):
                     self.require("the assumption holds", c, e.value)
@@ -238,12 +244,20 @@ class _Walker:
                 self.evaluate(value, fresh("lane", f.INT) if value.dtype.lanes > 1 else None)
             case Block() if not stmt.is_label:
                 self.statement(expand_block(stmt))
-            case Seq() | DeclBuffer() | AttrStmt() | Block():
+            case Seq() | AttrStmt() | Block():
                 self.down(stmt)
             case _:
                 raise AssertionError(stmt)
         if not isinstance(stmt, Seq):
             del self.given[kept:]
+
+    def extents(self, buffer: Buffer, allocated: bool) -> None:
+        """What a declaration evaluates."""
+        for e in (*buffer.shape, *buffer.strides, buffer.elem_offset):
+            found = self.evaluate(e)
+            self.require("an extent that is undef", e, found.defined)
+            if allocated and e in buffer.shape:
+                self.require("an extent that is not negative", e, f.le(f.integer(0), found.value))
 
     def keep(self, e: Encoded) -> None:
         self.given.extend(t for t in (e.value, e.defined) if t is not f.TRUE)

@@ -15,10 +15,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, Protocol, final
 
-from verified_tir.ir import wellformed
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
+from verified_tir.kernel import admissible
 from verified_tir.kernel.context import Entry
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.licences import licence_questions
@@ -132,9 +132,9 @@ def apply(rule: Rule, theorem: Refines, prover: Prover) -> Refines | Refusal:
         rewrite = rule.rewrite(theorem.after, theorem.entry)
         if isinstance(rewrite, NoMatch):
             return rewrite
-        ill_formed = wellformed.problem(rewrite.after)
-        if ill_formed is not None:
-            return NoMatch((), f"the result would be no program: {ill_formed}")
+        inadmissible = admissible.problem(rewrite.after)
+        if inadmissible is not None:
+            return NoMatch((), f"no theorem is about the result: {inadmissible}")
         paddings = _renamed(theorem.paddings, rewrite)
         for question in _questions(theorem, rewrite, paddings):
             proved, failed = discharge(prover, question)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import final
 
 from verified_tir.ir.calls import is_pure
-from verified_tir.ir.expr import Call, Expr, Var
+from verified_tir.ir.expr import Call, Expr, Undef, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import Node
 from verified_tir.ir.paths import Path, put
@@ -46,6 +46,8 @@ class Bind:
             return NoMatch(self.path, "the variable is not fresh, or not of the value's type")
         if any(isinstance(n, Call) and not is_pure(n.op) for n in walk(self.value)):
             return NoMatch(self.path, "an opaque call cannot be evaluated early")
+        if any(isinstance(n, Undef) for n in walk(self.value)):
+            return NoMatch(self.path, "undef takes no name: each evaluation is a fresh one, and assumptions ask for it")
         if changes(target, (self.value,)):
             return NoMatch(self.path, "the statement writes what the value reads")
         context = context_at(before, self.path, entry)

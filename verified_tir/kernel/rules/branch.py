@@ -26,7 +26,7 @@ from verified_tir.ir.stmt import SKIP, For, If, Stmt
 from verified_tir.ir.visit import free_vars, refresh_binders
 from verified_tir.kernel.context import Entry, context_at
 from verified_tir.kernel.obligation import NoMatch, Question
-from verified_tir.kernel.rules.common import changes, evaluated_safely, statement_at
+from verified_tir.kernel.rules.common import changes, evaluated_safely, has_effect, range_safely, statement_at
 from verified_tir.kernel.theorem import Rewrite
 from verified_tir.logic import formula as f
 
@@ -63,6 +63,8 @@ class Merge:
         match statement_at(before, self.path):
             case NoMatch() as refusal:
                 return refusal
+            case If(condition=c) if has_effect((c,)):
+                return NoMatch(self.path, "the condition is an opaque call, which has to be made")
             case If(then_body=a, else_body=b) if structural_equal(a, b if b is not None else SKIP):
                 return Rewrite(before.with_body(put(before.body, self.path, a)), ())
         return NoMatch(self.path, "not a branch with the same statement on both sides")
@@ -140,8 +142,7 @@ class Sink:
                     return NoMatch(self.path, "the body writes what the condition reads")
                 after = before.with_body(put(before.body, self.path, _around(loop, If(c, loop.body))))
                 context = context_at(before, self.path, entry)
-                bounds = (loop.min, loop.extent, loop.min + loop.extent)
-                return Rewrite(after, evaluated_safely(context, bounds, (), self.path))
+                return Rewrite(after, range_safely(context, loop.min, loop.extent, (), self.path))
         return NoMatch(self.path, "not a branch (without else) over a loop")
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from verified_tir.ir.expr import Expr, Load, Var
+from verified_tir.ir.calls import is_pure
+from verified_tir.ir.expr import Call, Expr, Load, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path, at
@@ -15,7 +16,7 @@ from verified_tir.kernel.obligation import NoMatch, Question
 from verified_tir.kernel.region import Access, conflicts, overlap
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
-from verified_tir.semantics.encode import Safety
+from verified_tir.semantics.encode import Safety, in_range
 
 
 def statement_at(func: PrimFunc, path: Path) -> Stmt | NoMatch:
@@ -45,12 +46,16 @@ def never_meet(
     path: Path,
     where: str = "before",
 ) -> Iterator[Question]:
-    """One question for each pair of accesses that might touch one element."""
+    """One question for each pair of accesses that might touch one element; what nothing moves past asks for itself."""
+    first, second = list(first), list(second)
+    for a in (*first, *second):
+        if a.buffer is None:
+            claim = f"{why}: an opaque call, assertion or while loop stays in its place"
+            yield Question("order", claim, context, (*given, *a.given), f.FALSE, (*path, *a.place), where)
     for a, b in conflicts(first, second):
         if a.buffer is None or b.buffer is None:
-            claim = f"{why}: an opaque call, assertion or while loop stays in its place"
-        else:
-            claim = f"{why}: the {_verb(a)} and the {_verb(b)} of {a.buffer.name} touch different elements"
+            continue
+        claim = f"{why}: the {_verb(a)} and the {_verb(b)} of {a.buffer.name} touch different elements"
         goal = f.not_(overlap(context, a, b))
         yield Question("order", claim, context, (*given, *a.given, *b.given), goal, (*path, *a.place), where)
 
@@ -68,6 +73,19 @@ def safe_questions(
     for s in safety:
         claim = f"{script(s.expr)}: {s.kind}"
         yield Question("safety", claim, context, (*given, *s.premises), s.condition, path, where)
+
+
+def range_safely(
+    context: Context, low: Expr, extent: Expr, given: tuple[Term, ...], path: Path, where: str = "after"
+) -> Iterator[Question]:
+    """A loop over ``[low, low + extent)`` can be started here: its bounds are safe, its last value fits."""
+    yield from evaluated_safely(context, (low, extent), given, path, where)
+    encoder = context.encoder()
+    count = encoder.value(extent)
+    last = f.sub(f.add(encoder.value(low), count), f.integer(1))
+    goal = f.implies(f.lt(f.integer(0), count), in_range(last, low.dtype))
+    if goal is not f.TRUE:
+        yield Question("safety", f"the loop's last value fits {low.dtype}", context, given, goal, path, where)
 
 
 def evaluated_safely(
@@ -94,8 +112,19 @@ def loads_in(exprs: Iterable[Expr]) -> set[Var]:
     return {n.buffer.data for e in exprs for n in walk(e) if isinstance(n, Load)}
 
 
+def has_effect(exprs: Iterable[Expr]) -> bool:
+    """Whether an opaque call stands in one of the expressions."""
+    return any(isinstance(n, Call) and not is_pure(n.op) for e in exprs for n in walk(e))
+
+
 def changes(stmt: Stmt, exprs: Iterable[Expr]) -> bool:
-    """Whether the statement may write a block that the expressions read."""
+    """Whether the statement may write a block that the expressions read, or one of them has an effect itself.
+
+    An opaque call in an expression is evaluated as often as before and in the same order, or the step is refused.
+    """
+    exprs = tuple(exprs)
+    if has_effect(exprs):
+        return True
     blocks = loads_in(exprs)
     written = written_blocks(stmt)
     return bool(blocks) and (EVERYTHING in written or bool(blocks & written))

@@ -82,8 +82,9 @@ def _overwrites(context: Context, a: Access, killer: Stmt) -> list[Term]:
         solved = solve_address(b.address, a.address, list(b.inner), b.given)
         if solved is None:
             continue
+        witness = {**solved[0], **run.renamed_apart()}
         memo: dict[Term, Term] = {}
-        conditions = [f.replace(g, solved[0], memo) for g in b.given]
-        reached = [f.eq(f.replace(x, solved[0], memo), y) for x, y in zip(b.address, a.address, strict=True)]
+        conditions = [f.replace(g, witness, memo) for g in b.given]
+        reached = [f.eq(f.replace(x, witness, memo), y) for x, y in zip(b.address, a.address, strict=True)]
         found.append(f.and_(*conditions, *reached))
     return found

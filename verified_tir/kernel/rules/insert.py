@@ -27,7 +27,7 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, put
-from verified_tir.ir.stmt import Assert, If, Stmt, While, seq
+from verified_tir.ir.stmt import Assert, DeclBuffer, If, Stmt, Store, While, seq
 from verified_tir.ir.visit import bound_vars, free_vars, refresh_binders, walk
 from verified_tir.kernel.context import Context, Entry, context_at, opaque_calls, read_blocks
 from verified_tir.kernel.obligation import NoMatch, Question
@@ -59,6 +59,9 @@ class Insert:
         if opaque_calls(self.stmt) or any(isinstance(n, (Assert, While)) for n in walk(self.stmt)):
             return NoMatch(self.path, "an opaque call, an assert or a while loop cannot be inserted")
         context = context_at(before, self.path, entry)
+        problem = views_problem(context, self.stmt)
+        if problem is not None:
+            return NoMatch(self.path, problem)
         added, _ = refresh_binders(self.stmt)
         if self.where == "after":
             context.execute(target)
@@ -101,6 +104,20 @@ class Insert:
                 else ()
             )
             yield Question("no-op", claim, run.context, (*a.given, old.defined), goal, place, "after", tuple(otherwise))
+
+
+def views_problem(context: Context, stmt: Stmt) -> str | None:
+    """Why a statement's views are not understood.
+
+    A view that appears would be known by other addresses than the block's other views are.  A block seen at several
+    types may hold at one of them what is undefined at another: that place is not free to be stored to.
+    """
+    for n in walk(stmt):
+        if isinstance(n, DeclBuffer):
+            return f"{n.buffer.name} is another view of a block; none can be inserted"
+        if isinstance(n, Store) and len({b.dtype.scalar for b in context.views.get(n.buffer.data, ())}) > 1:
+            return f"{n.buffer.name} is stored to, whose block has views of several types"
+    return None
 
 
 def scope_problem(context: Context, stmt: Stmt) -> str | None:

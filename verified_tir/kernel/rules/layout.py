@@ -87,6 +87,10 @@ class LayoutMap:
         yield from evaluated_safely(at_x, self.outputs, (), path)
         image = [at_x.encoder().value(e) for e in self.outputs]
         extents = [context.encoder().value(e) for e in self.shape]
+        not_negative = f.and_(*[f.le(f.integer(0), n) for n in extents])
+        if not_negative is not f.TRUE:
+            claim = f"the new extents of {old.name} are not negative"
+            yield Question("layout", claim, context, (), not_negative, path)
         inside = f.and_(*[f.between(f.integer(0), y, n) for y, n in zip(image, extents, strict=True)])
         yield Question("layout", f"every element of {old.name} lies within the new shape", at_x, x_box, inside, path)
         back = self._at(context, self.inverse_inputs, image, self.inverse)

@@ -261,3 +261,6 @@ class Join:
         claim = "neither loop has a negative extent"
         yield Question("domain", claim, context, (), f.and_(f.le(zero, one), f.le(zero, two)), place)
         yield from evaluated_safely(context, (whole.extent,), (), place)
+        exact = f.eq(encoder.value(whole.extent), f.add(one, two))  # the sum of two loaded extents could wrap
+        if exact is not f.TRUE:
+            yield Question("domain", "the extents can be added", context, (), exact, place)

@@ -35,6 +35,7 @@ from verified_tir.kernel.rules.common import (
     lexicographic_less,
     never_meet,
     occurs,
+    range_safely,
     statement_at,
 )  # fmt: skip
 from verified_tir.kernel.theorem import Rewrite
@@ -177,7 +178,7 @@ class Reindex:
         """Bounds, guards and g, each under what encloses it in the new nest."""
         here = context.fork()
         for loop in self.loops:
-            yield from evaluated_safely(here, (loop.min, loop.extent, loop.min + loop.extent), (), self.path)
+            yield from range_safely(here, loop.min, loop.extent, (), self.path)
             here.bind_loop(For(loop.var, loop.min, loop.extent, SKIP))
         for guard in self.guards:
             yield from evaluated_safely(here, (guard,), (), self.path)

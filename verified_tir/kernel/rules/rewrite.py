@@ -15,13 +15,14 @@ from dataclasses import dataclass
 from typing import TypeAlias, final
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Binary, Expr, IfThenElse, LetExpr, Load, Var
+from verified_tir.ir.calls import is_pure
+from verified_tir.ir.expr import Binary, Call, Expr, IfThenElse, LetExpr, Load, Undef, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.index_arith import is_index
 from verified_tir.ir.node import IRError, Node
 from verified_tir.ir.paths import Path, put
-from verified_tir.ir.stmt import LetStmt, Stmt, While
-from verified_tir.ir.visit import bound_vars, children, free_vars, map_children, refresh_binders
+from verified_tir.ir.stmt import Assume, LetStmt, Stmt, While
+from verified_tir.ir.visit import bound_vars, children, free_vars, map_children, refresh_binders, walk
 from verified_tir.kernel.context import Context, Entry, context_at
 from verified_tir.kernel.obligation import NoMatch, Question
 from verified_tir.kernel.rules.common import safe_questions, statement_at
@@ -79,6 +80,8 @@ class Rewrite:
         old, premises = found
         if old.dtype is not self.new.dtype:
             return NoMatch(self.path, f"the old expression has type {old.dtype}, the new one {self.new.dtype}")
+        if isinstance(target, Assume) and any(isinstance(n, Undef) for n in walk(old)):
+            return NoMatch(self.path, "in an assumption, `x == undef` is no comparison that could be replaced")
         inside = set(bound_vars(self.new))
         missing = [
             v for v in free_vars(self.new) if v not in context.env and v not in inside and v.dtype.code != "handle"
@@ -111,6 +114,9 @@ class Rewrite:
             if isinstance(node, Expr) and not isinstance(node, Load) and not is_index(node, data):
                 if is_index(replace_expression(node, self.where[k:], self.new), data):  # type: ignore[arg-type]
                     return True
+            if isinstance(node, LetExpr) and step == 0 and not is_index(node.value, data):
+                if is_index(replace_expression(node.value, self.where[k + 1 :], self.new), data):  # type: ignore[arg-type]
+                    return True
             node = expressions(node)[step]
         binds = isinstance(target, LetStmt) and not is_index(target.value, data)
         return binds and is_index(replace_expression(target, self.where, self.new).value, data)  # type: ignore[attr-defined]
@@ -123,6 +129,8 @@ class Rewrite:
             if not 0 <= step < len(parts):
                 return NoMatch(self.path, "there is no such expression in the statement")
             match node:
+                case Call(op=op) if not is_pure(op):
+                    return NoMatch(self.path, f"{op} may take its argument by address and not by value")
                 case Binary(op="and", a=a) if step == 1 and a.dtype.lanes == 1:
                     premises.append(context.encoder().value(a))
                 case Binary(op="or", a=a) if step == 1 and a.dtype.lanes == 1:
@@ -165,6 +173,4 @@ def _lane(e: Expr, premises: list[Term]) -> Term | None:
 
 
 def _buffers(e: Expr) -> list[Buffer]:
-    from verified_tir.ir.visit import walk
-
     return [n for n in walk(e) if isinstance(n, Buffer)]

@@ -1,0 +1,24 @@
+"""What every program must be for the rules to speak about it."""
+
+from __future__ import annotations
+
+from verified_tir.ir import wellformed
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.calls import is_pure
+from verified_tir.ir.expr import Call, Load
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.visit import walk
+
+
+def problem(func: PrimFunc) -> str | None:
+    """Why no rule may lead to this program, in one sentence; ``None`` if one may.
+
+    It must be well-formed.  The extents of its buffers may not read memory: they are evaluated where a buffer is
+    declared, and the logic writes them down wherever the buffer is used.  (A ``let`` around the declaration does.)
+    """
+    for n in walk(func):
+        if isinstance(n, Buffer):
+            for part in (p for e in (*n.shape, *n.strides, n.elem_offset) for p in walk(e)):
+                if isinstance(part, Load) or (isinstance(part, Call) and not is_pure(part.op)):
+                    return f"an extent of {n.name} reads memory; it must be bound by a let first"
+    return wellformed.problem(func)
