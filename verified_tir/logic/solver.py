@@ -151,7 +151,8 @@ class Solver:
 
     def _check(self, script: Script, has_float: bool, *, fresh: bool) -> tuple[str, Any]:
         z3 = self._load()
-        budget = self.budget * (FLOAT_BUDGET // INTEGER_BUDGET) if has_float else self.budget
+        # A question that mixes floats and integers seldom ends when it does not end soon.
+        budget = self.budget * (FLOAT_BUDGET // INTEGER_BUDGET) if _pure_float(script) else self.budget
         incremental = not fresh and not has_float  # bit-blasting floats incrementally is ten times slower
         if not incremental:
             context = z3.Context() if fresh else z3.main_ctx()
