@@ -163,6 +163,7 @@ class Solver:
                 self._incremental = z3.SimpleSolver()
             solver, context = self._incremental, z3.main_ctx()
         solver.set("rlimit", budget)
+        solver.set("ctrl_c", False)  # an interrupt is Python's, not an "unknown"; it comes when the query ends
         if incremental:
             solver.push()
         try:
