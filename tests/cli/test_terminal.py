@@ -112,20 +112,40 @@ def test_a_locale_without_unicode(tmp_path: Path) -> None:
     assert "gr\\xf6\\xdfe  proved" in done.stdout
 
 
+def interrupted(*arguments: str, cwd: Path) -> tuple[int, str, str]:
+    """Exit code, output and errors of a run that is interrupted soon after a schedule has printed ``waiting``."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", MAIN, *arguments], cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stderr is not None
+    assert process.stderr.readline() == "waiting\n"
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    shown, errors = process.communicate(timeout=50)
+    return process.returncode, shown, errors
+
+
 def test_an_interrupt_ends_the_run_with_a_report(tmp_path: Path) -> None:
     write(tmp_path, slow=SLOW.format(60))
-    process = subprocess.Popen(
-        [sys.executable, "-c", MAIN, "verify", "slow.py"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        text=True,
-    )  # fmt: skip
-    assert process.stderr is not None
-    assert process.stderr.readline() == "waiting\n"  # so the second schedule is running
-    time.sleep(0.2)
-    process.send_signal(signal.SIGINT)
-    shown, errors = process.communicate(timeout=30)
-    assert process.returncode == 130
+    code, shown, errors = interrupted("verify", "slow.py", cwd=tmp_path)
+    assert code == 130
     assert "  good  proved" in shown
     assert "1 schedule in 1 file: 1 proved, interrupted" in shown.splitlines()[-1]
+    assert "Traceback" not in errors
+
+
+def test_an_interrupt_during_a_query_is_not_an_answer_of_the_solver(tmp_path: Path) -> None:
+    question = """
+    from verified_tir.logic import formula as f
+    a, b, c = (f.var(name, f.INT) for name in "abc")
+    cubes = f.add(f.add(f.mul(a, f.mul(a, a)), f.mul(b, f.mul(b, b))), f.mul(c, f.mul(c, c)))
+    print("waiting")
+    s.solver.prove((f.lt(f.integer(1000), a),), f.ne(cubes, f.integer(114)))
+"""
+    write(tmp_path, hard=GOOD + question)
+    code, shown, errors = interrupted("verify", "hard.py", "--budget", "10000000", cwd=tmp_path)
+    assert code == 130
+    assert shown.startswith("0 schedules in 1 file: interrupted; ")
     assert "Traceback" not in errors
 
 
