@@ -35,8 +35,8 @@ from verified_tir.ir.expr import Select as _Select
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.script.dtypes import dtype_named, is_dtype_name
-from verified_tir.ir.script.exprs import cast as _convert
 from verified_tir.ir.script.python import from_python
+from verified_tir.ir.script.values import converted as _convert
 from verified_tir.ir.script.values import unified
 
 __all__ = [

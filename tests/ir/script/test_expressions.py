@@ -190,6 +190,11 @@ def test_comparison_with_undef_takes_the_type_of_the_other_side() -> None:
             pytest.fail(str(other))
 
 
+def test_long_sums_are_no_deep_nesting() -> None:
+    text = " + ".join(["i"] * 700)
+    assert shown(text) == text
+
+
 def test_slices_are_ramps() -> None:
     match value_of("F[1, 2:10:2]"):
         case Load(indices=(IntImm(value=1), Ramp(base=IntImm(value=2), stride=IntImm(value=2), lanes=lanes))):

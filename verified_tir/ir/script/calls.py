@@ -43,6 +43,7 @@ from verified_tir.ir.script.values import (
     Value,
     broadcast_to,
     condition,
+    converted,
     unified,
 )
 
@@ -151,8 +152,6 @@ def _pure(p: ExprParser, node: ast.Call, name: str, want: DType | None) -> Expr:
 
 def _conversion(p: ExprParser, node: ast.Call, dtype: DType) -> Value:
     """``T.float32(x)``: a constant, a conversion, or (without argument) a new variable."""
-    from verified_tir.ir.script.exprs import cast
-
     if dtype.code == "handle":
         raise p.error(node, "a handle is declared as a parameter or by an assignment, not inside an expression")
     if len(node.args) != 1 or node.keywords:
@@ -165,7 +164,7 @@ def _conversion(p: ExprParser, node: ast.Call, dtype: DType) -> Value:
     if isinstance(found, Selection):
         found = p.load(node.args[0], found)
     if isinstance(found, Expr):
-        return cast(dtype, found)
+        return converted(dtype, found)
     if isinstance(found, bool):
         return const(int(found), dtype)
     if isinstance(found, (int, float)):
@@ -234,10 +233,8 @@ def _cast(p: ExprParser, node: ast.Call, want: DType | None) -> Expr:
 
 
 def _cast_value_first(p: ExprParser, node: ast.Call, want: DType | None) -> Expr:
-    from verified_tir.ir.script.exprs import cast
-
     args = match_arguments(p.source, node, ("value", "dtype"), 2)
-    return cast(p.dtype(args["dtype"]), p.expr(args["value"]))
+    return converted(p.dtype(args["dtype"]), p.expr(args["value"]))
 
 
 def _reinterpret(p: ExprParser, node: ast.Call, want: DType | None) -> Expr:

@@ -15,16 +15,17 @@ from verified_tir.ir.expr import (
     Binary,
     BinaryOp,
     Call,
-    Cast,
     CompareOp,
     Expr,
     IfThenElse,
     LogicOp,
     Not,
+    StringImm,
     as_expr,
     binary,
 )
 from verified_tir.ir.node import IRError
+from verified_tir.ir.script.calls import t_call
 from verified_tir.ir.script.dtypes import dtype_named, is_dtype_name
 from verified_tir.ir.script.reader import Reader, kind_of
 from verified_tir.ir.script.values import (
@@ -35,6 +36,7 @@ from verified_tir.ir.script.values import (
     broadcast_to,
     checked_literal,
     condition,
+    converted,
     typed,
     unified,
 )
@@ -101,7 +103,17 @@ class ExprParser(Reader):
     # -- operators ------------------------------------------------------------------------------------------------
 
     def _arithmetic(self, node: ast.BinOp, want: DType | None) -> Value:
-        a, b = self.number(node.left, want), self.number(node.right, want)
+        """``a + b + c + …``: down the left operands without recursion, as sums may be long."""
+        chain = [node]
+        while isinstance(chain[-1].left, ast.BinOp):
+            chain.append(chain[-1].left)
+        result = self.number(chain[-1].left, want)
+        for part in reversed(chain):
+            with self.computed(part):
+                result = self._operation(part, result, self.number(part.right, want), want)
+        return result
+
+    def _operation(self, node: ast.BinOp, a: Expr | Plain, b: Expr | Plain, want: DType | None) -> Expr | Plain:
         if isinstance(node.op, ast.Pow):
             x, y = unified(a, b, want)
             if not x.dtype.is_float or x.dtype is not y.dtype:
@@ -222,8 +234,6 @@ class ExprParser(Reader):
         raise self.error(node, f"{kind_of(base)} has no attribute {node.attr}")
 
     def _call(self, node: ast.Call, want: DType | None) -> Value:
-        from verified_tir.ir.script.calls import t_call
-
         name = self.t_name(node.func)
         if name is not None:
             return t_call(self, node, name, want)
@@ -235,7 +245,7 @@ class ExprParser(Reader):
             case ast.Attribute(value=inner, attr="astype"):
                 if len(node.args) != 1 or node.keywords:
                     raise self.error(node, "astype takes one dtype")
-                return cast(self.dtype(node.args[0]), self.expr(inner))
+                return converted(self.dtype(node.args[0]), self.expr(inner))
             case ast.Attribute(value=inner, attr="scope"):
                 base = self.value(inner)
                 if isinstance(base, Buffer) and not node.args:
@@ -256,8 +266,6 @@ class ExprParser(Reader):
 
     def argument(self, node: ast.expr) -> Expr:
         """An argument of an opaque call: an expression, a string, or a buffer (its data variable)."""
-        from verified_tir.ir.expr import StringImm
-
         found = self.value(node)
         match found:
             case Buffer():
@@ -271,16 +279,6 @@ class ExprParser(Reader):
             case Expr() | int() | float() | PlainUndef():
                 return self.typed(node, found)
         raise self.error(node, f"{kind_of(found)} cannot be an argument")
-
-
-def cast(dtype: DType, value: Expr) -> Expr:
-    """``value`` converted to ``dtype``; a scalar dtype keeps the lanes of the value.
-
-    :raises IRError: if the lanes differ.
-    """
-    if dtype.lanes == 1 and value.dtype.lanes > 1:
-        dtype = dtype.with_lanes(value.dtype.lanes)
-    return value if value.dtype is dtype else Cast(dtype, broadcast_to(value, dtype.lanes))
 
 
 def strides_of(buffer: Buffer) -> tuple[Expr, ...]:

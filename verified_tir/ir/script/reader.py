@@ -70,9 +70,15 @@ class Reader:
 
     def value(self, node: ast.expr, want: DType | None = None) -> Value:
         """Whatever the expression stands for; ``want`` is the type that the place prefers."""
+        with self.computed(node):
+            return self._value(node, want)
+
+    @contextmanager
+    def computed(self, node: Located) -> Iterator[None]:
+        """Reports at ``node`` what the IR refuses inside, and constants that cannot be computed."""
         try:
             with self.located(node):
-                return self._value(node, want)
+                yield
         except ScriptError:  # a ValueError too
             raise
         except (OverflowError, ZeroDivisionError, ValueError) as e:

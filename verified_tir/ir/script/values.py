@@ -12,7 +12,7 @@ from typing import TypeAlias, final
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import BOOL, FLOAT32, DType
-from verified_tir.ir.expr import Broadcast, Expr, Undef, Var, as_expr, const
+from verified_tir.ir.expr import Broadcast, Cast, Expr, Undef, Var, as_expr, const
 from verified_tir.ir.node import IRError
 
 LARGEST_LITERAL = 1 << 64
@@ -102,6 +102,16 @@ def unified(a: Expr | Plain, b: Expr | Plain, want: DType | None) -> tuple[Expr,
 def broadcast_to(value: Expr, lanes: int) -> Expr:
     """A scalar repeated to ``lanes`` lanes; anything else unchanged."""
     return Broadcast(value, lanes) if value.dtype.lanes == 1 and lanes > 1 else value
+
+
+def converted(dtype: DType, value: Expr) -> Expr:
+    """``value`` converted to ``dtype``; a scalar dtype keeps the lanes of the value.
+
+    :raises IRError: if the lanes differ.
+    """
+    if dtype.lanes == 1 and value.dtype.lanes > 1:
+        dtype = dtype.with_lanes(value.dtype.lanes)
+    return value if value.dtype is dtype else Cast(dtype, broadcast_to(value, dtype.lanes))
 
 
 def checked_literal(value: int | float | bool) -> int | float | bool:

@@ -146,13 +146,20 @@ class ExprWriter:
         return self.names.name(v)
 
     def _binary(self, e: Binary) -> tuple[str, int]:
-        if e.op not in _SIGNS or _would_fold(e):
+        """``a + b + c + …``: down the left operands without recursion, as sums may be long."""
+        if not _has_sign(e):
             return f"T.{_CALLS[e.op]}({self.exprs((e.a, e.b))})", ATOM
-        sign, level = _SIGNS[e.op]
-        # comparisons chain in Python, so one below another stands in parentheses on both sides
-        left = self.expr(e.a, level + 1 if level == _COMPARISONS else level)
-        right = self.expr(e.b, level + 1)
-        return f"{left} {sign} {right}", level
+        chain = [e]
+        while isinstance(left := chain[-1].a, Binary) and _has_sign(left):
+            chain.append(left)
+        text, own = self._expr(chain[-1].a)
+        for part in reversed(chain):
+            sign, level = _SIGNS[part.op]
+            # comparisons chain in Python, so one below another stands in parentheses on both sides
+            if own < (level + 1 if level == _COMPARISONS else level):
+                text = f"({text})"
+            text, own = f"{text} {sign} {self.expr(part.b, level + 1)}", level
+        return text, own
 
     # -- calls -----------------------------------------------------------------------------------------------------
 
@@ -317,13 +324,11 @@ def _float(v: float) -> str:
     return repr(v)
 
 
-def _would_fold(e: Binary) -> bool:
-    """Whether reading ``a sign b`` would give something else than this node."""
-    if isinstance(e.a, IntImm) and isinstance(e.b, IntImm) and e.a.type is INT32:
-        return True
-    if e.op in ("and", "or"):
+def _has_sign(e: Binary) -> bool:
+    """Whether the operation is written as ``a sign b``: there is a sign, and reading it would not fold."""
+    if e.op not in _SIGNS or (isinstance(e.a, IntImm) and isinstance(e.b, IntImm) and e.a.type is INT32):
         return False
-    return binary(e.op, e.a, e.b) is not e
+    return e.op in ("and", "or") or binary(e.op, e.a, e.b) is e
 
 
 def _sum(base: Expr, k: int) -> Expr | None:
