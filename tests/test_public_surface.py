@@ -11,7 +11,9 @@ import pytest
 
 import verified_tir
 
-API = Path(__file__).resolve().parents[1] / "docs" / "api.md"
+ROOT = Path(__file__).resolve().parents[1]
+API = ROOT / "docs" / "api.md"
+README = ROOT / "README.md"
 
 
 def test_the_public_names_are_those_that_are_documented() -> None:
@@ -25,6 +27,17 @@ def test_every_public_name_can_be_imported(name: str) -> None:
     value = getattr(verified_tir, name)
     assert value is not None
     assert name in dir(verified_tir)
+
+
+def test_the_readme_lists_every_primitive() -> None:
+    listed = re.search(r"^- Primitives: (.*?)\.$", README.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    assert listed is not None
+    primitives = [
+        name
+        for name, value in vars(verified_tir.Schedule).items()
+        if not name.startswith("_") and "_do" in getattr(getattr(value, "__code__", None), "co_names", ())
+    ]
+    assert sorted(re.findall(r"`(\w+)`", listed[1])) == sorted(primitives)
 
 
 def test_other_names_cannot() -> None:

@@ -69,6 +69,7 @@ def test_other_outcomes(document: dict[str, Any]) -> None:
     (refusal,) = inside["expected_refusals"]
     assert (refusal["kind"], refusal["counterexample"], refusal["replay"]) == ("not-applicable", {}, None)
     assert "i_0" in inside["program"]
+    assert any("definite values" in sentence for sentence in inside["assumptions"])
 
 
 def test_steps_and_obligations(document: dict[str, Any]) -> None:

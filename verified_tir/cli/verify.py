@@ -153,6 +153,7 @@ def _report(
         expected_refusals=() if made is None else tuple(refusal(r) for r in made.refusals),
         refusal=None if run.refused is None else refusal(run.refused),
         error=run.error,
+        assumptions=() if made is None else tuple(made.assumptions),
         program="" if made is None else made.script(),
     )
 

@@ -72,6 +72,7 @@ def _schedule(s: ScheduleReport) -> dict[str, Any]:
         "expected_refusals": [_refusal(x) for x in s.expected_refusals],
         "refusal": None if s.refusal is None else _refusal(s.refusal),
         "error": None if s.error is None else _error(s.error),
+        "assumptions": list(s.assumptions),
         "program": s.program,
     }
 

@@ -139,7 +139,8 @@ class ScheduleReport:
     """One schedule function.
 
     ``expected_refusals`` are those of ``with expect_refusal(s):`` blocks; ``refusal`` is what ended the schedule.
-    ``program`` is the text of the program as scheduled, as far as the schedule came.
+    ``assumptions`` are the sentences on which what was proved rests.  ``program`` is the text of the program as
+    scheduled, as far as the schedule came.
     """
 
     name: str
@@ -152,6 +153,7 @@ class ScheduleReport:
     expected_refusals: tuple[RefusalReport, ...]
     refusal: RefusalReport | None
     error: ErrorReport | None
+    assumptions: tuple[str, ...]
     program: str
 
     @property

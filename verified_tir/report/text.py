@@ -74,6 +74,9 @@ class TextReport:
         if self._detail is not Detail.QUIET:
             for step in s.steps:
                 self._step(step)
+        if s.outcome is Outcome.PROVED:
+            for sentence in s.assumptions:
+                self._line(Text.assemble(("assuming: ", "dim"), sentence), 4)
         for refusal in s.expected_refusals:
             self._short_refusal(refusal)
         if s.refusal is not None:
