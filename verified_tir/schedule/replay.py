@@ -37,6 +37,10 @@ Array = npt.NDArray[Any]
 Repairs = dict[tuple[str, tuple[int, ...]], Any]
 """Elements of arguments that the program assumes to have a value."""
 
+Question = Literal["same result", "licence", "meaning"]
+"""What is looked for: a different result, two iterations of a licensed loop that meet, or undefined behaviour of the
+program itself."""
+
 STEPS = 200_000
 """How many stores and iterations a replay may take."""
 REPAIRS = 200
@@ -76,9 +80,7 @@ class Programs:
     paddings_before: tuple[Padding, ...]
     paddings_after: tuple[Padding, ...]
     maps: tuple[ParameterMap, ...]
-    question: Literal["same result", "licence", "meaning"] = "same result"
-    """What is looked for: a different result, two iterations of a licensed loop that meet, or undefined behaviour of
-    the program itself."""
+    question: Question = "same result"
 
 
 def replay(programs: Programs, model: Mapping[str, int]) -> Replay:

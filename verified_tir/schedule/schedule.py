@@ -10,27 +10,27 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar, final
+from typing import Any, TypeVar, final, overload
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.func import IRModule, PrimFunc
 from verified_tir.ir.paths import places
-from verified_tir.ir.stmt import Block, For
+from verified_tir.ir.stmt import Allocate, For
 from verified_tir.kernel.entry import verify_program
 from verified_tir.kernel.facts import Prover
-from verified_tir.kernel.obligation import Discharged, NoMatch, Refusal, Unproved
+from verified_tir.kernel.obligation import Discharged, NoMatch, Unproved
 from verified_tir.kernel.theorem import Refines, reflexive
-from verified_tir.logic import verdict as v
 from verified_tir.logic.solver import INTEGER_BUDGET, Solver
-from verified_tir.schedule.errors import NotApplicable, Refuted, ScheduleError, Undecided
+from verified_tir.schedule.errors import ScheduleError
 from verified_tir.schedule.index_map import IndexMap
-from verified_tir.schedule.replay import Programs, replay
+from verified_tir.schedule.refusals import report
 from verified_tir.schedule.session import Session, TacticFailed
-from verified_tir.schedule.tactics import branches, layout, loops, reduction
+from verified_tir.schedule.tactics import branches, fission, layout, loops, reduction
 from verified_tir.schedule.tactics import simplify as simplification
 
 Handle = Var | str
+MapLike = IndexMap | Callable[..., Any]
 T = TypeVar("T")
 
 
@@ -68,7 +68,7 @@ class Schedule:
         start = time.perf_counter()
         result = verify_program(program, prover)
         if isinstance(result, (NoMatch, Unproved)):
-            raise _report("the program itself", result, program, None)
+            raise report("the program itself", result, program, None)
         expanded, obligations = result
         self._session = Session(reflexive(expanded), prover)
         seconds = time.perf_counter() - start
@@ -102,18 +102,41 @@ class Schedule:
         return script(self.func)
 
     def loops(self, block: str | None = None) -> list[Var]:
-        """The loops in program order, or those around a block."""
-        found = []
-        if block is not None:
-            where = next(
-                (p for p, s in places(self.func.body, lambda s: isinstance(s, Block) and s.name == block)), None
-            )
-            if where is None:
-                raise NotApplicable("loops", f"there is no block called {block!r}", self.func)
-        for path, stmt in places(self.func.body, lambda s: isinstance(s, For)):
-            if isinstance(stmt, For) and (block is None or (where is not None and where[: len(path)] == path)):
-                found.append(stmt.var)
-        return found
+        """The loops in program order, or those around a block, outermost first."""
+        around = None if block is None else self._look("loops", lambda s: s.block(block)[0])
+        found = places(self.func.body, lambda s: isinstance(s, For))
+        return [s.var for p, s in found if isinstance(s, For) and (around is None or around[: len(p)] == p)]
+
+    def get_loops(self, block: str) -> list[Var]:
+        """The loops around a block, as TVM calls it."""
+        return self.loops(block)
+
+    def get_block(self, name: str) -> str:
+        """The block of a name, which is its name: for schedules written for TVM.
+
+        :raises ScheduleError: if there is none, or several.
+        """
+        return self._look("get_block", lambda s: s.block(name)[1].name)
+
+    @property
+    def blocks(self) -> list[str]:
+        """The names of the blocks in program order."""
+        return [block.name for _, block in self._session.blocks()]
+
+    def buffer(self, name: str) -> Buffer:
+        """The parameter or local buffer of a name, as it is now."""
+        return self._look("buffer", lambda s: layout.find_buffer(s, name)[0])
+
+    @property
+    def buffers(self) -> list[Buffer]:
+        """The parameters and then the local buffers in program order."""
+        local = [s.buffer for _, s in places(self.func.body, lambda s: isinstance(s, Allocate))
+                 if isinstance(s, Allocate)]  # fmt: skip
+        return [*self.func.buffers, *local]
+
+    def symbol(self, name: str) -> Var:
+        """The scalar parameter or shape symbol of a name, to be used in ``partition``."""
+        return self._look("symbol", lambda s: layout.find_symbol(s, name))
 
     @property
     def assumptions(self) -> list[str]:
@@ -134,40 +157,54 @@ class Schedule:
     # -- loops --------------------------------------------------------------------------------------------------
 
     def split(self, loop: Handle, factors: Sequence[int | None]) -> list[Var]:
-        """Split a loop into nested loops of the given extents, outermost first; one factor may be ``None``.
+        """Split a loop into nested serial loops of the given extents, outermost first; one factor may be ``None``.
 
-        Where the factors do not divide the extent, a guard is added.  Gives the new loops.
+        Where the factors do not divide the extent, a guard is added.  Gives the new loops, ``<loop>_0``, ``<loop>_1`` …
         """
-        return self._do("split", (loop, list(factors)), lambda s: loops.split(s, loop, factors))
+        return self._do("split", (loop, _listed(factors)), lambda s: loops.split(s, loop, factors))
 
     def fuse(self, *handles: Handle) -> Var:
-        """Make one loop of perfectly nested ones, given outermost first."""
+        """Make one loop of perfectly nested ones, given outermost first; gives it, ``<loop>_<loop>_fused``."""
         return self._do("fuse", handles, lambda s: loops.fuse(s, handles))
 
     def reorder(self, *handles: Handle) -> None:
-        """Put nested loops into the given order; loops between them that are not named keep their places."""
+        """Put nested loops into the given order; loops between them that are not named keep their places.
+
+        Handles of the loops stay good.
+        """
         self._do("reorder", handles, lambda s: loops.reorder(s, handles))
 
     def tile(self, *handles: Handle, factors: Sequence[int]) -> list[Var]:
         """Split each loop by its factor and put all outer loops before all inner ones; gives outer, then inner
         loops."""
-        return self._do("tile", (*handles, list(factors)), lambda s: loops.tile(s, handles, factors))
+        return self._do("tile", (*handles, _listed(factors)), lambda s: loops.tile(s, handles, factors))
 
     def partition(self, loop: Handle, mid: Expr | int) -> tuple[Var, Var]:
-        """Cut a loop's range in two at ``mid``."""
+        """Cut a loop's range in two at ``mid``, which must lie in it; gives the two loops.
+
+        ``mid`` may use symbols (see :meth:`symbol`) and the variables of loops around.  Handles into the loop stay with
+        the first part.
+        """
         return self._do("partition", (loop, mid), lambda s: loops.partition(s, loop, mid))
 
     def peel(self, loop: Handle, end: bool = False) -> Var:
-        """Run the first (``end``: the last) iteration outside the loop; gives the remaining loop."""
-        return self._do("peel", (loop,), lambda s: loops.peel(s, loop, end))
+        """Run the first (``end``: the last) iteration outside the loop; gives the rest, where handles stay."""
+        return self._do("peel", (loop, "end") if end else (loop,), lambda s: loops.peel(s, loop, end))
 
-    def fission(self, loop: Handle, position: int = 1) -> tuple[Var, Var]:
-        """Split a loop over several statements into two loops, before the statement at ``position``."""
-        return self._do("fission", (loop, position), lambda s: loops.fission(s, loop, position))
+    def fission(self, loop: Handle, position: int | None = None, *, after: Handle | None = None) -> tuple[Var, Var]:
+        """Split a loop over several statements into two loops; gives both.
+
+        :param position: the statement of the body that begins the second part (1 unless given).
+        :param after: instead, the block or loop that ends the first part, at any depth; loops between are split too.
+
+        Handles go with their statements; that of the loop itself stays with the first part.
+        """
+        said = (loop, f"after={_short(after)}") if after is not None else (loop, 1 if position is None else position)
+        return self._do("fission", said, lambda s: fission.fission(s, loop, position, after))
 
     def merge_loops(self, first: Handle, second: Handle) -> Var:
-        """Merge two adjacent loops."""
-        return self._do("merge_loops", (first, second), lambda s: loops.merge(s, first, second))
+        """Merge two adjacent loops; gives the merged loop, which both handles mean from then on."""
+        return self._do("merge_loops", (first, second), lambda s: fission.merge(s, first, second))
 
     def remove_loop(self, loop: Handle) -> None:
         """Replace a loop whose iterations all do the same by its body."""
@@ -191,24 +228,38 @@ class Schedule:
 
     # -- layouts and buffers ------------------------------------------------------------------------------------
 
+    @overload
+    def transform_layout(self, buffer: str | Buffer, index_map: MapLike, pad_value: Any = None) -> None: ...
+    @overload
     def transform_layout(
-        self, buffer: str | Buffer, index_map: IndexMap | Callable[..., Any], pad_value: Any = None
-    ) -> None:
+        self, block: str, buffer: layout.BufferIn, index_map: MapLike, pad_value: Any = None
+    ) -> None: ...
+    def transform_layout(self, *args: Any, **named: Any) -> None:
         """Move every element of a buffer (parameter or local) to ``index_map`` of its indices.
 
-        :param pad_value: what the padding holds: ``None`` (touching it is forbidden), a number, ``T.undef()``, or a
-            function of the new indices giving one of these.
-        """
-        name = buffer if isinstance(buffer, str) else buffer.name
-        self._do(
-            "transform_layout", (name, _map_text(index_map), f"pad_value={_short(pad_value)}"),
-            lambda s: layout.transform_layout(s, buffer, index_map, pad_value),
-        )  # fmt: skip
+        TVM's form names a block first; ``buffer`` may then also be ``("read", k)`` or ``("write", k)``: the k-th buffer
+        that the block reads or writes.
 
-    def sequential_buffer_access(self, buffer: str | Buffer) -> list[Var]:
-        """Make the loops around the accesses of a buffer follow its layout; gives the new loops."""
-        name = buffer if isinstance(buffer, str) else buffer.name
-        return self._do("sequential_buffer_access", (name,), lambda s: layout.sequential_buffer_access(s, buffer))
+        :param pad_value: what the padding holds: ``None`` (touching it is forbidden), a number, ``T.undef()``, or a
+            function of the new indices giving one of these or an expression.  In a buffer that the program writes, a
+            number or expression is stored by a new block ``<buffer>_padding``.
+        """
+        block, where, index_map, pad_value = _layout_arguments(args, named)
+        text = [*([] if block is None else [block]), where, _map_text(index_map), f"pad_value={_short(pad_value)}"]
+
+        def steps(s: Session) -> None:
+            buffer = where if block is None else layout.buffer_in(s, block, where)
+            layout.transform_layout(s, buffer, index_map, pad_value)
+
+        self._do("transform_layout", text, steps)
+
+    def sequential_buffer_access(self, buffer: str | Buffer, block: str | None = None) -> list[Var]:
+        """Make the loops around the accesses of a buffer (only those in ``block``, if given) follow its layout.
+
+        Gives the new loops of the last nest, in the order of the layout.
+        """
+        text = [buffer, *([] if block is None else [f"block={block}"])]
+        return self._do("sequential_buffer_access", text, lambda s: layout.sequential_buffer_access(s, buffer, block))
 
     def sink_allocation(self, buffer: str) -> None:
         """Move an allocation into the loop below it."""
@@ -216,9 +267,9 @@ class Schedule:
 
     # -- reductions and branches --------------------------------------------------------------------------------
 
-    def decompose_reduction(self, block: str, loop: Handle) -> None:
-        """Move a block's initialisation into a nest of its own before ``loop``."""
-        self._do("decompose_reduction", (block, loop), lambda s: reduction.decompose_reduction(s, block, loop))
+    def decompose_reduction(self, block: str, loop: Handle) -> str:
+        """Move a block's initialisation into a nest of its own before ``loop``; gives its block, ``<block>_init``."""
+        return self._do("decompose_reduction", (block, loop), lambda s: reduction.decompose_reduction(s, block, loop))
 
     def remove_branching_through_overcompute(self) -> int:
         """Remove branches whose body may as well run always; gives how many went."""
@@ -233,20 +284,29 @@ class Schedule:
     def _do(self, name: str, arguments: Sequence[object], tactic: Callable[[Session], T]) -> T:
         session = self._session
         theorem = session.theorem
-        renamed = dict(session.renamed)
         start = time.perf_counter()
         text = ", ".join(_short(a) for a in arguments)
+        reached = theorem
         try:
-            result = tactic(session)
+            with session.atomic():
+                try:
+                    result = tactic(session)
+                finally:
+                    reached = session.theorem
         except TacticFailed as failed:
-            at_failure = session.theorem
-            session.theorem, session.renamed = theorem, renamed
-            raise _report(f"{name}({text})", failed.refusal, at_failure.after, at_failure) from None
+            raise report(f"{name}({text})", failed.refusal, reached.after, reached) from None
         done = session.theorem.derivation[len(theorem.derivation) :]
         obligations = tuple(d for step in done for d in step.obligations)
         seconds = time.perf_counter() - start
         self._records.append(StepRecord(name, text, obligations, seconds, theorem.after, session.func))
         return result
+
+    def _look(self, what: str, question: Callable[[Session], T]) -> T:
+        """An answer about the program, or a :class:`ScheduleError` that says what there is instead."""
+        try:
+            return question(self._session)
+        except TacticFailed as failed:
+            raise report(what, failed.refusal, self.func, self.theorem) from None
 
 
 def _program(func: PrimFunc | IRModule | str) -> PrimFunc:
@@ -261,52 +321,48 @@ def _program(func: PrimFunc | IRModule | str) -> PrimFunc:
     return func
 
 
+def _layout_arguments(args: tuple[Any, ...], named: dict[str, Any]) -> tuple[str | None, Any, Any, Any]:
+    """Block (``None`` if not given), buffer, index map and pad value, from either form of ``transform_layout``."""
+    in_block = "block" in named or (len(args) > 1 and not (isinstance(args[1], IndexMap) or callable(args[1])))
+    names = ["block", "buffer", "index_map", "pad_value"][0 if in_block else 1 :]
+    if len(args) > len(names):
+        raise TypeError(f"transform_layout takes {', '.join(names)}; {len(args)} arguments are given")
+    found = dict(zip(names, args, strict=False))
+    for name, value in named.items():
+        if name not in names or name in found:
+            raise TypeError(f"transform_layout takes {', '.join(names)}; {name} is unknown or given twice")
+        found[name] = value
+    for name in names[:-1]:
+        if name not in found:
+            raise TypeError(f"transform_layout needs {name}")
+    return found.get("block"), found["buffer"], found["index_map"], found.get("pad_value")
+
+
+def _listed(values: object) -> object:
+    return list(values) if isinstance(values, tuple) else values
+
+
 def _short(value: object) -> str:
-    if isinstance(value, Var):
+    """An argument as a record shows it."""
+    if isinstance(value, (Var, Buffer)):
         return value.name
     if isinstance(value, Expr):
         from verified_tir.ir.script import script
 
         return script(value)
-    if callable(value) and not isinstance(value, Expr):
+    if callable(value):
         return "<function>"
     return str(value) if isinstance(value, str) else repr(value)
 
 
-def _map_text(index_map: IndexMap | Callable[..., Any]) -> str:
+def _map_text(index_map: object) -> str:
     if isinstance(index_map, IndexMap):
         return str(index_map)
     try:
-        count = index_map.__code__.co_argcount
-        return str(IndexMap.from_func(index_map, count))
+        count = index_map.__code__.co_argcount  # type: ignore[attr-defined]
+        return str(IndexMap.from_func(index_map, count))  # type: ignore[arg-type]
     except Exception:  # only a name for the record
         return "<index map>"
-
-
-def _report(step: str, refusal: Refusal, program: PrimFunc, theorem: Refines | None) -> ScheduleError:
-    """The exception for a refusal."""
-    if isinstance(refusal, NoMatch):
-        return NotApplicable(step, refusal.reason, program, refusal.where)
-    obligation, verdict = refusal.obligation, refusal.verdict
-    shown = program if obligation.where == "before" else refusal.would_be
-    if isinstance(verdict, v.Unknown):
-        return Undecided(step, obligation.claim, shown, obligation.place, obligation=obligation,
-                         solver_reason=verdict.reason)  # fmt: skip
-    assert isinstance(verdict, v.Refuted)
-    values = {
-        obligation.names[name]: value
-        for name, value in sorted(verdict.model.values.items())
-        if name in obligation.names and verdict.model.sorts[name] == "Int"
-    }
-    before = program if theorem is None else theorem.after
-    paddings = () if theorem is None else theorem.paddings
-    question: Literal["same result", "licence", "meaning"] = "same result" if theorem is not None else "meaning"
-    if obligation.name == "licence":
-        question = "licence"
-    programs = Programs(before, refusal.would_be, paddings, refusal.paddings or paddings, refusal.maps, question)
-    shown_replay = replay(programs, values)
-    return Refuted(step, obligation.claim, shown, obligation.place, obligation=obligation, counterexample=values,
-                   replay=shown_replay)  # fmt: skip
 
 
 __all__ = ["Schedule", "StepRecord"]

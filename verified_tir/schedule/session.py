@@ -6,13 +6,16 @@ handles.  Whatever they get wrong ends in a refusal.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import final
 
-from verified_tir.ir.expr import Expr, Var
+from verified_tir.ir.expr import Expr, IntImm, Var
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.paths import Path, loop_path, places
-from verified_tir.ir.stmt import For, Stmt
+from verified_tir.ir.paths import Path, at, loop_path, places
+from verified_tir.ir.stmt import Block, For, Stmt, Store
+from verified_tir.ir.visit import bound_vars, walk
 from verified_tir.kernel.context import Context, context_at
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.obligation import NoMatch, Refusal
@@ -44,6 +47,8 @@ class Session:
     prover: Prover
     renamed: dict[Var, Var] = field(default_factory=dict)
     """Loops that a step rebuilt: old variable to new one, so that handles stay good."""
+    gone: dict[Var, str] = field(default_factory=dict)
+    """Loops that a step replaced: what became of them."""
 
     @property
     def func(self) -> PrimFunc:
@@ -65,21 +70,27 @@ class Session:
         else:
             raise TacticFailed(result)
 
+    @contextmanager
+    def atomic(self) -> Iterator[None]:
+        """All of the steps in the block, or none: whatever is raised there, the session is as it was before."""
+        before = self.theorem, dict(self.renamed), dict(self.gone)
+        try:
+            yield
+        except BaseException:
+            self.theorem, self.renamed, self.gone = before
+            raise
+
     def attempt(self, *rules: Rule) -> bool:
         """Take the steps if the kernel allows them all."""
-        before = self.theorem
         try:
-            for rule in rules:
-                self.apply(rule)
+            with self.atomic():
+                for rule in rules:
+                    self.apply(rule)
         except TacticFailed:
-            self.theorem = before
             return False
         return True
 
-    # -- looking at the program ------------------------------------------------------------------------------------
-
-    def context(self, path: Path) -> Context:
-        return context_at(self.func, path, self.theorem.entry)
+    # -- handles ---------------------------------------------------------------------------------------------------
 
     def current(self, var: Var) -> Var:
         """The variable that a handle stands for now."""
@@ -87,30 +98,85 @@ class Session:
             var = self.renamed[var]
         return var
 
+    def follow(self, old: Stmt, new: Stmt) -> None:
+        """Handles into ``old`` stand for the loops of its copy ``new`` from now on."""
+        pairs = zip(bound_vars(old), bound_vars(new), strict=True)
+        self.renamed.update({a: b for a, b in pairs if a is not b})
+
     def loop(self, handle: Var | str) -> tuple[Path, For]:
         """The loop that a handle or a name means.
 
         :raises TacticFailed: if there is none, or several of that name.
         """
         if isinstance(handle, str):
-            found = list(places(self.func.body, lambda s: isinstance(s, For) and s.var.name == handle))
-            if len(found) != 1:
-                names = list(dict.fromkeys(s.var.name for _, s in places(self.func.body, lambda s: isinstance(s, For))
-                                           if isinstance(s, For)))  # fmt: skip
-                what = "there is no loop" if not found else f"there are {len(found)} loops"
-                raise fail(f"{what} called {handle!r}; the loops are {', '.join(names)}")
-            path, stmt = found[0]
+            path = self._loop_named(handle)
+        elif isinstance(handle, Var):
+            path = self._loop_over(handle)
         else:
-            place = loop_path(self.func, self.current(handle))
-            if place is None:
-                raise fail(f"the loop over {handle.name} is no longer there")
-            path, stmt = place, self.stmt(place)
+            raise fail(f"a loop is given by its variable or its name, not by {handle!r}")
+        stmt = self.stmt(path)
         assert isinstance(stmt, For)
         return path, stmt
 
-    def stmt(self, path: Path) -> Stmt:
-        from verified_tir.ir.paths import at
+    def _loop_named(self, name: str) -> Path:
+        loops = [(p, s) for p, s in places(self.func.body, lambda s: isinstance(s, For)) if isinstance(s, For)]
+        found = [(p, s) for p, s in loops if s.var.name == name]
+        if not found:
+            names = list(dict.fromkeys(s.var.name for _, s in loops))
+            known = f"the loops are {', '.join(names)}" if names else "the program has no loop"
+            raise fail(f"there is no loop called {name!r}; {known}")
+        if len(found) > 1:
+            raise fail(
+                f"there are {len(found)} loops called {name!r}: {'; '.join(_describe(s) for _, s in found)}. "
+                "Use the variable that a primitive or loops(block) gave"
+            )
+        return found[0][0]
 
+    def _loop_over(self, handle: Var) -> Path:
+        var = self.current(handle)
+        place = loop_path(self.func, var)
+        if place is not None:
+            return place
+        if var in self.gone:
+            raise fail(f"the loop over {handle.name} is no longer there: {self.gone[var]}")
+        programs = [self.theorem.before, *(step.after for step in self.theorem.derivation)]
+        if any(loop_path(f, v) is not None for f in programs for v in (handle, var)):
+            raise fail(f"the loop over {handle.name} is no longer there")
+        raise fail(f"the handle {handle.name} is not a loop of this schedule (did another schedule give it?)")
+
+    def block(self, name: str) -> tuple[Path, Block]:
+        """The block of a name.
+
+        :raises TacticFailed: if there is none, or several of that name.
+        """
+        if not isinstance(name, str):
+            raise fail(f"a block is given by its name, not by {name!r}")
+        blocks = self.blocks()
+        found = [(p, s) for p, s in blocks if s.name == name]
+        if not found:
+            names = list(dict.fromkeys(s.name for _, s in blocks))
+            known = f"the blocks are {', '.join(names)}" if names else "the program has no block"
+            raise fail(f"there is no block called {name!r}; {known}")
+        if len(found) > 1:
+            around = [self._loops_around(p) for p, _ in found]
+            raise fail(f"there are {len(found)} blocks called {name!r}, {'; '.join(around)}")
+        return found[0]
+
+    def blocks(self) -> list[tuple[Path, Block]]:
+        """All blocks with their places, in program order."""
+        return [(p, s) for p, s in places(self.func.body, lambda s: isinstance(s, Block)) if isinstance(s, Block)]
+
+    def _loops_around(self, path: Path) -> str:
+        stmts = [self.stmt(path[:k]) for k in range(len(path))]
+        ranges = [_range(s) for s in stmts if isinstance(s, For)]
+        return f"one under {', '.join(ranges)}" if ranges else "one under no loop"
+
+    # -- looking at the program ------------------------------------------------------------------------------------
+
+    def context(self, path: Path) -> Context:
+        return context_at(self.func, path, self.theorem.entry)
+
+    def stmt(self, path: Path) -> Stmt:
         return at(self.func.body, path)
 
     def knows(self, path: Path, condition: Expr) -> bool:
@@ -119,3 +185,20 @@ class Session:
         encoded = context.encoder().encode(condition)
         verdict, _ = self.prover.prove(context, (encoded.defined,), encoded.value)
         return isinstance(verdict, Proved)
+
+
+def _range(loop: For) -> str:
+    from verified_tir.ir.script import script
+
+    low, extent = loop.min, loop.extent
+    zero = isinstance(low, IntImm) and low.value == 0
+    return f"{loop.var.name} in range({script(extent) if zero else f'{script(low)}, {script(low + extent)}'})"
+
+
+def _describe(loop: For) -> str:
+    """A loop in a list of several: its range, and what stands in it."""
+    inside = list(walk(loop.body))
+    blocks = [n.name for n in inside if isinstance(n, Block)]
+    stores = [n.buffer.name for n in inside if isinstance(n, Store)]
+    what = f" around block {blocks[0]}" if blocks else f" around a store to {stores[0]}" if stores else ""
+    return f"{_range(loop)}{what}"

@@ -2,61 +2,99 @@
 
 from __future__ import annotations
 
-from verified_tir.ir.paths import places
-from verified_tir.ir.stmt import SKIP, If
-from verified_tir.kernel.rules.branch import Decide, Merge
+from collections.abc import Callable
+
+from verified_tir.ir.expr import Binary, Expr, all_of
+from verified_tir.ir.paths import Path, places
+from verified_tir.ir.stmt import SKIP, If, Stmt
+from verified_tir.kernel.rules.branch import Decide, Merge, Reshape
 from verified_tir.kernel.rules.insert import Insert
+from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.schedule.session import Session, TacticFailed, fail
 
 
+def conjuncts(condition: Expr) -> list[Expr]:
+    """The parts of a conjunction, left to right."""
+    match condition:
+        case Binary(op="and", a=a, b=b):
+            return [*conjuncts(a), *conjuncts(b)]
+    return [condition]
+
+
 def remove_branching_through_overcompute(session: Session) -> int:
-    """Remove every ``if`` whose body may as well run always; gives how many went.
+    """Remove every ``if`` whose body may as well run always; gives how many conditions went.
 
     RFC 77, "New Primitive - Remove Branching Through Overcompute".  For ``if c: S`` the kernel is asked to insert S
-    into
-    the missing else branch (where it must write the bits that are there already, or where nothing is defined) and then
-    to merge the equal branches.
+    into the missing else branch (where it must write the bits that are there already, or where nothing is defined) and
+    then to merge the equal branches.  Where that fails for ``c₁ and c₂``, it is tried for each of the two.
 
     :raises TacticFailed: if there is a branch and none can be removed; with the reason for the first.
     """
-    removed = 0
-    first_problem: TacticFailed | None = None
-    skipped: set[object] = set()
-    while True:
-        found = next(
-            ((p, s) for p, s in places(session.func.body, lambda s: isinstance(s, If) and s not in skipped)), None
-        )
-        if found is None:
-            break
-        path, stmt = found
-        assert isinstance(stmt, If)
-        before = session.theorem
+    problems: list[TacticFailed] = []
+
+    def overcompute(path: Path, stmt: If) -> int:
         try:
-            if stmt.else_body is None or stmt.else_body is SKIP:
-                session.apply(Insert(path, stmt.then_body, "else"))
-            session.apply(Merge(path))
-            removed += 1
+            with session.atomic():
+                _run_always(session, path, stmt)
+            return len(conjuncts(stmt.condition))
         except TacticFailed as problem:
-            session.theorem = before
-            first_problem = first_problem or problem
-            skipped.add(stmt)
+            problems.append(problem)
+        return int(any(_without(session, path, stmt, k) for k in range(len(conjuncts(stmt.condition)))))
+
+    removed = _each_branch(session, (), overcompute)
     if removed == 0:
-        raise first_problem or fail("there is no branch to remove")
+        raise problems[0] if problems else fail("there is no branch to remove")
     return removed
 
 
-def decide_branches(session: Session) -> int:
+def _run_always(session: Session, path: Path, stmt: If) -> None:
+    if stmt.else_body is None or stmt.else_body is SKIP:
+        session.apply(Insert(path, stmt.then_body, "else"))
+    session.apply(Merge(path))
+
+
+def _without(session: Session, path: Path, stmt: If, k: int) -> bool:
+    """Try to remove the k-th of several conditions: it is put last, into an ``if`` of its own."""
+    parts = conjuncts(stmt.condition)
+    if len(parts) == 1 or stmt.else_body is not None:
+        return False
+    others = [c for j, c in enumerate(parts) if j != k]
+    try:
+        with session.atomic():
+            if k < len(others) or all_of([*others, parts[k]]) is not stmt.condition:
+                session.apply(Rewrite(path, (0,), all_of([*others, parts[k]])))
+            session.apply(Reshape(path, "nest"))
+            inner = session.stmt((*path, 0))
+            assert isinstance(inner, If)
+            _run_always(session, (*path, 0), inner)
+    except TacticFailed:
+        return False
+    return True
+
+
+def decide_branches(session: Session, under: Path = ()) -> int:
     """Replace branches whose condition is provably constant by the side taken; gives how many went."""
-    decided = 0
-    skipped: set[object] = set()
+
+    def decide(path: Path, stmt: If) -> int:
+        del stmt
+        return int(session.attempt(Decide(path, True)) or session.attempt(Decide(path, False)))
+
+    return _each_branch(session, under, decide)
+
+
+def _each_branch(session: Session, under: Path, remove: Callable[[Path, If], int]) -> int:
+    """Offer every branch at or below a place to ``remove``, outermost first, as often as it succeeds."""
+    removed = 0
+    skipped: set[Stmt] = set()
     while True:
         found = next(
-            ((p, s) for p, s in places(session.func.body, lambda s: isinstance(s, If) and s not in skipped)), None
+            ((p, s) for p, s in places(session.stmt(under), lambda s: isinstance(s, If) and s not in skipped)), None
         )
         if found is None:
-            return decided
+            return removed
         path, stmt = found
-        if session.attempt(Decide(path, True)) or session.attempt(Decide(path, False)):
-            decided += 1
-        else:
+        assert isinstance(stmt, If)
+        gained = remove((*under, *path), stmt)
+        if not gained:
             skipped.add(stmt)
+        removed += gained

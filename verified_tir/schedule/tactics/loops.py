@@ -1,60 +1,61 @@
-"""Loop primitives: split, fuse, reorder, tile, partition, peel, kinds, fission, merge.
+"""Loop primitives: split, fuse, reorder, tile, partition, peel, kinds.
 
 All of them are one or two applications of the kernel's order rules; the work here is to find the new bounds, the maps
-both ways and the guard.
+both ways and the guard, and to leave a text that reads as TVM's would.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from verified_tir.ir.expr import Binary, Expr, IntImm, Var, const
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Block, For, ForKind, If, Seq, Stmt
+from verified_tir.ir.visit import free_vars, substitute
 from verified_tir.kernel.rules.kind import Kind
-from verified_tir.kernel.rules.order import Distribute, Fuse, Join, Partition
+from verified_tir.kernel.rules.order import Partition
 from verified_tir.kernel.rules.reindex import NewLoop, Reindex
-from verified_tir.kernel.rules.unit import Unit
 from verified_tir.schedule.session import Session, fail
+from verified_tir.schedule.simplify_index import simplify as simplify_index
+from verified_tir.schedule.tactics.tidy import fold_at, fold_bounds, folded, join_guards, run_once, size
 
 Handle = Var | str
 
+THREADS = frozenset(
+    [f"{what}.{axis}" for what in ("blockIdx", "threadIdx", "vthread", "clusterCtaIdx") for axis in "xyz"] + ["vthread"]
+)
+"""The thread axes that TVM knows."""
 
-def ceildiv(a: Expr, b: int) -> Expr:
-    """``a / b`` rounded up."""
-    return (a + (b - 1)) // b
+
+# -- split -------------------------------------------------------------------------------------------------------------
 
 
 def split(session: Session, loop: Handle, factors: Sequence[int | None]) -> list[Var]:
-    """Split a loop into nested ones of the given extents; one of them may be ``None`` and is inferred.
+    """Split a loop into nested serial ones of the given extents; one of them may be ``None`` and is inferred.
 
     Where the factors do not divide the extent, a guard keeps the extra iterations from doing anything.
     """
     path, target = session.loop(loop)
-    sizes = _sizes(target, factors, path)
-    name = target.var.name
-    news = [Var.fresh(f"{name}_{k}", target.var.dtype) for k in range(len(sizes))]
     dtype = target.var.dtype
-    flat: Expr = news[0]
-    for v, size in zip(news[1:], sizes[1:], strict=True):
-        flat = flat * size + v
-    old = target.min + flat if not _is_zero(target.min) else flat
-    offset = target.var - target.min if not _is_zero(target.min) else target.var
-    inverse: list[Expr] = []
-    below = 1
-    for k in range(len(sizes) - 1, -1, -1):
-        digit = offset // below if below > 1 else offset
-        if k > 0:
-            digit = digit % sizes[k]
-            below *= _constant(sizes[k], path)
-        inverse.insert(0, digit)
-    loops = tuple(
-        NewLoop(v, const(0, dtype), size if isinstance(size, Expr) else const(size, dtype))
-        for v, size in zip(news, sizes, strict=True)
-    )
-    exact = _divides(target.extent, sizes)
+    sizes = _sizes(target, _checked_factors(factors, path), path)
+    news = [Var.fresh(f"{target.var.name}_{k}", dtype) for k in range(len(sizes))]
+    below: list[Expr] = [const(1, dtype)]  # how many iterations one step of each new loop is worth
+    for s in reversed(sizes[1:]):
+        below.insert(0, s * below[0])
+    flat = news[0] * below[0]
+    for v, step in zip(news[1:], below[1:], strict=True):
+        flat = flat + v * step
+    offset = target.var if _is_zero(target.min) else target.var - target.min
+    inverse = [offset // step if k == 0 else offset // step % sizes[k] for k, step in enumerate(below)]
+    loops = tuple(NewLoop(v, const(0, dtype), s) for v, s in zip(news, sizes, strict=True))
+    exact = _is_zero(simplify_index(sizes[0] * below[0] - target.extent, {}))
     guards = () if exact else (Binary("lt", flat, target.extent),)
-    session.apply(Reindex(path, 1, loops, guards, (old,), tuple(inverse)))
+    session.apply(Reindex(path, 1, loops, guards, (folded(flat + target.min),), tuple(inverse)))
+    session.gone[target.var] = f"it was split into {', '.join(v.name for v in news)}"
+    join_guards(session, path)
+    fold_at(session, path)
     return news
 
 
@@ -62,54 +63,64 @@ def _is_zero(e: Expr) -> bool:
     return isinstance(e, IntImm) and e.value == 0
 
 
-def _constant(size: Expr | int, path: Path) -> int:
-    if isinstance(size, int):
-        return size
-    if isinstance(size, IntImm):
-        return size.value
-    raise fail("only the outermost factor of a split may be symbolic", path)
+def _checked_factors(factors: Sequence[int | None], path: Path) -> list[int | None]:
+    """The factors as Python integers."""
+    if isinstance(factors, str) or not isinstance(factors, Sequence):
+        raise fail(f"split takes a list of factors such as [None, 4], not {factors!r}", path)
+    found: list[int | None] = []
+    for x in factors:
+        if isinstance(x, IntImm):
+            found.append(x.value)
+        elif x is None or (isinstance(x, (int, np.integer)) and not isinstance(x, bool)):
+            found.append(None if x is None else int(x))
+        else:
+            raise fail(f"a factor is a positive integer or None, not {x!r}", path)
+    missing = found.count(None)
+    if not found or missing > 1:
+        raise fail(f"a split takes at least one factor, and at most one of them None; there are {missing} None", path)
+    wrong = next((x for x in found if x is not None and x < 1), None)
+    if wrong is not None:
+        raise fail(f"a factor must be positive, not {wrong}", path)
+    return found
 
 
-def _sizes(target: For, factors: Sequence[int | None], path: Path) -> list[Expr | int]:
-    missing = [k for k, x in enumerate(factors) if x is None]
-    if len(missing) > 1 or not factors:
-        raise fail("a split takes at least one factor, at most one of them None", path)
+def _sizes(target: For, factors: list[int | None], path: Path) -> list[Expr]:
+    """The extents of the new loops."""
+    dtype, extent = target.var.dtype, target.extent
     known = 1
     for x in factors:
-        if x is not None:
-            if x < 1:
-                raise fail(f"a factor must be positive, not {x}", path)
-            known *= x
-    extent = target.extent
-    if not missing:
-        if isinstance(extent, IntImm) and known < extent.value:
-            raise fail(f"the factors give {known} iterations, fewer than the {extent.value} of the loop", path)
-        return list(factors)  # type: ignore[arg-type]
-    inferred: Expr | int
+        known *= x if x is not None else 1
+    if known > dtype.max_value:
+        raise fail(f"the factors multiply to {known}, too large for the loop's type {dtype}", path)
+    if None not in factors and isinstance(extent, IntImm) and known < extent.value:
+        raise fail(f"the factors give {known} iterations, fewer than the {extent.value} of the loop", path)
     if isinstance(extent, IntImm):
-        inferred = max(0, -(-extent.value // known))
+        inferred = const(max(0, -(-extent.value // known)), dtype)
     else:
         inferred = ceildiv(extent, known)
-    if missing[0] != 0 and not isinstance(inferred, int):
-        raise fail("only the outermost factor of a split of a symbolic extent can be inferred", path)
-    return [inferred if x is None else x for x in factors]
+    return [inferred if x is None else const(x, dtype) for x in factors]
 
 
-def _divides(extent: Expr, sizes: Sequence[Expr | int]) -> bool:
-    if not isinstance(extent, IntImm):
-        return False
-    total = 1
-    for s in sizes:
-        total *= s if isinstance(s, int) else (s.value if isinstance(s, IntImm) else 0)
-    return total == extent.value
+def ceildiv(a: Expr, b: int) -> Expr:
+    """``a / b`` rounded up."""
+    plain = folded(a + (b - 1)) // b
+    simple = simplify_index(plain, {})
+    return simple if size(simple) < size(plain) else plain
+
+
+# -- several loops -----------------------------------------------------------------------------------------------------
 
 
 def nest_between(session: Session, handles: Sequence[Handle]) -> tuple[Path, list[Stmt], list[For]]:
     """The perfect nest (loops, guards, labels) from the outermost to the innermost of the given loops."""
-    found = sorted((session.loop(h) for h in handles), key=lambda pair: len(pair[0]))
+    places = [session.loop(h) for h in handles]
+    if len({s for _, s in places}) != len(places):
+        raise fail("a loop is named twice", places[0][0])
+    found = sorted(places, key=lambda pair: len(pair[0]))
     start, innermost = found[0][0], found[-1][0]
-    if any(innermost[: len(p)] != p for p, _ in found):
-        raise fail("the loops are not nested in one another", start)
+    for p, s in found:
+        if innermost[: len(p)] != p:
+            raise fail(f"the loops over {s.var.name} and {found[-1][1].var.name} are not nested in one another", start)
     chain: list[Stmt] = []
     path: Path = start
     while True:
@@ -123,10 +134,26 @@ def nest_between(session: Session, handles: Sequence[Handle]) -> tuple[Path, lis
     return start, chain, [s for s in chain if isinstance(s, For)]
 
 
-def rebuild(session: Session, path: Path, chain: list[Stmt], order: Sequence[For], extra_depth: int = 0) -> list[Var]:
-    """Run the nest's loops in another order, guards innermost."""
-    from verified_tir.ir.visit import substitute
+def reorder(session: Session, handles: Sequence[Handle]) -> None:
+    """Put nested loops into the given order; loops between them that are not named stay where they are."""
+    if len(handles) < 2:
+        raise fail("reorder takes at least two loops")
+    path, chain, loops = nest_between(session, handles)
+    named = [session.loop(h)[1] for h in handles]
+    wanted = iter(named)
+    order = [next(wanted) if s in named else s for s in loops]
+    for k, outer in enumerate(order):
+        for inner in order[k + 1 :]:
+            if inner.var in {*free_vars(outer.min), *free_vars(outer.extent)}:
+                raise fail(
+                    f"the range of the loop over {outer.var.name} depends on {inner.var.name}, "
+                    "which must stay outside it", path,
+                )  # fmt: skip
+    rebuild(session, path, chain, order)
 
+
+def rebuild(session: Session, path: Path, chain: list[Stmt], order: Sequence[For]) -> None:
+    """Run the nest's loops in another order, guards innermost."""
     loops = [s for s in chain if isinstance(s, For)]
     fresh = {s.var: Var.fresh(s.var.name, s.var.dtype) for s in loops}
     news = tuple(
@@ -134,75 +161,64 @@ def rebuild(session: Session, path: Path, chain: list[Stmt], order: Sequence[For
         for s in order
     )
     guards = tuple(substitute(s.condition, fresh) for s in chain if isinstance(s, If))
-    session.apply(
-        Reindex(
-            path,
-            len(chain) + extra_depth,
-            news,
-            guards,
-            tuple(fresh[s.var] for s in loops),
-            tuple(s.var for s in order),
-        )
-    )
+    old_of_new = tuple(fresh[s.var] for s in loops)
+    session.apply(Reindex(path, len(chain), news, guards, old_of_new, tuple(s.var for s in order)))
     session.renamed.update(fresh)
-    return [fresh[s.var] for s in order]
-
-
-def reorder(session: Session, handles: Sequence[Handle]) -> None:
-    """Put nested loops into the given order; loops between them that are not named stay where they are."""
-    if len(handles) < 2:
-        raise fail("reorder takes at least two loops")
-    path, chain, loops = nest_between(session, handles)
-    named = [session.loop(h)[1] for h in handles]
-    if len(set(named)) != len(named):
-        raise fail("a loop is named twice", path)
-    wanted = iter(named)
-    order = [next(wanted) if s in named else s for s in loops]
-    rebuild(session, path, chain, order)
+    join_guards(session, path)
 
 
 def fuse(session: Session, handles: Sequence[Handle]) -> Var:
     """One loop for several perfectly nested ones, outermost first."""
+    if len(handles) < 2:
+        raise fail("fuse takes at least two loops")
     path, chain, loops = nest_between(session, handles)
-    named = [session.loop(h)[1] for h in handles]
-    if named != loops:
-        raise fail("fuse takes loops that are directly nested, outermost first", path)
+    if [session.loop(h)[1] for h in handles] != loops:
+        names = ", ".join(s.var.name for s in loops)
+        raise fail(f"fuse takes all loops of a nest, outermost first; the nest is {names}", path)
+    for s in loops:
+        for outer in loops:
+            if outer.var in {*free_vars(s.min), *free_vars(s.extent)}:
+                raise fail(f"the range of the loop over {s.var.name} depends on {outer.var.name}: not a box", path)
     dtype = loops[0].var.dtype
-    name = "_".join(s.var.name for s in loops) + "_fused"
-    fused = Var.fresh(name, dtype)
-    total: Expr = loops[0].extent
-    for s in loops[1:]:
-        total = total * s.extent
-    guards = tuple(s.condition for s in chain if isinstance(s, If))
+    if any(s.var.dtype is not dtype for s in loops):
+        raise fail("the loops to fuse differ in type", path)
+    fused = Var.fresh("_".join(s.var.name for s in loops) + "_fused", dtype)
+    values, flat, total = _digits(fused, loops)
+    mapping = {s.var: v for s, v in zip(loops, values, strict=True)}
+    guards = tuple(substitute(s.condition, mapping) for s in chain if isinstance(s, If))
+    alike = len({(s.kind, s.thread) for s in loops}) == 1 and loops[0].kind != "thread_binding"
+    new = NewLoop(fused, const(0, dtype), total, loops[0].kind if alike else "serial")
+    session.apply(Reindex(path, len(chain), (new,), guards, tuple(values), (flat,)))
+    session.gone.update({s.var: f"it was fused into {fused.name}" for s in loops})
+    join_guards(session, path)
+    return fused
+
+
+def _digits(fused: Var, loops: list[For]) -> tuple[list[Expr], Expr, Expr]:
+    """The old variables as digits of the new one, the new one as their number, and the product of the extents."""
     values: list[Expr] = []
-    below: Expr = const(1, dtype)
+    below: Expr = const(1, fused.dtype)
     for k in range(len(loops) - 1, -1, -1):
         s = loops[k]
-        digit = fused // below if not (isinstance(below, IntImm) and below.value == 1) else fused
+        digit = fused // below
         if k > 0:
             digit = digit % s.extent
-        values.insert(0, digit if _is_zero(s.min) else s.min + digit)
+        values.insert(0, digit if _is_zero(s.min) else digit + s.min)
         below = s.extent * below
     flat: Expr = loops[0].var - loops[0].min
+    total = loops[0].extent
     for s in loops[1:]:
         flat = flat * s.extent + (s.var - s.min)
-    from verified_tir.ir.visit import substitute
-
-    mapping = {s.var: v for s, v in zip(loops, values, strict=True)}
-    session.apply(
-        Reindex(
-            path, len(chain), (NewLoop(fused, const(0, dtype), total, loops[0].kind, loops[0].thread),),
-            tuple(substitute(g, mapping) for g in guards), tuple(values), (flat,),
-        )
-    )  # fmt: skip
-    return fused
+        total = total * s.extent
+    return values, flat, total
 
 
 def tile(session: Session, handles: Sequence[Handle], factors: Sequence[int]) -> list[Var]:
     """Split each loop by its factor, then order all outer loops before all inner ones.  Gives outer then inner
     loops."""
-    if len(handles) != len(factors):
-        raise fail("tile takes one factor for each loop")
+    if len(handles) != len(factors) or not handles:
+        raise fail(f"tile takes one factor for each loop; there are {len(handles)} loops and {len(factors)} factors")
+    nest_between(session, handles)  # complains of loops that are not nested before anything is split
     pairs = [split(session, h, (None, x)) for h, x in zip(handles, factors, strict=True)]
     outer, inner = [p[0] for p in pairs], [p[1] for p in pairs]
     if len(pairs) > 1:
@@ -210,55 +226,52 @@ def tile(session: Session, handles: Sequence[Handle], factors: Sequence[int]) ->
     return [session.current(v) for v in (*outer, *inner)]
 
 
+# -- ranges ------------------------------------------------------------------------------------------------------------
+
+
 def partition(session: Session, loop: Handle, mid: Expr | int) -> tuple[Var, Var]:
-    """Cut a loop's range in two at ``mid``; gives the two loops."""
+    """Cut a loop's range in two at ``mid``; gives the two loops.  Handles stay with the first."""
     path, target = session.loop(loop)
-    session.apply(Partition(path, mid if isinstance(mid, Expr) else const(mid, target.var.dtype)))
-    return _loops_at(session, path, 2)
+    if isinstance(mid, bool) or not isinstance(mid, (int, np.integer, Expr)):
+        raise fail(f"a range is cut at an integer or an index expression, not at {mid!r}", path)
+    first, second = cut(session, path, mid if isinstance(mid, Expr) else const(int(mid), target.var.dtype))
+    one, two = session.stmt(first), session.stmt(second)
+    assert isinstance(one, For) and isinstance(two, For)
+    return one.var, two.var
 
 
-def _loops_at(session: Session, path: Path, count: int) -> tuple[Var, Var]:
-    """Loop variables of consecutive statements that a rule put where one stood."""
-    first = session.stmt(path)
-    if isinstance(first, Seq):  # the sequence stands alone
-        places: list[Path] = [(*path, k) for k in range(count)]
-    else:
-        places = [(*path[:-1], path[-1] + k) for k in range(count)]
-    found = [session.stmt(p) for p in places]
-    assert all(isinstance(s, For) for s in found)
-    return found[0].var, found[1].var  # type: ignore[attr-defined]
+def cut(session: Session, path: Path, mid: Expr) -> tuple[Path, Path]:
+    """Cut the range of the loop at ``path``; gives the places of the two loops, bounds folded."""
+    session.apply(Partition(path, mid))
+    found = pair_at(session, path)
+    for p in found:
+        fold_bounds(session, p)
+    return found
+
+
+def pair_at(session: Session, path: Path) -> tuple[Path, Path]:
+    """The places of the two statements that a rule put where one stood."""
+    if isinstance(session.stmt(path), Seq):  # the one stood alone
+        return (*path, 0), (*path, 1)
+    return path, (*path[:-1], path[-1] + 1)
 
 
 def peel(session: Session, loop: Handle, end: bool = False) -> Var:
-    """Run the first (or last) iteration outside the loop; gives the loop that is left."""
-    _, target = session.loop(loop)
-    mid = target.min + target.extent - 1 if end else target.min + 1
-    first, second = partition(session, loop, mid)
+    """Run the first (or last) iteration outside the loop; gives the loop that is left, and handles stay with it."""
+    path, target = session.loop(loop)
+    first, second = cut(session, path, target.min + target.extent - 1 if end else target.min + 1)
+    if not end:
+        session.follow(session.stmt(first), session.stmt(second))
     alone, rest = (second, first) if end else (first, second)
-    session.apply(Unit(session.loop(alone)[0]))
-    return rest
+    left = session.stmt(rest)
+    assert isinstance(left, For)
+    run_once(session, alone)
+    return left.var
 
 
 def mark(session: Session, loop: Handle, kind: ForKind, thread: str = "") -> None:
     """Change a loop's kind."""
     path, _ = session.loop(loop)
+    if kind == "thread_binding" and thread not in THREADS:
+        raise fail(f"there is no thread axis {thread!r}; there are {', '.join(sorted(THREADS))}", path)
     session.apply(Kind(path, kind, thread))
-
-
-def fission(session: Session, loop: Handle, position: int = 1) -> tuple[Var, Var]:
-    """Split a loop over a sequence into two loops, before the given statement of its body."""
-    path, _ = session.loop(loop)
-    session.apply(Distribute(path, position))
-    return _loops_at(session, path, 2)
-
-
-def merge(session: Session, first: Handle, second: Handle) -> Var:
-    """Merge two adjacent loops: of the same range into one body, or of adjoining ranges and one body into one loop."""
-    path, a = session.loop(first)
-    other, _ = session.loop(second)
-    if not path or path[:-1] != other[:-1] or other[-1] != path[-1] + 1:
-        raise fail("the second loop does not follow the first directly", path)
-    where, position = path[:-1], path[-1]
-    if not session.attempt(Join(where, position)):
-        session.apply(Fuse(where, position))
-    return a.var

@@ -2,100 +2,78 @@
 
 from __future__ import annotations
 
-from verified_tir.ir.expr import Var
-from verified_tir.ir.paths import Path, block_path, places
-from verified_tir.ir.stmt import Allocate, Block, For, If, Seq
+from verified_tir.ir.expr import IntImm, Var
+from verified_tir.ir.paths import Path, loop_path, places
+from verified_tir.ir.stmt import Allocate, Block, For, If, Seq, Stmt
+from verified_tir.ir.visit import free_vars
 from verified_tir.kernel.rules.erase import Erase
-from verified_tir.kernel.rules.order import Distribute, Partition
+from verified_tir.kernel.rules.reindex import NewLoop, Reindex
 from verified_tir.kernel.rules.scope import Move
-from verified_tir.kernel.rules.unit import Unit
 from verified_tir.schedule.session import Session, fail
-from verified_tir.schedule.tactics.simplify import simplify
+from verified_tir.schedule.tactics.branches import decide_branches
+from verified_tir.schedule.tactics.fission import separate
+from verified_tir.schedule.tactics.loops import Handle, cut
+from verified_tir.schedule.tactics.simplify import simplify_expressions
+from verified_tir.schedule.tactics.tidy import run_once
 
-Handle = Var | str
 
+def decompose_reduction(session: Session, block: str, loop: Handle) -> str:
+    """Move a reduction's initialisation into a nest of its own, before ``loop``; gives the new block's name.
 
-def decompose_reduction(session: Session, block: str, loop: Handle) -> None:
-    """Move a reduction's initialisation into a nest of its own, before ``loop``.
-
-    The block then appears as ``<block>_init`` and ``<block>``.  Needs every reduction loop below ``loop`` to make at
-    least one iteration: where it makes none, the original initialises nothing.
+    The block then appears as ``<block>_init``, under loops called ``<loop>_init``, and as ``<block>``; handles stay
+    with the latter.  ``loop`` must stand outside all loops of the reduction, and each of these must make at least one
+    iteration: where one makes none, the original initialises nothing.
     """
-    place = block_path(session.func, block)
-    if place is None:
-        raise fail(f"there is no block called {block!r}")
-    where, _ = session.loop(loop)
+    place, label = session.block(block)
+    where, outer = session.loop(loop)
     if place[: len(where)] != where:
-        raise fail(f"block {block} does not stand inside that loop", where)
-    label = session.stmt(place)
-    inner = (*place, 0)
-    body = label.body if isinstance(label, Block) else label
-    while isinstance(body, Allocate):
-        raise fail(f"block {block} allocates a buffer around its initialisation", inner)
-    if not (isinstance(body, Seq) and len(body.stmts) >= 2 and isinstance(body.stmts[0], If)):
+        raise fail(f"block {block} does not stand inside the loop over {outer.var.name}", where)
+    if isinstance(label.body, Allocate):
+        raise fail(f"block {block} allocates a buffer around its initialisation", place)
+    if not (isinstance(label.body, Seq) and isinstance(label.body.stmts[0], If)):
         raise fail(f"block {block} has no initialisation under a condition", place)
-    session.apply(Distribute(place, 1, f"{block}_init"))
-    for k in range(len(place) - 1, len(where) - 1, -1):
-        stmt = session.stmt(place[:k])
-        if isinstance(stmt, (For, If, Block)):
-            session.apply(Distribute(place[:k], 1))
-        elif not isinstance(stmt, Seq):
-            raise fail("between the loop and the block stands something that cannot be split", place[:k])
-    _initialise_once(session, f"{block}_init", len(where))
+    start = label.body.stmts[0]
+    reduced = set(free_vars(start.condition)) - set(free_vars(start.then_body))
+    around = [s for k in range(len(where)) if isinstance(s := session.stmt(where[:k]), For) and s.var in reduced]
+    if around:
+        names = ", ".join(s.var.name for s in around)
+        raise fail(
+            f"the loop over {outer.var.name} stands inside a loop of the reduction ({names}); "
+            "the initialisation goes before all of these", where,
+        )  # fmt: skip
+    name = f"{block}_init"
+    first, _ = separate(session, (*place, 0), 1, where, name, moves=True)
+    _initialise_once(session, first, reduced)
+    decide_branches(session, first)
+    simplify_expressions(session, first)
+    _name_loops(session, first)
+    return name
 
 
-def _initialise_once(session: Session, name: str, depth: int) -> None:
-    """In the initialisation's nest, keep only the first iteration of the loops that it does not depend on."""
-    changed = True
-    while changed:
-        init = block_path(session.func, name)
-        assert init is not None
-        changed = False
-        for k in range(depth, len(init)):
-            stmt = session.stmt(init[:k])
-            if isinstance(stmt, For) and _first_only(session, init[:k], stmt):
-                changed = True
-                break
-    simplify(session)
+def _initialise_once(session: Session, top: Path, reduced: set[Var]) -> None:
+    """In the initialisation's nest, keep only the first iteration of the loops of the reduction."""
+    loops = [s for _, s in places(session.stmt(top), lambda s: isinstance(s, For)) if isinstance(s, For)]
+    for loop in loops:
+        if loop.var not in reduced:
+            continue
+        path = loop_path(session.func, loop.var)
+        assert path is not None
+        if not (isinstance(loop.extent, IntImm) and loop.extent.value == 1):
+            path, rest = cut(session, path, loop.min + 1)
+            session.apply(Erase(rest))
+            path = loop_path(session.func, loop.var)
+            assert path is not None
+        run_once(session, path)
 
 
-def _first_only(session: Session, path: Path, loop: For) -> bool:
-    """``for k: S`` ⟶ ``S[first k]`` if the later iterations do nothing."""
-    label = next(s for _, s in places(loop, lambda s: isinstance(s, Block)))
-    assert isinstance(label, Block)
-    body = label.body
-    if not (isinstance(body, If) and any(n is loop.var for n in _walk(body.condition))):
-        return False
-    if any(n is loop.var for n in _walk(body.then_body)):
-        return False
-    session.apply(Partition(path, loop.min + 1))
-    first, rest = _two(session, path)
-    session.apply(Erase(rest))
-    first = first if _is_loop(session, first) else path
-    session.apply(Unit(first))
-    return True
-
-
-def _walk(node: object) -> list[object]:
-    from verified_tir.ir.node import Node
-    from verified_tir.ir.visit import walk
-
-    assert isinstance(node, Node)
-    return list(walk(node))
-
-
-def _is_loop(session: Session, path: Path) -> bool:
-    try:
-        return isinstance(session.stmt(path), For)
-    except ValueError:
-        return False
-
-
-def _two(session: Session, path: Path) -> tuple[Path, Path]:
-    """Where the two loops stand that a partition put at ``path``."""
-    if isinstance(session.stmt(path), Seq):
-        return (*path, 0), (*path, 1)
-    return path, (*path[:-1], path[-1] + 1)
+def _name_loops(session: Session, top: Path) -> None:
+    """The loops of the initialisation's nest get names of their own."""
+    for path, _ in list(places(session.stmt(top), lambda s: isinstance(s, For))):
+        stmt = session.stmt((*top, *path))  # inner loops change with the outer ones
+        assert isinstance(stmt, For)
+        var = Var.fresh(f"{stmt.var.name}_init", stmt.var.dtype)
+        loop = NewLoop(var, stmt.min, stmt.extent, stmt.kind, stmt.thread, stmt.annotations)
+        session.apply(Reindex((*top, *path), 1, (loop,), (), (var,), (stmt.var,)))
 
 
 def remove_loop(session: Session, loop: Handle) -> None:
@@ -105,24 +83,48 @@ def remove_loop(session: Session, loop: Handle) -> None:
     is there already.
     """
     path, target = session.loop(loop)
-    session.apply(Partition(path, target.min + 1))
-    first, rest = (session.stmt(p) for p in _two(session, path))
-    assert isinstance(first, For) and isinstance(rest, For)
-    session.apply(Unit(session.loop(first.var)[0]))
-    session.apply(Erase(session.loop(rest.var)[0]))
+    if not (isinstance(target.extent, IntImm) and target.extent.value == 1):
+        path, rest = cut(session, path, target.min + 1)
+        behind = rest[-1] + run_once(session, path) - 1
+        session.apply(Erase((*rest[:-1], behind)))
+    else:
+        run_once(session, path)
+    session.gone[target.var] = "it was removed"
 
 
 def sink_allocation(session: Session, name: str) -> None:
     """Move an allocation into the loop below it: nothing may be carried from one iteration to the next."""
     found = [p for p, s in places(session.func.body, lambda s: isinstance(s, Allocate) and s.buffer.name == name)]
     if not found:
-        raise fail(f"no buffer called {name!r} is allocated")
+        known = [s.buffer.name for _, s in places(session.func.body, lambda s: isinstance(s, Allocate))
+                 if isinstance(s, Allocate)]  # fmt: skip
+        raise fail(f"no buffer called {name!r} is allocated; allocated are {', '.join(known) or 'none'}")
+    if len(found) > 1:
+        raise fail(f"there are {len(found)} allocations of a buffer called {name!r}")
     path = found[0]
+    stmt = _allocation(session, path)
+    if isinstance(stmt.body, (Seq, If)):
+        session.apply(Move(path, "narrow"))
+        path = next(p for p, s in places(session.func.body, lambda s: _allocates(s, stmt)))
+        stmt = _allocation(session, path)
+    match stmt.body:
+        case For():
+            session.apply(Move(path, "sink"))
+        case Seq(stmts=stmts):
+            raise fail(f"{name} is used by {len(stmts)} statements, not in one loop (merge their loops first)", path)
+        case Allocate(buffer=other):
+            raise fail(f"below the allocation of {name} stands that of {other.name}, not a loop; sink that first", path)
+        case Block() | If():
+            raise fail(f"below the allocation of {name} stands no loop", path)
+        case _:
+            raise fail(f"no loop uses {name}", path)
+
+
+def _allocation(session: Session, path: Path) -> Allocate:
     stmt = session.stmt(path)
     assert isinstance(stmt, Allocate)
-    if isinstance(stmt.body, Seq):
-        session.apply(Move(path, "narrow"))
-        path = next(
-            p for p, s in places(session.func.body, lambda s: isinstance(s, Allocate) and s.buffer is stmt.buffer)
-        )
-    session.apply(Move(path, "sink"))
+    return stmt
+
+
+def _allocates(stmt: Stmt, like: Allocate) -> bool:
+    return isinstance(stmt, Allocate) and stmt.buffer is like.buffer

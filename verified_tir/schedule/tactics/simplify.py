@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from verified_tir.ir.expr import Expr, IntImm, Load, Var
+from verified_tir.ir.expr import Binary, Expr, IntImm, Load, Var
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import SKIP, Allocate, Block, For, If, LetStmt, Seq, Stmt
 from verified_tir.ir.visit import sub_statements
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.rewrite import ExprPath, Rewrite, expressions
-from verified_tir.kernel.rules.unit import Unit
 from verified_tir.schedule.bounds import Bounds
-from verified_tir.schedule.session import Session
-from verified_tir.schedule.simplify_index import Simplifier
+from verified_tir.schedule.session import Session, TacticFailed
+from verified_tir.schedule.simplify_index import Simplifier, junction
 from verified_tir.schedule.tactics.branches import decide_branches
+from verified_tir.schedule.tactics.tidy import run_once, size
 
 Ranges = dict[Var, tuple[Expr, Expr]]
 
@@ -25,13 +25,13 @@ Ranges = dict[Var, tuple[Expr, Expr]]
 def simplify(session: Session, under: Path = ()) -> int:
     """Simplify everything at or below a place; gives how many changes were made."""
     changed = simplify_expressions(session, under)
-    changed += decide_branches(session)
-    changed += _trivial_loops(session)
+    changed += decide_branches(session, under)
+    changed += _trivial_loops(session, under)
     return changed
 
 
 def simplify_expressions(session: Session, under: Path = ()) -> int:
-    """Replace index expressions and conditions by simpler ones, outermost first."""
+    """Replace index expressions and conditions by shorter ones, outermost first."""
     changed = 0
     for path, where, new in list(_proposals(session.stmt(under), under, _ranges_to(session, under))):
         if session.attempt(Rewrite(path, where, new)):
@@ -50,7 +50,9 @@ def _ranges_to(session: Session, path: Path) -> Ranges:
 
 
 def _proposals(stmt: Stmt, path: Path, ranges: Ranges) -> Iterator[tuple[Path, ExprPath, Expr]]:
-    if not isinstance(stmt, (Allocate, Block, Seq)):
+    if isinstance(stmt, For):
+        yield from _bounds(stmt, path, Simplifier(Bounds(ranges)))
+    elif not isinstance(stmt, (Allocate, Block, Seq)):
         simplifier = Simplifier(Bounds(ranges))
         for k, e in enumerate(expressions(stmt)):
             yield from ((path, where, new) for where, new in _simpler(e, (k,), simplifier))
@@ -59,31 +61,63 @@ def _proposals(stmt: Stmt, path: Path, ranges: Ranges) -> Iterator[tuple[Path, E
         yield from _proposals(sub, (*path, k), inner)
 
 
+def _bounds(loop: For, path: Path, simplifier: Simplifier) -> Iterator[tuple[Path, ExprPath, Expr]]:
+    """Proposals for a loop's start and extent; what people read is the start and the end."""
+    low = _shorter(loop.min, simplifier)
+    if low is not loop.min:
+        yield path, (0,), low
+    extent = _shorter(loop.extent, simplifier)
+    end = simplifier.expr(loop.min + loop.extent)
+    if not isinstance(extent, IntImm) and not (isinstance(low, IntImm) and low.value == 0) and size(end) < size(extent):
+        extent = end - low
+    if extent is not loop.extent:
+        yield path, (1,), extent
+
+
+def _shorter(e: Expr, simplifier: Simplifier) -> Expr:
+    """A shorter equivalent, or ``e`` itself: what need not change stays as it was written."""
+    match e:
+        case Binary(op="and" | "or" as op, a=a, b=b):
+            new = junction(op, [_shorter(a, simplifier), _shorter(b, simplifier)])
+        case _:
+            new = simplifier.expr(e)
+    return new if new.dtype is e.dtype and size(new) < size(e) else e
+
+
 def _simpler(e: Expr, where: ExprPath, simplifier: Simplifier) -> Iterator[tuple[ExprPath, Expr]]:
     """Proposals for the largest subexpressions that are index arithmetic or conditions."""
     if (e.dtype.is_int or e.dtype.is_bool) and not isinstance(e, (Var, IntImm, Load)):
-        new = simplifier.expr(e)
-        if new is not e and new.dtype is e.dtype:
+        new = _shorter(e, simplifier)
+        if new is not e:
             yield where, new
             return
     for k, sub in enumerate(expressions(e)):
         yield from _simpler(sub, (*where, k), simplifier)
 
 
-def _trivial_loops(session: Session) -> int:
+def _trivial_loops(session: Session, under: Path) -> int:
     """Loops of extent one become their body; loops of extent zero and empty branches go."""
     changed = 0
     skipped: set[Stmt] = set()
     while True:
-        found = next(iter(places(session.func.body, lambda s: s not in skipped and _trivial(s))), None)
+        found = next(iter(places(session.stmt(under), lambda s: s not in skipped and _trivial(s))), None)
         if found is None:
             return changed
-        path, stmt = found
+        path, stmt = (*under, *found[0]), found[1]
         once = isinstance(stmt, For) and isinstance(stmt.extent, IntImm) and stmt.extent.value == 1
-        if session.attempt(Unit(path) if once else Erase(path)):
-            changed += 1
-        else:
+        try:
+            if once:
+                run_once(session, path)
+            else:
+                session.apply(Erase(path))
+        except TacticFailed:
             skipped.add(stmt)
+            continue
+        changed += 1
+        if isinstance(stmt, For):
+            session.gone[stmt.var] = f"it ran {'once' if once else 'never'} and was simplified away"
+        if under and path == under:
+            return changed  # what stands here now may be another statement
 
 
 def _trivial(stmt: Stmt) -> bool:

@@ -1,0 +1,39 @@
+"""From what the kernel refused to what a person reads: the exception, with its counterexample replayed."""
+
+from __future__ import annotations
+
+from verified_tir.ir.func import PrimFunc
+from verified_tir.kernel.obligation import NoMatch, Refusal
+from verified_tir.kernel.theorem import Refines
+from verified_tir.logic import verdict as v
+from verified_tir.schedule.errors import NotApplicable, Refuted, ScheduleError, Undecided
+from verified_tir.schedule.replay import Programs, Question, replay
+
+
+def report(step: str, refusal: Refusal, program: PrimFunc, theorem: Refines | None) -> ScheduleError:
+    """The exception for a refusal.
+
+    :param program: what the step was applied to; where it took several rules, the program before the refused one.
+    :param theorem: what had been proved of it (``None``: the program itself was refused).
+    """
+    if isinstance(refusal, NoMatch):
+        return NotApplicable(step, refusal.reason, program, refusal.where)
+    obligation, verdict = refusal.obligation, refusal.verdict
+    shown = program if obligation.where == "before" else refusal.would_be
+    if isinstance(verdict, v.Unknown):
+        return Undecided(step, obligation.claim, shown, obligation.place, obligation=obligation,
+                         solver_reason=verdict.reason)  # fmt: skip
+    assert isinstance(verdict, v.Refuted)
+    values = {
+        obligation.names[name]: value
+        for name, value in sorted(verdict.model.values.items())
+        if name in obligation.names and verdict.model.sorts[name] == "Int"
+    }
+    before = program if theorem is None else theorem.after
+    paddings = () if theorem is None else theorem.paddings
+    question: Question = "same result" if theorem is not None else "meaning"
+    if obligation.name == "licence":
+        question = "licence"
+    programs = Programs(before, refusal.would_be, paddings, refusal.paddings or paddings, refusal.maps, question)
+    return Refuted(step, obligation.claim, shown, obligation.place, obligation=obligation, counterexample=values,
+                   replay=replay(programs, values))  # fmt: skip
