@@ -8,10 +8,10 @@ element.  ``axis_separators`` are positions between axes (RFC 39) at which flatt
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import final
+from typing import ClassVar, final
 
-from verified_tir.ir.dtype import DType, PointerType
-from verified_tir.ir.expr import Expr, ExprLike, Var, as_expr, const
+from verified_tir.ir.dtype import INT32, DType, PointerType
+from verified_tir.ir.expr import Expr, ExprLike, Load, Var, as_expr, const
 from verified_tir.ir.node import IRError, Node
 
 
@@ -62,6 +62,18 @@ class Buffer(Node):
             name, data, dtype, dims, tuple(as_expr(s) for s in strides),
             as_expr(elem_offset) if isinstance(elem_offset, Expr) else const(elem_offset), scope, axis_separators,
         )  # fmt: skip
+
+    def __getitem__(self, indices: ExprLike | tuple[ExprLike, ...]) -> Load:
+        """The element at some indices, as in a padding function: ``lambda i, j: A[(i + j) % 4]``.
+
+        :raises IRError: for the wrong number of indices, or an index that is no integer.
+        """
+        given = indices if isinstance(indices, tuple) else (indices,)
+        dtype = self.shape[0].dtype if self.shape else INT32
+        return Load(self, tuple(as_expr(i, dtype) for i in given))
+
+    __iter__: ClassVar[None] = None
+    """Without this, having ``__getitem__`` would make a buffer an endless sequence."""
 
     def with_data(self, data: Var, name: str | None = None) -> Buffer:
         """The same view of another block."""
