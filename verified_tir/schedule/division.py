@@ -12,7 +12,7 @@ from math import gcd
 from typing import NamedTuple
 
 from verified_tir.ir.dtype import DType
-from verified_tir.ir.expr import Binary, Expr
+from verified_tir.ir.expr import Binary, Expr, IntImm
 from verified_tir.schedule.bounds import Bounds
 from verified_tir.schedule.poly import Poly, as_poly, render
 
@@ -52,7 +52,8 @@ def _by_constant(a: Poly, c: int, dtype: DType, bounds: Bounds) -> tuple[Poly, P
                 merge_digits(whole + quotient, bounds),
                 merge_digits(remainder.scale(g) + below - least // g * g, bounds),
             )
-    quotient, remainder = _nested(rest, Poly.of(c), dtype, bounds)
+    unwound = _unwound(rest, Poly.of(c), bounds)
+    quotient, remainder = unwound or _nested(rest, Poly.of(c), dtype, bounds)
     return merge_digits(whole + quotient, bounds), remainder
 
 
@@ -72,8 +73,23 @@ def _by_symbol(a: Poly, b: Poly, dtype: DType, bounds: Bounds) -> tuple[Poly, Po
         if bounds.nonneg(below) and bounds.nonneg(g - 1 - below):
             quotient, remainder = divmod_poly(above, smaller, dtype, bounds)
             return whole + quotient, merge_digits(remainder * g + below, bounds)
-    quotient, remainder = _nested(rest, b, dtype, bounds)
+    unwound = _unwound(rest, b, bounds)
+    quotient, remainder = unwound or _nested(rest, b, dtype, bounds)
     return merge_digits(whole + quotient, bounds), remainder
+
+
+def _unwound(rest: Poly, c: Poly, bounds: Bounds) -> tuple[Poly, Poly] | None:
+    """``(x % c + y) % c  =  x + y`` if that lies in ``[0, c)``: a rotation and the way back cancel."""
+    for atom in rest.atoms():
+        match atom:
+            case Binary(op="floormod", a=x, b=d):
+                split = rest.coefficient(atom)
+                turns = None if split is None else (split[0] * as_poly(d)).exact(c)
+                if split is not None and turns is not None:
+                    unrolled = split[0] * as_poly(x) + split[1]
+                    if bounds.nonneg(unrolled) and bounds.nonneg(c - 1 - unrolled):
+                        return (turns * Poly.atom(x // d)).scale(-1), unrolled
+    return None
 
 
 def _nested(rest: Poly, c: Poly, dtype: DType, bounds: Bounds) -> tuple[Poly, Poly]:
@@ -83,9 +99,10 @@ def _nested(rest: Poly, c: Poly, dtype: DType, bounds: Bounds) -> tuple[Poly, Po
     offset = rest.offset
     inner = rest.without_offset().single
     match inner:
-        case Binary(op="floordiv", a=x, b=d) if bounds.positive(as_poly(d)):
-            # (x//d + k) // c  =  (x + k*d) // (d*c); the remainder is still a digit of x + k*d
-            lower = as_poly(d)
+        case Binary(op="floordiv", a=x, b=IntImm(value=d)) if d > 0 and c.constant is not None:
+            # (x//d + k) // c  =  (x + k*d) // (d*c); the remainder is still a digit of x + k*d.  Quotients by
+            # symbols stay nested: solvers prove flattening one axis at a time, and not in one go
+            lower = Poly.of(d)
             quotient, _ = divmod_poly(as_poly(x) + lower.scale(offset), lower * c, dtype, bounds)
             return quotient, Poly.atom(Binary("floormod", render(rest, dtype), render(c, dtype)))
         case Binary(op="floormod", a=x, b=d) if offset == 0:
@@ -106,29 +123,44 @@ class Digit(NamedTuple):
     extent: Poly | None
 
 
-def digit_of(atom: Expr) -> Digit | None:
-    """The atom as a digit of some number, if it is a quotient or a remainder."""
+def digit_of(atom: Expr, bounds: Bounds) -> Digit | None:
+    """The atom as a digit of some number, if it is a quotient or a remainder; nested quotients are unrolled."""
     match atom:
-        case Binary(op="floordiv", a=x, b=lower):
-            return Digit(x, as_poly(lower), None)
-        case Binary(op="floormod", a=x, b=extent):
-            whole = as_poly(x)
-            match whole.without_offset().single:
-                case Binary(op="floordiv", a=y, b=lower):  # (y//d + k) % e  is  ((y + k*d) // d) % e
-                    step = as_poly(lower)
-                    source = y if whole.offset == 0 else render(as_poly(y) + step.scale(whole.offset), y.dtype)
-                    return Digit(source, step, as_poly(extent))
-            return Digit(x, Poly.of(1), as_poly(extent))
+        case Binary(op="floordiv", a=x, b=b):
+            inner = _quotient(x, bounds) if bounds.positive(as_poly(b)) else None
+            return Digit(x, as_poly(b), None) if inner is None else Digit(inner[0], inner[1] * as_poly(b), None)
+        case Binary(op="floormod", a=x, b=b):
+            inner = _quotient(x, bounds)
+            return Digit(x, Poly.of(1), as_poly(b)) if inner is None else Digit(*inner, as_poly(b))
         case _:
             return None
 
 
+def _quotient(x: Expr, bounds: Bounds) -> tuple[Expr, Poly] | None:
+    """``y//d + k`` as the quotient ``(y + k*d) // d``: its numerator and ``d``."""
+    whole = as_poly(x)
+    single = whole.without_offset().single
+    if not isinstance(single, Binary) or single.op != "floordiv":
+        return None
+    digit = digit_of(single, bounds)
+    if digit is None:
+        return None
+    source = digit.source
+    if whole.offset:
+        source = render(as_poly(source) + digit.lower.scale(whole.offset), x.dtype)
+    return source, digit.lower
+
+
 class _Term(NamedTuple):
-    """A term of a sum with a digit in it: ``weight · digit``, and the term as it stands."""
+    """A digit in a sum, its atom, and what it is multiplied with there."""
 
     digit: Digit
+    atom: Expr
     weight: Poly
-    term: Poly
+
+    @property
+    def term(self) -> Poly:
+        return self.weight * Poly.atom(self.atom)
 
 
 def merge_digits(poly: Poly, bounds: Bounds) -> Poly:
@@ -142,12 +174,12 @@ def merge_digits(poly: Poly, bounds: Bounds) -> Poly:
 
 
 def _merge_once(poly: Poly, bounds: Bounds) -> Poly | None:
-    terms = [
-        _Term(digit, Poly({m[:k] + m[k + 1 :]: factor}), Poly({m: factor}))
-        for m, factor in poly.terms.items()
-        for k, atom in enumerate(m)
-        if (digit := digit_of(atom)) is not None
-    ]
+    terms: list[_Term] = []
+    for atom in poly.atoms():
+        digit = digit_of(atom, bounds)
+        split = poly.coefficient(atom) if digit is not None else None
+        if digit is not None and split is not None:
+            terms.append(_Term(digit, atom, split[0]))
     for low in terms:
         source, lower, extent = low.digit
         if extent is None:

@@ -16,16 +16,24 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from verified_tir.ir.dtype import BOOL
-from verified_tir.ir.expr import Expr, IntImm, Var, all_of, const
-from verified_tir.ir.visit import free_vars
+from verified_tir.ir.expr import TRUE, Binary, Expr, IntImm, Var, all_of, const
+from verified_tir.ir.node import Node
+from verified_tir.ir.visit import free_vars, rewrite, walk
 from verified_tir.logic.verdict import Proved, Refuted, Unknown
 from verified_tir.schedule.index_eval import Grid, NotEvaluable, UnsafeIndex, evaluate, open_grid
+from verified_tir.schedule.poly import as_poly, render
 
 if TYPE_CHECKING:
     from verified_tir.logic.solver import Solver
+    from verified_tir.schedule.simplify_index import Simplifier
 
 GRID_LIMIT = 1 << 15
 """Boxes of at most this many points are checked point by point."""
+
+BUDGET = 600_000
+"""Z3's resources for one question: a fraction of a second where it does not find an answer."""
+
+DIVISIONS = frozenset({"floordiv", "floormod", "truncdiv", "truncmod"})
 
 
 @final
@@ -64,6 +72,10 @@ class Box:
             found += [value >= 0, value < extent]
         return found
 
+    def at_least_zero(self) -> list[Expr]:
+        """That no symbolic extent is negative."""
+        return [e >= 0 for e in self.extents if not isinstance(e, IntImm)]
+
     def grid(self) -> dict[Var, Grid]:
         """The variables at every point of a constant box."""
         shape = self.shape
@@ -86,13 +98,16 @@ def session() -> Solver:
     """The Z3 session that searches share."""
     from verified_tir.logic.solver import Solver
 
-    return Solver()
+    return Solver(budget=BUDGET)
 
 
-def holds(box: Box, goal: Expr, given: Iterable[Expr] = ()) -> Proved | Refuted | Unknown:
+def holds(
+    box: Box, goal: Expr, given: Iterable[Expr] = (), simplifier: Simplifier | None = None
+) -> Proved | Refuted | Unknown:
     """Whether ``goal`` is true, and divides by nothing that is zero, at every point of the box where ``given`` is.
 
     A refutation's model is keyed by :func:`spelling`.  Small constant boxes are decided by evaluation, with no model.
+    A ``simplifier`` may propose what quotients by symbols are (:func:`without_divisions`).
     """
     given = tuple(given)
     if box.small is not None and not box.symbols(goal, *given):
@@ -101,20 +116,77 @@ def holds(box: Box, goal: Expr, given: Iterable[Expr] = ()) -> Proved | Refuted 
             return Proved(0.0, "enumeration") if bool(np.all(good | ~known)) else Unknown("false at some point")
         except (UnsafeIndex, NotEvaluable) as problem:
             return Unknown(str(problem))
-    return proves([*box.conditions(), *given], goal)
+    conditions = [*box.conditions(), *given]
+    if simplifier is not None and symbolic_divisors(goal):
+        lemmas, divided = without_divisions(goal, simplifier)
+        if lemmas and isinstance(proves(conditions, all_of([*lemmas, divided])), Proved):
+            return Proved()
+    return proves(conditions, goal)
 
 
-def proves(given: Sequence[Expr], goal: Expr) -> Proved | Refuted | Unknown:
-    """Whether the conditions ``given`` imply ``goal`` and that it divides by nothing that is zero, by Z3."""
+def without_divisions(goal: Expr, simplifier: Simplifier) -> tuple[list[Expr], Expr]:
+    """``goal`` with quotients by symbols replaced by what the simplifier takes them for, and what makes that right.
+
+    If ``0 <= a - b*q < b`` then ``a // b = q`` and ``a % b = a - b*q``.  These lemmas are polynomial, which is far
+    easier for a solver than a quotient by a symbol; they are proved, so the simplifier need not be trusted.
+    """
+    lemmas: dict[Expr, None] = {}
+
+    def replace(node: Node) -> Node | None:
+        match node:
+            case Binary(op="floordiv" | "floormod" as op, a=a, b=b) if not isinstance(b, IntImm):
+                quotient = render(simplifier.poly(a // b), a.dtype)
+                remainder = render(as_poly(a - b * quotient), a.dtype)
+                if not symbolic_divisors(remainder):
+                    lemmas[remainder >= 0] = lemmas[remainder < b] = None
+                    return quotient if op == "floordiv" else remainder
+                lemmas[b >= 1] = None
+                return None if op == "floordiv" else a - b * (a // b)
+        return None
+
+    divided = rewrite(goal, replace)
+    return list(lemmas), divided
+
+
+def is_safe(box: Box, expr: Expr, given: Iterable[Expr] = ()) -> bool:
+    """Whether ``expr`` divides by nothing that is zero, at every point of the box where ``given`` is true."""
+    if not symbolic_divisors(expr):
+        return True
+    return isinstance(proves([*box.conditions(), *given], TRUE, (expr,)), Proved)
+
+
+def symbolic_divisors(expr: Expr) -> list[Expr]:
+    """What is divided by in the expression, constants aside."""
+    found = (e.b for e in walk(expr) if isinstance(e, Binary) and e.op in DIVISIONS)
+    return list(dict.fromkeys(b for b in found if not isinstance(b, IntImm)))
+
+
+def guarded(expr: Expr) -> Expr:
+    """The expression with each divisor ``d`` that is not a constant replaced by ``max(d, 1)``."""
+
+    def guard(node: Node) -> Node | None:
+        match node:
+            case Binary(op=op, a=a, b=b) if op in DIVISIONS and not isinstance(b, IntImm):
+                return Binary(op, a, Binary("max", b, const(1, b.dtype)))
+        return None
+
+    return rewrite(expr, guard)
+
+
+def proves(given: Sequence[Expr], goal: Expr, evaluated: Sequence[Expr] = ()) -> Proved | Refuted | Unknown:
+    """Whether ``given`` implies ``goal``, and that no divisor in it or in ``evaluated`` is zero, by Z3."""
     from verified_tir.logic import formula
     from verified_tir.semantics.encode import Encoded, Encoder, Safety
 
-    symbols = dict.fromkeys(v for e in (*given, goal) for v in free_vars(e))
+    symbols = dict.fromkeys(v for e in (*given, goal, *evaluated) for v in free_vars(e))
     sort = {v: formula.BOOL if v.dtype is BOOL else formula.INT for v in symbols}
     env = {v: Encoded(formula.var(spelling(v), sort[v]), formula.TRUE, False) for v in symbols}
     safety: list[Safety] = []
     premises = tuple(Encoder(dict(env)).value(e) for e in given)
-    claim = Encoder(dict(env), safety=safety).value(goal)
+    encoder = Encoder(dict(env), safety=safety)
+    claim = encoder.value(goal)
+    for expr in evaluated:
+        encoder.value(expr)
     nonzero = [
         formula.implies(formula.and_(*s.premises), s.condition) for s in safety if s.kind == "no division by zero"
     ]

@@ -44,7 +44,7 @@ def invert(
     if not box.vars:
         return ()
     proposal = solve(box, [inner.poly(e) for e in outputs], inner, hits, outer)
-    if proposal is not None and is_inverse(box, outputs, hits, proposal):
+    if proposal is not None and is_inverse(box, outputs, hits, proposal, inner):
         return tuple(proposal)
     collision, reason = find_collision(box, outputs)
     if collision is not None:
@@ -57,7 +57,7 @@ def invert(
             raise NotInvertible(reason or str(problem)) from problem
     if found is not None:
         for proposal in ([outer.expr(e) for e in found], found):
-            if is_inverse(box, outputs, hits, proposal):
+            if is_inverse(box, outputs, hits, proposal, inner):
                 return tuple(proposal)
     raise NotInvertible(reason or "the inverse that was found could not be checked")
 
@@ -80,11 +80,13 @@ def _images(box: Box, outputs: Sequence[Expr]) -> npt.NDArray[np.int64]:
     return rows
 
 
-def is_inverse(box: Box, outputs: Sequence[Expr], hits: Sequence[Var], proposal: Sequence[Expr]) -> bool:
+def is_inverse(
+    box: Box, outputs: Sequence[Expr], hits: Sequence[Var], proposal: Sequence[Expr], inner: Simplifier
+) -> bool:
     """Whether ``proposal`` gives back every point of the box."""
     image = dict(zip(hits, outputs, strict=True))
     claims = [substitute(p, image).equal(x) for p, x in zip(proposal, box.vars, strict=True)]
-    return isinstance(holds(box, all_of(claims)), Proved)
+    return isinstance(holds(box, all_of(claims), simplifier=inner), Proved)
 
 
 def find_collision(box: Box, outputs: Sequence[Expr]) -> tuple[Collision | None, str | None]:

@@ -19,11 +19,11 @@ from verified_tir.ir.visit import free_vars
 from verified_tir.logic.verdict import Proved, Refuted
 from verified_tir.schedule import isl_search
 from verified_tir.schedule.bounds import Bounds
-from verified_tir.schedule.index_box import Box, holds, model_values
+from verified_tir.schedule.index_box import Box, guarded, holds, is_safe, model_values, proves, symbolic_divisors
 from verified_tir.schedule.index_errors import IndexMapError, NegativeIndex, NotInjective, NotInvertible, UnknownBounds
 from verified_tir.schedule.index_eval import evaluate
 from verified_tir.schedule.index_inverse import Collision, invert
-from verified_tir.schedule.index_padding import exact_padding, hit_mask, padding, union
+from verified_tir.schedule.index_padding import Section, exact_padding, hit_mask, padding, union
 from verified_tir.schedule.poly import as_poly, render
 from verified_tir.schedule.simplify_index import Simplifier, simplify
 
@@ -45,6 +45,7 @@ class MapOnBox:
         self.box = Box(inputs, shape)
         self.outputs = outputs
         self.hit_vars = output_vars(inputs, outputs)
+        self._inverses: dict[Component, tuple[Expr, ...]] = {}
         self.empty = any(_is_zero(e) for e in shape)
 
     @cached_property
@@ -88,11 +89,12 @@ class MapOnBox:
                 continue
             hits = self._hits(part)
             section = self._section(part, hits)
+            given = self.box.at_least_zero()
             if not simplified and section is not None:
-                found.append(exact_padding(part.box, part.outputs, hits, section))
+                found.append(exact_padding(part.box, part.outputs, hits, section, given))
                 continue
-            facts = [as_poly(e) for e in self.box.extents]
-            found.append(padding(part.box, part.outputs, hits, section, Simplifier(Bounds(hits.ranges, facts))))
+            outer = Simplifier(Bounds(hits.ranges, [as_poly(e) for e in self.box.extents]))
+            found.append(padding(part.box, part.outputs, hits, section, outer, given))
         return union(found)
 
     # ------------------------------------------------------------------ one component
@@ -101,6 +103,12 @@ class MapOnBox:
         return Box(tuple(self.hit_vars[p] for p in part.places), tuple(self.padded[p] for p in part.places))
 
     def _inverse(self, part: Component) -> tuple[Expr, ...]:
+        found = self._inverses.get(part)
+        if found is None:
+            found = self._inverses[part] = self._find_inverse(part)
+        return found
+
+    def _find_inverse(self, part: Component) -> tuple[Expr, ...]:
         if self.empty:
             return tuple(const(0, v.dtype) for v in part.box.vars)
         facts = [as_poly(e) - 1 for e in self.box.extents]  # an output is hit only if there are inputs
@@ -112,17 +120,30 @@ class MapOnBox:
         found = invert(part.box, part.outputs, part.inner, names, Simplifier(Bounds(ranges, facts)))
         if isinstance(found, Collision):
             raise self._not_injective(part, found)
-        return found
+        return self._safe(part, ranges, found)
 
-    def _section(self, part: Component, hits: Box) -> tuple[Expr, ...] | None:
+    def _safe(self, part: Component, ranges: dict[Var, tuple[Expr, Expr]], found: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        """The inverse so that it can be evaluated on padding too, even while extents are 0."""
+        if not any(symbolic_divisors(e) for e in found):
+            return found
+        whole = self.box.at_least_zero()
+        everywhere = Box(tuple(ranges), tuple(extent for _, extent in ranges.values()))
+        if ranges and all(is_safe(everywhere, e, whole) for e in found):
+            return found
+        nonempty = [e >= 1 for e in part.box.extents]  # else no input is there to be given back
+        if not all(isinstance(proves(nonempty, d >= 1), Proved) for e in found for d in symbolic_divisors(e)):
+            raise NotInvertible("an inverse was found that may divide by zero on padding")
+        return tuple(guarded(e) for e in found)
+
+    def _section(self, part: Component, hits: Box) -> Section | None:
         """The inverse, or if there is none, some input for each output; None where enumeration will do."""
         try:
-            return self._inverse(part)
+            return Section(self._inverse(part), True)
         except NotInjective:
             if hit_mask(part.box, part.outputs, hits) is not None:
                 return None
             try:
-                return tuple(isl_search.section(part.box, part.outputs, hits.vars))
+                return Section(tuple(isl_search.section(part.box, part.outputs, hits.vars)), False)
             except isl_search.Inexpressible as problem:
                 raise NotInvertible(str(problem)) from problem
 

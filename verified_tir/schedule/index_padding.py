@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from math import prod
+from typing import final
 
 import numpy as np
 
@@ -17,7 +19,7 @@ from verified_tir.ir.expr import FALSE, Expr, all_of, any_of
 from verified_tir.ir.visit import substitute, walk
 from verified_tir.logic.verdict import Proved
 from verified_tir.schedule import isl_search
-from verified_tir.schedule.index_box import GRID_LIMIT, Box, holds
+from verified_tir.schedule.index_box import GRID_LIMIT, Box, guarded, holds, is_safe
 from verified_tir.schedule.index_errors import NotInvertible
 from verified_tir.schedule.index_eval import evaluate
 from verified_tir.schedule.index_table import Mask, as_block, cover
@@ -30,34 +32,59 @@ _LONG = 400
 """A predicate with more nodes than this comes from an inverse by enumeration, and simplifying it is no use."""
 
 
-def exact_padding(box: Box, outputs: Sequence[Expr], hits: Box, section: Sequence[Expr]) -> Expr:
-    """The predicate as it follows from a section, without simplification."""
-    back = dict(zip(box.vars, section, strict=True))
-    inside = [c for c in box.contains(section) if c is not FALSE]
+@final
+@dataclass(frozen=True, slots=True)
+class Section:
+    """For each output some input that has it, as expressions in the outputs; ``inverse`` if it has been checked."""
+
+    values: tuple[Expr, ...]
+    inverse: bool
+
+
+def exact_padding(box: Box, outputs: Sequence[Expr], hits: Box, section: Section, given: Sequence[Expr]) -> Expr:
+    """The predicate as it follows from a section, without simplification; safe to evaluate where ``given`` holds."""
+    exact = negate(all_of(_returns(box, outputs, hits, section)))
+    return exact if is_safe(hits, exact, given) else guarded(exact)
+
+
+def _returns(box: Box, outputs: Sequence[Expr], hits: Box, section: Section) -> list[Expr]:
+    """That the section leads into the box and the map back from there: true just at the images."""
+    back = dict(zip(box.vars, section.values, strict=True))
     agree = [substitute(e, back).equal(y) for e, y in zip(outputs, hits.vars, strict=True)]
-    return negate(all_of([*inside, *agree]))
+    return [*box.contains(section.values), *agree]
 
 
-def padding(box: Box, outputs: Sequence[Expr], hits: Box, section: Sequence[Expr] | None, outer: Simplifier) -> Expr:
+def padding(
+    box: Box,
+    outputs: Sequence[Expr],
+    hits: Box,
+    section: Section | None,
+    outer: Simplifier,
+    given: Sequence[Expr],
+) -> Expr:
     """The shortest predicate found; the exact one if nothing shorter can be checked.
 
     Without a section only boxes that can be enumerated have an answer.
+
+    :param given: that no extent is negative.
 
     :raises NotInvertible: if no predicate can be checked.
     """
     mask = hit_mask(box, outputs, hits)
     if mask is not None and mask.all():
         return FALSE
-    exact = None if section is None else exact_padding(box, outputs, hits, section)
+    exact = None if section is None else exact_padding(box, outputs, hits, section, given)
     best: Expr | None = None
     for candidate in _candidates(box, outputs, hits, outer, exact, mask):
         if best is not None and _size(candidate) >= _size(best):
             continue
-        if is_padding(box, outputs, hits, section, candidate, mask):
+        if is_padding(box, outputs, hits, section, candidate, mask, outer, given):
             best = candidate
             if _size(best) <= _SHORT:
                 break
-    if best is None:
+    if best is None and exact is not None and section is not None and section.inverse:
+        best = exact  # right because the inverse is: no image is sent astray, and nothing else comes back
+    if best is None or not is_safe(hits, best, given):
         raise NotInvertible("no padding predicate could be established")
     return best
 
@@ -75,21 +102,26 @@ def hit_mask(box: Box, outputs: Sequence[Expr], hits: Box) -> Mask | None:
 
 
 def is_padding(
-    box: Box, outputs: Sequence[Expr], hits: Box, section: Sequence[Expr] | None, predicate: Expr, mask: Mask | None
+    box: Box,
+    outputs: Sequence[Expr],
+    hits: Box,
+    section: Section | None,
+    predicate: Expr,
+    mask: Mask | None,
+    outer: Simplifier,
+    given: Sequence[Expr],
 ) -> bool:
     """Whether the predicate is true exactly at the points of ``hits`` that are no image."""
     if mask is not None:
         (value,) = evaluate([predicate], hits.grid())
         return bool(np.all(np.broadcast_to(value, mask.shape) != mask))
-    if section is None:
+    if section is None or not is_safe(hits, predicate, given):
         return False
     image = dict(zip(hits.vars, outputs, strict=True))
     if not isinstance(holds(box, negate(substitute(predicate, image))), Proved):
         return False
-    back = dict(zip(box.vars, section, strict=True))
-    agree = [substitute(e, back).equal(y) for e, y in zip(outputs, hits.vars, strict=True)]
-    given = [*(e >= 0 for e in box.extents), negate(predicate)]
-    return isinstance(holds(hits, all_of([*box.contains(section), *agree]), given), Proved)
+    claim = all_of(_returns(box, outputs, hits, section))
+    return isinstance(holds(hits, claim, [*given, negate(predicate)], outer), Proved)
 
 
 def _candidates(

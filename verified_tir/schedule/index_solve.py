@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from math import gcd
 from typing import final
 
-from verified_tir.ir.expr import COMPARE_OPS, Binary, Expr, IfThenElse, Select, Var
+from verified_tir.ir.expr import COMPARE_OPS, Binary, Expr, IfThenElse, IntImm, Select, Var
 from verified_tir.ir.visit import free_vars, substitute
 from verified_tir.schedule.division import Digit, digit_of, digit_poly
 from verified_tir.schedule.index_box import Box
@@ -100,6 +100,10 @@ class _Search:
         left, right = self.reduce(left, right)
         if left.is_zero:
             return True
+        content = gcd(*left.terms.values())
+        if content > 1:
+            left = Poly({m: k // content for m, k in left.terms.items()})
+            right = self.outer.divmod(right, Poly.of(content), self.dtype)[0]
         if len(left.terms) == 1:
             ((m, k),) = left.terms.items()
             unknown = [a for a in m if self.unknowns(a)]
@@ -150,12 +154,7 @@ class _Search:
 
     def radix(self, left: Poly, right: Poly) -> bool:
         """Split ``g·A + B`` where ``B`` has no room to carry into ``A``, or look at ``B`` modulo ``g``."""
-        tried: list[Poly] = []
-        for m, k in left.terms.items():
-            g = Poly({tuple(a for a in m if not self.unknowns(a)): abs(k)})
-            if any(g.same(t) for t in tried) or not self.free_of_inputs(g):
-                continue
-            tried.append(g)
+        for g in self.strides(left):
             high, low = left.divide(g)
             if high.is_zero or low.is_zero:
                 continue
@@ -167,7 +166,36 @@ class _Search:
             if g.constant is not None and self.congruent(low, right, g.constant):
                 self.equations.append((left, right))
                 return True
+        return self.undivide(left, right)
+
+    def undivide(self, left: Poly, right: Poly) -> bool:
+        """Where ``x % c`` is known, ``c·(x // c)`` is ``x - x % c``."""
+        for atom in left.atoms():
+            match atom:
+                case Binary(op="floordiv", a=x, b=IntImm(value=c)) if (x % c) in self.atoms:
+                    split = left.coefficient(atom)
+                    if split is not None and (weight := split[0].constant) is not None:
+                        self.equations.append(
+                            (
+                                split[1].scale(c) + as_poly(x).scale(weight),
+                                right.scale(c) + self.atoms[x % c].scale(weight),
+                            )
+                        )
+                        return True
         return False
+
+    def strides(self, left: Poly) -> list[Poly]:
+        """What the unknown atoms are multiplied with, low degrees first: axes are split off one at a time."""
+        found: list[Poly] = []
+        for atom in left.atoms():
+            split = left.coefficient(atom) if self.unknowns(atom) else None
+            if split is not None and self.free_of_inputs(split[0]):
+                g = split[0]
+                if all(k < 0 for k in g.terms.values()):
+                    g = g.scale(-1)
+                if not any(g.same(h) for h in found):
+                    found.append(g)
+        return sorted(found, key=lambda g: max((len(m), abs(k)) for m, k in g.terms.items()))
 
     def congruent(self, left: Poly, right: Poly, modulus: int) -> bool:
         """Solve ``left ≡ right`` modulo a constant, if that says something new."""
@@ -218,7 +246,7 @@ class _Search:
                 Select(condition=c, true_value=a, false_value=b) | IfThenElse(condition=c, true_value=a, false_value=b)
             ):
                 return self.learn_choice(atom, c, (as_poly(a), as_poly(b)), value)
-        digit = digit_of(atom)
+        digit = digit_of(atom, self.inner.bounds)
         if digit is None or not self.free_of_inputs(digit.lower):
             return False
         if digit.extent is not None and not self.free_of_inputs(digit.extent):

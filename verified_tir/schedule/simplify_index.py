@@ -229,12 +229,24 @@ class Simplifier:
             if size > 1 and rest.constant is not None:
                 scaled = {m: k // size for m, k in poly.terms.items() if m}
                 return self._equal(Poly({**scaled, (): poly.offset // size}), wanted, dtype)
+        unshifted = self._unshifted(poly, dtype)
+        if unshifted is not None:
+            return self._equal(unshifted, wanted, dtype)
         positive = Poly({m: k for m, k in poly.terms.items() if k > 0})
         negative = Poly({m: -k for m, k in poly.terms.items() if k < 0})
         a, b = render(positive, dtype), render(negative, dtype)
         if isinstance(a, IntImm):
             a, b = b, a
         return Binary("eq" if wanted else "ne", a, b)
+
+    def _unshifted(self, poly: Poly, dtype: DType) -> Poly | None:
+        """``(x + 1) % c - r = 0`` is ``x % c - (r - 1) % c = 0``."""
+        for signed in (poly, poly.scale(-1)):
+            match signed.without_offset().single:
+                case Binary(op="floormod", a=a, b=IntImm(value=c)) if c > 0 and as_poly(a).offset:
+                    x, shift = as_poly(a).without_offset(), as_poly(a).offset
+                    return self.divmod(x, Poly.of(c), dtype)[1] - (-signed.offset - shift) % c
+        return None
 
 
 def negate(condition: Expr) -> Expr:
