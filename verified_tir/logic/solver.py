@@ -56,10 +56,11 @@ class Solver:
         """
         start = time.perf_counter()
         outer, self._quick = self._quick, quick
-        verdict = self._prove(given, goal, small)
-        self._quick = outer
-        self.statistics.seconds += time.perf_counter() - start
-        return verdict
+        try:
+            return self._prove(given, goal, small)
+        finally:
+            self._quick = outer
+            self.statistics.seconds += time.perf_counter() - start
 
     def consistent(self, given: tuple[Term, ...]) -> bool | None:
         """Whether the givens can all be true (``None``: not known)."""
@@ -152,11 +153,11 @@ class Solver:
     def _check(self, script: Script, has_float: bool, *, fresh: bool) -> tuple[str, Any]:
         z3 = self._load()
         # A question that mixes floats and integers seldom ends when it does not end soon.
-        budget = self.budget * (FLOAT_BUDGET // INTEGER_BUDGET) if _pure_float(script) else self.budget
+        budget = self.budget * (FLOAT_BUDGET // INTEGER_BUDGET) if script.only_floats else self.budget
         incremental = not fresh and not has_float  # bit-blasting floats incrementally is ten times slower
         if not incremental:
             context = z3.Context() if fresh else z3.main_ctx()
-            solver = z3.SolverFor("QF_FP", ctx=context) if _pure_float(script) else z3.Solver(ctx=context)
+            solver = z3.SolverFor("QF_FP", ctx=context) if script.only_floats else z3.Solver(ctx=context)
             solver.set("random_seed", 0)
         else:
             if self._incremental is None:
@@ -186,10 +187,6 @@ class Solver:
 
             self._z3 = z3
         return self._z3
-
-
-def _pure_float(script: Script) -> bool:
-    return "Int" not in script.text
 
 
 def _values(z3: Any, model: Any, script: Script) -> dict[str, int]:
