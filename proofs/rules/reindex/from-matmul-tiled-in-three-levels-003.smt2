@@ -1,4 +1,4 @@
-; (i_0 * 8 + i_1) * 8 + i_2: no overflow
+; i_0 * 64 + i_1 * 8 + i_2: no overflow
 ; owed by tiled_in_three_levels in examples/matmul.py
 ; x0 is i_0
 ; x1 is i_1
@@ -16,5 +16,5 @@
 (assert (< x1 8))
 (assert (<= 0 x2))
 (assert (< x2 8))
-(assert (let ((l0 (+ (* 8 (+ (* 8 x0) x1)) x2))) (not (and (<= (- 2147483648) l0) (<= l0 2147483647)))))
+(assert (let ((l0 (+ (+ (* 64 x0) (* 8 x1)) x2))) (not (and (<= (- 2147483648) l0) (<= l0 2147483647)))))
 (check-sat)

@@ -10,5 +10,5 @@
 (assert (< x0 1020))
 (assert (<= 0 x0))
 (assert (< x0 1020))
-(assert (not (= (+ (* 8 (+ (* 8 (div x0 64)) (mod (div x0 8) 8))) (mod x0 8)) x0)))
+(assert (not (= (+ (+ (* 64 (div x0 64)) (* 8 (mod (div x0 8) 8))) (mod x0 8)) x0)))
 (check-sat)

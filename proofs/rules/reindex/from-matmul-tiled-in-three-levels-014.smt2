@@ -1,4 +1,4 @@
-; j_0 * 4 + j_1: no overflow
+; j_1 * 32: no overflow
 ; owed by tiled_in_three_levels in examples/matmul.py
 ; x0 is i_0
 ; x1 is i_1
@@ -22,12 +22,12 @@
 (assert (< x1 8))
 (assert (<= 0 x2))
 (assert (< x2 8))
-(assert (< (+ (* 8 (+ (* 8 x0) x1)) x2) 1020))
+(assert (< (+ (+ (* 64 x0) (* 8 x1)) x2) 1020))
 (assert (<= 0 x3))
 (assert (< x3 8))
 (assert (<= 0 x4))
 (assert (< x4 4))
 (assert (<= 0 x5))
 (assert (< x5 32))
-(assert (let ((l0 (+ (* 4 x3) x4))) (not (and (<= (- 2147483648) l0) (<= l0 2147483647)))))
+(assert (let ((l0 (* 32 x4))) (not (and (<= (- 2147483648) l0) (<= l0 2147483647)))))
 (check-sat)

@@ -1,4 +1,4 @@
-; (i_0 * 8 + i_1) * 8: no overflow
+; i_0 * 64 + i_1 * 8: no overflow
 ; owed by tiled_in_three_levels in examples/matmul.py
 ; x0 is i_0
 ; x1 is j_0
@@ -36,5 +36,5 @@
 (assert (< x6 8))
 (assert (<= 0 x7))
 (assert (< x7 32))
-(assert (let ((l0 (* 8 (+ (* 8 x0) x3)))) (not (and (<= (- 2147483648) l0) (<= l0 2147483647)))))
+(assert (let ((l0 (+ (* 64 x0) (* 8 x3)))) (not (and (<= (- 2147483648) l0) (<= l0 2147483647)))))
 (check-sat)

@@ -1,4 +1,4 @@
-; j_0 * 4: no overflow
+; j_0 * 128: no overflow
 ; owed by tiled_in_three_levels in examples/matmul.py
 ; x0 is i_0
 ; x1 is j_0
@@ -36,6 +36,6 @@
 (assert (< x6 8))
 (assert (<= 0 x7))
 (assert (< x7 32))
-(assert (< (+ (* 8 (+ (* 8 x0) x3)) x6) 1020))
-(assert (let ((l0 (* 4 x1))) (not (and (<= (- 2147483648) l0) (<= l0 2147483647)))))
+(assert (< (+ (+ (* 64 x0) (* 8 x3)) x6) 1020))
+(assert (let ((l0 (* 128 x1))) (not (and (<= (- 2147483648) l0) (<= l0 2147483647)))))
 (check-sat)
