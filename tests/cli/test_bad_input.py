@@ -20,7 +20,7 @@ BAD_FILES = {
     "import": ("import no_such_module\n", "bad.py:1: error: ModuleNotFoundError: No module named 'no_such_module'"),
     "exit": ("import sys\nsys.exit(3)\n", "bad.py:2: error: SystemExit: sys.exit(3) was called"),
     "bare exit": ("raise SystemExit\n", "bad.py:1: error: SystemExit: sys.exit() was called"),
-    "null byte": ("x = 1\0\n", "bad.py: error: SyntaxError: source code string cannot contain null bytes"),
+    "null byte": ("x = 1\0\n", "bad.py: error: SyntaxError: the file contains null bytes"),
     "recursion": (
         "def f(n):\n    return f(n + 1)\n\n\nf(0)\n",
         "bad.py:2: error: RecursionError: maximum recursion depth exceeded; does a function call itself without end?",

@@ -50,6 +50,8 @@ def loaded(path: Path, shown: str) -> Iterator[list[ScheduleFunction]]:
     with _surroundings(full.parent, name, module), redirect_stdout(sys.stderr):
         try:
             source = full.read_bytes()
+            if b"\0" in source:  # Python says it in several ways
+                raise SyntaxError("the file contains null bytes")
             linecache.checkcache(str(full))
             with collecting() as made:
                 exec(compile(source, str(full), "exec", dont_inherit=True), vars(module))
