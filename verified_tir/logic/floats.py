@@ -92,15 +92,19 @@ def _equations(hypotheses: list[Term]) -> dict[Term, Term]:
 def _generalise(hypotheses: list[Term], goal: Term) -> tuple[tuple[Term, ...], Term]:
     """Float leaves become variables; boolean leaves without floats too; hypotheses that share nothing are dropped."""
     leaves: dict[Term, Term] = {}
+    seen: set[Term] = set()
 
-    def visit(t: Term) -> None:
-        if t in leaves or t.op == "const":
-            return
-        if t.op in ("app", "var") or not t.has_float:
-            leaves[t] = var(f"leaf{len(leaves)}", t.sort)
-            return
-        for a in t.args:
-            visit(a)
+    def visit(root: Term) -> None:
+        stack = [root]
+        while stack:
+            t = stack.pop()
+            if t in seen or t.op == "const":
+                continue
+            seen.add(t)
+            if t.op in ("app", "var") or not t.has_float:
+                leaves[t] = var(f"leaf{len(leaves)}", t.sort)
+            else:
+                stack.extend(reversed(t.args))
 
     visit(goal)
     pending = list(hypotheses)

@@ -60,7 +60,7 @@ FALSE: Final = make("const", (), BOOL, 0)
 
 
 def integer(value: int) -> Term:
-    return make("const", (), INT, value)
+    return make("const", (), INT, int(value))  # a bool or a numpy integer would print as something else
 
 
 def boolean(value: bool) -> Term:
@@ -70,6 +70,7 @@ def boolean(value: bool) -> Term:
 def floating(sort: str, bits: int) -> Term:
     """The float with these bits (every NaN is the same value)."""
     exponent, significand = FLOAT_SORTS[sort]
+    assert 0 <= bits < 1 << (exponent + significand), (sort, bits)
     field = (1 << (significand - 1)) - 1
     if (bits >> (significand - 1)) & ((1 << exponent) - 1) == (1 << exponent) - 1 and bits & field:
         bits = ((1 << exponent) - 1) << (significand - 1) | 1 << (significand - 2)
@@ -367,20 +368,23 @@ _BUILDERS: dict[str, Callable[..., Term]] = {
 
 
 def replace(t: Term, mapping: dict[Term, Term], memo: dict[Term, Term] | None = None) -> Term:
-    """``t`` with terms replaced by terms, folded again."""
+    """``t`` with terms replaced by terms, folded again.  What was put in is not searched for more to replace."""
     memo = {} if memo is None else memo
-    found = memo.get(t)
-    if found is None:
-        found = mapping.get(t)
-        if found is None:
-            if not t.args:
-                found = t
-            else:
-                args = tuple([replace(a, mapping, memo) for a in t.args])
-                if args == t.args:
-                    found = t
-                else:
-                    builder = _BUILDERS.get(t.op)
-                    found = builder(*args) if builder else make(t.op, args, t.sort, t.payload)
-        memo[t] = found
-    return found
+    stack = [t]
+    while stack:
+        u = stack[-1]
+        if u in memo:
+            stack.pop()
+        elif u in mapping or not u.args:
+            memo[u] = mapping.get(u, u)
+        elif pending := [a for a in u.args if a not in memo]:
+            stack.extend(pending)
+        else:
+            args = tuple([memo[a] for a in u.args])
+            memo[u] = u if args == u.args else _rebuild(u, args)
+    return memo[t]
+
+
+def _rebuild(t: Term, args: tuple[Term, ...]) -> Term:
+    builder = _BUILDERS.get(t.op)
+    return builder(*args) if builder else make(t.op, args, t.sort, t.payload)

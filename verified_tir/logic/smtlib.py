@@ -2,14 +2,18 @@
 
 A query's text is *canonical*: variables and functions are numbered by first occurrence, shared subterms are bound by
 ``let`` in a fixed order.  The text is at once what the solver reads, the key of the verdict cache and the certificate.
+
+It is standard SMT-LIB (2.7, for ``int_to_bv`` and ``ubv_to_int``), so that solvers other than Z3 can check it.  The
+standard has no function from a float to its bits: a constant ``b`` with ``((_ to_fp …) b) = x`` takes its place.  Every
+float has such bits, so nothing follows from that assertion; only, two NaNs need not have the same ones.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import final
+from typing import TypeAlias, final
 
-from verified_tir.logic.formula import BOOL, FLOAT_SORTS, INT, Term, is_const, not_, subterms, value_of
+from verified_tir.logic.formula import BOOL, FLOAT_SORTS, INT, Payload, Term, is_const, make, not_, subterms, value_of
 
 
 def sort_text(sort: str) -> str:
@@ -23,12 +27,20 @@ def sort_text(sort: str) -> str:
 @final
 @dataclass(frozen=True, slots=True)
 class Script:
-    """A query as text, and which of its names stands for which variable or function of ours."""
+    """A query as text, and which of its names stands for which variable or function of ours.
+
+    ``only_floats``: no integer occurs in it.
+    """
 
     text: str
     names: dict[str, tuple[str, str]]  # SMT-LIB name -> (our name, sort of the result)
+    only_floats: bool = False
 
 
+Symbol: TypeAlias = tuple[str, Payload, str, tuple[Term, ...] | tuple[str, ...]]
+Names: TypeAlias = dict[Symbol, str]
+
+_LETTERS = {"var": "x", "app": "f", "fp.to_bits": "b"}
 _ROUNDED = frozenset({"fp.add", "fp.sub", "fp.mul", "fp.div", "fp.fma", "fp.sqrt"})
 
 
@@ -51,28 +63,36 @@ def _convert_text(t: Term, a: str) -> str:
     if t.op in ("fp.from_fp", "fp.from_int", "fp.from_bits"):
         e, s = FLOAT_SORTS[t.sort]
         if t.op == "fp.from_bits":
-            return f"((_ to_fp {e} {s}) ((_ int2bv {bits}) {a}))"
+            return f"((_ to_fp {e} {s}) ((_ int_to_bv {bits}) {a}))"
         return f"((_ to_fp {e} {s}) RNE {a if t.op == 'fp.from_fp' else f'(to_real {a})'})"
-    if t.op == "fp.to_bits":
-        return f"(bv2nat (fp.to_ieee_bv {a}))"
     return f"(to_int (fp.to_real (fp.roundToIntegral RTZ {a})))"
 
 
-def _apply_text(t: Term, args: list[str], names: dict[tuple[str, str], str]) -> str:
+def _symbol(t: Term) -> Symbol:
+    """What tells variables and functions apart: a name may be used at several types."""
+    return t.op, t.payload, t.sort, tuple([a.sort for a in t.args]) if t.op == "app" else t.args
+
+
+def _apply_text(t: Term, args: list[str], names: Names) -> str:
     op = t.op
     if op == "const":
         return _const_text(t)
     if op in ("var", "app"):
-        name = names[(str(t.payload), t.sort)]
+        name = names[_symbol(t)]
         return name if op == "var" else f"({name} {' '.join(args)})"
+    if op == "fp.to_bits":
+        return f"(ubv_to_int {names[_symbol(t)]})"
+    if op == "bits":
+        e, s = FLOAT_SORTS[t.sort]
+        return f"((_ to_fp {e} {s}) {t.payload})"
     if op in _ROUNDED:
         return f"({op} RNE {' '.join(args)})"
     if op == "fp.roundToIntegral":
         return f"({op} {t.payload} {args[0]})"
-    if op in ("fp.from_fp", "fp.from_int", "fp.from_bits", "fp.to_bits", "fp.to_int"):
+    if op in ("fp.from_fp", "fp.from_int", "fp.from_bits", "fp.to_int"):
         return _convert_text(t, args[0])
     if op in ("bvand", "bvor", "bvxor"):
-        return f"(bv2nat ({op} ((_ int2bv {t.payload}) {args[0]}) ((_ int2bv {t.payload}) {args[1]})))"
+        return f"(ubv_to_int ({op} ((_ int_to_bv {t.payload}) {args[0]}) ((_ int_to_bv {t.payload}) {args[1]})))"
     return f"({op} {' '.join(args)})"
 
 
@@ -89,32 +109,43 @@ def show(t: Term) -> str:
 
 
 def _show_one(u: Term, args: list[str]) -> str:
-    if u.op == "app":
-        return f"({u.payload} {' '.join(args)})"
+    if u.op in ("app", "fp.to_bits"):
+        return f"({u.payload if u.op == 'app' else u.op} {' '.join(args)})"
     return _apply_text(u, args, {})
 
 
 def query(given: tuple[Term, ...], goal: Term) -> Script:
     """The query whose unsatisfiability is the theorem ``given ⟹ goal``."""
     roots = (*given, not_(goal))
-    names: dict[tuple[str, str], str] = {}
+    names: Names = {}
+    ours: dict[str, tuple[str, str]] = {}
     declarations: list[str] = []
+    converted: list[Term] = []
     uses: dict[Term, int] = {}
+    only_floats = True
     for t in subterms(*roots):
+        only_floats = only_floats and t.sort != INT
         for a in t.args:
             uses[a] = uses.get(a, 0) + 1
-        if t.op in ("var", "app"):
-            key = (str(t.payload), t.sort)
-            if key not in names:
-                name = f"{'x' if t.op == 'var' else 'f'}{len(names)}"
-                names[key] = name
-                domain = " ".join(sort_text(a.sort) for a in t.args)
-                declarations.append(f"(declare-fun {name} ({domain}) {sort_text(t.sort)})")
-    lines = [*declarations, *[f"(assert {_with_lets(r, uses, names)})" for r in roots]]
-    return Script("\n".join(lines), {short: key for key, short in names.items()})
+        if t.op in ("var", "app", "fp.to_bits") and (symbol := _symbol(t)) not in names:
+            name = names[symbol] = f"{_LETTERS[t.op]}{len(names)}"
+            if t.op == "fp.to_bits":
+                converted.append(t)
+                declarations.append(f"(declare-fun {name} () (_ BitVec {t.payload}))")
+                continue
+            ours[name] = str(t.payload), t.sort
+            domain = " ".join(sort_text(a.sort) for a in t.args)
+            declarations.append(f"(declare-fun {name} ({domain}) {sort_text(t.sort)})")
+    defined = [make("=", (make("bits", (), t.args[0].sort, names[_symbol(t)]), t.args[0]), BOOL) for t in converted]
+    lines = [*declarations, *[f"(assert {_with_lets(r, uses, names)})" for r in (*defined, *roots)]]
+    return Script("\n".join(lines), ours, only_floats)
 
 
-def _with_lets(root: Term, uses: dict[Term, int], names: dict[tuple[str, str], str]) -> str:
+def _printed(t: Term) -> tuple[Term, ...]:
+    return () if t.op == "fp.to_bits" else t.args
+
+
+def _with_lets(root: Term, uses: dict[Term, int], names: Names) -> str:
     memo: dict[Term, str] = {}
     lets: list[str] = []
     stack: list[tuple[Term, bool]] = [(root, False)]
@@ -124,9 +155,9 @@ def _with_lets(root: Term, uses: dict[Term, int], names: dict[tuple[str, str], s
             continue
         if not ready:
             stack.append((t, True))
-            stack.extend((a, False) for a in reversed(t.args) if a not in memo)
+            stack.extend((a, False) for a in reversed(_printed(t)) if a not in memo)
             continue
-        text = _apply_text(t, [memo[a] for a in t.args], names)
+        text = _apply_text(t, [memo[a] for a in _printed(t)], names)
         if t.args and t is not root and uses.get(t, 0) > 1 and not is_const(t):
             name = f"l{len(lets)}"
             lets.append(f"(let (({name} {text})) ")
