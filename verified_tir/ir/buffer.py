@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar, final
 
 from verified_tir.ir.dtype import INT32, DType, PointerType
-from verified_tir.ir.expr import Expr, ExprLike, Load, Var, as_expr, const
+from verified_tir.ir.expr import Expr, ExprLike, IntImm, Load, Var, as_expr, const
 from verified_tir.ir.node import IRError, Node
 
 
@@ -35,6 +35,9 @@ class Buffer(Node):
         for extent in (*self.shape, *self.strides, self.elem_offset):
             if not extent.dtype.is_int or extent.dtype.lanes != 1:
                 raise IRError(f"shape, strides and offset of {self.name} are scalar integers, not {extent.dtype}")
+        for k, extent in enumerate(self.shape):
+            if isinstance(extent, IntImm) and extent.value < 0:
+                raise IRError(f"dimension {k} of {self.name} has the negative extent {extent.value}")
         last = 0
         for axis in self.axis_separators:
             if not last <= axis <= len(self.shape):

@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import final
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Expr, LetExpr, Var
-from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.expr import Call, Expr, LetExpr, Var
+from verified_tir.ir.func import IRModule, PrimFunc
 from verified_tir.ir.node import Node
 from verified_tir.ir.stmt import Allocate, AttrStmt, Block, DeclBuffer, For, LetStmt, Region, Stmt
-from verified_tir.ir.visit import children
+from verified_tir.ir.visit import children, walk
 
 _Scope = frozenset[Var | Buffer]
 """The variables (data pointers among them) and the buffers that may be used at a place."""
@@ -152,3 +152,23 @@ def _variables(expr: Expr) -> list[Var]:
     if isinstance(expr, Var):
         return [expr]
     return [v for child in children(expr) if isinstance(child, Expr) for v in _variables(child)]
+
+
+def recursion(module: IRModule) -> list[str] | None:
+    """Names of functions that call each other in a circle, in order (the first one again at the end), if any do."""
+    calls = {
+        name: [n.op[1:] for n in walk(func.body) if isinstance(n, Call) and n.op.startswith("@")]
+        for name, func in module.functions
+    }
+    for start in calls:
+        trails: list[list[str]] = [[start]]
+        seen: set[str] = set()
+        while trails:
+            trail = trails.pop()
+            for callee in calls.get(trail[-1], ()):
+                if callee == start:
+                    return [*trail, start]
+                if callee not in seen:
+                    seen.add(callee)
+                    trails.append([*trail, callee])
+    return None

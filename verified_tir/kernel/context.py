@@ -23,6 +23,7 @@ from verified_tir.ir.stmt import (
     AttrStmt,
     Block,
     DeclBuffer,
+    Evaluate,
     For,
     If,
     LetStmt,
@@ -199,11 +200,13 @@ class Context:
             case Seq(stmts=stmts):
                 for s in stmts:
                     self.execute(s)
+            case Assume(condition=c) | Assert(condition=c) if self.evaluated(c) is None:
+                pass  # nothing is known of the result of an opaque call
             case Assume(condition=c):
                 self.passed(self.encoder().claim(c))
             case Assert(condition=c):
                 self.assume(c)
-            case Store(buffer=b, value=value, indices=indices) if value.dtype.lanes == 1:
+            case Store(buffer=b, value=value, indices=indices) if value.dtype.lanes == 1 and not opaque_calls(stmt):
                 encoder = self.encoder()
                 address, lane = encoder.address(value, b, indices, None)
                 stored = self.seen(b, encoder.encode(value))
@@ -222,6 +225,19 @@ class Context:
                 if any(isinstance(n, (Assume, Assert)) for n in walk(stmt)):
                     self.observed.append((before, stmt))
 
+    def evaluated(self, expr: Expr) -> Encoded | None:
+        """The value of an expression that is evaluated here.
+
+        An opaque call in it has an unknown value, ``None``, and may have written everything.
+        """
+        call = Evaluate(expr)
+        if not opaque_calls(call):
+            return self.encoder().encode(expr) if expr.dtype.lanes == 1 else None
+        before = dict(self.memory)
+        for data in self.memory:
+            self.memory[data] = Version(data, Ran(before, call))
+        return None
+
     def enter(self, stmt: Stmt, step: int) -> Stmt:
         """Walk into the ``step``-th sub-statement, from the point where ``stmt`` begins."""
         match stmt:
@@ -229,19 +245,22 @@ class Context:
                 for s in stmts[:step]:
                     self.execute(s)
             case For(body=body):
+                if self.evaluated(stmt.min) is None or self.evaluated(stmt.extent) is None:
+                    raise Unencodable(f"the range of the loop over {stmt.var.name} is the result of an opaque call")
                 self.bind_loop(stmt)  # the bounds are evaluated once, before the first iteration
                 self.repeat(stmt, body)
             case While(condition=c, body=body):
                 self.repeat(stmt, body)
-                self.assume(c)
+                if self.evaluated(c) is not None:
+                    self.assume(c)
             case If(condition=c):
-                e = self.encoder().encode(c)
+                e = self.evaluated(c) or Encoded(fresh("call", f.BOOL), f.TRUE, True)
                 value = e.value if step == 0 else f.not_(e.value)
                 self.path.extend(p for p in ((*value.args,) if value.op == "and" else (value,)) if p is not f.TRUE)
                 if e.defined is not f.TRUE:
                     self.path.append(e.defined)
             case LetStmt(var=v, value=value):
-                self.env[v] = self.encoder().encode(value)
+                self.env[v] = self.evaluated(value) or Encoded(fresh(v.name, sort_of(v.dtype.scalar)), f.TRUE, True)
             case Allocate(buffer=b):
                 self.memory[b.data] = Version(b.data, Allocated())
             case _:

@@ -21,7 +21,7 @@ from verified_tir.ir.expr import Binary, Expr, Var, all_of
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path
-from verified_tir.ir.stmt import SKIP, Allocate, Assume, Block, For, If, LetStmt, Region, Seq, Stmt, seq
+from verified_tir.ir.stmt import SKIP, Allocate, Assume, Block, For, If, LetStmt, Region, Seq, Stmt, Store, seq
 from verified_tir.ir.visit import map_children, sub_statements, substitute, walk
 from verified_tir.kernel.blocks import expand, expand_blocks
 from verified_tir.kernel.context import Context, Entry, begin, written_blocks
@@ -220,6 +220,29 @@ class _Run:
         return _Run(run, given, loops, axes, allocated)
 
 
+def contradictory(func: PrimFunc, prover: Prover, entry: Entry) -> bool:
+    """Whether no input at all satisfies what the function assumes: then everything would be true of it."""
+    context = begin(func, Entry(entry.paddings, inputs_defined=True, shapes=entry.shapes))
+    context.execute(func.body)
+    facts = prover.facts(context, tuple(context.path), tuple(context.path))
+    return prover.solver.consistent((*context.path, *facts)) is False
+
+
+def unreachable_places(func: PrimFunc, prover: Prover, entry: Entry) -> list[Path]:
+    """Stores that no run gets to: what is proved about them means nothing, and a person should know."""
+    found: list[Path] = []
+
+    def visit(context: Context, stmt: Stmt, path: Path) -> None:
+        if isinstance(stmt, Store) and prover.solver.consistent(tuple(context.path)) is False:
+            found.append(path)
+        for k in range(len(sub_statements(stmt))):
+            inner = context.fork()
+            visit(inner, inner.enter(stmt, k), (*path, k))
+
+    visit(begin(func, entry), func.body, ())
+    return found
+
+
 def verify_program(
     func: PrimFunc, prover: Prover, entry: Entry | None = None
 ) -> tuple[PrimFunc, tuple[Discharged, ...]] | NoMatch | Unproved:
@@ -228,6 +251,8 @@ def verify_program(
     done: list[Discharged] = []
     try:
         expanded = expand_blocks(func)
+        if contradictory(expanded, prover, entry):
+            return NoMatch((), "what it assumes of its arguments contradicts itself: no input is left")
         stages = (
             (func, block_questions(func, entry)),
             (expanded, program_questions(expanded, entry)),

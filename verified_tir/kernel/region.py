@@ -154,6 +154,14 @@ class _Walker:
         self.keep_safety(encoder)
         return encoded
 
+    def any_lane(self, expr: Expr) -> Term | None:
+        """An arbitrary lane of an expression that has several."""
+        if expr.dtype.lanes == 1:
+            return None
+        lane = fresh("lane", f.INT)
+        self.given.append(f.between(f.integer(0), lane, f.integer(expr.dtype.lanes)))
+        return lane
+
     def loads_of(self, expr: Expr) -> None:
         """Visit the outermost loads in an expression that itself has no value in the logic."""
         if isinstance(expr, Load):
@@ -220,7 +228,7 @@ class _Walker:
                 if b is not None:
                     self.branch(b, 1, (f.not_(e.value), e.defined))
             case LetStmt(var=v, value=value):
-                self.context.env[v] = self.evaluate(value)
+                self.context.env[v] = self.evaluate(value, self.any_lane(value))
                 self.down(stmt)
             case Allocate(buffer=b) | DeclBuffer(buffer=b):
                 self.extents(b, isinstance(stmt, Allocate))
@@ -241,7 +249,7 @@ class _Walker:
                 self.keep(e)
                 return  # what was assumed stays known to what follows
             case Evaluate(value=value):
-                self.evaluate(value, fresh("lane", f.INT) if value.dtype.lanes > 1 else None)
+                self.evaluate(value, self.any_lane(value))
             case Block() if not stmt.is_label:
                 self.statement(expand_block(stmt))
             case Seq() | AttrStmt() | Block():

@@ -15,8 +15,11 @@ from typing import Any, TypeVar, final, overload
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.func import IRModule, PrimFunc
+from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import places
 from verified_tir.ir.stmt import Allocate, For
+from verified_tir.ir.wellformed import recursion
+from verified_tir.kernel.context import Entry
 from verified_tir.kernel.entry import verify_program
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.obligation import Discharged, NoMatch, Unproved
@@ -144,6 +147,17 @@ class Schedule:
         from verified_tir.schedule.assumptions import assumptions
 
         return assumptions(self.theorem)
+
+    @property
+    def unreachable(self) -> list[str]:
+        """Stores of the program that no run gets to, as text: what is proved about them means nothing."""
+        from verified_tir.ir.paths import at
+        from verified_tir.ir.script import script
+        from verified_tir.kernel.entry import unreachable_places
+
+        theorem = self.theorem
+        found = unreachable_places(theorem.before, self._session.prover, Entry())
+        return [script(at(theorem.before.body, path)).splitlines()[-1].strip() for path in found]
 
     @property
     def refusals(self) -> tuple[ScheduleError, ...]:
@@ -310,15 +324,22 @@ class Schedule:
 
 
 def _program(func: PrimFunc | IRModule | str) -> PrimFunc:
-    if isinstance(func, str):
-        from verified_tir.ir.script import parse_func
+    """The function to schedule.
 
-        return parse_func(func)
-    if isinstance(func, IRModule):
-        if len(func.functions) != 1:
-            raise ValueError("a schedule takes one function; pick one of the module's")
-        return func.functions[0][1]
-    return func
+    :raises IRError: if there are several to choose from, or functions call each other in a circle.
+    """
+    if isinstance(func, str):
+        from verified_tir.ir.script import parse
+
+        func = parse(func)
+    module = func if isinstance(func, IRModule) else IRModule(((func.name, func),))
+    circle = recursion(module)
+    if circle is not None:
+        raise IRError(f"recursion has no meaning here: {' calls '.join(circle)}")
+    if len(module.functions) != 1:
+        names = ", ".join(name for name, _ in module.functions)
+        raise IRError(f"a schedule takes one function; pick one of the module's: {names}")
+    return module.functions[0][1]
 
 
 def _layout_arguments(args: tuple[Any, ...], named: dict[str, Any]) -> tuple[str | None, Any, Any, Any]:

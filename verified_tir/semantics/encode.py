@@ -204,7 +204,7 @@ class Encoder:
         if var.dtype.lanes > 1:
             assert lane is not None
             if var not in self._vectors:
-                raise Unencodable(f"the lanes of {var.name} are not known here")
+                raise Unencodable(f"{var.name} is a let of several lanes; proofs need its value written in place")
             bound, known = self._vectors[var]
             if lane not in known:
                 known[lane] = self._quietly(bound, lane)

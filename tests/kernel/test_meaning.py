@@ -1,0 +1,118 @@
+"""Programs without any input, places that no run reaches, opaque calls, recursion."""
+
+from __future__ import annotations
+
+import pytest
+
+from verified_tir import NotApplicable, Refuted, Schedule, ScriptError, parse
+from verified_tir.ir.node import IRError
+
+HEADER = '@T.prim_func\ndef f(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32"), n: T.int32):\n'
+
+
+def program(body: str) -> str:
+    return HEADER + "\n".join("    " + line for line in body.split("\n"))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "T.assume(n < 0 and n > 5)\nA[7] = 0.0",
+        "T.assume(A[0] == T.float32(1))\nT.assume(A[0] == T.float32(2))\nA[9] = 0.0",
+        "for i in range(8):\n    T.assume(A[i] == T.float32(1))\nT.assume(A[0] == T.float32(2))\nA[9] = 0.0",
+    ],
+)
+def test_assumptions_that_contradict_each_other_are_refused(body: str) -> None:
+    with pytest.raises(NotApplicable, match="contradicts itself: no input is left"):
+        Schedule(program(body))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "T.assume(n < 0 or n > 5)\nA[7] = 0.0",
+        "T.assume(A[0] == T.float32(1))\nA[0] = 2.0\nT.assume(A[0] == T.float32(2))\nA[7] = 0.0",
+        "for i in range(8):\n    T.assume(i < 4 or A[i] == T.float32(1))\nT.assume(A[0] == T.float32(2))\nA[7] = 0.0",
+    ],
+)
+def test_assumptions_that_some_input_satisfies_are_accepted(body: str) -> None:
+    assert Schedule(program(body)).unreachable == []
+
+
+def test_stores_that_no_run_reaches_are_named() -> None:
+    s = Schedule(program("for i in range(8):\n    if i > 9:\n        A[9] = 0.0\n    B[i] = A[i]"))
+    assert s.unreachable == ["A[9] = T.float32(0.0)"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        'A[0] = T.call_extern("float32", "random")\nfor i in range(8):\n    B[i] = A[i]',
+        'T.evaluate(T.call_extern("int32", "log", A.data))\nfor i in range(8):\n    B[i] = A[i]',
+        'for i in range(8):\n    B[i] = T.call_extern("float32", "random", A[i])',
+        'if T.call_extern("bool", "random"):\n    for i in range(8):\n        B[i] = A[i]',
+        'x: T.int32 = T.call_extern("int32", "random")\nfor i in range(8):\n    B[i] = A[i]',
+        'while T.call_extern("bool", "random"):\n    for i in range(8):\n        B[i] = A[i]',
+    ],
+)
+def test_opaque_calls_leave_what_keeps_their_order(body: str) -> None:
+    s = Schedule(program(body))
+    s.split("i", [None, 4])
+    assert "i_0" in s.script()
+
+
+def test_nothing_moves_past_an_opaque_call() -> None:
+    s = Schedule(program('for i, j in T.grid(2, 4):\n    B[i * 4 + j] = T.call_extern("float32", "random")'))
+    with pytest.raises(Refuted, match="an opaque call, assertion or while loop stays in its place"):
+        s.reorder("j", "i")
+    free = Schedule(program("for i, j in T.grid(2, 4):\n    B[i * 4 + j] = A[j]"))
+    free.reorder("j", "i")
+
+
+def test_what_an_opaque_call_may_change_is_no_longer_known() -> None:
+    known = "B[0] = 1.0\n{call}\nif B[0] <= T.float32(1):\n    B[1] = 0.0"
+    sure = Schedule(program(known.format(call="A[0] = 2.0")))
+    sure.simplify()
+    assert "if" not in sure.script().split("def")[1]
+    with pytest.raises(Refuted, match="a branch on undef"):
+        Schedule(program(known.format(call='T.evaluate(T.call_extern("int32", "change", B.data))')))
+
+
+def test_the_range_of_a_loop_may_not_be_opaque() -> None:
+    with pytest.raises((NotApplicable, Refuted)):
+        Schedule(program('for i in range(T.call_extern("int32", "random")):\n    B[0] = A[0]'))
+
+
+MODULE = """
+@I.ir_module
+class Module:
+    @T.prim_func
+    def f(A: T.Buffer((8,), "float32")):
+        Module.{callee}(A.data)
+
+    @T.prim_func
+    def g(A: T.Buffer((8,), "float32")):
+        A[0] = T.float32(1)
+        {back}
+"""
+
+
+@pytest.mark.parametrize(
+    ("callee", "back", "circle"),
+    [("f", "pass", "f calls f"), ("g", "Module.f(A.data)", "f calls g calls f")],
+)
+def test_recursion_is_an_error(callee: str, back: str, circle: str) -> None:
+    with pytest.raises(IRError, match=circle):
+        Schedule(MODULE.format(callee=callee, back=back))
+
+
+def test_one_of_several_functions_must_be_picked() -> None:
+    with pytest.raises(IRError, match="pick one of the module's: f, g"):
+        Schedule(MODULE.format(callee="g", back="pass"))
+    Schedule(parse(MODULE.format(callee="g", back="pass"))["g"])
+
+
+def test_a_negative_extent_is_an_error_with_its_place() -> None:
+    with pytest.raises(ScriptError, match="negative extent") as caught:
+        Schedule('@T.prim_func\ndef f(A: T.Buffer((-3,), "float32")):\n    A[0] = 0.0')
+    assert caught.value.line == 2
