@@ -39,12 +39,16 @@ def open_grid(shape: Sequence[int]) -> list[Grid]:
 def evaluate(exprs: Sequence[Expr], values: Mapping[Var, Grid | int]) -> list[Grid]:
     """The expressions at every point of the grid; a result is broadcastable, not broadcast.
 
-    :raises UnsafeIndex: if a divisor is zero somewhere (outside the arms of ``if_then_else``, which are lazy).
+    :raises UnsafeIndex: if a divisor is zero at a point where it is evaluated (``and``, ``or`` and ``if_then_else``
+        are lazy).
     :raises NotEvaluable: for a load, call or unknown variable.
     """
     memo: dict[Expr, Grid] = {v: np.asarray(x) for v, x in values.items()}
     with np.errstate(all="ignore"):
-        return [_evaluate(e, memo, True) for e in exprs]
+        return [_evaluate(e, memo, _EVERYWHERE) for e in exprs]
+
+
+_EVERYWHERE: Grid = np.asarray(True)
 
 
 def _floormod(a: Grid, b: Grid) -> Grid:
@@ -65,38 +69,43 @@ _OPERATIONS: dict[str, Callable[[Grid, Grid], Any]] = {
 }  # fmt: skip
 
 
-def _evaluate(expr: Expr, memo: dict[Expr, Grid], strict: bool) -> Grid:
+def _evaluate(expr: Expr, memo: dict[Expr, Grid], active: Grid) -> Grid:
+    """The expression at every point; it need have a value only where ``active``."""
     found = memo.get(expr)
     if found is None:
-        found = _compute(expr, memo, strict)
-        if strict:  # a value computed in a lazy arm may stand for undefined
+        found = _compute(expr, memo, active)
+        if active is _EVERYWHERE:  # a value computed in a lazy arm may stand for undefined
             memo[expr] = found
     return found
 
 
-def _compute(expr: Expr, memo: dict[Expr, Grid], strict: bool) -> Grid:
+def _compute(expr: Expr, memo: dict[Expr, Grid], active: Grid) -> Grid:
     match expr:
         case IntImm(value=value):
             return np.asarray(bool(value) if expr.dtype.is_bool else value)
+        case Binary(op="and" | "or" as op, a=a, b=b):
+            x = _evaluate(a, memo, active)
+            y = _evaluate(b, memo, active & (x if op == "and" else ~x))
+            return np.asarray(_OPERATIONS[op](x, y))
         case Binary(op=op, a=a, b=b) if op in _OPERATIONS:
-            lazy = strict and op not in ("and", "or")
-            x, y = _evaluate(a, memo, strict), _evaluate(b, memo, lazy)
+            x, y = _evaluate(a, memo, active), _evaluate(b, memo, active)
             if op in ("floordiv", "floormod", "truncdiv", "truncmod") and not y.all():
-                if strict:
+                if bool(np.any((y == 0) & active)):
                     raise UnsafeIndex(f"a divisor of {op} is zero at some point")
                 y = np.where(y == 0, 1, y)
             return np.asarray(_OPERATIONS[op](x, y))
         case Not(a=a):
-            return np.logical_not(_evaluate(a, memo, strict))
+            return np.logical_not(_evaluate(a, memo, active))
         case Select(condition=c, true_value=a, false_value=b):
-            return np.where(_evaluate(c, memo, strict), _evaluate(a, memo, strict), _evaluate(b, memo, strict))
+            return np.where(_evaluate(c, memo, active), _evaluate(a, memo, active), _evaluate(b, memo, active))
         case IfThenElse(condition=c, true_value=a, false_value=b):
-            return np.where(_evaluate(c, memo, strict), _evaluate(a, memo, False), _evaluate(b, memo, False))
+            test = _evaluate(c, memo, active)
+            return np.where(test, _evaluate(a, memo, active & test), _evaluate(b, memo, active & ~test))
         case Cast(type=t, value=value) if t.is_int and value.dtype.is_int and t.bits >= 32:
-            return _evaluate(value, memo, strict)
+            return _evaluate(value, memo, active)
         case LetExpr(var=v, value=value, body=body):
-            memo[v] = _evaluate(value, memo, strict)
-            return _evaluate(body, memo, strict)
+            memo[v] = _evaluate(value, memo, active)
+            return _evaluate(body, memo, active)
         case Var():
             raise NotEvaluable(f"nothing is known about the value of {expr.name}")
         case _:

@@ -21,7 +21,7 @@ from verified_tir.logic.verdict import Proved
 from verified_tir.schedule import isl_search
 from verified_tir.schedule.index_box import GRID_LIMIT, Box, guarded, holds, is_safe
 from verified_tir.schedule.index_errors import NotInvertible
-from verified_tir.schedule.index_eval import evaluate
+from verified_tir.schedule.index_eval import UnsafeIndex, evaluate
 from verified_tir.schedule.index_table import Mask, as_block, cover
 from verified_tir.schedule.poly import Poly, as_poly
 from verified_tir.schedule.simplify_index import Simplifier, negate
@@ -113,7 +113,10 @@ def is_padding(
 ) -> bool:
     """Whether the predicate is true exactly at the points of ``hits`` that are no image."""
     if mask is not None:
-        (value,) = evaluate([predicate], hits.grid())
+        try:
+            (value,) = evaluate([predicate], hits.grid())
+        except UnsafeIndex:
+            return False
         return bool(np.all(np.broadcast_to(value, mask.shape) != mask))
     if section is None or not is_safe(hits, predicate, given):
         return False

@@ -43,27 +43,27 @@ def tabulated(hits: Sequence[Var], images: Ints, points: Ints) -> list[Expr] | N
 
 def _piecewise(x: Expr, keys: Ints, values: Ints) -> Expr | None:
     """A function of ``x`` with the given values at the ascending ``keys``."""
-    pieces: list[tuple[int, int, int]] = []  # first key, slope, offset
+    pieces: list[tuple[int, Expr]] = []
     start = 0
     while start < len(keys):
         if len(pieces) == PIECES:
             return None
-        slope, end = 0, start + 1
+        first, value = int(keys[start]), int(values[start])
+        rise, run, end = 0, 1, start + 1
         if end < len(keys):
-            slope = int(values[end] - values[start]) // int(keys[end] - keys[start])
-        offset = int(values[start]) - slope * int(keys[start])
-        while end < len(keys) and int(values[end]) == slope * int(keys[end]) + offset:
+            rise, run = int(values[end]) - value, int(keys[end]) - first
+        while end < len(keys) and (int(values[end]) - value) * run == rise * (int(keys[end]) - first):
             end += 1
-        pieces.append((int(keys[start]), slope, offset))
+        offset = value * run - first * rise
+        pieces.append((first, (x * rise + offset) // run if rise else const(value, x.dtype)))
         start = end
     return _tree(x, pieces)
 
 
-def _tree(x: Expr, pieces: Sequence[tuple[int, int, int]]) -> Expr:
-    """A balanced choice among the pieces."""
+def _tree(x: Expr, pieces: Sequence[tuple[int, Expr]]) -> Expr:
+    """A balanced choice among the pieces, each of which begins at its number."""
     if len(pieces) == 1:
-        _, slope, offset = pieces[0]
-        return x * slope + offset if slope else const(offset, x.dtype)
+        return pieces[0][1]
     middle = len(pieces) // 2
     return Select(x < pieces[middle][0], _tree(x, pieces[:middle]), _tree(x, pieces[middle:]))
 
