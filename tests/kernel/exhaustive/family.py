@@ -1,0 +1,222 @@
+"""Families of programs: a small grammar, enumerated, and the rules that are tried on every program of it.
+
+A grammar is a product of slots; the k-th program takes from each slot what the digits of k say, so a family can be
+counted without being built and sampled evenly.  Programs that differ only in the names of variables and buffers, with
+the same rule, are looked at once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, final
+
+from tests.kernel.exhaustive.oracle import Input, disagreement, inputs_of, outcomes, would_disagree
+from tests.kernel.programs import why
+from verified_tir.ir.equal import structural_hash
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.node import IRError
+from verified_tir.ir.script import script
+from verified_tir.kernel.facts import Prover
+from verified_tir.kernel.obligation import NoMatch
+from verified_tir.kernel.theorem import Refines, Rule, apply, reflexive
+from verified_tir.logic.formula import Term
+from verified_tir.logic.solver import Solver
+from verified_tir.logic.verdict import Verdict
+from verified_tir.semantics.interpreter import Outcome
+
+
+@final
+class PlainSolver:
+    """A solver that looks for no small counterexamples (nobody reads them here), with less work for each question.
+
+    Verdicts are kept by the text of the question, and most questions come up again and again.
+    """
+
+    def __init__(self) -> None:
+        self.solver = Solver(budget=300_000)
+
+    def prove(
+        self, given: tuple[Term, ...], goal: Term, small: tuple[Term, ...] = (), *, quick: bool = False
+    ) -> Verdict:
+        if len(self.solver._cache) > 300_000:
+            self.solver = Solver(budget=self.solver.budget)
+        return self.solver.prove(given, goal, quick=quick)
+
+
+SOLVER = PlainSolver()
+
+Chain = tuple[Rule, ...]
+"""Rules applied one after the other; the last one is the one on trial, those before set the scene."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Family:
+    """``build`` makes of one element of each slot a program and the rules to try, or ``None`` if they do not fit."""
+
+    name: str
+    slots: tuple[Sequence[Any], ...]
+    build: Callable[..., tuple[PrimFunc, Sequence[Rule | Chain]] | None]
+    sizes: tuple[int, ...] = (0, 1, 2, 3)
+
+    @property
+    def size(self) -> int:
+        """How many combinations there are, duplicates and misfits included."""
+        return math.prod(len(s) for s in self.slots)
+
+    def at(self, index: int) -> tuple[PrimFunc, Sequence[Rule | Chain]] | None:
+        """The index-th program with its rules."""
+        chosen = []
+        for slot in self.slots:
+            index, digit = divmod(index, len(slot))
+            chosen.append(slot[digit])
+        try:
+            return self.build(*chosen)
+        except IRError:
+            return None  # ill-typed
+
+    def indices(self, limit: int) -> Iterator[int]:
+        """All indices, or ``limit`` of them: multiples, modulo the size, of a number near its golden section."""
+        if self.size <= limit:
+            yield from range(self.size)
+            return
+        step = int(self.size * 0.6180339887)
+        while math.gcd(step, self.size) > 1:
+            step += 1
+        for k in range(limit):
+            yield k * step % self.size
+
+
+@final
+@dataclass(slots=True)
+class Report:
+    """Counts of one family, and what was found."""
+
+    name: str
+    size: int
+    programs: int = 0
+    meaningless: int = 0
+    applications: int = 0
+    accepted: int = 0
+    refused: int = 0
+    unmatched: int = 0
+    looked_at: int = 0
+    harmless: int = 0
+    unsound: list[str] = field(default_factory=list)
+    crashes: list[str] = field(default_factory=list)
+    gaps: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, str] = field(default_factory=dict)
+    accepted_rules: Counter[str] = field(default_factory=Counter)
+
+    def line(self) -> str:
+        """One line for people."""
+        return (
+            f"{self.name:<12} {self.programs:>8} of {self.size:>10} programs ({self.meaningless} without a meaning), "
+            f"{self.applications:>8} applications: {self.accepted} accepted, {self.refused} refused, "
+            f"{self.unmatched} not applicable; {self.harmless} of {self.looked_at} refusals looked at were harmless"
+        )
+
+
+def explore(family: Family, limit: int, look_at_refusals: int = 7, stop_after: int = 20) -> Report:
+    """Try the rules on the programs of a family; every ``look_at_refusals``-th refusal is run as well."""
+    report = Report(family.name, family.size)
+    seen: set[tuple[int, str]] = set()
+    for index in family.indices(limit):
+        made = family.at(index)
+        if made is None:
+            continue
+        func, rules = made
+        shape = structural_hash(func.body)
+        fresh = [r for r in rules if (shape, repr(_shape(r))) not in seen]
+        if not fresh:
+            continue
+        seen.update((shape, repr(_shape(r))) for r in fresh)
+        report.programs += 1
+        _Trial(report, func, inputs_of(func, family.sizes), look_at_refusals).of(fresh, index)
+        if len(report.unsound) >= stop_after:
+            break
+    return report
+
+
+def _shape(rule: Rule | Chain) -> object:
+    """A rule without the identities of its variables."""
+    if isinstance(rule, tuple):
+        return tuple(_shape(r) for r in rule)
+    parts = [getattr(rule, name) for name in rule.__dataclass_fields__]  # type: ignore[attr-defined]
+    return (type(rule).__name__, *[_value_shape(p) for p in parts])
+
+
+def _value_shape(value: object) -> object:
+    from verified_tir.ir.node import Node
+
+    if isinstance(value, Node):
+        return structural_hash(value)
+    if isinstance(value, tuple):
+        return tuple(_value_shape(v) for v in value)
+    if hasattr(value, "__dataclass_fields__"):
+        return (type(value).__name__, *[_value_shape(getattr(value, n)) for n in value.__dataclass_fields__])
+    return value
+
+
+@final
+class _Trial:
+    """One program under trial; how it ends on the inputs is found once."""
+
+    def __init__(self, report: Report, func: PrimFunc, inputs: list[Input], every: int) -> None:
+        self.report, self.func, self.inputs, self.every = report, func, inputs, every
+        self.ends: list[Outcome | Exception] | None = None
+        self.prover = Prover(SOLVER)  # type: ignore[arg-type]
+
+    def of(self, rules: Sequence[Rule | Chain], index: int) -> None:
+        for rule in rules:
+            self.apply(rule if isinstance(rule, tuple) else (rule,), index)
+
+    def known_ends(self) -> list[Outcome | Exception]:
+        if self.ends is None:
+            self.ends = outcomes(self.func, self.inputs)
+            self.report.meaningless += not any(isinstance(e, Outcome) for e in self.ends)
+        return self.ends
+
+    def apply(self, chain: Chain, index: int) -> None:
+        report, theorem = self.report, reflexive(self.func)
+        for scene in chain[:-1]:
+            set_up = apply(scene, theorem, self.prover)
+            if not isinstance(set_up, Refines):
+                return
+            theorem = set_up
+        report.applications += 1
+        rule = chain[-1]
+        try:
+            result = apply(rule, theorem, self.prover)
+        except Exception as crash:
+            report.crashes.append(f"#{index} {type(rule).__name__}: {type(crash).__name__}: {crash}")
+            return
+        if isinstance(result, Refines):
+            report.accepted += 1
+            report.accepted_rules[type(rule).__name__] += 1
+            problem = disagreement(result, self.inputs, self.known_ends())
+            if problem is not None:
+                report.unsound.append(f"#{index} {rule}\n{script(self.func)}\n--->\n{script(result.after)}\n{problem}")
+        elif isinstance(result, NoMatch):
+            report.unmatched += 1
+        else:
+            report.refused += 1
+            if report.refused % self.every == 0:
+                self.refusal(rule, theorem, result)
+
+    def refusal(self, rule: Rule, theorem: Refines, result: Any) -> None:
+        """Would it have been wrong, on these inputs?"""
+        report = self.report
+        report.looked_at += 1
+        maps = (*theorem.relation, *result.maps)
+        paddings = result.paddings
+        if not any(isinstance(e, Outcome) for e in self.known_ends()):
+            return
+        if not would_disagree(self.func, result.would_be, maps, paddings, self.inputs, self.known_ends()):
+            report.harmless += 1
+            pattern = f"{type(rule).__name__}: {why(result)}"
+            report.gaps[pattern] += 1
+            report.examples.setdefault(pattern, f"{rule}\n{script(self.func)}\n--->\n{script(result.would_be)}")

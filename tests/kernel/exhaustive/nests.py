@@ -1,0 +1,227 @@
+"""Grammars for reindex: nests of one and two loops with guards, under maps that are right and maps that are wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tests.kernel.exhaustive.family import Family
+from tests.kernel.exhaustive.pool import CLAIMS, GUARDED, INDIRECT, NESTED, STORES, X, Y, integers, n
+from tests.kernel.programs import load, store
+from verified_tir.ir.expr import Binary, Expr, Var, all_of, binary, const
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.stmt import For, If, Stmt, seq
+from verified_tir.kernel.rules.reindex import NewLoop, Reindex
+from verified_tir.kernel.theorem import Rule
+
+Made = tuple[PrimFunc, Sequence[Rule]]
+
+# ------------------------------------------------------------------------------------------------------ one loop
+
+SINGLE_BOUNDS: tuple[tuple[Expr, Expr], ...] = tuple(
+    (const(low), const(extent)) for low, extent in ((0, 3), (0, 4), (1, 2), (0, n), (1, n), (0, 0), (0, -2), (n, 2))
+)
+ONE: tuple[Callable[[Var], Stmt], ...] = (*STORES, *INDIRECT, *GUARDED, *NESTED, *CLAIMS)
+
+
+def _fresh(*names: str) -> list[Var]:
+    return [Var.fresh(name) for name in names]
+
+
+def _new(v: Var, extent: Expr | int, low: Expr | int = 0) -> NewLoop:
+    return NewLoop(v, const(low), const(extent))
+
+
+def _single_maps(i: Var, low: Expr, extent: Expr, depth: int) -> list[Rule]:
+    """Reversal, shift, splits, guards; each beside something that is not quite it."""
+    p, q = _fresh("p", "q")
+    high = low + extent
+    rules: list[Rule] = [
+        Reindex((), depth, (_new(p, extent, low),), (), (p,), (i,)),
+        Reindex((), depth, (_new(p, extent, low),), (), (low + (high - 1 - p),), (low + (high - 1 - i),)),
+        Reindex((), depth, (_new(p, extent),), (), (low + p,), (i - low,)),
+        Reindex((), depth, (_new(p, extent),), (), (p,), (i,)),  # wrong unless it starts at 0
+        Reindex((), depth, (_new(p, extent, low + 1),), (), (p - 1,), (i + 1,)),
+        Reindex((), depth, (_new(p, 4, low),), (binary("lt", p, high),), (p,), (i,)),
+        Reindex((), depth, (_new(p, 4, low),), (), (p,), (i,)),
+        Reindex((), depth, (_new(p, extent * 2, low * 2),), (binary("eq", p % 2, 0),), (p // 2,), (i * 2,)),
+        Reindex((), depth, (_new(p, extent * 2, low * 2),), (), (p // 2,), (i * 2,)),
+    ]
+    for count in ((extent + 1) // 2, extent // 2, const(2)):
+        inside = binary("lt", p * 2 + q, extent)
+        for guards in ((inside,), ()):
+            rules.append(
+                Reindex(
+                    (),
+                    depth,
+                    (_new(p, count), _new(q, 2)),
+                    guards,
+                    (low + (p * 2 + q),),
+                    ((i - low) // 2, (i - low) % 2),
+                )
+            )
+        rules.append(
+            Reindex(
+                (),
+                depth,
+                (_new(q, 2), _new(p, count)),
+                (inside,),
+                (low + (p * 2 + q),),
+                ((i - low) % 2, (i - low) // 2),
+            )
+        )
+    return rules
+
+
+def _single(bounds: int, guard: int, a: Callable[[Var], Stmt], b: Callable[[Var], Stmt] | None) -> Made:
+    i = Var.fresh("i")
+    low, extent = SINGLE_BOUNDS[bounds]
+    body = a(i) if b is None else seq(a(i), b(i))
+    conditions = (None, binary("lt", i, 2), binary("ge", i, n), load(X, 0) > 0, load(Y, i % 4) > 0)
+    condition = conditions[guard]
+    if condition is not None:
+        body = If(condition, body)
+    func = integers(For(i, low, extent, body))
+    rules = _single_maps(i, low, extent, 1)
+    if condition is not None:
+        rules += _with_guard(i, low, extent, condition)
+    return func, rules
+
+
+def _with_guard(i: Var, low: Expr, extent: Expr, condition: Expr) -> list[Rule]:
+    """The guard is part of the nest: kept, dropped, weakened, and used to shorten the loop."""
+    from verified_tir.ir.visit import substitute
+
+    p = Var.fresh("p")
+    kept = substitute(condition, {i: p})
+    shorter = (binary("min", extent, 2 - low), binary("min", extent, n))
+    return [
+        Reindex((), 2, (_new(p, extent, low),), (kept,), (p,), (i,)),
+        Reindex((), 2, (_new(p, extent, low),), (), (p,), (i,)),
+        *[Reindex((), 2, (_new(p, e, low),), (), (p,), (i,)) for e in shorter],
+        Reindex(
+            (), 2, (_new(p, extent, low),), (kept,), (low + (low + extent - 1 - p),), (low + (low + extent - 1 - i),)
+        ),
+    ]
+
+
+# ------------------------------------------------------------------------------------------------------ two loops
+
+Two = Callable[[Expr, Expr], Stmt]
+
+DOUBLE: tuple[Two, ...] = (
+    lambda i, j: store(X, i, j),
+    lambda i, j: store(X, j, i),
+    lambda i, j: store(X, load(X, i) + 1, j),
+    lambda i, j: store(X, load(X, j) + 1, i),
+    lambda i, j: store(X, 7, i + j),
+    lambda i, j: store(X, i * 3 + j, i + j),
+    lambda i, j: store(X, load(X, i + j) + 1, i + j),
+    lambda i, j: store(X, load(X, i + j) + 1, 2 * i + j),
+    lambda i, j: store(X, load(X, i + j + 1), i + j),
+    lambda i, j: store(X, load(X, 2 - i + j), i + j),
+    lambda i, j: store(X, load(X, 0) * 2 + j, 0),
+    lambda i, j: store(Y, load(X, i + j), i),
+    lambda i, j: store(X, j, load(Y, i)),
+    lambda i, j: If(binary("lt", j, i), store(X, i, j)),
+    lambda i, j: If(load(X, j) > 0, store(X, load(X, j) - 1, i)),
+    lambda i, j: If(i.equal(j), store(X, load(X, 0) + 1, 0)),
+    lambda i, j: seq(store(X, i, j), store(Y, load(X, j), i)),
+    lambda i, j: seq(store(X, load(X, i) + j, i), store(Y, load(Y, j) * 2, j)),
+)
+OUTER: tuple[tuple[Expr, Expr], ...] = tuple((const(a), const(b)) for a, b in ((0, 2), (0, 3), (0, n), (1, 2), (0, 0)))
+INNER: tuple[Callable[[Var], tuple[Expr, Expr]], ...] = (
+    lambda i: (const(0), const(2)),
+    lambda i: (const(0), n),
+    lambda i: (const(0), i),
+    lambda i: (const(0), i + 1),
+    lambda i: (i, const(2)),
+    lambda i: (const(0), 2 - i),
+    lambda i: (const(0), load(Y, i)),
+    lambda i: (const(0), const(1)),
+)
+
+
+def _double(outer: int, inner: int, guard: int, body: Two) -> Made:
+    i, j = _fresh("i", "j")
+    low, count = OUTER[outer]
+    start, extent = INNER[inner](i)
+    guards = (None, binary("lt", i + j, 3), binary("le", i, j), load(Y, j % 4) > 0)
+    condition = guards[guard]
+    stmt = body(i, j)
+    if condition is not None:
+        stmt = If(condition, stmt)
+    func = integers(For(i, low, count, For(j, start, extent, stmt)))
+    return func, [*_interchanges(i, j, (low, count), (start, extent)), *_collapses(i, j, (low, count), (start, extent))]
+
+
+Bounds = tuple[Expr, Expr]
+
+
+def _interchanges(i: Var, j: Var, outer: Bounds, inner: Bounds) -> list[Rule]:
+    """Permutations, reversals, skews, right or wrong as the bounds are."""
+    (low, count), (start, extent) = outer, inner
+    p, q = _fresh("p", "q")
+    (start_p, extent_p) = _at(inner, i, p)
+    back = start_p + (start_p + extent_p - 1 - q)
+    rules: list[Rule] = [
+        Reindex((), 2, (_new(p, count, low), _new(q, extent_p, start_p)), (), (p, q), (i, j)),
+        Reindex(
+            (),
+            2,
+            (_new(p, count, low), _new(q, extent_p, start_p)),
+            (),
+            (p, back),
+            (i, start + (start + extent - 1 - j)),
+        ),
+        Reindex((), 2, (_new(p, count, low), _new(q, extent_p, start_p + p)), (), (p, q - p), (i, j + i)),
+        Reindex((), 2, (_new(p, count, low), _new(q, extent_p, start_p)), (), (p, q), (j, i)),
+    ]
+    for wide, guarded in ((extent, False), (const(3), True), (const(2), True)):
+        s, t = _fresh("s", "t")
+        where = (binary("le", start_p, q), binary("lt", q, start_p + extent_p))
+        guards = tuple(_renamed(g, {p: t, q: s}) for g in where) if guarded else ()
+        base = const(0) if guarded else start
+        rules.append(Reindex((), 2, (_new(s, wide, base), _new(t, count, low)), guards, (t, s), (j, i)))
+    s, t = _fresh("s", "t")  # triangles the other way round
+    rules.append(Reindex((), 2, (_new(s, count, low), _new(t, count - s, s)), (), (t, s), (j, i)))
+    rules.append(Reindex((), 2, (_new(s, count - 1, low), _new(t, count - s - 1, s + 1)), (), (t, s), (j, i)))
+    return rules
+
+
+def _collapses(i: Var, j: Var, outer: Bounds, inner: Bounds) -> list[Rule]:
+    """Both loops into one."""
+    (low, count), (start, extent) = outer, inner
+    p = Var.fresh("p")
+    there = (low + p // extent, start + p % extent)
+    back = (i - low) * extent + (j - start)
+    rules: list[Rule] = [
+        Reindex((), 2, (_new(p, count * extent),), (), there, (back,)),
+        Reindex((), 2, (_new(p, count * extent),), (), (there[0], start + p), (back,)),
+        Reindex(
+            (),
+            2,
+            (_new(p, count * 2),),
+            (binary("lt", start + p % 2, start + extent),),
+            (low + p // 2, start + p % 2),
+            ((i - low) * 2 + (j - start),),
+        ),
+        Reindex((), 2, (_new(p, count, low),), (), (p, p), (i,)),
+        Reindex((), 2, (), (all_of([Binary("lt", low, low + count)]),), (low, start), ()),
+    ]
+    return rules
+
+
+def _at(bounds: Bounds, old: Var, new: Var) -> Bounds:
+    return _renamed(bounds[0], {old: new}), _renamed(bounds[1], {old: new})
+
+
+def _renamed(e: Expr, mapping: dict[Var, Var]) -> Expr:
+    from verified_tir.ir.visit import substitute
+
+    return substitute(e, mapping)
+
+
+FAMILIES = (
+    Family("one-loop nests", ((*range(len(SINGLE_BOUNDS)),), (*range(5),), ONE, (None, *STORES, *INDIRECT)), _single),
+    Family("two-loop nests", ((*range(len(OUTER)),), (*range(len(INNER)),), (*range(4),), DOUBLE), _double),
+)
