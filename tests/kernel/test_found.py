@@ -171,7 +171,7 @@ def identity(extent: int) -> LayoutMap:
 
 def test_new_extents_are_not_negative() -> None:
     f = program('C = T.alloc_buffer((0,), "int32")\nB[0] = 1')
-    refused(f, Storage((), identity(-1)), "the new extents of C are not negative")
+    refused(f, Storage((), identity(-1)), "the negative extent -1")
     accepted(f, Storage((), identity(0)))
 
 

@@ -23,6 +23,7 @@ from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import SKIP, Allocate, Assume, Block, For, If, LetStmt, Region, Seq, Stmt, Store, seq
 from verified_tir.ir.visit import map_children, sub_statements, substitute, walk
+from verified_tir.kernel import admissible
 from verified_tir.kernel.blocks import expand, expand_blocks
 from verified_tir.kernel.context import Context, Entry, begin, written_blocks
 from verified_tir.kernel.facts import Prover
@@ -251,6 +252,9 @@ def verify_program(
     done: list[Discharged] = []
     try:
         expanded = expand_blocks(func)
+        ill_formed = admissible.problem(expanded)
+        if ill_formed is not None:
+            return NoMatch((), ill_formed)
         if contradictory(expanded, prover, entry):
             return NoMatch((), "what it assumes of its arguments contradicts itself: no input is left")
         stages = (
