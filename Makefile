@@ -12,7 +12,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .NOTPARALLEL:
-.PHONY: help verify test setup lint types layers docs unit clean
+.PHONY: help verify test setup lint types layers docs unit exhaustive clean
 
 help:
 	@sed -n 's/^# \?//;1,2p' Makefile
@@ -47,6 +47,10 @@ docs: $(READY)
 
 unit: $(READY)
 	$(BIN)/python -m pytest -n $(WORKERS)
+
+# The rules of the kernel on a million programs of small grammars (in "unit": on a few thousand); takes hours.
+exhaustive: $(READY)
+	VTIR_EXHAUSTIVE=1000000 $(BIN)/python -m pytest -s tests/kernel/exhaustive
 
 clean:
 	rm -rf $(VENV) docs/_build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
