@@ -84,6 +84,17 @@ def test_bits_must_fit_the_format() -> None:
             f.floating(sort, bits)
 
 
+def test_ill_sorted_terms_are_not_made() -> None:
+    """Z3 would read a truth value as a number."""
+    for op, args, sort in [
+        ("<", (X, P), f.BOOL), ("+", (P, P), f.INT), ("and", (P, X), f.BOOL), ("=", (X, P), f.BOOL),
+        ("ite", (P, X, A), f.INT), ("ite", (X, X, X), f.INT), ("fp.add", (A, f.var("h", "F16")), "F32"),
+        ("fp.lt", (A, X), f.BOOL), ("fp.from_int", (A,), "F32"),
+    ]:  # fmt: skip
+        with pytest.raises(AssertionError):
+            make(op, args, sort)
+
+
 # --------------------------------------------------------------------------------------------------------- folding
 
 UNFOLDED = {

@@ -48,11 +48,29 @@ def make(op: str, args: tuple[Term, ...], sort: str, payload: Payload = None) ->
     found = _TABLE.get(key)
     if found is not None:
         return found
+    assert _well_sorted(op, args, sort), (op, args, sort)
     t = Term()
     t.op, t.args, t.sort, t.payload = op, args, sort, payload
     t.has_float = sort in FLOAT_SORTS or any(a.has_float for a in args)
     _TABLE[key] = t
     return t
+
+
+_OPERANDS: Final = {
+    "not": BOOL, "and": BOOL, "or": BOOL, "=>": BOOL, "+": INT, "-": INT, "*": INT, "<=": INT, "<": INT, "div": INT,
+    "mod": INT, "bvand": INT, "bvor": INT, "bvxor": INT, "fp.from_int": INT, "fp.from_bits": INT,
+}  # fmt: skip
+_ROUNDED: Final = frozenset({"fp.add", "fp.sub", "fp.mul", "fp.div", "fp.fma", "fp.sqrt", "fp.abs"})
+
+
+def _well_sorted(op: str, args: tuple[Term, ...], sort: str) -> bool:
+    """Z3 would take a Bool for an Int where we do not mean it to."""
+    if not args or op == "app":
+        return True
+    if op == "ite":
+        return args[0].sort == BOOL and args[1].sort == args[2].sort == sort
+    wanted = _OPERANDS.get(op, sort if op in _ROUNDED else args[0].sort)
+    return all([a.sort == wanted for a in args])  # noqa: C419 (a list is faster)
 
 
 TRUE: Final = make("const", (), BOOL, 1)
@@ -73,8 +91,14 @@ def floating(sort: str, bits: int) -> Term:
     assert 0 <= bits < 1 << (exponent + significand), (sort, bits)
     field = (1 << (significand - 1)) - 1
     if (bits >> (significand - 1)) & ((1 << exponent) - 1) == (1 << exponent) - 1 and bits & field:
-        bits = ((1 << exponent) - 1) << (significand - 1) | 1 << (significand - 2)
+        return not_a_number(sort)
     return make("const", (), sort, bits)
+
+
+def not_a_number(sort: str) -> Term:
+    """The NaN, written as the quiet one without sign or payload."""
+    exponent, significand = FLOAT_SORTS[sort]
+    return make("const", (), sort, ((1 << exponent) - 1) << (significand - 1) | 1 << (significand - 2))
 
 
 def var(name: str, sort: str) -> Term:

@@ -13,7 +13,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Any, final
 
-from verified_tir.logic.formula import BOOL, FALSE, FLOAT_SORTS, INT, TRUE, Term, and_, integer, le, subterms
+from verified_tir.logic.formula import BOOL, FALSE, INT, TRUE, Term, and_, integer, le, not_a_number, subterms, value_of
 from verified_tir.logic.smtlib import Script, query
 from verified_tir.logic.verdict import Model, Proved, Refuted, Unknown, Verdict
 
@@ -202,10 +202,10 @@ def _values(z3: Any, model: Any, script: Script) -> dict[str, int]:
             found[short] = value.as_long()
         elif sort == BOOL:
             found[short] = int(z3.is_true(value))
-        elif sort in FLOAT_SORTS:
-            bits = z3.simplify(z3.fpToIEEEBV(value, value.ctx))
-            if z3.is_bv_value(bits):
-                found[short] = bits.as_long()
+        elif value.isNaN():
+            found[short] = value_of(not_a_number(sort))  # Z3 gives a NaN no bits
+        else:
+            found[short] = z3.simplify(z3.fpToIEEEBV(value, value.ctx)).as_long()
     return found
 
 

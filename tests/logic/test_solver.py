@@ -1,0 +1,288 @@
+"""Verdicts: right against brute force, with models that are counterexamples, and never more than the solver knows."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.logic.evaluate import NoValue, Value, constant, evaluate, value_of_bits
+from tests.logic.terms import BOOLS, INTS, Pair, bool_terms
+from verified_tir.logic import formula as f
+from verified_tir.logic.formula import Term, make
+from verified_tir.logic.solver import Solver, relevant, symbols
+from verified_tir.logic.verdict import Model, Proved, Refuted, Unknown, Verdict
+
+X, Y, Z, OTHER = (f.var(name, f.INT) for name in ("x", "y", "z", "other"))
+P, Q = f.var("p", f.BOOL), f.var("q", f.BOOL)
+ZERO, ONE = f.integer(0), f.integer(1)
+SHARED = Solver()
+
+
+def is_counterexample(model: Model, given: tuple[Term, ...], goal: Term) -> bool:
+    """Whether the givens hold and the goal does not, with any value for what the model leaves out."""
+    values: dict[str, Value] = {str(t.payload): 0 for t in f.subterms(*given, goal) if t.op == "var"}
+    values |= {name: value_of_bits(model.sorts[name], x) for name, x in model.values.items()}
+    return all(evaluate(g, values) for g in given) and not evaluate(goal, values)
+
+
+def refuted(verdict: Verdict, given: tuple[Term, ...], goal: Term) -> bool:
+    """Refuted, with a real counterexample."""
+    return isinstance(verdict, Refuted) and is_counterexample(verdict.model, given, goal)
+
+
+# ------------------------------------------------------------------------------------------- against brute force
+
+DOMAIN = range(-1, 3)
+BOUNDED = tuple(f.between(f.integer(DOMAIN.start), v, f.integer(DOMAIN.stop)) for v in INTS)
+POINTS: list[dict[str, Value]] = [
+    {str(v.payload): x for v, x in zip((*INTS, *BOOLS), (*ints, *bools), strict=True)}
+    for ints in product(DOMAIN, repeat=len(INTS))
+    for bools in product((False, True), repeat=len(BOOLS))
+]
+
+
+@settings(max_examples=60, deadline=None, database=None, derandomize=True)
+@given(st.lists(bool_terms(2), max_size=3), bool_terms(3))
+def test_verdicts_are_those_of_brute_force(pairs: list[Pair], pair: Pair) -> None:
+    givens, goal = tuple(g for g, _ in pairs), pair[0]
+    verdict = SHARED.prove((*BOUNDED, *givens), goal)
+    plain = [g for _, g in pairs]
+    valid = all(evaluate(pair[1], at) for at in POINTS if all(evaluate(g, at) for g in plain))
+    assert isinstance(verdict, Proved) if valid else refuted(verdict, (*BOUNDED, *givens), goal)
+
+
+@settings(max_examples=60, deadline=None, database=None, derandomize=True)
+@given(st.lists(bool_terms(2), max_size=3), bool_terms(2), st.sampled_from([None, "true", "false"]))
+def test_givens_about_other_things_change_nothing_but_a_contradiction(
+    pairs: list[Pair], pair: Pair, elsewhere: str | None
+) -> None:
+    """What is not connected with the goal is dropped first; a contradiction there still proves everything."""
+    own = (*BOUNDED, *[g for g, _ in pairs])
+    u, v = f.var("u", f.INT), f.var("v", f.INT)
+    other = {
+        None: (),
+        "true": (f.lt(u, v), f.var("r", f.BOOL)),
+        "false": (f.lt(u, v), f.lt(f.add(v, ONE), u)),
+    }[elsewhere]
+    alone, together = SHARED.prove(own, pair[0]), SHARED.prove((*other, *own), pair[0])
+    assert isinstance(together, Proved if elsewhere == "false" else type(alone))
+    if isinstance(together, Refuted):
+        assert is_counterexample(together.model, (*other, *own), pair[0])
+
+
+def test_relevant_givens_are_those_connected_with_the_goal() -> None:
+    chain = (f.lt(X, Y), f.lt(Y, Z))
+    far = f.lt(f.var("far", f.INT), ONE)
+    ground = make("=", (make("div", (ONE, ZERO), f.INT), ONE), f.BOOL)
+    assert relevant((far, *chain, ground), f.lt(X, ONE)) == (*chain, ground)
+    assert relevant((far,), f.lt(X, ONE)) == ()
+    same_name = f.var("x", f.BOOL)
+    assert relevant((same_name,), f.lt(X, ONE)) == ()
+
+
+def test_symbols_are_the_integer_variables_in_order() -> None:
+    assert symbols(f.lt(Y, f.add(X, Y)), f.eq(Z, X), P) == [Y, X, Z]
+
+
+# ------------------------------------------------------------------------------------------------- contradictions
+
+
+@pytest.mark.parametrize(
+    "given_",
+    [
+        (f.FALSE,),
+        (f.lt(X, X),),
+        (P, f.not_(P)),
+        (f.lt(X, Y), f.lt(Y, X)),
+        (f.implies(P, Q), P, f.not_(Q)),
+        (f.and_(f.lt(X, ZERO), f.lt(ZERO, X)),),
+        (f.eq(f.euclid_mod(X, f.integer(2)), f.integer(2)),),
+        (f.fp_test("fp.lt", f.var("a", "F32"), f.var("b", "F32")), f.eq(f.var("a", "F32"), f.var("b", "F32"))),
+    ],
+    ids=str,
+)
+def test_contradictory_givens_prove_everything(given_: tuple[Term, ...]) -> None:
+    solver = Solver()
+    for goal in (f.FALSE, f.eq(Z, ONE), f.fp_eq(f.var("c", "F32"), f.var("d", "F32"))):
+        assert isinstance(solver.prove(given_, goal), Proved)
+    assert solver.consistent(given_) is False
+
+
+def test_consistent_givens_are_found_so() -> None:
+    solver = Solver()
+    assert solver.consistent(()) is True
+    assert solver.consistent((f.lt(X, Y), f.lt(Y, Z), P)) is True
+    nan = f.fp_test("fp.isNaN", f.var("a", "F32"))
+    assert solver.consistent((nan, f.not_(f.fp_eq(f.var("a", "F32"), f.var("a", "F32"))))) is True
+
+
+# ------------------------------------------------------------------------------------------------- shapes of goals
+
+
+def test_a_conjunction_is_proved_whole_or_in_parts() -> None:
+    a = f.var("a", "F32")
+    parts = (f.le(X, Y), f.eq(f.fp("fp.add", "F32", a, f.negative_zero("F32")), a), f.le(X, f.add(Y, ONE)))
+    given_ = (f.lt(X, Y),)
+    assert isinstance(SHARED.prove(given_, f.and_(*parts)), Proved)
+    for wrong in (f.lt(Y, X), f.eq(f.fp("fp.add", "F32", a, f.positive_zero("F32")), a)):
+        for position in range(4):
+            goal = f.and_(*parts[:position], wrong, *parts[position:])
+            assert refuted(SHARED.prove(given_, goal), given_, goal)
+
+
+def test_an_implication_assumes_its_premise() -> None:
+    assert isinstance(SHARED.prove((), f.implies(f.and_(P, f.lt(X, Y)), f.implies(Q, f.le(X, Y)))), Proved)
+    goal = f.implies(f.lt(X, Y), f.implies(Q, f.lt(Y, X)))
+    assert refuted(SHARED.prove((), goal), (), goal)
+    # the premise may make a given false
+    assert isinstance(SHARED.prove((f.not_(P),), f.implies(P, f.FALSE)), Proved)
+    assert isinstance(SHARED.prove((f.implies(P, f.FALSE),), f.implies(P, f.lt(X, X))), Proved)
+
+
+def test_trivial_questions_ask_nobody() -> None:
+    solver = Solver()
+    for given_, goal in [((), f.TRUE), ((P,), P), ((f.FALSE,), Q), ((f.TRUE, P), P)]:
+        assert isinstance(solver.prove(given_, goal), Proved)
+    assert (solver.statistics.queries, solver.statistics.trivial) == (0, 4)
+
+
+# ---------------------------------------------------------------------------------------------------------- models
+
+
+def test_models_of_floats_are_bits() -> None:
+    solver = Solver()
+    for sort in f.FLOAT_SORTS:
+        a, b = f.var("a", sort), f.var("b", sort)
+        goals: list[tuple[tuple[Term, ...], Term]] = [
+            ((), f.fp_eq(a, a)),  # a NaN
+            ((), f.eq(f.fp("fp.add", sort, a, f.positive_zero(sort)), a)),  # the negative zero
+            ((f.fp_eq(a, b),), f.eq(a, b)),  # two zeros
+            ((), f.eq(f.fp("fp.sub", sort, f.fp("fp.add", sort, a, b), a), b)),
+            ((f.fp_test("fp.lt", a, b),), f.fp_test("fp.lt", a, f.fp("fp.sub", sort, b, a))),
+        ]
+        for given_, goal in goals:
+            verdict = solver.prove(given_, goal)
+            assert refuted(verdict, given_, goal), (verdict, given_, goal)
+    verdict = solver.prove((), f.fp_eq(f.var("a", "F32"), f.var("a", "F32")))
+    assert isinstance(verdict, Refuted)
+    assert verdict.model.values == {"a": 0x7FC00000}
+    assert verdict.model.sorts == {"a": "F32"}
+
+
+def test_models_with_functions_can_be_completed() -> None:
+    """The model leaves functions out; with its values for the variables the question still has a counterexample."""
+    g = f.app("g", (X,), f.INT)
+    given_, goal = (f.lt(g, X), f.lt(f.app("g", (Y,), f.INT), X)), f.implies(f.lt(X, Y), f.eq(g, ZERO))
+    verdict = SHARED.prove(given_, goal)
+    assert isinstance(verdict, Refuted)
+    assert set(verdict.model.values) <= {"x", "y"}
+    known = tuple(f.eq(f.var(name, f.INT), constant(f.INT, value)) for name, value in verdict.model.values.items())
+    assert SHARED.consistent((*given_, *known, f.not_(goal))) is True
+
+
+def test_counterexamples_are_sought_small() -> None:
+    given_ = (f.lt(f.mul(f.integer(7), Y), X), f.lt(ONE, Y))
+    goal = f.lt(X, f.integer(15))
+    verdict = SHARED.prove(given_, goal, small=(X, Y))
+    assert refuted(verdict, given_, goal)
+    assert isinstance(verdict, Refuted)
+    assert verdict.model.values["y"] <= 8
+    assert verdict.model.values["x"] <= 16
+    # where there is no small one, a large one will do
+    far = (f.lt(f.integer(1000), X),)
+    assert refuted(SHARED.prove(far, goal, small=(X,)), far, goal)
+    # and what holds for small numbers only is not proved
+    goal = f.lt(X, f.integer(5))
+    assert refuted(SHARED.prove((), goal, small=(X,)), (), goal)
+
+
+# --------------------------------------------------------------------------------------------------------- unknown
+
+POWERS = (f.lt(ONE, X), f.lt(ONE, Y), f.lt(ONE, Z))
+FERMAT = f.ne(
+    f.add(f.mul(X, f.mul(X, X)), f.mul(Y, f.mul(Y, Y))), f.mul(Z, f.mul(Z, Z))
+)  # true, and out of any solver's reach
+
+
+def test_what_is_not_decided_is_unknown() -> None:
+    solver = Solver(budget=20_000)
+    verdict = solver.prove(POWERS, FERMAT)
+    assert isinstance(verdict, Unknown)
+    assert verdict.reason
+    assert solver.consistent((*POWERS, f.not_(FERMAT))) is None
+    assert isinstance(solver.prove(POWERS, f.and_(f.lt(ZERO, X), FERMAT)), Unknown)
+    assert isinstance(solver.prove(POWERS, f.implies(P, FERMAT)), Unknown)
+    assert isinstance(solver.prove(POWERS, FERMAT, small=(X,)), Unknown)  # small is a wish, not an assumption
+
+
+def test_a_tiny_budget_decides_nothing_wrongly() -> None:
+    a, b = f.var("a", "F32"), f.var("b", "F32")
+    commutes = f.eq(f.fp("fp.mul", "F32", a, b), f.fp("fp.mul", "F32", b, a))
+    loses = f.eq(f.fp("fp.sub", "F32", f.fp("fp.add", "F32", a, b), a), b)
+    flattened = f.implies(f.eq(f.add(f.mul(X, Z), Y), f.add(f.mul(X, Z), OTHER)), f.eq(Y, OTHER))
+    starved, fed = Solver(budget=1), Solver()
+    for goal, truth in [(commutes, Proved), (loses, Refuted), (flattened, Proved), (f.le(X, Y), Refuted)]:
+        assert isinstance(fed.prove((), goal), truth)
+        assert isinstance(starved.prove((), goal), (Unknown, truth))
+    assert isinstance(starved.prove((), loses), Unknown)
+
+
+def test_what_the_solver_does_not_understand_is_unknown() -> None:
+    nonsense = make("no.such.operator", (X,), f.BOOL)
+    verdict = Solver().prove((), nonsense)
+    assert isinstance(verdict, Unknown)
+    assert "no.such.operator" in verdict.reason
+
+
+# ----------------------------------------------------------------------------------------------------------- cache
+
+
+def test_a_question_asked_before_is_not_asked_again_whatever_its_names() -> None:
+    solver = Solver()
+
+    def ask(first: str, second: str) -> Verdict:
+        a, b = f.var(first, f.INT), f.var(second, f.INT)
+        return solver.prove((f.lt(a, b),), f.lt(f.add(a, ONE), b))
+
+    before = ask("a", "b")
+    assert (solver.statistics.queries, solver.statistics.cached) == (1, 0)
+    after = ask("n", "m")
+    assert (solver.statistics.queries, solver.statistics.cached) == (1, 1)
+    assert isinstance(before, Refuted)
+    assert isinstance(after, Refuted)
+    assert after.seconds == 0.0
+    assert set(before.model.values) == {"a", "b"}
+    assert after.model.values == {"n": before.model.values["a"], "m": before.model.values["b"]}
+    ask("m", "n")
+    assert solver.statistics.queries == 1
+
+
+def test_the_cache_keeps_every_verdict() -> None:
+    solver = Solver(budget=20_000)
+    for given_, goal in [((P,), f.or_(P, Q)), ((), f.le(X, Y)), (POWERS, FERMAT)]:
+        first, queries = solver.prove(given_, goal), solver.statistics.queries
+        again = solver.prove(given_, goal)
+        assert type(first) is type(again)
+        assert solver.statistics.queries == queries
+    assert solver.statistics.cached > 0
+
+
+def test_quick_questions_leave_floats_undecided() -> None:
+    a = f.var("a", "F32")
+    true = f.eq(f.fp("fp.add", "F32", a, f.negative_zero("F32")), a)
+    false = f.eq(f.fp("fp.add", "F32", a, f.positive_zero("F32")), a)
+    solver = Solver()
+    assert isinstance(solver.prove((), true, quick=True), Proved)
+    assert isinstance(solver.prove((), false, quick=True), Unknown)
+    assert isinstance(solver.prove((), false), Refuted)
+    assert isinstance(solver.prove((), f.le(X, Y), quick=True), Refuted)
+
+
+def test_evaluation_in_these_tests_knows_its_limits() -> None:
+    with pytest.raises(NoValue):
+        evaluate(f.floordiv(X, Y), {"x": 1, "y": 0})
+    with pytest.raises(NoValue):
+        evaluate(f.fp("fp.sqrt", "F32", f.positive_zero("F32")), {})
