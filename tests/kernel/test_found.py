@@ -34,6 +34,7 @@ from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.order import Distribute, Join, Swap
 from verified_tir.kernel.rules.reindex import NewLoop, Reindex
+from verified_tir.kernel.rules.relayout import Relayout
 from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.kernel.rules.scope import Move
 from verified_tir.kernel.rules.storage import Storage
@@ -288,3 +289,25 @@ def test_nothing_moves_past_an_assertion() -> None:
     for other in (f.body, inside, Assume(load(buffer(f, "A"), 1) > 0)):
         refused(f.with_body(seq(check, other)), Swap((), 0), "stays in its place")
         refused(f.with_body(seq(other, check)), Swap((), 0), "stays in its place")
+
+
+# -------------------------------------------------------------------------------------------------- blocks and padding
+
+
+def test_a_view_of_a_block_with_gaps_is_not_entered_anew() -> None:
+    spread, out = Buffer.declare("A", (3,), "int32", strides=(2,)), Buffer.declare("B", (4,), "int32")
+    view = Buffer.declare("V", (3,), "int32", data=spread.data)
+    f = function([spread, out], DeclBuffer(view, seq(store(out, 1, 0), store(out, load(view, 0), 1))))
+    refused(f, Insert((0, 0), Evaluate(load(view, 1))), "accessible")
+    accepted(f, Insert((0, 0), Evaluate(load(spread, 1))))
+
+
+def test_padding_reads_elements_that_were_there_before() -> None:
+    f = program("B[0] = A[0]")
+    a, x, y = buffer(f, "A"), Var.fresh("x"), Var.fresh("y")
+    wider = LayoutMap((x,), (x,), (y,), (y,), (const(6),), binary("ge", y, 4))
+    refused(f, Relayout(a, wider, load(a, y) + 1), "A[y]: in bounds")
+    refused(f, Relayout(a, wider, load(a, y + 100)), "in bounds")
+    refused(f, Relayout(a, wider, 4 // (y - 5)), "no division by zero")
+    accepted(f, Relayout(a, wider, load(a, 3)))
+    accepted(f, Relayout(a, wider, load(a, y - 4)))

@@ -154,6 +154,8 @@ class Context:
         base = next((b for b in self.views.get(buffer.data, ()) if b in self.owners), None)
         if base is None or base is buffer:
             return f.TRUE
+        if base.strides:
+            return f.FALSE  # which bytes between the elements belong to the block is not understood
         encoder = Encoder(self.env)
         size = f.integer(base.dtype.nbytes)
         for extent in base.shape:

@@ -111,7 +111,7 @@ class Prover:
 
     def about(self, context: Context, base: tuple[Term, ...], e: Element) -> tuple[Term, ...]:
         """Facts about one element; each holds wherever ``base`` does."""
-        key = (e.value, base)
+        key = (e.value, base, *(stmt for _, stmt in context.observed))
         if key in self._memo:
             return self._memo[key]
         if key in self._busy:

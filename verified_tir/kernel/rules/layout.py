@@ -106,6 +106,12 @@ class LayoutMap:
         claim = f"the padding of {old.name} is exactly where no element lives"
         yield Question("layout", claim, at_y, y_box, f.eq(padding, f.not_(hit)), path)
 
+    def at_padding(self, context: Context) -> Context:
+        """The context of an arbitrary place of the padding."""
+        _, _, at_y = _box(context, self.inverse_inputs, self.shape)
+        at_y.assume(self.padding)
+        return at_y
+
     def _at(
         self, context: Context, variables: tuple[Var, ...], values: list[Term], exprs: tuple[Expr, ...]
     ) -> list[Term]:

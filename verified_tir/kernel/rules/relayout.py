@@ -15,6 +15,7 @@ A symbol that the new shapes no longer show ([m, n] → [m, ⌈n/4⌉, 4] loses 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import final
 
@@ -23,11 +24,13 @@ from verified_tir.ir.expr import Binary, Expr, Load, Not, Undef, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.visit import free_vars, rewrite, substitute, walk
-from verified_tir.kernel.context import Entry, begin, opaque_calls, written_blocks
+from verified_tir.kernel.context import Context, Entry, begin, opaque_calls, written_blocks
 from verified_tir.kernel.memory import Padding
-from verified_tir.kernel.obligation import NoMatch, ParameterMap
+from verified_tir.kernel.obligation import NoMatch, ParameterMap, Question
+from verified_tir.kernel.rules.common import safe_questions
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.theorem import Rewrite
+from verified_tir.semantics.encode import Safety
 
 
 @final
@@ -67,7 +70,15 @@ class Relayout:
         padding = Padding(new, self.layout.inverse_inputs, self.layout.padding, value)
         record = ParameterMap(old, new, self.layout.inputs, self.layout.outputs, self.layout.inverse_inputs,
                               self.layout.inverse, (padding, *self._carried(entry, old, new)))  # fmt: skip
-        return Rewrite(after, self.layout.questions(context, old, ()), (record,), {old: new})
+        return Rewrite(after, self._questions(context), (record,), {old: new})
+
+    def _questions(self, context: Context) -> Iterator[Question]:
+        yield from self.layout.questions(context, self.buffer, ())
+        if self.pad_value is not None:  # it has a meaning, and reads elements that were there before
+            at_padding = self.layout.at_padding(context)
+            safety: list[Safety] = []
+            at_padding.encoder(safety).encode(self.pad_value)
+            yield from safe_questions(at_padding, safety, (), ())
 
     def _problem(self, before: PrimFunc, old: Buffer, several_views: bool) -> str | None:
         if several_views or old.strides:
