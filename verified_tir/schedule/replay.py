@@ -72,14 +72,14 @@ class Programs:
     question: Question = "same result"
 
 
-def replay(programs: Programs, model: Mapping[str, int]) -> Replay:
-    """Look for an input on which the two programs differ."""
-    search = _Search(programs)
+def replay(programs: Programs, model: Mapping[str, int], work: int = WORK) -> Replay:
+    """Look for an input on which the two programs differ, for about ``work`` stores and iterations."""
+    search = _Search(programs, work)
     for sizes in choices(programs.before, model):
         found = search.at(sizes)
         if found is not None:
             return found
-        if search.work > WORK:
+        if search.work > work:
             break
     if not search.inputs:
         return Replay(False, "no input small enough to run was found")
@@ -89,8 +89,9 @@ def replay(programs: Programs, model: Mapping[str, int]) -> Replay:
 class _Search:
     """A search for an input, with the work done so far."""
 
-    def __init__(self, programs: Programs) -> None:
+    def __init__(self, programs: Programs, limit: int) -> None:
         self.programs = programs
+        self.limit = limit
         self.inputs = 0
         self.work = 0
         self.rng = np.random.default_rng(1)
@@ -119,7 +120,7 @@ class _Search:
                 self.inputs += 1
                 if found.confirmed:
                     return found
-            if self.work > WORK:
+            if self.work > self.limit:
                 return None
         return None
 
@@ -139,6 +140,9 @@ class _Search:
             return None
         moved = move(programs.maps, arrays, sizes)
         arguments = {**arrays, **sizes}
+        lost = self.lost(arrays, moved, sizes)
+        if lost:
+            return Replay(True, lost, arguments)
         try:
             after = self.run(programs.after, programs.paddings_after, moved, sizes)
         except UndefinedBehaviour as ub:
@@ -153,6 +157,20 @@ class _Search:
         element = f"{d.buffer}[{', '.join(map(str, d.indices))}]"
         after_text = "undefined" if d.after is None else d.after
         return Replay(True, f"{element} = {d.before} before, {after_text} after{more}", arguments)
+
+    def lost(self, arrays: dict[str, Array], moved: dict[str, Array], sizes: Sizes) -> str:
+        """An element of an argument that the new layout cannot hold, since another one lies in its place."""
+        if not self.programs.maps:
+            return ""
+        everything = {n: np.ones(a.shape, bool) for n, a in arrays.items()}
+        in_place = {n: np.ones(a.shape, bool) for n, a in moved.items()}
+        back = move_back(self.programs.maps, Outcome(moved, in_place, (), 0), arrays, sizes)
+        differences = refines(Outcome(arrays, everything, (), 0), back)
+        if not differences:
+            return ""
+        d = differences[0]
+        element = f"{d.buffer}[{', '.join(map(str, d.indices))}]"
+        return f"{element} = {d.before} before, {d.after} in the new layout, whose place another element takes"
 
     def race(self, sizes: Sizes, arrays: dict[str, Array]) -> Replay | None:
         """Run the program after the step and watch which iterations of its licensed loops meet."""

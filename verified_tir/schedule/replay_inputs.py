@@ -1,8 +1,8 @@
 """Inputs on which a counterexample is replayed: sizes, contents, and repairs where the program assumes something.
 
 Sizes come from the solver's model first, then small ones.  Contents go from readable to nasty: small distinct numbers,
-values that float shortcuts get wrong (-0.0, NaN, infinities), constants, values far apart, seeded random draws.  Where a
-run violates an assumption about one element of an argument, another value is looked for with which it holds.
+values that float shortcuts get wrong (-0.0, NaN, infinities), constants, values far apart, seeded random draws.  Where
+a run violates an assumption about one element of an argument, another value is looked for with which it holds.
 """
 
 from __future__ import annotations

@@ -78,6 +78,9 @@ def move(maps: tuple[ParameterMap, ...], arrays: Mapping[str, Array], sizes: Siz
         old = moved[m.before.name]
         new = np.zeros(_extents(m.after, sizes) + old.shape[len(m.inputs) :], dtype=old.dtype)
         target = _target(m, old, sizes)
+        if not target:  # a single element
+            moved[m.before.name] = old.reshape(new.shape)
+            continue
         limits = new.shape[: len(target)]
         inside = np.all([(t >= 0) & (t < e) for t, e in zip(target, limits, strict=True)], axis=0)
         inside = np.broadcast_to(inside, old.shape[: len(m.inputs)])

@@ -4,21 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from verified_tir.ir.expr import Binary, Expr, all_of
+from verified_tir.ir.expr import all_of
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import SKIP, If, Stmt
 from verified_tir.kernel.rules.branch import Decide, Merge, Reshape
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.schedule.session import Session, TacticFailed, fail
-
-
-def conjuncts(condition: Expr) -> list[Expr]:
-    """The parts of a conjunction, left to right."""
-    match condition:
-        case Binary(op="and", a=a, b=b):
-            return [*conjuncts(a), *conjuncts(b)]
-    return [condition]
+from verified_tir.schedule.tactics.tidy import conjuncts
 
 
 def remove_branching_through_overcompute(session: Session) -> int:

@@ -27,7 +27,7 @@ from verified_tir.schedule.simplify_index import simplify as simplify_index
 from verified_tir.schedule.tactics.branches import decide_branches
 from verified_tir.schedule.tactics.fission import separate
 from verified_tir.schedule.tactics.simplify import simplify_expressions
-from verified_tir.schedule.tactics.tidy import join_guards
+from verified_tir.schedule.tactics.tidy import guards_of, join_guards
 
 ATTEMPTS = 12
 """How many choices of loops that stay are tried for one access."""
@@ -156,11 +156,11 @@ def _isolate(session: Session, path: Path, top: Path) -> Path:
 
 
 def _follow(session: Session, nest: Nest, buffer: Buffer) -> list[Var]:
-    """Rebuild a nest; gives the loops of the layout, or none if they are there already."""
+    """Rebuild a nest, if it is not in the order of the layout already; gives the loops of the layout."""
     used = {v for e in nest.indices for v in free_vars(e)}
     order = [s for s in nest.loops if s.var in used]
     if nest.indices == tuple(s.var for s in order):
-        return []  # already in the order of the layout
+        return [s.var for s in order]
     inner = {s.var for s in nest.loops}
     if any(inner & {*free_vars(s.min), *free_vars(s.extent)} for s in nest.loops):
         raise fail("the range of one loop depends on another: not a box", nest.start)
@@ -174,7 +174,7 @@ def _follow(session: Session, nest: Nest, buffer: Buffer) -> list[Var]:
     news += [NewLoop(keep[s.var], s.min, s.extent, s.kind, s.thread, s.annotations) for s in others]
     back = {s.var: substitute(g, fresh) + s.min for s, g in zip(order, box.inverse, strict=True)}
     mapping: dict[Var, Expr] = {**keep, **back}
-    guards = tuple(substitute(s.condition, mapping) for s in nest.chain if isinstance(s, If))
+    guards = guards_of(nest.chain, mapping)
     old_of_new = tuple(mapping[s.var] for s in nest.loops)
     new_of_old = (*nest.indices, *(s.var - s.min for s in kept), *(s.var for s in others))
     inside = _inside(order, box, fresh)

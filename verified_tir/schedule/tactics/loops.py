@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from verified_tir.ir.expr import Binary, Expr, IntImm, Var, const
+from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Block, For, ForKind, If, Seq, Stmt
 from verified_tir.ir.visit import free_vars, substitute
@@ -19,7 +20,7 @@ from verified_tir.kernel.rules.order import Partition
 from verified_tir.kernel.rules.reindex import NewLoop, Reindex
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.simplify_index import simplify as simplify_index
-from verified_tir.schedule.tactics.tidy import fold_at, fold_bounds, folded, join_guards, run_once, size
+from verified_tir.schedule.tactics.tidy import fold_at, fold_bounds, folded, guards_of, join_guards, run_once, size
 
 Handle = Var | str
 
@@ -160,7 +161,7 @@ def rebuild(session: Session, path: Path, chain: list[Stmt], order: Sequence[For
         NewLoop(fresh[s.var], substitute(s.min, fresh), substitute(s.extent, fresh), s.kind, s.thread, s.annotations)
         for s in order
     )
-    guards = tuple(substitute(s.condition, fresh) for s in chain if isinstance(s, If))
+    guards = guards_of(chain, fresh)
     old_of_new = tuple(fresh[s.var] for s in loops)
     session.apply(Reindex(path, len(chain), news, guards, old_of_new, tuple(s.var for s in order)))
     session.renamed.update(fresh)
@@ -185,7 +186,7 @@ def fuse(session: Session, handles: Sequence[Handle]) -> Var:
     fused = Var.fresh("_".join(s.var.name for s in loops) + "_fused", dtype)
     values, flat, total = _digits(fused, loops)
     mapping = {s.var: v for s, v in zip(loops, values, strict=True)}
-    guards = tuple(substitute(s.condition, mapping) for s in chain if isinstance(s, If))
+    guards = guards_of(chain, mapping)
     alike = len({(s.kind, s.thread) for s in loops}) == 1 and loops[0].kind != "thread_binding"
     new = NewLoop(fused, const(0, dtype), total, loops[0].kind if alike else "serial")
     session.apply(Reindex(path, len(chain), (new,), guards, tuple(values), (flat,)))
@@ -234,7 +235,14 @@ def partition(session: Session, loop: Handle, mid: Expr | int) -> tuple[Var, Var
     path, target = session.loop(loop)
     if isinstance(mid, bool) or not isinstance(mid, (int, np.integer, Expr)):
         raise fail(f"a range is cut at an integer or an index expression, not at {mid!r}", path)
-    first, second = cut(session, path, mid if isinstance(mid, Expr) else const(int(mid), target.var.dtype))
+    try:
+        point = mid if isinstance(mid, Expr) else const(int(mid), target.var.dtype)
+    except IRError as problem:
+        raise fail(f"the range of {target.var.name} cannot be cut at {mid}: {problem}", path) from problem
+    match target.min, point, target.extent:
+        case IntImm(value=low), IntImm(value=x), IntImm(value=n) if not low <= x <= low + max(n, 0):
+            raise fail(f"{x} lies outside the range of {target.var.name}, which is from {low} to {low + n}", path)
+    first, second = cut(session, path, point)
     one, two = session.stmt(first), session.stmt(second)
     assert isinstance(one, For) and isinstance(two, For)
     return one.var, two.var
@@ -259,6 +267,8 @@ def pair_at(session: Session, path: Path) -> tuple[Path, Path]:
 def peel(session: Session, loop: Handle, end: bool = False) -> Var:
     """Run the first (or last) iteration outside the loop; gives the loop that is left, and handles stay with it."""
     path, target = session.loop(loop)
+    if isinstance(target.extent, IntImm) and target.extent.value < 1:
+        raise fail(f"the loop over {target.var.name} makes no iteration", path)
     first, second = cut(session, path, target.min + target.extent - 1 if end else target.min + 1)
     if not end:
         session.follow(session.stmt(first), session.stmt(second))

@@ -6,6 +6,7 @@ from verified_tir.ir.expr import IntImm, Var
 from verified_tir.ir.paths import Path, loop_path, places
 from verified_tir.ir.stmt import Allocate, Block, For, If, Seq, Stmt
 from verified_tir.ir.visit import free_vars
+from verified_tir.kernel.rules.branch import Decide
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.reindex import NewLoop, Reindex
 from verified_tir.kernel.rules.scope import Move
@@ -60,6 +61,8 @@ def _initialise_once(session: Session, top: Path, reduced: set[Var]) -> None:
         assert path is not None
         if not (isinstance(loop.extent, IntImm) and loop.extent.value == 1):
             path, rest = cut(session, path, loop.min + 1)
+            *_, (start, _) = places(session.stmt(rest), lambda s: isinstance(s, If))
+            session.attempt(Decide((*rest, *start), False))  # nothing is initialised there: no store is left to look at
             session.apply(Erase(rest))
             path = loop_path(session.func, loop.var)
             assert path is not None
@@ -83,6 +86,8 @@ def remove_loop(session: Session, loop: Handle) -> None:
     is there already.
     """
     path, target = session.loop(loop)
+    if isinstance(target.extent, IntImm) and target.extent.value < 1:
+        raise fail(f"the loop over {target.var.name} makes no iteration", path)
     if not (isinstance(target.extent, IntImm) and target.extent.value == 1):
         path, rest = cut(session, path, target.min + 1)
         behind = rest[-1] + run_once(session, path) - 1

@@ -8,14 +8,14 @@ the kernel.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from verified_tir.ir.expr import Binary, Expr, IntImm, Load, Var, binary, const
 from verified_tir.ir.index_arith import is_index
 from verified_tir.ir.node import IRError, Node
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Allocate, Block, For, If, Seq, Stmt
-from verified_tir.ir.visit import children, map_children, sub_statements, walk
+from verified_tir.ir.visit import children, map_children, sub_statements, substitute, walk
 from verified_tir.kernel.rules.branch import Reshape
 from verified_tir.kernel.rules.rewrite import ExprPath, Rewrite, expressions
 from verified_tir.kernel.rules.unit import Unit
@@ -152,11 +152,34 @@ def join_guards(session: Session, path: Path) -> None:
     while True:
         match session.stmt(path):
             case If(then_body=If(else_body=None), else_body=None):
+                flatten_guard(session, (*path, 0))
                 session.apply(Reshape(path, "unnest"))
             case If(else_body=None) | For():
                 path = (*path, 0)
             case _:
                 return
+
+
+def flatten_guard(session: Session, path: Path) -> None:
+    """``if (a and b) and c`` ⟶ ``if a: if b: if c``, so that joining it to another guard needs no brackets."""
+    while isinstance(stmt := session.stmt(path), If) and isinstance(stmt.condition, Binary):
+        if stmt.condition.op != "and":
+            return
+        session.apply(Reshape(path, "nest"))
+
+
+def conjuncts(condition: Expr) -> list[Expr]:
+    """The parts of a conjunction, left to right."""
+    match condition:
+        case Binary(op="and", a=a, b=b):
+            return [*conjuncts(a), *conjuncts(b)]
+    return [condition]
+
+
+def guards_of(chain: Iterable[Stmt], mapping: Mapping[Var, Expr]) -> tuple[Expr, ...]:
+    """The conditions of the guards of a nest, outermost first, one by one, under a substitution."""
+    found = [substitute(s.condition, mapping) for s in chain if isinstance(s, If)]
+    return tuple(c for condition in found for c in conjuncts(condition))
 
 
 def mentions(e: Node, var: Var) -> bool:
