@@ -179,12 +179,15 @@ class _Search:
         if self.assumes and isinstance(self.run_as_assumed(sizes, arrays, masks), UndefinedBehaviour):
             return None
         moved = move(programs.maps, arrays, sizes)
-        findings: tuple[object, ...]
-        try:
-            findings = self.run(programs.after, programs.paddings_after, moved, sizes, watch=True).findings
-        except StepLimit as limit:
-            findings = limit.findings
-            self.work += STEPS
+        findings: tuple[object, ...] = ()
+        for steps in (STEPS // 100, 4 * STEPS):  # most races show at once
+            try:
+                findings = self.run(programs.after, programs.paddings_after, moved, sizes, steps, watch=True).findings
+            except StepLimit as limit:
+                findings = limit.findings
+                self.work += steps
+            if findings:
+                break
         if findings:
             return Replay(True, str(findings[0]), {**arrays, **sizes})
         return Replay(False, "no two iterations met", {**arrays, **sizes})
@@ -208,12 +211,13 @@ class _Search:
         paddings: tuple[Padding, ...],
         arrays: dict[str, Array],
         sizes: Sizes,
+        steps: int = 4 * STEPS,
         watch: bool = False,
     ) -> Outcome:
         """Run a program with its padding filled in."""
         masks = pad(func, paddings, arrays, sizes)
         outcome = run(
-            func, {**arrays, **_scalars(func, sizes)}, max_steps=4 * STEPS, check_licences=watch,
+            func, {**arrays, **_scalars(func, sizes)}, max_steps=steps, check_licences=watch,
             defined=masks.defined, inaccessible=masks.inaccessible,
         )  # fmt: skip
         self.work += outcome.steps
