@@ -8,12 +8,14 @@ here at all (:class:`NotApplicable`).  The message of the exception is the whole
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import final
+from typing import TYPE_CHECKING, final
 
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path
 from verified_tir.logic.verdict import Obligation
-from verified_tir.schedule.replay import Replay
+
+if TYPE_CHECKING:
+    from verified_tir.schedule.replay import Replay
 
 
 @dataclass(eq=False)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from verified_tir.ir.func import PrimFunc
 from verified_tir.kernel.obligation import NoMatch, Refusal
 from verified_tir.kernel.theorem import Refines
 from verified_tir.logic import verdict as v
 from verified_tir.schedule.errors import NotApplicable, Refuted, ScheduleError, Undecided
-from verified_tir.schedule.replay import Programs, Question, replay
+
+if TYPE_CHECKING:
+    from verified_tir.schedule.replay import Question
 
 
 def report(step: str, refusal: Refusal, program: PrimFunc, theorem: Refines | None) -> ScheduleError:
@@ -29,6 +33,8 @@ def report(step: str, refusal: Refusal, program: PrimFunc, theorem: Refines | No
         for name, value in sorted(verdict.model.values.items())
         if name in obligation.names and verdict.model.sorts[name] == "Int"
     }
+    from verified_tir.schedule.replay import Programs, replay  # the interpreter, which only a refusal needs
+
     before = program if theorem is None else theorem.after
     paddings = () if theorem is None else theorem.paddings
     question: Question = "same result" if theorem is not None else "meaning"

@@ -186,6 +186,8 @@ class _Search:
             except StepLimit as limit:
                 findings = limit.findings
                 self.work += steps
+            else:
+                break
             if findings:
                 break
         if findings:
