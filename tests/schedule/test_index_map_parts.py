@@ -173,6 +173,13 @@ def test_isl_knows_symbols_but_not_products():
             isl_search.collision(box, (expr,))
 
 
+def test_isl_numbers_that_do_not_fit_are_not_written(monkeypatch):
+    box = Box((i,), (const(5),))
+    monkeypatch.setattr(isl_search._Reader, "value", lambda self, affine: const(2**40))
+    with pytest.raises(isl_search.Inexpressible, match="does not fit int32"):
+        isl_search.section(box, (i,), (a,))
+
+
 def test_isl_gives_up_and_recovers(monkeypatch):
     box = Box((i, j), (const(5), const(13)))
     outputs = (((i * 19 + j + 5) // 5 + 2 * ((i * 19 + j + 5) % 5)) % 10, (i * 19 + j + 5) % 5)
@@ -287,4 +294,7 @@ def test_bounds():
     assert not known.nonneg(as_poly(n // 4 * 4 - n))
     assert known.nonneg(as_poly(n - n // 4 * 4))
     assert not known.nonneg(as_poly(i - j))
+    wide = Bounds({i: (const(0), const(100_000)), j: (const(0), n)})
+    assert wide.fits((i * 20_000 - i * 10_000) // 7 + j * 100_000)
+    assert not wide.fits((i * 40_000) // 40_000)
     assert index_text(render(known.upper(as_poly(i * n + j)), i.dtype)) == "n * m - 1"

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from typing import TypeAlias, final
 
 from verified_tir.ir.expr import Binary, Expr, IfThenElse, IntImm, Select, Var
+from verified_tir.ir.visit import walk
 from verified_tir.schedule.poly import Poly, as_poly, render
 
 Interval: TypeAlias = tuple[int | None, int | None]
@@ -128,6 +129,17 @@ class Bounds:
             case _:
                 return None, None
 
+    def fits(self, expr: Expr) -> bool:
+        """Whether no integer operation in the expression leaves its type, as far as constant bounds are known."""
+        for node in walk(expr):
+            if isinstance(node, Binary) and node.dtype.is_int:
+                low, high = self.interval(as_poly(node))
+                if (low is not None and low < node.dtype.min_value) or (
+                    high is not None and high > node.dtype.max_value
+                ):
+                    return False
+        return True
+
     # ------------------------------------------------------------------ symbolic bounds
 
     def nonneg(self, poly: Poly, depth: int = _DEPTH) -> bool:
@@ -176,8 +188,6 @@ class Bounds:
         """Whether a variable with a range occurs in the atom."""
         found = self._inner.get(atom)
         if found is None:
-            from verified_tir.ir.visit import walk
-
             found = self._inner[atom] = any(n in self._span for n in walk(atom) if isinstance(n, Var))
         return found
 

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 GRID_LIMIT = 1 << 15
 """Boxes of at most this many points are checked point by point."""
+LAST_LIMIT = 1 << 20
+"""Boxes of at most this many points are checked point by point where Z3 does not decide."""
 
 BUDGET = 600_000
 """Z3's resources for one question: a fraction of a second where it does not find an answer."""
@@ -55,6 +57,12 @@ class Box:
         """The constant shape of a box with few points."""
         shape = self.shape
         return shape if shape is not None and prod(shape) <= GRID_LIMIT else None
+
+    @property
+    def enumerable(self) -> bool:
+        """Whether the box is constant and not too large to enumerate where nothing else helps."""
+        shape = self.shape
+        return shape is not None and prod(shape) <= LAST_LIMIT
 
     @property
     def ranges(self) -> dict[Var, tuple[Expr, Expr]]:
@@ -111,17 +119,25 @@ def holds(
     """
     given = tuple(given)
     if box.small is not None and not box.symbols(goal, *given):
-        try:
-            good, known = evaluate([goal, all_of(given)], box.grid())
-            return Proved(0.0, "enumeration") if bool(np.all(good | ~known)) else Unknown("false at some point")
-        except (UnsafeIndex, NotEvaluable) as problem:
-            return Unknown(str(problem))
+        return _enumerated(box, goal, given)
     conditions = [*box.conditions(), *given]
     if simplifier is not None and symbolic_divisors(goal):
         lemmas, divided = without_divisions(goal, simplifier)
         if lemmas and isinstance(proves(conditions, all_of([*lemmas, divided])), Proved):
             return Proved()
-    return proves(conditions, goal)
+    verdict = proves(conditions, goal)
+    if isinstance(verdict, Unknown) and box.enumerable and not box.symbols(goal, *given):
+        return _enumerated(box, goal, given)
+    return verdict
+
+
+def _enumerated(box: Box, goal: Expr, given: Sequence[Expr]) -> Proved | Unknown:
+    """``goal`` at every point of a constant box."""
+    try:
+        good, known = evaluate([goal, all_of(given)], box.grid())
+    except (UnsafeIndex, NotEvaluable) as problem:
+        return Unknown(str(problem))
+    return Proved(0.0, "enumeration") if bool(np.all(good | ~known)) else Unknown("false at some point")
 
 
 def without_divisions(goal: Expr, simplifier: Simplifier) -> tuple[list[Expr], Expr]:

@@ -44,22 +44,34 @@ def invert(
     if not box.vars:
         return ()
     proposal = solve(box, [inner.poly(e) for e in outputs], inner, hits, outer)
-    if proposal is not None and is_inverse(box, outputs, hits, proposal, inner):
+    if proposal is not None and _good(proposal, box, outputs, hits, inner, outer):
         return tuple(proposal)
     collision, reason = find_collision(box, outputs)
     if collision is not None:
         return collision
     try:
-        found: list[Expr] | None = isl_search.section(box, outputs, hits)
-    except isl_search.Inexpressible as problem:
-        found = _tabulated(box, outputs, hits)
-        if found is None:
-            raise NotInvertible(reason or str(problem)) from problem
-    if found is not None:
+        found = isl_search.section(box, outputs, hits)
         for proposal in ([outer.expr(e) for e in found], found):
-            if is_inverse(box, outputs, hits, proposal, inner):
+            if _good(proposal, box, outputs, hits, inner, outer):
                 return tuple(proposal)
+    except isl_search.Inexpressible as problem:
+        reason = reason or str(problem)
+    proposal = _tabulated(box, outputs, hits)
+    if proposal is not None and _good(proposal, box, outputs, hits, inner, outer):
+        return tuple(proposal)
     raise NotInvertible(reason or "the inverse that was found could not be checked")
+
+
+def _good(
+    proposal: Sequence[Expr],
+    box: Box,
+    outputs: Sequence[Expr],
+    hits: Sequence[Var],
+    inner: Simplifier,
+    outer: Simplifier,
+) -> bool:
+    """Whether ``proposal`` is an inverse and does not overflow on the padded box."""
+    return all(outer.bounds.fits(e) for e in proposal) and is_inverse(box, outputs, hits, proposal, inner)
 
 
 def _tabulated(box: Box, outputs: Sequence[Expr], hits: Sequence[Var]) -> list[Expr] | None:
@@ -107,7 +119,13 @@ def find_collision(box: Box, outputs: Sequence[Expr]) -> tuple[Collision | None,
             return collision, None
     except isl_search.Inexpressible:
         pass
-    return _by_solver(box, outputs)
+    collision_by_solver, reason = _by_solver(box, outputs)
+    if collision_by_solver is None and reason is not None and box.enumerable and not box.symbols(*outputs):
+        try:
+            return _enumerate(box, outputs), None
+        except (UnsafeIndex, NotEvaluable):
+            return None, reason
+    return collision_by_solver, reason
 
 
 def collides(box: Box, outputs: Sequence[Expr], collision: Collision) -> bool:

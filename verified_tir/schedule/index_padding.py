@@ -78,7 +78,7 @@ def padding(
     for candidate in _candidates(box, outputs, hits, outer, exact, mask):
         if best is not None and _size(candidate) >= _size(best):
             continue
-        if is_padding(box, outputs, hits, section, candidate, mask, outer, given):
+        if outer.bounds.fits(candidate) and is_padding(box, outputs, hits, section, candidate, mask, outer, given):
             best = candidate
             if _size(best) <= _SHORT:
                 break

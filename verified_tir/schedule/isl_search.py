@@ -60,6 +60,10 @@ def _bounded() -> Iterator[Any]:
         yield isl
     except isl.Error as problem:
         raise Inexpressible(f"isl gave up: {str(problem).splitlines()[0]}") from problem
+    except Inexpressible:
+        raise
+    except IRError as problem:  # isl's integers are unbounded
+        raise Inexpressible(f"isl's answer cannot be written: {problem}") from problem
     finally:
         context.set_max_operations(0)
         context.reset_operations()
