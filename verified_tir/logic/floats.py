@@ -45,9 +45,16 @@ def prove_by_lemma(solver: Solver, given: tuple[Term, ...], goal: Term) -> Prove
         hypotheses = [h if _is_equation(h) else replace(h, mapping, memo) for h in hypotheses]
     if goal is TRUE:
         return Proved(0.0, "lemma")
-    lemma_given, lemma_goal = _generalise([h for h in hypotheses if not _is_equation(h)], goal)
-    verdict = solver.ask(query(lemma_given, lemma_goal), has_float=True)
-    return Proved(verdict.seconds, "lemma") if isinstance(verdict, Proved) else None
+    rest = [h for h in hypotheses if not _is_equation(h)]
+    lemma = None
+    for conversions_too in (True, False):  # first a lemma about floats alone
+        weaker, lemma = lemma, _generalise(rest, goal, conversions_too)
+        if lemma == weaker:
+            break
+        verdict = solver.ask(query(*lemma), has_float=True)
+        if isinstance(verdict, Proved):
+            return Proved(verdict.seconds, "lemma")
+    return None
 
 
 def _discharge(solver: Solver, plain: tuple[Term, ...], given: tuple[Term, ...]) -> list[Term]:
@@ -89,8 +96,11 @@ def _equations(hypotheses: list[Term]) -> dict[Term, Term]:
     return found
 
 
-def _generalise(hypotheses: list[Term], goal: Term) -> tuple[tuple[Term, ...], Term]:
-    """Float leaves become variables; boolean leaves without floats too; hypotheses that share nothing are dropped."""
+def _generalise(hypotheses: list[Term], goal: Term, conversions_too: bool) -> tuple[tuple[Term, ...], Term]:
+    """Float leaves become variables; boolean leaves without floats too; hypotheses that share nothing are dropped.
+
+    ``conversions_too``: a float made from an integer is a leaf itself, and not the integer in it.
+    """
     leaves: dict[Term, Term] = {}
     seen: set[Term] = set()
 
@@ -101,7 +111,7 @@ def _generalise(hypotheses: list[Term], goal: Term) -> tuple[tuple[Term, ...], T
             if t in seen or t.op == "const":
                 continue
             seen.add(t)
-            if t.op in ("app", "var") or not t.has_float:
+            if t.op in ("app", "var") or not t.has_float or (conversions_too and _converts_an_integer(t)):
                 leaves[t] = var(f"leaf{len(leaves)}", t.sort)
             else:
                 stack.extend(reversed(t.args))
@@ -120,3 +130,7 @@ def _generalise(hypotheses: list[Term], goal: Term) -> tuple[tuple[Term, ...], T
         chosen.extend(near)
     memo: dict[Term, Term] = {}
     return tuple(replace(h, leaves, memo) for h in chosen), replace(goal, leaves, memo)
+
+
+def _converts_an_integer(t: Term) -> bool:
+    return t.op in ("fp.from_int", "fp.from_bits") and t.args[0].op != "const"

@@ -1,0 +1,440 @@
+"""The lemma path for floats: what it proves is true.
+
+A wrong proof here would make everything that stands on it wrong, so each of its moves is attacked: premises that do not
+follow, equations that mention each other, facts put into their own hypotheses, leaves that are generalised away, and
+the identities that hold for numbers and not for floats.
+"""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn
+
+from tests.logic.evaluate import Value, evaluate
+from tests.strategies import float_of_bits
+from verified_tir.ir.dtype import FLOAT16
+from verified_tir.logic import formula as f
+from verified_tir.logic.floats import prove_by_lemma
+from verified_tir.logic.formula import Term
+from verified_tir.logic.smtlib import query
+from verified_tir.logic.solver import Solver
+from verified_tir.logic.verdict import Proved, Refuted
+
+SOLVER = Solver()
+IMPATIENT = Solver(budget=20_000)  # for questions that may take long and need no answer
+I, J, N = (f.var(name, f.INT) for name in "ijn")
+P = f.var("p", f.BOOL)
+ONE = f.integer(1)
+
+Question = tuple[tuple[Term, ...], Term]
+
+
+def variables(sort: str = "F32") -> list[Term]:
+    return [f.var(name, sort) for name in ("a", "b", "c")]
+
+
+A, B, C = variables()
+ZERO, MINUS = f.positive_zero("F32"), f.negative_zero("F32")
+NAN = f.not_a_number("F32")
+
+
+def plus(a: Term, b: Term) -> Term:
+    return f.fp("fp.add", a.sort, a, b)
+
+
+def minus(a: Term, b: Term) -> Term:
+    return f.fp("fp.sub", a.sort, a, b)
+
+
+def times(a: Term, b: Term) -> Term:
+    return f.fp("fp.mul", a.sort, a, b)
+
+
+def below(a: Term, b: Term) -> Term:
+    return f.fp_test("fp.lt", a, b)
+
+
+def is_nan(a: Term) -> Term:
+    return f.fp_test("fp.isNaN", a)
+
+
+def smaller(a: Term, b: Term) -> Term:
+    return f.ite(below(a, b), a, b)
+
+
+def larger(a: Term, b: Term) -> Term:
+    return f.ite(below(b, a), a, b)
+
+
+# ---------------------------------------------------------------------------------- identities and their near-misses
+
+
+def true_claims(sort: str) -> dict[str, Question]:
+    a, b, _ = variables(sort)
+    zero, negative, one = f.positive_zero(sort), f.negative_zero(sort), _one(sort)
+    number = f.not_(is_nan(a))
+    finite = f.and_(number, f.not_(f.fp_test("fp.isInfinite", a)))
+    return {
+        "adding -0.0": ((), f.eq(plus(a, negative), a)),
+        "adding 0.0 to what is not -0.0": ((f.ne(a, negative),), f.eq(plus(a, zero), a)),
+        "subtracting 0.0": ((), f.eq(minus(a, zero), a)),
+        "multiplying by 1.0": ((), f.eq(times(a, one), a)),
+        "a sum commutes": ((), f.eq(plus(a, b), plus(b, a))),
+        "a == a for numbers": ((number,), f.fp_eq(a, a)),
+        "a - a = 0.0 if finite": ((finite,), f.eq(minus(a, a), zero)),
+        "0.0 + 0.0": ((f.eq(a, zero),), f.eq(plus(a, a), zero)),
+        "a NaN stays": ((is_nan(a),), f.eq(plus(a, b), f.not_a_number(sort))),
+        "min of what is ordered": ((below(a, b),), f.and_(f.eq(smaller(a, b), a), f.eq(smaller(b, a), a))),
+        "min(a, NaN) = NaN": ((is_nan(b),), f.eq(smaller(a, b), b)),
+        "min(NaN, b) = b": ((is_nan(a),), f.eq(smaller(a, b), b)),
+        "max(NaN, b) = b": ((is_nan(a),), f.eq(larger(a, b), b)),
+        "not (a < b) is b <= a for numbers": (
+            (number, f.not_(is_nan(b))),
+            f.eq(f.not_(below(a, b)), f.fp_test("fp.leq", b, a)),
+        ),
+        "identity is IEEE equality for numbers": ((number, f.eq(a, b)), f.fp_eq(a, b)),
+    }
+
+
+def false_claims(sort: str) -> dict[str, Question]:
+    a, b, c = variables(sort)
+    zero, negative, one = f.positive_zero(sort), f.negative_zero(sort), _one(sort)
+    number = f.not_(is_nan(a))
+    return {
+        "adding 0.0": ((), f.eq(plus(a, zero), a)),
+        "adding 0.0 to numbers": ((number,), f.eq(plus(a, zero), a)),
+        "adding 0.0 to what is == 0.0": ((f.fp_eq(a, zero),), f.eq(plus(a, zero), a)),
+        "subtracting -0.0": ((), f.eq(minus(a, negative), a)),
+        "times 0.0": ((), f.eq(times(a, zero), zero)),
+        "times 0.0, of numbers": ((number,), f.eq(times(a, zero), zero)),
+        "times 0.0, of positive numbers": ((below(zero, a),), f.eq(times(a, zero), zero)),
+        "times 0.0, IEEE": ((), f.fp_eq(times(a, zero), zero)),
+        "a - a = 0.0": ((), f.eq(minus(a, a), zero)),
+        "a - a = 0.0, of numbers": ((number,), f.eq(minus(a, a), zero)),
+        "a == a": ((), f.fp_eq(a, a)),
+        "IEEE equality is identity": ((f.fp_eq(a, b),), f.eq(a, b)),
+        "IEEE equality of both is identity of sums": ((f.fp_eq(a, b),), f.eq(plus(a, c), plus(b, c))),
+        "(a + b) - a = b": ((), f.eq(minus(plus(a, b), a), b)),
+        "a sum associates": ((), f.eq(plus(plus(a, b), c), plus(a, plus(b, c)))),
+        "a sum associates, of positive numbers": (
+            (below(zero, a), below(zero, b), below(zero, c)),
+            f.eq(plus(plus(a, b), c), plus(a, plus(b, c))),
+        ),
+        "fma is a product and a sum": ((), f.eq(f.fp("fp.fma", sort, a, b, c), plus(times(a, b), c))),
+        "min commutes": ((), f.eq(smaller(a, b), smaller(b, a))),
+        "min commutes, of numbers": ((number, f.not_(is_nan(b))), f.eq(smaller(a, b), smaller(b, a))),
+        "max(b, NaN) = b": ((is_nan(a),), f.eq(larger(b, a), b)),
+        "min is below both": ((), f.fp_test("fp.leq", smaller(a, b), b)),
+        "not (a < b) is b <= a": ((), f.eq(f.not_(below(a, b)), f.fp_test("fp.leq", b, a))),
+        "0.0 - a is its negative": ((), f.eq(minus(zero, a), times(a, f.fp("fp.sub", sort, negative, one)))),
+        "the zeros are one": ((f.fp_test("fp.isZero", a), f.fp_test("fp.isZero", b)), f.eq(a, b)),
+        "abs of -0.0": ((), f.eq(f.fp("fp.abs", sort, a), f.ite(below(a, zero), minus(zero, a), a))),
+    }  # fmt: skip
+
+
+def _one(sort: str) -> Term:
+    exponent, significand = f.FLOAT_SORTS[sort]
+    return f.floating(sort, ((1 << (exponent - 1)) - 1) << (significand - 1))
+
+
+@pytest.mark.parametrize("claim", true_claims("F32"))
+@pytest.mark.parametrize("sort", ["F16", "F32"])
+def test_what_is_true_is_proved_by_a_lemma(sort: str, claim: str) -> None:
+    given_, goal = true_claims(sort)[claim]
+    assert isinstance(SOLVER.prove(given_, goal), Proved)
+    for part in goal.args if goal.op == "and" else (goal,):
+        assert prove_by_lemma(SOLVER, given_, part) is not None
+
+
+@pytest.mark.parametrize("claim", false_claims("F32"))
+@pytest.mark.parametrize("sort", ["F16", "BF16"])
+def test_what_is_false_is_refuted(sort: str, claim: str) -> None:
+    given_, goal = false_claims(sort)[claim]
+    assert prove_by_lemma(SOLVER, given_, goal) is None
+    assert isinstance(SOLVER.prove(given_, goal), Refuted)
+
+
+# -------------------------------------------------------------------------------------------------- the three moves
+
+
+def load(*indices: Term, name: str = "m") -> Term:
+    return f.app(name, indices, "F32")
+
+
+NO_MINUS = f.ne(load(I), MINUS)
+KEPT = f.eq(plus(load(I), ZERO), load(I))
+
+
+def test_premises_that_follow_are_discharged() -> None:
+    inside = (f.le(f.integer(0), I), f.lt(I, N))
+    fact = f.implies(f.lt(I, f.add(N, ONE)), NO_MINUS)
+    assert prove_by_lemma(SOLVER, (*inside, fact), KEPT) is not None
+    nested = f.implies(f.lt(I, N), f.implies(f.le(f.integer(-1), I), f.and_(P, NO_MINUS)))
+    assert prove_by_lemma(SOLVER, (*inside, nested), KEPT) is not None
+
+
+@pytest.mark.parametrize(
+    "given_",
+    [
+        (f.implies(f.lt(I, N), NO_MINUS),),  # nothing says that i < n
+        (f.lt(N, I), f.implies(f.lt(I, N), NO_MINUS)),
+        (f.le(I, N), f.implies(f.lt(I, N), NO_MINUS)),
+        (f.lt(I, N), f.implies(f.lt(I, N), f.implies(f.lt(I, J), NO_MINUS))),
+        (f.lt(I, N), f.implies(f.lt(I, N), f.or_(P, NO_MINUS))),
+        (f.implies(P, NO_MINUS), f.implies(f.not_(P), f.eq(load(J), ZERO))),
+        (f.implies(P, f.lt(I, N)), f.implies(f.lt(I, N), NO_MINUS)),
+        (f.implies(below(A, B), NO_MINUS),),  # a premise about floats
+        (below(A, B), f.implies(below(B, A), NO_MINUS)),
+        (f.implies(NO_MINUS, NO_MINUS),),
+        (f.implies(NO_MINUS, P), P),
+        (f.implies(f.not_(NO_MINUS), P), f.not_(f.not_(P))),
+    ],
+    ids=str,
+)
+def test_premises_that_do_not_follow_are_not(given_: tuple[Term, ...]) -> None:
+    assert prove_by_lemma(SOLVER, given_, KEPT) is None
+    assert not isinstance(SOLVER.prove(given_, KEPT), Proved)
+
+
+def test_equations_are_put_in() -> None:
+    one = _one("F32")
+    for given_, goal in [
+        ((f.eq(A, plus(B, C)),), f.eq(plus(A, A), plus(plus(B, C), A))),
+        ((f.eq(A, B), f.eq(B, C)), f.eq(plus(A, ONE_F), plus(C, ONE_F))),
+        ((f.eq(A, B), f.eq(C, A)), f.eq(f.app("g", (B,), "F32"), f.app("g", (C,), "F32"))),
+        ((f.eq(load(I), one),), f.eq(times(load(I), A), A)),
+        ((f.eq(load(I), load(J)), f.eq(load(J), MINUS)), f.eq(plus(A, load(I)), A)),
+        ((f.eq(A, NAN),), f.eq(plus(A, B), NAN)),
+    ]:
+        assert isinstance(SOLVER.prove(given_, goal), Proved), goal
+
+
+ONE_F = _one("F32")
+
+
+@pytest.mark.parametrize(
+    ("given_", "goal"),
+    [
+        # a term that mentions another variable that is replaced, or each other
+        ((f.eq(A, plus(B, ONE_F)), f.eq(B, plus(A, ONE_F))), f.eq(A, plus(B, B))),
+        ((f.eq(A, plus(B, ZERO)), f.eq(B, plus(A, ZERO))), f.eq(plus(A, ZERO), plus(C, ZERO))),
+        ((f.eq(A, times(B, B)), f.eq(B, C)), f.eq(A, times(B, A))),
+        # an equation that replaces nothing
+        ((f.eq(A, plus(A, ZERO)),), f.eq(A, ZERO)),
+        ((f.eq(plus(A, B), plus(B, C)),), f.eq(A, C)),
+        # the second equation for a variable is not forgotten, and not believed of another
+        ((f.eq(A, B), f.eq(A, C)), f.eq(plus(B, ZERO), C)),
+        # IEEE equality is not an equation
+        ((f.fp_eq(A, MINUS),), f.eq(plus(B, A), B)),
+        ((f.fp_eq(A, B),), f.eq(f.app("g", (A,), "F32"), f.app("g", (B,), "F32"))),
+        ((f.fp_eq(A, ZERO),), f.eq(f.convert("fp.from_fp", A, "F64"), f.positive_zero("F64"))),
+        # of another element, function, or size
+        ((f.eq(load(I), MINUS),), f.eq(plus(A, load(J)), A)),
+        ((f.eq(load(I), MINUS),), f.eq(plus(A, load(f.add(I, ONE))), A)),
+        ((f.eq(load(I), MINUS),), f.eq(plus(A, load(I, name="other")), A)),
+        ((f.ne(A, MINUS),), f.eq(plus(f.app("g", (A,), "F32"), ZERO), f.app("g", (A,), "F32"))),
+        ((f.eq(A, B),), f.eq(f.app("g", (A,), "F32"), f.app("h", (B,), "F32"))),
+        # a negated or alternative equation
+        ((f.not_(f.eq(A, MINUS)),), f.eq(plus(B, A), B)),
+        ((f.or_(f.eq(A, MINUS), f.eq(A, ZERO)),), f.eq(plus(B, A), B)),
+        ((f.ite(P, f.eq(A, MINUS), f.eq(A, ZERO)),), f.eq(plus(B, A), B)),
+    ],
+    ids=str,
+)
+def test_equations_say_no_more_than_they_say(given_: tuple[Term, ...], goal: Term) -> None:
+    assert prove_by_lemma(SOLVER, given_, goal) is None
+    assert isinstance(SOLVER.prove(given_, goal), Refuted)
+    assert SOLVER.consistent(given_) is True
+
+
+def test_facts_are_put_in() -> None:
+    chosen = f.ite(f.lt(I, N), A, B)
+    assert prove_by_lemma(SOLVER, (f.lt(I, N),), f.eq(chosen, A)) is not None
+    assert prove_by_lemma(SOLVER, (P,), f.eq(f.ite(f.not_(P), A, B), B)) is not None
+    assert prove_by_lemma(SOLVER, (f.not_(P),), f.eq(f.ite(P, A, B), B)) is not None
+    assert prove_by_lemma(SOLVER, (P, f.ite(P, NO_MINUS, f.eq(A, B))), KEPT) is not None
+
+
+@pytest.mark.parametrize(
+    ("given_", "goal"),
+    [
+        ((f.lt(I, N),), f.eq(f.ite(f.lt(N, I), A, B), A)),
+        ((f.le(I, N),), f.eq(f.ite(f.lt(I, N), A, B), A)),
+        ((f.not_(P),), f.eq(f.ite(P, A, B), A)),
+        ((f.or_(P, f.lt(I, N)),), f.eq(f.ite(P, A, B), A)),
+        # a fact about floats under a condition that is not known
+        ((f.ite(P, f.eq(A, B), f.TRUE),), f.eq(plus(A, C), plus(B, C))),
+        # put into itself a fact would be `true ⟹ …`, or nothing
+        ((f.implies(below(A, B), f.lt(I, N)), f.lt(I, N)), below(A, B)),
+        ((f.implies(f.lt(I, N), below(A, B)),), below(A, B)),
+        ((f.eq(P, below(A, B)),), below(A, B)),
+        ((f.eq(P, below(A, B)), f.not_(P)), below(A, B)),
+        ((f.eq(f.var("q", f.BOOL), f.var("r", f.BOOL)), f.implies(f.var("q", f.BOOL), below(A, B))), below(A, B)),
+    ],
+    ids=str,
+)
+def test_facts_say_no_more_than_they_say(given_: tuple[Term, ...], goal: Term) -> None:
+    assert prove_by_lemma(SOLVER, given_, goal) is None
+    assert isinstance(SOLVER.prove(given_, goal), Refuted)
+    assert SOLVER.consistent(given_) is True
+
+
+def test_an_integer_goal_is_not_for_lemmas() -> None:
+    assert prove_by_lemma(SOLVER, (f.implies(f.lt(I, N), NO_MINUS), f.lt(I, N)), f.le(I, N)) is None
+
+
+def test_a_contradiction_after_replacing_proves_no_more_than_before() -> None:
+    """The hypotheses become ``false`` when facts are put in: so they were contradictory, which is a proof."""
+    contradictory = (f.ite(P, f.eq(A, NAN), f.eq(A, ZERO)), f.fp_eq(A, A), P)
+    assert SOLVER.consistent(contradictory) is False
+    assert isinstance(SOLVER.prove(contradictory, below(B, C)), Proved)
+    harmless = (f.ite(P, f.eq(A, NAN), f.eq(A, ZERO)), f.fp_eq(A, A), f.not_(P))
+    assert SOLVER.consistent(harmless) is True
+    assert isinstance(SOLVER.prove(harmless, below(B, C)), Refuted)
+
+
+def test_leaves_are_generalised_alike_everywhere() -> None:
+    """Whatever is no float operation becomes a variable; the same thing the same one, other things other ones."""
+    x, y = load(I), load(f.add(I, ONE))
+    assert prove_by_lemma(SOLVER, (f.ne(x, MINUS),), f.eq(plus(x, ZERO), x)) is not None
+    assert prove_by_lemma(SOLVER, (f.ne(y, MINUS),), f.eq(plus(x, ZERO), x)) is None
+    assert prove_by_lemma(SOLVER, (), f.eq(plus(x, y), plus(y, x))) is not None
+    assert prove_by_lemma(SOLVER, (), f.eq(plus(x, y), plus(x, x))) is None
+    # names that look like the ones the lemma uses
+    leaves = [f.var(f"leaf{k}", "F32") for k in range(3)]
+    assert prove_by_lemma(SOLVER, (), f.eq(plus(leaves[1], leaves[0]), plus(leaves[0], leaves[1]))) is not None
+    assert prove_by_lemma(SOLVER, (f.ne(leaves[0], MINUS),), f.eq(plus(leaves[1], ZERO), leaves[1])) is None
+    assert prove_by_lemma(SOLVER, (below(leaves[2], leaves[1]),), below(leaves[1], leaves[2])) is None
+    # an integer or truth value inside a float operation is a leaf as well
+    whole = f.convert("fp.from_int", I, "F32")
+    assert prove_by_lemma(SOLVER, (), f.eq(plus(whole, MINUS), whole)) is not None
+    assert prove_by_lemma(IMPATIENT, (), f.eq(plus(whole, ONE_F), whole)) is None
+    assert prove_by_lemma(IMPATIENT, (), f.eq(plus(whole, f.convert("fp.from_int", J, "F32")), whole)) is None
+    five = f.convert("fp.from_int", f.integer(5), "F32")
+    assert prove_by_lemma(SOLVER, (), f.eq(five, f.floating("F32", 0x40A00000))) is not None
+    pattern = f.convert("fp.from_bits", I, "F32", 32)
+    assert prove_by_lemma(SOLVER, (), f.eq(plus(pattern, MINUS), pattern)) is not None
+    assert prove_by_lemma(IMPATIENT, (), f.eq(plus(pattern, ZERO), pattern)) is None
+
+
+def test_a_term_shared_many_times_is_seen_once() -> None:
+    shared = A
+    for _ in range(60):
+        shared = plus(shared, shared)
+    assert prove_by_lemma(SOLVER, (), f.fp_test("fp.isNaN", plus(shared, NAN))) is not None
+
+
+# ---------------------------------------------------------------------------------------------------- random attacks
+
+FLOATS16 = tuple(f.var(name, "F16") for name in "abc")
+LEAVES16 = (*FLOATS16, f.app("m", (I,), "F16"), f.app("m", (J,), "F16"), f.positive_zero("F16"), f.negative_zero("F16"))
+ATOMS = (P, f.not_(P), f.lt(I, J), f.le(J, I), f.lt(I, f.add(J, ONE)), f.eq(I, J))
+SPECIAL = [float_of_bits(FLOAT16, bits) for bits in (0, 0x8000, 1, 0x3C00, 0xBE00, 0x7BFF, 0x7C00, 0xFC00, 0x7E00)]
+
+
+@st.composite
+def terms16(draw: DrawFn, depth: int) -> Term:
+    if depth == 0 or draw(st.integers(0, 2)) == 0:
+        return draw(st.sampled_from(LEAVES16))
+    a, b = draw(terms16(depth - 1)), draw(terms16(depth - 1))
+    kind = draw(st.integers(0, 3))
+    if kind == 0:
+        return f.ite(draw(st.one_of(st.sampled_from(ATOMS), st.just(below(a, b)))), a, b)
+    return (plus, minus, plus)[kind - 1](a, b)
+
+
+@st.composite
+def claims16(draw: DrawFn) -> Term:
+    """Something that can be said of floats."""
+    a, b = draw(terms16(1)), draw(terms16(2))
+    kind = draw(st.integers(0, 4))
+    if kind == 0:
+        return f.not_(is_nan(a))
+    return (f.eq, f.ne, f.fp_eq, below)[kind - 1](a, b)
+
+
+@st.composite
+def givens16(draw: DrawFn) -> Term:
+    kind = draw(st.integers(0, 5))
+    if kind == 0:
+        return draw(st.sampled_from(ATOMS))
+    if kind <= 2:
+        return f.eq(draw(st.sampled_from(LEAVES16[:5])), draw(terms16(1)))
+    fact = draw(claims16())
+    return {3: fact, 4: f.implies(draw(st.sampled_from(ATOMS)), fact), 5: f.or_(draw(st.sampled_from(ATOMS)), fact)}[
+        kind
+    ]
+
+
+@st.composite
+def questions16(draw: DrawFn) -> Question:
+    """Something follows from an equation and a condition, or would, had they not been tampered with."""
+    target, definition = draw(st.sampled_from(LEAVES16[:5])), draw(terms16(2))
+    atom = draw(st.sampled_from(ATOMS))
+    equation = f.eq(target, definition)
+    givens = [draw(st.sampled_from([equation, f.implies(atom, equation)])), atom]
+    one, other = draw(terms16(2)), draw(terms16(1))
+    whole = f.ite(atom, plus(target, one), other)
+    goal = f.eq(whole, plus(definition, f.replace(one, {target: definition})))
+    if draw(st.booleans()):  # tamper
+        k = draw(st.integers(0, 1))
+        wrong = [f.not_(givens[k]), f.TRUE, draw(st.sampled_from(ATOMS)), f.fp_eq(target, definition)]
+        givens[k] = draw(st.sampled_from(wrong))
+    return (*givens, *draw(st.lists(givens16(), max_size=2))), goal
+
+
+def assignments(count: int) -> list[tuple[dict[str, Value], dict[int, Value]]]:
+    """Values of the variables, and contents of the memory ``m``."""
+    rng = random.Random(7)
+    return [
+        (
+            {**{str(v.payload): rng.choice(SPECIAL) for v in FLOATS16}, "i": rng.randint(0, 1), "j": rng.randint(0, 1),
+             "p": rng.random() < 0.5},
+            {k: rng.choice(SPECIAL) for k in range(2)},
+        )
+        for _ in range(count)
+    ]  # fmt: skip
+
+
+POINTS = assignments(200)
+PROVED: list[bool] = []
+
+
+def contradicted(given_: tuple[Term, ...], goal: Term, values: dict[str, Value], memory: dict[int, Value]) -> bool:
+    """Whether the givens hold there, and the goal does not."""
+
+    def contents(name: str, at: tuple[Value, ...], sort: str) -> Value:
+        return memory[int(at[0])]
+
+    return all(evaluate(g, values, contents) for g in given_) and not evaluate(goal, values, contents)
+
+
+@settings(max_examples=150, deadline=None, database=None, derandomize=True)
+@given(st.one_of(st.tuples(st.lists(givens16(), max_size=4).map(tuple), claims16()), questions16(), questions16()))
+def test_a_lemma_is_never_contradicted(question: Question) -> None:
+    """Neither by evaluating at many special values, nor by Z3 when it is asked the whole question."""
+    given_, goal = question
+    PROVED.append(prove_by_lemma(IMPATIENT, given_, goal) is not None)
+    if PROVED[-1]:
+        for point in POINTS:
+            assert not contradicted(given_, goal, *point), point
+        assert not isinstance(IMPATIENT.ask(query(given_, goal), has_float=True), Refuted)
+
+
+def test_the_random_attacks_can_hit() -> None:
+    """Many lemmas were proved and many were not; and the points that they are held against refute what is wrong."""
+    assert PROVED.count(True) > 30
+    assert PROVED.count(False) > 30
+    a, b, _ = FLOATS16
+    for given_, goal in [
+        ((), f.eq(plus(a, f.positive_zero("F16")), a)),
+        ((f.fp_eq(a, b),), f.eq(a, b)),
+        ((f.implies(P, f.eq(a, b)),), f.eq(a, b)),
+        ((), f.fp_eq(a, a)),
+        ((), f.eq(LEAVES16[3], LEAVES16[4])),
+    ]:
+        assert any(contradicted(given_, goal, *point) for point in POINTS), goal
