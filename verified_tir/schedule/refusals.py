@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verified_tir.ir.func import PrimFunc
-from verified_tir.kernel.obligation import NoMatch, Refusal
+from verified_tir.kernel.obligation import NoMatch, Refusal, Unproved
 from verified_tir.kernel.theorem import Refines
 from verified_tir.logic import verdict as v
 from verified_tir.schedule.errors import NotApplicable, Refuted, ScheduleError, Undecided
 
 if TYPE_CHECKING:
-    from verified_tir.schedule.replay import Question
+    from verified_tir.schedule.replay import Programs, Question
 
 
 def report(step: str, refusal: Refusal, program: PrimFunc, theorem: Refines | None) -> ScheduleError:
@@ -22,9 +22,15 @@ def report(step: str, refusal: Refusal, program: PrimFunc, theorem: Refines | No
     """
     if isinstance(refusal, NoMatch):
         return NotApplicable(step, refusal.reason, program, refusal.where)
+    from verified_tir.schedule.replay import replay  # the interpreter, which only a refusal needs
+
     obligation, verdict = refusal.obligation, refusal.verdict
     shown = program if obligation.where == "before" else refusal.would_be
     if isinstance(verdict, v.Unknown):
+        found = replay(_programs(refusal, program, theorem), {})
+        if found.confirmed:
+            claim = f"{obligation.claim} (the solver could not decide it, but the programs differ when run)"
+            return Refuted(step, claim, shown, obligation.place, obligation=obligation, replay=found)
         return Undecided(step, obligation.claim, shown, obligation.place, obligation=obligation,
                          solver_reason=verdict.reason)  # fmt: skip
     assert isinstance(verdict, v.Refuted)
@@ -33,13 +39,17 @@ def report(step: str, refusal: Refusal, program: PrimFunc, theorem: Refines | No
         for name, value in sorted(verdict.model.values.items())
         if name in obligation.names and verdict.model.sorts[name] == "Int"
     }
-    from verified_tir.schedule.replay import Programs, replay  # the interpreter, which only a refusal needs
+    return Refuted(step, obligation.claim, shown, obligation.place, obligation=obligation, counterexample=values,
+                   replay=replay(_programs(refusal, program, theorem), values))  # fmt: skip
+
+
+def _programs(refusal: Unproved, program: PrimFunc, theorem: Refines | None) -> Programs:
+    """What is to be run: the program before the refused rule, and what it would have become."""
+    from verified_tir.schedule.replay import Programs
 
     before = program if theorem is None else theorem.after
     paddings = () if theorem is None else theorem.paddings
     question: Question = "same result" if theorem is not None else "meaning"
-    if obligation.name == "licence":
+    if refusal.obligation.name == "licence":
         question = "licence"
-    programs = Programs(before, refusal.would_be, paddings, refusal.paddings or paddings, refusal.maps, question)
-    return Refuted(step, obligation.claim, shown, obligation.place, obligation=obligation, counterexample=values,
-                   replay=replay(programs, values))  # fmt: skip
+    return Programs(before, refusal.would_be, paddings, refusal.paddings or paddings, refusal.maps, question)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.expr import all_of
 from verified_tir.ir.paths import Path, places
-from verified_tir.ir.stmt import SKIP, If, Stmt
+from verified_tir.ir.stmt import If, Stmt
 from verified_tir.kernel.rules.branch import Decide, Merge, Reshape
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.rewrite import Rewrite
@@ -41,8 +42,10 @@ def remove_branching_through_overcompute(session: Session) -> int:
 
 
 def _run_always(session: Session, path: Path, stmt: If) -> None:
-    if stmt.else_body is None or stmt.else_body is SKIP:
+    if stmt.else_body is None:
         session.apply(Insert(path, stmt.then_body, "else"))
+    elif not structural_equal(stmt.then_body, stmt.else_body):
+        raise fail("the branch does something else where its condition is false", path)
     session.apply(Merge(path))
 
 

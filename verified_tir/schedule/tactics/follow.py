@@ -21,7 +21,7 @@ from verified_tir.ir.stmt import Block, For, If, Seq, Stmt, Store
 from verified_tir.ir.visit import free_vars, substitute, walk
 from verified_tir.kernel.rules.reindex import NewLoop, Reindex
 from verified_tir.schedule.index_layout import MapOnBox
-from verified_tir.schedule.index_map import IndexMap, IndexMapError, NotInjective
+from verified_tir.schedule.index_map import IndexMap, IndexMapError, NegativeIndex, NotInjective
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.simplify_index import simplify as simplify_index
 from verified_tir.schedule.tactics.branches import decide_branches
@@ -100,6 +100,8 @@ def _nest_of(session: Session, path: Path, stmt: Stmt, buffer: Buffer) -> Nest |
     assert isinstance(stmt, Store)
     loads = (n.indices for n in walk(stmt) if isinstance(n, Load) and n.buffer is buffer)
     indices = stmt.indices if stmt.buffer is buffer else next(loads)
+    if any(isinstance(n, Load) for e in indices for n in walk(e)):
+        raise fail(f"the indices of {buffer.name} are read from memory, so no loops follow its layout", path)
     used = {v for e in indices for v in free_vars(e)}
     around = [path[:k] for k in range(len(path)) if _is_over(session.stmt(path[:k]), used)]
     if not around:
@@ -214,6 +216,8 @@ def _box(nest: Nest, order: list[For], buffer: Buffer) -> tuple[MapOnBox, list[F
                 return box, kept
         except NotInjective as reason:
             problem = problem or reason
+        except NegativeIndex as reason:
+            raise fail(f"loops cannot follow negative indices of {buffer.name}: {reason}", nest.start) from reason
         except IndexMapError as reason:
             problem = problem or reason
             break

@@ -176,10 +176,7 @@ def fuse(session: Session, handles: Sequence[Handle]) -> Var:
     if [session.loop(h)[1] for h in handles] != loops:
         names = ", ".join(s.var.name for s in loops)
         raise fail(f"fuse takes all loops of a nest, outermost first; the nest is {names}", path)
-    for s in loops:
-        for outer in loops:
-            if outer.var in {*free_vars(s.min), *free_vars(s.extent)}:
-                raise fail(f"the range of the loop over {s.var.name} depends on {outer.var.name}: not a box", path)
+    _check_box(loops, path)
     dtype = loops[0].var.dtype
     if any(s.var.dtype is not dtype for s in loops):
         raise fail("the loops to fuse differ in type", path)
@@ -193,6 +190,14 @@ def fuse(session: Session, handles: Sequence[Handle]) -> Var:
     session.gone.update({s.var: f"it was fused into {fused.name}" for s in loops})
     join_guards(session, path)
     return fused
+
+
+def _check_box(loops: list[For], path: Path) -> None:
+    """The ranges of the loops do not depend on each other."""
+    for s in loops:
+        for outer in loops:
+            if outer.var in {*free_vars(s.min), *free_vars(s.extent)}:
+                raise fail(f"the range of the loop over {s.var.name} depends on {outer.var.name}: not a box", path)
 
 
 def _digits(fused: Var, loops: list[For]) -> tuple[list[Expr], Expr, Expr]:
@@ -219,7 +224,8 @@ def tile(session: Session, handles: Sequence[Handle], factors: Sequence[int]) ->
     loops."""
     if len(handles) != len(factors) or not handles:
         raise fail(f"tile takes one factor for each loop; there are {len(handles)} loops and {len(factors)} factors")
-    nest_between(session, handles)  # complains of loops that are not nested before anything is split
+    path, _, loops = nest_between(session, handles)  # complains before anything is split
+    _check_box(loops, path)
     pairs = [split(session, h, (None, x)) for h, x in zip(handles, factors, strict=True)]
     outer, inner = [p[0] for p in pairs], [p[1] for p in pairs]
     if len(pairs) > 1:
