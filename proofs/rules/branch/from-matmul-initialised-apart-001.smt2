@@ -1,5 +1,8 @@
-; no instance of the store to C at (0, 0, 1, 0, 0, 0) touches the element
+; the condition is always false here
 ; owed by initialised_apart in examples/matmul.py
+; x0 is i
+; x1 is j
+; x2 is k
 ;
 ; The lemma holds if this is unsatisfiable.
 (set-info :status unsat)
@@ -7,23 +10,12 @@
 (declare-fun x0 () Int)
 (declare-fun x1 () Int)
 (declare-fun x2 () Int)
-(declare-fun x3 () Int)
-(declare-fun x4 () Int)
-(declare-fun x5 () Int)
 (assert (<= 0 x0))
 (assert (< x0 1020))
 (assert (<= 0 x1))
 (assert (< x1 1000))
 (assert (<= 1 x2))
 (assert (< x2 514))
-(assert (= x2 0))
 (assert true)
-(assert (<= 0 x3))
-(assert (< x3 1020))
-(assert (<= 0 x4))
-(assert (< x4 1000))
-(assert (<= 1 x5))
-(assert (< x5 514))
-(assert (= x5 0))
-(assert (and (= x3 x0) (= x4 x1)))
+(assert (= x2 0))
 (check-sat)
