@@ -344,7 +344,8 @@ def _program(func: PrimFunc | IRModule | str) -> PrimFunc:
 
 def _layout_arguments(args: tuple[Any, ...], named: dict[str, Any]) -> tuple[str | None, Any, Any, Any]:
     """Block (``None`` if not given), buffer, index map and pad value, from either form of ``transform_layout``."""
-    in_block = "block" in named or (len(args) > 1 and not (isinstance(args[1], IndexMap) or callable(args[1])))
+    second_is_buffer = len(args) > 1 and isinstance(args[1], (str, tuple, Buffer))
+    in_block = "block" in named or second_is_buffer or (len(args) == 1 and "buffer" in named)
     names = ["block", "buffer", "index_map", "pad_value"][0 if in_block else 1 :]
     if len(args) > len(names):
         raise TypeError(f"transform_layout takes {', '.join(names)}; {len(args)} arguments are given")

@@ -159,9 +159,11 @@ def _isolate(session: Session, path: Path, top: Path) -> Path:
 
 def _follow(session: Session, nest: Nest, buffer: Buffer) -> list[Var]:
     """Rebuild a nest, if it is not in the order of the layout already; gives the loops of the layout."""
+    nest = _simplified(nest)
     used = {v for e in nest.indices for v in free_vars(e)}
     order = [s for s in nest.loops if s.var in used]
     if nest.indices == tuple(s.var for s in order):
+        simplify_expressions(session, nest.start)
         return [s.var for s in order]
     inner = {s.var for s in nest.loops}
     if any(inner & {*free_vars(s.min), *free_vars(s.extent)} for s in nest.loops):
@@ -198,6 +200,14 @@ def _follow(session: Session, nest: Nest, buffer: Buffer) -> list[Var]:
     simplify_expressions(session, start)
     decide_branches(session, start)
     return [fresh[v] for v in hit[: len(nest.indices)]]
+
+
+def _simplified(nest: Nest) -> Nest:
+    """The nest with its indices in their simplest form, as an earlier step may not have left them."""
+    ranges = {s.var: (s.min, s.extent) for s in nest.loops}
+    indices = tuple(simplify_index(e, ranges) for e in nest.indices)
+    moving = tuple(e for e in indices if {s.var for s in nest.loops} & set(free_vars(e)))
+    return Nest(nest.start, nest.chain, moving, nest.stored)
 
 
 def _box(nest: Nest, order: list[For], buffer: Buffer) -> tuple[MapOnBox, list[For]]:
