@@ -19,6 +19,17 @@ _ORDERS: dict[str, Callable[[Term, Term], Term]] = {"<=": f.le, "<": f.lt, "=": 
 _JUNCTIONS: dict[str, Callable[..., Term]] = {"and": f.and_, "or": f.or_, "=>": f.implies, "=": f.eq}
 
 
+def refolded(plain: Term) -> Term:
+    """The term as the builders make it."""
+    if not plain.args:
+        return plain
+    args = [refolded(a) for a in plain.args]
+    builders: dict[str, Callable[..., Term]] = {
+        **_ARITHMETIC, **_ORDERS, **_JUNCTIONS, "not": f.not_, "ite": f.ite, "div": f.euclid_div, "mod": f.euclid_mod,
+    }  # fmt: skip
+    return builders[plain.op](*args)
+
+
 @st.composite
 def int_terms(draw: DrawFn, depth: int) -> Pair:
     """An integer term; divisors are constants other than zero."""
@@ -36,6 +47,9 @@ def int_terms(draw: DrawFn, depth: int) -> Pair:
         built = (f.euclid_div if op == "div" else f.euclid_mod)(a, divisor)
         return built, make(op, (a_plain, divisor), f.INT)
     b, b_plain = draw(int_terms(depth - 1))
+    if draw(st.booleans()):  # the same again, or a part of the other operand
+        b_plain = draw(st.sampled_from([t for t in f.subterms(a_plain) if t.sort == f.INT]))
+        b = refolded(b_plain)
     if kind == 3:
         c, c_plain = draw(bool_terms(depth - 1))
         return f.ite(c, a, b), make("ite", (c_plain, a_plain, b_plain), f.INT)

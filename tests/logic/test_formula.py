@@ -142,6 +142,22 @@ def test_replacing_a_variable_is_evaluating_with_its_value(
         assert evaluate(f.replace(term, {x: put_in[0]}), values) == evaluate(term, {**values, str(x.payload): inside})
 
 
+def test_sums_and_products_fold() -> None:
+    two, five, zero, one = (f.integer(k) for k in (2, 5, 0, 1))
+    assert f.sub(X, X) is zero
+    assert f.sub(f.add(X, Y), X) is Y
+    assert f.sub(f.add(X, Y), Y) is X
+    assert f.sub(f.sub(X, Y), Y) is not X
+    assert f.add(f.add(two, X), f.integer(3)) is f.add(X, five)
+    assert f.sub(f.add(X, five), five) is X
+    assert f.add(X, zero) is f.add(zero, X) is f.mul(one, X) is f.mul(X, one) is X
+    assert f.mul(X, zero) is zero
+    assert f.neg(f.integer(3)) is f.integer(-3)
+    assert f.neg(X) is f.mul(f.integer(-1), X)
+    assert f.euclid_div(X, one) is X
+    assert f.euclid_mod(X, one) is zero
+
+
 def test_negation_of_orders_is_for_integers_only() -> None:
     assert f.not_(f.le(X, Y)) is f.lt(Y, X)
     assert f.not_(f.lt(X, Y)) is f.le(Y, X)

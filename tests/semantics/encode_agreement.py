@@ -115,8 +115,8 @@ def operators_of(nodes: Iterable[object], data: frozenset[Var]) -> Iterator[tupl
                 yield f"{'index ' if index else ''}{type(node).__name__}", str(node.dtype.scalar)
 
 
-def interpreted(sample: Sample) -> tuple[Scalar, ...] | str:
-    """The lanes of the result, or the kind of undefined behaviour."""
+def frame_of(sample: Sample) -> Frame:
+    """A run's state in which the sample's variables and buffers are bound."""
     frame = Frame(Run(), dict(sample.values))
     for buffer, lanes in sample.elements.items():
         width = buffer.dtype.lanes
@@ -125,8 +125,13 @@ def interpreted(sample: Sample) -> tuple[Scalar, ...] | str:
         view = frame.views[buffer] = View(buffer.name, buffer.dtype, block, Extents((count,), (1,)))
         for k in range(count):
             view.store((k,), vector(lanes[k * width : (k + 1) * width]))
+    return frame
+
+
+def interpreted(sample: Sample) -> tuple[Scalar, ...] | str:
+    """The lanes of the result, or the kind of undefined behaviour."""
     try:
-        return lanes_of(subject(sample.expr).meaning(frame))
+        return lanes_of(subject(sample.expr).meaning(frame_of(sample)))
     except UndefinedBehaviour as end:
         return end.kind
 

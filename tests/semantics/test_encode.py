@@ -166,10 +166,10 @@ def corners(dtype: DType, few: bool) -> list[Scalar]:
     if dtype.is_bool:
         return [False, True, UNDEF]
     if dtype.is_float:
-        worst: list[Scalar] = [0.0, -0.0, -1.5, math.inf, math.nan, UNDEF]
+        worst: list[Scalar] = [0.0, -0.0, 2.5, math.inf, math.nan, UNDEF]
         least, largest = 1, (((1 << exponent_bits(dtype)) - 1) << (significand_bits(dtype) - 1)) - 1
         edges = [sign * float_of_bits(dtype, bits) for bits in (least, largest) for sign in (1, -1)]
-        return worst if few else [*worst, 1.0, -math.inf, *edges]
+        return worst if few else [*worst, -0.5, 1.0, -math.inf, *edges]
     low, high = dtype.min_value, dtype.max_value
     chosen = [low, -1, high] if few else [low, -2, -1, 0, 1, dtype.bits - 1, dtype.bits, high]
     return [*sorted({v for v in chosen if low <= v <= high}), UNDEF]

@@ -10,7 +10,7 @@ from itertools import product
 
 import pytest
 
-from tests.semantics.encode_agreement import Sample, disagreement, interpreted
+from tests.semantics.encode_agreement import Operands, Sample, disagreement, frame_of, holds, interpreted
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import BOOL, FLOAT32, INT8, INT32, INT64, DType
 from verified_tir.ir.expr import (
@@ -33,9 +33,14 @@ from verified_tir.ir.expr import (
     Var,
     const,
 )
+from verified_tir.ir.stmt import Assume
 from verified_tir.logic import formula as f
 from verified_tir.logic.solver import Solver
-from verified_tir.semantics.encode import Encoded, Encoder, Unencodable
+from verified_tir.logic.verdict import Proved
+from verified_tir.semantics.encode import Encoded, Encoder, Safety, Unencodable
+from verified_tir.semantics.errors import UndefinedBehaviour
+from verified_tir.semantics.interpreter.program import call_effect
+from verified_tir.semantics.interpreter.statements import body_effect
 from verified_tir.semantics.values import UNDEF, Number, Scalar
 
 SOLVER = Solver()
@@ -120,6 +125,33 @@ def test_select_takes_the_definedness_of_the_arm_it_takes(condition: Expr, expec
     check(Select(condition, SEVEN, TROUBLE), "division-by-zero")
     check(Select(Shuffle((condition, YES), (0, 1)), Broadcast(SEVEN, 2), Broadcast(ANY, 2)), expected, 7)
     check(Select(condition, Shuffle((SEVEN, ANY), (0, 1)), Broadcast(ANY, 2)), expected, UNDEF)
+
+
+ACCESSIBLE, OUTSIDE = (Binary("eq", e, Undef(INT32)) for e in (ANY, Load(NUMBERS, (SEVEN,))))
+CLAIMS = {**NAMES, ACCESSIBLE: "accessible", OUTSIDE: "outside"}
+
+
+@pytest.mark.parametrize("op", ["and", "or"])
+@pytest.mark.parametrize(("left", "right"), list(product(CLAIMS, CLAIMS)), ids=lambda e: CLAIMS[e])
+def test_assumed_claims(op: LogicOp, left: Expr, right: Expr) -> None:
+    """``x == undef`` says that x may be evaluated; anywhere else it is a comparison, with an undefined result."""
+    for claim in (Binary(op, left, right), Binary(op, right, Binary(op, left, right))):
+        sample, safety = Sample(claim, VALUES, MEMORY), list[Safety]()
+        try:
+            body_effect(Assume(claim), call_effect)(frame_of(sample))
+            passed = True
+        except UndefinedBehaviour:
+            passed = False
+        operands = Operands(sample, 0, folded=True)
+        e = Encoder(dict(operands.env), operands.load, safety).claim(claim)
+        conditions = f.and_(e.value, e.defined, *[holds(s) for s in safety])
+        assert isinstance(SOLVER.prove((), conditions if passed else f.not_(conditions)), Proved)
+
+
+def test_a_claim_about_undef_is_a_comparison_elsewhere() -> None:
+    check(ACCESSIBLE, UNDEF)
+    check(Binary("and", YES, ACCESSIBLE), UNDEF)
+    check(Binary("or", ACCESSIBLE, YES), "undef-branch")
 
 
 def test_undef_is_strict_but_for_division() -> None:
