@@ -308,9 +308,8 @@ class Ramp(Expr):
 
     def __post_init__(self) -> None:
         if self.base.dtype is not self.stride.dtype or self.base.dtype.lanes != 1 or not self.base.dtype.is_int:
-            raise IRError(
-                f"a ramp has a scalar integer base and stride of one type, not {self.base.dtype} and {self.stride.dtype}"
-            )
+            types = f"{self.base.dtype} and {self.stride.dtype}"
+            raise IRError(f"a ramp has a scalar integer base and stride of one type, not {types}")
         if self.lanes < 1:
             raise IRError("a ramp has at least one lane")
 
