@@ -27,8 +27,10 @@ def terminal(*arguments: str, cwd: Path, **environment: str) -> str:
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     env = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES")}
+    # a job in the background of a shell inherits that interrupts are ignored
+    heeding = f"import signal; signal.signal(signal.SIGINT, signal.default_int_handler); {MAIN}"
     process = subprocess.Popen(
-        [sys.executable, "-c", MAIN, *arguments], cwd=cwd, stdout=theirs, stderr=theirs, stdin=theirs,
+        [sys.executable, "-c", heeding, *arguments], cwd=cwd, stdout=theirs, stderr=theirs, stdin=theirs,
         env={**env, "TERM": "xterm", **environment},
     )  # fmt: skip
     os.close(theirs)
@@ -114,8 +116,10 @@ def test_a_locale_without_unicode(tmp_path: Path) -> None:
 
 def interrupted(*arguments: str, cwd: Path) -> tuple[int, str, str]:
     """Exit code, output and errors of a run that is interrupted soon after a schedule has printed ``waiting``."""
+    # a job in the background of a shell inherits that interrupts are ignored
+    heeding = f"import signal; signal.signal(signal.SIGINT, signal.default_int_handler); {MAIN}"
     process = subprocess.Popen(
-        [sys.executable, "-c", MAIN, *arguments], cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", heeding, *arguments], cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     assert process.stderr is not None
     assert process.stderr.readline() == "waiting\n"
