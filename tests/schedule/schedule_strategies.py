@@ -7,7 +7,7 @@ sensible way.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -277,9 +277,9 @@ _LOOPS = {"fuse": (2, 2), "reorder": (2, 3), "tile": (1, 2), "merge_loops": (2, 
 
 
 @st.composite
-def steps(draw: Draw) -> Step:
-    """One step; those over neighbouring loops name neighbours more often than not."""
-    name = draw(st.sampled_from(list(_STEPS)))
+def steps(draw: Draw, names: Sequence[str] = ()) -> Step:
+    """One step (among those of the given names); one over several loops names neighbours more often than not."""
+    name = draw(st.sampled_from(names or list(_STEPS)))
     low, high = _LOOPS.get(name, (1, 1))
     count = draw(st.integers(low, high))
     first = draw(_pick)

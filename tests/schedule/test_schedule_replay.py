@@ -1,0 +1,189 @@
+"""Replays: counterexamples run on sizes, contents, assumptions and layouts that show the difference."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.schedule.schedule_programs import program
+from tests.schedule.schedule_support import Steps, refused
+from verified_tir import Refuted, Schedule, parse_func
+from verified_tir.schedule.replay import Programs, replay
+from verified_tir.schedule.replay_inputs import choices, contents, shapes
+
+
+def programs(before: str, after: str) -> Programs:
+    return Programs(parse_func(before), parse_func(after), (), (), ())
+
+
+COPY = """
+@T.prim_func
+def f(A: T.Buffer((4,), "{dtype}"), B: T.Buffer((4,), "{dtype}")):
+    for i in range(4):
+        B[i] = {value}
+"""
+
+
+@pytest.mark.parametrize(
+    ("dtype", "before", "after"),
+    [
+        ("float32", "A[i]", "A[i] + T.float32(0)"),  # -0.0
+        ("float32", "A[i] * T.float32(0)", "T.float32(0)"),  # NaN, infinities, signs
+        ("float64", "T.max(A[i], A[i])", "A[i] - A[i] + A[i]"),  # infinities
+        ("float16", "A[i] * T.float16(2)", "A[i] + A[i] + T.float16(0)"),
+        ("int8", "A[i] + T.int8(1)", "T.max(A[i], T.int8(0)) + T.int8(1)"),  # negative numbers
+        ("uint8", "A[i]", "T.min(A[i], T.uint8(20))"),
+        ("bool", "A[i]", "T.bool(True)"),
+        ("int32", "A[i]", "A[3 - i]"),
+    ],
+)
+def test_contents_tell_values_apart(dtype: str, before: str, after: str) -> None:
+    found = replay(programs(COPY.format(dtype=dtype, value=before), COPY.format(dtype=dtype, value=after)), {})
+    assert found.confirmed, found.message
+    assert "before" in found.message and "after" in found.message
+
+
+def test_equal_programs_are_not_told_apart() -> None:
+    text = COPY.format(dtype="float32", value="A[i] + T.float32(1)")
+    found = replay(programs(text, text), {})
+    assert not found.confirmed
+    assert found.message == f"no difference on {found.inputs} inputs"
+    assert found.inputs > 10
+    assert "unconfirmed" in found.describe()
+
+
+def test_work_is_bounded() -> None:
+    text = COPY.format(dtype="float32", value="A[i] + T.float32(1)")
+    assert replay(programs(text, text), {}, work=20).inputs < 5
+    endless = '@T.prim_func\ndef f(B: T.Buffer((1,), "int32")):\n    for i in range(1000000):\n        B[0] = i\n'
+    assert replay(programs(endless, endless), {}).message == "no input small enough to run was found"
+
+
+# -- sizes -------------------------------------------------------------------------------------------------------------
+
+
+def test_the_models_sizes_come_first_and_then_small_ones() -> None:
+    func = parse_func(program("matmul_symbolic"))
+    tried = list(choices(func, {"n": 7, "m": 2**31 - 2**16, "l": 0}))
+    assert tried[0] == {"n": 7, "m": 2**31 - 2**16, "l": 0}
+    assert tried[1] == {"n": 7, "m": 2**16, "l": 0}
+    assert {"n": 3, "m": 3, "l": 3} in tried[:4]
+    assert len(tried) == len({tuple(t.items()) for t in tried}) > 20
+
+
+def test_arrays_that_there_cannot_be_are_left_out() -> None:
+    func = parse_func(program("matmul_symbolic"))
+    assert shapes(func, {"n": 2, "m": 0, "l": 5}) == {"A": (2, 5), "B": (5, 0), "C": (2, 0)}
+    assert shapes(func, {"n": 2**20, "m": 2**20, "l": 1}) is None
+    assert shapes(func, {"n": -1, "m": 2, "l": 1}) is None
+    assert shapes(func, {"n": 2**31 - 2**16, "m": 2**31 - 2**16, "l": 0}) is None
+
+
+def test_scalar_parameters_of_every_type_get_values() -> None:
+    text = """
+@T.prim_func
+def f(B: T.Buffer((4,), "float32"), x: T.float32, n: T.int32, b: T.bool):
+    for i in range(4):
+        if b and i < n:
+            B[i] = x{more}
+"""
+    found = replay(programs(text.format(more=""), text.format(more=" + T.float32(0)")), {})
+    assert found.confirmed, found.message
+    assert found.arguments["x"] == 0.0
+    assert found.arguments["b"] is True
+
+
+def test_an_extent_that_overflows_is_found() -> None:
+    refusal = refused("symbolic_3d", lambda s: s.fuse("i", "j", "k"), "no overflow")
+    assert refusal.replay is not None
+    assert "no int32 holds" in refusal.replay.message
+
+
+# -- assumptions -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("assumed", "low", "high"),
+    [
+        ("0 <= I[i] and I[i] < 9", 0, 9),
+        ("5 <= I[i] and I[i] < 7", 5, 7),
+        ("I[i] == 4", 4, 5),
+        ("I[i] % 3 == 1 and I[i] >= 0 and I[i] < 9", 1, 8),
+    ],
+)
+def test_indices_from_memory_meet_what_is_assumed_of_them(assumed: str, low: int, high: int) -> None:
+    before = program("scatter").replace("0 <= I[i] and I[i] < 9", assumed)
+    after = before.replace("B[I[i]] = A[i]", "B[I[i]] = A[i] + T.float32(1)")
+    found = replay(programs(before, after), {})
+    assert found.confirmed, found.message
+    indices = found.arguments["I"]
+    assert ((low <= indices) & (indices < high)).all()
+
+
+def test_sorted_indices_and_related_buffers() -> None:
+    before = """
+@T.prim_func
+def f(P: T.Buffer((5,), "int32"), A: T.Buffer((8,), "float32"), B: T.Buffer((4,), "float32")):
+    for i in range(4):
+        T.assume(0 <= P[i] and P[i] <= P[i + 1] and P[i + 1] <= 8)
+    for i in range(4):
+        B[i] = T.float32(0)
+        for k in range(P[i], P[i + 1]):
+            B[i] = B[i] + A[k]
+"""
+    found = replay(programs(before, before.replace("A[k]\n", "A[k] + T.float32(1)\n")), {})
+    assert found.confirmed, found.message
+    assert (np.diff(found.arguments["P"]) >= 0).all()
+
+
+def test_an_assumption_that_nothing_meets() -> None:
+    before = program("scatter").replace("0 <= I[i] and I[i] < 9", "I[i] < 0 and I[i] > 0")
+    found = replay(programs(before, before.replace("A[i]", "A[i] + T.float32(1)")), {})
+    assert found.message == "no input small enough to run was found"
+
+
+# -- layouts -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("steps", "message"),
+    [
+        (lambda s: s.transform_layout("A", lambda i: [i // 2]), "whose place another element takes"),
+        (lambda s: s.transform_layout("B", lambda i: [i % 13]), "whose place another element takes"),
+    ],
+)
+def test_elements_that_share_a_place(steps: Steps, message: str) -> None:
+    refusal = refused("relu_1d", steps, "are mapped to one place")
+    assert refusal.replay is not None
+    assert message in refusal.replay.message
+
+
+def test_differences_are_told_in_the_layout_before_the_step() -> None:
+    """Also where padding was declared by a function of the indices."""
+
+    def steps(s: Schedule) -> None:
+        s.transform_layout("A", lambda i, j: [i, j // 4, j % 4], pad_value=lambda i, a, b: 7.0)
+        s.sequential_buffer_access("A")
+        s.remove_branching_through_overcompute()
+
+    refusal = refused("row_sum", steps, "writes the bits that are there already")
+    assert refusal.replay is not None
+    assert refusal.replay.message.startswith("B[0] = 105.0 before, 119.0 after")
+    assert refusal.replay.arguments["A"].shape == (3, 4, 4)
+    assert (refusal.replay.arguments["A"][:, 3, 2:] == 7).all()
+
+
+def test_a_race_is_named() -> None:
+    with pytest.raises(Refuted) as refusal:
+        Schedule(program("stencil")).parallel("t")
+    assert refusal.value.replay is not None
+    assert refusal.value.replay.message == "race at A[1, 2] between t = 0 and 1"
+
+
+def test_contents_of_every_type_have_the_buffers_shape() -> None:
+    func = parse_func('@T.prim_func\ndef f(A: T.Buffer((2, 3), "bfloat16"), B: T.Buffer((), "bool")):\n    pass\n')
+    of = shapes(func, {})
+    assert of == {"A": (2, 3), "B": ()}
+    for arrays in contents(func, of):
+        assert arrays["A"].shape == (2, 3)
+        assert arrays["B"].dtype == np.bool_
