@@ -61,6 +61,8 @@ class Family:
     slots: tuple[Sequence[Any], ...]
     build: Callable[..., tuple[PrimFunc, Sequence[Rule | Chain]] | None]
     sizes: tuple[int, ...] = (0, 1, 2, 3)
+    thin: int = 1
+    """In a sample, each program is tried with every ``thin``-th of its rules only, in turn."""
 
     @property
     def size(self) -> int:
@@ -129,6 +131,8 @@ def explore(family: Family, limit: int, look_at_refusals: int = 7, stop_after: i
         if made is None:
             continue
         func, rules = made
+        if family.size > limit:
+            rules = rules[report.programs % family.thin :: family.thin]
         shape = structural_hash(func.body)
         fresh = [r for r in rules if (shape, repr(_shape(r))) not in seen]
         if not fresh:

@@ -138,6 +138,7 @@ INNER: tuple[Callable[[Var], tuple[Expr, Expr]], ...] = (
     lambda i: (const(0), 2 - i),
     lambda i: (const(0), load(Y, i)),
     lambda i: (const(0), const(1)),
+    lambda i: (const(0), load(X, 0)),
 )
 
 
@@ -152,6 +153,27 @@ def _double(outer: int, inner: int, guard: int, body: Two) -> Made:
         stmt = If(condition, stmt)
     func = integers(For(i, low, count, For(j, start, extent, stmt)))
     return func, [*_interchanges(i, j, (low, count), (start, extent)), *_collapses(i, j, (low, count), (start, extent))]
+
+
+def _between(known: int, outer: int, condition: int, inner: int, body: Two | None) -> Made:
+    """A guard between two loops: the new guard is the innermost.  What it reads is known to be defined, or not."""
+    i, j = _fresh("i", "j")
+    low, count = OUTER[outer]
+    start, extent = INNER[inner](i)
+    c = (load(X, 0) > 0, load(Y, i) > 0, binary("lt", i, n), load(X, i) > 0)[condition]
+    stmt = store(X, 0, 0) if body is None else body(i, j)
+    nest = For(i, low, count, If(c, For(j, start, extent, stmt)))
+    func = integers(seq(store(X, 1, 0), store(X, 1, 1), nest) if known else nest)
+    path = (2,) if known else ()
+    p, q = _fresh("p", "q")
+    (start_p, extent_p), guard = _at((start, extent), i, p), _renamed(c, {i: p})
+    ahead, swapped = _renamed(extent, {i: p}), _renamed(c, {i: q})
+    return func, [
+        Reindex(path, 3, (_new(p, count, low), _new(q, extent_p, start_p)), (guard,), (p, q), (i, j)),
+        Reindex(path, 3, (_new(p, count, low), _new(q, extent_p, start_p)), (), (p, q), (i, j)),
+        Reindex(path, 3, (_new(p, ahead, start_p), _new(q, count, low)), (swapped,), (q, p), (j, i)),
+        Reindex((*path, 0), 2, (_new(q, extent, start),), (c,), (q,), (j,)),
+    ]
 
 
 Bounds = tuple[Expr, Expr]
@@ -221,7 +243,14 @@ def _renamed(e: Expr, mapping: dict[Var, Var]) -> Expr:
     return substitute(e, mapping)
 
 
+_OUTER, _INNER = (*range(len(OUTER)),), (*range(len(INNER)),)
 FAMILIES = (
-    Family("one-loop nests", ((*range(len(SINGLE_BOUNDS)),), (*range(5),), ONE, (None, *STORES, *INDIRECT)), _single),
-    Family("two-loop nests", ((*range(len(OUTER)),), (*range(len(INNER)),), (*range(4),), DOUBLE), _double),
+    Family(
+        "one-loop nests",
+        ((*range(len(SINGLE_BOUNDS)),), (*range(5),), ONE, (None, *STORES, *INDIRECT)),
+        _single,
+        thin=5,
+    ),
+    Family("two-loop nests", (_OUTER, _INNER, (*range(4),), DOUBLE), _double, thin=4),
+    Family("guards between", ((0, 1, 1), _OUTER, (*range(4),), _INNER, (None, *DOUBLE)), _between),
 )

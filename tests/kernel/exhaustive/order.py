@@ -42,13 +42,13 @@ def _two_loops(first: int, second: int, a: Word, b: Word, same: bool) -> Made:
     return integers(body), [Fuse((), 0), Join((), 0)]
 
 
-def _neighbours(low: int, first: int, second: int, a: Word) -> Made:
+def _neighbours(low: int, first: int, second: int, a: Word, gap: int) -> Made:
     """Two loops with one body, of which the second may start where the first ends."""
     starts: tuple[Expr, ...] = (const(0), const(1), n)
     extents: tuple[Expr, ...] = (const(1), const(2), const(0), const(-1), n, load(Y, 0), n - 1)
     i, j = Var.fresh("i"), Var.fresh("j")
     start, extent = starts[low], extents[first]
-    body = seq(For(i, start, extent, a(i)), For(j, start + extent, extents[second], a(j)))
+    body = seq(For(i, start, extent, a(i)), For(j, start + extent + gap, extents[second], a(j)))
     return integers(body), [Join((), 0), Fuse((), 0)]
 
 
@@ -91,7 +91,7 @@ def _licensed(outer: int, bounds: int, a: Word, b: Word | None) -> Made:
 FAMILIES = (
     Family("pair", ((*range(-1, len(EXTENTS)),), WORDS, WORDS, (0, 1)), _pair),
     Family("two loops", ((*range(len(EXTENTS)),), (0, 1, 2, 6, 7, 8), WORDS, WORDS, (False, False, True)), _two_loops),
-    Family("neighbours", ((0, 1, 2), (*range(7),), (*range(7),), WORDS), _neighbours),
+    Family("neighbours", ((0, 1, 2), (*range(7),), (*range(7),), WORDS, (0, 0, 1, -1)), _neighbours),
     Family("one loop", ((*range(len(EXTENTS)),), WORDS, (None, *STORES, *INDIRECT, *GUARDED)), _one_loop),
     Family("licences", ((0, 1, 2, 8, 9), (*range(len(EXTENTS)),), WORDS, (None, *STORES, *NESTED)), _licensed),
 )

@@ -65,9 +65,9 @@ def let(value: Expr, body: Callable[[Var], Stmt]) -> LetStmt:
     return LetStmt(v, value, body(v))
 
 
-def view(body: Callable[[Buffer], Stmt], of: Buffer = X, shape: tuple[int, ...] = (2, 3)) -> DeclBuffer:
+def view(body: Callable[[Buffer], Stmt], of: Buffer = X, shape: tuple[int, ...] = (2, 3), start: int = 0) -> DeclBuffer:
     """Another view of a block."""
-    v = Buffer.declare("V", shape, of.dtype, data=of.data)
+    v = Buffer.declare("V", shape, of.dtype, data=of.data, elem_offset=start)
     return DeclBuffer(v, body(v))
 
 
@@ -135,6 +135,8 @@ NESTED: tuple[Word, ...] = (
     lambda i: view(lambda v: store(v, 4, 0, i)),
     lambda i: view(lambda v: store(Y, load(v, 1, i), i)),
     lambda i: view(lambda v: store(v, load(v, 0, i), 1, i)),
+    lambda i: view(lambda v: store(v, 3, i), shape=(5,), start=1),
+    lambda i: view(lambda v: store(Y, load(v, i), i), shape=(4,), start=2),
 )
 """Loops, local buffers, views."""
 
@@ -160,7 +162,19 @@ WORDS: tuple[Word, ...] = (*STORES, *INDIRECT, *GUARDED, *NESTED, *CLAIMS, *VECT
 Z = const(0)
 EXTENTS: tuple[Callable[[], tuple[Expr, Expr]], ...] = tuple(
     lambda low=low, extent=extent: (const(low), const(extent))  # type: ignore[misc]
-    for low, extent in ((0, 3), (0, n), (1, 2), (0, 1), (0, 0), (0, -1), (n, 1), (0, load(Y, 0)), (0, load(X, 0)))
+    for low, extent in (
+        (0, 3),
+        (0, n),
+        (1, 2),
+        (0, 1),
+        (0, 0),
+        (0, -1),
+        (n, 1),
+        (0, load(Y, 0)),
+        (0, load(X, 0)),
+        (load(X, 0), 1),
+        (load(Y, 0), 2),
+    )
 )
 """Bounds of loops: start and extent; some empty, some negative, some read from memory."""
 

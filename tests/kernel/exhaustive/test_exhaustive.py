@@ -11,11 +11,18 @@ import os
 
 import pytest
 
-from tests.kernel.exhaustive import layouts, nests, order, shapes, values
+from tests.kernel.exhaustive import dense, layouts, nests, order, shapes, values
 from tests.kernel.exhaustive.family import Family, explore
 
-FAMILIES = (*order.FAMILIES, *nests.FAMILIES, *values.FAMILIES, *shapes.FAMILIES, *layouts.FAMILIES)
-PROGRAMS = int(os.environ.get("VTIR_EXHAUSTIVE", "4000"))
+FAMILIES = (
+    *order.FAMILIES,
+    *nests.FAMILIES,
+    *values.FAMILIES,
+    *shapes.FAMILIES,
+    *layouts.FAMILIES,
+    *dense.FAMILIES,
+)
+PROGRAMS = int(os.environ.get("VTIR_EXHAUSTIVE", "3500"))
 
 
 def shares(total: int) -> dict[str, int]:

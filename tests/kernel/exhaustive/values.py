@@ -81,6 +81,8 @@ EVENTS: tuple[Maker, ...] = (
     lambda: view(lambda v: store(v, 1, 0, 0)),
     lambda: view(lambda v: loop(3, lambda i: store(v, 1, 0, i))),
     lambda: view(lambda v: store(v, 0, load(Y, 0) % 2, 1)),
+    lambda: view(lambda v: store(v, 1, 0), shape=(5,), start=1),
+    lambda: view(lambda v: loop(2, lambda i: store(v, i, i)), shape=(4,), start=1),
     lambda: loop(2, lambda i: view(lambda v: store(v, i, i, 0))),
     lambda: local(lambda t: seq(store(t, 1, 0), store(X, load(t, 0), 0))),
     lambda: local(lambda t: seq(loop(2, lambda i: store(t, i, i)), store(X, load(t, 1), 1))),

@@ -1,0 +1,171 @@
+"""The enumeration notices a kernel that asks too little.
+
+Each mutant drops or weakens one thing that the kernel does; some family must then hold a program on which the mutant
+accepts a step and the interpreter disagrees.  A mutant that nobody notices is a question that no grammar needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tests.kernel.exhaustive import family as families
+from tests.kernel.exhaustive.family import Family, PlainSolver, explore
+from tests.kernel.exhaustive.test_exhaustive import FAMILIES
+from verified_tir.ir.stmt import For, Seq
+from verified_tir.kernel import context, facts, licences
+from verified_tir.kernel.rules import bind, branch, common, insert, order, reindex, rewrite, unit
+
+Patch = pytest.MonkeyPatch
+BY_NAME: dict[str, Family] = {family.name: family for family in FAMILIES}
+
+
+def nothing(*_: object, **__: object) -> Iterator[Any]:
+    """No questions."""
+    return iter(())
+
+
+def never(*_: object, **__: object) -> bool:
+    return False
+
+
+def always(*_: object, **__: object) -> bool:
+    return True
+
+
+def without(name: str, claim: str = "") -> Callable[[Patch], None]:
+    """Questions of that name (with that in their claim) are not asked."""
+
+    def mutate(patch: Patch) -> None:
+        from verified_tir.kernel import theorem
+
+        original = theorem.discharge
+
+        def lenient(prover: Any, question: Any) -> Any:
+            if question.name == name and claim in question.claim:
+                return [], None
+            return original(prover, question)
+
+        patch.setattr(theorem, "discharge", lenient)
+
+    return mutate
+
+
+def setting(owner: object, name: str, value: object) -> Callable[[Patch], None]:
+    """One function of the kernel replaced by another."""
+    return lambda patch: patch.setattr(owner, name, value)
+
+
+def both(*mutations: Callable[[Patch], None]) -> Callable[[Patch], None]:
+    def mutate(patch: Patch) -> None:
+        for m in mutations:
+            m(patch)
+
+    return mutate
+
+
+def changes_unseen(*modules: object) -> Callable[[Patch], None]:
+    return both(*[setting(m, "changes", never) for m in modules])
+
+
+def bounds_after_versions(patch: Patch) -> None:
+    """The bounds of a loop are read from the memory that its body has changed."""
+    original = context.Context.enter
+
+    def enter(self: Any, stmt: Any, step: int) -> Any:
+        if isinstance(stmt, For):
+            self.repeat(stmt, stmt.body)
+            self.bind_loop(stmt)
+            return stmt.body
+        return original(self, stmt, step)
+
+    patch.setattr(context.Context, "enter", enter)
+
+
+def nothing_executes(patch: Patch) -> None:
+    """A loop or branch that ran left memory as it was."""
+    original = context.Context.execute
+
+    def execute(self: Any, stmt: Any) -> None:
+        if not isinstance(stmt, Seq) and isinstance(stmt, For):
+            return
+        original(self, stmt)
+
+    patch.setattr(context.Context, "execute", execute)
+
+
+def unsafe_is_safe(*modules: object) -> Callable[[Patch], None]:
+    return both(*[setting(m, "safe_questions", nothing) for m in modules])
+
+
+def first_order_only(patch: Patch) -> None:
+    """A licence asks only about writes of the first iteration."""
+    original = licences.conflicts
+
+    def half(xs: Any, ys: Any) -> Any:
+        return (p for p in original(xs, ys) if p[0].write)
+
+    patch.setattr(licences, "conflicts", half)
+
+
+def flat_views(patch: Patch) -> None:
+    """Views are told apart by their indices."""
+    patch.setattr(context.Context, "several_views", never)
+
+
+MUTANTS: dict[str, tuple[Callable[[Patch], None], tuple[str, ...]]] = {
+    "bounds after versions": (bounds_after_versions, ("bounds read",)),
+    "loops leave memory alone": (nothing_executes, ("invariants", "facts")),
+    "views by their indices": (flat_views, ("pair", "facts")),
+    "stores never touch": (setting(facts.Prover, "_misses", always), ("invariants", "facts")),
+    "invariants always kept": (setting(facts.Prover, "_keeps", always), ("float invariants",)),
+    "conflicts never meet (swap)": (setting(order, "never_meet", nothing), ("pair",)),
+    "conflicts never meet (reindex)": (setting(reindex, "never_meet", nothing), ("two-loop nests",)),
+    "bounds may change (order)": (changes_unseen(order), ("pair", "one loop", "two loops")),
+    "bounds may change (reindex)": (changes_unseen(reindex), ("guards between",)),
+    "start may change (unit)": (changes_unseen(unit), ("one loop",)),
+    "value may change (bind)": (changes_unseen(bind), ("names", "names gone")),
+    "condition may change (branch)": (changes_unseen(branch), ("moved conditions",)),
+    "middle anywhere": (without("domain", "the middle"), ("one loop",)),
+    "any bounds are equal": (without("domain", "have the same"), ("neighbours", "two loops")),
+    "any loops follow": (without("domain", "starts where"), ("neighbours",)),
+    "negative extents join": (without("domain", "negative extent"), ("neighbours",)),
+    "any loop runs once": (without("domain", "exactly once"), ("one loop",)),
+    "iterations invented": (without("bijection", "is an old one"), ("two-loop nests", "one-loop nests")),
+    "iterations twice": (without("bijection", "run twice"), ("one-loop nests", "two-loop nests")),
+    "iterations lost": (without("bijection", "is run"), ("two-loop nests", "one-loop nests")),
+    "iterations disguised": (without("bijection", "as itself"), ("two-loop nests", "one-loop nests")),
+    "no licence": (without("licence"), ("licences",)),
+    "half a licence": (first_order_only, ("licences",)),
+    "unsafe is safe (rewrite)": (unsafe_is_safe(rewrite), ("values", "conditions")),
+    "unsafe is safe (insert)": (unsafe_is_safe(insert), ("in and out",)),
+    "unsafe is safe (bind)": (unsafe_is_safe(bind), ("names",)),
+    "unsafe is safe (shared)": (unsafe_is_safe(common), ("moved conditions",)),
+    "bounds unsafe (sink)": (setting(branch, "range_safely", nothing), ("moved conditions",)),
+    "anything equals": (without("equal"), ("values",)),
+    "any condition": (without("branch"), ("branches", "facts")),
+    "no-op unasked (insert)": (without("no-op", "inserted"), ("in and out",)),
+    "no-op unasked (erase)": (without("no-op", "erased"), ("in and out",)),
+    "dead stores are read": (without("dead", "not read before"), ("dead stores",)),
+    "dead stores survive": (without("dead", "certainly overwritten"), ("dead stores",)),
+    "contents survive": (without("scope"), ("allocated",)),
+    "elements share a place": (without("layout", "to one place"), ("storage",)),
+    "elements leave the shape": (without("layout", "within the new shape"), ("storage", "relayout")),
+    "padding anywhere": (without("layout", "exactly where"), ("relayout",)),
+}
+"""What is dropped, and the families of which one at least must notice."""
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_kernel_that_asks_too_little_is_noticed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    mutate, where = MUTANTS[name]
+    mutate(monkeypatch)
+    monkeypatch.setattr(families, "SOLVER", PlainSolver())
+    context._effects_cache.clear()
+    found: list[str] = []
+    for family in (BY_NAME[w] for w in where):
+        if not found:
+            found += explore(family, 1000, look_at_refusals=10**9, stop_after=1).unsound
+    assert found, f"nobody notices: {name}"
