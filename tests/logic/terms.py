@@ -80,3 +80,29 @@ def bool_terms(draw: DrawFn, depth: int) -> Pair:
         return f.ite(c, a, b), make("ite", (c_plain, a_plain, b_plain), f.BOOL)
     op = draw(st.sampled_from(list(_JUNCTIONS)))
     return _JUNCTIONS[op](a, b), make(op, (a_plain, b_plain), f.BOOL)
+
+
+# ---------------------------------------------------------------------------------------------------------- floats
+
+Question = tuple[tuple[Term, ...], Term]
+"""Givens and a goal."""
+
+
+def plus(a: Term, b: Term) -> Term:
+    return f.fp("fp.add", a.sort, a, b)
+
+
+def minus(a: Term, b: Term) -> Term:
+    return f.fp("fp.sub", a.sort, a, b)
+
+
+def times(a: Term, b: Term) -> Term:
+    return f.fp("fp.mul", a.sort, a, b)
+
+
+def below(a: Term, b: Term) -> Term:
+    return f.fp_test("fp.lt", a, b)
+
+
+def is_nan(a: Term) -> Term:
+    return f.fp_test("fp.isNaN", a)
