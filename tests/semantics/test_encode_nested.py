@@ -8,6 +8,7 @@ of undefined behaviour must have come up.
 from __future__ import annotations
 
 from collections import Counter
+from functools import cache
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -47,22 +48,36 @@ def samples(draw: st.DrawFn, depth: int) -> Sample:
     return Sample(expr, values, elements)
 
 
-@pytest.mark.parametrize("depth", [2, 3, 4])
-@settings(max_examples=120, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
-@given(data=st.data())
-def test_expression(depth: int, data: st.DataObject) -> None:
-    sample = data.draw(samples(depth))
-    result = interpreted(sample)
-    trouble = disagreement(SOLVER, [sample], counts=OPERATORS)
-    assert trouble is None, trouble
-    RESULTS.update([result] if isinstance(result, str) else ["undef" if v is UNDEF else "defined" for v in result])
+@cache
+def compare(depth: int) -> None:
+    """The comparison of ``test_expression``, once in a process."""
+
+    @settings(max_examples=120, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    @given(samples(depth))
+    def both_meanings_agree(sample: Sample) -> None:
+        result = interpreted(sample)
+        trouble = disagreement(SOLVER, [sample], counts=OPERATORS)
+        assert trouble is None, trouble
+        RESULTS.update([result] if isinstance(result, str) else ["undef" if v is UNDEF else "defined" for v in result])
+
+    both_meanings_agree()
+
+
+DEPTHS = (2, 3, 4)
+
+
+@pytest.mark.parametrize("depth", DEPTHS)
+def test_expression(depth: int) -> None:
+    compare(depth)
 
 
 def test_the_samples_were_not_all_alike() -> None:
-    """Run with the tests above, in one process; ``pytest -s`` prints the counts.
+    """``pytest -s`` prints the counts.
 
     Which kinds of undefined behaviour come up is a matter of luck; the tests of single operators insist on each.
     """
+    for depth in DEPTHS:
+        compare(depth)
     print(dict(RESULTS), f"{len(OPERATORS)} operators and types")
     assert RESULTS["defined"] > 100
     assert RESULTS["undef"] > 20
