@@ -13,7 +13,7 @@ from verified_tir.schedule.replay import Programs, Replay, replay
 Steps = Callable[[Schedule], object]
 E = TypeVar("E", bound=ScheduleError)
 
-WORK = 1500
+WORK = 800
 """Stores and iterations for the comparison of one program before and after its schedule."""
 
 

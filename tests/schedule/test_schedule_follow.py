@@ -200,6 +200,31 @@ def test_one_condition_of_two_is_overcomputed(golden: Golden) -> None:
     golden("overcompute_one_of_two.txt", s.script())
 
 
+def test_a_product_with_every_operand_padded_has_no_branch(golden: Golden) -> None:
+    """Zeros in A and B, anything in C; the later nest goes first, while the padding of C is still undefined."""
+
+    def steps(s: Schedule) -> None:
+        i, j, k = s.loops("C")
+        s.decompose_reduction("C", i)
+        s.transform_layout("A", lambda i, k: [i // 2, k // 4, i % 2, k % 4], pad_value=0.0)
+        s.transform_layout("B", lambda k, j: [k // 4, j // 4, k % 4, j % 4], pad_value=0.0)
+        s.transform_layout("C", lambda i, j: [i // 2, j // 4, i % 2, j % 4], pad_value=T.undef())
+        i0, i1 = s.split(i, [None, 2])
+        j0, j1 = s.split(j, [None, 4])
+        k0, k1 = s.split(k, [None, 4])
+        s.reorder(i0, j0, k0, i1, k1, j1)
+        s.sequential_buffer_access("C", block="C_init")
+        s.simplify()
+        assert s.remove_branching_through_overcompute() == 5
+        s.vectorize(j1)
+        s.unroll(i1)
+        s.parallel(i0)
+
+    s = accepted("matmul", steps)
+    assert "if" not in s.script()
+    golden("overcompute_product.txt", s.script())
+
+
 def test_local_buffers_are_overcomputed(golden: Golden) -> None:
     def steps(s: Schedule) -> None:
         for name in ("A_cache", "B_cache"):

@@ -14,6 +14,9 @@ from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.tactics.tidy import conjuncts
 
+SWEEPS = 3
+"""How often branches are tried again after others went."""
+
 
 def remove_branching_through_overcompute(session: Session) -> int:
     """Remove every ``if`` whose body may as well run always; gives how many conditions went.
@@ -21,6 +24,9 @@ def remove_branching_through_overcompute(session: Session) -> int:
     RFC 77, "New Primitive - Remove Branching Through Overcompute".  For ``if c: S`` the kernel is asked to insert S
     into the missing else branch (where it must write the bits that are there already, or where nothing is defined) and
     then to merge the equal branches.  Where that fails for ``c₁ and c₂``, it is tried for each of the two.
+
+    Later branches go first: while an earlier one is guarded, what it would fill is still undefined.  But a later one
+    may also need what an earlier one fills, so there are several sweeps.
 
     :raises TacticFailed: if there is a branch and none can be removed; with the reason for the first.
     """
@@ -35,9 +41,14 @@ def remove_branching_through_overcompute(session: Session) -> int:
             problems.append(problem)
         return int(any(_without(session, path, stmt, k) for k in range(len(conjuncts(stmt.condition)))))
 
-    removed = _each_branch(session, (), overcompute)
+    removed = _each_branch(session, (), overcompute, last_first=True)
     if removed == 0:
-        raise problems[0] if problems else fail("there is no branch to remove")
+        raise problems[-1] if problems else fail("there is no branch to remove")
+    for _ in range(SWEEPS - 1):
+        more = _each_branch(session, (), overcompute, last_first=True)
+        removed += more
+        if not more:
+            break
     return removed
 
 
@@ -78,17 +89,15 @@ def decide_branches(session: Session, under: Path = ()) -> int:
     return _each_branch(session, under, decide)
 
 
-def _each_branch(session: Session, under: Path, remove: Callable[[Path, If], int]) -> int:
-    """Offer every branch at or below a place to ``remove``, outermost first, as often as it succeeds."""
+def _each_branch(session: Session, under: Path, remove: Callable[[Path, If], int], *, last_first: bool = False) -> int:
+    """Offer every branch at or below a place to ``remove``, in program order or against it, as often as it succeeds."""
     removed = 0
     skipped: set[Stmt] = set()
     while True:
-        found = next(
-            ((p, s) for p, s in places(session.stmt(under), lambda s: isinstance(s, If) and s not in skipped)), None
-        )
-        if found is None:
+        found = list(places(session.stmt(under), lambda s: isinstance(s, If) and s not in skipped))
+        if not found:
             return removed
-        path, stmt = found
+        path, stmt = found[-1 if last_first else 0]
         assert isinstance(stmt, If)
         gained = remove((*under, *path), stmt)
         if not gained:

@@ -205,7 +205,9 @@ def _follow(session: Session, nest: Nest, buffer: Buffer) -> list[Var]:
 def _simplified(nest: Nest) -> Nest:
     """The nest with its indices in their simplest form, as an earlier step may not have left them."""
     ranges = {s.var: (s.min, s.extent) for s in nest.loops}
-    indices = tuple(simplify_index(e, ranges) for e in nest.indices)
+    simpler = [simplify_index(e, ranges) for e in nest.indices]
+    # a dimension stays one of the layout's, also where it has a single place
+    indices = tuple(new if free_vars(new) else old for old, new in zip(nest.indices, simpler, strict=True))
     moving = tuple(e for e in indices if {s.var for s in nest.loops} & set(free_vars(e)))
     return Nest(nest.start, nest.chain, moving, nest.stored)
 
