@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
 from tests.schedule.schedule_programs import program
 from tests.schedule.schedule_support import Steps, refused
 from verified_tir import Refuted, Schedule, parse_func
+from verified_tir.ir.expr import Expr, Select, const
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.stmt import Store
+from verified_tir.ir.visit import rewrite
 from verified_tir.schedule.replay import Programs, replay
 from verified_tir.schedule.replay_inputs import choices, contents, shapes
+from verified_tir.script import tir as T
 
 
 def programs(before: str, after: str) -> Programs:
@@ -171,6 +178,36 @@ def test_differences_are_told_in_the_layout_before_the_step() -> None:
     assert refusal.replay.message.startswith("B[0] = 105.0 before, 119.0 after")
     assert refusal.replay.arguments["A"].shape == (3, 4, 4)
     assert (refusal.replay.arguments["A"][:, 3, 2:] == 7).all()
+
+
+def test_what_stands_in_undefined_padding_is_not_compared() -> None:
+    """Two programs that leave different values there are not told apart; those that differ elsewhere are."""
+    text = """
+@T.prim_func
+def f(A: T.Buffer((14,), "float32"), C: T.Buffer((14,), "float32")):
+    for i in range(14):
+        C[i] = A[i]
+"""
+
+    def padded() -> Schedule:
+        s = Schedule(text)
+        for name in ("A", "C"):
+            s.transform_layout(name, lambda i: [i // 4, i % 4], pad_value=T.undef())
+        s.sequential_buffer_access("C")
+        s.remove_branching_through_overcompute()
+        return s
+
+    two, three = padded(), padded()
+
+    def storing(s: Schedule, value: Callable[[Store], Expr]) -> PrimFunc:
+        return rewrite(s.func, lambda n: Store(n.buffer, value(n), n.indices) if isinstance(n, Store) else None)
+
+    inside = storing(two, lambda n: Select(n.indices[0] * 4 + n.indices[1] < 14, n.value, const(7.0, "float32")))
+    outside = storing(three, lambda n: n.value + const(1.0, "float32"))
+    for s, changed, differs in ((two, inside, False), (three, outside, True)):
+        paddings = s.theorem.paddings
+        found = replay(Programs(s.func, changed, paddings, paddings, ()), {})
+        assert found.confirmed == differs, found.message
 
 
 def test_a_race_is_named() -> None:

@@ -149,7 +149,7 @@ class _Search:
             return Replay(True, f"undefined behaviour after: {_told(ub)}", arguments)
         if before is None:
             return None
-        differences = refines(before, move_back(programs.maps, after, arrays, sizes))
+        differences = refines(masks.owed(before), move_back(programs.maps, after, arrays, sizes))
         if not differences:
             return Replay(False, "same result", arguments)
         d = differences[0]

@@ -28,6 +28,15 @@ class Masks:
     defined: dict[str, Array]
     inaccessible: dict[str, Array]
 
+    def owed(self, outcome: Outcome) -> Outcome:
+        """The outcome without what stands in padding that may hold anything, for nobody looks at it at exit."""
+        kept = dict(outcome.defined)
+        for name, mask in self.defined.items():
+            kept[name] = kept[name] & mask
+        for name, mask in self.inaccessible.items():
+            kept[name] = kept[name] & ~mask
+        return Outcome(outcome.arrays, kept, outcome.findings, outcome.steps)
+
 
 def pad(func: PrimFunc, paddings: tuple[Padding, ...], arrays: dict[str, Array], sizes: Sizes) -> Masks:
     """Fill declared padding into the arrays; gives the interpreter's masks."""
