@@ -1,0 +1,376 @@
+"""Random applications of each rule: to any program, or to one made for the rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from hypothesis import strategies as st
+
+from tests.kernel.programs import function, load, store
+from tests.kernel.random_programs import Draw, Scope, access, bounds, condition, one_of, statement, value
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.expr import Binary, Expr, FloatImm, Undef, Var, binary, const
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.node import IRError
+from verified_tir.ir.paths import Path, places
+from verified_tir.ir.stmt import Allocate, DeclBuffer, For, If, LetStmt, Seq, Stmt, seq
+from verified_tir.ir.visit import refresh_binders, sub_statements, substitute, walk
+from verified_tir.kernel.rules.bind import Bind, Inline
+from verified_tir.kernel.rules.branch import Decide, Hoist, Introduce, Merge, Reshape, Sink
+from verified_tir.kernel.rules.erase import Erase
+from verified_tir.kernel.rules.insert import Insert
+from verified_tir.kernel.rules.kind import Kind
+from verified_tir.kernel.rules.layout import LayoutMap
+from verified_tir.kernel.rules.order import Distribute, Fuse, Join, Partition, Swap
+from verified_tir.kernel.rules.reindex import NewLoop, Reindex
+from verified_tir.kernel.rules.relayout import Relayout
+from verified_tir.kernel.rules.rewrite import Rewrite, expressions
+from verified_tir.kernel.rules.scope import AllocateBuffer, Drop, Move
+from verified_tir.kernel.rules.storage import Storage
+from verified_tir.kernel.rules.unit import Unit, WrapUnit
+from verified_tir.kernel.theorem import Rule
+
+# ------------------------------------------------------------------------------------------------- rules at random
+
+
+def place(draw: Draw, func: PrimFunc, kind: type[Stmt] | tuple[type[Stmt], ...] = Stmt) -> tuple[Path, Any] | None:
+    """A place that holds a statement of a kind, with the statement."""
+    found = list(places(func.body, lambda s: isinstance(s, kind)))
+    return draw(st.sampled_from(found)) if found else None  # type: ignore[no-any-return]
+
+
+def scope_at(func: PrimFunc, path: Path) -> Scope:
+    """The variables and buffers that may be used at a place."""
+    integers: list[Expr] = [p for p in func.params if p.dtype.is_int]
+    buffers, stmt = list(func.buffers), func.body
+    for step in path:
+        match stmt:
+            case For(var=v) | LetStmt(var=v):
+                integers += [v] if v.dtype.is_int else []
+            case Allocate(buffer=b) | DeclBuffer(buffer=b):
+                buffers.append(b)
+        stmt = sub_statements(stmt)[step]
+    return Scope(integers, buffers, 2)
+
+
+def _sequence(draw: Draw, func: PrimFunc) -> tuple[Path, int] | None:
+    found = place(draw, func, Seq)
+    return (found[0], draw(st.integers(0, len(found[1].stmts) - 2))) if found and len(found[1].stmts) > 1 else None
+
+
+def _split(draw: Draw, func: PrimFunc) -> Rule | None:
+    found = place(draw, func, (For, If))
+    body = found and (found[1].body if isinstance(found[1], For) else found[1].then_body)
+    if not isinstance(body, Seq) or len(body.stmts) < 2:
+        return None
+    return Distribute(found[0], draw(st.integers(1, len(body.stmts) - 1)))  # type: ignore[index]
+
+
+def _partition(draw: Draw, func: PrimFunc) -> Rule | None:
+    found = place(draw, func, For)
+    if found is None:
+        return None
+    path, loop = found
+    middle = one_of(draw, const(1), const(2), loop.min + 1, loop.min + loop.extent, binary("min", loop.extent, 2))
+    return Partition(path, middle)
+
+
+def _reindex(draw: Draw, func: PrimFunc) -> Rule | None:
+    """Reversal, shift, split, interchange of a nest drawn at random."""
+    found = place(draw, func, For)
+    if found is None:
+        return None
+    path, loop = found
+    i, low, extent = loop.var, loop.min, loop.extent
+    p, q = Var.fresh("p"), Var.fresh("q")
+    inner = loop.body
+    kind = draw(st.integers(0, 3))
+    if kind == 3 and isinstance(inner, For):
+        loops = (NewLoop(p, inner.min, inner.extent), NewLoop(q, low, extent))
+        return Reindex(path, 2, loops, (), (q, p), (inner.var, i))
+    if kind == 0:
+        back = low + (low + extent - 1 - p)
+        return Reindex(path, 1, (NewLoop(p, low, extent),), (), (back,), (low + (low + extent - 1 - i),))
+    if kind == 1:
+        return Reindex(path, 1, (NewLoop(p, const(0), extent),), (), (low + p,), (i - low,))
+    loops = (NewLoop(p, const(0), (extent + 1) // 2), NewLoop(q, const(0), const(2)))
+    guards = (binary("lt", p * 2 + q, extent),) if draw(st.booleans()) else ()
+    return Reindex(path, 1, loops, guards, (low + (p * 2 + q),), ((i - low) // 2, (i - low) % 2))
+
+
+def _bind(draw: Draw, func: PrimFunc) -> Rule | None:
+    found = place(draw, func)
+    assert found is not None
+    values = [e for e in walk(found[1]) if isinstance(e, Expr) and not isinstance(e, Var) and e.dtype.code != "handle"]
+    if not values:
+        return None
+    chosen = draw(st.sampled_from(values))
+    return Bind(found[0], Var.fresh("b", chosen.dtype), chosen)
+
+
+def _rewrite(draw: Draw, func: PrimFunc) -> Rule | None:
+    found = place(draw, func)
+    assert found is not None
+    path, stmt = found
+    options = expressions(stmt)
+    if not options:
+        return None
+    where = (draw(st.integers(0, len(options) - 1)),)
+    old = options[where[0]]
+    for _ in range(draw(st.integers(0, 2))):
+        parts = expressions(old)
+        if parts:
+            where = (*where, draw(st.integers(0, len(parts) - 1)))
+            old = parts[where[-1]]
+    scope = scope_at(func, path)
+    new = _variation(draw, scope, old)
+    return None if new is None else Rewrite(path, where, new)
+
+
+def _variation(draw: Draw, scope: Scope, old: Expr) -> Expr | None:
+    """Another expression of the same type, sometimes an equal one."""
+    like = [b for b in scope.buffers if b.dtype is old.dtype]
+    if old.dtype.is_bool:
+        return condition(draw, scope)
+    if not like:
+        return None
+    match old, draw(st.integers(0, 3)):
+        case Binary(op="add" | "mul" as op, a=a, b=b), 0 | 1:
+            return Binary(op, b, a)
+        case _, 2:
+            zero = FloatImm(old.dtype, 0.0) if old.dtype.is_float else const(0, old.dtype)
+            return Binary("add", old, zero)
+    return value(draw, scope, like[0], 1)
+
+
+def _insert(draw: Draw, func: PrimFunc) -> Rule | None:
+    found = place(draw, func)
+    assert found is not None
+    path, side = found[0], one_of(draw, "before", "after")
+    scope = scope_at(func, path)
+    if draw(st.booleans()):
+        b = one_of(draw, *scope.buffers)
+        indices = access(draw, scope, b)
+        new: Stmt = store(b, one_of(draw, load(b, *indices), value(draw, scope, b, 1)), *indices)
+    else:
+        copied = place(draw, func)
+        assert copied is not None
+        new = refresh_binders(copied[1])[0]
+    return Insert(path, new, side, draw(st.integers(0, 2)))
+
+
+def _erase(draw: Draw, func: PrimFunc) -> Rule | None:
+    found = place(draw, func)
+    return None if found is None else Erase(found[0], draw(st.integers(0, 2)))
+
+
+def _map(draw: Draw, extent: int) -> LayoutMap:
+    x, y, z = Var.fresh("x"), Var.fresh("y"), Var.fresh("z")
+    match draw(st.integers(0, 3)):
+        case 0:
+            return LayoutMap((x,), (extent - 1 - x,), (y,), (extent - 1 - y,), (const(extent),), binary("lt", y, 0))
+        case 1:
+            return LayoutMap((x,), (x + 1,), (y,), (y - 1,), (const(extent + 1),), binary("eq", y, 0))
+        case 2:
+            padding = binary("ge", y * 2 + z, extent)
+            return LayoutMap((x,), (x // 2, x % 2), (y, z), (y * 2 + z,), (const((extent + 1) // 2), const(2)), padding)
+    return LayoutMap((x,), (x // 2,), (y,), (y * 2,), (const((extent + 1) // 2),), binary("lt", y, 0))
+
+
+def _storage(draw: Draw, func: PrimFunc) -> Rule | None:
+    found = place(draw, func, Allocate)
+    return None if found is None else Storage(found[0], _map(draw, found[1].buffer.shape[0].value))
+
+
+def _relayout(draw: Draw, func: PrimFunc) -> Rule | None:
+    b = func.buffer_named(one_of(draw, "X", "Z"))
+    zero = FloatImm(b.dtype, 0.0) if b.dtype.is_float else const(0)
+    return Relayout(b, _map(draw, b.shape[0].value), one_of(draw, None, zero, Undef(b.dtype)))  # type: ignore[attr-defined]
+
+
+def _introduce(draw: Draw, func: PrimFunc) -> Rule | None:
+    found = place(draw, func)
+    assert found is not None
+    return Introduce(found[0], condition(draw, scope_at(func, found[0])))
+
+
+def at(
+    kind: type[Stmt] | tuple[type[Stmt], ...], make: Callable[[Draw, Path], Rule]
+) -> Callable[[Draw, PrimFunc], Rule | None]:
+    """A rule that needs nothing but a place."""
+
+    def choose(draw: Draw, func: PrimFunc) -> Rule | None:
+        found = place(draw, func, kind)
+        return None if found is None else make(draw, found[0])
+
+    return choose
+
+
+def _in_sequence(make: Callable[[Path, int], Rule]) -> Callable[[Draw, PrimFunc], Rule | None]:
+    def choose(draw: Draw, func: PrimFunc) -> Rule | None:
+        found = _sequence(draw, func)
+        return None if found is None else make(*found)
+
+    return choose
+
+
+RULES: dict[str, Callable[[Draw, PrimFunc], Rule | None]] = {
+    "swap": _in_sequence(Swap),
+    "fuse": _in_sequence(Fuse),
+    "join": _in_sequence(Join),
+    "distribute": _split,
+    "partition": _partition,
+    "unit": at(For, lambda draw, path: Unit(path)),
+    "wrap unit": at(Stmt, lambda draw, path: WrapUnit(path, Var.fresh("o"))),
+    "reindex": _reindex,
+    "bind": _bind,
+    "inline": at(LetStmt, lambda draw, path: Inline(path)),
+    "rewrite": _rewrite,
+    "introduce": _introduce,
+    "decide": at(If, lambda draw, path: Decide(path, draw(st.booleans()))),
+    "merge": at(If, lambda draw, path: Merge(path)),
+    "hoist": at(For, lambda draw, path: Hoist(path)),
+    "sink": at(If, lambda draw, path: Sink(path)),
+    "reshape": at(If, lambda draw, path: Reshape(path, one_of(draw, "nest", "unnest", "negate"))),
+    "insert": _insert,
+    "erase": _erase,
+    "allocate": at(
+        Stmt,
+        lambda draw, path: AllocateBuffer(path, Buffer.declare("u", (draw(st.integers(-1, 2)),), "int32")),
+    ),
+    "drop": at(Allocate, lambda draw, path: Drop(path)),
+    "move": at((For, Allocate), lambda draw, path: Move(path, one_of(draw, "hoist", "sink", "narrow"))),
+    "storage": _storage,
+    "relayout": _relayout,
+    "kind": at(For, lambda draw, path: Kind(path, one_of(draw, "parallel", "vectorized", "unrolled"))),
+}
+"""For each rule, an application of it to a program; ``None`` where the program has no place for it."""
+
+
+# ------------------------------------------------------------------------------------------ programs made for a rule
+
+Scene = tuple[tuple[Stmt, ...], Callable[[Path, int], Rule]]
+"""Statements in a row, and the rule for them, given the path of their sequence and their position in it."""
+
+
+def _copy(stmt: Stmt, old: Var, new: Var) -> Stmt:
+    return refresh_binders(substitute(stmt, {old: new}))[0]
+
+
+def _two_loops(draw: Draw, scope: Scope, same: bool) -> Scene:
+    i, j = Var.fresh("i"), Var.fresh("j")
+    low, extent = bounds(draw, scope)
+    first = statement(draw, scope.with_integer(i))
+    if same:
+        start = low + extent if draw(st.integers(0, 3)) else low
+        loops = For(i, low, extent, first), For(j, start, bounds(draw, scope)[1], _copy(first, i, j))
+        return loops, Join
+    loops = For(i, low, extent, first), For(j, low, extent, statement(draw, scope.with_integer(j)))
+    return loops, Fuse
+
+
+def _split_loop(draw: Draw, scope: Scope) -> Scene:
+    i = Var.fresh("i")
+    parts = [statement(draw, scope.with_integer(i)) for _ in range(2)]
+    return (For(i, *bounds(draw, scope), seq(*parts)),), lambda path, k: Distribute((*path, k), 1)
+
+
+def _same_branches(draw: Draw, scope: Scope) -> Scene:
+    body = statement(draw, scope)
+    return (If(condition(draw, scope), body, refresh_binders(body)[0]),), lambda path, k: Merge((*path, k))
+
+
+def _inner_branch(draw: Draw, scope: Scope) -> Scene:
+    i = Var.fresh("i")
+    inner = scope.with_integer(i)
+    other = statement(draw, inner) if draw(st.booleans()) else None
+    branch = If(condition(draw, scope), statement(draw, inner), other)
+    return (For(i, *bounds(draw, scope), branch),), lambda path, k: Hoist((*path, k))
+
+
+def _outer_branch(draw: Draw, scope: Scope) -> Scene:
+    i = Var.fresh("i")
+    loop = For(i, *bounds(draw, scope), statement(draw, scope.with_integer(i)))
+    return (If(condition(draw, scope), loop),), lambda path, k: Sink((*path, k))
+
+
+def _nested_branch(draw: Draw, scope: Scope) -> Scene:
+    c, d, body = condition(draw, scope), condition(draw, scope), statement(draw, scope)
+    match draw(st.integers(0, 2)):
+        case 0:
+            return (If(Binary("and", c, d), body),), lambda path, k: Reshape((*path, k), "nest")
+        case 1:
+            return (If(c, If(d, body)),), lambda path, k: Reshape((*path, k), "unnest")
+    return (If(c, body, statement(draw, scope)),), lambda path, k: Reshape((*path, k), "negate")
+
+
+def _decided_branch(draw: Draw, scope: Scope) -> Scene:
+    """A branch on an element just stored, with a statement between that may end what is known of it."""
+    b = one_of(draw, *scope.buffers)
+    where, what = access(draw, scope, b), value(draw, scope, b, 0)
+    between = statement(draw, scope)
+    asked = Binary(one_of(draw, "eq", "ge"), load(b, *where), what)
+    branch = If(asked, store(b, load(b, *where), *where), statement(draw, scope))
+    truth = draw(st.integers(0, 3)) > 0
+    steps = len(between.stmts) if isinstance(between, Seq) else 1
+    return (store(b, what, *where), between, branch), lambda path, k: Decide((*path, k + 1 + steps), truth)
+
+
+def _moved_buffer(draw: Draw, scope: Scope) -> Scene:
+    i = Var.fresh("i")
+    t = Buffer.declare("t", (draw(st.integers(1, 3)),), one_of(draw, "int32", "float32"))
+    inner = scope.with_integer(i).with_buffer(t)
+    first = store(t, value(draw, inner, t), *access(draw, inner, t))
+    body = seq(first, statement(draw, inner), statement(draw, inner)) if draw(st.booleans()) else statement(draw, inner)
+    match draw(st.integers(0, 2)):
+        case 0:
+            return (For(i, *bounds(draw, scope), Allocate(t, body)),), lambda path, k: Move((*path, k), "hoist")
+        case 1:
+            return (Allocate(t, For(i, *bounds(draw, scope), body)),), lambda path, k: Move((*path, k), "sink")
+    outside = [statement(draw, scope), statement(draw, scope.with_buffer(t)), statement(draw, scope)]
+    return (Allocate(t, seq(*outside)),), lambda path, k: Move((*path, k), "narrow")
+
+
+SCENES: dict[str, Callable[[Draw, Scope], Scene]] = {
+    "fuse": lambda draw, scope: _two_loops(draw, scope, False),
+    "join": lambda draw, scope: _two_loops(draw, scope, True),
+    "distribute": _split_loop,
+    "decide": _decided_branch,
+    "merge": _same_branches,
+    "hoist": _inner_branch,
+    "sink": _outer_branch,
+    "reshape": _nested_branch,
+    "move": _moved_buffer,
+}
+
+
+@st.composite
+def scenes(draw: Draw, name: str) -> tuple[PrimFunc, Rule]:
+    """A program made for a rule: its statements in a sequence, in a loop or branch or alone."""
+    x, y, z = (
+        Buffer.declare("X", (6,), "int32"),
+        Buffer.declare("Y", (2, 3), "int32"),
+        Buffer.declare("Z", (5,), "float32"),
+    )
+    n, o = Var.fresh("n"), Var.fresh("o")
+    scope = Scope([n], [x, y, z], draw(st.integers(0, 2)))
+    around = draw(st.integers(0, 3))
+    inner = scope if around < 2 else Scope([n, o], scope.buffers, scope.depth)
+    before = [statement(draw, inner)] if draw(st.booleans()) else []
+    parts, rule = SCENES[name](draw, inner)
+    body = seq(*before, *parts, store(z, value(draw, inner, z, 1), 0))
+    offset = len(before[0].stmts) if before and isinstance(before[0], Seq) else len(before)
+    if around == 1:
+        return function([x, y, z, n], If(condition(draw, scope), body)), rule((0,), offset)
+    if around >= 2:
+        return function([x, y, z, n], For(o, *bounds(draw, scope), body)), rule((0,), offset)
+    return function([x, y, z, n], body), rule((), offset)
+
+
+def application(draw: Draw, name: str, func: PrimFunc) -> Rule | None:
+    """A random application of a rule, or ``None`` if none was found (or it would be ill-typed)."""
+    try:
+        return RULES[name](draw, func)
+    except IRError:
+        return None

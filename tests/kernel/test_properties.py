@@ -1,0 +1,78 @@
+"""Whenever a rule applies, the interpreter agrees: each rule on random programs, then chains of rules.
+
+``VTIR_EXAMPLES`` sets how many programs each rule gets.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.kernel.exhaustive.family import PlainSolver
+from tests.kernel.exhaustive.oracle import disagreement, inputs_of, outcomes
+from tests.kernel.random_programs import Draw, programs
+from tests.kernel.random_rules import RULES, SCENES, application, scenes
+from verified_tir.ir import wellformed
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.script import script
+from verified_tir.kernel.facts import Prover
+from verified_tir.kernel.theorem import Refines, Rule, apply, reflexive
+
+EXAMPLES = int(os.environ.get("VTIR_EXAMPLES", "60"))
+SOLVER = PlainSolver()
+CALM = settings(
+    max_examples=EXAMPLES,
+    deadline=None,
+    derandomize="VTIR_EXAMPLES" not in os.environ,
+    suppress_health_check=list(HealthCheck),
+    database=None,
+)
+
+
+def agrees(theorem: Refines, func: PrimFunc) -> None:
+    """No input shows the theorem wrong, and its program is one."""
+    inputs = inputs_of(func, (0, 1, 2))
+    problem = disagreement(theorem, inputs, outcomes(func, inputs))
+    steps = "\n".join(str(step.rule) for step in theorem.derivation)
+    assert problem is None, f"{steps}\n{script(func)}\n--->\n{script(theorem.after)}\n{problem}"
+    assert wellformed.problem(theorem.after) is None
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_whenever_it_applies_the_interpreter_agrees(name: str) -> None:
+    @CALM
+    @given(st.data())
+    def run(data: st.DataObject) -> None:
+        func, rule = data.draw(scenes(name)) if name in SCENES else anything(data.draw, name)
+        if rule is not None:
+            result = apply(rule, reflexive(func), Prover(SOLVER))  # type: ignore[arg-type]
+            if isinstance(result, Refines):
+                agrees(result, func)
+
+    run()
+
+
+def anything(draw: Draw, name: str) -> tuple[PrimFunc, Rule | None]:
+    func = draw(programs())
+    return func, application(draw, name, func)
+
+
+def test_chains_of_steps_agree() -> None:
+    @settings(CALM, max_examples=3 * EXAMPLES)
+    @given(st.data())
+    def run(data: st.DataObject) -> None:
+        func = data.draw(programs())
+        theorem, prover = reflexive(func), Prover(SOLVER)  # type: ignore[arg-type]
+        for _ in range(data.draw(st.integers(2, 6))):
+            names = [name for name in RULES if name != "relayout"]
+            rule = application(data.draw, data.draw(st.sampled_from(names)), theorem.after)
+            result = None if rule is None else apply(rule, theorem, prover)
+            if isinstance(result, Refines):
+                theorem = result
+        if theorem.derivation:
+            agrees(theorem, func)
+
+    run()
