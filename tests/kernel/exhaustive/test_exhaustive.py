@@ -11,7 +11,7 @@ import os
 
 import pytest
 
-from tests.kernel.exhaustive import dense, layouts, nests, order, shapes, values
+from tests.kernel.exhaustive import dense, layouts, nests, order, shapes, types, values
 from tests.kernel.exhaustive.family import Family, explore
 
 FAMILIES = (
@@ -21,6 +21,7 @@ FAMILIES = (
     *shapes.FAMILIES,
     *layouts.FAMILIES,
     *dense.FAMILIES,
+    *types.FAMILIES,
 )
 PROGRAMS = int(os.environ.get("VTIR_EXHAUSTIVE", "3500"))
 
