@@ -258,10 +258,15 @@ def row_max(A: T.Buffer((3, 14), "float32"), B: T.Buffer((3,), "float32")):
     for i in T.serial(3):
         B[i] = T.float32("-inf")
         for j in T.serial(14):
-            B[i] = T.max(B[i], A[i, j])
+            B[i] = T.max(A[i, j], B[i])
 """
-    refused(text, overcomputed({"A": (ROWS_IN_FOURS, 0.0)}, "A"), "writes the bits that are there already")
-    refused(text, overcomputed({"A": (ROWS_IN_FOURS, float("inf"))}, "A"), "writes the bits that are there already")
+    accepted(text, overcomputed({"A": (ROWS_IN_FOURS, float("-inf"))}, "A"))
+    claim = "writes the bits that are there already"
+    refused(text, overcomputed({"A": (ROWS_IN_FOURS, 0.0)}, "A"), claim)
+    other = text.replace("T.max(A[i, j], B[i])", "T.max(B[i], A[i, j])")  # a NaN in the last column would be lost
+    refusal = refused(other, overcomputed({"A": (ROWS_IN_FOURS, float("-inf"))}, "A"), claim)
+    assert refusal.replay is not None
+    assert "nan before, -inf after" in refusal.replay.message
 
 
 def test_integer_sums_are_overcomputed_too() -> None:

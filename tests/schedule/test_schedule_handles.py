@@ -108,7 +108,7 @@ def test_what_there_is() -> None:
     assert s.blocks == ["A_cache", "compute", "B_cache"]
     assert [b.name for b in s.buffers] == ["A", "B", "A_cache", "B_cache"]
     assert s.buffer("A_cache").shape[0] is s.buffer("A").shape[0]
-    assert s.get_block("compute") == "compute"
+    assert s.get_block("compute") == s.get_sblock("compute") == "compute"
     s = Schedule(program("matmul_symbolic"))
     assert [s.symbol(n).name for n in ("n", "m", "l")] == ["n", "m", "l"]
 

@@ -124,18 +124,21 @@ def contents(func: PrimFunc, of: Mapping[str, tuple[int, ...]]) -> Iterator[dict
     yield each(lambda k, b, n: shaped(specials[(np.arange(n) + k) % 10] if b.dtype.is_float else np.arange(n) % 3, b))
     yield each(lambda k, b, n: shaped(np.full(n, -0.0 if b.dtype.is_float else 1), b))
     yield each(lambda k, b, n: shaped(np.full(n, np.inf if b.dtype.is_float else -1), b))
+    yield each(lambda k, b, n: shaped(np.full(n, np.nan if b.dtype.is_float else 0), b))
     yield each(lambda k, b, n: shaped(np.zeros(n), b))
     for odd in (0, 1):  # a small value beside one that is too large or too small for most indices
         for far in (97, -97):
             yield each(lambda k, b, n, odd=odd, far=far: shaped((np.arange(n) + odd) % 2 * far, b))
     rng = np.random.default_rng(0)
-    for _ in range(DRAWS):
-        yield each(lambda k, b, n: shaped(_random(rng, b.dtype, n), b))
+    for draw in range(DRAWS):
+        yield each(lambda k, b, n, draw=draw: shaped(_random(rng, b.dtype, n, special=draw % 2 == 1), b))
 
 
-def _random(rng: np.random.Generator, dtype: DType, n: int) -> Array:
+def _random(rng: np.random.Generator, dtype: DType, n: int, special: bool) -> Array:
     if dtype.is_bool:
         return rng.integers(0, 2, n)
+    if dtype.is_float and special:
+        return rng.choice([np.nan, np.inf, -np.inf, -0.0, 0.0, 1.0], n)
     if dtype.is_float:
         return rng.standard_normal(n) * 10.0 ** rng.integers(-3, 4, n)
     return rng.integers(0 if dtype.code == "uint" else -3, 12, n)

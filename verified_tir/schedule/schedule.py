@@ -121,6 +121,8 @@ class Schedule:
         """
         return self._look("get_block", lambda s: s.block(name)[1].name)
 
+    get_sblock = get_block
+
     @property
     def blocks(self) -> list[str]:
         """The names of the blocks in program order."""
