@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, Load, Var, const
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.script import parse_func
+from verified_tir.ir.script import parse_func, script
 from verified_tir.ir.stmt import Stmt, Store
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.facts import Prover
@@ -87,3 +87,15 @@ def why(refusal: NoMatch | Unproved) -> str:
         return refusal.reason
     obligation = refusal.obligation
     return f"{obligation.name}: {obligation.claim} ({type(refusal.verdict).__name__})"
+
+
+def body_of(func: PrimFunc) -> str:
+    """The statements of a function as text."""
+    lines = script(func).rstrip("\n").split("\n")
+    start = next(k for k, line in enumerate(lines) if line.startswith("def ")) + 1
+    return "\n".join(line.removeprefix("    ") for line in lines[start:])
+
+
+def gives(func: PrimFunc, rule: Rule, text: str) -> None:
+    """The rule is accepted, and the result's statements read exactly so."""
+    assert body_of(accepted(func, rule)) == text.strip("\n")

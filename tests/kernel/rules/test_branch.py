@@ -1,0 +1,67 @@
+"""Branches appear, go, move and merge."""
+
+from __future__ import annotations
+
+from tests.kernel.programs import AB, buffer, gives, load, program, refused, variable
+from verified_tir.ir.expr import binary
+from verified_tir.kernel.rules.branch import Decide, Hoist, Introduce, Merge, Reshape, Sink
+
+ABN = AB + ", n: T.int32"
+
+
+def test_introduce() -> None:
+    f = program("A[0] = 1", ABN)
+    n = variable(f, "n")
+    gives(f, Introduce((), n > 0), "if n > 0:\n    A[0] = 1\nelse:\n    A[0] = 1")
+    refused(f, Introduce((), binary("gt", 4 // n, 0)), "safety: 4 // n: no division by zero (Refuted)")
+    refused(f, Introduce((), load(buffer(f, "A"), 0) > 0), "safety: A[0] > 0 is defined (Refuted)")
+
+
+def test_merge() -> None:
+    text = "if A[0] > 0:\n    B[0] = 1\nelse:\n    B[0] = {}"
+    gives(program(text.format(1)), Merge(()), "B[0] = 1")
+    refused(program(text.format(2)), Merge(()), "not a branch with the same statement on both sides")
+
+
+def test_decide() -> None:
+    text = "for i in range(3):\n    if i < {}:\n        A[i] = 1\n    else:\n        A[i] = 2"
+    gives(program(text.format(3)), Decide((0,), True), "for i in range(3):\n    A[i] = 1")
+    gives(program(text.format(0)), Decide((0,), False), "for i in range(3):\n    A[i] = 2")
+    refused(program(text.format(2)), Decide((0,), True), "branch: the condition is always true here (Refuted)")
+    refused(program(text.format(3)), Decide((0,), False), "branch: the condition is always false here (Refuted)")
+
+
+def test_decide_by_what_was_stored() -> None:
+    text = "A[0] = 1\n{}\nif A[0] == 1:\n    B[0] = 1"
+    gives(program(text.format("A[1] = 2")), Decide((2,), True), "A[0] = 1\nA[1] = 2\nB[0] = 1")
+    refused(program(text.format("A[B[0]] = 2")), Decide((2,), True), "the condition is always true here")
+
+
+def test_hoist() -> None:
+    text = "for i in range(3):\n    if n > 0:\n        A[i] = 1"
+    gives(program(text, ABN), Hoist(()), "if n > 0:\n    for i in range(3):\n        A[i] = 1")
+    depends = text.replace("n > 0", "i > 0")
+    refused(program(depends, ABN), Hoist(()), "the condition depends on i")
+    unsafe = text.replace("n > 0", "4 // n > 0").replace("3", "n")
+    refused(program(unsafe, ABN), Hoist(()), "safety: 4 // n: no division by zero (Refuted)")
+    written = text.replace("n > 0", "A[0] > 0")
+    refused(program(written, ABN), Hoist(()), "the body writes what the condition or the bounds read")
+
+
+def test_sink() -> None:
+    text = "if A[0] > 0:\n    for i in range({}):\n        {}[i] = 1"
+    gives(program(text.format(3, "B")), Sink(()), "for i in range(3):\n    if A[0] > 0:\n        B[i] = 1")
+    refused(program(text.format(3, "A")), Sink(()), "the body writes what the condition reads")
+    bounds = text.replace("A[0] > 0", "n > 0").format("4 // n", "B")
+    refused(program(bounds, ABN), Sink(()), "safety: 4 // n: no division by zero (Refuted)")
+
+
+def test_reshape() -> None:
+    both = "if A[0] > 0 and A[1] > 0:\n    B[0] = 1"
+    nested = "if A[0] > 0:\n    if A[1] > 0:\n        B[0] = 1"
+    gives(program(both), Reshape((), "nest"), nested)
+    gives(program(nested), Reshape((), "unnest"), both)
+    gives(program("if A[0] > 0:\n    B[0] = 1"), Reshape((), "negate"),
+          "if not A[0] > 0:\n    pass\nelse:\n    B[0] = 1")  # fmt: skip
+    refused(program(both.replace("and", "or")), Reshape((), "nest"), "no branch of the form")
+    refused(program(nested + "\n    else:\n        B[0] = 2"), Reshape((), "unnest"), "no branch of the form")

@@ -1,0 +1,47 @@
+"""Statements go: stores of the bits that were there, of undef, and dead ones."""
+
+from __future__ import annotations
+
+from tests.kernel.programs import gives, program, refused
+from verified_tir.kernel.rules.erase import Erase
+
+WROTE = "no-op: the erased store to {} wrote the bits that were there already (Refuted)"
+
+
+def test_the_bits_that_were_there() -> None:
+    gives(program("A[0] = 3\nA[0] = 3\nB[0] = 1"), Erase((1,)), "A[0] = 3\nB[0] = 1")
+    refused(program("A[0] = 3\nA[0] = 4\nB[0] = 1"), Erase((1,)), WROTE.format("A"))
+    refused(program("A[0] = 3\nA[0] = 3\nB[0] = 1"), Erase((0,)), WROTE.format("A"))
+
+
+def test_undef() -> None:
+    gives(program('A[0] = T.undef("int32")\nB[0] = 1'), Erase((0,)), "B[0] = 1")
+    filled = program('t = T.alloc_buffer((1,), "int32")\nt[0] = 5\nB[0] = t[0]')
+    refused(filled, Erase((0, 0)), WROTE.format("t"))  # it filled a place that was undefined
+
+
+def test_what_never_runs() -> None:
+    gives(program("for i in range(0):\n    A[i] = 1\nB[0] = 1"), Erase((0,)), "B[0] = 1")
+    gives(program("if 2 < 1:\n    A[0] = 1\nB[0] = 1"), Erase((0,)), "B[0] = 1")
+    refused(program("for i in range(B[1]):\n    A[i] = 1\nB[0] = 1"), Erase((0,)), WROTE.format("A"))
+
+
+def test_what_nobody_reads() -> None:
+    text = 't = T.alloc_buffer((2,), "int32")\nt[0] = 5\nB[0] = {}'
+    gives(program(text.format(1)), Erase((0, 0)), 't = T.alloc_buffer((2,), "int32")\nB[0] = 1')
+    refused(program(text.format("t[1]")), Erase((0, 0)), WROTE.format("t"))
+
+
+def test_a_dead_store() -> None:
+    text = "A[0] = 1\nB[0] = A[{}]\nfor i in range({}):\n    A[i] = 2"
+    gives(program(text.format(1, 4)), Erase((0,), killer=2), "B[0] = A[1]\nfor i in range(4):\n    A[i] = 2")
+    reads = "dead: the store to A is dead: what is overwritten later is not read before that (Refuted)"
+    refused(program(text.format(0, 4)), Erase((0,), killer=2), reads)
+    survives = "dead: the store to A is dead: it is certainly overwritten later (Refuted)"
+    refused(program(text.format(1, "B[1]")), Erase((0,), killer=2), survives)
+    refused(program("A[0] = 1\nA[0] = A[0] + 1"), Erase((0,), killer=1), reads)
+
+
+def test_what_has_effects_stays() -> None:
+    for text in ('assert A[0] > 0, "positive"', "while A[0] > 0:\n    A[0] = A[0] - 1"):
+        refused(program(text + "\nB[0] = 1"), Erase((0,)), "cannot be erased")

@@ -1,0 +1,86 @@
+"""Statements appear: stores of the bits that are there, of anything where nothing is, and dead ones."""
+
+from __future__ import annotations
+
+from tests.kernel.programs import AB, buffer, gives, load, program, refused, store, variable
+from verified_tir.ir.expr import FloatImm, Var, const
+from verified_tir.ir.stmt import Assert, Assume, For, If, seq
+from verified_tir.kernel.rules.insert import Insert
+
+FG = 'F: T.Buffer((4,), "float32"), G: T.Buffer((4,), "float32")'
+CHANGES = "no-op: the inserted store to {} writes the bits that are there already (Refuted)"
+
+
+def test_the_bits_that_are_there() -> None:
+    f = program("A[0] = 3\nB[0] = 1")
+    a = buffer(f, "A")
+    gives(f, Insert((1,), store(a, 3, 0)), "A[0] = 3\nA[0] = 3\nB[0] = 1")
+    gives(f, Insert((0,), store(a, load(a, 0), 0), "after"), "A[0] = 3\nA[0] = A[0]\nB[0] = 1")
+    refused(f, Insert((0,), store(a, 3, 0)), CHANGES.format("A"))
+    refused(f, Insert((1,), store(a, 4, 0)), CHANGES.format("A"))
+
+
+def test_anything_where_nothing_is() -> None:
+    f = program('t = T.alloc_buffer((4,), "int32")\nB[0] = 1\nt[1] = 2\nB[1] = t[1]')
+    t = buffer(f, "t")
+    text = 't = T.alloc_buffer((4,), "int32")\nt[1] = 7\nB[0] = 1\nt[1] = 2\nB[1] = t[1]'
+    gives(f, Insert((0, 0), store(t, 7, 1)), text)
+    refused(f, Insert((0, 2), store(t, 7, 1)), CHANGES.format("t"))
+
+
+def test_what_it_evaluates_is_safe() -> None:
+    f = program("B[0] = 1", AB + ", n: T.int32")
+    a, n, i = buffer(f, "A"), variable(f, "n"), Var.fresh("i")
+    same = For(i, const(0), n, store(a, load(a, i), i))
+    refused(f, Insert((), same), "safety: A[i]: in bounds (Refuted)")
+    gives(f, Insert((), For(i, const(0), const(4), store(a, load(a, i), i))),
+          "for i in range(4):\n    A[i] = A[i]\nB[0] = 1")  # fmt: skip
+    refused(f, Insert((), If(load(a, 0) > 0, store(a, load(a, 0), 0))), "safety: A[0] > 0: a branch on undef (Refuted)")
+    refused(f, Insert((), Assume(n > 0)), "safety: n > 0: the assumption holds (Refuted)")
+    refused(f, Insert((), Assert(n > 0, "positive")), "an opaque call, an assert or a while loop cannot be inserted")
+
+
+def test_else() -> None:
+    text = "for i in range(4):\n    A[i] = i\nfor i in range(4):\n    if B[i] > 0:\n        A[i] = 7"
+    f = program(text)
+    a, i = buffer(f, "A"), f.body.stmts[1].var  # type: ignore[attr-defined]
+    arm = text + "\n    else:\n        {}"
+    gives(f, Insert((1, 0), store(a, i, i), "else"), arm.format("A[i] = i"))
+    gives(f, Insert((1, 0), store(a, load(a, i), i), "else"), arm.format("A[i] = A[i]"))
+    earlier = store(a, 3 - i, 3 - i)  # an earlier iteration may have stored a 7 there
+    refused(f, Insert((1, 0), earlier, "else"), CHANGES.format("A"))
+    refused(f, Insert((1, 0), store(a, 7, i), "else"), CHANGES.format("A"))  # what the other arm stores
+
+
+def test_minus_zero() -> None:
+    text = "F[0] = T.float32({})\nfor i in range(4):\n    F[0] = F[0] + G[i]\n{}G[0] = T.float32(1.0)"
+    for start, unchanged in (("0.0", True), ("-0.0", False)):
+        f = program(text.format(start, ""), FG)
+        total = buffer(f, "F")
+        rule = Insert((2,), store(total, load(total, 0) + FloatImm(total.dtype, 0.0), 0))
+        if unchanged:  # 0.0 + x is never -0.0
+            gives(f, rule, text.format(start, "F[0] = F[0] + T.float32(0.0)\n"))
+        else:
+            refused(f, rule, CHANGES.format("F"))
+
+
+def test_a_dead_store() -> None:
+    text = "B[0] = 1\nB[1] = {}\nA[0] = 2"
+    f = program(text.format("A[1]"))
+    a = buffer(f, "A")
+    gives(f, Insert((0,), store(a, 9, 0), killer=3), "A[0] = 9\nB[0] = 1\nB[1] = A[1]\nA[0] = 2")
+    reads = "dead: the store to A is dead: what is overwritten later is not read before that (Refuted)"
+    refused(program(text.format("A[0]")), Insert((0,), store(a, 9, 0), killer=3), "A is not alive")
+    g = program(text.format("A[0]"))
+    refused(g, Insert((0,), store(buffer(g, "A"), 9, 0), killer=3), reads)
+    refused(f, Insert((0,), store(a, 9, 1), killer=3), "dead: the store to A is dead: ")
+    refused(f, Insert((0,), store(a, 9, 0), killer=4), "there are no 3 statements after this one")
+
+
+def test_what_does_not_fit() -> None:
+    f = program("for i in range(4):\n    A[i] = i\nB[0] = 1")
+    a, i = buffer(f, "A"), variable(f, "i")
+    refused(f, Insert((1,), store(a, i, 0)), "i is not in scope here")
+    other = program('t = T.alloc_buffer((4,), "int32")\nB[0] = 1')
+    refused(f, Insert((1,), store(buffer(other, "t"), 1, 0)), "buffer t is not alive here")
+    refused(f, Insert((1,), seq(store(a, 1, 0)), "else"), "not an if without else")

@@ -1,0 +1,54 @@
+"""Allocations appear, go and move."""
+
+from __future__ import annotations
+
+from tests.kernel.programs import AB, gives, program, refused, variable
+from verified_tir.ir.buffer import Buffer
+from verified_tir.kernel.rules.scope import AllocateBuffer, Drop, Move
+
+ABN = AB + ", n: T.int32"
+ALLOC = 't = T.alloc_buffer((2,), "int32")'
+
+
+def test_allocate_and_drop() -> None:
+    f = program("B[0] = 1", ABN)
+    t, n = Buffer.declare("t", (2,), "int32"), variable(f, "n")
+    gives(f, AllocateBuffer((), t), f"{ALLOC}\nB[0] = 1")
+    gives(program(f"{ALLOC}\nB[0] = 1"), Drop(()), "B[0] = 1")
+    refused(program(f"{ALLOC}\nt[0] = 1"), Drop(()), "t is used")
+    refused(f, AllocateBuffer((), Buffer.declare("t", (n,), "int32")), "safety: the extents of t are not negative")
+    refused(f, AllocateBuffer((), Buffer.declare("t", (4 // n,), "int32")), "safety: 4 // n: no division by zero")
+    used = program(f"{ALLOC}\nB[0] = 1")
+    refused(used, AllocateBuffer((0,), used.body.buffer), "the buffer is not fresh")  # type: ignore[attr-defined]
+
+
+LOOP = 'for i in range(n):\n    t = T.alloc_buffer(({},), "int32")\n    t[0] = i\n    B[0] = t[0]'
+
+
+def test_hoist() -> None:
+    result = f"{ALLOC}\nfor i in range(n):\n    t[0] = i\n    B[0] = t[0]"
+    gives(program(LOOP.format(2), ABN), Move((), "hoist"), result)
+    refused(program(LOOP.format("i + 1"), ABN), Move((), "hoist"), "the extents of t depend on i")
+    refused(program(LOOP.format("n"), ABN), Move((), "hoist"), "safety: the extents of t are not negative (Refuted)")
+
+
+def test_sink() -> None:
+    text = f"{ALLOC}\nfor i in range(3):\n    {{}}\n    B[i] = t[0]"
+    result = f"for i in range(3):\n    {ALLOC}\n    t[0] = i\n    B[i] = t[0]"
+    gives(program(text.format("t[0] = i")), Move((), "sink"), result)
+    carried = "scope: the read of t sees a write of its own iteration (Refuted)"
+    refused(program(text.format("t[i % 2] = i")), Move((), "sink"), carried)
+    refused(program(text.format("if i < 1:\n        t[0] = i")), Move((), "sink"), carried)
+    refused(program(text.format("t[0] = t[0] + 1")), Move((), "sink"), carried)
+
+
+def test_narrow() -> None:
+    text = f"{ALLOC}\nA[0] = 1\nt[0] = 2\nB[0] = t[0]\nA[1] = 3"
+    result = 'A[0] = 1\nwith T.alloc_buffer((2,), "int32") as t:\n    t[0] = 2\n    B[0] = t[0]\nA[1] = 3'
+    gives(program(text), Move((), "narrow"), result)
+    refused(program(f"{ALLOC}\nA[0] = 1\nA[1] = 3"), Move((), "narrow"), "t is not used")
+    branch = f"{ALLOC}\nif {{}} > 0:\n    t[0] = 1"
+    gives(program(branch.format("A[0]")), Move((), "narrow"), f"if A[0] > 0:\n    {ALLOC}\n    t[0] = 1")
+    refused(program(branch.format("t[0]")), Move((), "narrow"), "the condition reads t")
+    both = program(branch.format("A[0]") + "\nelse:\n    t[0] = 2")
+    refused(both, Move((), "narrow"), "no allocation of the form that 'narrow' needs")

@@ -1,0 +1,115 @@
+"""The elements of a local buffer move."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tests.kernel.programs import gives, load, program, refused, variable
+from verified_tir.ir.expr import FALSE, TRUE, Expr, Var, binary, const
+from verified_tir.kernel.rules.layout import LayoutMap
+from verified_tir.kernel.rules.storage import Compact, Storage
+
+TEXT = """
+t = T.alloc_buffer((6,), "int32")
+for i in range(4):
+    t[i] = A[i]
+B[0] = t[3]
+"""
+x, y, z = Var.fresh("x"), Var.fresh("y"), Var.fresh("z")
+PAIRS = LayoutMap((x,), (x // 2, x % 2), (y, z), (y * 2 + z,), (const(3), const(2)), FALSE)
+
+
+RESULT = """
+t = T.alloc_buffer((3, 2), "int32")
+for i in range(4):
+    t[i // 2, i % 2] = A[i]
+B[0] = t[T.FloorDiv(3, 2), T.FloorMod(3, 2)]
+"""
+
+
+def test_storage() -> None:
+    gives(program(TEXT), Storage((), PAIRS), RESULT)
+
+
+def reversed_(extent: Expr) -> LayoutMap:
+    return LayoutMap((x,), (extent - 1 - x,), (y,), (extent - 1 - y,), (extent,), FALSE)
+
+
+def test_what_is_wrong_with_a_map() -> None:
+    f = program(TEXT)
+    in_shape = "layout: every element of t lies within the new shape (Refuted)"
+    refused(f, Storage((), replace(PAIRS, shape=(const(2), const(2)))), in_shape)
+    refused(f, Storage((), reversed_(const(5))), in_shape)
+    apart = "layout: no two elements of t are mapped to one place (Refuted)"
+    refused(f, Storage((), replace(PAIRS, outputs=(x // 2, x % 1))), apart)
+    refused(f, Storage((), replace(PAIRS, inverse=(y * 2,))), apart)
+    padding = "layout: the padding of t is exactly where no element lives (Refuted)"
+    refused(f, Storage((), replace(PAIRS, padding=TRUE)), padding)
+    refused(f, Storage((), replace(PAIRS, shape=(const(4), const(2)))), padding)
+    wider = replace(PAIRS, shape=(const(4), const(2)), padding=binary("eq", y, 3))
+    gives(f, Storage((), wider), RESULT.replace("(3, 2)", "(4, 2)", 1))
+    unsafe = replace(PAIRS, outputs=(x // (x - 5), x % 2))
+    refused(f, Storage((), unsafe), "safety: x // (x - 5): no division by zero (Refuted)")
+    refused(f, Storage((), replace(PAIRS, shape=(const(-1), const(-2)))), "the negative extent -1")
+
+
+def test_what_does_not_fit() -> None:
+    viewed = program('t = T.alloc_buffer((6,), "int32")\nv = T.decl_buffer((3, 2), "int32", data=t.data)\nv[0, 0] = 1')
+    refused(viewed, Storage((), PAIRS), "t has other views or strides")
+    vector = program('t = T.alloc_buffer((6,), "int32")\nt[0:2] = T.Broadcast(1, 2)')
+    refused(vector, Storage((), PAIRS), "an access by vector index cannot be moved")
+    refused(program(TEXT), Storage((0,), PAIRS), "no buffer is allocated here")
+    memory = replace(PAIRS, outputs=(x // 2, Var.fresh("w")))
+    refused(program(TEXT), Storage((), memory), "the map mentions w, which is not in scope")
+
+
+TILES = """
+for i in range(2):
+    t = T.alloc_buffer(({}), "int32")
+    for j in range(2):
+        t[{}] = A[2 * i + j]
+    for j in range(2):
+        B[2 * i + j] = t[{}]
+"""
+
+
+def test_compact() -> None:
+    f = program(TILES.format("4,", "2 * i + j", "2 * i + j"))
+    i = variable(f, "i")
+    body = TILES.format("2,", "2 * i + j - i * 2", "2 * i + j - i * 2")
+    gives(f, Compact((0,), (x,), (x - i * 2,), (const(2),)), body)
+    moduli = TILES.format("1, 2", "0, T.FloorMod(2 * i + j, 2)", "0, T.FloorMod(2 * i + j, 2)")
+    gives(
+        f,
+        Compact((0,), (x,), (const(0), x % 2), (const(1), const(2))),
+        moduli.replace("T.FloorMod(2 * i + j, 2)", "(2 * i + j) % 2"),
+    )
+
+
+def test_what_is_wrong_with_a_compaction() -> None:
+    f = program(TILES.format("4,", "2 * i + j", "2 * i + j"))
+    i = variable(f, "i")
+    fits = "layout: what is touched of t fits the new shape (Refuted)"
+    refused(f, Compact((0,), (x,), (x - i * 2,), (const(1),)), fits)
+    refused(f, Compact((0,), (x,), (x - i,), (const(2),)), fits)
+    refused(f, Compact((0,), (x,), (x % 2 - 1,), (const(2),)), fits)
+    refused(
+        f, Compact((0,), (x,), (x // 4,), (const(1),)), "layout: no two touched elements of t share a place (Refuted)"
+    )
+    refused(f, Compact((0,), (x,), (4 // (x - 1) * 0 + x % 2,), (const(2),)), "no division by zero (Refuted)")
+    refused(f, Compact((0,), (x,), (x,), (i - 1,)), "the extents of t are not negative (Refuted)")
+    wide = program(TILES.format("4,", "2 * i + j", "3 - j"))  # what is read elsewhere counts as touched
+    k = variable(wide, "i")
+    refused(wide, Compact((0,), (x,), (x - k * 2,), (const(2),)), fits)
+
+
+def test_what_does_not_fit_a_compaction() -> None:
+    f = program(TILES.format("4,", "2 * i + j", "2 * i + j"))
+    a, j = f.buffer_named("A"), variable(f, "j")
+    two = (const(2),)
+    refused(f, Compact((0,), (x, y), (x,), two), "the map does not fit the buffer's rank")
+    refused(f, Compact((0,), (x,), (x, x), two), "the map does not fit the buffer's rank")
+    refused(f, Compact((0,), (x,), (load(a, 0) * 0 + x % 2,), two), "may not depend on the contents of memory")
+    refused(f, Compact((0,), (x,), (x % 2,), (load(a, 0),)), "may not depend on the contents of memory")
+    refused(f, Compact((0,), (x,), (x % 2 + (j - j),), two), "j")
+    refused(f, Compact((), (x,), (x % 2,), two), "no buffer is allocated here")
