@@ -378,13 +378,18 @@ class LetExpr(Expr):
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Load(Expr):
-    """``buffer[indices]``; element lanes × index lanes (only the last index may have lanes)."""
+    """``buffer[indices]``; element lanes × index lanes (only the last index may have lanes).
+
+    Lanes of the index where ``predicate`` is false are not accessed; the load gives undef there.
+    """
 
     buffer: Buffer
     indices: tuple[Expr, ...]
+    predicate: Expr | None = None
 
     def __post_init__(self) -> None:
         check_indices(self.buffer, self.indices)
+        check_predicate(self.buffer, self.indices, self.predicate)
 
     @property
     def dtype(self) -> DType:
@@ -420,6 +425,20 @@ def check_indices(buffer: Buffer, indices: tuple[Expr, ...]) -> None:
             raise IRError(f"index {k} of {buffer.name} has type {index.dtype}; an integer is needed")
         if index.dtype.lanes != 1 and k != len(indices) - 1:
             raise IRError(f"index {k} of {buffer.name} has lanes; only the last index may")
+
+
+def check_predicate(buffer: Buffer, indices: tuple[Expr, ...], predicate: Expr | None) -> None:
+    """A mask has a bool for each lane of the index.
+
+    :raises IRError: for a mask of another type, or on an access of one element (that is what ``if`` is for).
+    """
+    if predicate is None:
+        return
+    lanes = indices[-1].dtype.lanes if indices else 1
+    if lanes == 1:
+        raise IRError(f"{buffer.name} is accessed at a single index; only vector accesses take a predicate")
+    if not predicate.dtype.is_bool or predicate.dtype.lanes != lanes:
+        raise IRError(f"the predicate of {buffer.name}[…] has type {predicate.dtype}; it needs {lanes} lanes of bool")
 
 
 def access_dtype(buffer: Buffer, indices: tuple[Expr, ...]) -> DType:

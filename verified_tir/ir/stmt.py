@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias, final
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import TRUE, Expr, Var, access_dtype, check_indices
+from verified_tir.ir.expr import TRUE, Expr, Var, access_dtype, check_indices, check_predicate
 from verified_tir.ir.node import IRError, Node
 
 ForKind = Literal["serial", "parallel", "vectorized", "unrolled", "thread_binding"]
@@ -28,14 +28,19 @@ class Stmt(Node):
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Store(Stmt):
-    """``buffer[indices] = value``; the value has element lanes × index lanes."""
+    """``buffer[indices] = value``; the value has element lanes × index lanes, stored in order.
+
+    Lanes of the index where ``predicate`` is false are not stored.
+    """
 
     buffer: Buffer
     value: Expr
     indices: tuple[Expr, ...]
+    predicate: Expr | None = None
 
     def __post_init__(self) -> None:
         check_indices(self.buffer, self.indices)
+        check_predicate(self.buffer, self.indices, self.predicate)
         want = access_dtype(self.buffer, self.indices)
         if self.value.dtype is not want:
             raise IRError(f"{self.buffer.name}[…] has type {want}; a value of type {self.value.dtype} is stored")

@@ -310,9 +310,14 @@ class _Walker:
             self.given.append(f.between(f.integer(0), lane, f.integer(stmt.value.dtype.lanes)))
         value = self.context.seen(stmt.buffer, self.evaluate(stmt.value, lane))
         encoder = self.encoder()
-        target = Load(stmt.buffer, stmt.indices)
-        indices, element_lane = encoder.address(target, stmt.buffer, stmt.indices, lane)
+        target = Load(stmt.buffer, stmt.indices, stmt.predicate)
+        if stmt.predicate is None:
+            indices, element_lane = encoder.address(target, stmt.buffer, stmt.indices, lane)
+        else:
+            encoder.premises = (encoder.mask(target, stmt.buffer, stmt.predicate, lane),)
+            indices, element_lane = encoder.address(target, stmt.buffer, stmt.indices, lane, ())
         self.keep_safety(encoder)
+        self.given.extend(encoder.premises)
         address = self.context.address(stmt.buffer, indices, element_lane)
         self.note(stmt.buffer, indices, element_lane, address, True, tuple(self.given), value)
         self.loops = loops

@@ -15,7 +15,6 @@ from typing import NamedTuple, final
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.calls import is_pure
-from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import (
     COMPARE_OPS,
     Binary,
@@ -40,6 +39,26 @@ from verified_tir.ir.floats import bits_of
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
 from verified_tir.semantics.encode_calls import encode_call, encode_cast
+from verified_tir.semantics.encode_operators import (
+    bool_binary,
+    compare,
+    float_binary,
+    in_range,
+    power_of_two,
+    sort_of,
+)
+
+__all__ = [
+    "AccessibleFunction",
+    "Encoded",
+    "Encoder",
+    "LoadFunction",
+    "Safety",
+    "Unencodable",
+    "fresh",
+    "in_range",
+    "sort_of",
+]
 
 _fresh = itertools.count(1)
 
@@ -70,22 +89,6 @@ class Safety:
 
 LoadFunction = Callable[[Buffer, tuple[Term, ...], Term | None], tuple[Term, Term]]
 AccessibleFunction = Callable[[Buffer, tuple[Term, ...], Term | None], Term]
-
-
-def sort_of(dtype: DType) -> str:
-    """The sort of one lane of ``dtype``."""
-    if dtype.is_bool:
-        return f.BOOL
-    if dtype.is_float:
-        return {("float", 16): "F16", ("float", 32): "F32", ("float", 64): "F64", ("bfloat", 16): "BF16"}[
-            (dtype.code, dtype.bits)
-        ]
-    return f.INT
-
-
-def in_range(value: Term, dtype: DType) -> Term:
-    """Whether an integer term fits the type."""
-    return f.and_(f.le(f.integer(dtype.min_value), value), f.le(value, f.integer(dtype.max_value)))
 
 
 class Unencodable(ValueError):
@@ -150,21 +153,8 @@ class Encoder:
             case Not(a=a):
                 e = self.encode(a, lane)
                 return Encoded(f.not_(e.value), e.defined, e.data)
-            case Select(condition=c, true_value=a, false_value=b):
-                ec = self.encode(c, lane if c.dtype.lanes > 1 else None)
-                ea, eb = self.encode(a, lane), self.encode(b, lane)
-                defined = f.and_(ec.defined, f.ite(ec.value, ea.defined, eb.defined))
-                return Encoded(f.ite(ec.value, ea.value, eb.value), defined, ec.data or ea.data or eb.data)
-            case IfThenElse(condition=c, true_value=a, false_value=b):
-                ec = self.encode(c)
-                self.require("a branch on undef", c, ec.defined)
-                ea = self._under(ec.value, a, lane)
-                eb = self._under(f.not_(ec.value), b, lane)
-                return Encoded(
-                    f.ite(ec.value, ea.value, eb.value),
-                    f.and_(ec.defined, f.ite(ec.value, ea.defined, eb.defined)),
-                    ec.data or ea.data or eb.data,
-                )
+            case Select() | IfThenElse():
+                return self._choice(expr, lane)
             case Cast(type=t, value=v):
                 e = self.encode(v, lane)
                 value, defined = encode_cast(v.dtype.scalar, t.scalar, e.value)
@@ -185,16 +175,8 @@ class Encoder:
                 return Encoded(result.value, result.defined, result.data or data)
             case Load():
                 return self._load(expr, lane)
-            case Call(op=op, args=args, type=t):
-                if not is_pure(op):
-                    raise Unencodable(f"the result of the opaque call {op} is unknown")
-                if any(a.dtype.lanes != t.lanes for a in args):
-                    raise Unencodable(
-                        f"{op} of {args[0].dtype.lanes} lanes gives {t.lanes}; the logic knows single lanes"
-                    )
-                parts = [self.encode(a, lane if a.dtype.lanes > 1 else None) for a in args]
-                value, defined = encode_call(op, t.scalar, [a.dtype.scalar for a in args], [p.value for p in parts])
-                return Encoded(value, f.and_(defined, *[p.defined for p in parts]), True)
+            case Call():
+                return self._call(expr, lane)
             case StringImm():
                 raise Unencodable("a string has no value in the logic")
             case _:
@@ -213,6 +195,27 @@ class Encoder:
         if found is None:
             raise Unencodable(f"variable {var.name} is not in scope")
         return found if not var.dtype.is_float else Encoded(found.value, found.defined, True)
+
+    def _choice(self, expr: Select | IfThenElse, lane: Term | None) -> Encoded:
+        c, a, b = expr.condition, expr.true_value, expr.false_value
+        ec = self.encode(c, lane if c.dtype.lanes > 1 else None)
+        if isinstance(expr, Select):
+            ea, eb = self.encode(a, lane), self.encode(b, lane)
+        else:
+            self.require("a branch on undef", c, ec.defined)
+            ea, eb = self._under(ec.value, a, lane), self._under(f.not_(ec.value), b, lane)
+        defined = f.and_(ec.defined, f.ite(ec.value, ea.defined, eb.defined))
+        return Encoded(f.ite(ec.value, ea.value, eb.value), defined, ec.data or ea.data or eb.data)
+
+    def _call(self, expr: Call, lane: Term | None) -> Encoded:
+        op, args, t = expr.op, expr.args, expr.type
+        if not is_pure(op):
+            raise Unencodable(f"the result of the opaque call {op} is unknown")
+        if any(a.dtype.lanes != t.lanes for a in args):
+            raise Unencodable(f"{op} of {args[0].dtype.lanes} lanes gives {t.lanes}; the logic knows single lanes")
+        parts = [self.encode(a, lane if a.dtype.lanes > 1 else None) for a in args]
+        value, defined = encode_call(op, t.scalar, [a.dtype.scalar for a in args], [p.value for p in parts])
+        return Encoded(value, f.and_(defined, *[p.defined for p in parts]), True)
 
     def _bind(self, var: Var, bound: Expr) -> bool:
         """Let ``var`` stand for ``bound``, all of which is evaluated here; whether it is data."""
@@ -277,17 +280,37 @@ class Encoder:
         return Encoded(value, defined, any(s.data for s in sources))
 
     def _load(self, expr: Load, lane: Term | None) -> Encoded:
-        indices, element_lane = self.address(expr, expr.buffer, expr.indices, lane)
+        if expr.predicate is None:
+            indices, element_lane = self.address(expr, expr.buffer, expr.indices, lane)
+            value, defined = self.load(expr.buffer, indices, element_lane)
+            return Encoded(value, defined, True)
+        mask = self.mask(expr, expr.buffer, expr.predicate, lane)
+        outer = self.premises
+        self.premises = (*outer, mask)
+        indices, element_lane = self.address(expr, expr.buffer, expr.indices, lane, outer)
         value, defined = self.load(expr.buffer, indices, element_lane)
-        return Encoded(value, defined, True)
+        self.premises = outer
+        return Encoded(value, f.and_(mask, defined), True)
+
+    def mask(self, expr: Expr, buffer: Buffer, predicate: Expr, lane: Term | None) -> Term:
+        """Whether a lane of a masked access takes place."""
+        assert lane is not None
+        e = self.encode(predicate, f.floordiv(lane, f.integer(buffer.dtype.lanes)) if buffer.dtype.lanes > 1 else lane)
+        self.require("a branch on undef", expr, e.defined)
+        return e.value
 
     def address(
-        self, expr: Expr, buffer: Buffer, indices: tuple[Expr, ...], lane: Term | None
-    ) -> tuple[tuple[Term, ...], Term | None]:
+        self, expr: Expr, buffer: Buffer, indices: tuple[Expr, ...], lane: Term | None,
+        evaluated: tuple[Term, ...] | None = None,
+    ) -> tuple[tuple[Term, ...], Term | None]:  # fmt: skip
         """Index terms of an access (of its lane ``lane``), and the lane within a vector element.
 
         A vector index into a vector buffer has element lanes × index lanes, the element's lanes innermost.
+
+        :param evaluated: the premises under which the indices are evaluated, where they differ from those under which
+            the element is accessed: a masked access evaluates all its indices.
         """
+        accessed = self.premises
         element_lane = None
         index_lane = lane
         if buffer.dtype.lanes > 1:
@@ -296,8 +319,10 @@ class Encoder:
             index_lane, element_lane = f.floordiv(lane, width), f.floormod(lane, width)
         terms = []
         for index, extent in zip(indices, buffer.shape, strict=True):
+            self.premises = accessed if evaluated is None else evaluated
             e = self.encode(index, index_lane if index.dtype.lanes > 1 else None)
             self.require("an index that is undef", expr, e.defined)
+            self.premises = accessed
             if self.safety is not None:
                 self.require("in bounds", expr, f.between(f.integer(0), e.value, self.value(extent)))
             terms.append(e.value)
@@ -324,7 +349,7 @@ class Encoder:
         if operand.is_float:
             return Encoded(float_binary(expr.op, sort_of(operand), a.value, b.value), defined, True)
         if operand.is_bool:
-            return Encoded(_bool_binary(expr.op, a.value, b.value), defined, data)
+            return Encoded(bool_binary(expr.op, a.value, b.value), defined, data)
         return self._integer_binary(expr, a, b, defined, data)
 
     def _integer_binary(self, expr: Binary, a: Encoded, b: Encoded, defined: Term, data: bool) -> Encoded:
@@ -363,54 +388,3 @@ class Encoder:
                 return self._integer(expr, f.mul(x, power), defined, data)
             case _:
                 raise AssertionError(expr.op)
-
-
-def power_of_two(exponent: Term, bits: int) -> Term:
-    """2**exponent for 0 <= exponent < bits."""
-    if exponent.op == "const":
-        return f.integer(1 << (f.value_of(exponent) % bits))
-    result = f.integer(1 << (bits - 1))
-    for k in range(bits - 2, -1, -1):
-        result = f.ite(f.eq(exponent, f.integer(k)), f.integer(1 << k), result)
-    return result
-
-
-def _bool_binary(op: str, a: Term, b: Term) -> Term:
-    if op == "bitand":
-        return f.and_(a, b)
-    if op == "bitor":
-        return f.or_(a, b)
-    return f.not_(f.eq(a, b))
-
-
-def float_binary(op: str, sort: str, a: Term, b: Term) -> Term:
-    """A float operation; ``min`` and ``max`` are selects on ``<`` and ``>``."""
-    if op == "min":
-        return f.ite(f.fp_test("fp.lt", a, b), a, b)
-    if op == "max":
-        return f.ite(f.fp_test("fp.lt", b, a), a, b)
-    return f.fp({"add": "fp.add", "sub": "fp.sub", "mul": "fp.mul", "div": "fp.div"}[op], sort, a, b)
-
-
-def compare(op: str, operand: DType, a: Term, b: Term) -> Term:
-    """A comparison of two lanes of type ``operand``; with a NaN all but ``ne`` are false."""
-    if operand.is_bool:
-        a, b = (
-            (a, b)
-            if op in ("eq", "ne")
-            else (f.ite(a, f.integer(1), f.integer(0)), f.ite(b, f.integer(1), f.integer(0)))
-        )
-    is_float = operand.is_float
-    match op:
-        case "eq":
-            return f.fp_eq(a, b) if is_float else f.eq(a, b)
-        case "ne":
-            return f.not_(f.fp_eq(a, b)) if is_float else f.ne(a, b)
-        case "lt":
-            return f.fp_test("fp.lt", a, b) if is_float else f.lt(a, b)
-        case "le":
-            return f.fp_test("fp.leq", a, b) if is_float else f.le(a, b)
-        case "gt":
-            return f.fp_test("fp.lt", b, a) if is_float else f.lt(b, a)
-        case _:
-            return f.fp_test("fp.leq", b, a) if is_float else f.le(b, a)

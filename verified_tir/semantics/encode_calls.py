@@ -10,14 +10,7 @@ from verified_tir.ir.calls import is_pure
 from verified_tir.ir.dtype import DType
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
-
-
-def _sort(dtype: DType) -> str:
-    if dtype.is_bool:
-        return f.BOOL
-    if dtype.is_float:
-        return "BF16" if dtype.code == "bfloat" else f"F{dtype.bits}"
-    return f.INT
+from verified_tir.semantics.encode_operators import sort_of
 
 
 def _one(sort: str) -> Term:
@@ -31,21 +24,21 @@ def encode_cast(source: DType, target: DType, value: Term) -> tuple[Term, Term]:
         return value, f.TRUE
     if source.is_bool:
         if target.is_float:
-            return f.ite(value, _one(_sort(target)), f.positive_zero(_sort(target))), f.TRUE
+            return f.ite(value, _one(sort_of(target)), f.positive_zero(sort_of(target))), f.TRUE
         return f.ite(value, f.integer(1), f.integer(0)), f.TRUE
     if target.is_bool:
         if source.is_float:
-            return f.not_(f.fp_eq(value, f.positive_zero(_sort(source)))), f.TRUE
+            return f.not_(f.fp_eq(value, f.positive_zero(sort_of(source)))), f.TRUE
         return f.ne(value, f.integer(0)), f.TRUE
     if source.is_float and target.is_float:
-        return f.convert("fp.from_fp", value, _sort(target)), f.TRUE
+        return f.convert("fp.from_fp", value, sort_of(target)), f.TRUE
     if source.is_float:
         whole = f.convert("fp.to_int", value, f.INT)
         finite = f.not_(f.or_(f.fp_test("fp.isNaN", value), f.fp_test("fp.isInfinite", value)))
         fits = f.and_(f.le(f.integer(target.min_value), whole), f.le(whole, f.integer(target.max_value)))
         return whole, f.and_(finite, fits)
     if target.is_float:
-        return f.convert("fp.from_int", value, _sort(target)), f.TRUE
+        return f.convert("fp.from_int", value, sort_of(target)), f.TRUE
     return f.wrap(value, target.bits, target.code == "int"), f.TRUE
 
 
@@ -58,7 +51,7 @@ def encode_call(op: str, result: DType, types: list[DType], args: list[Term]) ->
     The call must be pure.
     """
     assert is_pure(op), op
-    sort = _sort(result)
+    sort = sort_of(result)
     if op in ("fma", "sqrt") and result.is_float:
         return f.fp(f"fp.{op}", sort, *args), f.TRUE
     if op == "abs":
@@ -81,7 +74,7 @@ def encode_call(op: str, result: DType, types: list[DType], args: list[Term]) ->
         return _bit_count(op, types[0], args[0]), f.TRUE
     if op == "reinterpret":
         return _reinterpret(types[0], result, args[0])
-    names = ".".join(_sort(t) for t in types)
+    names = ".".join(sort_of(t) for t in types)
     return f.app(f"{op}.{names}", tuple(args), sort), f.TRUE
 
 
@@ -109,5 +102,5 @@ def _reinterpret(source: DType, target: DType, a: Term) -> tuple[Term, Term]:
     else:
         bits, defined = f.wrap(a, source.bits, signed=False), f.TRUE
     if target.is_float:
-        return f.convert("fp.from_bits", bits, _sort(target), target.bits), defined
+        return f.convert("fp.from_bits", bits, sort_of(target), target.bits), defined
     return f.wrap(bits, target.bits, target.code == "int"), defined

@@ -60,6 +60,10 @@ class BindingParser(AnnotationParser):
         selection = self.value(target)
         if not isinstance(selection, Selection):
             raise self.error(target, "only elements of buffers can be stored to")
+        return self.store_to(target, selection, value)
+
+    def store_to(self, target: Located, selection: Selection, value: ast.expr, mask: Expr | None = None) -> Stmt:
+        """The store of a value to selected elements."""
         buffer = selection.buffer
         indices = self.access(target, selection)
         lanes = buffer.dtype.lanes * (indices[-1].dtype.lanes if indices else 1)
@@ -67,7 +71,7 @@ class BindingParser(AnnotationParser):
         made = self.number(value, want)
         stored = self.typed(value, made, want if is_plain(made) else None)
         with self.located(target):
-            return Store(buffer, broadcast_to(stored, lanes), indices)
+            return Store(buffer, broadcast_to(stored, lanes), indices, mask)
 
     def assignment(self, target: ast.expr, value: ast.expr) -> Piece:
         """``x = …``: a declaration of a buffer, a thread, a symbol, or a let."""

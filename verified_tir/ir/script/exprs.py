@@ -18,6 +18,7 @@ from verified_tir.ir.expr import (
     CompareOp,
     Expr,
     IfThenElse,
+    Load,
     LogicOp,
     Not,
     StringImm,
@@ -25,6 +26,7 @@ from verified_tir.ir.expr import (
     binary,
 )
 from verified_tir.ir.node import IRError
+from verified_tir.ir.script.arguments import match_arguments
 from verified_tir.ir.script.calls import t_call
 from verified_tir.ir.script.dtypes import dtype_named, is_dtype_name
 from verified_tir.ir.script.reader import Reader, kind_of
@@ -246,11 +248,41 @@ class ExprParser(Reader):
                 if len(node.args) != 1 or node.keywords:
                     raise self.error(node, "astype takes one dtype")
                 return converted(self.dtype(node.args[0]), self.expr(inner))
+            case ast.Attribute(value=inner, attr="vload"):
+                return self.vector_load(node, inner)
             case ast.Attribute(value=inner, attr="scope"):
                 base = self.value(inner)
                 if isinstance(base, Buffer) and not node.args:
                     return base.scope
         raise self.error(node, "only T.name(…), functions of the module and x.astype(…) can be called here")
+
+    def vector_load(self, node: ast.Call, buffer: ast.expr) -> Expr:
+        """``A.vload([i], predicate=p)``: lanes of the index where the predicate is false are not accessed."""
+        args = match_arguments(self.source, node, ("begin", "dtype", "predicate"), 1)
+        base = self.buffer(buffer)
+        selection = self.selection(base, args["begin"])
+        mask = self.mask(args.get("predicate"))
+        with self.located(node):
+            found = Load(base, self.access(node, selection), mask)
+        if "dtype" in args and found.dtype is not self.dtype(args["dtype"]):
+            raise self.error(node, f"the access has type {found.dtype}")
+        return found
+
+    def buffer(self, node: ast.expr) -> Buffer:
+        """An expression that names a buffer."""
+        found = self.value(node)
+        if not isinstance(found, Buffer):
+            raise self.error(node, f"{kind_of(found)} is no buffer")
+        return found
+
+    def selection(self, buffer: Buffer, indices: ast.expr) -> Selection:
+        """The elements of a buffer at a list of indices, or at a single one."""
+        parts = indices.elts if isinstance(indices, (ast.List, ast.Tuple)) else [indices]
+        return Selection(buffer, self.indices(buffer, list(parts)))
+
+    def mask(self, node: ast.expr | None) -> Expr | None:
+        """The predicate of a masked access."""
+        return None if node is None else self.expr(node)
 
     def _function_call(self, node: ast.Call, callee: str) -> Expr:
         """A call of another function; a buffer stands for its data variable."""

@@ -91,6 +91,9 @@ class StmtParser(BindingParser):
         """A statement that is an expression: a directive, or an evaluation for its effect."""
         if isinstance(value, ast.Constant) and (isinstance(value.value, str) or value.value is Ellipsis):
             return SKIP
+        match value:
+            case ast.Call(func=ast.Attribute(value=buffer, attr="vstore")):
+                return self.vector_store(value, buffer)
         name = self.t_name(value.func) if isinstance(value, ast.Call) else None
         if isinstance(value, ast.Call) and name is not None:
             match name:
@@ -131,6 +134,12 @@ class StmtParser(BindingParser):
         inner: ast.expr = ast.Tuple(parts, ast.Load(), lineno=call.lineno, col_offset=call.col_offset)
         target = ast.Subscript(args["buffer"], inner, ast.Store(), lineno=call.lineno, col_offset=call.col_offset)
         return self.store(target, args["value"])
+
+    def vector_store(self, call: ast.Call, buffer: ast.expr) -> Stmt:
+        """``B.vstore([i], value, predicate=p)``: lanes of the index where the predicate is false are not stored."""
+        args = match_arguments(self.source, call, ("begin", "value", "predicate"), 2)
+        return self.store_to(call, self.selection(self.buffer(buffer), args["begin"]), args["value"],
+                             self.mask(args.get("predicate")))  # fmt: skip
 
     def attributes(self, call: ast.Call) -> list[Wrapper]:
         """``T.attr(node, key, value)`` or ``T.attr({key: value, …})``."""

@@ -130,8 +130,10 @@ class ExprWriter:
                 bound = self.expr(value)
                 with self.names.let(var) as name:
                     text = f"T.Let({self.expr(body)}, where={{{name}: {bound}}})"
-            case Load(buffer=buffer, indices=indices):
+            case Load(buffer=buffer, indices=indices, predicate=None):
                 text = f"{self.names.name(buffer)}[{self.exprs(indices) or '()'}]"
+            case Load(buffer=buffer, indices=indices, predicate=Expr() as predicate):
+                text = f"{self.names.name(buffer)}.vload([{self.exprs(indices)}], predicate={self.expr(predicate)})"
             case _:
                 # Expr cannot be sealed for the type checker; the classes above are all there are
                 raise IRError(f"{type(e).__name__} cannot be written")

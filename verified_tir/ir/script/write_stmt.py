@@ -91,6 +91,10 @@ class StmtWriter(ExprWriter):
                 about = quote(node) if isinstance(node, str) else self.expr(node)
                 self.first(path, depth, f"with T.attr({about}, {quote(key)}, {self._argument(value)}):")
                 self.scope(body, (*path, 0), depth + 1)
+            case Store(buffer=b, value=value, indices=indices, predicate=Expr() as predicate):
+                mask = f"predicate={self.expr(predicate)}"
+                place = f"[{self.exprs(indices)}], {self.expr(value)}"
+                self.first(path, depth, f"{self.names.name(b)}.vstore({place}, {mask})")
             case Store(buffer=b, value=value, indices=indices):
                 place = self.place(b, indices)
                 self.first(path, depth, f"{place} = {self.expr(value)}")

@@ -61,9 +61,9 @@ class LayoutMap:
 
         def visit(n: Node) -> Node | None:
             match n:
-                case Load(buffer=b, indices=indices) if b is old:
+                case Load(buffer=b, indices=indices, predicate=None) if b is old:
                     return Load(new, self.apply(indices))
-                case Store(buffer=b, value=value, indices=indices) if b is old:
+                case Store(buffer=b, value=value, indices=indices, predicate=None) if b is old:
                     return Store(new, value, self.apply(indices))
             return None
 

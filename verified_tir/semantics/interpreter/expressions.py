@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Set
 
+from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.calls import PURE_CALLS
 from verified_tir.ir.dtype import BOOL, PointerType
 from verified_tir.ir.expr import (
@@ -250,6 +251,8 @@ def _let(var: Var, value: Meaning, body: Meaning) -> Meaning:
 def _load(expr: Load, data: DataVars) -> Meaning:
     buffer = expr.buffer
     indices = indices_of(buffer.name, expr.indices, data)
+    if expr.predicate is not None:
+        return _masked_load(buffer, indices, mask_of(buffer.name, expr.predicate, data))
 
     def evaluate(frame: Frame) -> Value:
         rows = indices(frame)
@@ -259,6 +262,37 @@ def _load(expr: Load, data: DataVars) -> Meaning:
             for row in rows:
                 frame.run.watch.access(view, row, write=False)
         return loaded[0] if len(loaded) == 1 else tuple([lane for value in loaded for lane in lanes_of(value)])
+
+    return evaluate
+
+
+def _masked_load(
+    buffer: Buffer, indices: Callable[[Frame], list[tuple[int, ...]]], mask: Callable[[Frame], list[bool]]
+) -> Meaning:
+    nothing = (UNDEF,) * buffer.dtype.lanes
+
+    def evaluate(frame: Frame) -> Value:
+        rows, taken = indices(frame), mask(frame)
+        view = frame.view(buffer)
+        found: list[Scalar] = []
+        for row, here in zip(rows, taken, strict=True):
+            found.extend(lanes_of(view.load(row)) if here else nothing)
+            if here and frame.run.watch is not None:
+                frame.run.watch.access(view, row, write=False)
+        return vector(found)
+
+    return evaluate
+
+
+def mask_of(name: str, predicate: Expr, data: DataVars) -> Callable[[Frame], list[bool]]:
+    """Which lanes of a masked access take place; an undefined one is a branch on undef."""
+    meaning = meaning_of(predicate, data)
+
+    def evaluate(frame: Frame) -> list[bool]:
+        lanes = lanes_of(meaning(frame))
+        if UNDEF in lanes:
+            raise UndefinedBehaviour("undef-branch", f"lane {lanes.index(UNDEF)} of the predicate of {name} is undef")
+        return [bool(lane) for lane in lanes]
 
     return evaluate
 

@@ -34,7 +34,7 @@ from verified_tir.ir.stmt import (
 )
 from verified_tir.ir.visit import sub_statements
 from verified_tir.semantics.errors import AssertionFailed, Stopped, UndefinedBehaviour
-from verified_tir.semantics.interpreter.expressions import DataVars, indices_of, lazy, meaning_of, number
+from verified_tir.semantics.interpreter.expressions import DataVars, indices_of, lazy, mask_of, meaning_of, number
 from verified_tir.semantics.interpreter.frame import Effect, Frame, Meaning
 from verified_tir.semantics.interpreter.licences import WATCHED
 from verified_tir.semantics.memory import Extents, View, row_major
@@ -126,20 +126,24 @@ class _Statements:
         buffer = stmt.buffer
         indices, value = indices_of(buffer.name, stmt.indices, self.data), meaning_of(stmt.value, self.data)
         lanes = buffer.dtype.lanes
+        mask = None if stmt.predicate is None else mask_of(buffer.name, stmt.predicate, self.data)
 
         def store(frame: Frame) -> None:
             frame.run.step()
             rows, stored = indices(frame), value(frame)
+            taken = None if mask is None else mask(frame)
             view = frame.view(buffer)
             if len(rows) == 1:
                 view.store(rows[0], stored)
             else:
                 scalars = lanes_of(stored)
                 for k, row in enumerate(rows):
-                    view.store(row, vector(scalars[k * lanes : (k + 1) * lanes]))
+                    if taken is None or taken[k]:
+                        view.store(row, vector(scalars[k * lanes : (k + 1) * lanes]))
             if frame.run.watch is not None:
-                for row in rows:
-                    frame.run.watch.access(view, row, write=True)
+                for k, row in enumerate(rows):
+                    if taken is None or taken[k]:
+                        frame.run.watch.access(view, row, write=True)
 
         return store
 

@@ -1,0 +1,57 @@
+"""What proofs know of masked vector accesses."""
+
+from __future__ import annotations
+
+from tests.kernel.programs import accepted, buffer, gives, program, refused
+from verified_tir.ir.expr import Broadcast, Load, Ramp, binary, const
+from verified_tir.ir.stmt import Store
+from verified_tir.kernel.rules.erase import Erase
+from verified_tir.kernel.rules.order import Swap
+from verified_tir.kernel.rules.rewrite import Rewrite
+
+EIGHT = 'A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32")'
+FIVE = "A.vstore([T.Ramp(0, 1, 8)], T.Broadcast(3, 8), predicate=T.Ramp(0, 1, 8) < T.Broadcast(5, 8))\n"
+
+
+def test_contents_after_a_masked_store() -> None:
+    text = FIVE + "for i in range({0}):\n    B[i] = A[i]"
+    inside = program(text.format(5), EIGHT)
+    gives(inside, Rewrite((1, 0), (0,), const(3)), FIVE + "for i in range(5):\n    B[i] = 3")
+    refused(program(text.format(6), EIGHT), Rewrite((1, 0), (0,), const(3)), "equal")
+
+
+def test_what_a_mask_spares_is_no_conflict() -> None:
+    text = FIVE + "for i in range({0}, 8):\n    A[i] = i"
+    gives(program(text.format(5), EIGHT), Swap((), 0), "for i in range(5, 8):\n    A[i] = i\n" + FIVE.rstrip())
+    refused(program(text.format(4), EIGHT), Swap((), 0), "A")
+
+
+def test_a_masked_store_does_not_kill_what_it_spares() -> None:
+    text = "A[{0}] = 1\n" + FIVE
+    accepted(program(text.format(4), EIGHT), Erase((0,), killer=1))
+    refused(program(text.format(5), EIGHT), Erase((0,), killer=1), "certainly overwritten")
+
+
+def test_the_mask_of_a_load_may_go_where_all_lanes_are_in_bounds() -> None:
+    text = "B[0:8] = A.vload([T.Ramp({0}, 1, 8)], predicate=T.Ramp({0}, 1, 8) < T.Broadcast(8, 8))"
+    for start, fine in ((0, True), (1, False)):
+        f = program(text.format(start), EIGHT)
+        bare = Load(buffer(f, "A"), (Ramp(const(start), const(1), 8),))
+        if fine:
+            gives(f, Rewrite((), (0,), bare), "B[0:8] = A[T.Ramp(0, 1, 8)]")
+        else:
+            refused(f, Rewrite((), (0,), bare), "in bounds")
+
+
+def test_a_masked_lane_is_undef_and_a_mask_may_not_grow_smaller() -> None:
+    text = "B[0:8] = A.vload([T.Ramp(0, 1, 8)], predicate=T.Ramp(0, 1, 8) < T.Broadcast(6, 8))"
+    f = program(text, EIGHT)
+    ramp = Ramp(const(0), const(1), 8)
+    for limit, fine in ((7, True), (6, True), (5, False)):
+        mask = binary("lt", ramp, Broadcast(const(limit), 8))
+        new = Load(buffer(f, "A"), (ramp,), mask)
+        if fine:
+            accepted(f, Rewrite((), (0,), new))
+        else:
+            refused(f, Rewrite((), (0,), new), "equal")
+    assert isinstance(f.body, Store)
