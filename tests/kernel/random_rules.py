@@ -1,4 +1,4 @@
-"""Random applications of each rule: to any program, or to one made for the rule."""
+"""Random applications of each rule to any program (``random_scenes``: to one made for the rule)."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from tests.kernel.programs import function, load, store
-from tests.kernel.random_programs import Draw, Scope, access, bounds, condition, one_of, statement, value
+from tests.kernel.programs import load, store
+from tests.kernel.random_programs import Draw, Scope, access, condition, one_of, value
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Binary, Expr, FloatImm, Undef, Var, binary, const
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path, places
-from verified_tir.ir.stmt import Allocate, DeclBuffer, For, If, LetStmt, Seq, Stmt, seq
-from verified_tir.ir.visit import refresh_binders, sub_statements, substitute, walk
+from verified_tir.ir.stmt import Allocate, DeclBuffer, For, If, LetStmt, Seq, Stmt
+from verified_tir.ir.visit import refresh_binders, sub_statements, walk
 from verified_tir.kernel.rules.bind import Bind, Inline
 from verified_tir.kernel.rules.branch import Decide, Hoist, Introduce, Merge, Reshape, Sink
 from verified_tir.kernel.rules.erase import Erase
@@ -27,7 +27,7 @@ from verified_tir.kernel.rules.reindex import NewLoop, Reindex
 from verified_tir.kernel.rules.relayout import Relayout
 from verified_tir.kernel.rules.rewrite import Rewrite, expressions
 from verified_tir.kernel.rules.scope import AllocateBuffer, Drop, Move
-from verified_tir.kernel.rules.storage import Storage
+from verified_tir.kernel.rules.storage import Compact, Storage
 from verified_tir.kernel.rules.unit import Unit, WrapUnit
 from verified_tir.kernel.theorem import Rule
 
@@ -183,6 +183,17 @@ def _storage(draw: Draw, func: PrimFunc) -> Rule | None:
     return None if found is None else Storage(found[0], _map(draw, found[1].buffer.shape[0].value))
 
 
+def _compact(draw: Draw, func: PrimFunc) -> Rule | None:
+    """A map of one dimension, by constants or by the variables around."""
+    found = place(draw, func, Allocate)
+    if found is None:
+        return None
+    path, x = found[0], Var.fresh("x")
+    v = one_of(draw, const(1), *scope_at(func, path).integers)
+    image = one_of(draw, x - v, x - 2 * v, x % 2, x % 3, x // 2, x * 1, v - x, x + v)
+    return Compact(path, (x,), (image,), (one_of(draw, const(1), const(2), const(3), v),))
+
+
 def _relayout(draw: Draw, func: PrimFunc) -> Rule | None:
     b = func.buffer_named(one_of(draw, "X", "Z"))
     zero = FloatImm(b.dtype, 0.0) if b.dtype.is_float else const(0)
@@ -242,130 +253,11 @@ RULES: dict[str, Callable[[Draw, PrimFunc], Rule | None]] = {
     "drop": at(Allocate, lambda draw, path: Drop(path)),
     "move": at((For, Allocate), lambda draw, path: Move(path, one_of(draw, "hoist", "sink", "narrow"))),
     "storage": _storage,
+    "compact": _compact,
     "relayout": _relayout,
     "kind": at(For, lambda draw, path: Kind(path, one_of(draw, "parallel", "vectorized", "unrolled"))),
 }
 """For each rule, an application of it to a program; ``None`` where the program has no place for it."""
-
-
-# ------------------------------------------------------------------------------------------ programs made for a rule
-
-Scene = tuple[tuple[Stmt, ...], Callable[[Path, int], Rule]]
-"""Statements in a row, and the rule for them, given the path of their sequence and their position in it."""
-
-
-def _copy(stmt: Stmt, old: Var, new: Var) -> Stmt:
-    return refresh_binders(substitute(stmt, {old: new}))[0]
-
-
-def _two_loops(draw: Draw, scope: Scope, same: bool) -> Scene:
-    i, j = Var.fresh("i"), Var.fresh("j")
-    low, extent = bounds(draw, scope)
-    first = statement(draw, scope.with_integer(i))
-    if same:
-        start = low + extent if draw(st.integers(0, 3)) else low
-        loops = For(i, low, extent, first), For(j, start, bounds(draw, scope)[1], _copy(first, i, j))
-        return loops, Join
-    loops = For(i, low, extent, first), For(j, low, extent, statement(draw, scope.with_integer(j)))
-    return loops, Fuse
-
-
-def _split_loop(draw: Draw, scope: Scope) -> Scene:
-    i = Var.fresh("i")
-    parts = [statement(draw, scope.with_integer(i)) for _ in range(2)]
-    return (For(i, *bounds(draw, scope), seq(*parts)),), lambda path, k: Distribute((*path, k), 1)
-
-
-def _same_branches(draw: Draw, scope: Scope) -> Scene:
-    body = statement(draw, scope)
-    return (If(condition(draw, scope), body, refresh_binders(body)[0]),), lambda path, k: Merge((*path, k))
-
-
-def _inner_branch(draw: Draw, scope: Scope) -> Scene:
-    i = Var.fresh("i")
-    inner = scope.with_integer(i)
-    other = statement(draw, inner) if draw(st.booleans()) else None
-    branch = If(condition(draw, scope), statement(draw, inner), other)
-    return (For(i, *bounds(draw, scope), branch),), lambda path, k: Hoist((*path, k))
-
-
-def _outer_branch(draw: Draw, scope: Scope) -> Scene:
-    i = Var.fresh("i")
-    loop = For(i, *bounds(draw, scope), statement(draw, scope.with_integer(i)))
-    return (If(condition(draw, scope), loop),), lambda path, k: Sink((*path, k))
-
-
-def _nested_branch(draw: Draw, scope: Scope) -> Scene:
-    c, d, body = condition(draw, scope), condition(draw, scope), statement(draw, scope)
-    match draw(st.integers(0, 2)):
-        case 0:
-            return (If(Binary("and", c, d), body),), lambda path, k: Reshape((*path, k), "nest")
-        case 1:
-            return (If(c, If(d, body)),), lambda path, k: Reshape((*path, k), "unnest")
-    return (If(c, body, statement(draw, scope)),), lambda path, k: Reshape((*path, k), "negate")
-
-
-def _decided_branch(draw: Draw, scope: Scope) -> Scene:
-    """A branch on an element just stored, with a statement between that may end what is known of it."""
-    b = one_of(draw, *scope.buffers)
-    where, what = access(draw, scope, b), value(draw, scope, b, 0)
-    between = statement(draw, scope)
-    asked = Binary(one_of(draw, "eq", "ge"), load(b, *where), what)
-    branch = If(asked, store(b, load(b, *where), *where), statement(draw, scope))
-    truth = draw(st.integers(0, 3)) > 0
-    steps = len(between.stmts) if isinstance(between, Seq) else 1
-    return (store(b, what, *where), between, branch), lambda path, k: Decide((*path, k + 1 + steps), truth)
-
-
-def _moved_buffer(draw: Draw, scope: Scope) -> Scene:
-    i = Var.fresh("i")
-    t = Buffer.declare("t", (draw(st.integers(1, 3)),), one_of(draw, "int32", "float32"))
-    inner = scope.with_integer(i).with_buffer(t)
-    first = store(t, value(draw, inner, t), *access(draw, inner, t))
-    body = seq(first, statement(draw, inner), statement(draw, inner)) if draw(st.booleans()) else statement(draw, inner)
-    match draw(st.integers(0, 2)):
-        case 0:
-            return (For(i, *bounds(draw, scope), Allocate(t, body)),), lambda path, k: Move((*path, k), "hoist")
-        case 1:
-            return (Allocate(t, For(i, *bounds(draw, scope), body)),), lambda path, k: Move((*path, k), "sink")
-    outside = [statement(draw, scope), statement(draw, scope.with_buffer(t)), statement(draw, scope)]
-    return (Allocate(t, seq(*outside)),), lambda path, k: Move((*path, k), "narrow")
-
-
-SCENES: dict[str, Callable[[Draw, Scope], Scene]] = {
-    "fuse": lambda draw, scope: _two_loops(draw, scope, False),
-    "join": lambda draw, scope: _two_loops(draw, scope, True),
-    "distribute": _split_loop,
-    "decide": _decided_branch,
-    "merge": _same_branches,
-    "hoist": _inner_branch,
-    "sink": _outer_branch,
-    "reshape": _nested_branch,
-    "move": _moved_buffer,
-}
-
-
-@st.composite
-def scenes(draw: Draw, name: str) -> tuple[PrimFunc, Rule]:
-    """A program made for a rule: its statements in a sequence, in a loop or branch or alone."""
-    x, y, z = (
-        Buffer.declare("X", (6,), "int32"),
-        Buffer.declare("Y", (2, 3), "int32"),
-        Buffer.declare("Z", (5,), "float32"),
-    )
-    n, o = Var.fresh("n"), Var.fresh("o")
-    scope = Scope([n], [x, y, z], draw(st.integers(0, 2)))
-    around = draw(st.integers(0, 3))
-    inner = scope if around < 2 else Scope([n, o], scope.buffers, scope.depth)
-    before = [statement(draw, inner)] if draw(st.booleans()) else []
-    parts, rule = SCENES[name](draw, inner)
-    body = seq(*before, *parts, store(z, value(draw, inner, z, 1), 0))
-    offset = len(before[0].stmts) if before and isinstance(before[0], Seq) else len(before)
-    if around == 1:
-        return function([x, y, z, n], If(condition(draw, scope), body)), rule((0,), offset)
-    if around >= 2:
-        return function([x, y, z, n], For(o, *bounds(draw, scope), body)), rule((0,), offset)
-    return function([x, y, z, n], body), rule((), offset)
 
 
 def application(draw: Draw, name: str, func: PrimFunc) -> Rule | None:
