@@ -1,0 +1,120 @@
+"""A loop of one store becomes one vector store."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.kernel.programs import AB, accepted, body_of, buffer, program, refused, variable
+from verified_tir.ir.expr import Broadcast, Expr, Load, Ramp, Select, binary, const
+from verified_tir.ir.func import PrimFunc
+from verified_tir.kernel.rules.lanes import Lanes
+
+EIGHT = 'A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32")'
+SYMBOLIC = 'A: T.Buffer((n,), "int32"), B: T.Buffer((n,), "int32"), n: T.int32'
+RAMP = Ramp(const(0), const(1), 4)
+
+
+def ramp(start: Expr | int, stride: int = 1, lanes: int = 4) -> Expr:
+    return Ramp(const(start), const(stride), lanes)
+
+
+def at(f: PrimFunc, name: str, index: Expr, predicate: Expr | None = None) -> Expr:
+    return Load(buffer(f, name), (index,), predicate)
+
+
+def test_a_copy() -> None:
+    f = program("for i in T.vectorized(4):\n    B[i] = A[i] + 1", EIGHT)
+    new = Lanes((), (RAMP,), at(f, "A", RAMP) + Broadcast(const(1), 4))
+    assert body_of(accepted(f, new)) == "B[0:4] = A[T.Ramp(0, 1, 4)] + T.Broadcast(1, 4)"
+    shifted = Lanes((), (ramp(1),), at(f, "A", RAMP) + Broadcast(const(1), 4))
+    refused(f, shifted, "each lane stores to B where its iteration of the loop over i does (Refuted)")
+    other = Lanes((), (RAMP,), at(f, "A", ramp(1)) + Broadcast(const(1), 4))
+    refused(f, other, "each lane stores to B what its iteration of the loop over i does (Refuted)")
+    refused(f, Lanes((), (RAMP,), at(f, "A", RAMP) + Broadcast(const(2), 4)), "what its iteration")
+    refused(f, Lanes((), (ramp(0, 1, 8),), at(f, "A", ramp(0, 1, 8))), "the last index needs 4 lanes")
+    mask = binary("lt", RAMP, Broadcast(const(3), 4))
+    refused(f, Lanes((), (RAMP,), at(f, "A", RAMP) + Broadcast(const(1), 4), mask), "masked exactly where")
+
+
+def test_reads_of_what_earlier_iterations_wrote() -> None:
+    for text, fine in (("A[i + 1]", True), ("A[i]", True), ("A[i - 1]", False)):
+        f = program(f"for i in range(1, 5):\n    A[i] = {text}", EIGHT)
+        shift = {"A[i + 1]": 2, "A[i]": 1, "A[i - 1]": 0}[text]
+        new = Lanes((), (ramp(1),), at(f, "A", ramp(shift)))
+        if fine:
+            accepted(f, new)
+        else:
+            refused(f, new, "no iteration of the loop over i reads what an earlier one wrote to A")
+
+
+def test_two_lanes_may_store_to_one_element_in_their_order() -> None:
+    f = program("for i in range(4):\n    B[i // 2] = A[i]", EIGHT)
+    accepted(f, Lanes((), (binary("floordiv", RAMP, Broadcast(const(2), 4)),), at(f, "A", RAMP)))
+    back = Ramp(const(3), const(-1), 4)
+    refused(f, Lanes((), (binary("floordiv", back, Broadcast(const(2), 4)),), at(f, "A", back)), "lanes")
+
+
+def test_a_tail_is_masked() -> None:
+    f = program("for i in range((n + 3) // 4):\n    for j in T.vectorized(4):\n        if i * 4 + j < n:\n"
+                "            B[i * 4 + j] = A[i * 4 + j]", SYMBOLIC)  # fmt: skip
+    lanes = Ramp(variable(f, "i") * 4, const(1), 4)
+    mask = binary("lt", lanes, Broadcast(variable(f, "n"), 4))
+    result = accepted(f, Lanes((0,), (lanes,), at(f, "A", lanes, mask), mask))
+    assert body_of(result).split("\n")[1] == (
+        "    B.vstore([T.Ramp(i * 4, 1, 4)], A.vload([T.Ramp(i * 4, 1, 4)], predicate=T.Ramp(i * 4, 1, 4) < "
+        "T.Broadcast(n, 4)), predicate=T.Ramp(i * 4, 1, 4) < T.Broadcast(n, 4))"
+    )
+    refused(f, Lanes((0,), (lanes,), at(f, "A", lanes), mask), "in bounds")  # lanes past the end would be read
+    refused(f, Lanes((0,), (lanes,), at(f, "A", lanes, mask)), "in bounds")
+    less = binary("lt", lanes, Broadcast(variable(f, "n") - 1, 4))
+    refused(f, Lanes((0,), (lanes,), at(f, "A", lanes, mask), less), "masked exactly where")
+
+
+def test_a_condition_on_loaded_values() -> None:
+    f = program("for i in range(4):\n    if A[i] > 0:\n        B[i] = 7 // A[i]", AB)
+    mask = binary("gt", at(f, "A", RAMP), Broadcast(const(0), 4))
+    seven = Broadcast(const(7), 4)
+    unguarded = binary("floordiv", seven, at(f, "A", RAMP))
+    refused(f, Lanes((), (RAMP,), unguarded, mask), "no division by zero (Refuted)")
+    guarded = binary("floordiv", seven, Select(mask, at(f, "A", RAMP), Broadcast(const(1), 4)))
+    accepted(f, Lanes((), (RAMP,), guarded, mask))
+    aliased = program("for i in range(1, 3):\n    if A[i - 1] > 0:\n        A[i] = 1", AB)
+    two = Broadcast(const(1), 2)
+    mask = binary("gt", at(aliased, "A", ramp(0, 1, 2)), Broadcast(const(0), 2))
+    refused(aliased, Lanes((), (ramp(1, 1, 2),), two, mask), "reads what an earlier one wrote")
+
+
+def test_elements_of_several_lanes() -> None:
+    f = program("for i in range(4):\n    B[i] = A[i]", EIGHT.replace("int32", "float32x2"))
+    accepted(f, Lanes((), (RAMP,), at(f, "A", RAMP)))
+    refused(f, Lanes((), (RAMP,), at(f, "A", ramp(1))), "what its iteration")
+
+
+def test_overflow_in_a_masked_lane() -> None:
+    f = program("for i in range(4):\n    if n < 3:\n        B[i] = A[0] + (n + i)", AB + ", n: T.int32")
+    n = variable(f, "n")
+    mask = Broadcast(binary("lt", n, 3), 4)
+    value = Broadcast(at(f, "A", const(0)), 4) + Ramp(n, const(1), 4)
+    refused(f, Lanes((), (RAMP,), value, mask), "no overflow (Refuted)")  # n may be the largest int32
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("for i in range(B[0]):\n    A[i] = 0", "no loop of a constant extent"),
+        ("for i in range(1):\n    A[i] = 0", "no loop of a constant extent"),
+        ("for i in range(4):\n    A[i] = 0\n    B[i] = 0", "is not one store"),
+        ("for i in range(4):\n    if i < 2:\n        A[i] = 0\n    else:\n        A[i] = 1", "is not one store"),
+        ("for i in range(4):\n    for j in range(2):\n        A[i] = 0", "is not one store"),
+        ('for i in range(4):\n    A[i] = T.call_extern("int32", "rand")', "an opaque call stays in its place"),
+    ],
+)
+def test_what_is_no_vector_store(text: str, why: str) -> None:
+    f = program(text, AB)
+    refused(f, Lanes((), (RAMP,), Broadcast(const(0), 4)), why)
+
+
+def test_labels_stay() -> None:
+    f = program('for i in range(4):\n    with T.block("fill"):\n        A[i] = 0', AB)
+    found = accepted(f, Lanes((), (RAMP,), Broadcast(const(0), 4)))
+    assert body_of(found).startswith('with T.sblock("fill"):')
