@@ -1,0 +1,60 @@
+"""Several rules as one step.
+
+    p ⟶ p₁ ⟶ … ⟶ pₙ
+
+Theorem.  Refinement is transitive: if each rule's obligations hold of the program that it is applied to, p ⊑ pₙ.  What
+is saved are the licences of marked loops: they are about one program, are asked for every program that a theorem
+reaches, and so here for the last one only.
+
+A rule that turns a licence into a fact about the program (:mod:`lanes <verified_tir.kernel.rules.lanes>`) needs it
+proved before, and one that changes the relation between parameters is recorded by itself.  Only rules about the serial
+meaning of a program are chained: those of :data:`CHAINED`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+from verified_tir.ir.func import PrimFunc
+from verified_tir.kernel import admissible
+from verified_tir.kernel.context import Entry
+from verified_tir.kernel.obligation import NoMatch, Question
+from verified_tir.kernel.rules.annotate import Annotate, Label, RemoveLabels, Unwrap
+from verified_tir.kernel.rules.bind import Bind, Inline
+from verified_tir.kernel.rules.branch import Decide, Hoist, Introduce, Merge, Reshape, Sink
+from verified_tir.kernel.rules.erase import Erase
+from verified_tir.kernel.rules.kind import Kind
+from verified_tir.kernel.rules.order import Partition
+from verified_tir.kernel.rules.rewrite import Rewrite as RewriteExpression
+from verified_tir.kernel.rules.unit import Unit, Unroll, WrapUnit
+from verified_tir.kernel.theorem import Rewrite, Rule
+
+CHAINED = (
+    Annotate, Bind, Decide, Erase, Hoist, Inline, Introduce, Kind, Label, Merge, Partition, RemoveLabels, Reshape,
+    RewriteExpression, Sink, Unit, Unroll, Unwrap, WrapUnit,
+)  # fmt: skip
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """The rules, in order."""
+
+    rules: tuple[Rule, ...]
+
+    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
+        func = before
+        questions: list[Question] = []
+        for rule in self.rules:
+            if not isinstance(rule, CHAINED):
+                return NoMatch((), f"{type(rule).__name__} is a step of its own")
+            step = rule.rewrite(func, entry)
+            if isinstance(step, NoMatch):
+                return step
+            inadmissible = admissible.problem(step.after)
+            if inadmissible is not None:
+                return NoMatch((), f"no theorem is about the result: {inadmissible}")
+            questions.extend(step.questions)
+            func = step.after
+        return Rewrite(func, questions)
