@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, final
 
@@ -80,16 +80,18 @@ class Family:
         except IRError:
             return None  # ill-typed
 
-    def indices(self, limit: int) -> Iterator[int]:
-        """All indices, or ``limit`` of them: multiples, modulo the size, of a number near its golden section."""
-        if self.size <= limit:
-            yield from range(self.size)
-            return
-        step = int(self.size * 0.6180339887)
+    def index(self, turn: int) -> int:
+        """The index whose turn it is: multiples, modulo the size, of a number near its golden section.
+
+        Each index has one turn below the size, and the first turns, however many, lie evenly spread.
+        """
+        return turn * self._stride() % self.size
+
+    def _stride(self) -> int:
+        step = max(1, int(self.size * 0.6180339887))
         while math.gcd(step, self.size) > 1:
             step += 1
-        for k in range(limit):
-            yield k * step % self.size
+        return step
 
 
 @final
@@ -122,27 +124,52 @@ class Report:
         )
 
 
-def explore(family: Family, limit: int, look_at_refusals: int = 7, stop_after: int = 20) -> Report:
-    """Try the rules on the programs of a family; every ``look_at_refusals``-th refusal is run as well."""
-    report = Report(family.name, family.size)
-    seen: set[tuple[int, str]] = set()
-    for index in family.indices(limit):
-        made = family.at(index)
-        if made is None:
-            continue
-        func, rules = made
-        if family.size > limit:
-            rules = rules[report.programs % family.thin :: family.thin]
+@final
+class Exploration:
+    """The rules tried on the programs of a family, turn by turn.
+
+    :param limit: how many turns there will be; where those are not all, programs are tried with some of their rules.
+    :param look_at_refusals: every how many refusals one is run as well.
+    """
+
+    def __init__(self, family: Family, limit: int, look_at_refusals: int = 7) -> None:
+        self.family, self.every = family, look_at_refusals
+        self.thin = family.thin if family.size > limit else 1
+        self.seen: set[int] = set()
+
+    def advance(self, first: int, last: int, stop_after: int = 20) -> Report:
+        """What the turns from ``first`` to before ``last`` show; ends early when that many steps were unsound."""
+        report = Report(self.family.name, self.family.size)
+        for turn in range(first, min(last, self.family.size)):
+            index = self.family.index(turn)
+            made = self.family.at(index)
+            if made is None:
+                continue
+            func, rules = made
+            fresh = self._unseen(func, rules[turn % self.thin :: self.thin])
+            if not fresh:
+                continue
+            report.programs += 1
+            _Trial(report, func, inputs_of(func, self.family.sizes), self.every).of(fresh, index)
+            if len(report.unsound) >= stop_after:
+                break
+        return report
+
+    def _unseen(self, func: PrimFunc, rules: Sequence[Rule | Chain]) -> list[Rule | Chain]:
+        """Rules that were not tried on such a program before."""
         shape = structural_hash(func.body)
-        fresh = [r for r in rules if (shape, repr(_shape(r))) not in seen]
-        if not fresh:
-            continue
-        seen.update((shape, repr(_shape(r))) for r in fresh)
-        report.programs += 1
-        _Trial(report, func, inputs_of(func, family.sizes), look_at_refusals).of(fresh, index)
-        if len(report.unsound) >= stop_after:
-            break
-    return report
+        found = []
+        for rule in rules:
+            key = hash((shape, repr(_shape(rule))))
+            if key not in self.seen:
+                self.seen.add(key)
+                found.append(rule)
+        return found
+
+
+def explore(family: Family, limit: int, look_at_refusals: int = 7, stop_after: int = 20) -> Report:
+    """Try the rules on ``limit`` programs of a family; every ``look_at_refusals``-th refusal is run as well."""
+    return Exploration(family, limit, look_at_refusals).advance(0, limit, stop_after)
 
 
 def _shape(rule: Rule | Chain) -> object:

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from tests.kernel.exhaustive import family as families
+from tests.kernel.exhaustive.campaign import FAMILIES
 from tests.kernel.exhaustive.family import Family, PlainSolver, explore
-from tests.kernel.exhaustive.test_exhaustive import FAMILIES
 from verified_tir.ir.stmt import For, Seq
 from verified_tir.kernel import context, facts, licences
 from verified_tir.kernel.rules import bind, branch, common, insert, order, reindex, rewrite, unit
@@ -153,6 +153,8 @@ MUTANTS: dict[str, tuple[Callable[[Patch], None], tuple[str, ...]]] = {
     "contents survive": (without("scope"), ("allocated",)),
     "elements share a place": (without("layout", "to one place"), ("storage",)),
     "elements leave the shape": (without("layout", "within the new shape"), ("storage", "relayout")),
+    "touched elements share a place": (without("layout", "share a place"), ("compaction",)),
+    "touched elements leave the shape": (without("layout", "fits the new shape"), ("compaction",)),
     "padding anywhere": (without("layout", "exactly where"), ("relayout",)),
 }
 """What is dropped, and the families of which one at least must notice."""

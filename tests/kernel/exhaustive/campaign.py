@@ -1,0 +1,144 @@
+"""The enumeration at length: hours, with its progress on the screen and in a file from which it goes on when stopped.
+
+    python -m tests.kernel.exhaustive.campaign --programs 1000000 --log exhaustive.jsonl
+
+The families take turns, so that each is covered evenly from the start.  After each part of a family one line of JSON
+is appended to the log: the family, the turns, the counts, the findings.  The same command later reads the log and
+does the rest; the turns of a family do not depend on ``--programs``, so that number may be raised in between.  Ends
+with 1 if something was found, and prints it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from tests.kernel.exhaustive import compaction, dense, layouts, nests, order, shapes, types, values
+from tests.kernel.exhaustive.family import Exploration, Family, Report
+
+FAMILIES = (
+    *order.FAMILIES,
+    *nests.FAMILIES,
+    *values.FAMILIES,
+    *shapes.FAMILIES,
+    *layouts.FAMILIES,
+    *compaction.FAMILIES,
+    *dense.FAMILIES,
+    *types.FAMILIES,
+)
+PART = 100
+"""How many turns a family has before the next one's."""
+COUNTS = ("programs", "meaningless", "applications", "accepted", "refused", "unmatched", "looked_at", "harmless")
+
+
+def shares(total: int) -> dict[str, int]:
+    """How many programs of each family: equal shares, what a small family leaves going to the others."""
+    left, found = total, {}
+    ordered = sorted(FAMILIES, key=lambda f: f.size)
+    for k, family in enumerate(ordered):
+        share = min(family.size, left // (len(ordered) - k))
+        found[family.name] = share
+        left -= share
+    return found
+
+
+def main() -> int:
+    """Run or go on with a campaign."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--programs", type=int, default=1_000_000, help="how many combinations over all families")
+    parser.add_argument("--log", type=Path, default=Path("exhaustive.jsonl"), help="what was done, line by line")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="stop after so long")
+    wanted = parser.parse_args()
+    campaign = Campaign(shares(wanted.programs), wanted.log)
+    try:
+        campaign.run(wanted.minutes * 60)
+    except KeyboardInterrupt:
+        print("stopped; the same command goes on from here", file=sys.stderr)
+    return campaign.summary()
+
+
+class Campaign:
+    """Families with the turns that each has had and shall have, and the sums so far."""
+
+    def __init__(self, wanted: dict[str, int], log: Path) -> None:
+        self.wanted, self.log = wanted, log
+        self.families: dict[str, Family] = {family.name: family for family in FAMILIES}
+        self.done: Counter[str] = Counter()
+        self.counts: Counter[str] = Counter()
+        self.rules: Counter[str] = Counter()
+        self.findings: list[str] = []
+        self.explorations: dict[str, Exploration] = {}
+        if log.exists():
+            for line in log.read_text().splitlines():
+                self._add(json.loads(line))
+
+    def _add(self, record: dict[str, Any]) -> None:
+        name = record["family"]
+        self.done[name] = max(self.done[name], record["to"])
+        self.counts.update({c: record[c] for c in COUNTS})
+        self.rules.update(record["rules"])
+        self.findings += [f"{name} {text}" for text in (*record["unsound"], *record["crashes"])]
+
+    def run(self, seconds: float) -> None:
+        """All turns that are left, or as many as the time allows."""
+        start, first = time.monotonic(), self._turns()
+        while pending := [n for n in self.families if self.done[n] < self.wanted[n]]:
+            for name in pending:
+                self.part(name)
+                if time.monotonic() - start > seconds:
+                    return
+            spent = time.monotonic() - start
+            self.progress((self._turns() - first) / spent)
+
+    def part(self, name: str) -> None:
+        """The next turns of one family."""
+        first, limit = self.done[name], self.wanted[name]
+        last = min(first + PART, limit)
+        if name not in self.explorations:
+            self.explorations[name] = Exploration(self.families[name], limit)
+        report = self.explorations[name].advance(first, last)
+        record = {"family": name, "from": first, "to": last, **as_record(report)}
+        with self.log.open("a") as log:
+            log.write(json.dumps(record) + "\n")
+        self._add(record)
+
+    def _turns(self) -> int:
+        return sum(self.done.values())
+
+    def progress(self, rate: float) -> None:
+        """One line for people; ``rate`` in turns a second."""
+        left = sum(max(0, n - self.done[name]) for name, n in self.wanted.items())
+        c = self.counts
+        print(
+            f"{self._turns()} of {sum(self.wanted.values())} turns, {rate:.0f} a second, "
+            f"{left / max(rate, 1e-9) / 60:.0f} minutes left; {c['programs']} programs, {c['applications']} "
+            f"applications: {c['accepted']} accepted, {c['refused']} refused; {len(self.findings)} findings",
+            flush=True,
+        )
+
+    def summary(self) -> int:
+        """All counts, the acceptances of each rule, the findings; 1 if there are any."""
+        print(", ".join(f"{c} {self.counts[c]}" for c in COUNTS))
+        print("accepted: " + ", ".join(f"{name} {count}" for name, count in self.rules.most_common()))
+        for finding in self.findings:
+            print(f"\n{finding}")
+        return 1 if self.findings else 0
+
+
+def as_record(report: Report) -> dict[str, Any]:
+    """What a report says, for the log."""
+    return {
+        **{c: getattr(report, c) for c in COUNTS},
+        "rules": dict(report.accepted_rules),
+        "unsound": report.unsound,
+        "crashes": report.crashes,
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())
