@@ -74,7 +74,7 @@ class Rewrite:
         context = context_at(before, self.path, entry)
         if isinstance(target, While):
             context.repeat(target, target.body)  # its condition is evaluated in every iteration
-        found = self._descend(context, target)
+        found = self.descend(context, target)
         if isinstance(found, NoMatch):
             return found
         old, premises = found
@@ -101,7 +101,7 @@ class Rewrite:
             return NoMatch(self.path, f"the result is ill-typed: {problem}")
         assert isinstance(changed, Stmt)
         after = before.with_body(put(before.body, self.path, changed))
-        return Rewritten(after, self._questions(context, old, premises))
+        return Rewritten(after, self.questions(context, old, premises))
 
     def _unmasks(self, context: Context, target: Stmt) -> bool:
         """Whether an operation around the place would turn from data, which wraps, to index arithmetic.
@@ -121,7 +121,8 @@ class Rewrite:
         binds = isinstance(target, LetStmt) and not is_index(target.value, data)
         return binds and is_index(replace_expression(target, self.where, self.new).value, data)  # type: ignore[attr-defined]
 
-    def _descend(self, context: Context, target: Stmt) -> tuple[Expr, tuple[Term, ...]] | NoMatch:
+    def descend(self, context: Context, target: Stmt) -> tuple[Expr, tuple[Term, ...]] | NoMatch:
+        """The old expression, and what holds where it is evaluated; lets on the way are bound in ``context``."""
         node: Node = target
         premises: list[Term] = []
         for step in self.where:
@@ -147,7 +148,8 @@ class Rewrite:
             return NoMatch(self.path, "the place names no expression")
         return node, tuple(premises)
 
-    def _questions(self, context: Context, old: Expr, premises: tuple[Term, ...]) -> Iterator[Question]:
+    def questions(self, context: Context, old: Expr, premises: tuple[Term, ...]) -> Iterator[Question]:
+        """The new expression is safe, and as defined as the old one, with the same bits."""
         from verified_tir.ir.script import script
 
         premise_list = list(premises)

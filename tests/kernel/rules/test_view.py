@@ -1,0 +1,166 @@
+"""Views of a block: declared, used instead of another, allocated under another shape, shared."""
+
+from __future__ import annotations
+
+from tests.kernel.programs import accepted, body_of, buffer, program, refused, variable
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.expr import Broadcast, Expr, Ramp, const
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.stmt import Store
+from verified_tir.ir.visit import walk
+from verified_tir.kernel.rules.unit import Unit
+from verified_tir.kernel.rules.view import DeclareView, DropView, Reblock, Share, View
+
+NEST = "for i in range({0}):\n    for j in range({1}):\n        B[i, j] = A[i, j] + 1"
+SQUARE = 'A: T.Buffer((4, 8), "float32"), B: T.Buffer((4, 8), "float32")'
+SYMBOLIC = 'A: T.Buffer((n, m), "float32"), B: T.Buffer((n, m), "float32"), n: T.int32, m: T.int32'
+
+
+def flat(f: PrimFunc, name: str, *shape: Expr | int, dtype: str = "float32") -> Buffer:
+    return Buffer.declare(f"{name}_flat", shape, dtype, data=buffer(f, name).data)
+
+
+def indices_of(f: PrimFunc, name: str) -> list[tuple[Expr, ...]]:
+    b = buffer(f, name)
+    return [n.indices for n in walk(f) if hasattr(n, "indices") and getattr(n, "buffer", None) is b]  # type: ignore[attr-defined]
+
+
+def test_flattening_parameters() -> None:
+    f = program(NEST.format(4, 8), SQUARE)
+    i, j = variable(f, "i"), variable(f, "j")
+    a, b = flat(f, "A", 32), flat(f, "B", 32)
+    good, bad = (((i, j), (i * 8 + j,)),), (((i, j), (i * 7 + j,)),)
+    declare = (DeclareView((), a), DeclareView((0,), b))
+    moved = accepted(f, *declare, View((0, 0), buffer(f, "A"), a, good), View((0, 0), buffer(f, "B"), b, good))
+    assert body_of(moved) == (
+        'A_flat = T.decl_buffer((32,), "float32", data=A.data)\nB_flat = T.decl_buffer((32,), "float32", data=B.data)\n'
+        "for i, j in T.grid(4, 8):\n    B_flat[i * 8 + j] = A_flat[i * 8 + j] + T.float32(1.0)"
+    )
+    declared = accepted(f, *declare)
+    refused(declared, View((0, 0), buffer(f, "A"), a, bad), "A_flat[i * 7 + j] equals A[i, j] (Refuted)")
+    refused(
+        declared, View((0, 0), buffer(f, "B"), b, bad), "the store to B_flat goes where the one to B went (Refuted)"
+    )
+    refused(declared, View((0, 0), buffer(f, "A"), b, good), "no view of the block")
+    refused(f, View((), buffer(f, "A"), a, good), "not declared")
+    small = accepted(f, DeclareView((), flat(f, "A", 31)))
+    new = buffer(small, "A_flat")
+    refused(small, View((0,), buffer(f, "A"), new, good), "in bounds (Refuted)")
+    large = accepted(f, DeclareView((), flat(f, "A", 33)))  # a view may be larger than its block ...
+    accepted(large, View((0,), buffer(f, "A"), buffer(large, "A_flat"), good))  # ... if nothing beyond it is touched
+
+
+def test_symbolic_extents() -> None:
+    f = program(NEST.format("n", "m"), SYMBOLIC)
+    i, j, n, m = (variable(f, name) for name in "ijnm")
+    a = flat(f, "A", n * m)
+    declared = accepted(f, DeclareView((), a))
+    accepted(declared, View((0,), buffer(f, "A"), a, (((i, j), (i * m + j,)),)))
+    refused(declared, View((0,), buffer(f, "A"), a, (((i, j), (i * n + j,)),)), "(Refuted)")
+
+
+def test_lanes_and_pointer_casts() -> None:
+    f = program("for i in range(2):\n    B[i * 4:i * 4 + 4] = A[i * 4:i * 4 + 4] + T.Broadcast(1.0, 4)",
+                'A: T.Buffer((8,), "float32"), B: T.Buffer((9,), "float32")')  # fmt: skip
+    i = variable(f, "i")
+    wide = flat(f, "A", 2, dtype="float32x4")
+    ramp = Ramp(i * 4, const(1), 4)
+    declared = accepted(f, DeclareView((), wide))
+    moved = accepted(declared, View((0,), buffer(f, "A"), wide, (((ramp,), (i,)),)))
+    assert "B[i * 4:i * 4 + 4] = A_flat[i] + " in body_of(moved)
+    refused(declared, View((0,), buffer(f, "A"), wide, (((ramp,), (i * 4,)),)), "in bounds")
+    three = accepted(f, DeclareView((), flat(f, "B", 3, dtype="float32x4")))
+    b = buffer(three, "B_flat")  # its third element ends beyond the block
+    accepted(three, View((0,), buffer(f, "B"), b, (((ramp,), (i,)),)))
+    refused(three, View((0,), buffer(f, "B"), b, (((ramp,), (i + 1,)),)), "(Refuted)")
+    wrong = accepted(f, DeclareView((), flat(f, "A", 8, dtype="int32")))
+    refused(wrong, View((0,), buffer(f, "A"), buffer(wrong, "A_flat"), (((ramp,), (ramp,)),)), "holds float32")
+
+
+def test_an_element_of_lanes_by_lanes_of_the_index() -> None:
+    f = program("B[T.Ramp(0, 2, 4)] = A[T.Ramp(0, 2, 4)]",
+                'A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")')  # fmt: skip
+    declared = accepted(f, DeclareView((), flat(f, "A", 4, dtype="float32x2")))
+    ramp = Ramp(const(0), const(2), 4)
+    pair = Ramp(const(0), const(1), 2)
+    refused(declared, View((0,), buffer(f, "A"), buffer(declared, "A_flat"), (((ramp,), (pair,)),)), "(Refuted)")
+
+
+def test_loads_within_indices_and_conditions() -> None:
+    text = "if A[0] < 4:\n    if A[0] >= 0:\n        B[A[0]] = A[A[0]]\nwhile A[3] < 0:\n    A[3] = A[3] + 1"
+    f = program(text, 'A: T.Buffer((4,), "int32"), B: T.Buffer((4,), "int32")')
+    a = flat(f, "A", 2, 2, dtype="int32")
+    moves = tuple((x, (x[0] // 2, x[0] % 2)) for x in indices_of(f, "A"))
+    declared = accepted(f, DeclareView((), a))
+    moved = accepted(declared, View((0,), buffer(f, "A"), a, moves))
+    assert " A[" not in body_of(moved)
+    unguarded = program("A[0] = 0\n" + text, 'A: T.Buffer((4,), "int32"), B: T.Buffer((4,), "int32")')
+    assert isinstance(unguarded.body.stmts[0], Store)  # type: ignore[attr-defined]
+
+
+def test_views_that_nobody_uses() -> None:
+    f = program(NEST.format(4, 8), SQUARE)
+    a = flat(f, "A", 32)
+    declared = accepted(f, DeclareView((), a))
+    assert accepted(declared, DropView(())) is f
+    i, j = variable(f, "i"), variable(f, "j")
+    moved = accepted(declared, View((0,), buffer(f, "A"), a, (((i, j), (i * 8 + j,)),)))
+    refused(moved, DropView(()), "A_flat is used")
+    refused(f, DropView(()), "no view is declared here")
+    refused(declared, DeclareView((0,), a), "declared already")
+    refused(f, DeclareView((0, 0), Buffer.declare("v", (4,), data=buffer(f, "A").data, elem_offset=4 // i)), "zero")
+    refused(f, DeclareView((), Buffer.declare("v", (4,))), "not alive here")
+
+
+LOCAL = 't = T.alloc_buffer((4, 8), "float32")\nfor i, j in T.grid(4, 8):\n    t[i, j] = 1.0\nB[0, 0] = t[3, 7]'
+
+
+def test_a_local_buffer_of_another_shape() -> None:
+    f = program(LOCAL, SQUARE)
+    t = buffer(f, "t")
+    i, j = variable(f, "i"), variable(f, "j")
+    w = Buffer.declare("w", (32,), data=t.data)
+    moves = (((i, j), (i * 8 + j,)), ((const(3), const(7)), (const(31),)))
+    done = accepted(f, Reblock((), w), View((0, 0), t, w, moves), DropView((0,)))
+    assert body_of(done) == (
+        'w = T.alloc_buffer((32,), "float32")\n'
+        "for i, j in T.grid(4, 8):\n    w[i * 8 + j] = T.float32(1.0)\nB[0, 0] = w[31]"
+    )
+    accepted(f, Reblock((), Buffer.declare("w", (9,), "float32x4", data=t.data)))
+    refused(f, Reblock((), Buffer.declare("w", (31,), data=t.data)), "the block of w holds t (Refuted)")
+    refused(f, Reblock((), Buffer.declare("w", (32,))), "must have the data variable of t")
+    refused(f, Reblock((), Buffer.declare("w", (32,), data=t.data, scope="shared")), "lives in scope 'global'")
+    refused(f, Reblock((0,), w), "no buffer is allocated here")
+
+
+def once(name: str, extent: int) -> str:
+    """A loop of one iteration with a local buffer of this extent."""
+    return (
+        f'for k in range(1):\n    {name} = T.alloc_buffer(({extent},), "float32")\n    for i in range({extent}):\n'
+        f"        {name}[i] = A[0, i]\n    B[0, 1] = {name}[{extent - 1}]\n"
+    )
+
+
+def test_sharing_a_block() -> None:
+    f = program(once("t", 8) + "A[0, 0] = 1.0\n" + once("u", 4), SQUARE)
+    scoped = accepted(f, Unit((0,)), Unit((2,)))
+    w = Buffer.declare("w", (8,))
+    shared = body_of(accepted(scoped, Share((), (0, 2), w)))
+    assert shared.startswith('w = T.alloc_buffer((8,), "float32")\n')
+    assert shared.count("data=w.data") == 2
+    refused(scoped, Share((), (0, 2), Buffer.declare("w", (7,))), "the block of w holds t (Refuted)")
+    refused(scoped, Share((), (0, 1), w), "one of the statements allocates nothing")
+    refused(scoped, Share((), (0,), w), "at least two")
+    refused(scoped, Share((), (2, 0), w), "in order")
+    refused(scoped, Share((), (0, 3), w), "has 3 statements")
+    refused(scoped, Share((), (0, 2), buffer(scoped, "t")), "is not fresh")
+    refused(scoped, Share((), (0, 2), Buffer.declare("w", (8,), scope="local")), "lives in scope")
+
+
+def test_broadcast_indices_touch_one_element() -> None:
+    f = program("B[0, 0:4] = A[0, T.Broadcast(1, 4)]", SQUARE)
+    a = flat(f, "A", 32)
+    declared = accepted(f, DeclareView((), a))
+    ones = Broadcast(const(1), 4)
+    accepted(declared, View((0,), buffer(f, "A"), a, (((const(0), ones), (ones,)),)))
+    refused(declared, View((0,), buffer(f, "A"), a, (((const(0), ones), (Ramp(const(1), const(1), 4),)),)), "(Refuted)")
