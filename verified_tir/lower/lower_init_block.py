@@ -1,7 +1,8 @@
 """LowerInitBlock: labels go.
 
 Blocks mean what they expand to, initialisation included, and are expanded when a theorem begins
-(``docs/semantics.md``).  A label stays, so that primitives find "the block compute"; after lowering nobody looks for it.
+(``docs/semantics.md``).  A label stays, so that primitives find "the block compute".  After lowering nobody looks for
+it.
 """
 
 from __future__ import annotations

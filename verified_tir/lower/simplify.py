@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
+from verified_tir.lower.batch import simplify_everywhere
 from verified_tir.lower.passes import Lowering, Pass
 from verified_tir.lower.tidy import remove_empty
-from verified_tir.schedule.tactics.simplify import simplify
 
 ROUNDS = 4
 
@@ -24,7 +24,7 @@ class Simplify(Pass):
     def lower(self, work: Lowering) -> None:
         for _ in range(ROUNDS):
             before = work.session.func
-            simplify(work.session)
+            simplify_everywhere(work.session)
             remove_empty(work)
             if work.session.func is before:
                 return

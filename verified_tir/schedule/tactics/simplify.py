@@ -32,11 +32,18 @@ def simplify(session: Session, under: Path = ()) -> int:
 
 def simplify_expressions(session: Session, under: Path = ()) -> int:
     """Replace index expressions and conditions by shorter ones, outermost first."""
-    changed = 0
-    for path, where, new in list(_proposals(session.stmt(under), under, _ranges_to(session, under))):
-        if session.attempt(Rewrite(path, where, new)):
-            changed += 1
-    return changed
+    return sum(session.attempt(rule) for rule in proposed_rewrites(session, under))
+
+
+def proposed_rewrites(session: Session, under: Path = ()) -> list[Rewrite]:
+    """The replacements that the simplifier would make at or below a place; none of them moves another's place."""
+    found = _proposals(session.stmt(under), under, _ranges_to(session, under))
+    return [Rewrite(path, where, new) for path, where, new in found]
+
+
+def remove_trivial_loops(session: Session, under: Path = ()) -> int:
+    """Loops of extent one become their body; loops of extent zero and empty branches go."""
+    return _trivial_loops(session, under)
 
 
 def _ranges_to(session: Session, path: Path) -> Ranges:

@@ -1,0 +1,176 @@
+"""LoopPartition: a loop is cut where a condition in it changes its mind, so that most of it runs without.
+
+    for i in range((n + 3) // 4):                 for i in range(n // 4):
+        for j in range(4):                            for j in range(4):
+            if i * 4 + j < n:            ⟶                B[i * 4 + j] = 0
+                B[i * 4 + j] = 0                  for i in range(n // 4, (n + 3) // 4):
+                                                      for j in range(4):
+                                                          if i * 4 + j < n:
+                                                              B[i * 4 + j] = 0
+
+A condition is read as ``p >= 0`` or ``p == 0`` for a polynomial p that is linear in the loop's variable; inner loop
+variables are put at the value that makes p smallest.  The cut is a ``partition``, after which branches are decided
+under each part.  A cut that decides nothing is undone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import final
+
+from verified_tir.ir.expr import Binary, Expr, IntImm, Var, binary
+from verified_tir.ir.paths import Path, loop_path, places
+from verified_tir.ir.stmt import Annotations, For, If, Stmt
+from verified_tir.ir.visit import sub_statements, walk
+from verified_tir.kernel.rules.annotate import Annotate
+from verified_tir.lower.passes import Lowering, Pass
+from verified_tir.lower.tidy import remove_empty
+from verified_tir.schedule.bounds import Bounds
+from verified_tir.schedule.poly import Poly, as_poly, render
+from verified_tir.schedule.session import Session, TacticFailed, fail
+from verified_tir.schedule.simplify_index import Simplifier
+from verified_tir.schedule.tactics.branches import decide_branches
+from verified_tir.schedule.tactics.loops import cut
+from verified_tir.schedule.tactics.simplify import simplify
+from verified_tir.schedule.tactics.tidy import conjuncts, size
+
+HINT = "pragma_loop_partition_hint"
+"""The annotation of a loop that is to be cut (TVM's name)."""
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class LoopPartition(Pass):
+    """Cut serial and parallel loops at the boundaries of their guards.
+
+    :ivar only_hinted: cut only loops annotated with ``pragma_loop_partition_hint``; the hints are removed.
+    :ivar max_cuts: how often the program is cut at most.
+    """
+
+    only_hinted: bool = False
+    max_cuts: int = 16
+
+    def lower(self, work: Lowering) -> None:
+        session = work.session
+        hinted = {s.var for _, s in places(session.func.body, _is_hinted) if isinstance(s, For)}
+        work.each(_is_hinted, lambda path, s: session.apply(Annotate(path, _without_hint(s))))
+        tried: set[tuple[Var, Expr]] = set()
+        cuts = 0
+        while cuts < self.max_cuts:
+            found = next(_cuts(session, hinted if self.only_hinted else None, tried), None)
+            if found is None:
+                break
+            path, loop, mid = found
+            tried.add((loop.var, mid))
+            try:
+                with session.atomic():
+                    parts = [s.var for p in cut(session, path, mid) if isinstance(s := session.stmt(p), For)]
+                    if not sum(_decided(session, var) for var in parts):
+                        raise fail("the cut decides no branch", path)
+            except TacticFailed:
+                continue
+            if loop.var in hinted:
+                hinted.update(parts)
+            cuts += 1
+        else:
+            work.note(f"stopped after {cuts} cuts (max_cuts)")
+        remove_empty(work)
+
+
+def _decided(session: Session, var: Var) -> int:
+    """Decide branches in the loop over ``var``; what was decided may simplify it."""
+    path = loop_path(session.func, var)
+    if path is None:
+        return 0
+    decided = decide_branches(session, path)
+    if decided:
+        simplify(session, path)
+    return decided
+
+
+def _is_hinted(stmt: Stmt) -> bool:
+    return isinstance(stmt, For) and any(key == HINT for key, _ in stmt.annotations)
+
+
+def _without_hint(stmt: Stmt) -> Annotations:
+    assert isinstance(stmt, For)
+    return tuple((key, value) for key, value in stmt.annotations if key != HINT)
+
+
+def _cuts(session: Session, only: set[Var] | None, tried: set[tuple[Var, Expr]]) -> Iterator[tuple[Path, For, Expr]]:
+    """Loops, outermost first, with places where a condition in them may change."""
+    for path, loop in places(session.func.body, lambda s: isinstance(s, For)):
+        assert isinstance(loop, For)
+        if loop.kind not in ("serial", "parallel") or (only is not None and loop.var not in only):
+            continue
+        for condition, inner in _conditions(loop.body, ()):
+            for mid in _boundaries(loop, condition, inner):
+                if (loop.var, mid) not in tried:
+                    yield path, loop, mid
+
+
+def _conditions(stmt: Stmt, inner: tuple[For, ...]) -> Iterator[tuple[Expr, tuple[For, ...]]]:
+    """Parts of the conditions of branches below, each with the loops between."""
+    if isinstance(stmt, If):
+        yield from ((c, inner) for c in conjuncts(stmt.condition))
+    below = (*inner, stmt) if isinstance(stmt, For) else inner
+    for sub in sub_statements(stmt):
+        yield from _conditions(sub, below)
+
+
+def _boundaries(loop: For, condition: Expr, inner: tuple[For, ...]) -> Iterator[Expr]:
+    """Where to cut: the condition is the same for all iterations on one side of each."""
+    if not any(n is loop.var for n in walk(condition)):
+        return
+    match condition:
+        case Binary(op="lt", a=a, b=b) | Binary(op="gt", a=b, b=a) if a.dtype is loop.var.dtype:
+            yield from _sign_change(loop, as_poly(b) - as_poly(a) - 1, inner)
+        case Binary(op="le", a=a, b=b) | Binary(op="ge", a=b, b=a) if a.dtype is loop.var.dtype:
+            yield from _sign_change(loop, as_poly(b) - as_poly(a), inner)
+        case Binary(op="eq" | "ne", a=a, b=b) if a.dtype is loop.var.dtype:
+            yield from _sign_change(loop, as_poly(b) - as_poly(a), inner)
+            yield from _sign_change(loop, as_poly(a) - as_poly(b), inner)
+
+
+def _sign_change(loop: For, p: Poly, inner: tuple[For, ...]) -> Iterator[Expr]:
+    """The i at which the least value of p (over the inner loops) becomes or ceases to be ≥ 0."""
+    for s in reversed(inner):
+        coefficient = p.coefficient(s.var)
+        if coefficient is None or any(n is s.var for a in p.atoms() if a is not s.var for n in walk(a)):
+            return
+        k = coefficient[0].constant
+        if k is None:
+            return
+        low = as_poly(s.min)
+        replaced = p.replace(s.var, low if k >= 0 else low + as_poly(s.extent) - 1)
+        if replaced is None:
+            return
+        p = replaced
+    found = p.coefficient(loop.var)
+    if found is None or any(n is loop.var for a in p.atoms() if a is not loop.var for n in walk(a)):
+        return
+    k, rest = found[0].constant, found[1]
+    if not k:
+        return
+    dtype = loop.var.dtype
+    if k > 0:  # i ≥ ⌈-rest / k⌉
+        mid = binary("floordiv", render(rest.scale(-1) + (k - 1), dtype), IntImm(dtype, k))
+    else:  # i ≤ ⌊rest / -k⌋
+        mid = binary("floordiv", render(rest - k, dtype), IntImm(dtype, -k))
+    yield from _inside(loop, mid)
+
+
+def _inside(loop: For, mid: Expr) -> Iterator[Expr]:
+    """``mid`` itself, and clamped to the loop's range; nothing if it is one of the range's ends."""
+    simplifier = Simplifier(Bounds({}))
+    mid = simplifier.expr(mid)
+    low, high = loop.min, simplifier.expr(loop.min + loop.extent)
+    if mid is low or mid is high:
+        return
+    match low, mid, high:
+        case IntImm(value=a), IntImm(value=x), IntImm(value=b) if not a < x < b:
+            return
+    yield mid
+    clamped = [binary("max", low, mid), binary("min", mid, high), binary("max", low, binary("min", mid, high))]
+    yield from sorted((simplifier.expr(e) for e in clamped), key=size)

@@ -1,0 +1,44 @@
+"""The passes by name, and pipelines by name.
+
+``default`` is what ``vtir lower`` runs; ``layout`` stops where layouts are physical; ``none`` lowers nothing.
+"""
+
+from __future__ import annotations
+
+from verified_tir.lower.apply_layout_transforms import ApplyLayoutTransforms
+from verified_tir.lower.loop_partition import LoopPartition
+from verified_tir.lower.lower_init_block import LowerInitBlock
+from verified_tir.lower.passes import Pass, Pipeline
+from verified_tir.lower.remove_assume import RemoveAssume
+from verified_tir.lower.remove_store_undef import RemoveStoreUndef
+from verified_tir.lower.simplify import Simplify
+from verified_tir.lower.unroll_loop import UnrollLoop
+
+PASSES: dict[str, type[Pass]] = {
+    p.__name__: p
+    for p in (
+        ApplyLayoutTransforms,
+        LoopPartition,
+        LowerInitBlock,
+        RemoveAssume,
+        RemoveStoreUndef,
+        Simplify,
+        UnrollLoop,
+    )
+}
+"""Every pass by its name."""
+
+PIPELINES: dict[str, Pipeline] = {
+    "none": Pipeline(),
+    "layout": ApplyLayoutTransforms() >> Simplify(),
+    "default": Pipeline(
+        ApplyLayoutTransforms(),
+        RemoveStoreUndef(),
+        Simplify(),
+        UnrollLoop(),
+        Simplify(),
+        LowerInitBlock(),
+        RemoveAssume(),
+    ),
+}
+"""Pipelines by their names."""
