@@ -14,8 +14,9 @@ from functools import cache
 from verified_tir.ir.calls import PURE_CALLS
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.node import IRError
+from verified_tir.semantics.intrinsics import has_expansion, scalar_operation
 from verified_tir.semantics.memory import reinterpret
-from verified_tir.semantics.rounding import fused_multiply_add, rounder
+from verified_tir.semantics.rounding import fma_operation, rounder
 from verified_tir.semantics.values import UNDEF, Operation, Scalar, Value, is_undef, to_scalar, wrap
 
 # ----------------------------------------------------------------------------------------- rounding to an integer
@@ -143,13 +144,15 @@ def _integer_call(op: str, dtype: DType, result: DType) -> Operation:
 
 def _float_call(op: str, dtype: DType) -> Operation:
     if op == "fma":
-        return lambda a, b, c: fused_multiply_add(dtype, a, b, c)
+        return fma_operation(dtype)
     if op == "abs":
         return math.fabs
     if op in _TESTS:
         return _TESTS[op]
     if op in _TO_WHOLE:
         return _TO_WHOLE[op]  # a whole number near a value of a type is in the type
+    if has_expansion(op, dtype):
+        return scalar_operation(op, dtype)
     exact, narrow = _TRANSCENDENTAL[op], rounder(dtype)
     return lambda *args: narrow(exact(*args))
 

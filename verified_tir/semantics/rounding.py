@@ -16,7 +16,7 @@ from verified_tir.ir.dtype import DType
 from verified_tir.ir.floats import exponent_bits, round_to, significand_bits
 from verified_tir.semantics.values import Operation
 
-_BINARY32 = struct.Struct("<f")
+_BINARY32, _BINARY64, _INT64 = struct.Struct("<f"), struct.Struct("<d"), struct.Struct("<q")
 
 
 @cache
@@ -58,14 +58,49 @@ def round_exact(dtype: DType, value: Fraction | int) -> float:
 
 def fused_multiply_add(dtype: DType, a: float, b: float, c: float) -> float:
     """``a * b + c`` rounded once (IEEE 754-2019, section 5.4.1)."""
+    return fma_operation(dtype)(a, b, c)  # type: ignore[no-any-return]
+
+
+@cache
+def fma_operation(dtype: DType) -> Operation:
+    """The function ``(a, b, c) -> a * b + c``, rounded once into the float type ``dtype``."""
+    if dtype.bits == 64:
+        return _fma_in_integers
+    narrow = rounder(dtype)
+
+    def compute(a: float, b: float, c: float) -> float:
+        """The product of two numbers of at most 24 bits is exact in float64; the sum is rounded to odd there.
+
+        A last bit that is odd says "inexact" to the second rounding, which is then right (S. Boldo and G. Melquiond,
+        "Emulation of FMA and correctly rounded sums: proved algorithms using rounding to odd", 2008).
+        """
+        product = a * b
+        total = product + c
+        added = total - product
+        error = (product - (total - added)) + (c - added)
+        if error != 0.0 and error - error == 0.0:  # inexact, and finite
+            (pattern,) = _INT64.unpack(_BINARY64.pack(total))
+            if not pattern & 1:
+                total = math.nextafter(total, math.copysign(math.inf, error))
+        return narrow(total)  # type: ignore[no-any-return]
+
+    return compute
+
+
+def _fma_in_integers(a: float, b: float, c: float) -> float:
+    """The fused operation of float64: Python's quotient of two integers is correctly rounded."""
     if not (math.isfinite(a) and math.isfinite(b) and math.isfinite(c)):
         if math.isfinite(a) and math.isfinite(b):
             return c  # the product is finite, though it might overflow float64
         return a * b + c
-    exact = Fraction(a) * Fraction(b) + Fraction(c)
-    if exact == 0:  # -0.0 only if both addends are -0.0; numbers that cancel give +0.0
+    (a1, a2), (b1, b2), (c1, c2) = a.as_integer_ratio(), b.as_integer_ratio(), c.as_integer_ratio()
+    numerator = a1 * b1 * c2 + c1 * a2 * b2
+    if numerator == 0:  # -0.0 only if both addends are -0.0; numbers that cancel give +0.0
         return -0.0 if math.copysign(1.0, a) * math.copysign(1.0, b) < 0 and math.copysign(1.0, c) < 0 else 0.0
-    return round_exact(dtype, exact)
+    try:
+        return numerator / (a2 * b2 * c2)
+    except OverflowError:
+        return math.inf if numerator > 0 else -math.inf
 
 
 def round_integer(dtype: DType, value: int) -> float:

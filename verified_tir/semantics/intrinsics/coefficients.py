@@ -1,0 +1,148 @@
+"""The polynomials of the expansions, lowest power first.  Written by ``benchmarks/intrinsics/fit.py``."""
+
+EXP_32 = (  # (exp(r) - 1 - r) / r**2, on [-0.3466, 0.3466]: error 2**-27.9
+    float.fromhex("0x1.fffffe0000000p-2"),
+    float.fromhex("0x1.55547a0000000p-3"),
+    float.fromhex("0x1.5556180000000p-5"),
+    float.fromhex("0x1.124b740000000p-7"),
+    float.fromhex("0x1.6ce2500000000p-10"),
+)
+EXP2_32 = (  # (2**r - 1) / r, on [-0.5, 0.5]: error 2**-27.5
+    float.fromhex("0x1.62e4320000000p-1"),
+    float.fromhex("0x1.ebfbe60000000p-3"),
+    float.fromhex("0x1.c6ada80000000p-5"),
+    float.fromhex("0x1.3b21c20000000p-7"),
+    float.fromhex("0x1.5fbdae0000000p-10"),
+    float.fromhex("0x1.4bd7f80000000p-13"),
+)
+LOG_32 = (  # (log(1 + f) - f + f**2 / 2) / f**3, on [-0.2929, 0.4142]: error 2**-28.8
+    float.fromhex("0x1.5555480000000p-2"),
+    float.fromhex("-0x1.00000c0000000p-2"),
+    float.fromhex("0x1.99a4440000000p-3"),
+    float.fromhex("-0x1.555ad80000000p-3"),
+    float.fromhex("0x1.23405e0000000p-3"),
+    float.fromhex("-0x1.fc6af20000000p-4"),
+    float.fromhex("0x1.e6c81e0000000p-4"),
+    float.fromhex("-0x1.dc35b40000000p-4"),
+    float.fromhex("0x1.11d7ca0000000p-4"),
+)
+ERF_32 = (  # erf(x) / x - 1 in x**2, on [0, 1]: error 2**-29.4
+    float.fromhex("0x1.06eba80000000p-3"),
+    float.fromhex("-0x1.81273e0000000p-2"),
+    float.fromhex("0x1.ce2ce60000000p-4"),
+    float.fromhex("-0x1.b7f71a0000000p-6"),
+    float.fromhex("0x1.53f2240000000p-8"),
+    float.fromhex("-0x1.a3515a0000000p-11"),
+    float.fromhex("0x1.4771dc0000000p-14"),
+)
+ERFC_32 = (  # -log(erfc(x)) in x - 2, on [-1, 2]: error 2**-30.4
+    float.fromhex("0x1.575b320000000p+2"),
+    float.fromhex("0x1.1ac3220000000p+2"),
+    float.fromhex("0x1.d8f62a0000000p-1"),
+    float.fromhex("0x1.0e04720000000p-6"),
+    float.fromhex("-0x1.d2047a0000000p-9"),
+    float.fromhex("0x1.763d520000000p-11"),
+    float.fromhex("-0x1.6522c60000000p-13"),
+    float.fromhex("0x1.5231700000000p-17"),
+    float.fromhex("0x1.818a280000000p-20"),
+)
+TANH_32 = (  # (tanh(x) - x) / x**3 in x**2, on [0, 0.4225]: error 2**-27.1
+    float.fromhex("-0x1.5555240000000p-2"),
+    float.fromhex("0x1.1103f00000000p-3"),
+    float.fromhex("-0x1.b7cfb00000000p-5"),
+    float.fromhex("0x1.4f5d1c0000000p-6"),
+    float.fromhex("-0x1.6968480000000p-8"),
+)
+EXP_64 = (  # (exp(r) - 1 - r) / r**2, on [-0.3466, 0.3466]: error 2**-57.0
+    float.fromhex("0x1.0000000000001p-1"),
+    float.fromhex("0x1.5555555555557p-3"),
+    float.fromhex("0x1.5555555554b19p-5"),
+    float.fromhex("0x1.1111111110586p-7"),
+    float.fromhex("0x1.6c16c16fd5f50p-10"),
+    float.fromhex("0x1.a01a01a81f684p-13"),
+    float.fromhex("0x1.a019efaafe5adp-16"),
+    float.fromhex("0x1.71de0f059b121p-19"),
+    float.fromhex("0x1.280acb80c52c1p-22"),
+    float.fromhex("0x1.af340dda7be26p-26"),
+    float.fromhex("0x1.ca1b67774e4bcp-30"),
+)
+LOG_64 = (  # (log((1 + s) / (1 - s)) - 2 s) / s**3 in s**2, on [0, 0.02944]: error 2**-66.6
+    float.fromhex("0x1.5555555555555p-1"),
+    float.fromhex("0x1.9999999999d10p-2"),
+    float.fromhex("0x1.24924924399d2p-2"),
+    float.fromhex("0x1.c71c724b3e446p-3"),
+    float.fromhex("0x1.745ce1d667ac7p-3"),
+    float.fromhex("0x1.3b20221aa3023p-3"),
+    float.fromhex("0x1.0f677abf614a0p-3"),
+    float.fromhex("0x1.0f0be51a14922p-3"),
+)
+SIN_64 = (  # (sin(r) - r) / r**3 in r**2, on [0, 0.6169]: error 2**-63.2
+    float.fromhex("-0x1.5555555555555p-3"),
+    float.fromhex("0x1.1111111111068p-7"),
+    float.fromhex("-0x1.a01a019ffe08bp-13"),
+    float.fromhex("0x1.71de3a332c340p-19"),
+    float.fromhex("-0x1.ae642b995f68bp-26"),
+    float.fromhex("0x1.61093a46d2fdbp-33"),
+    float.fromhex("-0x1.9fb6a2c319929p-41"),
+)
+COS_64 = (  # (cos(r) - 1 + r**2 / 2) / r**4 in r**2, on [0, 0.6169]: error 2**-69.0
+    float.fromhex("0x1.5555555555555p-5"),
+    float.fromhex("-0x1.6c16c16c16b30p-10"),
+    float.fromhex("0x1.a01a019ffcb75p-16"),
+    float.fromhex("-0x1.27e4fb5a1ee9bp-22"),
+    float.fromhex("0x1.1eed6f7e14183p-29"),
+    float.fromhex("-0x1.93744f8e695a4p-37"),
+    float.fromhex("0x1.9dac7d869404ep-45"),
+)
+ATAN_64 = (  # (atan(u) - u) / u**3 in u**2, on [0, 0.1716]: error 2**-63.8
+    float.fromhex("-0x1.5555555555554p-2"),
+    float.fromhex("0x1.9999999999584p-3"),
+    float.fromhex("-0x1.249249246f58cp-3"),
+    float.fromhex("0x1.c71c71b458bd7p-4"),
+    float.fromhex("-0x1.745d145043668p-4"),
+    float.fromhex("0x1.3b1364ef9f9bcp-4"),
+    float.fromhex("-0x1.110beb6d6e55cp-4"),
+    float.fromhex("0x1.e167ba9c18933p-5"),
+    float.fromhex("-0x1.ab3bee781e99ep-5"),
+    float.fromhex("0x1.6fe4da3e35ef3p-5"),
+    float.fromhex("-0x1.0fd52170dfbd8p-5"),
+    float.fromhex("0x1.e84bf4116aa64p-7"),
+)
+ERF_64 = (  # erf(x) / x - 1 in x**2, on [0, 1]: error 2**-56.3
+    float.fromhex("0x1.06eba8214db69p-3"),
+    float.fromhex("-0x1.812746b037a31p-2"),
+    float.fromhex("0x1.ce2f21a046ba3p-4"),
+    float.fromhex("-0x1.b82ce313e1a13p-6"),
+    float.fromhex("0x1.565bcd4b205cdp-8"),
+    float.fromhex("-0x1.c02dc0bd3c2b6p-11"),
+    float.fromhex("0x1.f9a4deab45695p-14"),
+    float.fromhex("-0x1.f4fa1f25269b6p-17"),
+    float.fromhex("0x1.bc5d363d0367dp-20"),
+    float.fromhex("-0x1.7a456c91b59cdp-23"),
+    float.fromhex("0x1.c39ade29ad075p-26"),
+    float.fromhex("-0x1.142cad379c478p-27"),
+    float.fromhex("0x1.5014f87b66ba6p-29"),
+    float.fromhex("-0x1.9156848e5ea78p-32"),
+)
+ERFC_64 = (  # -log(erfc(x)) in x - 3.5, on [-2.5, 2.5]: error 2**-62.3
+    float.fromhex("0x1.c3991652a2617p+3"),
+    float.fromhex("0x1.d107c691614e6p+2"),
+    float.fromhex("0x1.eefa41a2e99fdp-1"),
+    float.fromhex("0x1.5677fefcb68cfp-8"),
+    float.fromhex("-0x1.ca105b9159b29p-11"),
+    float.fromhex("0x1.34e7b6332f684p-13"),
+    float.fromhex("-0x1.9921c8ac15a99p-16"),
+    float.fromhex("0x1.051d01d7f5be0p-18"),
+    float.fromhex("-0x1.3979679e6dc02p-21"),
+    float.fromhex("0x1.5ca217a23a141p-24"),
+    float.fromhex("-0x1.725f61913ad09p-27"),
+    float.fromhex("-0x1.0a8d149872ca6p-30"),
+    float.fromhex("-0x1.fbeece71dbbd3p-31"),
+    float.fromhex("-0x1.17062d724faf4p-34"),
+    float.fromhex("0x1.571c57a8fe8eap-32"),
+    float.fromhex("0x1.eac0892691c49p-33"),
+    float.fromhex("0x1.844a7c884648ep-34"),
+    float.fromhex("0x1.6b24772b45b2cp-36"),
+    float.fromhex("0x1.8e70f366bead4p-39"),
+    float.fromhex("0x1.877112659f875p-43"),
+)
