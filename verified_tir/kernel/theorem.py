@@ -36,6 +36,8 @@ class Rewrite:
     questions: Iterable[Question]
     maps: tuple[ParameterMap, ...] = ()
     rename: dict[Buffer, Buffer] = field(default_factory=dict)
+    reassociated: frozenset[str] = frozenset()
+    """Float reductions whose order the step changes, with the user's word."""
 
 
 class Rule(Protocol):
@@ -145,8 +147,8 @@ def apply(rule: Rule, theorem: Refines, prover: Prover) -> Refines | Refusal:
         return NoMatch((), str(problem))
     step = Step(rule, rewrite.after, tuple(discharged))
     return Refines(
-        _SEAL, theorem.before, rewrite.after, (*theorem.relation, *rewrite.maps), paddings, theorem.reassociated,
-        (*theorem.derivation, step),
+        _SEAL, theorem.before, rewrite.after, (*theorem.relation, *rewrite.maps), paddings,
+        theorem.reassociated | rewrite.reassociated, (*theorem.derivation, step),
     )  # fmt: skip
 
 
