@@ -1,0 +1,54 @@
+"""From LLVM text to object code."""
+
+from __future__ import annotations
+
+import llvmlite.binding as llvm
+
+from verified_tir.codegen.errors import CodegenError
+from verified_tir.codegen.target import Target, initialize
+
+
+def compile_llvm(text: str, target: Target) -> bytes:
+    """The object code of a module.
+
+    Code that is made of vector instructions needs little optimisation.  A module with loops over scalars (``emit``
+    marks it by the metadata ``vtir.loops``) goes through all of LLVM's, its vectoriser included.
+
+    :raises CodegenError: if LLVM refuses the text; that is a fault of whatever wrote it.
+    """
+    module, machine = optimise(text, target)
+    code: bytes = machine.emit_object(module)
+    return code
+
+
+def assembly(text: str, target: Target) -> str:
+    """The assembly of a module, optimised as :func:`compile_llvm` does it."""
+    module, machine = optimise(text, target)
+    listing: str = machine.emit_assembly(module)
+    return listing
+
+
+def optimise(text: str, target: Target) -> tuple[llvm.ModuleRef, llvm.TargetMachine]:
+    """The optimised module, and the machine that makes code of it."""
+    initialize()
+    try:
+        module = llvm.parse_assembly(text)
+        module.verify()
+    except RuntimeError as refused:
+        raise CodegenError(f"LLVM refuses the generated text: {refused}") from refused
+    machine = target.machine()
+    scalar_loops = "\n!vtir.loops = " in text
+    options = llvm.create_pipeline_tuning_options(speed_level=3 if scalar_loops else 1)
+    options.loop_vectorization = options.slp_vectorization = scalar_loops
+    builder = llvm.create_pass_builder(machine, options)
+    if scalar_loops:
+        passes = builder.getModulePassManager()
+    else:
+        passes = llvm.create_new_module_pass_manager()
+        passes.add_sroa_pass()
+        passes.add_instruction_combine_pass()
+        passes.add_simplify_cfg_pass()
+        passes.add_instruction_combine_pass()
+    passes.run(module, builder)
+    module.verify()
+    return module, machine

@@ -1,0 +1,95 @@
+"""The machine that code is generated for."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cache
+from typing import final
+
+import llvmlite.binding as llvm
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A processor and how to use it.  Hashable, and part of the key of cached object code.
+
+    :param triple: LLVM's name of architecture, vendor and system.
+    :param cpu: LLVM's name of the processor.
+    :param features: LLVM's feature string, ``"+avx2,-avx512f,…"``.
+    :param pointer_casts: whether one block of memory may be accessed at several types.
+    :param threads: into how many threads a parallel loop is divided.
+    """
+
+    triple: str
+    cpu: str
+    features: str
+    pointer_casts: bool = True
+    threads: int = 1
+
+    def __post_init__(self) -> None:
+        if self.threads < 1:
+            raise ValueError(f"a target has at least one thread, not {self.threads}")
+
+    @staticmethod
+    def host(threads: int | None = None) -> Target:
+        """This machine, with as many threads as the process may use unless told otherwise."""
+        triple, cpu, features = _host()
+        return Target(triple, cpu, features, True, _cores() if threads is None else threads)
+
+    def has(self, feature: str) -> bool:
+        """Whether the processor has a feature, by LLVM's name (``"fma"``, ``"avx512f"``)."""
+        return f"+{feature}" in self.features.split(",")
+
+    @property
+    def is_x86(self) -> bool:
+        return self.triple.startswith("x86_64")
+
+    @property
+    def vector_bits(self) -> int:
+        """Width of the widest vector register."""
+        if not self.is_x86:
+            return 128
+        return 512 if self.has("avx512f") else 256 if self.has("avx") else 128
+
+    @property
+    def converts_half(self) -> bool:
+        """Whether float16 converts to and from float32 in hardware (older x86 processors would call a library)."""
+        return not self.is_x86 or self.has("f16c")
+
+    @property
+    def fuses(self) -> bool:
+        """Whether float32 and float64 have a fused multiply-add instruction."""
+        return not self.is_x86 or self.has("fma") or self.has("avx512f")
+
+    def machine(self) -> llvm.TargetMachine:
+        """LLVM's object for this target; position-independent code, for any place in memory."""
+        initialize()
+        kind = llvm.Target.from_triple(self.triple)
+        return kind.create_target_machine(
+            cpu=self.cpu, features=self.features, opt=2, reloc="pic", codemodel="small", jit=True
+        )
+
+    def __str__(self) -> str:
+        threads = f"{self.threads} thread" + ("s" if self.threads > 1 else "")
+        return f"{self.cpu} ({self.triple}), {self.vector_bits}-bit vectors, {threads}"
+
+
+@cache
+def initialize() -> None:
+    """Make LLVM's code generator for this machine available."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    llvm.initialize_native_asmparser()
+
+
+@cache
+def _host() -> tuple[str, str, str]:
+    return llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return max(1, len(os.sched_getaffinity(0)))
+    return os.cpu_count() or 1
