@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from verified_tir.lower.apply_layout_transforms import ApplyLayoutTransforms
+from verified_tir.lower.flatten_buffer import FlattenBuffer
 from verified_tir.lower.loop_partition import LoopPartition
 from verified_tir.lower.lower_init_block import LowerInitBlock
 from verified_tir.lower.passes import Pass, Pipeline
@@ -18,6 +19,7 @@ PASSES: dict[str, type[Pass]] = {
     p.__name__: p
     for p in (
         ApplyLayoutTransforms,
+        FlattenBuffer,
         LoopPartition,
         LowerInitBlock,
         RemoveAssume,
@@ -30,11 +32,12 @@ PASSES: dict[str, type[Pass]] = {
 
 PIPELINES: dict[str, Pipeline] = {
     "none": Pipeline(),
-    "layout": ApplyLayoutTransforms() >> Simplify(),
+    "layout": ApplyLayoutTransforms() >> FlattenBuffer(),
     "default": Pipeline(
         ApplyLayoutTransforms(),
         RemoveStoreUndef(),
         Simplify(),
+        FlattenBuffer(),
         UnrollLoop(),
         Simplify(),
         LowerInitBlock(),

@@ -1,0 +1,197 @@
+"""FlattenBuffer: N-d buffers become physical ones, of one dimension or as many as their axis separators leave.
+
+    B[i, j] = A[i, j]                       A_1 = T.decl_buffer((128,), data=A.data)
+                                 ⟶          B_1 = T.decl_buffer((128,), data=B.data)
+                                            B_1[i * 8 + j] = A_1[i * 8 + j]
+
+A parameter keeps its logical shape, which is what the caller sees, and an alias carries the flattened view (RFC 63).  A
+local buffer's block is allocated flat, and what was a view of it stays one.  The axes between two separators become one
+physical axis (RFC 39), and the separators are rewritten so that a second run finds nothing to do.  Index arithmetic is
+widened to int64 where it does not fit int32.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import final
+
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.expr import Cast, Expr, IntImm, Load, Ramp, binary, const
+from verified_tir.ir.paths import Path, places
+from verified_tir.ir.stmt import Allocate, DeclBuffer, Stmt, Store
+from verified_tir.ir.visit import walk
+from verified_tir.kernel.rules.view import DeclareView, DropView, Indices, Reblock, View
+from verified_tir.lower.passes import Lowering, Pass, reason
+from verified_tir.schedule.bounds import Bounds
+from verified_tir.schedule.session import TacticFailed
+from verified_tir.schedule.simplify_index import Simplifier
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class FlattenBuffer(Pass):
+    """Flatten every buffer that has more axes than axis separators and one.
+
+    A buffer with strides of its own keeps them, and one whose padding may not be touched keeps its shape; both are
+    noted.
+    """
+
+    def lower(self, work: Lowering) -> None:
+        views: list[tuple[Buffer, Buffer]] = []
+        for b in work.session.func.buffers:
+            if _is_nested(b) and any(_accesses(work.session.func.body, b)):
+                _parameter(work, b, len(views), views)
+        work.each(lambda s: isinstance(s, Allocate) and _is_nested(s.buffer), lambda path, s: _local(work, path, s))
+        work.each(lambda s: isinstance(s, DeclBuffer) and _is_nested(s.buffer), lambda path, s: _alias(work, path, s))
+
+
+def _is_nested(b: Buffer) -> bool:
+    """Whether a buffer has axes to flatten; one without any becomes one of a single element."""
+    return len(b.shape) != len(b.axis_separators) + 1
+
+
+def _parameter(work: Lowering, old: Buffer, depth: int, views: list[tuple[Buffer, Buffer]]) -> None:
+    """An alias around the body, below those that are there already."""
+    done = _through(work, (0,) * depth, old)
+    if done is not None:
+        views.append((old, done))
+
+
+def _local(work: Lowering, path: Path, stmt: Stmt) -> None:
+    """The block is allocated flat; the old shape is a view for a moment, or for as long as something else uses it."""
+    assert isinstance(stmt, Allocate)
+    old = stmt.buffer
+    if old.strides:
+        work.note(f"{old.name} has strides of its own and keeps its shape")
+        return
+    flat = flattened(old, widen=_is_huge(old))
+    try:
+        with work.session.atomic():
+            work.session.apply(Reblock(path, flat))
+            _redirect(work, (*path, 0), old, flat)
+            work.session.apply(DropView((*path, 0)))
+    except TacticFailed as failed:
+        work.note(f"{old.name} keeps its shape: {reason(failed.refusal)}")
+
+
+def _alias(work: Lowering, path: Path, stmt: Stmt) -> None:
+    """A flat view is declared within the old one, which goes."""
+    assert isinstance(stmt, DeclBuffer)
+    if _through(work, (*path, 0), stmt.buffer) is not None:
+        work.session.attempt(DropView(path))
+
+
+def _through(work: Lowering, path: Path, old: Buffer) -> Buffer | None:
+    """Declare a flat view of ``old`` at ``path`` and send all accesses below through it."""
+    if old.strides:
+        work.note(f"{old.name} has strides of its own and keeps its shape")
+        return None
+    flat = flattened(old, widen=_is_huge(old))
+    try:
+        with work.session.atomic():
+            work.session.apply(DeclareView(path, flat))
+            _redirect(work, (*path, 0), old, flat)
+    except TacticFailed as failed:
+        work.note(f"{old.name} keeps its shape: {reason(failed.refusal)}")
+        return None
+    return flat
+
+
+def _redirect(work: Lowering, path: Path, old: Buffer, flat: Buffer) -> None:
+    """All accesses below ``path`` go through the flat view, with int64 arithmetic if int32 cannot be proved enough."""
+    accesses = list(dict.fromkeys(_accesses(work.session.stmt(path), old)))
+    wide = any(e.dtype.bits > 32 for e in flat.shape)
+    for widen in (False, True) if not wide else (True,):
+        moves = tuple((x, flat_indices(old, x, widen=widen)) for x in accesses)
+        try:
+            work.session.apply(View(path, old, flat, moves))
+            break
+        except TacticFailed:
+            if widen:
+                raise
+    if widen:
+        work.note(f"the indices of {old.name} are computed in int64: they may not fit int32")
+
+
+def _accesses(stmt: Stmt, buffer: Buffer) -> Iterator[Indices]:
+    return (n.indices for n in walk(stmt) if isinstance(n, (Load, Store)) and n.buffer is buffer)
+
+
+def _is_huge(b: Buffer) -> bool:
+    """Whether a constant shape has more elements than int32 can count."""
+    count = 1
+    for extent in b.shape:
+        count *= extent.value if isinstance(extent, IntImm) else 1
+    return count >= 2**31
+
+
+def _groups(b: Buffer) -> list[tuple[int, int]]:
+    """The axes between separators, as (first, last + 1)."""
+    cuts = [0, *b.axis_separators, len(b.shape)]
+    return list(zip(cuts[:-1], cuts[1:], strict=True))
+
+
+def flattened(b: Buffer, *, widen: bool = False) -> Buffer:
+    """The flat view of a buffer's block."""
+    shape = []
+    for first, last in _groups(b):
+        extent: Expr = const(1, b.shape[0].dtype if b.shape else "int32")
+        for e in b.shape[first:last]:
+            extent = _times(extent, e, widen=widen)
+        shape.append(_simple(extent))
+    separators = tuple(range(1, len(shape)))
+    return Buffer.declare(
+        b.name, tuple(shape), b.dtype, data=b.data, elem_offset=b.elem_offset, scope=b.scope, axis_separators=separators
+    )
+
+
+def flat_indices(b: Buffer, indices: Indices, *, widen: bool = False) -> Indices:
+    """The indices of the flat view for an access of ``b``; lanes stay in the last one."""
+    found = []
+    for first, last in _groups(b):
+        position: Expr = const(0, indices[first].dtype.scalar if last > first else "int32")
+        for index, extent in zip(indices[first:last], b.shape[first:last], strict=True):
+            position = _plus(_times(position, extent, widen=widen), index, widen=widen)
+        found.append(_simple(position))
+    return tuple(found)
+
+
+def _times(a: Expr, b: Expr, *, widen: bool) -> Expr:
+    return binary("mul", *_alike(a, b, widen))
+
+
+def _plus(a: Expr, b: Expr, *, widen: bool) -> Expr:
+    a, b = _alike(a, b, widen)
+    match a, b:
+        case _, Ramp(base=base, stride=stride, lanes=lanes) if a.dtype.lanes == 1:
+            return Ramp(_simple(binary("add", a, base)), stride, lanes)
+    return binary("add", a, b)
+
+
+def _alike(a: Expr, b: Expr, widen: bool) -> tuple[Expr, Expr]:
+    """Both in the wider of their types, or in int64."""
+    bits = 64 if widen else max(a.dtype.bits, b.dtype.bits)
+    return _in(a, bits), _in(b, bits)
+
+
+def _in(e: Expr, bits: int) -> Expr:
+    """An index in an integer type of so many bits."""
+    if e.dtype.bits == bits:
+        return e
+    wide = type(e.dtype).parse(f"int{bits}")
+    match e:
+        case IntImm(value=value):
+            return const(value, wide)
+        case Ramp(base=base, stride=stride, lanes=lanes):
+            return Ramp(_in(base, bits), _in(stride, bits), lanes)
+    return Cast(wide.with_lanes(e.dtype.lanes), e)
+
+
+def _simple(e: Expr) -> Expr:
+    match e:
+        case Ramp(base=base, stride=stride, lanes=lanes):
+            return Ramp(_simple(base), stride, lanes)
+    return Simplifier(Bounds({})).expr(e) if e.dtype.lanes == 1 else e
+
+
