@@ -12,6 +12,10 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from verified_tir.codegen.build import build
+    from verified_tir.codegen.errors import CodegenError
+    from verified_tir.codegen.runtime import Function
+    from verified_tir.codegen.target import Target
     from verified_tir.ir.func import IRModule, PrimFunc
     from verified_tir.ir.script import ScriptError, parse, parse_func, script
     from verified_tir.kernel.theorem import Refines
@@ -22,6 +26,8 @@ if TYPE_CHECKING:
 
 _WHERE = {
     "AXIS_SEPARATOR": "verified_tir.schedule.index_map",
+    "CodegenError": "verified_tir.codegen.errors",
+    "Function": "verified_tir.codegen.runtime",
     "IRModule": "verified_tir.ir.func",
     "IndexMap": "verified_tir.schedule.index_map",
     "NotApplicable": "verified_tir.schedule.errors",
@@ -31,7 +37,9 @@ _WHERE = {
     "Schedule": "verified_tir.schedule.schedule",
     "ScheduleError": "verified_tir.schedule.errors",
     "ScriptError": "verified_tir.ir.script",
+    "Target": "verified_tir.codegen.target",
     "Undecided": "verified_tir.schedule.errors",
+    "build": "verified_tir.codegen.build",
     "expect_refusal": "verified_tir.schedule.registry",
     "parse": "verified_tir.ir.script",
     "parse_func": "verified_tir.ir.script",
@@ -41,6 +49,8 @@ _WHERE = {
 
 __all__ = [
     "AXIS_SEPARATOR",
+    "CodegenError",
+    "Function",
     "IRModule",
     "IndexMap",
     "NotApplicable",
@@ -50,8 +60,10 @@ __all__ = [
     "Schedule",
     "ScheduleError",
     "ScriptError",
+    "Target",
     "Undecided",
     "__version__",
+    "build",
     "expect_refusal",
     "parse",
     "parse_func",

@@ -1,0 +1,169 @@
+"""From a theorem to a function that can be called.
+
+    theorem ── pipeline ──▶ theorem ── licences proved again ──▶ LLVM IR ──▶ object code ──▶ Function
+                                                                  └─ or from the cache ─┘
+
+A bare program is not taken: what is compiled was proved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Protocol, runtime_checkable
+from weakref import WeakKeyDictionary
+
+from verified_tir.codegen import cache as store
+from verified_tir.codegen.cache_key import cache_key
+from verified_tir.codegen.compile import assembly, compile_llvm
+from verified_tir.codegen.emit import Emitted, emit
+from verified_tir.codegen.entry_plan import EntryPlan, entry_plan
+from verified_tir.codegen.entry_text import entry_text
+from verified_tir.codegen.errors import CodegenError
+from verified_tir.codegen.runtime import Function, function
+from verified_tir.codegen.runtime_load import LoadedCode
+from verified_tir.codegen.target import Target
+from verified_tir.ir.func import PrimFunc
+from verified_tir.kernel.context import Entry
+from verified_tir.kernel.facts import Prover
+from verified_tir.kernel.licences import licence_questions
+from verified_tir.kernel.obligation import discharge
+from verified_tir.kernel.theorem import Refines
+from verified_tir.logic.solver import Solver
+from verified_tir.semantics.encode import Unencodable
+
+Pipeline = Callable[[Refines], Refines]
+"""Lowering: it extends a theorem by steps that the kernel has checked."""
+
+
+@runtime_checkable
+class HasTheorem(Protocol):
+    """What :func:`build` takes besides a theorem: a ``Schedule``."""
+
+    @property
+    def theorem(self) -> Refines:
+        """What was proved so far."""
+        ...
+
+
+def build(
+    theorem: Refines | HasTheorem,
+    target: Target | None = None,
+    *,
+    threads: int | None = None,
+    cache: bool = True,
+    check_assumptions: bool = False,
+    pipeline: Pipeline | None = None,
+) -> Function:
+    """Compile the program that a theorem ends with.
+
+    :param theorem: a theorem, or a ``Schedule``, of which its theorem is taken.
+    :param target: the machine; this one unless given.
+    :param threads: into how many threads a parallel loop is divided; all that the process may use unless given.
+    :param cache: whether object code is read from and kept on disk.
+    :param check_assumptions: whether each call checks what is assumed of the contents of its arguments.
+    :param pipeline: lowering passes; none unless given.
+    :raises TypeError: for a bare program: there is no theorem about it.
+    :raises CodegenError: if the program has no machine code here, or a licence of one of its loops was not proved.
+    """
+    proved = _theorem(theorem)
+    if target is None:
+        target = Target.host(threads)
+    elif threads is not None and threads != target.threads:
+        raise ValueError(f"threads={threads} contradicts the target, which has {target.threads}; give one of them")
+    if pipeline is not None:
+        proved = _lowered(proved, pipeline)
+    prove_licences(proved)
+    plan = entry_plan(proved)
+    texts = _Texts(plan, target)
+    compiled = _compiled(plan, target, texts, cache)
+    made = function(proved, plan, target, LoadedCode(compiled.code), compiled.asserts, texts)
+    if check_assumptions:
+        made.check_assumptions = True
+    return made
+
+
+def _theorem(given: object) -> Refines:
+    found = getattr(given, "theorem", None) if not isinstance(given, Refines) else given
+    if isinstance(found, Refines):
+        return found
+    remedy = "Schedule(program) proves that it has a meaning; build(Schedule(program)) compiles it"
+    what = f"the program {given.name}" if isinstance(given, PrimFunc) else f"a {type(given).__qualname__}"
+    raise TypeError(f"build takes a theorem or a Schedule, and {what} is neither; {remedy}")
+
+
+def _lowered(theorem: Refines, pipeline: Pipeline) -> Refines:
+    after = pipeline(theorem)
+    if not isinstance(after, Refines):
+        raise TypeError(f"a pipeline gives a theorem, not a {type(after).__qualname__}")
+    if after.before is not theorem.before:
+        raise ValueError(f"the pipeline gave a theorem about {after.before.name}, not about {theorem.before.name}")
+    return after
+
+
+def _compiled(plan: EntryPlan, target: Target, texts: _Texts, cached: bool) -> store.Compiled:
+    key = cache_key(plan.func, target) if cached else ""
+    found = store.load(key) if cached else None
+    if found is None:
+        found = store.Compiled(compile_llvm(texts.whole, target), texts.emitted.asserts)
+        if cached:
+            store.store(key, found)
+    return found
+
+
+class _Texts:
+    """The texts of one function, each made when it is first needed."""
+
+    def __init__(self, plan: EntryPlan, target: Target) -> None:
+        self.plan = plan
+        self.target = target
+
+    @cached_property
+    def emitted(self) -> Emitted:
+        """The kernel."""
+        return emit(self.plan.func, self.target)
+
+    @property
+    def llvm_ir(self) -> str:
+        """The kernel in LLVM IR."""
+        return self.emitted.text
+
+    @property
+    def whole(self) -> str:
+        """The kernel and its entry, in one module."""
+        return f"{self.emitted.text}\n{entry_text(self.plan, self.target.triple)}"
+
+    @cached_property
+    def asm(self) -> str:
+        """What LLVM makes of it."""
+        return assembly(self.whole, self.target)
+
+
+# -- licences ---------------------------------------------------------------------------------------------------------
+
+_LICENSED: WeakKeyDictionary[PrimFunc, set[Entry]] = WeakKeyDictionary()
+"""Programs whose licences were proved in this process, with what was assumed at their entry."""
+
+
+def prove_licences(theorem: Refines) -> None:
+    """Prove again, on the last program of a theorem, that its marked loops may run as they are marked.
+
+    :raises CodegenError: if one could not be proved.
+    """
+    func, entry = theorem.after, theorem.entry
+    proved = _LICENSED.setdefault(func, set())
+    if entry in proved:
+        return
+    prover = Prover(Solver())
+    try:
+        for question in licence_questions(func, entry):
+            _, failed = discharge(prover, question)
+            if failed is not None:
+                obligation, verdict = failed
+                raise CodegenError(
+                    f"{func.name} is not compiled: {obligation.claim}, could not be proved ({type(verdict).__name__}); "
+                    "mark the loop serial"
+                )
+    except Unencodable as problem:
+        raise CodegenError(f"{func.name} is not compiled: a licence could not be stated: {problem}") from problem
+    proved.add(entry)

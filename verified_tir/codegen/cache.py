@@ -1,0 +1,136 @@
+"""Object code on disk, so that a program that was compiled once is loaded in less than a millisecond.
+
+The folder is ``$VTIR_CACHE_DIR``, else ``verified_tir`` in ``$XDG_CACHE_HOME`` or ``~/.cache``.  An entry is one file,
+named by its key: a line that says what it is, the hash of the rest, and a header (JSON) with the object code behind it.
+Entries are written under another name and renamed, so that no reader sees half of one.  What cannot be read, or does
+not have its hash, is as good as absent.  Proofs are never stored here.
+
+The folder holds machine code that will be run: entries that another user owns or may write are not read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import final
+
+MAGIC = b"verified_tir object code 1\n"
+SUFFIX = ".vtir"
+LARGEST_CACHE = 256 * 2**20
+"""Bytes that the folder holds at the most; the entries that were not used for longest go first."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """Object code, and the messages of the program's assertions."""
+
+    code: bytes
+    asserts: tuple[str, ...]
+
+
+def cache_folder() -> Path | None:
+    """Where entries are kept; ``None`` if there is no home to keep them in."""
+    given = os.environ.get("VTIR_CACHE_DIR")
+    if given:
+        return Path(given)
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    if os.path.isabs(base):  # the specification says to ignore a relative one
+        return Path(base) / "verified_tir"
+    try:
+        return Path.home() / ".cache" / "verified_tir"
+    except RuntimeError:
+        return None
+
+
+def load(key: str) -> Compiled | None:
+    """The entry of a key, if there is a sound one."""
+    folder = cache_folder()
+    if folder is None:
+        return None
+    path = folder / f"{key}{SUFFIX}"
+    try:
+        with open(path, "rb") as file:
+            if not _trusted(os.fstat(file.fileno())):
+                return None
+            content = file.read()
+    except OSError:
+        return None
+    found = _decoded(content)
+    if found is not None:
+        with contextlib.suppress(OSError):
+            os.utime(path)  # used just now
+    return found
+
+
+def store(key: str, compiled: Compiled, *, largest: int = LARGEST_CACHE) -> bool:
+    """Keep an entry, then remove old ones if there is too much; whether it could be kept."""
+    folder = cache_folder()
+    if folder is None:
+        return False
+    temporary = None
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor, temporary = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=folder)  # readable by its owner only
+        with open(descriptor, "wb") as file:
+            file.write(_encoded(compiled))
+        os.replace(temporary, folder / f"{key}{SUFFIX}")
+    except OSError:
+        if temporary is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+        return False
+    _prune(folder, largest)
+    return True
+
+
+def _encoded(compiled: Compiled) -> bytes:
+    header = json.dumps({"asserts": compiled.asserts}).encode()
+    body = len(header).to_bytes(8, "little") + header + compiled.code
+    return MAGIC + hashlib.sha256(body).digest() + body
+
+
+def _decoded(content: bytes) -> Compiled | None:
+    start = len(MAGIC) + 32
+    body = content[start:]
+    if not content.startswith(MAGIC) or hashlib.sha256(body).digest() != content[len(MAGIC) : start]:
+        return None
+    size = int.from_bytes(body[:8], "little")
+    asserts = json.loads(body[8 : 8 + size])["asserts"]
+    return Compiled(body[8 + size :], tuple(asserts))
+
+
+def _trusted(found: os.stat_result) -> bool:
+    """A plain file that nobody else can have written."""
+    if not stat.S_ISREG(found.st_mode):
+        return False
+    return not hasattr(os, "geteuid") or (found.st_uid == os.geteuid() and not found.st_mode & 0o022)
+
+
+def _entries(folder: Path) -> Iterator[tuple[float, int, str]]:
+    """When each file was used last, its size and path; among them what an interrupted writer left behind."""
+    with os.scandir(folder) as found:
+        for entry in found:
+            if entry.name.endswith((SUFFIX, ".tmp")):
+                with contextlib.suppress(OSError):
+                    status = entry.stat(follow_symlinks=False)
+                    yield status.st_mtime, status.st_size, entry.path
+
+
+def _prune(folder: Path, largest: int) -> None:
+    with contextlib.suppress(OSError):
+        entries = sorted(_entries(folder))
+        total = sum(size for _, size, _ in entries)
+        for _, size, path in entries:
+            if total <= largest:
+                break
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+                total -= size

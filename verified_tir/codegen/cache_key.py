@@ -1,0 +1,97 @@
+"""Keys of cached object code: what was compiled, for which machine, by what.
+
+A program counts by its structure: names of variables, buffers and functions have no part in it, the messages of
+assertions do.  The text is the list of the program's nodes, each written with the numbers of its parts; a program that
+shares subtrees has a text no longer than itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from weakref import WeakKeyDictionary
+
+import llvmlite
+import llvmlite.binding as llvm
+
+from verified_tir.codegen.target import Target
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.dtype import DType, PointerType
+from verified_tir.ir.expr import Var
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.node import Node, float_key
+from verified_tir.ir.stmt import Block
+from verified_tir.ir.visit import children
+
+_HASHES: WeakKeyDictionary[PrimFunc, str] = WeakKeyDictionary()
+
+
+def cache_key(func: PrimFunc, target: Target) -> str:
+    """The key, 64 hexadecimal digits."""
+    parts = (program_hash(func), repr(target), tools())
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def program_hash(func: PrimFunc) -> str:
+    """A hash of the program modulo names; computed once for each program that is alive."""
+    found = _HASHES.get(func)
+    if found is None:
+        found = _HASHES[func] = hashlib.sha256(canonical_text(func).encode()).hexdigest()
+    return found
+
+
+def canonical_text(func: PrimFunc) -> str:
+    """One line for each node, its parts before it: equal for two programs exactly if they differ in names only."""
+    lines: list[str] = []
+    numbers: dict[Node, int] = {}
+
+    def part(value: object) -> str:
+        match value:
+            case DType() | PointerType():
+                return str(value)
+            case Node():
+                return f"#{numbers[value]}"
+            case tuple():
+                return f"({','.join(map(part, value))})"
+            case float():
+                return float_key(value).hex()
+            case _:
+                return repr(value)
+
+    def line(node: Node) -> str:
+        if isinstance(node, Var):
+            return f"Var {node.type}"
+        skip = ("name",) if isinstance(node, (Buffer, PrimFunc, Block)) else ()
+        fields = [part(getattr(node, f)) for f in node.__match_args__ if f not in skip]
+        return f"{type(node).__name__} {' '.join(fields)}"
+
+    stack: list[Node] = [func]
+    while stack:
+        node = stack[-1]
+        waiting = [] if node in numbers else [c for c in children(node) if c not in numbers]
+        if waiting:
+            stack.extend(reversed(waiting))
+            continue
+        stack.pop()
+        if node not in numbers:
+            numbers[node] = len(lines)
+            lines.append(line(node))
+    return "\n".join(lines)
+
+
+@cache
+def tools() -> str:
+    """What makes object code of a program: versions, and the sources of this package that have a part in it."""
+    digest = hashlib.sha256()
+    root = Path(__file__).parents[1]
+    for folder in ("codegen", "ir"):
+        for source in sorted((root / folder).glob("*.py")):
+            digest.update(source.name.encode())
+            digest.update(source.read_bytes())
+    llvm_version = ".".join(map(str, llvm.llvm_version_info))
+    python = f"{sys.implementation.cache_tag} {object.__basicsize__} {sys.byteorder} {sys.maxsize}"
+    versions = f"{version('verified_tir')} llvmlite {llvmlite.__version__} LLVM {llvm_version} {python}"
+    return f"{versions} {digest.hexdigest()}"

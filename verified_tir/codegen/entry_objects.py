@@ -1,0 +1,63 @@
+"""Arguments as numpy arrays that share their memory.
+
+Accepted are numpy arrays and whatever offers the buffer protocol, ``__dlpack__`` (on the CPU) or
+``__array_interface__``.  Nothing is ever copied, since results are written in place.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Array: TypeAlias = npt.NDArray[Any]
+
+
+def as_array(name: str, value: object) -> Array:
+    """The argument ``value`` of parameter ``name`` as an array over the same memory.
+
+    :raises TypeError: if it is nothing that holds an array.
+    :raises BufferError: if it holds one that cannot be reached from here (another device, a type without a name).
+    """
+    if isinstance(value, np.ndarray):
+        return value
+    if isinstance(value, np.generic):
+        raise TypeError(f"{name} is an array; a numpy scalar, {value!r}, was given, which is a copy of an element")
+    try:
+        view = memoryview(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, BufferError):
+        view = None
+    if view is not None:
+        try:
+            return np.asarray(view)
+        except (TypeError, ValueError) as problem:
+            raise BufferError(
+                f"{name}: numpy cannot read the buffer of the {_kind(value)} given: {problem}"
+            ) from problem
+    if hasattr(value, "__dlpack__"):
+        return _from_dlpack(name, value)
+    if hasattr(value, "__array_interface__"):
+        return np.asarray(value)
+    raise TypeError(
+        f"{name} is an array; {_kind(value)} was given, which has no buffer (numpy.asarray makes an array of it, "
+        "whose memory is its own)"
+    )
+
+
+def _from_dlpack(name: str, value: Any) -> Array:
+    device = getattr(value, "__dlpack_device__", None)
+    where = device() if device is not None else (1, 0)
+    if int(where[0]) != 1:
+        raise BufferError(
+            f"{name} lies on device {tuple(map(int, where))} of DLPack; copy it to the CPU, device (1, 0)"
+        )
+    try:
+        return np.from_dlpack(value)
+    except (BufferError, RuntimeError, TypeError, ValueError) as problem:
+        raise BufferError(f"{name}: numpy cannot import the {_kind(value)} given by DLPack: {problem}") from problem
+
+
+def _kind(value: object) -> str:
+    kind = type(value)
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"

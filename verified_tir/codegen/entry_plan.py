@@ -1,0 +1,242 @@
+"""What a call must look like: the conditions that the entry checks, read off a function and its theorem.
+
+A plan says nothing about how they are checked.  ``entry_check`` checks them in Python, with every message;
+``entry_text`` writes them as LLVM IR, without any.  Both go by the same plan.
+
+The kernel's own parameters come in this order: those of the function (the address of a buffer's block, or a scalar),
+then the shape symbols that are no parameters, by first occurrence (buffer by buffer: shape, strides, offset).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
+from typing import TypeAlias, final
+
+from verified_tir.codegen.errors import CodegenError
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.dtype import DType, PointerType
+from verified_tir.ir.expr import Expr, IntImm, Load, Var
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.node import Node
+from verified_tir.ir.script import script
+from verified_tir.ir.stmt import Allocate, For, Stmt, While
+from verified_tir.ir.visit import free_vars, sub_statements, walk
+from verified_tir.kernel.context import EVERYTHING, LARGEST, written_blocks
+from verified_tir.kernel.theorem import Refines
+
+SMALL_WORK = 10_000
+"""Statement instances below which the interpreter's lock is kept; taking it back costs some 50 ns."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ArrayParameter:
+    """An array: the buffer it stands for, whether the function writes it, the alignment of its block in bytes."""
+
+    buffer: Buffer
+    written: bool
+    alignment: int
+
+    @property
+    def name(self) -> str:
+        return self.buffer.name
+
+    @property
+    def rank(self) -> int:
+        """Dimensions of the array: those of the buffer, and one more for lanes."""
+        return len(self.buffer.shape) + (self.buffer.dtype.lanes > 1)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ScalarParameter:
+    """A number.  ``largest`` bounds one that is the extent of some array; it is then not negative either."""
+
+    var: Var
+    largest: int | None
+
+    @property
+    def name(self) -> str:
+        return self.var.name
+
+
+Parameter: TypeAlias = ArrayParameter | ScalarParameter
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """A symbol gets its value from ``array``: the extent (or, with ``stride``, the stride in elements) of ``axis``.
+
+    ``array`` is a position among the parameters; ``None`` means zero, the offset of an array in its own memory.
+    ``largest`` as in :class:`ScalarParameter`.
+    """
+
+    var: Var
+    array: int | None
+    axis: int = 0
+    stride: bool = False
+    largest: int | None = None
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class EntryPlan:
+    """The conditions on a call.
+
+    :param bindings: the symbols, in the order in which the kernel takes them.
+    :param shapes: buffers whose extents must be those of arrays: not negative, and countable.  The parameters, and what
+        they were before their layouts changed.
+    :param floats: whether the floating-point control register must be in its usual state.
+    :param release: whether the interpreter's lock is released during the call (``None``: if the arrays are large).
+    """
+
+    func: PrimFunc
+    parameters: tuple[Parameter, ...]
+    bindings: tuple[Binding, ...]
+    shapes: tuple[Buffer, ...]
+    floats: bool
+    release: bool | None
+
+    @property
+    def arrays(self) -> tuple[tuple[int, ArrayParameter], ...]:
+        """The arrays with their positions among the parameters."""
+        return tuple((k, p) for k, p in enumerate(self.parameters) if isinstance(p, ArrayParameter))
+
+    @property
+    def text(self) -> str:
+        """The parameters as a person reads them: ``A: float32[n, 4], n: int32``."""
+        return ", ".join(f"{p.name}: {described(p)}" for p in self.parameters)
+
+
+def described(parameter: Parameter) -> str:
+    """The type of a parameter: ``float32[n, 4]``."""
+    match parameter:
+        case ArrayParameter(buffer=b):
+            lanes = [str(b.dtype.lanes)] if b.dtype.lanes > 1 else []
+            return f"{b.dtype.scalar}[{', '.join([*map(script, b.shape), *lanes])}]"
+        case ScalarParameter(var=v):
+            return str(v.dtype)
+
+
+def entry_plan(theorem: Refines) -> EntryPlan:
+    """The plan of the program that the theorem ends with.
+
+    :raises CodegenError: if the arguments of a call would not determine what the program needs.
+    """
+    func = theorem.after
+    extents = _bare_extents((*func.buffers, *theorem.entry.shapes))
+    parameters = tuple(_parameter(func, p, extents) for p in func.params)
+    _refuse_one_name_twice(func, parameters)
+    bindings = tuple(_binding(func, parameters, v, extents) for v in symbols(func))
+    known = {*func.params, *(b.var for b in bindings)}
+    before = tuple(b for b in theorem.entry.shapes if b not in func.buffers and known.issuperset(free_vars_of(b)))
+    floats = any(isinstance(t, DType) and t.is_float for n in walk(func) for t in _types(n))
+    return EntryPlan(func, parameters, bindings, (*func.buffers, *before), floats, _release(func))
+
+
+def symbols(func: PrimFunc) -> tuple[Var, ...]:
+    """Variables in the parameters' extents that are no parameters, in the order in which the kernel takes them."""
+    found = (v for b in func.buffers for e in (*b.shape, *b.strides, b.elem_offset) for v in _variables(e))
+    return tuple(v for v in dict.fromkeys(found) if v not in func.params)
+
+
+def free_vars_of(buffer: Buffer) -> list[Var]:
+    """The variables in the extents of a buffer."""
+    return list(dict.fromkeys(v for e in (*buffer.shape, *buffer.strides, buffer.elem_offset) for v in free_vars(e)))
+
+
+def largest_extent(dtype: DType) -> int:
+    """The most that an extent of this type may be."""
+    return min(LARGEST.get(dtype.bits, LARGEST[32]), dtype.max_value)
+
+
+def _variables(expr: Expr) -> Iterator[Var]:
+    return (n for n in walk(expr) if isinstance(n, Var))
+
+
+def _bare_extents(buffers: tuple[Buffer, ...]) -> frozenset[Var]:
+    return frozenset(e for b in buffers for e in b.shape if isinstance(e, Var))
+
+
+def _parameter(func: PrimFunc, param: Var, extents: frozenset[Var]) -> Parameter:
+    buffer = func.buffer_of(param)
+    if buffer is not None:
+        if not (buffer.dtype.is_int or buffer.dtype.is_float or buffer.dtype.is_bool):
+            raise CodegenError(f"parameter {buffer.name} holds {buffer.dtype}; arrays hold numbers or bools")
+        for e in (*buffer.shape, *buffer.strides, buffer.elem_offset):
+            if any(isinstance(n, Load) for n in walk(e)):
+                raise CodegenError(
+                    f"an extent of parameter {buffer.name} reads memory: {script(e)}; pass it as a scalar"
+                )
+        written = written_blocks(func.body)
+        return ArrayParameter(buffer, buffer.data in written or EVERYTHING in written, buffer.dtype.scalar.nbytes)
+    if isinstance(param.type, PointerType) or not (param.dtype.is_int or param.dtype.is_float or param.dtype.is_bool):
+        raise CodegenError(f"parameter {param.name} is a pointer without a buffer; declare one with T.match_buffer")
+    if param.dtype.lanes != 1:
+        raise CodegenError(f"parameter {param.name} is a vector ({param.dtype}); pass an array or scalars")
+    return ScalarParameter(param, largest_extent(param.dtype) if param in extents else None)
+
+
+def _refuse_one_name_twice(func: PrimFunc, parameters: tuple[Parameter, ...]) -> None:
+    names = [p.name for p in parameters]
+    twice = next((n for k, n in enumerate(names) if n in names[:k]), None)
+    if twice is not None:
+        raise CodegenError(f"two parameters of {func.name} are called {twice}; give them different names")
+
+
+def _binding(func: PrimFunc, parameters: tuple[Parameter, ...], symbol: Var, extents: frozenset[Var]) -> Binding:
+    """Where a symbol's value comes from: the first extent, else the first stride, else the offset that it is."""
+    if not symbol.dtype.is_int or symbol.dtype.lanes != 1:
+        raise CodegenError(f"shape symbol {symbol.name} has type {symbol.dtype}; it must be a scalar integer")
+    arrays = [(k, p.buffer) for k, p in enumerate(parameters) if isinstance(p, ArrayParameter)]
+    largest = largest_extent(symbol.dtype) if symbol in extents else None
+    for k, b in arrays:
+        for axis, e in enumerate(b.shape):
+            if e is symbol:
+                return Binding(symbol, k, axis, False, largest)
+    for k, b in arrays:
+        for axis, e in enumerate(b.strides):
+            if e is symbol:
+                return Binding(symbol, k, axis, True, largest)
+    if any(b.elem_offset is symbol for _, b in arrays):
+        return Binding(symbol, None, largest=largest)
+    places = ((b, e) for _, b in arrays for e in (*b.shape, *b.strides, b.elem_offset))
+    where, expr = next((b, e) for b, e in places if symbol in _variables(e))
+    raise CodegenError(
+        f"{symbol.name} occurs in {script(expr)} of {where.name} and is itself the extent of no array, so a call would "
+        f"not say what it is; make it a parameter of {func.name}: {symbol.name}: T.{symbol.dtype}"
+    )
+
+
+def _types(node: Node) -> Iterator[object]:
+    return chain.from_iterable((getattr(node, f, None),) for f in ("type", "dtype"))
+
+
+# -- how much there is to do ------------------------------------------------------------------------------------------
+
+
+def _release(func: PrimFunc) -> bool | None:
+    if any(isinstance(n, For) and n.kind == "parallel" for n in walk(func.body)):
+        return True
+    work = _work(func.body)
+    return None if work is None else work > SMALL_WORK
+
+
+def _work(stmt: Stmt) -> int | None:
+    """About how many statements run; ``None`` if that depends on the arguments."""
+    inner = [_work(s) for s in sub_statements(stmt)]
+    if any(w is None for w in inner) or isinstance(stmt, While):
+        return None
+    total = 1 + sum(w for w in inner if w is not None)
+    match stmt:
+        case For(extent=IntImm(value=extent)):
+            return max(0, extent) * total
+        case For():
+            return None
+        case Allocate(buffer=b):
+            return total + (b.dtype.nbytes if not all(isinstance(e, IntImm) for e in b.shape) else 0)
+        case _:
+            return total

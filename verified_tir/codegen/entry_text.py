@@ -1,0 +1,418 @@
+"""The compiled entry: a function that Python calls, which checks its arguments and calls the kernel.
+
+``vtir_entry`` has the C signature of ``METH_FASTCALL | METH_KEYWORDS``.  It asks each array for its buffer, compares
+dtype, rank, shape, strides, alignment and addresses with the plan, and runs the kernel.  Whatever it does not accept it
+hands, arguments and all, to the check in Python (``entry_check``), which raises, or knows better.  It may be stricter
+than that check and never laxer.
+
+``vtir_call`` runs the kernel on arguments in an array of 64-bit words; ``vtir_control`` reads the control register.
+What they need of Python stands in the table ``vtir_api``, filled in when the code is loaded: object code holds no
+addresses and refers to no symbol of Python's.
+"""
+
+from __future__ import annotations
+
+from typing import final
+
+from verified_tir.codegen.entry_control import Register, register_of
+from verified_tir.codegen.entry_exprs import LIMIT, ExtentWriter, Inexpressible
+from verified_tir.codegen.entry_plan import ArrayParameter, Binding, EntryPlan, ScalarParameter, largest_extent
+from verified_tir.codegen.llvm_types import REGISTER, parameter_type
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.dtype import DType
+from verified_tir.ir.expr import IntImm, Var
+from verified_tir.kernel.context import LARGEST
+
+API = (
+    "PyObject_GetBuffer", "PyBuffer_Release", "PyErr_Clear", "PyObject_Vectorcall", "Py_IncRef", "Py_DecRef",
+    "PyLong_AsLongLongAndOverflow", "PyFloat_AsDouble", "PyLong_FromLong", "PyEval_SaveThread", "PyEval_RestoreThread",
+)  # fmt: skip
+"""Functions of Python's C interface in the table, in its order."""
+
+OBJECTS = ("None", "True", "False", "int", "float", "slow", "failed", "checking")
+"""What follows them: objects; the function to call for what is not accepted here, and with the number of a failed
+assertion; a word that is not zero while every call shall go the slow way."""
+
+LARGE_ARRAYS = 1 << 14
+"""Bytes from which on the interpreter's lock is released, where only the arguments tell how much there is to do."""
+
+_VIEW = 80
+_BUF, _LEN, _ITEMSIZE, _NDIM, _FORMAT, _SHAPE, _STRIDES = 0, 16, 24, 36, 40, 48, 56
+_RECORDS_RO, _WRITABLE = 0x1C, 0x1
+
+_FORMATS = {
+    ("int", 8): "b", ("int", 16): "h", ("int", 32): "il", ("int", 64): "lq",
+    ("uint", 8): "B", ("uint", 16): "H", ("uint", 32): "IL", ("uint", 64): "LQ",
+    ("float", 16): "e", ("float", 32): "f", ("float", 64): "d", ("bool", 1): "?",
+}  # fmt: skip
+"""Format characters of a type; two types of one character differ in item size."""
+
+
+def entry_text(plan: EntryPlan, triple: str) -> str:
+    """The three functions as LLVM IR, to stand in one module with the kernel.  They declare nothing.
+
+    :raises CodegenError: if the processor's control register is not known.
+    """
+    register = register_of(triple)
+    try:
+        entry = _Entry(plan, register).text()
+    except Inexpressible:
+        entry = _only_slow()
+    return "\n".join((f"@vtir_api = global [{len(API) + len(OBJECTS)} x ptr] zeroinitializer", entry,
+                      _call_text(plan), _control_text(register)))  # fmt: skip
+
+
+def _control_text(register: Register) -> str:
+    return f"define i32 @vtir_control() {{\n{register.code}  ret i32 %control\n}}\n"
+
+
+def kernel_types(plan: EntryPlan) -> list[str]:
+    """The LLVM types of the kernel's parameters."""
+    own = ["ptr" if isinstance(p, ArrayParameter) else parameter_type(p.var.dtype) for p in plan.parameters]
+    return own + [parameter_type(b.var.dtype) for b in plan.bindings]
+
+
+def _call_text(plan: EntryPlan) -> str:
+    lines = ["define i32 @vtir_call(ptr %words) {"]
+    arguments = []
+    for k, t in enumerate(kernel_types(plan)):
+        lines.append(f"  %p{k} = getelementptr i64, ptr %words, i64 {k}")
+        lines.append(f"  %a{k} = load {'i8' if t == 'i1' else t}, ptr %p{k}")
+        if t == "i1":
+            lines.append(f"  %b{k} = trunc i8 %a{k} to i1")
+        arguments.append(f"{t} %{'b' if t == 'i1' else 'a'}{k}")
+    lines += [f"  %status = call i32 @vtir_kernel({', '.join(arguments)})", "  ret i32 %status", "}", ""]
+    return "\n".join(lines)
+
+
+_HEAD = "define ptr @vtir_entry(ptr %self, ptr %args, i64 %nargs, ptr %names) {"
+
+
+def _only_slow() -> str:
+    lines = [_HEAD]
+    slow, vectorcall = _api(lines, "slow"), _api(lines, "PyObject_Vectorcall")
+    lines += [
+        f"  %result = call ptr {vectorcall}(ptr {slow}, ptr %args, i64 %nargs, ptr %names)",
+        "  ret ptr %result",
+        "}",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _api(lines: list[str], name: str) -> str:
+    """A register that holds an entry of the table, loaded at the end of ``lines``."""
+    place = (*API, *OBJECTS).index(name)
+    register = f"%api{len(lines)}"
+    lines.append(f"  {register} = load ptr, ptr getelementptr (ptr, ptr @vtir_api, i64 {place})")
+    return register
+
+
+@final
+class _Entry:
+    """Writes ``vtir_entry``.
+
+    A failed check branches to ``refuse<k>``, which releases the first k buffers and calls the check in Python.
+    """
+
+    def __init__(self, plan: EntryPlan, register: Register) -> None:
+        self.plan = plan
+        self.register = register
+        self.lines: list[str] = [_HEAD, "entry:"]
+        self.values: dict[Var, str] = {}
+        self.extents = ExtentWriter(self.lines, self.values)
+        self.scalars: dict[Var, str] = {}
+        self.held = 0
+        self.labels = 0
+
+    def let(self, text: str) -> str:
+        return self.extents.let(text)
+
+    def field(self, base: str, offset: int, type_: str) -> str:
+        """Load a field of a C structure."""
+        place = base if offset == 0 else self.let(f"getelementptr i8, ptr {base}, i64 {offset}")
+        return self.let(f"load {type_}, ptr {place}")
+
+    def element(self, array: str, index: int) -> str:
+        place = array if index == 0 else self.let(f"getelementptr i64, ptr {array}, i64 {index}")
+        return self.let(f"load i64, ptr {place}")
+
+    def api(self, name: str) -> str:
+        return _api(self.lines, name)
+
+    def check(self) -> None:
+        """Go on if everything required so far holds; else give up."""
+        condition = self.extents.all_required()
+        if condition == "true":
+            return
+        self.labels += 1
+        self.lines += [f"  br i1 {condition}, label %go{self.labels}, label %refuse{self.held}", f"go{self.labels}:"]
+
+    # -- the whole --------------------------------------------------------------------------------------------------
+
+    def text(self) -> str:
+        plan = self.plan
+        arrays = plan.arrays
+        for j in range(len(arrays)):
+            self.lines.append(f"  %view{j} = alloca [{_VIEW} x i8], align 8")
+        self.lines.append("  %number = alloca ptr")
+        if any(isinstance(p, ScalarParameter) and p.var.dtype.is_int for p in plan.parameters):
+            self.lines.append("  %overflow = alloca i32")
+        self.preamble()
+        for k, p in enumerate(plan.parameters):
+            if isinstance(p, ScalarParameter):
+                self.scalar(k, p)
+        for j, (k, a) in enumerate(arrays):
+            self.acquire(j, k, a)
+        described = {k: self.describe(j, a) for j, (k, a) in enumerate(arrays)}
+        for b in plan.bindings:
+            self.bind(b, described)
+        self.check()
+        for buffer in plan.shapes:
+            self.countable(buffer)
+        ranges = [(a, *self.layout(described[k], a)) for k, a in arrays]
+        self.disjoint(ranges)
+        self.check()
+        blocks = {k: block for (k, _), (_, block, _, _) in zip(arrays, ranges, strict=True)}
+        self.run(blocks)
+        self.refusals()
+        return "\n".join([*self.lines, "}", ""])
+
+    def preamble(self) -> None:
+        """No keywords, the right number of arguments, no checks wanted that only Python can do, the usual rounding."""
+        require = self.extents.require
+        require(self.let("icmp eq ptr %names, null"))
+        require(self.let(f"icmp eq i64 %nargs, {len(self.plan.parameters)}"))
+        require(self.let(f"icmp eq ptr {self.api('checking')}, null"))
+        if self.plan.floats:
+            self.lines += self.register.code.splitlines()
+            masked = self.let(f"and i32 %control, {self.register.mask}")
+            require(self.let(f"icmp eq i32 {masked}, {self.register.usual}"))
+        self.check()
+
+    # -- scalars ----------------------------------------------------------------------------------------------------
+
+    def argument(self, k: int) -> str:
+        place = "%args" if k == 0 else self.let(f"getelementptr ptr, ptr %args, i64 {k}")
+        return self.let(f"load ptr, ptr {place}")
+
+    def scalar(self, k: int, parameter: ScalarParameter) -> None:
+        """Exactly an ``int``, a ``float`` or a ``bool``; subclasses and numpy's scalars go the slow way."""
+        given, dtype, require = self.argument(k), parameter.var.dtype, self.extents.require
+        if dtype.is_bool:
+            true = self.let(f"icmp eq ptr {given}, {self.api('True')}")
+            false = self.let(f"icmp eq ptr {given}, {self.api('False')}")
+            require(self.let(f"or i1 {true}, {false}"))
+            self.scalars[parameter.var] = true
+            self.check()
+            return
+        if dtype.is_float and dtype.bits < 32:
+            raise Inexpressible  # LLVM would round by way of float32, or call a library
+        kind = self.field(given, object.__basicsize__ - 8, "ptr")
+        require(self.let(f"icmp eq ptr {kind}, {self.api('float' if dtype.is_float else 'int')}"))
+        self.check()
+        if dtype.is_float:
+            double = self.let(f"call double {self.api('PyFloat_AsDouble')}(ptr {given})")
+            single = dtype.bits == 32
+            self.scalars[parameter.var] = self.let(f"fptrunc double {double} to float") if single else double
+            return
+        value = self.let(f"call i64 {self.api('PyLong_AsLongLongAndOverflow')}(ptr {given}, ptr %overflow)")
+        flag = self.let("load i32, ptr %overflow")
+        require(self.let(f"icmp eq i32 {flag}, 0"))
+        self.fits(value, dtype, parameter.largest)
+        self.bound(parameter.var, value)
+        self.check()
+
+    def fits(self, value: str, dtype: DType, largest: int | None) -> None:
+        """A 64-bit signed value lies in the range of a type, or of an extent."""
+        if largest is not None:
+            self.extents.within(value, 0, largest)
+        elif dtype.bits < 64:
+            self.extents.within(value, dtype.min_value, dtype.max_value)
+        elif dtype.code == "uint":
+            self.extents.require(self.let(f"icmp sge i64 {value}, 0"))
+
+    def bound(self, var: Var, value: str) -> None:
+        self.values[var] = value
+        narrow = REGISTER[var.dtype]
+        self.scalars[var] = value if narrow == "i64" else self.let(f"trunc i64 {value} to {narrow}")
+
+    # -- arrays -----------------------------------------------------------------------------------------------------
+
+    def acquire(self, j: int, k: int, parameter: ArrayParameter) -> None:
+        """Ask for the buffer; compare rank and type."""
+        if (parameter.buffer.dtype.code, parameter.buffer.dtype.bits) not in _FORMATS:
+            raise Inexpressible  # the buffer protocol has no letter for it
+        flags = _RECORDS_RO | (_WRITABLE if parameter.written else 0)
+        get = self.api("PyObject_GetBuffer")
+        failed = self.let(f"call i32 {get}(ptr {self.argument(k)}, ptr %view{j}, i32 {flags})")
+        self.labels += 1
+        fine = self.let(f"icmp eq i32 {failed}, 0")
+        self.lines += [f"  br i1 {fine}, label %go{self.labels}, label %clear{j}", f"go{self.labels}:"]
+        self.held = j + 1
+        require, view = self.extents.require, f"%view{j}"
+        ndim = self.field(view, _NDIM, "i32")
+        require(self.let(f"icmp eq i32 {ndim}, {parameter.rank}"))
+        itemsize = self.field(view, _ITEMSIZE, "i64")
+        require(self.let(f"icmp eq i64 {itemsize}, {parameter.buffer.dtype.scalar.nbytes}"))
+        format_ = self.field(view, _FORMAT, "ptr")
+        require(self.let(f"icmp ne ptr {format_}, null"))
+        self.check()
+        dtype = parameter.buffer.dtype
+        letter = self.field(format_, 0, "i8")
+        accepted = [self.let(f"icmp eq i8 {letter}, {ord(c)}") for c in _FORMATS[dtype.code, dtype.bits]]
+        require(accepted[0] if len(accepted) == 1 else self.let(f"or i1 {accepted[0]}, {accepted[1]}"))
+        self.check()
+        end = self.field(format_, 1, "i8")
+        require(self.let(f"icmp eq i8 {end}, 0"))
+        self.check()
+
+    def describe(self, j: int, parameter: ArrayParameter) -> tuple[str, list[str], list[str]]:
+        """Address, extents and strides (in bytes), lanes included."""
+        view, rank = f"%view{j}", parameter.rank
+        address = self.field(view, _BUF, "i64")
+        if rank == 0:
+            return address, [], []
+        shape, strides = self.field(view, _SHAPE, "ptr"), self.field(view, _STRIDES, "ptr")
+        return address, [self.element(shape, k) for k in range(rank)], [self.element(strides, k) for k in range(rank)]
+
+    def bind(self, binding: Binding, described: dict[int, tuple[str, list[str], list[str]]]) -> None:
+        var = binding.var
+        if binding.array is None:
+            value = self.let("add i64 0, 0")
+        elif binding.stride:
+            parameter = self.plan.parameters[binding.array]
+            assert isinstance(parameter, ArrayParameter)
+            nbytes, stride = parameter.buffer.dtype.nbytes, described[binding.array][2][binding.axis]
+            value = self.let(f"sdiv i64 {stride}, {nbytes}")
+            self.extents.require(self.let(f"icmp eq i64 {self.let(f'mul i64 {value}, {nbytes}')}, {stride}"))
+        else:
+            value = described[binding.array][1][binding.axis]
+        self.fits(value, var.dtype, binding.largest)
+        self.bound(var, value)
+
+    def countable(self, buffer: Buffer) -> None:
+        """Symbolic extents are not negative and few enough; so is their product, from left to right."""
+        if all(isinstance(e, IntImm) for e in buffer.shape):
+            return
+        count = "1"
+        for e in buffer.shape:
+            value = self.extents.value(e)
+            if not isinstance(e, IntImm):
+                self.extents.within(value, 0, min(largest_extent(e.dtype), LARGEST[32]))
+            count = value if count == "1" else self.let(f"mul i64 {count}, {value}")
+            self.extents.within(count, 0, LARGEST[32])
+        self.check()
+
+    def layout(self, described: tuple[str, list[str], list[str]], p: ArrayParameter) -> tuple[str, str, str]:
+        """Compare extents, strides and alignment; the block's address, and where the elements begin and end."""
+        address, shape, strides = described
+        buffer, require = p.buffer, self.extents.require
+        nbytes, rank = buffer.dtype.nbytes, len(buffer.shape)
+        for k, e in enumerate(buffer.shape):
+            require(self.let(f"icmp eq i64 {shape[k]}, {self.extents.value(e)}"))
+        if buffer.dtype.lanes > 1:
+            require(self.let(f"icmp eq i64 {shape[rank]}, {buffer.dtype.lanes}"))
+            require(self.let(f"icmp eq i64 {strides[rank]}, {buffer.dtype.scalar.nbytes}"))
+        self.check()
+        declared = [self.extents.value(s) for s in buffer.strides]
+        span = str(nbytes)  # bytes from the first element to the end of the last, axes outside k left out
+        for k in reversed(range(rank)):
+            single = self.let(f"icmp ule i64 {shape[k]}, 1")
+            if buffer.strides:
+                step = self.let(f"mul i64 {declared[k]}, {nbytes}")
+                require(self.let(f"icmp sle i64 {step}, {LIMIT}"))
+                apart = self.let(f"icmp sge i64 {step}, {span}")
+                right = self.let(f"and i1 {apart}, {self.let(f'icmp eq i64 {step}, {strides[k]}')}")
+                require(self.let(f"or i1 {single}, {right}"))
+                further = self.let(f"mul i64 {self.let(f'sub i64 {shape[k]}, 1')}, {step}")
+                span = self.let(f"select i1 {single}, i64 {span}, i64 {self.let(f'add i64 {span}, {further}')}")
+            else:
+                right = self.let(f"icmp eq i64 {strides[k]}, {span}")
+                require(self.let(f"or i1 {single}, {right}"))
+                span = self.let(f"mul i64 {span}, {shape[k]}")
+        block = self.block(address, buffer)
+        if p.alignment > 1:
+            low = self.let(f"and i64 {block}, {p.alignment - 1}")
+            require(self.let(f"icmp eq i64 {low}, 0"))
+        return block, address, self.let(f"add i64 {address}, {span}")
+
+    def block(self, address: str, buffer: Buffer) -> str:
+        offset = self.extents.value(buffer.elem_offset)
+        if offset == "0":
+            return address
+        self.extents.within(offset, 0, LARGEST[32])
+        return self.let(f"sub i64 {address}, {self.let(f'mul i64 {offset}, {buffer.dtype.nbytes}')}")
+
+    def disjoint(self, ranges: list[tuple[ArrayParameter, str, str, str]]) -> None:
+        """What is written overlaps nothing else; an empty array with declared strides is taken for one element."""
+        for j, (a, _, begin, end) in enumerate(ranges):
+            for b, _, start, stop in ranges[j + 1 :]:
+                if a.written or b.written:
+                    before, after = self.let(f"icmp ule i64 {end}, {start}"), self.let(f"icmp ule i64 {stop}, {begin}")
+                    self.extents.require(self.let(f"or i1 {before}, {after}"))
+
+    # -- the call and its ends --------------------------------------------------------------------------------------
+
+    def run(self, blocks: dict[int, str]) -> None:
+        """Call the kernel, without the interpreter's lock if that is wanted; give back None, or what went wrong."""
+        values = []
+        for k, p in enumerate(self.plan.parameters):
+            match p:
+                case ArrayParameter():
+                    values.append(self.let(f"inttoptr i64 {blocks[k]} to ptr"))
+                case ScalarParameter(var=v):
+                    values.append(self.scalars[v])
+        values += [self.scalars[b.var] for b in self.plan.bindings]
+        arguments = ", ".join(f"{t} {v}" for t, v in zip(kernel_types(self.plan), values, strict=True))
+        release = self.release()
+        save, restore = self.api("PyEval_SaveThread"), self.api("PyEval_RestoreThread")
+        self.lines += ["  br label %ready", "ready:", f"  br i1 {release}, label %save, label %call"]
+        self.lines += ["save:", f"  %saved = call ptr {save}()", "  br label %call"]
+        self.lines += ["call:", "  %thread = phi ptr [ %saved, %save ], [ null, %ready ]"]
+        self.lines += [f"  %status = call i32 @vtir_kernel({arguments})"]
+        self.lines += [f"  br i1 {release}, label %restore, label %done"]
+        self.lines += ["restore:", f"  call void {restore}(ptr %thread)", "  br label %done", "done:"]
+        letting_go = self.api("PyBuffer_Release")
+        self.lines += [f"  call void {letting_go}(ptr %view{j})" for j in range(len(self.plan.arrays))]
+        ended = self.let("icmp eq i32 %status, 0")
+        self.lines += [f"  br i1 {ended}, label %finished, label %stopped", "finished:"]
+        none = self.api("None")
+        self.lines += [f"  call void {self.api('Py_IncRef')}(ptr {none})", f"  ret ptr {none}"]
+        self.stopped()
+
+    def stopped(self) -> None:
+        """The kernel gave a number other than zero: ``failed`` raises."""
+        self.lines += ["stopped:", "  %wide = sext i32 %status to i64"]
+        number = self.let(f"call ptr {self.api('PyLong_FromLong')}(i64 %wide)")
+        self.lines += [f"  store ptr {number}, ptr %number"]
+        made = self.let(f"icmp ne ptr {number}, null")
+        self.lines += [f"  br i1 {made}, label %raise, label %memory", "memory:", "  ret ptr null", "raise:"]
+        failed, vectorcall = self.api("failed"), self.api("PyObject_Vectorcall")
+        self.lines += [f"  %raised = call ptr {vectorcall}(ptr {failed}, ptr %number, i64 1, ptr null)"]
+        self.lines += [f"  call void {self.api('Py_DecRef')}(ptr {number})", "  ret ptr %raised"]
+
+    def release(self) -> str:
+        """Whether to release the interpreter's lock, as an ``i1``."""
+        if self.plan.release is not None:
+            return "true" if self.plan.release else "false"
+        total = "0"
+        for j in range(len(self.plan.arrays)):
+            total = self.let(f"add i64 {total}, {self.field(f'%view{j}', _LEN, 'i64')}")
+        return self.let(f"icmp ugt i64 {total}, {LARGE_ARRAYS}")
+
+    def refusals(self) -> None:
+        """From ``refuse<k>`` down to ``refuse0``; ``clear<k>`` first drops the exception of a buffer not given."""
+        count = len(self.plan.arrays)
+        for k in reversed(range(1, count + 1)):
+            self.lines += [f"refuse{k}:"]
+            release = self.api("PyBuffer_Release")
+            self.lines += [f"  call void {release}(ptr %view{k - 1})", f"  br label %refuse{k - 1}"]
+        for k in range(count):
+            self.lines += [f"clear{k}:"]
+            clear = self.api("PyErr_Clear")
+            self.lines += [f"  call void {clear}()", f"  br label %refuse{k}"]
+        self.lines += ["refuse0:"]
+        slow, vectorcall = self.api("slow"), self.api("PyObject_Vectorcall")
+        self.lines += [f"  %result = call ptr {vectorcall}(ptr {slow}, ptr %args, i64 %nargs, ptr %names)"]
+        self.lines += ["  ret ptr %result"]

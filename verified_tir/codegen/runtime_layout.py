@@ -1,0 +1,189 @@
+"""Arrays between the layout in which the program was written and the one in which it is called.
+
+A schedule that changed the layout of a parameter proved what it did with maps, one for each change.  ``pack`` carries
+an array through them, ``unpack`` back.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from verified_tir.codegen.entry_objects import Array
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.expr import (
+    Binary,
+    Broadcast,
+    Call,
+    Cast,
+    Expr,
+    FloatImm,
+    IfThenElse,
+    IntImm,
+    Load,
+    Not,
+    Select,
+    Undef,
+    Var,
+)
+from verified_tir.ir.floats import numpy_dtype
+from verified_tir.ir.script import script
+from verified_tir.ir.visit import free_vars
+from verified_tir.kernel.memory import Padding
+from verified_tir.kernel.obligation import ParameterMap
+from verified_tir.kernel.theorem import Refines
+
+Values = dict[Var, Any]
+"""Numbers or numpy arrays, by variable."""
+
+_OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
+    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv,
+    "floordiv": operator.floordiv, "floormod": operator.mod,
+    "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge,
+    "and": np.logical_and, "or": np.logical_or, "min": np.minimum, "max": np.maximum,
+    "bitand": operator.and_, "bitor": operator.or_, "bitxor": operator.xor,
+    "shl": operator.lshift, "shr": operator.rshift,
+}  # fmt: skip
+
+
+def evaluate(expr: Expr, values: Mapping[Var, Any], arrays: Mapping[Buffer, Array]) -> Any:
+    """The value of an index or a padding expression, on numbers or on whole numpy arrays of indices.
+
+    Lazy operators evaluate everything here; what a program would not evaluate has no effect on the result.
+
+    :raises ValueError: if there is an operator in it that is not known.
+    """
+
+    def go(e: Expr) -> Any:
+        match e:
+            case IntImm(value=v) | FloatImm(value=v):
+                return v
+            case Var() if e in values:
+                return values[e]
+            case Not(a=a):
+                return np.logical_not(go(a))
+            case Cast(type=t, value=v):
+                return np.asarray(go(v)).astype(numpy_dtype(t.scalar))
+            case Binary(op="truncdiv" | "truncmod" as op, a=a, b=b):
+                x, y = go(a), go(b)
+                quotient = np.sign(x) * np.sign(y) * (np.abs(x) // np.abs(y))
+                return quotient if op == "truncdiv" else x - quotient * y
+            case Binary(op=op, a=a, b=b):
+                return _OPERATIONS[op](go(a), go(b))
+            case (
+                Select(condition=c, true_value=a, false_value=b) | IfThenElse(condition=c, true_value=a, false_value=b)
+            ):
+                return np.where(go(c), go(a), go(b))
+            case Call(op="likely", args=(a,)):
+                return go(a)
+            case Broadcast(value=v):
+                return go(v)
+            case Load(buffer=b, indices=indices) if b in arrays:
+                within = zip(indices, arrays[b].shape, strict=False)
+                # where the value is not wanted an index may be anything; there any element will do
+                return arrays[b][tuple(np.clip(go(i), 0, max(0, n - 1)) for i, n in within)]
+        raise ValueError(f"{script(expr)} is not evaluated on arrays")
+
+    with np.errstate(all="ignore"):
+        return go(expr)
+
+
+def grid(shape: Sequence[int]) -> tuple[npt.NDArray[np.int64], ...]:
+    """One array of indices for each axis, which broadcast to the shape."""
+    return np.ix_(*[np.arange(n, dtype=np.int64) for n in shape]) if shape else ()
+
+
+def padded_places(padding: Padding, array: Array, symbols: Mapping[Var, Any]) -> tuple[npt.NDArray[np.bool_], Any]:
+    """Where an array has this padding, and what it declares to be there (``None``: nothing)."""
+    shape = array.shape[: len(padding.indices)]
+    values = {**symbols, **dict(zip(padding.indices, grid(shape), strict=True))}
+    arrays = {padding.buffer: array}
+    where = np.broadcast_to(evaluate(padding.predicate, values, arrays), shape)
+    if padding.value is None or isinstance(padding.value, Undef):
+        return where, None
+    value = evaluate(padding.value, values, arrays)
+    return where, np.broadcast_to(np.asarray(value).astype(array.dtype), shape)[where]
+
+
+class Layouts:
+    """The layouts of the parameters of a theorem's last program."""
+
+    def __init__(self, theorem: Refines) -> None:
+        self.maps: dict[str, list[ParameterMap]] = {}
+        for b in theorem.before.buffers:
+            chain: list[ParameterMap] = []
+            last = b
+            for m in theorem.relation:
+                if m.before is last:
+                    chain.append(m)
+                    last = m.after
+            self.maps[b.name] = chain
+
+    def chain(self, name: str) -> list[ParameterMap]:
+        """:raises ValueError: if there is no array parameter of the name."""
+        if name not in self.maps:
+            raise ValueError(f"there is no array parameter {name!r}; there is {', '.join(self.maps) or 'none'}")
+        return self.maps[name]
+
+    def pack(self, name: str, array: Array, sizes: Mapping[str, int]) -> Array:
+        """A copy of the array in the new layout, padding filled with what is declared (else with zeros)."""
+        symbols: Values = {}
+        packed = np.array(array)
+        for m in self.chain(name):
+            extents = _known(m.before, packed.shape, symbols, sizes)
+            shape = tuple(int(_extent(name, e, symbols, sizes)) for e in m.after.shape)
+            if extents != packed.shape[: len(extents)]:
+                raise ValueError(f"{name} has shape {list(extents)}; an array of shape {packed.shape} was given")
+            new = np.zeros((*shape, *packed.shape[len(extents) :]), dtype=packed.dtype)
+            new[_places(m, extents, symbols)] = packed
+            for p in m.paddings:
+                where, value = padded_places(p, new, symbols)
+                if value is not None:
+                    new[where] = value
+            packed = new
+        return packed
+
+    def unpack(
+        self, name: str, array: Array, sizes: Mapping[str, int], known: Mapping[Var, Any] | None = None
+    ) -> Array:
+        """A copy of the array in the layout in which the program was written."""
+        symbols: Values = dict(known or {})
+        unpacked = np.array(array)
+        for m in reversed(self.chain(name)):
+            extents = _known(m.after, unpacked.shape, symbols, sizes)
+            if extents != unpacked.shape[: len(extents)]:
+                raise ValueError(f"{name} has shape {list(extents)} here; an array of shape {unpacked.shape} was given")
+            shape = tuple(int(_extent(name, e, symbols, sizes)) for e in m.before.shape)
+            unpacked = unpacked[_places(m, shape, symbols)].reshape((*shape, *unpacked.shape[len(extents) :]))
+        return unpacked
+
+
+def _places(m: ParameterMap, shape: Sequence[int], symbols: Values) -> tuple[Any, ...]:
+    """Where each element of the old layout is in the new one."""
+    values = {**symbols, **dict(zip(m.inputs, grid(shape), strict=True))}
+    return tuple(np.broadcast_to(evaluate(e, values, {}), tuple(shape)) for e in m.outputs)
+
+
+def _known(buffer: Buffer, shape: Sequence[int], symbols: Values, sizes: Mapping[str, int]) -> tuple[int, ...]:
+    """The buffer's extents; symbols that are extents by themselves get their values from ``shape``."""
+    if len(shape) < len(buffer.shape):
+        raise ValueError(
+            f"{buffer.name} has {len(buffer.shape)} dimensions; an array of shape {tuple(shape)} was given"
+        )
+    for e, extent in zip(buffer.shape, shape, strict=False):
+        if isinstance(e, Var):
+            symbols.setdefault(e, extent)
+    return tuple(int(_extent(buffer.name, e, symbols, sizes)) for e in buffer.shape)
+
+
+def _extent(name: str, expr: Expr, symbols: Values, sizes: Mapping[str, int]) -> Any:
+    for v in free_vars(expr):
+        if v not in symbols:
+            if v.name not in sizes:
+                raise TypeError(f"the array does not say what {v.name} in the shape of {name} is; give it: {v.name}=…")
+            symbols[v] = sizes[v.name]
+    return evaluate(expr, symbols, {})
