@@ -12,16 +12,18 @@ widened to int64 where it does not fit int32.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import final
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Cast, Expr, IntImm, Load, Ramp, binary, const
-from verified_tir.ir.paths import Path, places
+from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Allocate, DeclBuffer, Stmt, Store
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.rules.view import DeclareView, DropView, Indices, Reblock, View
+from verified_tir.kernel.theorem import Rule
 from verified_tir.lower.passes import Lowering, Pass, reason
 from verified_tir.schedule.bounds import Bounds
 from verified_tir.schedule.session import TacticFailed
@@ -38,10 +40,10 @@ class FlattenBuffer(Pass):
     """
 
     def lower(self, work: Lowering) -> None:
-        views: list[tuple[Buffer, Buffer]] = []
+        depth = 0
         for b in work.session.func.buffers:
-            if _is_nested(b) and any(_accesses(work.session.func.body, b)):
-                _parameter(work, b, len(views), views)
+            if _is_nested(b) and _accesses(work.session.func.body, b):
+                depth += _through(work, (0,) * depth, b)
         work.each(lambda s: isinstance(s, Allocate) and _is_nested(s.buffer), lambda path, s: _local(work, path, s))
         work.each(lambda s: isinstance(s, DeclBuffer) and _is_nested(s.buffer), lambda path, s: _alias(work, path, s))
 
@@ -51,56 +53,48 @@ def _is_nested(b: Buffer) -> bool:
     return len(b.shape) != len(b.axis_separators) + 1
 
 
-def _parameter(work: Lowering, old: Buffer, depth: int, views: list[tuple[Buffer, Buffer]]) -> None:
-    """An alias around the body, below those that are there already."""
-    done = _through(work, (0,) * depth, old)
-    if done is not None:
-        views.append((old, done))
-
-
 def _local(work: Lowering, path: Path, stmt: Stmt) -> None:
-    """The block is allocated flat; the old shape is a view for a moment, or for as long as something else uses it."""
+    """The block is allocated flat; the old shape is a view of it until nothing uses it any more."""
     assert isinstance(stmt, Allocate)
-    old = stmt.buffer
-    if old.strides:
-        work.note(f"{old.name} has strides of its own and keeps its shape")
-        return
-    flat = flattened(old, widen=_is_huge(old))
-    try:
-        with work.session.atomic():
-            work.session.apply(Reblock(path, flat))
-            _redirect(work, (*path, 0), old, flat)
-            work.session.apply(DropView((*path, 0)))
-    except TacticFailed as failed:
-        work.note(f"{old.name} keeps its shape: {reason(failed.refusal)}")
+    _first(work, stmt.buffer, path, lambda flat: Reblock(path, flat), DropView((*path, 0)))
 
 
 def _alias(work: Lowering, path: Path, stmt: Stmt) -> None:
     """A flat view is declared within the old one, which goes."""
     assert isinstance(stmt, DeclBuffer)
-    if _through(work, (*path, 0), stmt.buffer) is not None:
+    if _through(work, (*path, 0), stmt.buffer):
         work.session.attempt(DropView(path))
 
 
-def _through(work: Lowering, path: Path, old: Buffer) -> Buffer | None:
+def _through(work: Lowering, path: Path, old: Buffer) -> bool:
     """Declare a flat view of ``old`` at ``path`` and send all accesses below through it."""
+    return _first(work, old, path, lambda flat: DeclareView(path, flat))
+
+
+def _first(work: Lowering, old: Buffer, path: Path, declare: Callable[[Buffer], Rule], *rest: Rule) -> bool:
+    """Take the first flat view that the kernel allows; if it allows none, note why."""
     if old.strides:
         work.note(f"{old.name} has strides of its own and keeps its shape")
-        return None
-    flat = flattened(old, widen=_is_huge(old))
-    try:
-        with work.session.atomic():
-            work.session.apply(DeclareView(path, flat))
-            _redirect(work, (*path, 0), old, flat)
-    except TacticFailed as failed:
-        work.note(f"{old.name} keeps its shape: {reason(failed.refusal)}")
-        return None
-    return flat
+        return False
+    failed: TacticFailed | None = None
+    for flat in flat_views(old):
+        try:
+            with work.session.atomic():
+                work.session.apply(declare(flat))
+                _redirect(work, (*path, 0), old, flat)
+                for rule in rest:
+                    work.session.apply(rule)
+            return True
+        except TacticFailed as refused:
+            failed = failed or refused
+    assert failed is not None
+    work.note(f"{old.name} keeps its shape: {reason(failed.refusal)}")
+    return False
 
 
 def _redirect(work: Lowering, path: Path, old: Buffer, flat: Buffer) -> None:
     """All accesses below ``path`` go through the flat view, with int64 arithmetic if int32 cannot be proved enough."""
-    accesses = list(dict.fromkeys(_accesses(work.session.stmt(path), old)))
+    accesses = _accesses(work.session.stmt(path), old)
     wide = any(e.dtype.bits > 32 for e in flat.shape)
     for widen in (False, True) if not wide else (True,):
         moves = tuple((x, flat_indices(old, x, widen=widen)) for x in accesses)
@@ -114,8 +108,10 @@ def _redirect(work: Lowering, path: Path, old: Buffer, flat: Buffer) -> None:
         work.note(f"the indices of {old.name} are computed in int64: they may not fit int32")
 
 
-def _accesses(stmt: Stmt, buffer: Buffer) -> Iterator[Indices]:
-    return (n.indices for n in walk(stmt) if isinstance(n, (Load, Store)) and n.buffer is buffer)
+def _accesses(stmt: Stmt, buffer: Buffer) -> list[Indices]:
+    """The different indices by which a buffer is accessed."""
+    found = (n.indices for n in walk(stmt) if isinstance(n, (Load, Store)) and n.buffer is buffer)
+    return list(dict.fromkeys(found))
 
 
 def _is_huge(b: Buffer) -> bool:
@@ -129,21 +125,28 @@ def _is_huge(b: Buffer) -> bool:
 def _groups(b: Buffer) -> list[tuple[int, int]]:
     """The axes between separators, as (first, last + 1)."""
     cuts = [0, *b.axis_separators, len(b.shape)]
-    return list(zip(cuts[:-1], cuts[1:], strict=True))
+    return list(pairwise(cuts))
 
 
-def flattened(b: Buffer, *, widen: bool = False) -> Buffer:
-    """The flat view of a buffer's block."""
-    shape = []
-    for first, last in _groups(b):
-        extent: Expr = const(1, b.shape[0].dtype if b.shape else "int32")
-        for e in b.shape[first:last]:
-            extent = _times(extent, e, widen=widen)
-        shape.append(_simple(extent))
-    separators = tuple(range(1, len(shape)))
-    return Buffer.declare(
-        b.name, tuple(shape), b.dtype, data=b.data, elem_offset=b.elem_offset, scope=b.scope, axis_separators=separators
-    )
+def flat_views(b: Buffer) -> Iterator[Buffer]:
+    """Flat views of a buffer's block, best first: they differ in how their extents are computed.
+
+    With m = 0 the product 8 * n of (n, 8, m) may overflow, though the array has no element: symbols first, then int64.
+    """
+    plain = [list(b.shape[first:last]) for first, last in _groups(b)]
+    symbols_first = [sorted(group, key=lambda e: isinstance(e, IntImm)) for group in plain]
+    ways = [] if _is_huge(b) else [(plain, False), (symbols_first, False)]
+    for groups, widen in (*ways, (plain, True)):
+        shape = []
+        for group in groups:
+            extent: Expr = const(1, b.shape[0].dtype if b.shape else "int32")
+            for e in group:
+                extent = _times(extent, e, widen=widen)
+            shape.append(extent)
+        yield Buffer.declare(
+            b.name, tuple(shape), b.dtype, data=b.data, elem_offset=b.elem_offset, scope=b.scope,
+            axis_separators=tuple(range(1, len(shape))),
+        )  # fmt: skip
 
 
 def flat_indices(b: Buffer, indices: Indices, *, widen: bool = False) -> Indices:
@@ -193,5 +196,3 @@ def _simple(e: Expr) -> Expr:
         case Ramp(base=base, stride=stride, lanes=lanes):
             return Ramp(_simple(base), stride, lanes)
     return Simplifier(Bounds({})).expr(e) if e.dtype.lanes == 1 else e
-
-
