@@ -1,8 +1,8 @@
 """Pure calls into instructions.
 
 ``fma``, ``sqrt`` and the roundings are instructions of LLVM, correctly rounded; float16 and bfloat16 go through
-float32, which is exact for roundings and innocuous for square roots.  Transcendental functions are expanded into the expression
-that defines them (``verified_tir.semantics.intrinsics``), in scalar and in vector form alike.
+float32, which is exact for roundings and innocuous for square roots.  Transcendental functions are expanded into the
+expression that defines them (``verified_tir.semantics.intrinsics``), in scalar and in vector form alike.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ The loop variable is a 64-bit integer.  A loop that may make no iteration is gua
     if extent > 0: { i = min; do { body; i = i + 1 } while (i < min + extent) }
 
 An unrolled loop of constant extent is written out, so that the variable is a constant in each copy, unless that gets
-too long.  A parallel loop runs on threads (``parallel.py``).  All others are serial here: the proof of a vectorized loop
-allows LLVM to do better, if it likes, and the meaning of a thread binding is the serial loop too.
+too long.  A parallel loop runs on threads (``parallel.py``).  All others are serial here: the proof of a vectorized
+loop allows LLVM to do better, if it likes, and the meaning of a thread binding is the serial loop too.
 """
 
 from __future__ import annotations

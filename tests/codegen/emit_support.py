@@ -1,0 +1,112 @@
+"""Compiles a function and calls it on numpy arrays, without the entry point: what the tests of the emitter share."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import llvmlite.binding as llvm
+import numpy as np
+import numpy.typing as npt
+
+from verified_tir.codegen.compile import compile_llvm
+from verified_tir.codegen.emit import KERNEL, Emitted, emit
+from verified_tir.codegen.target import Target
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.dtype import DType
+from verified_tir.ir.expr import Var
+from verified_tir.ir.floats import bits_of
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.script import parse_func
+from verified_tir.semantics.interpreter import run
+from verified_tir.semantics.interpreter.outcome import Outcome, same_bits
+
+Array = npt.NDArray[Any]
+
+TARGET = Target.host(threads=2)
+
+
+def trampoline(emitted: Emitted) -> str:
+    """A function of one argument, an array of 64-bit words, that calls the kernel: ctypes has no float16."""
+    lines = ["define i32 @from_words(ptr %words) {"]
+    arguments = []
+    for k, p in enumerate(emitted.parameters):
+        lines.append(f"  %at{k} = getelementptr i64, ptr %words, i64 {k}")
+        memory = "i8" if p.type == "i1" else p.type
+        lines.append(f"  %raw{k} = load {memory}, ptr %at{k}")
+        lines.append(f"  %x{k} = trunc i8 %raw{k} to i1" if p.type == "i1" else f"  %x{k} = freeze {memory} %raw{k}")
+        arguments.append(f"{p.type} %x{k}")
+    return "\n".join([*lines, f"  %r = call i32 @{KERNEL}({', '.join(arguments)})", "  ret i32 %r", "}", ""])
+
+
+def word(dtype: DType, value: Any) -> int:
+    """A scalar argument as the word that holds it."""
+    if dtype.is_float:
+        if dtype.bits < 32:
+            return bits_of(dtype, float(value))
+        return int.from_bytes(struct.pack("<f" if dtype.bits == 32 else "<d", float(value)), "little")
+    return int(value) & (2**64 - 1)
+
+
+class Compiled:
+    """Machine code of a function."""
+
+    def __init__(self, func: PrimFunc, target: Target = TARGET) -> None:
+        self.func = func
+        self.emitted = emit(func, target)
+        code = compile_llvm(self.emitted.text + trampoline(self.emitted), target)
+        self.engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target.machine())
+        self.engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+        self.engine.finalize_object()
+        self.entry = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(self.engine.get_function_address("from_words"))
+
+    def __call__(self, arguments: Mapping[str, Any]) -> int:
+        """Call it on arrays (changed in place) and numbers by name; what it returns."""
+        words = np.zeros(max(1, len(self.emitted.parameters)), np.uint64)
+        for k, p in enumerate(self.emitted.parameters):
+            given = arguments[p.name]
+            if isinstance(p.value, Buffer):
+                words[k] = given.ctypes.data
+            else:
+                assert isinstance(p.value, Var)
+                words[k] = word(p.value.dtype, given)
+        return int(self.entry(words.ctypes.data))
+
+
+@cache
+def compiled(func: PrimFunc) -> Compiled:
+    return Compiled(func)
+
+
+def symbols(func: PrimFunc, arguments: Mapping[str, Any]) -> dict[str, int]:
+    """The shape symbols that stand alone as an extent, from the arrays."""
+    found: dict[str, int] = {}
+    for b in func.buffers:
+        for extent, size in zip(b.shape, arguments[b.name].shape, strict=False):
+            if isinstance(extent, Var):
+                found[extent.name] = size
+    return found
+
+
+def check(program: str | PrimFunc, target: Target = TARGET, **arguments: Any) -> Outcome:
+    """Run a program both ways: what the interpreter defines, machine code must give, bit for bit."""
+    func = parse_func(program) if isinstance(program, str) else program
+    expected = run(func, arguments)
+    given = {k: v.copy() if isinstance(v, np.ndarray) else v for k, v in arguments.items()}
+    assert Compiled(func, target)({**symbols(func, given), **given}) == 0
+    compare(expected, given)
+    return expected
+
+
+def compare(expected: Outcome, found: Mapping[str, Any]) -> None:
+    """Assert that arrays hold what the interpreter says, where that is defined."""
+    for name, array in expected.arrays.items():
+        wrong = expected.defined[name] & ~same_bits(array, found[name])
+        where = np.argwhere(wrong)
+        assert not len(where), (
+            f"{name}{where[0].tolist()} is {found[name][tuple(where[0])]!r}, should be {array[tuple(where[0])]!r} "
+            f"({len(where)} differ)"
+        )
