@@ -179,3 +179,57 @@ def f(a: T.handle, n: T.int32):
     assert caught.value.counterexample["n"] == 0
     Schedule(text.format(body="for i in range(n):\n        A[0] = T.float32(0)"))
     Schedule(text.format(body="if n > 0:\n        A[n - 1] = T.float32(0)"))
+
+
+@pytest.mark.parametrize(
+    ("params", "bad", "claim", "good"),
+    [
+        (  # what lies before a parameter with an offset is nobody's
+            'A: T.Buffer((4,), "int32", elem_offset=2)',
+            'v = T.decl_buffer((6,), "int32", data=A.data)\nC[0] = v[1]',
+            "accessible",
+            'v = T.decl_buffer((6,), "int32", data=A.data)\nC[0] = v[2]',
+        ),
+        (
+            'A: T.Buffer((4,), "int32", elem_offset=2)',
+            'v = T.decl_buffer((7,), "int32", data=A.data)\nC[0] = v[6]',
+            "accessible",
+            'v = T.decl_buffer((7,), "int32", data=A.data)\nC[0] = v[5]',
+        ),
+        (  # an allocation begins at its first byte, whatever its offset is
+            'A: T.Buffer((4,), "int32")',
+            't = T.alloc_buffer((4,), "int32", elem_offset=-2)\nt[1] = 1',
+            "accessible",
+            't = T.alloc_buffer((4,), "int32", elem_offset=2)\nt[1] = 1',
+        ),
+        (
+            'A: T.Buffer((4,), "int32")',
+            't = T.alloc_buffer((4,), "int32", strides=(-1,))\nt[0] = 1',
+            "accessible",
+            't = T.alloc_buffer((4,), "int32", strides=(2,))\nt[3] = 1',
+        ),
+        (  # a NaN has no bits
+            'A: T.Buffer((4,), "float32")',
+            'v = T.decl_buffer((4,), "int32", data=A.data)\nif v[0] > 0:\n    C[0] = 1',
+            "a branch on undef",
+            'v = T.decl_buffer((4,), "float32", data=A.data)\nif v[0] > T.float32(0):\n    C[0] = 1',
+        ),
+        (  # and not every byte is a bool
+            'A: T.Buffer((4,), "int8")',
+            'v = T.decl_buffer((4,), "bool", data=A.data)\nif v[0]:\n    C[0] = 1',
+            "a branch on undef",
+            'v = T.decl_buffer((4,), "uint8", data=A.data)\nif v[0] > T.uint8(0):\n    C[0] = 1',
+        ),
+    ],
+)
+def test_views_of_parameters_and_allocations(params: str, bad: str, claim: str, good: str) -> None:
+    header = f'@T.prim_func\ndef f({params}, C: T.Buffer((4,), "int32")):\n'
+
+    def text(body: str) -> str:
+        return header + "\n".join(f"    {line}" for line in body.split("\n")) + "\n"
+
+    with pytest.raises(Refuted) as caught:
+        Schedule(text(bad))
+    assert claim in str(caught.value)
+    assert caught.value.confirmed
+    Schedule(text(good))

@@ -25,6 +25,7 @@ from typing import final
 from verified_tir.ir.stmt import Stmt, While
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.context import EVERYTHING, Context, read_blocks, written_blocks
+from verified_tir.kernel.defined import Throughout
 from verified_tir.kernel.memory import (
     Allocated,
     Element,
@@ -67,6 +68,10 @@ class Prover:
     lemmas: list[Lemma] = field(default_factory=list)
     _memo: dict[tuple[object, ...], tuple[Term, ...]] = field(default_factory=dict)
     _busy: set[tuple[object, ...]] = field(default_factory=set)
+    throughout: Throughout = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.throughout = Throughout(self)
 
     def prove(
         self, context: Context, given: tuple[Term, ...], goal: Term, *, lemma: str = "", small: tuple[Term, ...] = ()
@@ -118,7 +123,12 @@ class Prover:
             return ()
         self._busy.add(key)
         try:
-            facts = (*self._about(context, base, e), *self._assumed(context, e))
+            if self.throughout.holds(context, e.version):
+                facts: tuple[Term, ...] = (e.defined,)
+            else:
+                facts = ()
+            if not self.throughout.assumed(e.version):
+                facts = (*facts, *self._about(context, base, e), *self._assumed(context, e))
         finally:
             self._busy.discard(key)
         scalar = e.buffer.dtype.scalar
@@ -186,7 +196,7 @@ class Prover:
                 known.append(f.implies(inside, f.not_(e.defined)))
             else:
                 known.append(f.implies(inside, f.implies(value.defined, f.and_(e.defined, f.eq(e.value, value.value)))))
-        if context.entry.inputs_defined:
+        if context.entry.inputs_defined and _bits_have_a_value(context, e):
             known.append(f.or_(e.defined, *in_undef))
         return tuple(known)
 
@@ -336,6 +346,16 @@ class Prover:
             return True
         facts = self.facts(context, given, (goal,))
         return bool(facts) and self.holds_plain(context, (*given, *facts), goal, claim)
+
+
+def _bits_have_a_value(context: Context, e: Element) -> bool:
+    """Whether an element of a parameter that holds definite values is one at the type of the view, too.
+
+    A NaN is none at any other type; a byte is a ``bool`` only if it is 0 or 1.
+    """
+    scalar = e.buffer.dtype.scalar
+    passed = [b.dtype.scalar for b in context.func.buffers if b.data is e.buffer.data]
+    return all(t is scalar or not (t.is_float or scalar.is_bool) for t in passed)
 
 
 class Property:

@@ -139,10 +139,10 @@ class Extents:
 
     @property
     def span(self) -> int:
-        """How many elements a block must have to hold the view (its strides being non-negative)."""
+        """How many elements a block must have to hold the view's last one (its first one may lie before the block)."""
         if 0 in self.shape:
             return 0
-        return self.offset + sum((d - 1) * s for d, s in zip(self.shape, self.strides, strict=True)) + 1
+        return max(0, self.offset + sum((d - 1) * s for d, s in zip(self.shape, self.strides, strict=True)) + 1)
 
 
 @final

@@ -6,8 +6,10 @@ from tests.kernel.programs import accepted, body_of, buffer, program, refused, v
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Broadcast, Expr, Ramp, const
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.stmt import Store
+from verified_tir.ir.script import parse
+from verified_tir.ir.stmt import Allocate, Seq, Store
 from verified_tir.ir.visit import walk
+from verified_tir.kernel.rules.annotate import RemoveLabels
 from verified_tir.kernel.rules.unit import Unit
 from verified_tir.kernel.rules.view import DeclareView, DropView, Reblock, Share, View
 
@@ -164,3 +166,35 @@ def test_broadcast_indices_touch_one_element() -> None:
     ones = Broadcast(const(1), 4)
     accepted(declared, View((0,), buffer(f, "A"), a, (((const(0), ones), (ones,)),)))
     refused(declared, View((0,), buffer(f, "A"), a, (((const(0), ones), (Ramp(const(1), const(1), 4),)),)), "(Refuted)")
+
+
+def test_another_function_sees_the_shape_of_the_block_that_it_is_given() -> None:
+    """The callee's size is that of the block: with a larger one it would store another number."""
+    text = """
+@I.ir_module
+class M:
+    @T.prim_func
+    def size(a: T.handle):
+        n = T.int32()
+        A = T.match_buffer(a, (n,), "int32")
+        A[0] = n
+
+    @T.prim_func
+    def f(A: T.Buffer((4,), "int32")):
+        with T.sblock("outer"):
+            with T.sblock("first"):
+                t = T.alloc_buffer((4,), "int32")
+                M.size(t.data)
+                A[0] = t[0]
+            with T.sblock("second"):
+                u = T.alloc_buffer((4,), "int32")
+                u[0] = 1
+                A[1] = u[0]
+"""
+    f = dict(parse(text).functions)["f"]  # type: ignore[union-attr]
+    rows = accepted(f, RemoveLabels())
+    assert isinstance(rows.body, Seq) and all(isinstance(s, Allocate) for s in rows.body.stmts)
+    why = "t is passed to size, which would see another shape"
+    refused(rows, Reblock((0,), Buffer.declare("w", (8,), "int32", data=buffer(f, "t").data)), why)
+    accepted(rows, Reblock((1,), Buffer.declare("w", (8,), "int32", data=buffer(f, "u").data)))
+    refused(rows, Share((), (0, 1), Buffer.declare("w", (8,), "int32")), why)

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import final
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Expr, Load
+from verified_tir.ir.expr import Call, Expr, Load
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError, Node
 from verified_tir.ir.paths import Path, put
@@ -236,6 +236,8 @@ class Reblock:
                     problem = f"{self.block.name} is not fresh"
                 if problem is None and self.block.data is not old.data:
                     problem = f"{self.block.name} must have the data variable of {old.name}"
+                if problem is None:
+                    problem = _passed_whole(body, old)
                 if problem is not None:
                     return NoMatch(self.path, problem)
                 new = Allocate(self.block, DeclBuffer(old, body), notes)
@@ -271,6 +273,8 @@ class Share:
         if len(old) < len(chosen):
             return NoMatch(self.path, "one of the statements allocates nothing")
         problem = _block_problem(self.block, old)
+        for b, s in zip(old, chosen, strict=True):
+            problem = problem or _passed_whole(s, b)
         if problem is None and any(n is self.block.data for n in walk(before)):
             problem = f"{self.block.name} is not fresh"
         context = context_at(before, self.path, entry)
@@ -305,6 +309,14 @@ def _block_problem(block: Buffer, views: tuple[Buffer, ...]) -> str | None:
             return f"{b.name} lives in scope {b.scope!r}, {block.name} in {block.scope!r}"
     if any(isinstance(n, Load) for b in (block, *views) for e in b.shape for n in walk(e)):
         return "an extent depends on the contents of memory"
+    return None
+
+
+def _passed_whole(stmt: Stmt, buffer: Buffer) -> str | None:
+    """Why the block of a buffer must stay: another function of the module is given it, and sees its shape."""
+    for n in walk(stmt):
+        if isinstance(n, Call) and n.op.startswith("@") and buffer.data in n.args:
+            return f"{buffer.name} is passed to {n.op[1:]}, which would see another shape"
     return None
 
 

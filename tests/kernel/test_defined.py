@@ -1,0 +1,185 @@
+"""Blocks that are defined throughout: what may be branched on after stores of what was loaded elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.kernel.programs import PROVER, program, why
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.script import script
+from verified_tir.kernel.defined import Throughout
+from verified_tir.kernel.entry import verify_program
+from verified_tir.kernel.facts import Prover
+from verified_tir.kernel.obligation import NoMatch, Unproved
+from verified_tir.logic.solver import Solver
+from verified_tir.semantics.interpreter import UndefinedBehaviour, run
+
+FLOATS = 'A: T.Buffer((8,), "float32"), B: T.Buffer((9,), "float32"), C: T.Buffer((8,), "int32")'
+LOCAL = 't = T.alloc_buffer((8,), "float32")\n'
+
+
+def meaning(body: str) -> str:
+    """Why a program has no meaning on defined inputs, as far as the kernel can tell; empty if it has one."""
+    found = verify_program(program(body, FLOATS), PROVER)
+    return why(found) if isinstance(found, (NoMatch, Unproved)) else ""
+
+
+def test_an_element_may_come_from_another_one() -> None:
+    text = "for j in range(4):\n    if B[2 * j] > T.float32(0):\n        B[j] = B[j] + B[3] * {}"
+    assert meaning(text.format("A[j]")) == ""
+    assert meaning(text.format("B[j + 1]")) == ""
+    assert (
+        meaning(text.format('T.undef("float32")')) == "safety: B[2 * j] > T.float32(0.0): a branch on undef (Refuted)"
+    )
+
+
+def test_two_blocks_at_once() -> None:
+    text = "for j in range(4):\n    if B[j] > T.float32(0):\n        A[j + 1] = B[j]\n"
+    text += "    if A[j] > T.float32(0):\n        {}"
+    assert meaning(text.format("B[j + 1] = A[j + 2]")) == ""
+    spoiled = LOCAL + text.format("B[j + 1] = t[j]")
+    assert meaning(spoiled) == "safety: B[j] > T.float32(0.0): a branch on undef (Refuted)"
+    # one block is lost, and with it what is copied from it; the third one stays
+    lost = (
+        LOCAL
+        + "for j in range(4):\n    A[j] = t[j]\n    B[j] = A[j + 1]\n    C[j] = C[j + 1]\n    if {} > 0:\n        pass"
+    )
+    assert meaning(lost.format("C[j]")) == ""
+    assert meaning(lost.format("B[j]")).endswith("a branch on undef (Refuted)")
+
+
+def test_what_went_through_a_local_buffer() -> None:
+    text = LOCAL + "for j in range(4):\n    if B[j] > T.float32(0):\n        t[j] = B[j + 1]\n        B[j + 1] = t[{}]"
+    assert meaning(text.format("j")) == ""
+    assert meaning(text.format("j + 1")).endswith("a branch on undef (Refuted)")
+
+
+def test_what_a_let_holds_was_loaded_earlier() -> None:
+    text = (
+        "for i in range(3):\n    x: T.let[T.float32] = {}\n    B[i] = A[i]\n    if B[i + 1] > x:\n        B[i + 1] = x"
+    )
+    assert meaning(text.format("B[i + 2]")) == ""
+    assert meaning(text.format('T.undef("float32")')).endswith("a branch on undef (Refuted)")
+
+
+def test_what_was_stored_before_the_loop() -> None:
+    text = "B[3] = {}\nfor j in range(4):\n    if B[j] > T.float32(0):\n        B[j] = B[j + 1]"
+    assert meaning(text.format("A[2]")) == ""
+    assert meaning(text.format('T.undef("float32")')).endswith("a branch on undef (Refuted)")
+    loop = "for i in range(4):\n    B[i] = {}\n" + text.format("A[2]")
+    assert meaning(loop.format("A[i] + B[i + 1]")) == ""
+    assert meaning(loop.format('T.undef("float32")')).endswith("a branch on undef (Refuted)")
+
+
+def test_a_cast_may_be_undefined() -> None:
+    text = "for j in range(4):\n    C[j] = {}\nfor j in range(4):\n    if C[j] > 0:\n        C[j] = C[j + 1]"
+    assert meaning(text.format("C[j + 2]")) == ""
+    assert meaning(text.format('T.Cast("int32", B[j])')).endswith("a branch on undef (Refuted)")
+
+
+def test_a_block_seen_at_two_types_is_not_looked_at() -> None:
+    text = "{}for j in range(4):\n    A[j] = A[j + 1]\n    if {} > 0:\n        pass"
+    assert meaning(text.format("", "A[j]")) == ""
+    view = 'V = T.decl_buffer((8,), "int32", data=A.data)\n'
+    assert meaning(text.format(view, "V[j]")).endswith("a branch on undef (Refuted)")  # a NaN has no bits
+
+
+def test_vectors_and_while_loops() -> None:
+    lanes = "for j in range(4):\n    B[j:j + 4] = {}\n    if B[j] > T.float32(0):\n        B[j] = B[j + 1]"
+    assert meaning(lanes.format("A[j:j + 4]")) == ""
+    assert meaning(lanes.format('T.Broadcast(T.undef("float32"), 4)')).endswith("a branch on undef (Refuted)")
+    text = "for j in range(4):\n    while B[j] > T.float32(0):\n        B[j] = {} - T.float32(1)"
+    assert meaning(text.format("B[j + 1]")) == ""
+    assert meaning(LOCAL + text.format("t[j]")).endswith("a branch on undef (Refuted)")
+
+
+def test_an_opaque_call_may_store_anything() -> None:
+    text = "for j in range(4):\n    {}B[j] = B[j + 1]\n    if B[j] > T.float32(0):\n        pass"
+    assert meaning(text.format("")) == ""
+    assert meaning(text.format('T.evaluate(T.call_extern("int32", "g"))\n    ')).endswith("a branch on undef (Refuted)")
+
+
+# ------------------------------------------------------------------------------------------------------ random programs
+
+Draw = Callable[[st.SearchStrategy[Any]], Any]
+NAMES = ("X", "Y", "t")
+
+
+def _index(draw: Draw, loops: list[str]) -> str:
+    return str(draw(st.sampled_from([*loops, *loops, *(f"({v} + 1) % 4" for v in loops), "0", "3"])))
+
+
+def _value(draw: Draw, loops: list[str]) -> str:
+    name = draw(st.sampled_from(("X", "Y", "X", "Y", "t")))
+    loaded = f"{name}[{_index(draw, loops)}]"
+    form = draw(st.sampled_from(("v", "v", "v + v", "if", "1", "undef")))
+    match form:
+        case "undef":
+            return 'T.undef("int32")' if draw(st.integers(0, 3)) == 0 else loaded
+        case "if":
+            return f"T.if_then_else({loaded} > 0, {loaded}, X[{_index(draw, loops)}])"
+        case _:
+            return str(form.replace("v", loaded))
+
+
+def _statements(draw: Draw, loops: list[str], depth: int) -> list[str]:
+    lines: list[str] = []
+    for _ in range(draw(st.integers(1, 3))):
+        kind = draw(st.sampled_from(("store", "store", "for", "if", "let"))) if depth else "store"
+        inner = [f"    {line}" for line in _statements(draw, loops, depth - 1)] if kind == "if" else []
+        match kind:
+            case "for":
+                v = f"i{len(loops)}"
+                body = _statements(draw, [*loops, v], depth - 1)
+                lines += [f"for {v} in range({draw(st.sampled_from((2, 4)))}):", *(f"    {line}" for line in body)]
+            case "if":
+                lines += [f"if {draw(st.sampled_from(NAMES[:2]))}[{_index(draw, loops)}] > 0:", *inner]
+            case "let":
+                x = f"x{draw(st.integers(0, 10**6))}"
+                lines.append(f"{x}: T.let[T.int32] = {_value(draw, loops)}")
+                lines.append(f"{draw(st.sampled_from(NAMES))}[{_index(draw, loops)}] = {x}")
+            case _:
+                lines.append(f"{draw(st.sampled_from(NAMES))}[{_index(draw, loops)}] = {_value(draw, loops)}")
+    return lines
+
+
+@st.composite
+def branching_programs(draw: Draw) -> PrimFunc:
+    """Copies between two arguments and a local buffer, and branches on what they hold."""
+    lines = ['t = T.alloc_buffer((4,), "int32")', *_statements(draw, [], 3)]
+    return program("\n".join(lines), 'X: T.Buffer((4,), "int32"), Y: T.Buffer((4,), "int32")')
+
+
+def test_programs_that_are_accepted_have_a_meaning(monkeypatch: pytest.MonkeyPatch) -> None:
+    accepted, only_so = [], []
+    solver = Solver(budget=300_000)
+
+    def verified(func: PrimFunc) -> bool:
+        return isinstance(verify_program(func, Prover(solver)), tuple)
+
+    @settings(max_examples=150, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    @given(branching_programs())
+    def search(func: PrimFunc) -> None:
+        if not verified(func):
+            return
+        accepted.append(func)
+        for k in range(6):
+            rng = np.random.default_rng(k)
+            arrays = {name: rng.integers(-2, 3, 4).astype(np.int32) for name in ("X", "Y")}
+            try:
+                run(func, arrays)
+            except UndefinedBehaviour as ub:
+                raise AssertionError(f"{script(func)}\n{ub} on {arrays}") from ub
+
+    search()
+    with monkeypatch.context() as patch:
+        patch.setattr(Throughout, "holds", lambda *_: False)
+        only_so = [func for func in accepted if not verified(func)]
+    assert len(accepted) >= 40
+    assert len(only_so) >= 5, "few of these programs need to know of whole blocks"
