@@ -149,8 +149,8 @@ def fits() -> list[Fit]:
             lambda z: root(z) / mp.erf(root(z)), mp.mpf(0), mp.mpf(1), 6, 24,
         ),
         Fit(
-            "ERFC_32", "-log(erfc(x)) in x - 2", lambda y: -mp.log(mp.erfc(y + 2)),
-            lambda y: mp.erfc(y + 2), -1.0, 2.0, 8, 24,
+            "ERFC_32", "-log(erfc(x)) in x - 1", lambda y: -mp.log(mp.erfc(y + 1)),
+            lambda y: mp.erfc(y + 1), 0.0, 3.0, 8, 24,
         ),
         Fit(
             "TANH_32", "(tanh(x) - x) / x**3 in x**2", lambda z: (mp.tanh(root(z)) - root(z)) / root(z) ** 3,
@@ -175,14 +175,16 @@ def fits() -> list[Fit]:
             lambda z: root(z) / mp.erf(root(z)), mp.mpf(0), mp.mpf(1), 13, 53,
         ),
         Fit(
-            "ERFC_64", "-log(erfc(x)) in x - 3.5", lambda y: -mp.log(mp.erfc(y + mp.mpf("3.5"))),
-            lambda y: mp.erfc(y + mp.mpf("3.5")), -2.5, 2.5, 19, 53,
+            "ERFC_64", "-log(erfc(x)) in x - 1", lambda y: -mp.log(mp.erfc(y + 1)),
+            lambda y: mp.erfc(y + 1), 0.0, 5.0, 19, 53,
         ),
     ]  # fmt: skip
 
 
 if __name__ == "__main__":
     wanted = set(sys.argv[1:])
+    if not wanted:
+        print('"""Polynomials of the expansions, lowest power first; written by ``benchmarks/intrinsics/fit.py``."""\n')
     for request in fits():
         if wanted and request.name not in wanted:
             continue

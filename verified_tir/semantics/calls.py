@@ -1,8 +1,8 @@
 """Pure calls on scalars: the one definition of what each of them computes.
 
-``fma``, ``sqrt`` and the roundings to an integer are correctly rounded.  The transcendental functions are *defined*
-here as the platform's float64 function, rounded once more into the type; proofs know nothing about them but that equal
-arguments give equal results.  ``rsqrt(x)`` is ``1 / sqrt(x)`` and ``sigmoid(x)`` is ``1 / (1 + exp(-x))``, in float64.
+``fma``, ``sqrt`` and the roundings to an integer are correctly rounded.  The transcendental functions are *defined* by
+their expansions into basic operations (``semantics/intrinsics``), so that machine code can compute the same bits;
+proofs know nothing about them but that equal arguments give equal results.
 """
 
 from __future__ import annotations
@@ -40,86 +40,11 @@ _TO_WHOLE: dict[str, Operation] = {
     "round": _whole(_half_away_from_zero),
 }
 
-# ------------------------------------------------------------------------------------------------- transcendental
-
 
 def _sqrt(a: float) -> float:
     return math.nan if a < 0.0 else math.sqrt(a)
 
 
-def _reciprocal_sqrt(a: float) -> float:
-    root = _sqrt(a)
-    return math.copysign(math.inf, root) if root == 0.0 else 1.0 / root
-
-
-def _growing(function: Operation, odd: bool = False) -> Operation:
-    """An exponential, which overflows to infinity (an odd one to the argument's sign)."""
-
-    def compute(a: float) -> float:
-        try:
-            return float(function(a))
-        except OverflowError:
-            return math.copysign(math.inf, a) if odd else math.inf
-
-    return compute
-
-
-def _periodic(function: Operation) -> Operation:
-    """A trigonometric function, which has no value at infinity."""
-    return lambda a: math.nan if math.isinf(a) else function(a)
-
-
-def _logarithm(function: Operation, pole: float = 0.0) -> Operation:
-    """A logarithm: minus infinity at its pole, NaN below it."""
-
-    def compute(a: float) -> float:
-        if a > pole or math.isnan(a):
-            return float(function(a))
-        return -math.inf if a == pole else math.nan
-
-    return compute
-
-
-_EXP = _growing(math.exp)
-
-
-def _sigmoid(a: float) -> float:
-    return 1.0 / (1.0 + float(_EXP(-a)))
-
-
-def _power(a: float, b: float) -> float:
-    odd = math.isfinite(b) and b == math.trunc(b) and math.fmod(b, 2.0) != 0.0
-    if a == 0.0 and b < 0.0:
-        return math.copysign(math.inf, a) if odd else math.inf
-    try:
-        return math.pow(a, b)
-    except OverflowError:
-        return -math.inf if a < 0.0 and odd else math.inf
-    except ValueError:  # a negative number to a fractional power
-        return math.nan
-
-
-_TRANSCENDENTAL: dict[str, Operation] = {
-    "exp": _EXP,
-    "exp2": _growing(math.exp2),
-    "log": _logarithm(math.log),
-    "log2": _logarithm(math.log2),
-    "log10": _logarithm(math.log10),
-    "log1p": _logarithm(math.log1p, -1.0),
-    "tanh": math.tanh,
-    "sinh": _growing(math.sinh, odd=True),
-    "cosh": _growing(math.cosh),
-    "sin": _periodic(math.sin),
-    "cos": _periodic(math.cos),
-    "tan": _periodic(math.tan),
-    "atan": math.atan,
-    "erf": math.erf,
-    "sigmoid": _sigmoid,
-    "rsqrt": _reciprocal_sqrt,
-    "sqrt": _sqrt,  # correctly rounded in every type, see rounding.py
-    "pow": _power,
-    "atan2": math.atan2,
-}
 _TESTS: dict[str, Operation] = {"isnan": math.isnan, "isinf": math.isinf, "isfinite": math.isfinite}
 
 # ------------------------------------------------------------------------------------------------------- integers
@@ -153,8 +78,9 @@ def _float_call(op: str, dtype: DType) -> Operation:
         return _TO_WHOLE[op]  # a whole number near a value of a type is in the type
     if has_expansion(op, dtype):
         return scalar_operation(op, dtype)
-    exact, narrow = _TRANSCENDENTAL[op], rounder(dtype)
-    return lambda *args: narrow(exact(*args))
+    assert op == "sqrt", op
+    narrow = rounder(dtype)  # rounding a float64 root once more is right, see rounding.py
+    return lambda a: narrow(_sqrt(a))
 
 
 @cache

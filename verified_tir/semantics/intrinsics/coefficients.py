@@ -1,4 +1,4 @@
-"""The polynomials of the expansions, lowest power first.  Written by ``benchmarks/intrinsics/fit.py``."""
+"""Polynomials of the expansions, lowest power first; written by ``benchmarks/intrinsics/fit.py``."""
 
 EXP_32 = (  # (exp(r) - 1 - r) / r**2, on [-0.3466, 0.3466]: error 2**-27.9
     float.fromhex("0x1.fffffe0000000p-2"),
@@ -35,16 +35,16 @@ ERF_32 = (  # erf(x) / x - 1 in x**2, on [0, 1]: error 2**-29.4
     float.fromhex("-0x1.a3515a0000000p-11"),
     float.fromhex("0x1.4771dc0000000p-14"),
 )
-ERFC_32 = (  # -log(erfc(x)) in x - 2, on [-1, 2]: error 2**-30.4
-    float.fromhex("0x1.575b320000000p+2"),
-    float.fromhex("0x1.1ac3220000000p+2"),
-    float.fromhex("0x1.d8f62a0000000p-1"),
-    float.fromhex("0x1.0e04720000000p-6"),
-    float.fromhex("-0x1.d2047a0000000p-9"),
-    float.fromhex("0x1.763d520000000p-11"),
-    float.fromhex("-0x1.6522c60000000p-13"),
-    float.fromhex("0x1.5231700000000p-17"),
-    float.fromhex("0x1.818a280000000p-20"),
+ERFC_32 = (  # -log(erfc(x)) in x - 1, on [0, 3]: error 2**-26.9
+    float.fromhex("0x1.d97fc00000000p+0"),
+    float.fromhex("0x1.51c97a0000000p+1"),
+    float.fromhex("0x1.afbc180000000p-1"),
+    float.fromhex("0x1.4d709a0000000p-5"),
+    float.fromhex("-0x1.df0ac20000000p-8"),
+    float.fromhex("-0x1.420cde0000000p-9"),
+    float.fromhex("0x1.d14da80000000p-9"),
+    float.fromhex("-0x1.a7a97c0000000p-10"),
+    float.fromhex("0x1.1cc0e40000000p-12"),
 )
 TANH_32 = (  # (tanh(x) - x) / x**3 in x**2, on [0, 0.4225]: error 2**-27.1
     float.fromhex("-0x1.5555240000000p-2"),
@@ -124,25 +124,25 @@ ERF_64 = (  # erf(x) / x - 1 in x**2, on [0, 1]: error 2**-56.3
     float.fromhex("0x1.5014f87b66ba6p-29"),
     float.fromhex("-0x1.9156848e5ea78p-32"),
 )
-ERFC_64 = (  # -log(erfc(x)) in x - 3.5, on [-2.5, 2.5]: error 2**-62.3
-    float.fromhex("0x1.c3991652a2617p+3"),
-    float.fromhex("0x1.d107c691614e6p+2"),
-    float.fromhex("0x1.eefa41a2e99fdp-1"),
-    float.fromhex("0x1.5677fefcb68cfp-8"),
-    float.fromhex("-0x1.ca105b9159b29p-11"),
-    float.fromhex("0x1.34e7b6332f684p-13"),
-    float.fromhex("-0x1.9921c8ac15a99p-16"),
-    float.fromhex("0x1.051d01d7f5be0p-18"),
-    float.fromhex("-0x1.3979679e6dc02p-21"),
-    float.fromhex("0x1.5ca217a23a141p-24"),
-    float.fromhex("-0x1.725f61913ad09p-27"),
-    float.fromhex("-0x1.0a8d149872ca6p-30"),
-    float.fromhex("-0x1.fbeece71dbbd3p-31"),
-    float.fromhex("-0x1.17062d724faf4p-34"),
-    float.fromhex("0x1.571c57a8fe8eap-32"),
-    float.fromhex("0x1.eac0892691c49p-33"),
-    float.fromhex("0x1.844a7c884648ep-34"),
-    float.fromhex("0x1.6b24772b45b2cp-36"),
-    float.fromhex("0x1.8e70f366bead4p-39"),
-    float.fromhex("0x1.877112659f875p-43"),
+ERFC_64 = (  # -log(erfc(x)) in x - 1, on [0, 5]: error 2**-58.9
+    float.fromhex("0x1.d97fbf27aa2a1p+0"),
+    float.fromhex("0x1.51c9b0006c247p+1"),
+    float.fromhex("0x1.afabc11a2857fp-1"),
+    float.fromhex("0x1.5477f09d923d8p-5"),
+    float.fromhex("-0x1.48c9d438e2a98p-7"),
+    float.fromhex("0x1.033f6eb785bc5p-9"),
+    float.fromhex("-0x1.f1b6423a34cfcp-13"),
+    float.fromhex("-0x1.b8968b5a6ac3ep-16"),
+    float.fromhex("0x1.c6fd750063784p-16"),
+    float.fromhex("-0x1.4020d0e5f6265p-17"),
+    float.fromhex("0x1.08ac419fa1c53p-19"),
+    float.fromhex("-0x1.f240f4ffb11e4p-25"),
+    float.fromhex("-0x1.5697549712239p-23"),
+    float.fromhex("0x1.7227372c89eb8p-24"),
+    float.fromhex("-0x1.f1c964cf80eeap-26"),
+    float.fromhex("0x1.e91d505e1c9b9p-28"),
+    float.fromhex("-0x1.60b4dc71397f8p-30"),
+    float.fromhex("0x1.621877ddad135p-33"),
+    float.fromhex("-0x1.b8b6ca1507b37p-37"),
+    float.fromhex("0x1.fdbc1b1a7c551p-42"),
 )

@@ -14,17 +14,13 @@ from verified_tir.ir.dtype import FLOAT32, FLOAT64, DType
 from verified_tir.ir.expr import Broadcast, Expr, FloatImm, IntImm, LetExpr, Var
 from verified_tir.ir.node import IRError, Node
 from verified_tir.ir.visit import children, map_children
-from verified_tir.semantics.intrinsics import exponential, logarithm
-from verified_tir.semantics.intrinsics.words import cast, square_root
+from verified_tir.semantics.intrinsics import arctangent, error_function, exponential, logarithm, power, trigonometric
+from verified_tir.semantics.intrinsics.words import cast
 
 Kernel = Callable[..., Expr]
 
 
-def _rsqrt(x: Expr) -> Expr:
-    return 1.0 / square_root(x)
-
-
-# Evaluated in the type itself, float32 or float64.
+# Written for float32 and for float64.
 _DIRECT: dict[str, Kernel] = {
     "exp": exponential.exp,
     "exp2": exponential.exp2,
@@ -32,14 +28,21 @@ _DIRECT: dict[str, Kernel] = {
     "tanh": exponential.tanh,
     "log": logarithm.log,
     "log2": logarithm.log2,
-    "rsqrt": _rsqrt,
+    "erf": error_function.erf,
+    "sin": trigonometric.sin,
+    "cos": trigonometric.cos,
+    "tan": trigonometric.tan,
+    "rsqrt": power.rsqrt,
+    "pow": power.pow_,
 }
-# Evaluated in float64; float32 rounds the result once more.
+# Written for float64; float32 rounds the result once more.
 _WIDE: dict[str, Kernel] = {
     "sinh": exponential.sinh,
     "cosh": exponential.cosh,
     "log10": logarithm.log10,
     "log1p": logarithm.log1p,
+    "atan": arctangent.atan,
+    "atan2": arctangent.atan2,
 }
 
 EXPANDED = frozenset({*_DIRECT, *_WIDE})

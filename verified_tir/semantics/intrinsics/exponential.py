@@ -32,6 +32,7 @@ from verified_tir.semantics.intrinsics.words import (
     select,
     split,
     two_product,
+    two_sum,
     with_sign_of,
 )
 
@@ -108,13 +109,12 @@ def exp2(x: Expr) -> Expr:
 
 
 def exp2_of_pair(x: Pair) -> Expr:
-    """``2**(high + low)`` in float64, for ``|high| <= 1100``."""
-    high, low = x
-    whole, n = nearest_whole(high + rounding_shift(FLOAT64))
+    """``2**(high + low)`` in float64, for ``|high| <= 1100`` and ``|low|`` below one half."""
+    whole, n = nearest_whole(x[0] + rounding_shift(FLOAT64))
+    r, lost = two_sum(x[0] - whole, x[1])
     ln2, rest = split(LN2, FLOAT64)
-    r = high - whole
     t, error = two_product(r, ln2)
-    error = fma(low, ln2, fma(r, rest, error))
+    error = fma(lost, ln2, fma(r, rest, error))
     tail = fma(t * t, polynomial(t, c.EXP_64), fma(error, t, error))
     return scaled((t + tail) + 1.0, n)
 

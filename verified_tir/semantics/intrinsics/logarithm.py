@@ -74,13 +74,19 @@ def log1p(x: Expr) -> Expr:
 
 def log2(x: Expr) -> Expr:
     """Exact at powers of two."""
-    k, m = exponent_and_fraction(between(x, 0.0))
-    f = m - 1.0
     if x.dtype.scalar is FLOAT32:
+        k, m = exponent_and_fraction(between(x, 0.0))
+        f = m - 1.0
         rest = fma(f * f, -0.5, _tail_32(f))
         in_base_2 = fma(f, as_float(1 / LN2 - 1, FLOAT32), rest * as_float(1 / LN2, FLOAT32))
         return at_the_ends(x, k + (f + in_base_2))
-    return at_the_ends(x, _in_base(f, split(1 / LN2, FLOAT64), (k, const(0.0, x.dtype))))
+    return at_the_ends(x, log2_inside(between(x, 0.0)))
+
+
+def log2_inside(x: Expr) -> Expr:
+    """``log2(x)`` in float64, for positive finite x."""
+    k, m = exponent_and_fraction(x)
+    return _in_base(m - 1.0, split(1 / LN2, FLOAT64), (k, const(0.0, x.dtype)))
 
 
 def log10(x: Expr) -> Expr:
