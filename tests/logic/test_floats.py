@@ -253,8 +253,45 @@ def test_facts_say_no_more_than_they_say(given_: tuple[Term, ...], goal: Term) -
     assert SOLVER.consistent(given_) is True
 
 
-def test_an_integer_goal_is_not_for_lemmas() -> None:
-    assert prove_by_lemma(SOLVER, (f.implies(f.lt(I, N), NO_MINUS), f.lt(I, N)), f.le(I, N)) is None
+def test_an_integer_goal_is_proved_without_floats_or_not_here() -> None:
+    given_ = (f.implies(f.lt(I, N), NO_MINUS), f.lt(I, N))
+    assert isinstance(prove_by_lemma(SOLVER, given_, f.le(I, N)), Proved)
+    assert prove_by_lemma(SOLVER, given_, f.lt(I, J)) is None
+    assert prove_by_lemma(SOLVER, (below(A, A),), f.lt(I, J)) is None  # floats that contradict themselves are not seen
+
+
+def load(index: Term, name: str = "A@1") -> Term:
+    return f.app(name, (index,), "F32")
+
+
+def test_congruence() -> None:
+    same = (f.eq(J, f.mul(I, f.integer(2))),)
+    two = f.add(I, I)
+    for left, right in (
+        (load(J), load(two)),
+        (plus(load(J), A), plus(load(two), A)),
+        (below(load(J), times(A, load(I))), below(load(two), times(A, load(I)))),
+        (f.ite(below(load(J), A), load(J), B), f.ite(below(load(two), A), load(two), B)),
+    ):
+        found = prove_by_lemma(SOLVER, same, f.eq(left, right))
+        assert isinstance(found, Proved) and found.how == "congruence"
+        assert not isinstance(prove_by_lemma(SOLVER, (), f.eq(left, right)), Proved)
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        (load(I), load(I, "A@2")),
+        (plus(load(I), A), plus(load(I), B)),
+        (plus(load(I), A), minus(load(I), A)),
+        (minus(load(I), load(J)), minus(load(J), load(I))),
+        (f.ite(f.lt(I, J), A, B), f.ite(f.lt(J, I), A, B)),
+        (load(I), load(f.add(I, ONE))),
+    ],
+    ids=str,
+)
+def test_congruence_takes_the_same_operations_on_equal_arguments_only(left: Term, right: Term) -> None:
+    assert not isinstance(prove_by_lemma(SOLVER, (f.lt(I, J),), f.eq(left, right)), Proved)
 
 
 def test_a_contradiction_after_replacing_proves_no_more_than_before() -> None:

@@ -1,7 +1,9 @@
 """Float obligations, split into an integer part and an IEEE lemma.
 
-Z3 decides pure float questions quickly and mixed ones slowly.  A goal about floats whose givens are of the form
-``P ⟹ Q`` with P free of floats is therefore proved in three moves:
+Z3 decides pure float questions quickly and mixed ones slowly.  A goal without floats is therefore tried from the givens
+without floats first; and an equation whose sides differ only in integers beneath the same operations follows from the
+integers' being equal (congruence).  Else a goal about floats whose givens are of the form ``P ⟹ Q`` with P free of
+floats is proved in three moves:
 
 1. every such P that follows from the integer givens makes its Q a given;
 2. given equations ``x = t`` of floats replace x by t, and boolean terms known to be true become true;
@@ -16,7 +18,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verified_tir.logic.formula import FALSE, FLOAT_SORTS, TRUE, Term, replace, subterms, var
+from verified_tir.logic.formula import FALSE, FLOAT_SORTS, INT, TRUE, Term, and_, eq, replace, subterms, var
 from verified_tir.logic.smtlib import query
 from verified_tir.logic.verdict import Proved
 
@@ -25,11 +27,15 @@ if TYPE_CHECKING:
 
 
 def prove_by_lemma(solver: Solver, given: tuple[Term, ...], goal: Term) -> Proved | None:
-    """A proof by the three moves above, or ``None``."""
+    """A proof by congruence or by the three moves above, or ``None``."""
     plain = tuple(g for g in given if not g.has_float)
-    known = _discharge(solver, plain, given)
     if not goal.has_float:
-        return None
+        verdict = solver.prove(plain, goal)
+        return Proved(verdict.seconds, verdict.how) if isinstance(verdict, Proved) else None
+    integers = congruent(goal)
+    if integers is not None and isinstance(verdict := solver.prove(plain, and_(*integers)), Proved):
+        return Proved(verdict.seconds, "congruence")
+    known = _discharge(solver, plain, given)
     hypotheses = [h for h in known if h.has_float]
     facts = {h: TRUE for h in known if not h.has_float and h.op != "const"}
     for h in list(facts):
@@ -44,14 +50,14 @@ def prove_by_lemma(solver: Solver, given: tuple[Term, ...], goal: Term) -> Prove
         goal = replace(goal, mapping, memo)
         hypotheses = [h if _is_equation(h) else replace(h, mapping, memo) for h in hypotheses]
     if goal is TRUE:
-        return Proved(0.0, "lemma")
+        return Proved(how="lemma")
     rest = [h for h in hypotheses if not _is_equation(h)]
     lemma = None
     for conversions_too in (True, False):  # first a lemma about floats alone
         weaker, lemma = lemma, _generalise(rest, goal, conversions_too)
         if lemma == weaker:
             break
-        verdict = solver.ask(query(*lemma), has_float=True)
+        verdict = solver.ask(query(*lemma))
         if isinstance(verdict, Proved):
             return Proved(verdict.seconds, "lemma")
     return None
@@ -71,6 +77,32 @@ def _discharge(solver: Solver, plain: tuple[Term, ...], given: tuple[Term, ...])
         else:
             known.append(h)
     return known
+
+
+def congruent(goal: Term) -> list[Term] | None:
+    """Equations of integers from which an equation follows, by applying the same operations to both sides.
+
+    ``None`` if the goal is no equation, or its sides differ in an operation above all integers.
+    """
+    if goal.op != "=":
+        return None
+    pending, seen = [goal.args], {goal.args}
+    found: list[Term] = []
+    while pending:
+        a, b = pending.pop()
+        if a is b:
+            continue
+        same = a.op == b.op and a.payload == b.payload and a.sort == b.sort and len(a.args) == len(b.args)
+        if a.sort == INT and b.sort == INT and not (a.has_float or b.has_float):
+            found.append(eq(a, b))
+        elif not same or not a.args:
+            return None
+        else:
+            for pair in zip(a.args, b.args, strict=True):
+                if pair not in seen:
+                    seen.add(pair)
+                    pending.append(pair)
+    return found
 
 
 def _is_equation(h: Term) -> bool:

@@ -5,11 +5,13 @@
     for i: if c: S                 ⟷   if c: for i: S                   (hoist, sink)
     if a: if b: S                  ⟷   if a and b: S                    (nest, unnest)
     if c: S else: T                ⟷   if not c: T else: S              (negate)
+    if c: S else: T                ⟶   if c: S; if not c: T             (split)
 
 Theorem.  A branch runs one of two statements; where both are the same, or the condition's value is known, or the
 condition has the same value at both places, the same statements run.  A condition that is newly evaluated must be safe
 and defined there: also where a loop around it makes no iteration.  Moving it out of or into a loop needs the body to
-change nothing that it reads; sinking needs the loop's bounds to be safe where the condition is false.
+change nothing that it reads; sinking needs the loop's bounds to be safe where the condition is false.  Splitting
+evaluates the condition twice, so S must change nothing that it reads.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.expr import Binary, Expr, Not
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, put
-from verified_tir.ir.stmt import SKIP, For, If, Stmt
+from verified_tir.ir.stmt import SKIP, For, If, Stmt, seq
 from verified_tir.ir.visit import free_vars, refresh_binders
 from verified_tir.kernel.context import Entry, context_at
 from verified_tir.kernel.obligation import NoMatch, Question
@@ -156,7 +158,7 @@ class Reshape:
     """Purely syntactic changes of a branch; they owe nothing, since ``and`` is lazy and evaluated left to right."""
 
     path: Path
-    how: Literal["nest", "unnest", "negate"]
+    how: Literal["nest", "unnest", "negate", "split"]
 
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
         match self.how, statement_at(before, self.path):
@@ -169,6 +171,10 @@ class Reshape:
             case "negate", If(condition=c, then_body=a_body, else_body=b_body):
                 flipped = c.a if isinstance(c, Not) else Not(c)
                 new = If(flipped, b_body if b_body is not None else SKIP, a_body)
+            case "split", If(condition=c, then_body=a_body, else_body=Stmt() as other):
+                if changes(a_body, (c,)):
+                    return NoMatch(self.path, "the first arm writes what the condition reads")
+                new = seq(If(c, a_body), If(Not(c), other))
             case _:
                 return NoMatch(self.path, f"no branch of the form that {self.how!r} needs")
         return Rewrite(before.with_body(put(before.body, self.path, new)), ())

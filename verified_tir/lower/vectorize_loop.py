@@ -1,0 +1,210 @@
+"""VectorizeLoop: loops marked ``vectorized`` become vector code.
+
+    for i in T.vectorized(4):                                      B[0:4] = A[0:4] + T.Broadcast(x, 4)
+        B[i] = A[i] + x                           ⟶
+        if j * 4 + i < n:                                          C.vstore([T.Ramp(j * 4, 1, 4)], …,
+            C[j * 4 + i] = …                                       predicate=T.Ramp(j * 4, 1, 4) < T.Broadcast(n, 4))
+
+Statements are distributed over loops of their own first, inner loops are moved outside, a local buffer of the body gets
+an axis for the lanes.  A condition that differs from lane to lane masks the store and the loads beneath.  A statement
+that has no vector form, or whose form the kernel refuses, keeps its loop, which becomes serial; that is noted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.expr import Expr, IntImm, Var
+from verified_tir.ir.paths import Path, places
+from verified_tir.ir.stmt import Allocate, Block, For, If, LetStmt, Seq, Stmt, Store
+from verified_tir.ir.visit import free_vars
+from verified_tir.kernel.obligation import NoMatch
+from verified_tir.kernel.rules.annotate import Unwrap
+from verified_tir.kernel.rules.bind import Inline
+from verified_tir.kernel.rules.branch import Hoist, Reshape, Sink
+from verified_tir.kernel.rules.erase import Erase
+from verified_tir.kernel.rules.kind import Kind
+from verified_tir.kernel.rules.lanes import Lanes as LanesRule
+from verified_tir.kernel.rules.order import Distribute
+from verified_tir.kernel.rules.scope import Move
+from verified_tir.kernel.rules.storage import Compact
+from verified_tir.kernel.theorem import Rule
+from verified_tir.lower.passes import Lowering, Pass, reason
+from verified_tir.lower.vector_lanes import Lanes, NoVector
+from verified_tir.schedule.session import Session, TacticFailed, fail
+from verified_tir.schedule.tactics.loops import pair_at, rebuild
+from verified_tir.schedule.tactics.tidy import run_once
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class VectorizeLoop(Pass):
+    """Turn vectorized loops into vector accesses, or into serial loops where that cannot be done.
+
+    :ivar max_lanes: loops of more iterations than this become serial, too; split them by the vector's width first.
+    """
+
+    max_lanes: int = 64
+
+    def lower(self, work: Lowering) -> None:
+        tried = 0
+        while True:  # a loop that was distributed is several
+            loops = list(places(work.session.func.body, _is_vectorized))
+            if not loops or tried > 10_000:
+                return
+            tried += 1
+            self._loop(work, loops[-1][0])
+
+    def _loop(self, work: Lowering, path: Path) -> None:
+        session = work.session
+        loop = session.stmt(path)
+        assert isinstance(loop, For)
+        try:
+            with session.atomic():
+                if not isinstance(loop.extent, IntImm):
+                    raise fail("its extent is no constant; split it by the width of a vector", path)
+                if loop.extent.value > self.max_lanes:
+                    raise fail(f"it has {loop.extent.value} lanes, more than {self.max_lanes}; split it", path)
+                _vectorize(session, path, loop)
+        except TacticFailed as failed:
+            work.note(f"the loop over {loop.var.name} becomes serial: {reason(failed.refusal)}")
+            session.apply(Kind(path, "serial"))
+
+
+def _is_vectorized(stmt: Stmt) -> bool:
+    return isinstance(stmt, For) and stmt.kind == "vectorized"
+
+
+def _vectorize(session: Session, path: Path, loop: For) -> None:
+    """One step towards vector code; what stays marked is looked at again.
+
+    :raises TacticFailed: if there is no vector code for the loop.
+    """
+    assert isinstance(loop.extent, IntImm)
+    if loop.extent.value <= 0:
+        session.apply(Erase(path))
+        return
+    if loop.extent.value == 1:
+        session.apply(Kind(path, "serial"))
+        run_once(session, path)
+        return
+    body = (*path, 0)
+    match loop.body:
+        case Store():
+            _store(session, path, loop)
+        case Seq(stmts=()):
+            session.apply(Erase(path))
+        case Seq():
+            _separate(session, path)
+        case Block():
+            session.apply(Unwrap(body))
+        case LetStmt():
+            session.apply(Inline(body))
+        case For() as inner:
+            if loop.var in {*free_vars(inner.min), *free_vars(inner.extent)}:
+                raise fail(f"the range of the inner loop over {inner.var.name} depends on {loop.var.name}", path)
+            rebuild(session, path, [loop, inner], [inner, loop])
+        case Allocate(buffer=b):
+            _expand(session, path, loop, b)
+        case If():
+            _branch(session, path, loop, loop.body)
+        case _:
+            raise fail(f"a statement {type(loop.body).__name__} has no vector form", path)
+
+
+def _separate(session: Session, path: Path) -> None:
+    """Two loops, that stay marked: the first over the first statement alone, if possible."""
+    loop = session.stmt(path)
+    assert isinstance(loop, For) and isinstance(loop.body, Seq)
+    failed: TacticFailed | None = None
+    for k in range(1, len(loop.body.stmts)):
+        try:
+            session.apply(Distribute(path, k))
+            pair_at(session, path)
+            return
+        except TacticFailed as refused:
+            failed = failed or refused
+    assert failed is not None
+    raise failed
+
+
+def _expand(session: Session, path: Path, loop: For, old: Buffer) -> None:
+    """A local buffer of the body gets a last axis for the lanes and is allocated around the loop."""
+    inputs = tuple(Var.fresh(f"x{k}", e.dtype) for k, e in enumerate(old.shape))
+    lane = loop.var - loop.min if not _is_zero(loop.min) else loop.var
+    session.apply(Compact((*path, 0), inputs, (*inputs, lane), (*old.shape, loop.extent)))
+    session.apply(Move(path, "hoist"))
+
+
+def _is_zero(e: Expr) -> bool:
+    return isinstance(e, IntImm) and e.value == 0
+
+
+def _branch(session: Session, path: Path, loop: For, branch: If) -> None:
+    body = (*path, 0)
+    if loop.var not in free_vars(branch.condition) and session.attempt(Hoist(path)):
+        return
+    if branch.else_body is not None:
+        session.apply(Reshape(body, "split"))
+        return
+    if _only_store(branch) is not None:
+        _store(session, path, loop)
+        return
+    inner, rules = branch.then_body, list[Rule]()
+    match inner:
+        case Seq(stmts=stmts) if len(stmts) > 1:
+            rules = [Distribute(body, 1)]
+        case Block():
+            rules = [Unwrap((*body, 0))]
+        case LetStmt():
+            rules = [Inline((*body, 0))]
+        case For():
+            rules = [Sink(body)]
+        case If(else_body=Stmt()):
+            rules = [Reshape((*body, 0), "split")]
+        case If():
+            rules = [Reshape(body, "unnest")]
+    if not rules:
+        raise fail(f"a statement {type(inner).__name__} under a condition has no vector form", path)
+    for rule in rules:
+        session.apply(rule)
+
+
+def _only_store(stmt: Stmt) -> tuple[list[Expr], Store] | None:
+    """The conditions around a store, and the store; ``None`` if something else stands there."""
+    conditions = []
+    while isinstance(stmt, If) and stmt.else_body is None:
+        conditions.append(stmt.condition)
+        stmt = stmt.then_body
+    return (conditions, stmt) if isinstance(stmt, Store) else None
+
+
+def _store(session: Session, path: Path, loop: For) -> None:
+    """The loop's only statement is a store: vector code, or a refusal."""
+    found = _only_store(loop.body)
+    assert found is not None and isinstance(loop.extent, IntImm)
+    failed: TacticFailed | None = None
+    for mask_all in (False, True):
+        lanes = Lanes(loop.var, loop.min, loop.extent.value, mask_all=mask_all)
+        try:
+            session.apply(_rule(path, lanes, *found))
+            return
+        except NoVector as why:
+            raise TacticFailed(NoMatch(path, str(why))) from None
+        except TacticFailed as refused:
+            failed = failed or refused
+        if not found[0]:
+            break
+    assert failed is not None
+    raise failed
+
+
+def _rule(path: Path, lanes: Lanes, conditions: list[Expr], store: Store) -> LanesRule:
+    for c in conditions:
+        lanes = lanes.under(lanes.of(c))
+    indices = lanes.indices(store.buffer.name, store.indices)
+    if store.buffer.dtype.lanes > 1:
+        raise NoVector(f"{store.buffer.name} holds vectors already")
+    return LanesRule(path, indices, lanes.spread(lanes.of(store.value)), lanes.mask)
