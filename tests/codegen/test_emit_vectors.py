@@ -18,8 +18,6 @@ from verified_tir.ir.stmt import Store, seq
 
 NAMES = ("bool", "int8", "uint16", "int32", "int64", "float16", "bfloat16", "float32", "float64")
 TYPES = [DType.parse(name) for name in NAMES]
-    DType.parse(t) for t in ("bool", "int8", "uint16", "int32", "int64", "float16", "bfloat16", "float32", "float64")
-]
 
 
 def array(dtype: DType, *shape: int) -> Any:
@@ -155,9 +153,7 @@ def test_ramps_whose_steps_wrap_but_not_their_sums() -> None:
     int8 = DType("int", 8)
     ramps = [Ramp(const(-100, int8), const(100, int8), 3), Ramp(m - 100, m + 100, 3)]
     parts = [Cast(INT32.with_lanes(3), r) for r in ramps]
-    body = seq(
-        *[Store(b, p, (Ramp(const(3 * k), const(1), 3),)) for k, p in enumerate(parts)]
-    )
+    body = seq(*[Store(b, p, (Ramp(const(3 * k), const(1), 3),)) for k, p in enumerate(parts)])
     check(function([b], body, m), B=np.zeros(6, np.int32), m=0)
 
 

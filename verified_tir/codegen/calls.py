@@ -37,13 +37,14 @@ def call(b: Function, e: Call) -> Value:
         raise CodegenError(f"{e.op} takes {info.arity} arguments, not {len(e.args)}")
     if e.op == "reinterpret":
         return reinterpret(b, e)
-    given = [b.value(a) for a in e.args]
-    operands, dtype = [register for register, _, _ in given], given[0][1]
-    flags = 0
-    for _, _, f in given:
+    operands, dtype, flags = [], None, 0
+    for argument in e.args:
+        register, kind, f = b.value(argument)
+        operands.append(register)
         flags |= f & MEMORY
-    if any(d is not dtype for _, d, _ in given):
-        raise CodegenError(f"{e.op} takes arguments of one type, not {', '.join(str(d) for _, d, _ in given)}")
+        if kind is not (dtype := dtype or kind):
+            raise CodegenError(f"{e.op} takes arguments of one type, not {', '.join(str(x.dtype) for x in e.args)}")
+    assert dtype is not None
     if e.op == "likely":
         return operands[0], dtype, flags
     if dtype.is_float:

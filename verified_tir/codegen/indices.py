@@ -83,6 +83,15 @@ def _wide(b: Function, expr: Expr) -> Register:
     return extend(b, dtype, register, flags)
 
 
+def lane_count(expr: Expr) -> int:
+    """How many lanes an expression has (``expr.dtype.lanes``, without asking all the way down)."""
+    while type(expr) is Binary:
+        expr = expr.a
+    if type(expr) is Ramp or type(expr) is Broadcast:
+        return expr.lanes
+    return 1 if type(expr) is Var or type(expr) is IntImm else expr.dtype.lanes
+
+
 def _leaf(expr: Expr) -> tuple[str, int]:
     """Kind and width of an integer expression (``expr.dtype``, without asking all the way down)."""
     while type(expr) is Binary:
@@ -100,7 +109,7 @@ def extend(b: Function, dtype: DType, register: Register, flags: int = 0) -> Reg
     return b.assign(f"{how} i{dtype.bits} {register} to i64")
 
 
-def arithmetic(b: Function, op: str, x: Register, y: Register, *, exact: bool) -> Register:
+def arithmetic(b: Function, op: str, x: Register, y: Register, *, exact: bool = False) -> Register:
     """``x op y`` in 64 bits; ``exact`` if it is known not to overflow."""
     if isinstance(y, int):
         if isinstance(x, int):
@@ -133,21 +142,21 @@ def ramp_of(b: Function, index: Expr, *, masked: bool = False) -> tuple[Register
         case Binary(op="add" | "sub" as op, a=x, b=y) if is_index(b, index):
             left, right = ramp_of(b, x), ramp_of(b, y)
             if left is not None and right is not None:
-                return tuple(arithmetic(b, op, p, q, exact=False) for p, q in zip(left, right, strict=True))  # type: ignore[return-value]
+                return tuple(arithmetic(b, op, p, q) for p, q in zip(left, right, strict=True))  # type: ignore[return-value]
         case Binary(op="mul", a=x, b=Broadcast(value=factor)) | Binary(op="mul", a=Broadcast(value=factor), b=x):
             if is_index(b, index) and (inner := ramp_of(b, x)) is not None:
                 times = wide(b, factor)
-                return tuple(arithmetic(b, "mul", p, times, exact=False) for p in inner)  # type: ignore[return-value]
+                return tuple(arithmetic(b, "mul", p, times) for p in inner)  # type: ignore[return-value]
     return None
 
 
 def lanes_wide(b: Function, index: Expr, *, masked: bool = False) -> list[Register]:
     """The lanes of an index as 64-bit integers."""
-    lanes, ramp = index.dtype.lanes, ramp_of(b, index, masked=masked)
+    lanes, ramp = lane_count(index), ramp_of(b, index, masked=masked)
     if ramp is not None:
         base, stride = ramp
-        steps = [arithmetic(b, "mul", stride, k, exact=False) for k in range(lanes)]
-        return [arithmetic(b, "add", base, step, exact=False) for step in steps]
+        steps = [arithmetic(b, "mul", stride, k) for k in range(lanes)]
+        return [arithmetic(b, "add", base, step) for step in steps]
     vector, dtype, flags = b.value(index)
     scalar = dtype.scalar
     return [extend(b, scalar, extract(b, vector, dtype, k), flags) for k in range(lanes)]

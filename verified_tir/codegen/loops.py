@@ -40,7 +40,7 @@ def loop(b: Function, s: For, statement: Statement) -> None:
         return
     if s.kind == "unrolled" and isinstance(extent, int) and extent * weight(b, s.body) <= LONGEST_UNROLLED:
         for k in range(extent):
-            _once(b, s, arithmetic(b, "add", first, k, exact=False), flags, statement)
+            _once(b, s, arithmetic(b, "add", first, k), flags, statement)
         return
     if s.kind == "parallel" and b.outer is None and b.module.target.threads > 1:
 
@@ -72,7 +72,7 @@ def _serial(b: Function, s: For, first: Register, extent: Register, flags: int, 
         some, start = b.assign(f"icmp {_positive(s.var)} i64 {extent}, 0"), b.new_label("start")
         b.branch_if(some, start, done)
         b.open(start)
-    stop = arithmetic(b, "add", first, extent, exact=False)
+    stop = arithmetic(b, "add", first, extent)
     iterate(b, s.var, first, stop, flags, lambda: statement(b, s.body), _properties(b, s))
     b.branch(done)
     b.open(done)

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import final
 
 from verified_tir.codegen.builder import MEMORY as DEPENDS_ON_MEMORY
 from verified_tir.codegen.builder import Function, Register, Value, View
 from verified_tir.codegen.casts import from_memory, to_memory
-from verified_tir.codegen.indices import arithmetic, lanes_wide, ramp_of
+from verified_tir.codegen.indices import arithmetic, lane_count, lanes_wide, ramp_of, wide
 from verified_tir.codegen.llvm_types import MEMORY, REGISTER, bools, lanes_of
 from verified_tir.codegen.vectors import assemble, extract, permute
 from verified_tir.codegen.views import address, position
@@ -24,7 +25,7 @@ from verified_tir.ir.stmt import Store
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen: making one would take three times as long
 class _Access:
     """An access by a vector index: one address, or one for each lane of the index.
 
@@ -46,23 +47,21 @@ class _Access:
 def load(b: Function, e: Load) -> Value:
     """The element or elements that a load names."""
     view = b.view(e.buffer)
-    if not e.indices or e.indices[-1].dtype.lanes == 1:
-        dtype = lanes_of(view.scalar, view.lanes)
-        return _load(b, view, dtype, address(b, view, position(b, view, e.indices))), dtype, DEPENDS_ON_MEMORY
+    if not e.indices or lane_count(e.indices[-1]) == 1:
+        place = address(b, view, position(b, view, [wide(b, i) for i in e.indices]))
+        return _load(b, view, view.buffer.dtype, place), view.buffer.dtype, DEPENDS_ON_MEMORY
     access = _vector_access(b, view, e.indices, e.predicate)
-    if access.contiguous is not None:
-        found = _load_block(b, access)
-        return found, access.dtype, DEPENDS_ON_MEMORY
-    return _gather(b, access), access.dtype, DEPENDS_ON_MEMORY
+    found = _gather(b, access) if access.contiguous is None else _load_block(b, access)
+    return found, access.dtype, DEPENDS_ON_MEMORY
 
 
 def store(b: Function, s: Store) -> None:
     """Indices and value first, then the elements in order."""
     view = b.view(s.buffer)
     value, dtype, _ = b.value(s.value)
-    if not s.indices or s.indices[-1].dtype.lanes == 1:
+    if not s.indices or lane_count(s.indices[-1]) == 1:
         b.module.scalar_stores += view.lanes == 1
-        place = address(b, view, position(b, view, s.indices))
+        place = address(b, view, position(b, view, [wide(b, i) for i in s.indices]))
         _store(b, view, dtype, place, value)
     else:
         access = _vector_access(b, view, s.indices, s.predicate)
@@ -86,27 +85,24 @@ def _store(b: Function, view: View, dtype: DType, place: str, value: Register) -
 
 def _vector_access(b: Function, view: View, indices: tuple[Expr, ...], predicate: Expr | None) -> _Access:
     last = indices[-1]
-    lanes, masked = last.dtype.lanes, predicate is not None
+    lanes, masked = lane_count(last), predicate is not None
     dtype = lanes_of(view.scalar, view.lanes * lanes)
     mask = b.value(predicate)[0] if predicate is not None else None
-    lead, stride = position(b, view, indices[:-1]), view.strides[-1]
+    stride, lead = view.strides[-1], [wide(b, i) for i in indices[:-1]]
     ramp = ramp_of(b, last, masked=masked)
     if ramp is not None:
-        base, step = ramp[0], arithmetic(b, "mul", ramp[1], stride, exact=False)
-        start = arithmetic(b, "add", lead, arithmetic(b, "mul", base, stride, exact=False), exact=False)
+        base, step = ramp[0], ramp[1] if stride == 1 else arithmetic(b, "mul", ramp[1], stride)
         if step in (1, -1):
-            first = start if step == 1 else arithmetic(b, "sub", start, lanes - 1, exact=False)
-            return _Access(view, dtype, address(b, view, first), step == -1, (), mask)
-    numbers = lanes_wide(b, last, masked=masked)
+            start = position(b, view, [*lead, base])
+            if step == -1:
+                start = arithmetic(b, "sub", start, lanes - 1)
+            return _Access(view, dtype, address(b, view, start), step == -1, (), mask)
+    places = [partial(_place, b, view, [*lead, number]) for number in lanes_wide(b, last, masked=masked)]
+    return _Access(view, dtype, None, False, tuple(places), mask)
 
-    def place(number: Register) -> Callable[[], str]:
-        def compute() -> str:
-            step = arithmetic(b, "mul", number, stride, exact=False)
-            return address(b, view, arithmetic(b, "add", lead, step, exact=False))
 
-        return compute
-
-    return _Access(view, dtype, None, False, tuple([place(n) for n in numbers]), mask)
+def _place(b: Function, view: View, indices: list[Register]) -> str:
+    return address(b, view, position(b, view, indices))
 
 
 def _reversed(b: Function, access: _Access, kind: str, vector: Register, width: int) -> str:

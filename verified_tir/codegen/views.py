@@ -9,7 +9,7 @@ from verified_tir.codegen.errors import CodegenError
 from verified_tir.codegen.indices import arithmetic, wide
 from verified_tir.codegen.llvm_types import MEMORY, lanes_of
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Expr, IntImm
+from verified_tir.ir.expr import IntImm
 
 LOCAL_ALIGNMENT = 64
 """Alignment of allocated memory, in bytes: a cache line, and the widest vector register."""
@@ -41,35 +41,34 @@ def _strides(b: Function, buffer: Buffer) -> tuple[Register, ...]:
     for k, extent in enumerate(reversed(buffer.shape)):
         strides.append(step)
         if k < len(buffer.shape) - 1:
-            step = arithmetic(b, "mul", step, wide(b, extent), exact=False)
+            step = arithmetic(b, "mul", step, wide(b, extent))
     return tuple(reversed(strides))
 
 
-def position(b: Function, view: View, indices: Sequence[Expr]) -> Register:
+def position(b: Function, view: View, indices: Sequence[Register]) -> Register:
     """The element that some leading indices name (the others being 0), counted from the start of the block."""
     constant, total = 0, None
-    for expr, stride in zip(indices, view.strides, strict=False):
-        index = wide(b, expr)
-        if isinstance(index, int) and isinstance(stride, int):
-            constant += index * stride
-            continue
-        small = isinstance(stride, int) and abs(stride) < 1 << 31 and expr.dtype.bits <= 32
-        term = arithmetic(b, "mul", index, stride, exact=small)
-        total = term if total is None else arithmetic(b, "add", total, term, exact=False)
-    if isinstance(view.offset, int):
+    for index, stride in zip(indices, view.strides, strict=False):
+        if type(stride) is int:
+            if type(index) is int:
+                constant += index * stride
+                continue
+            term: Register = index if stride == 1 else b.assign(f"mul i64 {index}, {stride}")
+        else:
+            term = arithmetic(b, "mul", index, stride)
+        total = term if total is None else b.assign(f"add i64 {total}, {term}")
+    if type(view.offset) is int:
         constant += view.offset
     else:
-        total = view.offset if total is None else arithmetic(b, "add", total, view.offset, exact=False)
+        total = view.offset if total is None else b.assign(f"add i64 {total}, {view.offset}")
     if total is None:
         return constant
-    return arithmetic(b, "add", total, constant, exact=False)
+    return b.assign(f"add i64 {total}, {constant}") if constant else total
 
 
-def address(b: Function, view: View, element: Register, lane: int = 0) -> str:
-    """The address of an element (of one of its lanes)."""
-    place = element if view.lanes == 1 else arithmetic(b, "mul", element, view.lanes, exact=False)
-    if lane:
-        place = arithmetic(b, "add", place, lane, exact=False)
+def address(b: Function, view: View, element: Register) -> str:
+    """The address of an element."""
+    place = element if view.lanes == 1 else arithmetic(b, "mul", element, view.lanes)
     if place == 0:
         return view.block
     key = (view.block, view.memory, place)
@@ -158,7 +157,7 @@ def _symbolic_size(b: Function, buffer: Buffer) -> str:
     total: Register = 1
     if buffer.strides:
         for extent, stride in zip(shape, buffer.strides, strict=True):
-            steps = arithmetic(b, "sub", extent, 1, exact=False)
+            steps = arithmetic(b, "sub", extent, 1)
             nonempty = b.assign(f"call i64 @llvm.smax.i64(i64 {steps}, i64 0)")
             total = checked("add", total, checked("mul", nonempty, wide(b, stride)))
     else:
