@@ -102,7 +102,7 @@ def _lowered(theorem: Refines, pipeline: Pipeline) -> Refines:
 
 
 def _compiled(plan: EntryPlan, target: Target, texts: _Texts, cached: bool) -> store.Compiled:
-    key = cache_key(plan.func, target) if cached else ""
+    key = cache_key(plan.func, plan.shapes, target) if cached else ""
     found = store.load(key) if cached else None
     if found is None:
         found = store.Compiled(compile_llvm(texts.whole, target), texts.emitted.asserts)

@@ -26,24 +26,30 @@ from verified_tir.ir.node import Node, float_key
 from verified_tir.ir.stmt import Block
 from verified_tir.ir.visit import children
 
-_HASHES: WeakKeyDictionary[PrimFunc, str] = WeakKeyDictionary()
+Buffers = tuple[Buffer, ...]
+
+_HASHES: WeakKeyDictionary[PrimFunc, dict[Buffers, str]] = WeakKeyDictionary()
 
 
-def cache_key(func: PrimFunc, target: Target) -> str:
-    """The key, 64 hexadecimal digits."""
-    parts = (program_hash(func), repr(target), tools())
+def cache_key(func: PrimFunc, shapes: Buffers, target: Target) -> str:
+    """The key, 64 hexadecimal digits.
+
+    :param shapes: buffers whose extents are checked at entry, besides those of the parameters.
+    """
+    parts = (program_hash(func, shapes), repr(target), tools())
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
-def program_hash(func: PrimFunc) -> str:
+def program_hash(func: PrimFunc, shapes: Buffers = ()) -> str:
     """A hash of the program modulo names; computed once for each program that is alive."""
-    found = _HASHES.get(func)
+    known = _HASHES.setdefault(func, {})
+    found = known.get(shapes)
     if found is None:
-        found = _HASHES[func] = hashlib.sha256(canonical_text(func).encode()).hexdigest()
+        found = known[shapes] = hashlib.sha256(canonical_text(func, shapes).encode()).hexdigest()
     return found
 
 
-def canonical_text(func: PrimFunc) -> str:
+def canonical_text(func: PrimFunc, shapes: Buffers = ()) -> str:
     """One line for each node, its parts before it: equal for two programs exactly if they differ in names only."""
     lines: list[str] = []
     numbers: dict[Node, int] = {}
@@ -68,7 +74,7 @@ def canonical_text(func: PrimFunc) -> str:
         fields = [part(getattr(node, f)) for f in node.__match_args__ if f not in skip]
         return f"{type(node).__name__} {' '.join(fields)}"
 
-    stack: list[Node] = [func]
+    stack: list[Node] = [*reversed(shapes), func]
     while stack:
         node = stack[-1]
         waiting = [] if node in numbers else [c for c in children(node) if c not in numbers]
@@ -79,7 +85,7 @@ def canonical_text(func: PrimFunc) -> str:
         if node not in numbers:
             numbers[node] = len(lines)
             lines.append(line(node))
-    return "\n".join(lines)
+    return "\n".join([*lines, part(shapes)])
 
 
 @cache

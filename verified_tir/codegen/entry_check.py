@@ -63,8 +63,7 @@ class Arguments:
 
 def word(dtype: DType, value: Number) -> int:
     """The bits of a scalar, zero-extended to 64."""
-    bits = bits_of(dtype, float(value)) if dtype.is_float else int(value)
-    return bits & 0xFFFF_FFFF_FFFF_FFFF
+    return bits_of(dtype, float(value)) if dtype.is_float else int(value) % (1 << dtype.bits)
 
 
 def ordered(plan: EntryPlan, args: Sequence[object], named: Mapping[str, object]) -> list[object]:
