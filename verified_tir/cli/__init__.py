@@ -4,5 +4,8 @@ main        the commands and their options; imports nothing heavy, so that ``--h
 discover    which files the given paths mean
 load        a schedule file, executed
 verify      files to a report
+programs    the functions of a file, to be lowered or run
+lower       a function through a pipeline
+execute     a function compiled and called
 progress    the bar that is shown meanwhile
 """

@@ -43,6 +43,16 @@ def loaded(path: Path, shown: str) -> Iterator[list[ScheduleFunction]]:
 
     :raises BadFileError: if the file cannot be read or executed.
     """
+    with executed(path, shown) as (_, functions):
+        yield functions
+
+
+@contextmanager
+def executed(path: Path, shown: str) -> Iterator[tuple[ModuleType, list[ScheduleFunction]]]:
+    """A file as a module, with its schedule functions; see :func:`loaded`.
+
+    :raises BadFileError: if the file cannot be read or executed.
+    """
     full = path.resolve()
     name = f"vtir_schedule_file_{next(_numbers)}"
     module = ModuleType(name)
@@ -59,7 +69,7 @@ def loaded(path: Path, shown: str) -> Iterator[list[ScheduleFunction]]:
             raise
         except BaseException as problem:  # SystemExit too
             raise BadFileError(describe(problem, full, shown)) from None
-        yield [s for s in made if _belongs(s, module)]
+        yield module, [s for s in made if _belongs(s, module)]
 
 
 @contextmanager

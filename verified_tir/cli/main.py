@@ -91,6 +91,76 @@ def verify(
     raise typer.Exit(run(options))
 
 
+_LOWER = """Lower a function by a pipeline of passes; each pass is proved, as the steps of a schedule are.
+
+FILE holds @schedule functions or programs in TVMScript. A file that does not import verified_tir is read and not \
+executed. Passes are joined by >>, as in "FlattenBuffer() >> UnrollLoop(max_extent=16)"; "default", "layout" and \
+"none" are pipelines, too.
+
+Examples:
+
+\b
+  vtir lower gemm.py:tiled                              the lowered program
+  vtir lower gemm.py:tiled --print-after FlattenBuffer  the program after one pass
+  vtir lower f.py --pipeline "UnrollLoop >> Simplify"   other passes
+
+Exit code: 0 if every function was lowered; 1 if one was refused; 2 for a file, function or pipeline that is none.
+"""
+
+_RUN = """Compile a function and call it on random arrays.
+
+Prints shapes, the time of one call and a checksum of the arrays' bits.
+
+Examples:
+
+\b
+  vtir run gemm.py:tiled --check          compare with the interpreter, bit for bit
+  vtir run f.py --shape n=1000 --seed 3   other sizes, other arrays
+
+Exit code: 0; 1 if the function was refused, or the results differ; 2 for a mistake in the file or the options.
+"""
+
+_PIPELINE = "Passes joined by >>, or the name of a pipeline."
+
+Where = Annotated[str, typer.Argument(metavar="FILE[:FUNCTION]", help="A file, and a function in it.")]
+PipelineText = Annotated[str, typer.Option("--pipeline", metavar="EXPR", help=_PIPELINE)]
+PrintAfter = Annotated[list[str], _option("--print-after", metavar="PASS", text="Show the program after this pass.")]
+PrintAll = Annotated[bool, _option("--print-all", text="Show the program after every pass.")]
+Shape = Annotated[list[str], _option("--shape", metavar="NAME=VALUE", text="The value of a symbol (16 unless given).")]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of the random arrays.")]
+Check = Annotated[bool, _option("--check", text="Compare with the interpreter, bit for bit.")]
+
+
+@app.command(help=_LOWER, short_help="Lower a function by a pipeline of proved passes.")
+def lower(
+    where: Where,
+    pipeline: PipelineText = "default",
+    print_after: PrintAfter = [],  # noqa: B006 (typer copies it)
+    print_all: PrintAll = False,
+    json: Json = False,
+) -> None:
+    """Lower a function by a pipeline of passes."""
+    from verified_tir.cli.lower import Options
+    from verified_tir.cli.lower import lower as run
+
+    raise typer.Exit(run(Options(where, pipeline, tuple(print_after), print_all, json)))
+
+
+@app.command(name="run", help=_RUN, short_help="Compile a function and call it on random arrays.")
+def run_function(
+    where: Where,
+    pipeline: PipelineText = "default",
+    shape: Shape = [],  # noqa: B006 (typer copies it)
+    seed: Seed = 0,
+    check: Check = False,
+    json: Json = False,
+) -> None:
+    """Compile a function and call it on random arrays."""
+    from verified_tir.cli.execute import Options, execute
+
+    raise typer.Exit(execute(Options(where, pipeline, tuple(shape), seed, check, json)))
+
+
 def main() -> None:
     """The entry point of the command ``vtir``."""
     app(prog_name="vtir")

@@ -137,6 +137,10 @@ class Pipeline:
     def __repr__(self) -> str:
         return f"Pipeline({', '.join(map(repr, self.passes))})"
 
+    def __call__(self, theorem: Refines) -> Refines:
+        """:meth:`run`, so that a pipeline is what ``build(…, pipeline=…)`` takes."""
+        return self.run(theorem)
+
     def run(self, start: Start, *, after: After | None = None, solver: Solver | None = None) -> Refines:
         """The theorem about the lowered program.
 

@@ -1,0 +1,247 @@
+"""``vtir run``: a function is compiled and called on random arrays; ``--check`` compares with the interpreter."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TextIO, final
+
+import numpy as np
+
+from verified_tir import __version__
+from verified_tir.cli.load import BadFileError, describe
+from verified_tir.cli.lower import complain, refusal_of
+from verified_tir.cli.programs import Proved, functions_of, split_name
+from verified_tir.ir.dtype import DType
+from verified_tir.ir.func import PrimFunc
+from verified_tir.kernel.theorem import Refines
+from verified_tir.lower.expression import PipelineError, parse_pipeline
+from verified_tir.lower.passes import Pipeline
+from verified_tir.schedule.errors import ScheduleError
+from verified_tir.schedule.replay_inputs import Array, shapes, symbols
+from verified_tir.schedule.replay_layout import Masks, move, pad
+
+SCHEMA = 1
+SIZE = 16
+"""The value of a symbol that ``--shape`` does not name."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options of ``vtir run``, as they are on the command line."""
+
+    where: str
+    pipeline: str = "default"
+    shape: tuple[str, ...] = ()
+    seed: int = 0
+    check: bool = False
+    json: bool = False
+
+
+class RunError(ValueError):
+    """Options or arguments that do not fit the function."""
+
+
+@final
+@dataclass(slots=True)
+class Ran:
+    """What came of one function.  ``difference`` is empty if nothing differs or nothing was compared."""
+
+    name: str
+    sizes: dict[str, Any]
+    arrays: dict[str, str]
+    seconds: float
+    checksum: str
+    checked: bool = False
+    difference: str = ""
+
+
+def execute(options: Options) -> int:
+    """Run, write to the standard output, and give the exit code: 0, 1 for a refusal or difference, 2 for a mistake."""
+    from verified_tir.codegen.errors import CodegenError
+
+    path, name = split_name(options.where)
+    out = sys.stdout  # while a file is open, what it prints goes to the standard error
+    done: list[Ran] = []
+    refusal: dict[str, Any] | None = None
+    try:
+        pipeline = parse_pipeline(options.pipeline)
+        wanted = _sizes(options.shape)
+        with functions_of(path, name) as functions:
+            for f in functions:
+                done.append(_run(f, pipeline, wanted, options))
+                if not options.json:
+                    _print(done[-1], out)
+    except (PipelineError, RunError) as problem:
+        return complain(str(problem))
+    except BadFileError as bad:
+        return complain(f"{bad.report.at}: {bad.report.message}" if bad.report.at.line else f"{path}: {bad}")
+    except ScheduleError as refused:
+        refusal = refusal_of(refused)
+    except CodegenError as refused:
+        refusal = {"step": "build", "kind": "CodegenError", "reason": str(refused), "message": str(refused)}
+    except KeyboardInterrupt:
+        raise
+    except Exception as problem:  # in the schedule function of the file
+        report = describe(problem, path.resolve(), str(path))
+        return complain(f"{report.at}: {report.kind}: {report.message}" if report.at.line else f"{path}: {problem}")
+    code = 1 if refusal is not None or any(r.difference for r in done) else 0
+    if options.json:
+        sys.stdout.write(json.dumps(_report(str(path), pipeline, options, done, refusal, code), indent=2) + "\n")
+    elif refusal is not None:
+        print(f"{path}: {refusal['message']}", file=sys.stderr)
+    return code
+
+
+def _sizes(texts: tuple[str, ...]) -> dict[str, int | float]:
+    """``name=value`` pairs as numbers."""
+    found: dict[str, int | float] = {}
+    for text in texts:
+        name, _, value = text.partition("=")
+        try:
+            found[name.strip()] = int(value) if value.strip().lstrip("+-").isdigit() else float(value)
+        except ValueError:
+            raise RunError(f"--shape {text}: write name=value with a number") from None
+    return found
+
+
+def _run(function: Proved, pipeline: Pipeline, wanted: Mapping[str, int | float], options: Options) -> Ran:
+    from verified_tir.codegen.build import build
+
+    schedule = function.prove()
+    theorem = pipeline.run(schedule)
+    compiled = build(theorem)
+    before = schedule.steps[0].before
+    sizes = _values(before, wanted)
+    arrays, masks = _inputs(before, theorem, sizes, options.seed)
+    scalars = {p.name: sizes[p.name] for p in theorem.after.params if theorem.after.buffer_of(p) is None}
+    given = {name: a.copy() for name, a in arrays.items()}
+    start = time.perf_counter()
+    compiled(*[scalars[p.name] if (b := theorem.after.buffer_of(p)) is None else given[b.name]
+               for p in theorem.after.params])  # fmt: skip
+    seconds = time.perf_counter() - start
+    shown = {n: f"{a.dtype}{list(a.shape)}" for n, a in given.items()}
+    ran = Ran(function.name, sizes, shown, seconds, _checksum(given))
+    if options.check:
+        ran.checked = True
+        ran.difference = _compare(theorem.after, arrays, scalars, masks, given)
+    return ran
+
+
+def _values(func: PrimFunc, wanted: Mapping[str, int | float]) -> dict[str, Any]:
+    """A value for each symbol and scalar parameter."""
+    known = {v.name: v for v in symbols(func)}
+    for name in wanted:
+        if name not in known:
+            has = f"it has {', '.join(known)}" if known else "it has none"
+            raise RunError(f"--shape {name}: {func.name} has no such symbol; {has}")
+    found: dict[str, Any] = {}
+    for name, v in known.items():
+        value = wanted.get(name, SIZE if v.dtype.is_int else 1)
+        if v.dtype.is_int and (not isinstance(value, int) or not v.dtype.min_value <= value <= v.dtype.max_value):
+            raise RunError(f"--shape {name}={value}: no {v.dtype}")
+        found[name] = bool(value) if v.dtype.is_bool else value
+    return found
+
+
+def _inputs(before: PrimFunc, theorem: Refines, sizes: dict[str, Any], seed: int) -> tuple[dict[str, Array], Masks]:
+    """Random arrays for the program as written, in the layouts of the lowered one."""
+    extents = shapes(before, sizes)
+    if extents is None:
+        raise RunError(f"{before.name}: these sizes give no shape; say others with --shape name=value")
+    rng = np.random.default_rng(seed)
+    plain = {b.name: _random(rng, b.dtype, extents[b.name]) for b in before.buffers}
+    arrays = move(theorem.relation, plain, sizes)
+    return arrays, pad(theorem.after, theorem.paddings, arrays, sizes)
+
+
+def _random(rng: np.random.Generator, dtype: DType, shape: tuple[int, ...]) -> Array:
+    """Floats around 0, small integers."""
+    if dtype.is_bool:
+        return rng.integers(0, 2, shape).astype(bool)
+    kind = _numpy(dtype)
+    if dtype.is_float:
+        return rng.standard_normal(shape).astype(kind)
+    return rng.integers(0 if dtype.code == "uint" else -100, 100, shape).astype(kind)
+
+
+def _numpy(dtype: DType) -> Any:
+    if dtype.code == "bfloat":
+        import ml_dtypes
+
+        return ml_dtypes.bfloat16
+    return np.dtype(str(dtype.scalar))
+
+
+def _checksum(arrays: Mapping[str, Array]) -> str:
+    """Of the bits of all arrays, in order."""
+    digest = hashlib.sha256()
+    for a in arrays.values():
+        digest.update(np.ascontiguousarray(a).tobytes())
+    return digest.hexdigest()[:16]
+
+
+def _compare(
+    func: PrimFunc, arrays: dict[str, Array], scalars: dict[str, Any], masks: Masks, given: dict[str, Array]
+) -> str:
+    """Where the compiled code and the interpreter differ, in one sentence."""
+    from verified_tir.semantics.interpreter import AssertionFailed, UndefinedBehaviour, run
+    from verified_tir.semantics.interpreter.outcome import same_bits
+
+    try:
+        outcome = run(func, {**arrays, **scalars}, defined=masks.defined, inaccessible=masks.inaccessible)
+    except AssertionFailed as failed:
+        return f"the interpreter ends with a failed assertion: {failed.message}"
+    except UndefinedBehaviour as ub:
+        raise RunError(f"the program has no meaning on these arrays ({ub}); say other sizes or another --seed") from ub
+    for name, expected in outcome.arrays.items():
+        differ = outcome.defined[name] & ~same_bits(expected, given[name])
+        if differ.any():
+            at = tuple(int(x) for x in np.argwhere(differ)[0])
+            return (
+                f"{name}{list(at)} is {given[name][at]}, the interpreter says {expected[at]} "
+                f"({int(differ.sum())} of {differ.size} elements differ)"
+            )
+    return ""
+
+
+def _print(ran: Ran, out: TextIO) -> None:
+    print(f"{ran.name}:", file=out)
+    for name, value in ran.sizes.items():
+        print(f"  {name} = {value}", file=out)
+    for name, shape in ran.arrays.items():
+        print(f"  {name}: {shape}", file=out)
+    print(f"  time {ran.seconds * 1e3:.3f} ms, checksum {ran.checksum}", file=out)
+    if ran.checked:
+        print(f"  DIFFERS: {ran.difference}" if ran.difference else "  the interpreter gives the same bits", file=out)
+
+
+def _report(
+    path: str, pipeline: Pipeline, options: Options, done: list[Ran], refusal: dict[str, Any] | None, code: int
+) -> dict[str, Any]:
+    return {
+        "schema": SCHEMA,
+        "version": __version__,
+        "exit_code": code,
+        "file": path,
+        "pipeline": repr(pipeline),
+        "seed": options.seed,
+        "functions": [
+            {
+                "name": r.name,
+                "sizes": r.sizes,
+                "arrays": r.arrays,
+                "seconds": round(r.seconds, 9),
+                "checksum": r.checksum,
+                "checked": r.checked,
+                "difference": r.difference or None,
+            }
+            for r in done
+        ],
+        "refusal": refusal,
+    }

@@ -1,0 +1,111 @@
+"""Functions to lower or run: those of a file, found by name, each with what proves it.
+
+A file that imports ``verified_tir`` is executed, as by ``vtir verify``: its ``@schedule`` functions and its programs
+are found.  Any other file is read as TVMScript and never executed.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import final
+
+from verified_tir.cli.load import BadFileError, describe, executed, line_of
+from verified_tir.ir.func import IRModule, PrimFunc
+from verified_tir.ir.script import parse
+from verified_tir.report.model import ErrorReport
+from verified_tir.schedule.registry import ScheduleFunction
+from verified_tir.schedule.schedule import Schedule
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Proved:
+    """A function of a file: its name, and how it is proved (``ScheduleError`` if it cannot be)."""
+
+    name: str
+    prove: Callable[[], Schedule]
+
+
+def split_name(where: str) -> tuple[Path, str]:
+    """``FILE:function`` as file and name (empty if none is given)."""
+    path, colon, name = where.rpartition(":")
+    return (Path(path), name) if colon and name.isidentifier() else (Path(where), "")
+
+
+@contextmanager
+def functions_of(path: Path, name: str) -> Iterator[list[Proved]]:
+    """The functions of a file; inside the block they can be proved.
+
+    Without a name: its schedules, or if there are none, its programs.
+
+    :raises BadFileError: if the file cannot be read, or holds no such function.
+    """
+    shown = str(path)
+    if not path.is_file():
+        problem = "this is a folder; give one file" if path.is_dir() else "there is no such file"
+        raise BadFileError(ErrorReport("", problem, line_of(path, shown, 0)))
+    if _imports_us(path):
+        with executed(path, shown) as (module, made):
+            yield _chosen(_schedules(made), _programs(module), name, shown, path)
+        return
+    try:
+        found = parse(path.read_text(encoding="utf-8"), filename=str(path.resolve()))
+    except Exception as problem:
+        raise BadFileError(describe(problem, path.resolve(), shown)) from None
+    programs = [found] if isinstance(found, PrimFunc) else [f for _, f in found.functions]
+    yield _chosen([], [Proved(f.name, _proof(f)) for f in programs], name, shown, path)
+
+
+def _imports_us(path: Path) -> bool:
+    try:
+        tree = ast.parse(path.read_bytes())
+    except (SyntaxError, ValueError):
+        return True  # executing it says what is wrong
+    modules = [n.module or "" for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)]
+    modules += [a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names]
+    return any(m.partition(".")[0] == "verified_tir" for m in modules)
+
+
+def _proof(func: PrimFunc) -> Callable[[], Schedule]:
+    return lambda: Schedule(func)
+
+
+def _scheduled(s: ScheduleFunction) -> Callable[[], Schedule]:
+    def prove() -> Schedule:
+        made = Schedule(s.program)
+        s.function(made)
+        return made
+
+    return prove
+
+
+def _schedules(made: list[ScheduleFunction]) -> list[Proved]:
+    return [Proved(s.name, _scheduled(s)) for s in made if s.expect == "proved"]
+
+
+def _programs(module: ModuleType) -> list[Proved]:
+    found: list[Proved] = []
+    for name, value in vars(module).items():
+        if isinstance(value, PrimFunc):
+            found.append(Proved(name, _proof(value)))
+        elif isinstance(value, IRModule):
+            found += [Proved(n, _proof(f)) for n, f in value.functions]
+    return found
+
+
+def _chosen(schedules: list[Proved], programs: list[Proved], name: str, shown: str, path: Path) -> list[Proved]:
+    if not name:
+        if schedules or programs:
+            return schedules or programs
+        raise BadFileError(ErrorReport("", "there is no function to lower in this file", line_of(path, shown, 0)))
+    found = [p for p in (*schedules, *programs) if p.name == name]
+    if found:
+        return found[:1]
+    names = ", ".join(dict.fromkeys(p.name for p in (*schedules, *programs))) or "none"
+    problem = f"there is no function {name} in this file; there are {names}"
+    raise BadFileError(ErrorReport("", problem, line_of(path, shown, 0)))
