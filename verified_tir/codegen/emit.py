@@ -7,6 +7,7 @@ overflow, that loops have their licences.  What the proof says is written into t
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, final
@@ -99,10 +100,14 @@ def emit(func: PrimFunc, target: Target) -> Emitted:
     b = Function(module)
     parameters = _parameters(func)
     signature = _bind(b, func, parameters)
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(8 * limit)  # a level of an expression takes three calls here, and one where it is built
     try:
         statement(b, func.body)
     except RecursionError:
         raise CodegenError(f"{func.name} nests expressions too deeply; bind parts of them to variables") from None
+    finally:
+        sys.setrecursionlimit(limit)
     b.line("ret i32 0")
     lines = [f"define i32 @{KERNEL}({', '.join(signature)}) #0 {{", "entry:", *b.allocas, *b.lines, "}", ""]
     return Emitted(
