@@ -1,6 +1,7 @@
 """The passes by name, and pipelines by name.
 
-``default`` is what ``vtir lower`` runs; ``layout`` stops where layouts are physical; ``none`` lowers nothing.
+``default`` is what ``vtir lower`` and ``vtir run`` do; ``layout`` stops where layouts are physical; ``none`` lowers
+nothing.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from verified_tir.lower.remove_assume import RemoveAssume
 from verified_tir.lower.remove_store_undef import RemoveStoreUndef
 from verified_tir.lower.simplify import Simplify
 from verified_tir.lower.unroll_loop import UnrollLoop
+from verified_tir.lower.vectorize_loop import VectorizeLoop
 
 PASSES: dict[str, type[Pass]] = {
     p.__name__: p
@@ -26,6 +28,7 @@ PASSES: dict[str, type[Pass]] = {
         RemoveStoreUndef,
         Simplify,
         UnrollLoop,
+        VectorizeLoop,
     )
 }
 """Every pass by its name."""
@@ -38,10 +41,12 @@ PIPELINES: dict[str, Pipeline] = {
         RemoveStoreUndef(),
         Simplify(),
         FlattenBuffer(),
+        VectorizeLoop(),
+        FlattenBuffer(),  # local buffers that got an axis for the lanes
         UnrollLoop(),
         Simplify(),
         LowerInitBlock(),
-        RemoveAssume(),
+        RemoveAssume(),  # last: what is assumed may be needed before
     ),
 }
 """Pipelines by their names."""
