@@ -55,7 +55,7 @@ def test_what_is_not_declared() -> None:
 
 def test_a_parameter_without_a_buffer() -> None:
     handle = Var.fresh("h", PointerType(A.dtype))
-    with pytest.raises(CodegenError, match="parameter h .* T.match_buffer"):
+    with pytest.raises(CodegenError, match=r"parameter h .* T\.match_buffer"):
         emit(PrimFunc("f", (handle,), (), Evaluate(const(0))), TARGET)
 
 
