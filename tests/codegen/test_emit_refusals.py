@@ -6,6 +6,7 @@ import re
 import sys
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.codegen.emit_support import TARGET, check
@@ -150,6 +151,37 @@ def f(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
     assert "dereferenceable(32)" in head
 
 
+def test_disjoint_views_of_a_workspace_do_not_alias() -> None:
+    """X and Y are disjoint, Z overlaps both, and the rest of the workspace is nobody's."""
+    program = """
+@T.prim_func
+def f(A: T.Buffer((8,), "float32"), n: T.int32):
+    W = T.alloc_buffer((64,), "float32")
+    X = T.decl_buffer((8,), "float32", data=W.data)
+    Y = T.decl_buffer((4, 2), "float32", data=W.data, strides=(2, 1), elem_offset=8)
+    Z = T.decl_buffer((8,), "float32", data=W.data, elem_offset=4)
+    U = T.decl_buffer((n,), "float32", data=W.data, elem_offset=40)
+    E = T.decl_buffer((0,), "float32", data=W.data, elem_offset=40)
+    for i in range(8):
+        X[i] = A[i]
+    for i in range(8):
+        Y[i // 2, i % 2] = X[i] + X[0]
+        U[i] = Y[i // 2, i % 2]
+    for i in range(8):
+        Z[i] = X[i] * U[i]
+    for i in range(8):
+        A[i] = X[i] + Y[i // 2, i % 2]
+"""
+    check(program, A=np.arange(8, dtype=np.float32), n=8)
+    lines = text_of(program).splitlines()
+    nodes = {n: set(re.findall(r"!\d+", inside)) for n, inside in re.findall(r"(!\d+) = !{(.*)}", "\n".join(lines))}
+    noted = re.findall(r"!alias.scope (!\d+), !noalias (!\d+)", "\n".join(lines))
+    (x, x_avoids), (y, y_avoids) = [(nodes[own], nodes[others]) for own, others in sorted(set(noted))]
+    assert x <= y_avoids and y <= x_avoids and not x & x_avoids and not y & y_avoids
+    plain = [line for line in lines if re.search(r"(load|store) float", line) and "noalias" not in line]
+    assert len(plain) == 5  # A twice, U twice, Z once
+
+
 @pytest.mark.parametrize("threads", [1, 2, 7])
 def test_the_number_of_threads_is_the_targets(threads: int) -> None:
     program = """
@@ -158,8 +190,6 @@ def f(A: T.Buffer((23,), "int32")):
     for i in T.parallel(23):
         A[i] = A[i] + i
 """
-    import numpy as np
-
     target = Target.host(threads)
     assert ("pthread_create" in text_of(program, target)) == (threads > 1)
     assert emit(parse_func(program), target).parallel == (threads > 1)

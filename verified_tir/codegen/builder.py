@@ -54,7 +54,7 @@ class View:
     """A buffer, where it is declared: a block's address, and how indices become addresses in it.
 
     ``strides`` and ``offset`` count elements; they are constants or i64 registers.  ``alignment`` is in bytes, of any
-    element.
+    element.  ``note`` is metadata for its accesses (``aliases.py``).
     """
 
     buffer: Buffer
@@ -65,6 +65,7 @@ class View:
     scalar: DType
     memory: str
     alignment: int
+    note: str
 
 
 @final
@@ -81,6 +82,7 @@ class Module:
         self.declarations: dict[str, None] = {}
         self.metadata: list[str] = []
         self.messages: list[str] = []
+        self.notes: dict[Buffer, str] = {}
         self.flags: dict[Var, int] = {}
         self.index: dict[Expr, bool] = {}
         self.harmless: dict[Expr, bool] = {}

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, final
 
+from verified_tir.codegen.aliases import alias_notes, written_blocks
 from verified_tir.codegen.builder import INDEX, NONNEGATIVE, Function, Module, Storage, Value, readable
 from verified_tir.codegen.calls import call
 from verified_tir.codegen.casts import cast
@@ -46,7 +47,6 @@ from verified_tir.ir.expr import (
     Var,
 )
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.stmt import Store
 from verified_tir.ir.visit import walk
 
 KERNEL = "vtir_kernel"
@@ -97,6 +97,7 @@ def emit(func: PrimFunc, target: Target) -> Emitted:
     :raises CodegenError: if something in the function has no machine code: it names what, and what to do.
     """
     module = Module(target, RULES)
+    module.notes = alias_notes(func.body, module.metadata)
     b = Function(module)
     parameters = _parameters(func)
     signature = _bind(b, func, parameters)
@@ -141,7 +142,7 @@ def _module_lines(module: Module, func: PrimFunc, kernel: list[str]) -> list[str
 
 
 def _parameters(func: PrimFunc) -> list[Parameter]:
-    written = {n.buffer.data for n in walk(func.body) if isinstance(n, Store)}
+    written = written_blocks(func.body)
     found: list[Parameter] = []
     for param in func.params:
         buffer = func.buffer_of(param)

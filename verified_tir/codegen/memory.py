@@ -73,11 +73,11 @@ def store(b: Function, s: Store) -> None:
 
 
 def _load(b: Function, view: View, dtype: DType, place: str) -> str:
-    return from_memory(b, dtype, b.assign(f"load {MEMORY[dtype]}, ptr {place}, align {view.alignment}"))
+    return from_memory(b, dtype, b.assign(f"load {MEMORY[dtype]}, ptr {place}, align {view.alignment}{view.note}"))
 
 
 def _store(b: Function, view: View, dtype: DType, place: str, value: Register) -> None:
-    b.line(f"store {MEMORY[dtype]} {to_memory(b, dtype, value)}, ptr {place}, align {view.alignment}")
+    b.line(f"store {MEMORY[dtype]} {to_memory(b, dtype, value)}, ptr {place}, align {view.alignment}{view.note}")
 
 
 # ------------------------------------------------------------------------------------------------- vector accesses
@@ -134,7 +134,9 @@ def _load_block(b: Function, access: _Access) -> str:
     else:
         pointer = f"ptr align {access.view.alignment} {access.contiguous}"
         mask = f"{REGISTER[bools(dtype.lanes)]} {_block_mask(b, access)}"
-        loaded = b.assign(f"call {kind} @llvm.masked.load.{_suffix(dtype)}.p0({pointer}, {mask}, {kind} poison)")
+        loaded = b.assign(
+            f"call {kind} @llvm.masked.load.{_suffix(dtype)}.p0({pointer}, {mask}, {kind} poison){access.view.note}"
+        )
         found = from_memory(b, dtype, loaded)
     return _reversed(b, access, REGISTER[dtype], found, access.view.lanes) if access.reverse else found
 
@@ -148,7 +150,8 @@ def _store_block(b: Function, access: _Access, value: Register) -> None:
         return
     mask = f"{REGISTER[bools(dtype.lanes)]} {_block_mask(b, access)}"
     pointer = f"ptr align {access.view.alignment} {access.contiguous}"
-    b.line(f"call void @llvm.masked.store.{_suffix(dtype)}.p0({kind} {to_memory(b, dtype, value)}, {pointer}, {mask})")
+    stored = f"{kind} {to_memory(b, dtype, value)}"
+    b.line(f"call void @llvm.masked.store.{_suffix(dtype)}.p0({stored}, {pointer}, {mask}){access.view.note}")
 
 
 def _gather(b: Function, access: _Access) -> Register:

@@ -29,7 +29,7 @@ def declare(b: Function, buffer: Buffer) -> None:
     scalar = lanes_of(buffer.dtype, 1)
     b.views[buffer] = View(
         buffer, storage.pointer, _strides(b, buffer), wide(b, buffer.elem_offset), buffer.dtype.lanes, scalar,
-        MEMORY[scalar], min(storage.alignment, scalar.nbytes),
+        MEMORY[scalar], min(storage.alignment, scalar.nbytes), b.module.notes.get(buffer, ""),
     )  # fmt: skip
 
 
