@@ -161,7 +161,6 @@ def f(A: T.Buffer((8,), "float32"), n: T.int32):
     Y = T.decl_buffer((4, 2), "float32", data=W.data, strides=(2, 1), elem_offset=8)
     Z = T.decl_buffer((8,), "float32", data=W.data, elem_offset=4)
     U = T.decl_buffer((n,), "float32", data=W.data, elem_offset=40)
-    E = T.decl_buffer((0,), "float32", data=W.data, elem_offset=40)
     for i in range(8):
         X[i] = A[i]
     for i in range(8):
