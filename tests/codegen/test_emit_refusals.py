@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -83,6 +84,18 @@ def test_half_precision_on_a_processor_that_cannot_convert_it() -> None:
     x = Load(half, (const(0),))
     assert "F16C" in refusal(Store(half, Binary("add", x, x), (const(1),)), half, target=old)
     compile_llvm(emit(function(Store(half, x, (const(1),)), half), old).text, old)  # a copy needs no conversion
+
+
+def test_views_of_another_type_on_a_target_without_pointer_casts() -> None:
+    rigid = replace(TARGET, pointer_casts=False)
+    turned = Buffer.declare("turned", (4, 2), "float32", data=A.data, strides=(1, 4))
+    bits = Buffer.declare("bits", (8,), "int32", data=A.data)
+    pairs = Buffer.declare("pairs", (4,), "float32x2", data=A.data)
+    emit(function(DeclBuffer(turned, Store(turned, const(0, "float32"), (const(0), const(1))))), rigid)
+    for view in (bits, pairs):
+        emit(function(DeclBuffer(view, Evaluate(const(0)))), TARGET)
+        said = refusal(DeclBuffer(view, Evaluate(const(0))), target=rigid)
+        assert view.name in said and "no pointer casts" in said
 
 
 def test_expressions_nested_deeply() -> None:

@@ -264,6 +264,20 @@ def f(A: T.Buffer((8,), "float32"), n: T.int32):
     )  # fmt: skip
 
 
+def test_copies_of_an_unrolled_body_share_their_local_buffer() -> None:
+    program = """
+@T.prim_func
+def f(A: T.Buffer((8,), "float32"), n: T.int32):
+    for i in T.unroll(8):
+        t = T.alloc_buffer((4096,), "float32")
+        t[n + i] = A[i]
+        A[i] = t[n + i] + t[n + i]
+"""
+    check(program, A=floats(8), n=3)
+    text = emit(parse_func(program), TARGET).text
+    assert text.count("alloca") == 1 and "aligned_alloc" not in text
+
+
 def test_too_large_a_local_buffer_is_out_of_memory() -> None:
     func = parse_func("""
 @T.prim_func

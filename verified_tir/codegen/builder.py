@@ -124,6 +124,7 @@ class Function:
     outer: Function | None = None
     lines: list[str] = field(default_factory=list)
     allocas: list[str] = field(default_factory=list)
+    stack: dict[Var, str] = field(default_factory=dict)
     stack_bytes: int = 0
     values: dict[Expr, Value] = field(default_factory=dict)
     loaded: dict[Expr, Value] = field(default_factory=dict)
@@ -290,4 +291,5 @@ _AWKWARD = re.compile(r"[^A-Za-z0-9_]")
 
 def readable(name: str) -> str:
     """A program's name as part of an LLVM name."""
-    return _AWKWARD.sub("_", name)
+    plain = _AWKWARD.sub("_", name)
+    return plain if plain and not plain[0].isdigit() else f"_{plain}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from verified_tir.codegen.builder import Function
+from verified_tir.codegen.builder import KEPT, Function
 from verified_tir.codegen.errors import CodegenError
 from verified_tir.codegen.loops import loop
 from verified_tir.codegen.memory import store
@@ -88,7 +88,8 @@ def _let(b: Function, s: LetStmt) -> None:
         raise CodegenError(
             f"{s.var.name} is bound to a pointer; declare a buffer over the block instead: T.decl_buffer(…, data=…)"
         )
-    b.bind(s.var, b.value(s.value))
+    register, dtype, flags = b.value(s.value)
+    b.bind(s.var, (register, dtype, flags & KEPT))  # what is bound stays, whatever is stored
     statement(b, s.body)
 
 

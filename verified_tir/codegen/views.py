@@ -9,6 +9,7 @@ from verified_tir.codegen.errors import CodegenError
 from verified_tir.codegen.indices import arithmetic, wide
 from verified_tir.codegen.llvm_types import MEMORY, lanes_of
 from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.dtype import PointerType
 from verified_tir.ir.expr import IntImm
 
 LOCAL_ALIGNMENT = 64
@@ -26,6 +27,12 @@ def declare(b: Function, buffer: Buffer) -> None:
     storage = b.storage(buffer.data)
     if storage is None:
         raise CodegenError(f"{buffer.name} is declared over {buffer.data.name}, which is no block here")
+    block = buffer.data.type
+    if not b.module.target.pointer_casts and isinstance(block, PointerType) and block.element is not buffer.dtype:
+        raise CodegenError(
+            f"{buffer.name} sees {buffer.data.name}, a block of {block.element}, as {buffer.dtype}; this target has no "
+            f"pointer casts: access it as {block.element}"
+        )
     scalar = lanes_of(buffer.dtype, 1)
     b.views[buffer] = View(
         buffer, storage.pointer, _strides(b, buffer), wide(b, buffer.elem_offset), buffer.dtype.lanes, scalar,
@@ -84,12 +91,8 @@ def allocate(b: Function, buffer: Buffer) -> bool:
     """Provide a fresh block for a buffer, on the stack or on the heap; whether it must be freed."""
     nbytes = buffer.dtype.nbytes
     size = _constant_span(buffer)
-    if size is not None and b.stack_bytes + size * nbytes <= LARGEST_ON_STACK:
-        nbytes = _rounded(size * nbytes)
-        b.stack_bytes += nbytes
-        pointer = b.fresh("local")
-        b.allocas.append(f"  {pointer} = alloca [{nbytes} x i8], align {LOCAL_ALIGNMENT}")
-        b.blocks[buffer.data] = Storage(pointer, LOCAL_ALIGNMENT)
+    if buffer.data in b.stack or (size is not None and b.stack_bytes + size * nbytes <= LARGEST_ON_STACK):
+        b.blocks[buffer.data] = Storage(_on_stack(b, buffer, (size or 0) * nbytes), LOCAL_ALIGNMENT)
         declare(b, buffer)
         return False
     total = _rounded(size * nbytes) if size is not None else _symbolic_size(b, buffer)
@@ -102,6 +105,16 @@ def allocate(b: Function, buffer: Buffer) -> bool:
     b.blocks[buffer.data] = Storage(pointer, LOCAL_ALIGNMENT)
     declare(b, buffer)
     return True
+
+
+def _on_stack(b: Function, buffer: Buffer, nbytes: int) -> str:
+    """The address of a block on the stack; copies of an unrolled body have one after the other."""
+    found = b.stack.get(buffer.data)
+    if found is None:
+        found = b.stack[buffer.data] = b.fresh("local")
+        b.stack_bytes += _rounded(nbytes)
+        b.allocas.append(f"  {found} = alloca [{_rounded(nbytes)} x i8], align {LOCAL_ALIGNMENT}")
+    return found
 
 
 def free(b: Function) -> None:
