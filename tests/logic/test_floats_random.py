@@ -120,7 +120,7 @@ def attack() -> tuple[int, int]:
         if proofs[-1]:
             for point in POINTS:
                 assert not contradicted(given_, goal, *point), point
-            assert not isinstance(IMPATIENT.ask(query(given_, goal), has_float=True), Refuted)
+            assert not isinstance(IMPATIENT.ask(query(given_, goal)), Refuted)
 
     never_contradicted()
     return proofs.count(True), proofs.count(False)

@@ -80,7 +80,7 @@ def decided_alike(questions: list[Question]) -> list[str]:
     solver, answers = Solver(), []
     for given, goal in questions:
         script = query(given, goal)
-        verdict, second = solver.ask(script, goal.has_float), ask_cvc5(script.text)
+        verdict, second = solver.ask(script), ask_cvc5(script.text)
         assert isinstance(verdict, (Proved, Refuted)), goal
         if second != "unknown":
             assert second == ("unsat" if isinstance(verdict, Proved) else "sat"), goal

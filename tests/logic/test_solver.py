@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from itertools import product
 
 import pytest
@@ -268,6 +269,60 @@ def test_the_cache_keeps_every_verdict() -> None:
         assert type(first) is type(again)
         assert solver.statistics.queries == queries
     assert solver.statistics.cached > 0
+
+
+# ------------------------------------------------------------------------------------------------ how, and how long
+
+
+def test_a_verdict_says_how_it_was_found() -> None:
+    solver = Solver(budget=100_000)
+    a = f.var("a", "F32")
+    lemma = f.eq(f.fp("fp.add", "F32", a, f.negative_zero("F32")), a)
+    both = f.and_(f.le(X, f.add(Y, ONE)), f.lt(X, f.add(Y, ONE)))
+    for given_, goal, first in [
+        ((P,), P, "trivial"),
+        ((), f.implies(P, f.implies(Q, P)), "trivial"),
+        ((f.lt(X, Y),), f.le(X, Y), "z3"),
+        ((f.le(X, Y),), both, "z3"),
+        ((f.lt(X, Y), f.implies(f.le(X, Y), f.ne(a, f.positive_zero("F32")))), lemma, "lemma"),
+        ((), f.lt(X, Y), "z3"),
+        (POWERS, FERMAT, "z3"),
+    ]:
+        verdict = solver.prove(given_, goal)
+        assert verdict.how == first, goal
+        assert (verdict.seconds > 0) == (first != "trivial")
+        again = solver.prove(given_, goal)
+        assert again.how == ("trivial" if first == "trivial" else "cached"), goal
+        assert again.seconds == 0.0
+        assert type(again) is type(verdict)
+
+
+def test_seconds_are_counted_once() -> None:
+    """The lemma path proves premises inside a proof; their time is part of the whole and no more."""
+    solver = Solver()
+    a, b = f.var("a", "F32"), f.var("b", "F32")
+    premises = tuple(f.implies(f.le(X, f.add(Y, f.integer(k))), f.fp_test("fp.lt", a, b)) for k in range(1, 30))
+    start = time.perf_counter()
+    verdict = solver.prove((f.lt(X, Y), *premises), f.not_(f.fp_eq(a, b)))
+    whole = time.perf_counter() - start
+    assert isinstance(verdict, Proved)
+    assert solver.statistics.queries > 10
+    assert 0 < solver.statistics.solving <= solver.statistics.seconds <= whole
+    assert verdict.seconds == pytest.approx(solver.statistics.solving)
+
+
+@pytest.mark.parametrize("budget", [0, -1])
+def test_no_budget_is_no_solver(budget: int) -> None:
+    with pytest.raises(ValueError, match="at least 1"):  # Z3 takes 0 for no limit
+        Solver(budget)
+    assert isinstance(Solver(1).prove(POWERS, FERMAT), Unknown)
+
+
+def test_a_budget_that_changes_asks_again() -> None:
+    solver = Solver(budget=1)
+    assert isinstance(solver.prove((f.lt(X, Y),), f.le(X, Y)), Unknown)
+    solver.budget = 100_000
+    assert isinstance(solver.prove((f.lt(X, Y),), f.le(X, Y)), Proved)
 
 
 def test_quick_questions_leave_floats_undecided() -> None:

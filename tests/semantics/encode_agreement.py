@@ -296,7 +296,7 @@ def _ask(solver: Solver, given: tuple[Term, ...], goal: Term) -> object:
     """Straight to Z3, all in one query: the shortcuts of ``Solver.prove`` are tested by themselves."""
     if goal is f.TRUE:
         return Proved(0.0, "folded")
-    return solver.ask(query(given, goal), goal.has_float or any(g.has_float for g in given))
+    return solver.ask(query(given, goal))
 
 
 def describe(sample: Sample) -> str:

@@ -29,12 +29,13 @@ def sort_text(sort: str) -> str:
 class Script:
     """A query as text, and which of its names stands for which variable or function of ours.
 
-    ``only_floats``: no integer occurs in it.
+    ``has_float``: a float occurs in it; ``only_floats``: no integer does.
     """
 
     text: str
     names: dict[str, tuple[str, str]]  # SMT-LIB name -> (our name, sort of the result)
     only_floats: bool = False
+    has_float: bool = False
 
 
 Symbol: TypeAlias = tuple[str, Payload, str, tuple[Term, ...] | tuple[str, ...]]
@@ -138,7 +139,8 @@ def query(given: tuple[Term, ...], goal: Term) -> Script:
             declarations.append(f"(declare-fun {name} ({domain}) {sort_text(t.sort)})")
     defined = [make("=", (make("bits", (), t.args[0].sort, names[_symbol(t)]), t.args[0]), BOOL) for t in converted]
     lines = [*declarations, *[f"(assert {_with_lets(r, uses, names)})" for r in (*defined, *roots)]]
-    return Script("\n".join(lines), ours, only_floats)
+    has_float = any(r.has_float for r in roots)
+    return Script("\n".join(lines), ours, only_floats and has_float, has_float)
 
 
 def _printed(t: Term) -> tuple[Term, ...]:

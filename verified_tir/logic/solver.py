@@ -1,16 +1,22 @@
 """Z3, asked through SMT-LIB text.
 
-Work is bounded by Z3's resource counter and not by time, so verdicts do not depend on the machine.  The counter's
-meaning depends on a context's history; therefore an ``unknown`` is asked once more in a fresh context with fixed
-seeds, and that verdict counts.
+A verdict is a function of the query's text, the budget and the solver's version.  Work is bounded by Z3's resource
+counter and not by time, so the machine does not matter.  What was asked before must not matter either; but in a context
+with a history terms have another order, and so searches take other ways, and find other models.  Therefore a context of
+its own, with fixed seeds, decides each query.
 
-Verdicts are cached by the canonical text of the query together with the solver's version.
+For a query about integers that costs thrice what it costs in a context that is there already.  It is asked there first,
+with a small part of the budget, and only a proof is believed: the fresh context could do no more than fail to find one
+with thirty times the work.
+
+Verdicts are cached by the text of the query.
 """
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Any, final
 
 from verified_tir.logic.formula import BOOL, FALSE, INT, TRUE, Term, and_, integer, le, not_a_number, subterms, value_of
@@ -19,17 +25,23 @@ from verified_tir.logic.verdict import Model, Proved, Refuted, Unknown, Verdict
 
 INTEGER_BUDGET = 3_000_000
 FLOAT_BUDGET = 30_000_000
+SHARED_PART = 30  # of the budget, one part is for the shared context; proofs about programs take a hundredth at most
 
 
 @final
 @dataclass(slots=True)
 class Statistics:
-    """Counts of what was asked, for reports and benchmarks."""
+    """Counts of what was asked, for reports and benchmarks.
+
+    ``queries`` were put to Z3 and ``cached`` ones were not, since their text was known; ``trivial`` goals became no
+    query.  ``seconds`` were spent on proofs, of which ``solving`` in Z3.
+    """
 
     queries: int = 0
     cached: int = 0
     trivial: int = 0
     seconds: float = 0.0
+    solving: float = 0.0
 
 
 @final
@@ -37,15 +49,21 @@ class Statistics:
 class Solver:
     """A Z3 session with its cache.  Not for use from several threads at once.
 
-    :param budget: resource limit of an integer query; float queries get ten times as much.
+    :param budget: resource limit of an integer query, at least 1; queries about floats alone get ten times as much.
+    :raises ValueError: for a smaller budget (Z3 takes 0 for no limit).
     """
 
     budget: int = INTEGER_BUDGET
     statistics: Statistics = field(default_factory=Statistics)
-    _cache: dict[str, tuple[str, Any]] = field(default_factory=dict)
+    _cache: dict[tuple[str, int], tuple[str, Any]] = field(default_factory=dict)
     _z3: Any = None
-    _incremental: Any = None
+    _shared: Any = None
     _quick: bool = False
+    _depth: int = 0
+
+    def __post_init__(self) -> None:
+        if self.budget < 1:
+            raise ValueError(f"the budget of a solver is at least 1, not {self.budget}")
 
     def prove(
         self, given: tuple[Term, ...], goal: Term, small: tuple[Term, ...] = (), *, quick: bool = False
@@ -54,13 +72,21 @@ class Solver:
 
         ``quick`` leaves a question about floats unknown where the lemma of ``floats`` does not prove it.
         """
-        start = time.perf_counter()
+        start, counts = time.perf_counter(), self.statistics
+        queries, cached, solving = counts.queries, counts.cached, counts.solving
         outer, self._quick = self._quick, quick
+        self._depth += 1
         try:
-            return self._prove(given, goal, small)
+            verdict = self._prove(given, goal, small)
         finally:
             self._quick = outer
-            self.statistics.seconds += time.perf_counter() - start
+            self._depth -= 1
+            if not self._depth:  # the float lemmas ask about their premises here
+                counts.seconds += time.perf_counter() - start
+        how = verdict.how
+        if counts.queries == queries:
+            how = "trivial" if counts.cached == cached else "cached"
+        return replace(verdict, seconds=counts.solving - solving, how=how)
 
     def consistent(self, given: tuple[Term, ...]) -> bool | None:
         """Whether the givens can all be true (``None``: not known)."""
@@ -76,7 +102,7 @@ class Solver:
         given = tuple(dict.fromkeys(g for g in given if g is not TRUE))
         if goal is TRUE or goal in given or FALSE in given:
             self.statistics.trivial += 1
-            return Proved(0.0, "trivial")
+            return Proved(how="trivial")
         if goal.op == "and":
             return self._prove_conjunction(given, goal, small)
         if goal.op == "=>":
@@ -97,13 +123,11 @@ class Solver:
             verdict = self._decide(near, goal)
             if isinstance(verdict, Proved):
                 return verdict
-        seconds = 0.0
         for part in goal.args:
             verdict = self._prove(given, part, small)
             if not isinstance(verdict, Proved):
                 return verdict
-            seconds += verdict.seconds
-        return Proved(seconds)
+        return Proved()
 
     def _smaller(self, given: tuple[Term, ...], goal: Term, small: tuple[Term, ...]) -> Refuted | None:
         for bound in (4, 8, 16, 64):
@@ -114,8 +138,7 @@ class Solver:
         return None
 
     def _decide(self, given: tuple[Term, ...], goal: Term) -> Verdict:
-        has_float = goal.has_float or any(g.has_float for g in given)
-        if has_float:
+        if goal.has_float or any(g.has_float for g in given):
             from verified_tir.logic.floats import prove_by_lemma
 
             proved = prove_by_lemma(self, given, goal)
@@ -123,63 +146,60 @@ class Solver:
                 return proved
             if self._quick and goal.has_float:
                 return Unknown("no float lemma applies")
-        return self.ask(query(given, goal), has_float)
+        return self.ask(query(given, goal))
 
-    def ask(self, script: Script, has_float: bool) -> Verdict:
+    def ask(self, script: Script) -> Verdict:
         """One query to Z3, or its cached verdict."""
-        found = self._cache.get(script.text)
-        if found is None:
-            start = time.perf_counter()
+        key = script.text, self.budget
+        start = time.perf_counter()
+        answer, how = self._cache.get(key), "cached"
+        if answer is None:
             self.statistics.queries += 1
-            answer = self._check(script, has_float, fresh=False)
-            if answer[0] == "unknown":
-                answer = self._check(script, has_float, fresh=True)
-            seconds = time.perf_counter() - start
-            found = self._cache[script.text] = answer
+            answer, how = self._check(script), "z3"
+            self._cache[key] = answer
+            self.statistics.solving += time.perf_counter() - start
         else:
             self.statistics.cached += 1
-            seconds = 0.0
-        kind, payload = found
+        seconds = time.perf_counter() - start if how == "z3" else 0.0
+        kind, payload = answer
         if kind == "unsat":
-            return Proved(seconds, "z3")
+            return Proved(seconds, how)
         if kind == "unknown":
-            return Unknown(payload, seconds)
+            return Unknown(payload, seconds, how)
         values, sorts = {}, {}
         for short, value in payload.items():
             name, sort = script.names[short]
             values[name], sorts[name] = value, sort
-        return Refuted(Model(values, sorts), seconds)
+        return Refuted(Model(values, sorts), seconds, how)
 
-    def _check(self, script: Script, has_float: bool, *, fresh: bool) -> tuple[str, Any]:
+    def _check(self, script: Script) -> tuple[str, Any]:
         z3 = self._load()
         # A question that mixes floats and integers seldom ends when it does not end soon.
         budget = self.budget * (FLOAT_BUDGET // INTEGER_BUDGET) if script.only_floats else self.budget
-        incremental = not fresh and not has_float  # bit-blasting floats incrementally is ten times slower
-        if not incremental:
-            context = z3.Context() if fresh else z3.main_ctx()
-            solver = z3.SolverFor("QF_FP", ctx=context) if script.only_floats else z3.Solver(ctx=context)
-            solver.set("random_seed", 0)
-        else:
-            if self._incremental is None:
-                self._incremental = z3.SimpleSolver()
-            solver, context = self._incremental, z3.main_ctx()
-        solver.set("rlimit", budget)
-        solver.set("ctrl_c", False)  # an interrupt is Python's, not an "unknown"; it comes when the query ends
-        if incremental:
-            solver.push()
+        if script.only_floats:
+            return _run(z3, lambda context: z3.SolverFor("QF_FP", ctx=context), script, budget)
+        if script.has_float:  # bit-blasting floats incrementally is ten times slower
+            return _run(z3, lambda context: z3.Solver(ctx=context), script, budget)
+        if self._proved_in_shared_context(z3, script, max(1, budget // SHARED_PART)):
+            return "unsat", None
+        answer = _run(z3, lambda context: z3.SimpleSolver(ctx=context), script, budget)
+        if answer[0] == "unknown":  # this one is fast; the other one, which looks for a tactic, knows more
+            answer = _run(z3, lambda context: z3.Solver(ctx=context), script, budget)
+        return answer
+
+    def _proved_in_shared_context(self, z3: Any, script: Script, budget: int) -> bool:
+        if self._shared is None:
+            self._shared = z3.SimpleSolver()
+        shared = self._shared
+        shared.set(random_seed=0, rlimit=budget, ctrl_c=False)
+        shared.push()
         try:
-            solver.add(z3.parse_smt2_string(script.text, ctx=context))
-            result = solver.check()
-            if result == z3.unsat:
-                return "unsat", None
-            if result == z3.sat:
-                return "sat", _values(z3, solver.model(), script)
-            return "unknown", solver.reason_unknown()
-        except z3.Z3Exception as problem:
-            return "unknown", str(problem)
+            shared.add(z3.parse_smt2_string(script.text))
+            return bool(shared.check() == z3.unsat)
+        except z3.Z3Exception:
+            return False
         finally:
-            if incremental:
-                solver.pop()
+            shared.pop()
 
     def _load(self) -> Any:
         if self._z3 is None:
@@ -187,6 +207,23 @@ class Solver:
 
             self._z3 = z3
         return self._z3
+
+
+def _run(z3: Any, make: Callable[[Any], Any], script: Script, budget: int) -> tuple[str, Any]:
+    """Ask in a fresh context: ``unsat``, ``sat`` with values, or ``unknown`` with the reason."""
+    try:
+        solver = make(z3.Context())
+        # an interrupt is Python's, not an "unknown"; it comes when the query ends
+        solver.set(random_seed=0, rlimit=budget, ctrl_c=False)
+        solver.from_string(script.text)
+        result = solver.check()
+        if result == z3.unsat:
+            return "unsat", None
+        if result == z3.sat:
+            return "sat", _values(z3, solver.model(), script)
+        return "unknown", solver.reason_unknown()
+    except z3.Z3Exception as problem:
+        return "unknown", str(problem)
 
 
 def _values(z3: Any, model: Any, script: Script) -> dict[str, int]:

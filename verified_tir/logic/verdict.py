@@ -1,6 +1,9 @@
 """Verdicts and obligations: the vocabulary in which every question is asked and answered.
 
 A verdict is one of three values and never a boolean.  ``Unknown`` is not ``Proved``, and nothing may treat it so.
+
+Each says how it was found: ``trivial`` (no solver was needed), ``cached`` (every query had been answered before),
+``lemma`` (a float goal split by ``verified_tir.logic.floats``) or ``z3``; and how many ``seconds`` Z3 took for it.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from verified_tir.logic.formula import Term
 @final
 @dataclass(frozen=True, slots=True)
 class Proved:
-    """The claim holds.  ``seconds`` is what the proof took; ``how`` names the method (trivial, cached, z3, lemma)."""
+    """The claim holds."""
 
     seconds: float = 0.0
     how: str = "z3"
@@ -36,6 +39,7 @@ class Refuted:
 
     model: Model
     seconds: float = 0.0
+    how: str = "z3"
 
 
 @final
@@ -45,6 +49,7 @@ class Unknown:
 
     reason: str
     seconds: float = 0.0
+    how: str = "z3"
 
 
 Verdict: TypeAlias = Proved | Refuted | Unknown

@@ -75,7 +75,7 @@ def _discharged(d: Discharged, record: StepRecord, known: dict[int, Owed], texts
 def _answered(
     o: Obligation, v: Verdict, rule: str = "", place: Place | None = None, lemmas: tuple[ObligationReport, ...] = ()
 ) -> ObligationReport:
-    return ObligationReport(o.name, o.claim, verdict_name(v), _how(v), v.seconds, rule, place, lemmas)
+    return ObligationReport(o.name, o.claim, verdict_name(v), v.how, v.seconds, rule, place, lemmas)
 
 
 def verdict_name(verdict: Verdict) -> VerdictName:
@@ -87,10 +87,6 @@ def verdict_name(verdict: Verdict) -> VerdictName:
             return "refuted"
         case Unknown():
             return "undecided"
-
-
-def _how(verdict: Verdict) -> str:
-    return verdict.how if isinstance(verdict, Proved) else "z3"
 
 
 def refusal_of(refused: errors.ScheduleError, raised: SourcePlace | None) -> RefusalReport:
