@@ -239,7 +239,7 @@ def f(A: T.Buffer((4,), "float32"), n: T.int32):
 """
     for name in ("A", "Z"):
         f = build(Schedule(text.replace("A", name)))
-        with pytest.raises(AssertionError, match="^at most four$"):
+        with pytest.raises(AssertionError, match=r"^at most four$"):
             f(np.zeros(4, np.float32), 5)
         with pytest.raises(ValueError, match=f"^{name} is float32"):
             f(np.zeros(5, np.float32), 4)

@@ -8,10 +8,10 @@ shares subtrees has a text no longer than itself.
 from __future__ import annotations
 
 import hashlib
+import os
 import sys
 from functools import cache
 from importlib.metadata import version
-from pathlib import Path
 from weakref import WeakKeyDictionary
 
 import llvmlite
@@ -27,6 +27,9 @@ from verified_tir.ir.stmt import Block
 from verified_tir.ir.visit import children
 
 Buffers = tuple[Buffer, ...]
+
+PARTS = ("codegen", "ir", "semantics", "kernel")
+"""Folders of this package whose sources have a part in what is generated."""
 
 _HASHES: WeakKeyDictionary[PrimFunc, dict[Buffers, str]] = WeakKeyDictionary()
 
@@ -90,13 +93,17 @@ def canonical_text(func: PrimFunc, shapes: Buffers = ()) -> str:
 
 @cache
 def tools() -> str:
-    """What makes object code of a program: versions, and the sources of this package that have a part in it."""
+    """What makes object code of a program: versions and sources."""
     digest = hashlib.sha256()
-    root = Path(__file__).parents[1]
-    for folder in ("codegen", "ir"):
-        for source in sorted((root / folder).glob("*.py")):
-            digest.update(source.name.encode())
-            digest.update(source.read_bytes())
+    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    for part in PARTS:
+        for folder, _, names in sorted(os.walk(os.path.join(root, part))):
+            for name in sorted(names):
+                if name.endswith(".py"):
+                    file = os.path.join(folder, name)
+                    digest.update(os.path.relpath(file, root).encode())
+                    with open(file, "rb") as source:
+                        digest.update(source.read())
     llvm_version = ".".join(map(str, llvm.llvm_version_info))
     python = f"{sys.implementation.cache_tag} {object.__basicsize__} {sys.byteorder} {sys.maxsize}"
     versions = f"{version('verified_tir')} llvmlite {llvmlite.__version__} LLVM {llvm_version} {python}"

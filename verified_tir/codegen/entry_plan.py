@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain
 from typing import TypeAlias, final
+from weakref import WeakKeyDictionary
 
 from verified_tir.codegen.errors import CodegenError
 from verified_tir.ir.buffer import Buffer
@@ -116,9 +116,19 @@ def described(parameter: Parameter) -> str:
     match parameter:
         case ArrayParameter(buffer=b):
             lanes = [str(b.dtype.lanes)] if b.dtype.lanes > 1 else []
-            return f"{b.dtype.scalar}[{', '.join([*map(script, b.shape), *lanes])}]"
+            return f"{b.dtype.scalar}[{', '.join([*map(_text, b.shape), *lanes])}]"
         case ScalarParameter(var=v):
             return str(v.dtype)
+
+
+def _text(extent: Expr) -> str:
+    match extent:
+        case IntImm(value=v):  # these two are most extents, and need no printer
+            return str(v)
+        case Var(name=name):
+            return name
+        case _:
+            return script(extent)
 
 
 def entry_plan(theorem: Refines) -> EntryPlan:
@@ -133,8 +143,8 @@ def entry_plan(theorem: Refines) -> EntryPlan:
     bindings = tuple(_binding(func, parameters, v, extents) for v in symbols(func))
     known = {*func.params, *(b.var for b in bindings)}
     before = tuple(b for b in theorem.entry.shapes if b not in func.buffers and known.issuperset(free_vars_of(b)))
-    floats = any(isinstance(t, DType) and t.is_float for n in walk(func) for t in _types(n))
-    return EntryPlan(func, parameters, bindings, (*func.buffers, *before), floats, _release(func))
+    body = _body(func)
+    return EntryPlan(func, parameters, bindings, (*func.buffers, *before), body.floats, body.release)
 
 
 def symbols(func: PrimFunc) -> tuple[Var, ...]:
@@ -171,7 +181,7 @@ def _parameter(func: PrimFunc, param: Var, extents: frozenset[Var]) -> Parameter
                 raise CodegenError(
                     f"an extent of parameter {buffer.name} reads memory: {script(e)}; pass it as a scalar"
                 )
-        written = written_blocks(func.body)
+        written = _body(func).written
         return ArrayParameter(buffer, buffer.data in written or EVERYTHING in written, buffer.dtype.scalar.nbytes)
     if isinstance(param.type, PointerType) or not (param.dtype.is_int or param.dtype.is_float or param.dtype.is_bool):
         raise CodegenError(f"parameter {param.name} is a pointer without a buffer; declare one with T.match_buffer")
@@ -211,11 +221,33 @@ def _binding(func: PrimFunc, parameters: tuple[Parameter, ...], symbol: Var, ext
     )
 
 
-def _types(node: Node) -> Iterator[object]:
-    return chain.from_iterable((getattr(node, f, None),) for f in ("type", "dtype"))
+# -- what the body says -----------------------------------------------------------------------------------------------
 
 
-# -- how much there is to do ------------------------------------------------------------------------------------------
+@final
+@dataclass(frozen=True, slots=True)
+class _Body:
+    """The blocks that a function writes; ``floats`` and ``release`` as in :class:`EntryPlan`."""
+
+    written: frozenset[Var]
+    floats: bool
+    release: bool | None
+
+
+_BODIES: WeakKeyDictionary[PrimFunc, _Body] = WeakKeyDictionary()
+
+
+def _body(func: PrimFunc) -> _Body:
+    """Computed once for each function: a body may be large, and loading its cached code must not take long."""
+    found = _BODIES.get(func)
+    if found is None:
+        floats = any(isinstance(t, DType) and t.is_float for n in walk(func) for t in _types(n))
+        found = _BODIES[func] = _Body(frozenset(written_blocks(func.body)), floats, _release(func))
+    return found
+
+
+def _types(node: Node) -> tuple[object, object]:
+    return getattr(node, "type", None), getattr(node, "dtype", None)
 
 
 def _release(func: PrimFunc) -> bool | None:
