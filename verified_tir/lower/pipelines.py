@@ -1,52 +1,74 @@
 """The passes by name, and pipelines by name.
 
-``default`` is what ``vtir lower`` and ``vtir run`` do; ``layout`` stops where layouts are physical; ``none`` lowers
-nothing.
+``default`` is what ``vtir lower`` and ``vtir run`` do; ``full`` also shares memory and makes types explicit, for targets
+that want it; ``layout`` stops where layouts are physical; ``none`` lowers nothing.
 """
 
 from __future__ import annotations
 
 from verified_tir.lower.apply_layout_transforms import ApplyLayoutTransforms
+from verified_tir.lower.bool_storage import BoolStorage
 from verified_tir.lower.flatten_buffer import FlattenBuffer
+from verified_tir.lower.inject_double_buffer import InjectDoubleBuffer
+from verified_tir.lower.inject_virtual_thread import InjectVirtualThread
 from verified_tir.lower.loop_partition import LoopPartition
 from verified_tir.lower.lower_init_block import LowerInitBlock
+from verified_tir.lower.lower_thread_allreduce import LowerThreadAllreduce
+from verified_tir.lower.make_packed_api import MakePackedAPI
 from verified_tir.lower.passes import Pass, Pipeline
 from verified_tir.lower.remove_assume import RemoveAssume
 from verified_tir.lower.remove_store_undef import RemoveStoreUndef
 from verified_tir.lower.simplify import Simplify
+from verified_tir.lower.storage_rewrite import StorageRewrite
 from verified_tir.lower.unroll_loop import UnrollLoop
+from verified_tir.lower.vector_type_rewriter import VectorTypeRewriter
 from verified_tir.lower.vectorize_loop import VectorizeLoop
 
 PASSES: dict[str, type[Pass]] = {
     p.__name__: p
     for p in (
         ApplyLayoutTransforms,
+        BoolStorage,
         FlattenBuffer,
+        InjectDoubleBuffer,
+        InjectVirtualThread,
         LoopPartition,
         LowerInitBlock,
+        LowerThreadAllreduce,
+        MakePackedAPI,
         RemoveAssume,
         RemoveStoreUndef,
         Simplify,
+        StorageRewrite,
         UnrollLoop,
+        VectorTypeRewriter,
         VectorizeLoop,
     )
 }
 """Every pass by its name."""
 
+_LAYOUT = ApplyLayoutTransforms() >> FlattenBuffer()
+
+_DEFAULT = Pipeline(
+    ApplyLayoutTransforms(),
+    RemoveStoreUndef(),
+    LowerThreadAllreduce(),
+    InjectVirtualThread(),
+    InjectDoubleBuffer(),
+    Simplify(),
+    FlattenBuffer(),
+    VectorizeLoop(),
+    FlattenBuffer(),  # local buffers that got an axis for the lanes
+    UnrollLoop(),
+    Simplify(),
+    LowerInitBlock(),
+    RemoveAssume(),  # late: what is assumed may be needed before
+)
+
 PIPELINES: dict[str, Pipeline] = {
     "none": Pipeline(),
-    "layout": ApplyLayoutTransforms() >> FlattenBuffer(),
-    "default": Pipeline(
-        ApplyLayoutTransforms(),
-        RemoveStoreUndef(),
-        Simplify(),
-        FlattenBuffer(),
-        VectorizeLoop(),
-        FlattenBuffer(),  # local buffers that got an axis for the lanes
-        UnrollLoop(),
-        Simplify(),
-        LowerInitBlock(),
-        RemoveAssume(),  # last: what is assumed may be needed before
-    ),
+    "layout": _LAYOUT,
+    "default": _DEFAULT,
+    "full": _DEFAULT >> BoolStorage() >> StorageRewrite() >> VectorTypeRewriter() >> MakePackedAPI(),
 }
 """Pipelines by their names."""

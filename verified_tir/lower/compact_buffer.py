@@ -1,0 +1,216 @@
+"""CompactBuffer: a local buffer shrinks to what is touched of it.
+
+    t = alloc(100)                              for i in range(25):
+    for i in range(25):                             t = alloc(4)
+        for j in range(4):            ⟶             for j in range(4):
+            t[i * 4 + j] = …                            t[j] = …
+        …t[i * 4 + 3]…                              …t[3]…
+
+The allocation moves to where its contents live, then each axis keeps the interval that the accesses span: their least
+index, over the loops inside, becomes zero.  Other views of the block with the same element type are accesses of the
+buffer under other indices, and become such accesses first; a buffer with views of another type keeps its size.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.expr import Expr, Load, Ramp, Var, binary, const
+from verified_tir.ir.paths import Path, places
+from verified_tir.ir.stmt import Allocate, DeclBuffer, For, If, Seq, Stmt, Store
+from verified_tir.ir.visit import children, walk
+from verified_tir.kernel.rules.scope import Move
+from verified_tir.kernel.rules.storage import Compact
+from verified_tir.kernel.rules.view import DropView, Indices, View
+from verified_tir.lower.flatten_buffer import flat_indices
+from verified_tir.lower.passes import Lowering, Pass, reason
+from verified_tir.schedule.bounds import Bounds
+from verified_tir.schedule.poly import Poly, as_poly, render
+from verified_tir.schedule.session import Session, TacticFailed
+from verified_tir.schedule.simplify_index import Simplifier
+from verified_tir.schedule.tactics.simplify import simplify_expressions
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class CompactBuffer(Pass):
+    """Compact every local buffer.
+
+    :ivar sink: first move allocations into the loops and sequences in which their contents live.
+    """
+
+    sink: bool = True
+
+    def lower(self, work: Lowering) -> None:
+        work.each(lambda s: isinstance(s, Allocate), lambda path, s: self._compact(work, path, s))
+
+    def _compact(self, work: Lowering, path: Path, stmt: Stmt) -> None:
+        assert isinstance(stmt, Allocate)
+        buffer = stmt.buffer
+        try:
+            with work.session.atomic():
+                if _without_views(work.session, path, buffer):
+                    simplify_expressions(work.session, path)
+        except TacticFailed as failed:
+            work.note(f"{buffer.name} keeps its size, since it has other views: {reason(failed.refusal)}")
+            return
+        if self.sink:
+            path = sink(work.session, path)
+        found = touched(work.session.stmt(path), buffer)
+        if found is None:
+            return
+        inputs = tuple(Var.fresh(f"x{k}", e.dtype) for k, e in enumerate(buffer.shape))
+        outputs = tuple(binary("sub", x, low) for x, (low, _) in zip(inputs, found, strict=True))
+        shape = tuple(extent for _, extent in found)
+        try:
+            work.session.apply(Compact(path, inputs, outputs, shape))
+        except TacticFailed as failed:
+            work.note(f"{buffer.name} keeps its size: {reason(failed.refusal)}")
+
+
+def sink(session: Session, path: Path) -> Path:
+    """Move the allocation at ``path`` inwards as far as the kernel allows; gives its place."""
+    while True:
+        stmt = session.stmt(path)
+        assert isinstance(stmt, Allocate)
+        match stmt.body:
+            case For() if session.attempt(Move(path, "sink")):
+                path = (*path, 0)
+            case If(else_body=None) if session.attempt(Move(path, "narrow")):
+                path = (*path, 0)
+            case Seq(stmts=stmts):
+                used = [k for k, s in enumerate(stmts) if any(n is stmt.buffer.data for n in walk(s))]
+                if len(used) in (0, len(stmts)) or not session.attempt(Move(path, "narrow")):
+                    return path
+                path = _allocation(session, stmt.buffer)
+            case _:
+                return path
+
+
+def _allocation(session: Session, buffer: Buffer) -> Path:
+    return next(p for p, s in places(session.func.body, lambda s: isinstance(s, Allocate) and s.buffer is buffer))
+
+
+def _without_views(session: Session, path: Path, buffer: Buffer) -> int:
+    """Accesses through other views of the block become accesses of ``buffer``; the views go.  Gives how many.
+
+    :raises TacticFailed: if a view cannot be done without.
+    """
+    gone = 0
+    while True:
+        inside = [
+            (p, s)
+            for p, s in places(session.func.body, lambda s: isinstance(s, DeclBuffer) and s.buffer.data is buffer.data)
+            if p[: len(path)] == path
+        ]
+        if not inside:
+            return gone
+        gone += 1
+        where, declared = inside[-1]
+        assert isinstance(declared, DeclBuffer)
+        view = declared.buffer
+        accesses = dict.fromkeys(
+            n.indices for n in walk(declared.body) if isinstance(n, (Load, Store)) and n.buffer is view
+        )
+        moves = tuple((x, _through(view, buffer, x)) for x in accesses)
+        session.apply(View((*where, 0), view, buffer, moves))
+        session.apply(DropView(where))
+
+
+def _through(view: Buffer, owner: Buffer, indices: Indices) -> Indices:
+    """The indices of the owner for an access of a view of the same block."""
+    (flat,) = flat_indices(_plain(view), indices)
+    flat = binary("add", flat, view.elem_offset)
+    if view.dtype.lanes != owner.dtype.lanes and flat.dtype.lanes == 1 and owner.dtype.lanes == 1:
+        flat = Ramp(binary("mul", flat, view.dtype.lanes), const(1, flat.dtype), view.dtype.lanes)
+    found: list[Expr] = []
+    for extent in reversed(owner.shape[1:]):
+        found.append(binary("floormod", flat, extent))
+        flat = binary("floordiv", flat, extent)
+    found.append(flat)
+    return tuple(reversed(found))
+
+
+def _plain(view: Buffer) -> Buffer:
+    """The view without axis separators: one flat index."""
+    return Buffer.declare(view.name, view.shape, view.dtype, data=view.data, elem_offset=view.elem_offset)
+
+
+def touched(alloc: Stmt, buffer: Buffer) -> list[tuple[Expr, Expr]] | None:
+    """The least index and the extent of what is touched, axis by axis; ``None`` if that is the whole buffer.
+
+    An axis whose indices have no bounds of a simple form counts as whole.
+    """
+    accesses: list[tuple[Indices, tuple[For, ...]]] = []
+    _collect(alloc, buffer, (), accesses)
+    if not accesses:
+        return None
+    found, smaller = [], False
+    for axis, extent in enumerate(buffer.shape):
+        interval = _interval([(x[axis], loops) for x, loops in accesses], extent)
+        smaller = smaller or interval is not None
+        found.append(interval or (const(0, extent.dtype), extent))
+    return found if smaller else None
+
+
+def _collect(stmt: Stmt, buffer: Buffer, loops: tuple[For, ...], found: list[tuple[Indices, tuple[For, ...]]]) -> None:
+    inner = (*loops, stmt) if isinstance(stmt, For) else loops
+    own = [c for c in children(stmt) if not isinstance(c, Stmt)]
+    for c in own:
+        found.extend((n.indices, loops) for n in walk(c) if isinstance(n, Load) and n.buffer is buffer)
+    if isinstance(stmt, Store) and stmt.buffer is buffer:
+        found.append((stmt.indices, loops))
+    for c in children(stmt):
+        if isinstance(c, Stmt):
+            _collect(c, buffer, inner, found)
+
+
+def _interval(indices: list[tuple[Expr, tuple[For, ...]]], extent: Expr) -> tuple[Expr, Expr] | None:
+    """What indices of one axis span, if its bounds differ from the whole axis and lie a constant apart."""
+    bounds = [_bounds(e, loops) for e, loops in indices]
+    if not bounds or any(b is None for b in bounds):
+        return None
+    low, high = bounds[0]  # type: ignore[misc]
+    for other in bounds[1:]:
+        assert other is not None
+        below, above = (other[0] - low).constant, (other[1] - high).constant
+        if below is None or above is None:
+            return None
+        low, high = low + min(below, 0), high + max(above, 0)
+    width = (high - low + 1).constant
+    whole = (as_poly(extent) - (width or 0)).constant
+    if width is None or width < 1 or (whole is not None and whole <= 0):
+        return None
+    simplifier = Simplifier(Bounds({}))
+    return simplifier.expr(render(low, extent.dtype)), const(width, extent.dtype)
+
+
+def _bounds(index: Expr, loops: tuple[For, ...]) -> tuple[Poly, Poly] | None:
+    """The least and the greatest value over the loops, if it is linear in their variables."""
+    if isinstance(index, Ramp):
+        base, stride = _bounds(index.base, loops), as_poly(index.stride).constant
+        if base is None or stride is None:
+            return None
+        span = stride * (index.lanes - 1)
+        return base[0] + min(span, 0), base[1] + max(span, 0)
+    if index.dtype.lanes > 1:
+        return None
+    low = high = as_poly(index)
+    for loop in reversed(loops):
+        first, last = as_poly(loop.min), as_poly(loop.min) + as_poly(loop.extent) - 1
+        ends = []
+        for p, least in ((low, True), (high, False)):
+            split = p.coefficient(loop.var)
+            if split is None or any(n is loop.var for a in p.atoms() if a is not loop.var for n in walk(a)):
+                return None
+            k = split[0].constant
+            if k is None:
+                return None
+            moved = p.replace(loop.var, first if (k >= 0) == least else last)
+            if moved is None:
+                return None
+            ends.append(moved)
+        low, high = ends
+    return low, high

@@ -1,0 +1,108 @@
+"""InjectDoubleBuffer: a buffer that each iteration fills anew gets two halves, used in turn (RFC 63, pass checklist).
+
+    for i in range(n):                                      t = T.alloc_buffer((2, 8), "float32")
+        t = T.alloc_buffer((8,), "float32",                 for i in range(n):
+            annotations={"double_buffer_scope": 1})  ⟶          for j in range(8):
+        for j in range(8):                                          t[i % 2, j] = A[i, j]
+            t[j] = A[i, j]                                      … t[i % 2, j] …
+        … t[j] …
+
+So an iteration no longer overwrites what the one before may still be reading: filling the one half may run ahead.  The
+buffer is marked by the annotation above, or by ``T.attr(t.data, "double_buffer_scope", 1)``, as TVM does.  The chain is
+``compact`` (with i in the map) and ``hoist``; an allocation that stands outside of the loop is sunk into it first.  The
+buffer keeps its other dimensions, so the pass runs before buffers are flattened.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+from verified_tir.ir.expr import Expr, Var, const
+from verified_tir.ir.paths import Path, places
+from verified_tir.ir.stmt import Allocate, AttrStmt, Block, For, Seq, Stmt
+from verified_tir.ir.visit import walk
+from verified_tir.kernel.rules.annotate import Annotate, Unwrap
+from verified_tir.kernel.rules.scope import Move
+from verified_tir.kernel.rules.storage import Compact
+from verified_tir.lower.passes import Lowering, Pass
+from verified_tir.schedule.session import Session, fail
+
+MARK = "double_buffer_scope"
+"""The annotation of an allocation, and the key of an attribute (TVM's name)."""
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class InjectDoubleBuffer(Pass):
+    """Give two halves to every local buffer that is marked.
+
+    A marked buffer that no loop stands around, or of which an iteration reads what another one wrote, is refused.
+    """
+
+    def lower(self, work: Lowering) -> None:
+        session = work.session
+        marked = {s.node for _, s in places(session.func.body, _is_mark) if isinstance(s, AttrStmt)}
+        work.each(_is_mark, lambda path, _: session.apply(Unwrap(path)))
+        for _, s in places(session.func.body, lambda s: isinstance(s, Allocate)):
+            if isinstance(s, Allocate) and any(key == MARK for key, _ in s.annotations):
+                marked.add(s.buffer.data)
+        for data in sorted((d for d in marked if isinstance(d, Var)), key=lambda v: v.uid):
+            _double(session, data)
+
+
+def _is_mark(stmt: Stmt) -> bool:
+    return isinstance(stmt, AttrStmt) and stmt.key == MARK
+
+
+def _place(session: Session, data: Var) -> tuple[Path, Allocate]:
+    for path, s in places(session.func.body, lambda s: isinstance(s, Allocate)):
+        if isinstance(s, Allocate) and s.buffer.data is data:
+            return path, s
+    raise fail(f"{data.name} is marked {MARK}, but it is no local buffer")
+
+
+def _double(session: Session, data: Var) -> None:
+    path, allocation = _place(session, data)
+    buffer = allocation.buffer
+    rest = tuple(pair for pair in allocation.annotations if pair[0] != MARK)
+    if rest != allocation.annotations:
+        session.apply(Annotate(path, rest))
+    path, loop = _into_the_loop(session, path, data)
+    inputs = tuple(Var.fresh(f"x{k}", e.dtype) for k, e in enumerate(buffer.shape))
+    dtype = loop.var.dtype if not buffer.shape else buffer.shape[0].dtype
+    if loop.var.dtype is not dtype:
+        raise fail(f"{buffer.name} has extents of type {dtype}, the loop over {loop.var.name} another one", path)
+    half: Expr = loop.var % 2
+    session.apply(Compact(path, inputs, (half, *inputs), (const(2, dtype), *buffer.shape)))
+    while isinstance(session.stmt(path[:-1]), (Block, AttrStmt)):
+        session.apply(Unwrap(path[:-1]))
+        path = path[:-1]
+    session.apply(Move(path[:-1], "hoist"))
+
+
+def _into_the_loop(session: Session, path: Path, data: Var) -> tuple[Path, For]:
+    """The allocation as the body of the loop that is to alternate: the innermost around it, or the one right below."""
+    while True:
+        stmt = session.stmt(path)
+        assert isinstance(stmt, Allocate)
+        above = path
+        while above and isinstance(session.stmt(above[:-1]), (Block, AttrStmt)):
+            above = above[:-1]
+        parent = session.stmt(above[:-1]) if above else None
+        match stmt.body:
+            case For() as loop if not isinstance(parent, For):
+                session.apply(Move(path, "sink"))
+                return (*path, 0), loop
+            case Seq(stmts=stmts) if not isinstance(parent, For):
+                used = [k for k, s in enumerate(stmts) if any(n is data for n in walk(s))]
+                if len(used) != 1:
+                    raise fail(
+                        f"{data.name} is marked {MARK}, but is used by several statements outside of a loop", path
+                    )
+                session.apply(Move(path, "narrow"))
+                path = (*path, used[0])
+            case _:
+                if isinstance(parent, For):
+                    return path, parent
+                raise fail(f"{data.name} is marked {MARK}, but no loop stands around its uses", path)

@@ -1,0 +1,99 @@
+"""InjectVirtualThread: loops bound to virtual threads become ordinary loops around single statements.
+
+    for v in T.thread_binding(2, thread="vthread.x"):             t = T.alloc_buffer((2, 8), "float32")
+        t = T.alloc_buffer((8,), "float32")                 for j in range(8):
+        for j in range(8):                           ⟶          for v in T.unroll(2):
+            t[j] = A[v, j]                                           t[v, j] = A[v, j]
+        for j in range(8):                                  for j in range(8):
+            B[v, j] = t[j]                                      for v in T.unroll(2):
+                                                                    B[v, j] = t[v, j]
+
+Virtual threads take turns, statement by statement.  Each gets its part of a local buffer (a first axis, so that the
+pass runs on logical or physical buffers alike); the loop is distributed over the statements of its body and moved into
+the loops that do not depend on it.  Where the kernel does not allow a step, the loop stays around what is left, which
+is right, only less interleaved.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+from verified_tir.ir.expr import Expr, IntImm, Var
+from verified_tir.ir.paths import Path, places
+from verified_tir.ir.stmt import Allocate, AttrStmt, Block, For, ForKind, If, Seq, Stmt
+from verified_tir.ir.visit import free_vars
+from verified_tir.kernel.rules.annotate import Unwrap
+from verified_tir.kernel.rules.branch import Hoist
+from verified_tir.kernel.rules.kind import Kind
+from verified_tir.kernel.rules.order import Distribute
+from verified_tir.kernel.rules.scope import Move
+from verified_tir.kernel.rules.storage import Compact
+from verified_tir.lower.passes import Lowering, Pass
+from verified_tir.schedule.session import Session, TacticFailed
+from verified_tir.schedule.tactics.loops import rebuild
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class InjectVirtualThread(Pass):
+    """Replace loops over virtual threads.
+
+    :ivar unroll: whether the loops that take their place are marked ``unrolled`` (if their extent is a constant).
+    """
+
+    unroll: bool = True
+
+    def lower(self, work: Lowering) -> None:
+        session = work.session
+        while True:  # a loop that was distributed is several
+            found = next(iter(places(session.func.body, _is_virtual)), None)
+            if found is None:
+                return
+            path, loop = found
+            assert isinstance(loop, For)
+            if not _step(session, path, loop):
+                kind: ForKind = "unrolled" if self.unroll and isinstance(loop.extent, IntImm) else "serial"
+                session.apply(Kind(path, kind))
+
+
+def _is_virtual(stmt: Stmt) -> bool:
+    return isinstance(stmt, For) and stmt.thread.partition(".")[0] == "vthread"
+
+
+def _step(session: Session, path: Path, loop: For) -> bool:
+    """Bring the loop nearer to the single statements of its body; False if it stays where it is."""
+    match loop.body:
+        case Seq(stmts=stmts):
+            return any(session.attempt(Distribute(path, k)) for k in range(1, len(stmts)))
+        case Block() | AttrStmt():
+            return session.attempt(Unwrap((*path, 0)))
+        case Allocate():
+            return _expand(session, path, loop)
+        case For() as inner if not _is_virtual(inner) and inner.kind != "thread_binding":
+            return _interchange(session, path, loop, inner)
+        case If(condition=c) if loop.var not in free_vars(c):
+            return session.attempt(Hoist(path))
+    return False
+
+
+def _expand(session: Session, path: Path, loop: For) -> bool:
+    """Each virtual thread's part of the buffer."""
+    allocation = loop.body
+    assert isinstance(allocation, Allocate)
+    old = allocation.buffer
+    inputs = tuple(Var.fresh(f"x{k}", e.dtype) for k, e in enumerate(old.shape))
+    zero = isinstance(loop.min, IntImm) and loop.min.value == 0
+    own: Expr = loop.var if zero else loop.var - loop.min
+    return session.attempt(Compact((*path, 0), inputs, (own, *inputs), (loop.extent, *old.shape)), Move(path, "hoist"))
+
+
+def _interchange(session: Session, path: Path, loop: For, inner: For) -> bool:
+    if loop.var in {*free_vars(inner.min), *free_vars(inner.extent)}:
+        return False
+    try:
+        with session.atomic():
+            rebuild(session, path, [loop, inner], [inner, loop])
+    except TacticFailed:
+        return False
+    return True

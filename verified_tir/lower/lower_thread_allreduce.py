@@ -1,0 +1,123 @@
+"""LowerThreadAllreduce: a reduction across threads becomes partial results and a tree over them.
+
+    for k in T.serial(32, annotations={"thread_allreduce": 4}):
+        B[0] = B[0] + A[k]
+                                  ⟶
+    for k_0 in range(8):                           B_4: one partial result for each of the 4 threads
+        for k_1 in T.vectorized(4):
+            B_4[k_1] = B_4[k_1] + A[k_0 * 4 + k_1]
+    for j_0 in range(2):                           then a tree: 4 → 2, and so on
+        for j_1 in T.vectorized(2):
+            B_2[j_1] = B_2[j_1] + B_4[j_0 * 2 + j_1]
+    for j in range(2):
+        B[0] = B[0] + B_2[j]
+
+On this target threads are lanes.  The kernel's rule is ``reassociate``.  Sums of integers are exact.  A sum of floats
+is not: its bits depend on the tree.  So the user has to allow it, by naming the buffer that holds the result in
+``reassociate``, or earlier in the derivation; the theorem then says so (:attr:`Refines.reassociated`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.expr import Expr, IntImm, Var, const
+from verified_tir.ir.paths import Path, loop_path, places
+from verified_tir.ir.stmt import For, Stmt, Store
+from verified_tir.ir.visit import reads_of, writes_of
+from verified_tir.kernel.rules.annotate import Annotate
+from verified_tir.kernel.rules.kind import Kind
+from verified_tir.kernel.rules.reassociate import Reassociate
+from verified_tir.lower.passes import Lowering, Pass
+from verified_tir.schedule.session import Session, fail
+from verified_tir.schedule.tactics.loops import split
+
+MARK = "thread_allreduce"
+"""The annotation of a reduction loop: over how many threads its iterations are divided, a power of two."""
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class LowerThreadAllreduce(Pass):
+    """Divide reductions marked ``thread_allreduce`` among lanes.
+
+    :ivar reassociate: names of buffers whose float reductions may be summed in another order.
+    """
+
+    reassociate: tuple[str, ...] = ()
+
+    def lower(self, work: Lowering) -> None:
+        work.each(_is_marked, lambda path, _: self._tree(work.session, path))
+
+    def _tree(self, session: Session, path: Path) -> None:
+        loop = session.stmt(path)
+        assert isinstance(loop, For)
+        threads = _threads(loop, path)
+        result = _result(loop, path)
+        licence = self._licence(session, result, path)
+        session.apply(Annotate(path, tuple(pair for pair in loop.annotations if pair[0] != MARK)))
+        rest: Var = loop.var
+        while threads >= 2:
+            rest = _divided(session, rest, threads, result, licence)
+            threads //= 2
+
+    def _licence(self, session: Session, result: Buffer, path: Path) -> str:
+        if not result.dtype.is_float or result.name in (*self.reassociate, *session.theorem.reassociated):
+            return result.name
+        raise fail(
+            f"a sum of {result.dtype} in {result.name} is rounded in another order by a tree of threads; allow it by "
+            f'LowerThreadAllreduce(reassociate=("{result.name}",))', path,
+        )  # fmt: skip
+
+
+def _is_marked(stmt: Stmt) -> bool:
+    return isinstance(stmt, For) and any(key == MARK for key, _ in stmt.annotations)
+
+
+def _threads(loop: For, path: Path) -> int:
+    value = dict(loop.annotations)[MARK]
+    threads = value.value if isinstance(value, IntImm) else value
+    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 2 or threads & (threads - 1):
+        raise fail(
+            f"the loop over {loop.var.name} is divided among {threads!r} threads, which is no power of two", path
+        )
+    return threads
+
+
+def _result(loop: For, path: Path) -> Buffer:
+    stores = writes_of(loop.body)
+    if len(stores) != 1:
+        raise fail(f"the body of the loop over {loop.var.name} is not one update of a result", path)
+    return stores[0].buffer
+
+
+def _divided(session: Session, var: Var, threads: int, result: Buffer, licence: str) -> Var:
+    """Partial results for one level of the tree; gives the loop that adds them up, of ``threads`` iterations."""
+    split_loops = split(session, var, (None, threads))
+    path = loop_path(session.func, split_loops[0])
+    assert path is not None
+    partial = Buffer.declare(f"{result.name}_{threads}", (const(threads),), result.dtype)
+    index: Expr = split_loops[1]
+    session.apply(Reassociate(path, partial, (index,), licence))
+    _vectorize(session, split_loops[1])
+    last = [s.var for _, s in places(session.func.body, lambda s: _adds_up(s, partial)) if isinstance(s, For)]
+    assert len(last) == 1
+    return last[0]
+
+
+def _vectorize(session: Session, var: Var) -> None:
+    path = loop_path(session.func, session.current(var))
+    if path is not None:
+        session.attempt(Kind(path, "vectorized"))
+
+
+def _adds_up(stmt: Stmt, partial: Buffer) -> bool:
+    """Whether this is the loop that adds the partial results to the whole."""
+    return (
+        isinstance(stmt, For)
+        and isinstance(stmt.body, Store)
+        and stmt.body.buffer is not partial
+        and any(load.buffer is partial for load in reads_of(stmt.body))
+    )

@@ -1,0 +1,161 @@
+"""VectorTypeRewriter: a ramp of stride 1 becomes a scalar index into a view of vectors.
+
+    B[i * 4:i * 4 + 4] = A[i * 4:i * 4 + 4]
+                                                ⟶        A_float32x4 = T.decl_buffer((n // 4,), "float32x4", …)
+                                                          …
+                                                          B_float32x4[i] = A_float32x4[i]
+
+The view is a pointer cast, which not every target has.  Without them (``pointer_casts=False``) a local buffer of which
+every access is such a ramp is allocated as vectors; all other accesses keep their ramps.  The kernel proves that the
+vector is the same bytes: that the ramp starts at a multiple of its lanes (so that the vector is aligned in the block)
+and that the last vector lies in the buffer.  A masked access keeps its ramp, since a scalar index has no mask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import final
+
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.expr import Expr, IntImm, Load, Ramp, Var, binary, const
+from verified_tir.ir.paths import Path
+from verified_tir.ir.script import script
+from verified_tir.ir.stmt import Allocate, DeclBuffer, For, Stmt, Store
+from verified_tir.ir.visit import walk
+from verified_tir.kernel.rules.view import DeclareView, DropView, Reblock, View
+from verified_tir.lower.passes import Lowering, Pass, reason
+from verified_tir.schedule.bounds import Bounds
+from verified_tir.schedule.session import Session, TacticFailed
+from verified_tir.schedule.simplify_index import Simplifier
+from verified_tir.schedule.tactics.tidy import size
+
+Indices = tuple[Expr, ...]
+Moves = tuple[tuple[Indices, Indices], ...]
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class VectorTypeRewriter(Pass):
+    """Access vectors by scalar index.
+
+    :ivar pointer_casts: whether the target can see a block of scalars as one of vectors.
+    """
+
+    pointer_casts: bool = True
+
+    def lower(self, work: Lowering) -> None:
+        if self.pointer_casts:
+            for b in reversed(work.session.func.buffers):
+                _cast(work, (), b)
+            work.each(_declares, lambda path, s: _cast(work, (*path, 0), _declared(s)))
+            work.each(lambda s: isinstance(s, DeclBuffer), lambda path, _: work.session.attempt(DropView(path)))
+        else:
+            work.each(lambda s: isinstance(s, Allocate), lambda path, s: _retype(work, path, _declared(s)))
+
+
+def _declares(stmt: Stmt) -> bool:
+    return isinstance(stmt, (Allocate, DeclBuffer))
+
+
+def _declared(stmt: Stmt) -> Buffer:
+    assert isinstance(stmt, (Allocate, DeclBuffer))
+    return stmt.buffer
+
+
+def _accesses(stmt: Stmt, buffer: Buffer) -> Iterator[Load | Store]:
+    return (n for n in walk(stmt) if isinstance(n, (Load, Store)) and n.buffer is buffer)
+
+
+def _ramps(stmt: Stmt, buffer: Buffer) -> dict[int, list[Indices]]:
+    """Index tuples that end in a ramp of stride 1, by their lanes; those of masked accesses left out."""
+    found: dict[int, list[Indices]] = {}
+    masked = {n.indices for n in _accesses(stmt, buffer) if n.predicate is not None}
+    for n in _accesses(stmt, buffer):
+        match n.indices[-1] if n.indices else None:
+            case Ramp(stride=IntImm(value=1), lanes=lanes) if n.indices not in masked:
+                same = found.setdefault(lanes, [])
+                if n.indices not in same:
+                    same.append(n.indices)
+    return found
+
+
+def vector_view(buffer: Buffer, lanes: int, name: str) -> Buffer:
+    """The block of a buffer as vectors of ``lanes`` elements."""
+    *outer, last = buffer.shape
+    return Buffer(
+        name, buffer.data, buffer.dtype.with_lanes(lanes), (*outer, last // lanes), (), const(0), buffer.scope,
+        buffer.axis_separators,
+    )  # fmt: skip
+
+
+def _moves(session: Session, found: list[Indices], lanes: int) -> Moves:
+    ranges: Mapping[Var, tuple[Expr, Expr]] = {
+        n.var: (n.min, n.extent) for n in walk(session.func.body) if isinstance(n, For)
+    }
+    simplifier = Simplifier(Bounds(ranges))
+    moves = []
+    for indices in found:
+        ramp = indices[-1]
+        assert isinstance(ramp, Ramp)
+        plain = binary("floordiv", ramp.base, lanes)
+        short = simplifier.expr(plain)
+        moves.append((indices, (*indices[:-1], short if size(short) <= size(plain) else plain)))
+    return tuple(moves)
+
+
+def _plain(buffer: Buffer) -> bool:
+    """Whether a buffer may be seen as vectors: scalars, row-major from the start of the block."""
+    at_start = isinstance(buffer.elem_offset, IntImm) and buffer.elem_offset.value == 0
+    return buffer.dtype.lanes == 1 and not buffer.strides and at_start
+
+
+def _cast(work: Lowering, path: Path, buffer: Buffer) -> None:
+    """Views of vectors around the statement at ``path``, for each number of lanes that occurs."""
+    session = work.session
+    if not _plain(buffer):
+        return
+    for lanes, found in _ramps(session.stmt(path), buffer).items():
+        view = vector_view(buffer, lanes, f"{buffer.name}_{buffer.dtype.with_lanes(lanes)}")
+        try:
+            session.apply(DeclareView(path, view))
+        except TacticFailed as refused:
+            work.note(f"{buffer.name}: no view as {view.dtype}: {reason(refused.refusal)}")
+            continue
+        _redirect(work, (*path, 0), buffer, view, _moves(session, found, lanes))
+        session.attempt(DropView(path))  # if nothing goes through it after all
+
+
+def _redirect(work: Lowering, path: Path, buffer: Buffer, view: Buffer, moves: Moves) -> None:
+    """All accesses that the kernel lets go through the view; the others are noted."""
+    session = work.session
+    if session.attempt(View(path, buffer, view, moves)):
+        return
+    for move in moves:
+        try:
+            session.apply(View(path, buffer, view, (move,)))
+        except TacticFailed as refused:
+            at = ", ".join(script(i) for i in move[0])
+            work.note(f"{buffer.name}[{at}] keeps its ramp: {reason(refused.refusal)}")
+
+
+def _retype(work: Lowering, path: Path, buffer: Buffer) -> None:
+    """Allocate a local buffer as vectors, if every access is a ramp of so many lanes."""
+    session = work.session
+    below = session.stmt((*path, 0))
+    found = _ramps(below, buffer)
+    if not found or not _plain(buffer):
+        return
+    whole = {n.indices for n in _accesses(below, buffer)}
+    if len(found) > 1 or whole != set(next(iter(found.values()))):
+        work.note(f"{buffer.name} stays an array of {buffer.dtype}: it is accessed in several ways")
+        return
+    ((lanes, indices),) = found.items()
+    block = vector_view(buffer, lanes, buffer.name)
+    try:
+        with session.atomic():
+            session.apply(Reblock(path, block))
+            session.apply(View((*path, 0, 0), buffer, block, _moves(session, indices, lanes)))
+            session.apply(DropView((*path, 0)))
+    except TacticFailed as refused:
+        work.note(f"{buffer.name} stays an array of {buffer.dtype}: {reason(refused.refusal)}")
