@@ -34,7 +34,7 @@ from verified_tir.semantics.intrinsics.words import (
 
 
 def _angle(n: Expr, d: Expr) -> Pair:
-    """``atan(n / d)``, not negative and in two parts, for ``0 <= n`` and ``0 <= d``, not both zero."""
+    """``atan(n / d)``, not negative and in two parts, for ``0 <= n`` and ``0 <= d``, the larger of them normal."""
     low, high = n < d * (math.sqrt(2) - 1), n > d * (math.sqrt(2) + 1)
     difference, sum_ = two_sum(n, d * -1.0), two_sum(n, d)
     numerator = select(low, n, select(high, d * -1.0, difference[0]))
@@ -72,7 +72,7 @@ def atan2(y: Expr, x: Expr) -> Expr:
 
 
 def _comparable(n: Expr, d: Expr) -> Pair:
-    """Two finite numbers with the same quotient, as far as it matters, so small that their sum does not overflow.
+    """Two numbers with the same quotient, as far as it matters; the larger is neither huge nor subnormal.
 
     Both zero count as 0 / 1, both infinite as 1 / 1, one of them infinite as 0 / 1 or 1 / 0.
     """
@@ -81,6 +81,7 @@ def _comparable(n: Expr, d: Expr) -> Pair:
         select(endless_n, 1.0, select(endless_d, 0.0, n)),
         select(endless_d, 1.0, select(endless_n, 0.0, d)),
     )
-    large = select(n > d, n, d) > 2.0**1000
-    n, d = select(large, n * 2.0**-100, n), select(large, d * 2.0**-100, d)
+    most = select(n > d, n, d)
+    factor = select(most > 2.0**1000, 2.0**-100, select(most < 2.0**-900, const(2.0**100, n.dtype), 1.0))
+    n, d = n * factor, d * factor
     return n, select(n.equal(0.0), select(d.equal(0.0), 1.0, d), d)
