@@ -171,6 +171,13 @@ class WithDLPack:
         return self.device
 
 
+class WithOldDLPack(WithDLPack):
+    """As torch does it: no version is negotiated."""
+
+    def __dlpack__(self, stream: Any = None) -> Any:  # type: ignore[override]
+        return self.held.__dlpack__()
+
+
 class WithInterface:
     def __init__(self, held: Any) -> None:
         self.held = held
@@ -183,7 +190,14 @@ class WithInterface:
 def test_other_arrays_share_their_memory() -> None:
     f = Recorder(ONE.format(dtype="float32"))
     a = np.zeros(6, np.float32)
-    for given in (memoryview(a), WithDLPack(a), WithInterface(a), a[None][0], a.reshape(2, 3).reshape(6)):
+    for given in (
+        memoryview(a),
+        WithDLPack(a),
+        WithOldDLPack(a),
+        WithInterface(a),
+        a[None][0],
+        a.reshape(2, 3).reshape(6),
+    ):
         f(given)
         assert f.seen == addresses(a)
     held = array.array("f", [0.0] * 6)
@@ -192,6 +206,10 @@ def test_other_arrays_share_their_memory() -> None:
     words = (ctypes.c_float * 6)()
     f(words)
     assert f.seen == [ctypes.addressof(words)]
+    a.flags.writeable = False
+    for given in (a, WithDLPack(a), memoryview(a), WithInterface(a)):
+        with pytest.raises(ValueError, match="A is written; a read-only array was given"):
+            f(given)
     raw = bytearray(24)
     f(memoryview(raw).cast("f"))
     assert f.seen == addresses(np.frombuffer(raw, np.uint8))

@@ -6,6 +6,7 @@ Accepted are numpy arrays and whatever offers the buffer protocol, ``__dlpack__`
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -53,9 +54,58 @@ def _from_dlpack(name: str, value: Any) -> Array:
             f"{name} lies on device {tuple(map(int, where))} of DLPack; copy it to the CPU, device (1, 0)"
         )
     try:
-        return np.from_dlpack(value)
+        capsule = _exported(value)
+        array = np.from_dlpack(_Exporter(capsule, where))
     except (BufferError, RuntimeError, TypeError, ValueError) as problem:
         raise BufferError(f"{name}: numpy cannot import the {_kind(value)} given by DLPack: {problem}") from problem
+    return np.asarray(_Writable(array)) if _is_legacy(capsule) else array
+
+
+def _exported(value: Any) -> object:
+    try:
+        return value.__dlpack__(max_version=(1, 0))
+    except TypeError:  # an exporter from before version 1
+        return value.__dlpack__()
+
+
+_IS_CAPSULE = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_IsValid", ctypes.pythonapi)
+)
+
+
+def _is_legacy(capsule: object) -> bool:
+    """Whether a capsule that was imported is of a version before 1, which cannot say that memory is read-only."""
+    return bool(_IS_CAPSULE(capsule, b"used_dltensor"))
+
+
+class _Exporter:
+    """Hands a capsule on to numpy."""
+
+    def __init__(self, capsule: object, device: tuple[int, int]) -> None:
+        self.capsule = capsule
+        self.device = device
+
+    def __dlpack__(self, **wanted: Any) -> Any:
+        return self.capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.device
+
+
+class _Writable:
+    """An array's memory without its read-only flag, which numpy sets for capsules that cannot carry one.
+
+    What is read-only may not be exported in such a capsule.
+    """
+
+    def __init__(self, array: Array) -> None:
+        self.array = array
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        found = dict(self.array.__array_interface__)
+        found["data"] = (found["data"][0], False)
+        return found
 
 
 def _kind(value: object) -> str:
