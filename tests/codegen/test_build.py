@@ -7,6 +7,7 @@ import gc
 import inspect
 import pickle
 import pydoc
+import subprocess
 import sys
 import weakref
 from collections.abc import Iterator
@@ -356,3 +357,88 @@ def f(A: T.Buffer((4,), "bool"), B: T.Buffer((4,), "bool")):
     assert b.tolist() == [True, False, True, True]
     with pytest.raises(ValueError, match="A holds bytes that are no bool"):
         f(np.array([0, 1, 2, 1], np.uint8).view(np.bool_), b)
+
+
+# -- parameters of other kinds, from end to end ---------------------------------------------------------------------
+
+
+def test_offsets_and_strides() -> None:
+    f = build(
+        Schedule("""
+@T.prim_func
+def f(a: T.handle, b: T.handle):
+    n = T.int32()
+    s = T.int32()
+    A = T.match_buffer(a, (n, 3), "float32", strides=[s, 1])
+    B = T.match_buffer(b, (n,), "float32", elem_offset=5)
+    for i in range(n):
+        B[i] = A[i, 0] + A[i, 2]
+""")
+    )
+    whole = np.arange(40, dtype=np.float32).reshape(4, 10)
+    around = np.full(12, -1, np.float32)
+    f(whole[:, 2:5], around[4:8])
+    assert around.tolist() == [-1] * 4 + [6, 26, 46, 66] + [-1] * 4
+
+
+def test_lanes_bools_and_small_floats() -> None:
+    import ml_dtypes
+
+    f = build(
+        Schedule("""
+@T.prim_func
+def f(A: T.Buffer((3,), "float32x4"), B: T.Buffer((3,), "bfloat16"), C: T.Buffer((3,), "float16"),
+      D: T.Buffer((3,), "bool"), x: T.bfloat16, y: T.float16, z: T.bool, k: T.uint64):
+    for i in range(3):
+        A[i] = A[i] + A[i]
+        B[i] = B[i] * x
+        C[i] = C[i] * y
+        D[i] = T.if_then_else(k > T.uint64(18446744073709551614), z, D[i])
+""")
+    )
+    a = np.arange(12, dtype=np.float32).reshape(3, 4)
+    b, c = np.array([1, 1.5, 1e-40], ml_dtypes.bfloat16), np.array([1, 1.5, 6e-8], np.float16)
+    agree(f, A=a, B=b, C=c, D=np.array([True, False, True]), x=1.01, y=0.1, z=False, k=2**64 - 1)
+    agree(f, A=a, B=b, C=c, D=np.array([True, False, True]), x=-1e-39, y=70000.0, z=True, k=0)
+
+
+def test_assertions_and_memory() -> None:
+    f = build(
+        Schedule("""
+@T.prim_func
+def f(A: T.Buffer((4,), "int32"), n: T.int32):
+    assert n >= 0, "not negative"
+    assert n < 3, "too much: 50%"
+    for i in range(4):
+        A[i] = n
+""")
+    )
+    a = np.zeros(4, np.int32)
+    for n, message in ((-1, "^not negative$"), (3, "^too much: 50%$")):
+        with pytest.raises(AssertionError, match=message):
+            f(a, n)
+    f(a, 2)
+    assert a.tolist() == [2] * 4
+
+
+def test_at_the_end_of_the_interpreter_and_after_a_fork() -> None:
+    code = f"""
+import atexit, os, sys
+import numpy as np
+from verified_tir import Schedule, build
+s = Schedule({ADD!r})
+s.parallel("i")
+f = build(s, threads=2)
+arrays = [np.ones((5, 3), np.float32) for _ in range(3)]
+atexit.register(lambda: f(*arrays))
+sys.held = f
+f(*arrays)
+child = os.fork()
+if child == 0:
+    arrays[2][:] = 0
+    f(*arrays)
+    os._exit(0 if (arrays[2] == 2).all() else 1)
+print(os.waitpid(child, 0)[1])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "0\n", "")
