@@ -82,7 +82,8 @@ def sink(session: Session, path: Path) -> Path:
                 path = (*path, 0)
             case Seq(stmts=stmts):
                 used = [k for k, s in enumerate(stmts) if any(n is stmt.buffer.data for n in walk(s))]
-                if len(used) in (0, len(stmts)) or not session.attempt(Move(path, "narrow")):
+                around = not used or (used[0] == 0 and used[-1] == len(stmts) - 1)
+                if around or not session.attempt(Move(path, "narrow")):
                     return path
                 path = _allocation(session, stmt.buffer)
             case _:

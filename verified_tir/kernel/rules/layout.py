@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import final
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Expr, Load, Var
+from verified_tir.ir.expr import Binary, Broadcast, Expr, IntImm, Load, Ramp, Var, binary, const
 from verified_tir.ir.node import IRError, Node
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Stmt, Store
@@ -61,10 +61,10 @@ class LayoutMap:
 
         def visit(n: Node) -> Node | None:
             match n:
-                case Load(buffer=b, indices=indices, predicate=None) if b is old:
-                    return Load(new, self.apply(indices))
-                case Store(buffer=b, value=value, indices=indices, predicate=None) if b is old:
-                    return Store(new, value, self.apply(indices))
+                case Load(buffer=b, indices=indices, predicate=mask) if b is old:
+                    return Load(new, self.apply(indices), mask)
+                case Store(buffer=b, value=value, indices=indices, predicate=mask) if b is old:
+                    return Store(new, value, self.apply(indices), mask)
             return None
 
         moved = rewrite(node, visit)
@@ -73,11 +73,18 @@ class LayoutMap:
         return moved
 
     def apply(self, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
-        """φ of an index tuple."""
-        if any(i.dtype.lanes > 1 for i in indices):
-            raise IRError("an access by vector index cannot be moved; change the layout before vectorizing")
+        """φ of an index tuple, lane by lane.
+
+        :raises IRError: if lanes would run over another index than the last, or φ decides by lane what it computes.
+        """
         mapping = dict(zip(self.inputs, indices, strict=True))
-        return tuple(substitute(e, mapping) for e in self.outputs)
+        lanes = indices[-1].dtype.lanes if indices else 1
+        if lanes == 1:
+            return tuple(substitute(e, mapping) for e in self.outputs)
+        *leading, last = [_in_lanes(e, mapping) for e in self.outputs]
+        if any(e.dtype.lanes > 1 for e in leading):
+            raise IRError("lanes would run over an index that is not the last; change the layout before vectorizing")
+        return (*leading, last if last.dtype.lanes == lanes else Broadcast(last, lanes))
 
     def questions(self, context: Context, old: Buffer, path: Path) -> Iterator[Question]:
         """φ is injective (with the inverse as witness), in bounds, safe; the padding predicate is exact."""
@@ -118,6 +125,31 @@ class LayoutMap:
         here = context.fork()
         here.env.update({v: Encoded(x, f.TRUE, False) for v, x in zip(variables, values, strict=True)})
         return [here.encoder().value(e) for e in exprs]
+
+
+def _in_lanes(e: Expr, mapping: Mapping[Var, Expr]) -> Expr:
+    """An index expression in which variables stand for vectors: every operation works lane by lane.
+
+    A ramp plus a scalar, or times a constant, is a ramp: its base is then the first lane, which does not overflow.
+    """
+    match e:
+        case Var():
+            return mapping.get(e, e)
+        case IntImm():
+            return e
+        case Binary(op=op, a=a, b=b):
+            x, y = _in_lanes(a, mapping), _in_lanes(b, mapping)
+            match op, x, y:
+                case (("add" | "sub"), Ramp(base=base, stride=stride, lanes=n), _) if y.dtype.lanes == 1:
+                    return Ramp(binary(op, base, y), stride, n)
+                case "add", _, Ramp(base=base, stride=stride, lanes=n) if x.dtype.lanes == 1:
+                    return Ramp(binary("add", x, base), stride, n)
+                case "mul", Ramp(base=base, stride=IntImm(value=step), lanes=n), IntImm(value=k):
+                    return Ramp(binary("mul", base, y), const(step * k, base.dtype), n)
+            return binary(op, x, y)
+    raise IRError(
+        f"the map computes a {type(e).__name__}, which has no lanes here; change the layout before vectorizing"
+    )
 
 
 def _box(
