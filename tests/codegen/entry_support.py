@@ -14,7 +14,8 @@ from verified_tir.codegen.compile import compile_llvm
 from verified_tir.codegen.entry_check import Arguments, check
 from verified_tir.codegen.entry_control import ControlRegister, register_of
 from verified_tir.codegen.entry_plan import EntryPlan, entry_plan
-from verified_tir.codegen.entry_text import entry_text, kernel_types
+from verified_tir.codegen.entry_table import kernel_types
+from verified_tir.codegen.entry_text import entry_text
 from verified_tir.codegen.runtime_load import LoadedCode
 from verified_tir.codegen.target import Target
 from verified_tir.kernel.theorem import Refines, reflexive

@@ -20,6 +20,10 @@ import pytest
 from verified_tir import CodegenError, Function, Refines, Schedule, Target, build, parse_func
 from verified_tir.codegen import build as building
 from verified_tir.codegen.build import prove_licences
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.expr import Var, const
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.stmt import For, Store
 from verified_tir.kernel.theorem import reflexive
 from verified_tir.semantics.interpreter import run
 
@@ -227,6 +231,21 @@ def test_a_function_shows_what_it_is() -> None:
         Function()
     with pytest.raises(AttributeError):
         f.theorem = f.theorem  # type: ignore[misc]
+
+
+def test_names_that_python_does_not_have() -> None:
+    i = Var.fresh("i")
+    buffers = [Buffer.declare(name, (4,)) for name in ("lambda", "a b", "x", "a_b", "1")]
+    params = tuple(Var.fresh(f"p{k}", "handle") for k in range(5))
+    body = For(i, const(0), const(4), Store(buffers[0], buffers[1][i], (i,)))
+    program = PrimFunc("no name?", params, tuple(zip(params, buffers, strict=True)), body)
+    f = build(Schedule(program))
+    assert list(inspect.signature(f).parameters) == ["lambda_", "a_b", "x", "a_b_1", "v1"]
+    arrays = {b.name: np.full(4, k, np.float32) for k, b in enumerate(buffers)}
+    f(**arrays)
+    assert arrays["lambda"].tolist() == [1] * 4
+    with pytest.raises(TypeError, match=r"no name\?\(lambda: .*\): a b, x, a_b, 1 is missing"):
+        f(arrays["lambda"])
 
 
 def test_a_function_is_not_pickled() -> None:

@@ -17,6 +17,7 @@ from verified_tir import CodegenError, Schedule, Target, build, parse_func
 from verified_tir.codegen.compile import compile_llvm
 from verified_tir.codegen.entry_control import ControlRegister, register_of
 from verified_tir.codegen.entry_plan import entry_plan
+from verified_tir.codegen.entry_work import ALWAYS, NEVER
 from verified_tir.kernel.theorem import reflexive
 
 FLOATS = """
@@ -133,26 +134,50 @@ def f(A: T.Buffer(({n},), "float32"), B: T.Buffer((1,), "float32")):
 """
 
 
-def released(program: str) -> bool | None:
+def above(program: str) -> int | None:
     return entry_plan(reflexive(parse_func(program))).release
 
 
-def test_when_the_lock_is_released() -> None:
-    assert released(LOOP.format(n=8, kind="range(2)")) is False
-    assert released(LOOP.format(n=8, kind="T.parallel(2)")) is True
-    assert released(LOOP.format(n=8, kind="range(100000)")) is True
-    assert released(LOOP.format(n=100000, kind="range(0)")) is False
-    assert (
-        released("""
+@pytest.mark.parametrize(
+    ("n", "kind", "threshold"),
+    [
+        (8, "range(2)", NEVER),
+        (8, "T.parallel(2)", ALWAYS),
+        (8, "range(100000)", ALWAYS),
+        (100000, "range(0)", NEVER),
+        (100000, "range(1)", ALWAYS),
+    ],
+)
+def test_when_the_lock_is_released(n: int, kind: str, threshold: int | None) -> None:
+    assert above(LOOP.format(n=n, kind=kind)) == threshold
+
+
+SHOWN = """
 @T.prim_func
-def f(a: T.handle):
+def f(a: T.handle, k: T.int32, P: T.Buffer((4,), "int32")):
     n = T.int32()
     A = T.match_buffer(a, (n,), "float32")
-    for i in range(n):
-        A[i] = 1.0
-""")
-        is None
-    )
+    {body}
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "least", "most"),
+    [
+        ("for i in range(n): A[i] = 1.0", 3000, 5000),  # some thousand iterations
+        ("for i in range(n // 4): A[i] = 1.0", 3000, 5000),
+        ("for i in range(100):\n        for j in range(n): A[j] = 1.0", 10, 50),
+        ("for i in range(n):\n        for j in range(i, n): A[j] = 1.0", 1000, 5000),
+        ("for i in range(k): A[0] = 1.0", ALWAYS, ALWAYS),  # nothing says how often
+        ("for i in range(P[0]): A[0] = 1.0", ALWAYS, ALWAYS),
+        ("while P[0] > 0: P[0] = P[0] - 1", ALWAYS, ALWAYS),
+        ("for i in range(20000):\n        for j in range(n): A[j] = 1.0", ALWAYS, ALWAYS),
+    ],
+)
+def test_where_the_arguments_tell_how_much_there_is_to_do(body: str, least: int, most: int) -> None:
+    found = above(SHOWN.format(body=body))
+    assert found is not None
+    assert least <= found <= most
 
 
 LONG = """

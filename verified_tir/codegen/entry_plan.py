@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TypeAlias, final
 from weakref import WeakKeyDictionary
 
+from verified_tir.codegen.entry_work import release_above
 from verified_tir.codegen.errors import CodegenError
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import DType, PointerType
@@ -21,13 +22,9 @@ from verified_tir.ir.expr import Expr, IntImm, Load, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import Node
 from verified_tir.ir.script import script
-from verified_tir.ir.stmt import Allocate, For, Stmt, While
-from verified_tir.ir.visit import free_vars, sub_statements, walk
+from verified_tir.ir.visit import free_vars, walk
 from verified_tir.kernel.context import EVERYTHING, LARGEST, written_blocks
 from verified_tir.kernel.theorem import Refines
-
-SMALL_WORK = 10_000
-"""Statement instances below which the interpreter's lock is kept; taking it back costs some 50 ns."""
 
 
 @final
@@ -90,7 +87,8 @@ class EntryPlan:
     :param shapes: buffers whose extents must be those of arrays: not negative, and countable.  The parameters, and what
         they were before their layouts changed.
     :param floats: whether the floating-point control register must be in its usual state.
-    :param release: whether the interpreter's lock is released during the call (``None``: if the arrays are large).
+    :param release: how many bytes all arrays together must exceed for the interpreter's lock to be released during the
+        call; ``None`` if it is kept.
     """
 
     func: PrimFunc
@@ -98,7 +96,7 @@ class EntryPlan:
     bindings: tuple[Binding, ...]
     shapes: tuple[Buffer, ...]
     floats: bool
-    release: bool | None
+    release: int | None
 
     @property
     def arrays(self) -> tuple[tuple[int, ArrayParameter], ...]:
@@ -231,7 +229,7 @@ class _Body:
 
     written: frozenset[Var]
     floats: bool
-    release: bool | None
+    release: int | None
 
 
 _BODIES: WeakKeyDictionary[PrimFunc, _Body] = WeakKeyDictionary()
@@ -242,33 +240,9 @@ def _body(func: PrimFunc) -> _Body:
     found = _BODIES.get(func)
     if found is None:
         floats = any(isinstance(t, DType) and t.is_float for n in walk(func) for t in _types(n))
-        found = _BODIES[func] = _Body(frozenset(written_blocks(func.body)), floats, _release(func))
+        found = _BODIES[func] = _Body(frozenset(written_blocks(func.body)), floats, release_above(func))
     return found
 
 
 def _types(node: Node) -> tuple[object, object]:
     return getattr(node, "type", None), getattr(node, "dtype", None)
-
-
-def _release(func: PrimFunc) -> bool | None:
-    if any(isinstance(n, For) and n.kind == "parallel" for n in walk(func.body)):
-        return True
-    work = _work(func.body)
-    return None if work is None else work > SMALL_WORK
-
-
-def _work(stmt: Stmt) -> int | None:
-    """About how many statements run; ``None`` if that depends on the arguments."""
-    inner = [_work(s) for s in sub_statements(stmt)]
-    if any(w is None for w in inner) or isinstance(stmt, While):
-        return None
-    total = 1 + sum(w for w in inner if w is not None)
-    match stmt:
-        case For(extent=IntImm(value=extent)):
-            return max(0, extent) * total
-        case For():
-            return None
-        case Allocate(buffer=b):
-            return total + (b.dtype.nbytes if not all(isinstance(e, IntImm) for e in b.shape) else 0)
-        case _:
-            return total

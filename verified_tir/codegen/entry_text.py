@@ -17,24 +17,20 @@ from typing import final
 from verified_tir.codegen.entry_control import Register, register_of
 from verified_tir.codegen.entry_exprs import LIMIT, ExtentWriter, Inexpressible
 from verified_tir.codegen.entry_plan import ArrayParameter, Binding, EntryPlan, ScalarParameter, largest_extent
-from verified_tir.codegen.llvm_types import REGISTER, parameter_type
+from verified_tir.codegen.entry_table import (
+    HEAD,
+    api_register,
+    call_text,
+    control_text,
+    kernel_types,
+    slow_entry_text,
+    table_text,
+)  # fmt: skip
+from verified_tir.codegen.llvm_types import REGISTER
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import IntImm, Var
 from verified_tir.kernel.context import LARGEST
-
-API = (
-    "PyObject_GetBuffer", "PyBuffer_Release", "PyErr_Clear", "PyObject_Vectorcall", "Py_IncRef", "Py_DecRef",
-    "PyLong_AsLongLongAndOverflow", "PyFloat_AsDouble", "PyLong_FromLong", "PyEval_SaveThread", "PyEval_RestoreThread",
-)  # fmt: skip
-"""Functions of Python's C interface in the table, in its order."""
-
-OBJECTS = ("None", "True", "False", "int", "float", "slow", "failed", "checking")
-"""What follows them: objects; the function to call for what is not accepted here, and with the number of a failed
-assertion; a word that is not zero while every call shall go the slow way."""
-
-LARGE_ARRAYS = 1 << 14
-"""Bytes from which on the interpreter's lock is released, where only the arguments tell how much there is to do."""
 
 _VIEW = 80
 _BUF, _LEN, _ITEMSIZE, _NDIM, _FORMAT, _SHAPE, _STRIDES = 0, 16, 24, 36, 40, 48, 56
@@ -57,55 +53,8 @@ def entry_text(plan: EntryPlan, triple: str) -> str:
     try:
         entry = _Entry(plan, register).text()
     except Inexpressible:
-        entry = _only_slow()
-    return "\n".join((f"@vtir_api = global [{len(API) + len(OBJECTS)} x ptr] zeroinitializer", entry,
-                      _call_text(plan), _control_text(register)))  # fmt: skip
-
-
-def _control_text(register: Register) -> str:
-    return f"define i32 @vtir_control() {{\n{register.code}  ret i32 %control\n}}\n"
-
-
-def kernel_types(plan: EntryPlan) -> list[str]:
-    """The LLVM types of the kernel's parameters."""
-    own = ["ptr" if isinstance(p, ArrayParameter) else parameter_type(p.var.dtype) for p in plan.parameters]
-    return own + [parameter_type(b.var.dtype) for b in plan.bindings]
-
-
-def _call_text(plan: EntryPlan) -> str:
-    lines = ["define i32 @vtir_call(ptr %words) {"]
-    arguments = []
-    for k, t in enumerate(kernel_types(plan)):
-        lines.append(f"  %p{k} = getelementptr i64, ptr %words, i64 {k}")
-        lines.append(f"  %a{k} = load {'i8' if t == 'i1' else t}, ptr %p{k}")
-        if t == "i1":
-            lines.append(f"  %b{k} = trunc i8 %a{k} to i1")
-        arguments.append(f"{t} %{'b' if t == 'i1' else 'a'}{k}")
-    lines += [f"  %status = call i32 @vtir_kernel({', '.join(arguments)})", "  ret i32 %status", "}", ""]
-    return "\n".join(lines)
-
-
-_HEAD = "define ptr @vtir_entry(ptr %self, ptr %args, i64 %nargs, ptr %names) {"
-
-
-def _only_slow() -> str:
-    lines = [_HEAD]
-    slow, vectorcall = _api(lines, "slow"), _api(lines, "PyObject_Vectorcall")
-    lines += [
-        f"  %result = call ptr {vectorcall}(ptr {slow}, ptr %args, i64 %nargs, ptr %names)",
-        "  ret ptr %result",
-        "}",
-        "",
-    ]
-    return "\n".join(lines)
-
-
-def _api(lines: list[str], name: str) -> str:
-    """A register that holds an entry of the table, loaded at the end of ``lines``."""
-    place = (*API, *OBJECTS).index(name)
-    register = f"%api{len(lines)}"
-    lines.append(f"  {register} = load ptr, ptr getelementptr (ptr, ptr @vtir_api, i64 {place})")
-    return register
+        entry = slow_entry_text()
+    return "\n".join((table_text(), entry, call_text(plan), control_text(register)))
 
 
 @final
@@ -118,7 +67,7 @@ class _Entry:
     def __init__(self, plan: EntryPlan, register: Register) -> None:
         self.plan = plan
         self.register = register
-        self.lines: list[str] = [_HEAD, "entry:"]
+        self.lines: list[str] = [HEAD, "entry:"]
         self.values: dict[Var, str] = {}
         self.extents = ExtentWriter(self.lines, self.values)
         self.scalars: dict[Var, str] = {}
@@ -138,7 +87,7 @@ class _Entry:
         return self.let(f"load i64, ptr {place}")
 
     def api(self, name: str) -> str:
-        return _api(self.lines, name)
+        return api_register(self.lines, name)
 
     def check(self) -> None:
         """Go on if everything required so far holds; else give up."""
@@ -394,12 +343,13 @@ class _Entry:
 
     def release(self) -> str:
         """Whether to release the interpreter's lock, as an ``i1``."""
-        if self.plan.release is not None:
-            return "true" if self.plan.release else "false"
+        threshold = self.plan.release
+        if threshold is None or threshold < 0:
+            return "false" if threshold is None else "true"
         total = "0"
         for j in range(len(self.plan.arrays)):
             total = self.let(f"add i64 {total}, {self.field(f'%view{j}', _LEN, 'i64')}")
-        return self.let(f"icmp ugt i64 {total}, {LARGE_ARRAYS}")
+        return self.let(f"icmp ugt i64 {total}, {threshold}")
 
     def refusals(self) -> None:
         """From ``refuse<k>`` down to ``refuse0``; ``clear<k>`` first drops the exception of a buffer not given."""

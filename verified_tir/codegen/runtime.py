@@ -17,6 +17,7 @@ from verified_tir.codegen.entry_objects import Array, as_array
 from verified_tir.codegen.entry_plan import EntryPlan, described
 from verified_tir.codegen.runtime_assumptions import AssumptionCheck, assumptions
 from verified_tir.codegen.runtime_layout import Layouts
+from verified_tir.ir.script.names import Names
 
 if TYPE_CHECKING:
     from verified_tir.codegen.runtime_load import LoadedCode
@@ -175,13 +176,13 @@ def function(
     name = plan.func.name
     failed = _Failures(name, asserts)
     guard = _Guard(theorem, plan, target, code, failed)
-    names = ", ".join(p.name for p in plan.parameters)
+    signature = _signature(plan)
     members = {
         "__slots__": (),
         "__module__": Function.__module__,
         "__doc__": f"{name}({plan.text})\n\nCompiled for {target}.  Results are written in place.",
-        "__call__": code.entry(name, f"({names})" if names.isascii() else "(*args)", guard, failed),
-        "__signature__": _signature(plan),
+        "__call__": code.entry(name, f"({', '.join(signature.parameters)})", guard, failed),
+        "__signature__": signature,
     }
     made: Function = object.__new__(type("Function", (Function,), members))
     values = (theorem, target, plan, texts, code, guard)
@@ -192,5 +193,8 @@ def function(
 
 def _signature(plan: EntryPlan) -> inspect.Signature:
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    parameters = [inspect.Parameter(p.name, kind, annotation=described(p)) for p in plan.parameters]
+    names = Names()  # those of the program need not be Python's
+    parameters = [
+        inspect.Parameter(names.reserve(names.unique(p.name)), kind, annotation=described(p)) for p in plan.parameters
+    ]
     return inspect.Signature(parameters, return_annotation=None)

@@ -15,7 +15,7 @@ from typing import Any, final
 
 import llvmlite.binding as llvm
 
-from verified_tir.codegen.entry_text import API, OBJECTS
+from verified_tir.codegen.entry_table import API, OBJECTS
 from verified_tir.codegen.errors import CodegenError
 from verified_tir.codegen.target import initialize
 
