@@ -53,11 +53,32 @@ def test_what_is_wrong_with_a_map() -> None:
     refused(f, Storage((), replace(PAIRS, shape=(const(-1), const(-2)))), "the negative extent -1")
 
 
+def test_vector_accesses_move_lane_by_lane() -> None:
+    text = 't = T.alloc_buffer((6,), "int32")\nfor i in range(3):\n    t[{0}:{0} + 2] = A[0:2]\nB[0:2] = t[T.Ramp(1, 3, 2)]'
+    f = program(text.format("i * 2"))
+    back = replace(PAIRS, outputs=(5 - x,), inverse_inputs=(y,), inverse=(5 - y,), shape=(const(6),), padding=FALSE)
+    gives(
+        f,
+        Storage((), back),
+        't = T.alloc_buffer((6,), "int32")\nfor i in range(3):\n'
+        "    t[T.Broadcast(5, 2) - T.Ramp(i * 2, 1, 2)] = A[T.Ramp(0, 1, 2)]\n"
+        "B[0:2] = t[T.Broadcast(5, 2) - T.Ramp(1, 3, 2)]",
+    )
+    shifted = Compact((), (x,), (x * 2 + 1,), (const(12),))
+    gives(
+        f,
+        shifted,
+        't = T.alloc_buffer((12,), "int32")\nfor i in range(3):\n'
+        "    t[i * 2 * 2 + 1:i * 2 * 2 + 1 + 4:2] = A[T.Ramp(0, 1, 2)]\nB[0:2] = t[T.Ramp(3, 6, 2)]",
+    )
+    refused(f, Compact((), (x,), (x // 2,), (const(3),)), "no two touched elements of t share a place")
+
+
 def test_what_does_not_fit() -> None:
     viewed = program('t = T.alloc_buffer((6,), "int32")\nv = T.decl_buffer((3, 2), "int32", data=t.data)\nv[0, 0] = 1')
     refused(viewed, Storage((), PAIRS), "t has other views or strides")
     vector = program('t = T.alloc_buffer((6,), "int32")\nt[0:2] = T.Broadcast(1, 2)')
-    refused(vector, Storage((), PAIRS), "an access by vector index cannot be moved")
+    refused(vector, Storage((), PAIRS), "lanes would run over an index that is not the last")
     refused(program(TEXT), Storage((0,), PAIRS), "no buffer is allocated here")
     memory = replace(PAIRS, outputs=(x // 2, Var.fresh("w")))
     refused(program(TEXT), Storage((), memory), "the map mentions w, which is not in scope")
