@@ -54,8 +54,8 @@ def test_what_is_wrong_with_a_map() -> None:
 
 
 def test_vector_accesses_move_lane_by_lane() -> None:
-    text = 't = T.alloc_buffer((6,), "int32")\nfor i in range(3):\n    t[{0}:{0} + 2] = A[0:2]\nB[0:2] = t[T.Ramp(1, 3, 2)]'
-    f = program(text.format("i * 2"))
+    head = 't = T.alloc_buffer((6,), "int32")\nfor i in range(3):\n'
+    f = program(head + "    t[i * 2:i * 2 + 2] = A[0:2]\nB[0:2] = t[T.Ramp(1, 3, 2)]")
     back = replace(PAIRS, outputs=(5 - x,), inverse_inputs=(y,), inverse=(5 - y,), shape=(const(6),), padding=FALSE)
     gives(
         f,
