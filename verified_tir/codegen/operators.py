@@ -49,7 +49,7 @@ def simple_instruction(op: str, dtype: DType) -> Simple | None:
 
 
 def _comparison(op: str, dtype: DType, kind: str) -> Simple | None:
-    if dtype.code == "bfloat":
+    if dtype.is_float and dtype.bits < 32:
         return None
     if dtype.is_float:
         text = f"fcmp {_FCMP[op]} {kind}"
@@ -130,7 +130,7 @@ def negation(b: Function, e: Not) -> Value:
 
 
 def compare(b: Function, op: BinaryOp, dtype: DType, x: Register, y: Register) -> str:
-    """A comparison; bfloat16 is compared in float32."""
+    """A comparison; float16 and bfloat16 are compared in float32."""
     simple = SIMPLE[op, dtype]
     if simple is None:
         wide = lanes_of(FLOAT32, dtype.lanes)
