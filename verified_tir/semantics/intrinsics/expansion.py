@@ -72,11 +72,17 @@ def template(op: str, dtype: DType) -> tuple[tuple[Var, ...], Expr]:
         raise IRError(f"{op} of {dtype} has no expansion; those that have are: {', '.join(sorted(EXPANDED))}")
     names = ("x", "y")[: arity(op)]
     parameters = tuple([Var.fresh(name, dtype) for name in names])
-    narrow = dtype.scalar.bits == 16
-    computed = FLOAT64 if op in _WIDE and dtype.bits != 64 else FLOAT32 if narrow else dtype.scalar
-    kernel = _WIDE[op] if op in _WIDE else _DIRECT[op]
-    value = kernel(*[cast(computed, p) for p in parameters])
-    return parameters, cast(dtype.scalar, value)
+    return parameters, _value(op, parameters)
+
+
+def _value(op: str, args: Sequence[Expr]) -> Expr:
+    """The value in the type of the arguments; narrow types take the value of a wider one and round it."""
+    dtype = args[0].dtype.scalar
+    if dtype.bits == 16:
+        return cast(dtype, _value(op, [cast(FLOAT32, a) for a in args]))
+    if op in _DIRECT:
+        return _DIRECT[op](*args)
+    return cast(dtype, _WIDE[op](*[cast(FLOAT64, a) for a in args]))
 
 
 def expand(op: str, args: Sequence[Expr]) -> Expr:

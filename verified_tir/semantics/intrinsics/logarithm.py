@@ -53,7 +53,7 @@ def log(x: Expr) -> Expr:
     f = m - 1.0
     if x.dtype.scalar is FLOAT32:
         high, low = split(LN2, FLOAT32, 16)
-        rest = fma(f * f, -0.5, fma(k, low, _tail_32(f)))
+        rest = fma(f * -0.5, f, fma(k, low, _tail_32(f)))
         return at_the_ends(x, fma(k, high, f + rest))
     high, low = split(LN2, FLOAT64, 42)
     h, t = tail_64(f)
@@ -77,7 +77,7 @@ def log2(x: Expr) -> Expr:
     if x.dtype.scalar is FLOAT32:
         k, m = exponent_and_fraction(between(x, 0.0))
         f = m - 1.0
-        rest = fma(f * f, -0.5, _tail_32(f))
+        rest = fma(f * -0.5, f, _tail_32(f))
         in_base_2 = fma(f, as_float(1 / LN2 - 1, FLOAT32), rest * as_float(1 / LN2, FLOAT32))
         return at_the_ends(x, k + (f + in_base_2))
     return at_the_ends(x, log2_inside(between(x, 0.0)))

@@ -12,9 +12,10 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TypeAlias
 
-from verified_tir.ir.dtype import FLOAT32, FLOAT64, DType
+from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import BinaryOp, Call, Cast, Expr, ExprLike, Select, as_expr, binary, const
 from verified_tir.ir.floats import bits_of, exponent_bits, significand_bits
+from verified_tir.semantics.rounding import round_exact
 
 Pair: TypeAlias = tuple[Expr, Expr]
 """An unevaluated sum of two floats, the second at most about half an ulp of the first."""
@@ -171,10 +172,5 @@ def split(exact: Fraction, dtype: DType, bits_of_first: int | None = None) -> tu
 
 
 def as_float(exact: Fraction, dtype: DType) -> float:
-    """A constant rounded once to float32 or float64."""
-    if dtype.scalar is FLOAT64:
-        return float(exact)
-    assert dtype.scalar is FLOAT32
-    from verified_tir.semantics.rounding import round_exact
-
+    """A constant rounded once to the type."""
     return round_exact(dtype.scalar, exact)
