@@ -1,50 +1,105 @@
 """What a theorem rests on, in sentences: the axioms that a caller must meet.
 
-Nothing here is proved or used in a proof; it is what a person reads beside "proved".
+Nothing here is proved or used in a proof; it is what a person reads beside "proved".  Padding that there is none of, as
+where the new extents fit, is left out.
 """
 
 from __future__ import annotations
 
-from verified_tir.ir.expr import Undef, Var
+from collections.abc import Iterator
+
+from verified_tir.ir.expr import Binary, Expr, IntImm, Undef, Var, binary
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import script
-from verified_tir.ir.stmt import Assume
-from verified_tir.ir.visit import free_vars, walk
+from verified_tir.ir.stmt import Assume, For, If, LetStmt, Stmt
+from verified_tir.ir.visit import free_vars, sub_statements
 from verified_tir.kernel.context import LARGEST
 from verified_tir.kernel.memory import Padding
 from verified_tir.kernel.theorem import Refines
 
 
 def assumptions(theorem: Refines) -> list[str]:
-    """Sentences about the arguments: their extents, their padding, what the program itself assumes."""
-    found = [_arrays(theorem.after)]
-    found += [_extent(v) for v in _symbols(theorem)]
-    found += [_padding(p) for p in theorem.paddings]
-    found += [
-        f"{script(n.condition)} (T.assume in the program)" for n in walk(theorem.before.body) if isinstance(n, Assume)
-    ]
+    """Sentences about the arguments: their contents, extents and padding, and what the program itself assumes."""
+    paddings = [p for p in theorem.paddings if not _never(p.predicate)]
+    found = [_arrays(theorem.after, paddings)]
+    found += _extents(theorem)
+    found += [_padding(p) for p in paddings]
+    found += [f"{claim} (T.assume in the program)" for claim in _assumed(theorem.before.body, ())]
     return found
 
 
-def _arrays(func: PrimFunc) -> str:
-    names = ", ".join(b.name for b in func.buffers)
-    return f"{names or 'the arguments'} hold definite values, and what is written overlaps no other argument"
+def _arrays(func: PrimFunc, paddings: list[Padding]) -> str:
+    names = [b.name for b in func.buffers]
+    if not names:
+        return "the function has no arrays"
+    but = " but for their padding" if any(p.value is None or isinstance(p.value, Undef) for p in paddings) else ""
+    if len(names) == 1:
+        return f"{names[0]} holds definite values{but.replace('their', 'its')}"
+    return f"{', '.join(names)} hold definite values{but}, and what is written overlaps no other argument"
 
 
-def _symbols(theorem: Refines) -> list[Var]:
+def _extents(theorem: Refines) -> Iterator[str]:
+    """Each symbolic extent, symbols first.  A symbol that is no extent itself may have any value of its type."""
     buffers = (*theorem.before.buffers, *theorem.after.buffers)
-    return list(dict.fromkeys(v for b in buffers for e in b.shape for v in free_vars(e)))
-
-
-def _extent(v: Var) -> str:
-    return f"0 <= {v.name} <= {LARGEST.get(v.dtype.bits, LARGEST[32])}, and so for every number of elements"
+    extents = dict.fromkeys(e for b in buffers for e in b.shape if free_vars(e))
+    given = dict.fromkeys(e for b in theorem.before.buffers for e in b.shape if free_vars(e))
+    symbols = [e for e in extents if isinstance(e, Var)]
+    for e in (*symbols, *(e for e in given if not isinstance(e, Var))):
+        largest = LARGEST.get(e.dtype.bits, LARGEST[32])
+        yield f"0 <= {script(e)} <= {largest}, and so for every number of elements"
 
 
 def _padding(p: Padding) -> str:
     element = f"{p.buffer.name}[{', '.join(v.name for v in p.indices)}]"
-    where = script(p.predicate)
+    where = " everywhere" if isinstance(p.predicate, IntImm) else f" where {script(p.predicate)}"
     if p.value is None:
-        return f"{element} is touched by nobody where {where}"
+        return f"{element} is touched by nobody{where}"
     if isinstance(p.value, Undef):
-        return f"{element} may be anything where {where}, before and after"
-    return f"{element} == {script(p.value)} where {where}, before and after"
+        return f"{element} may be anything{where}, before and after"
+    return f"{element} == {script(p.value)}{where}, before and after"
+
+
+def _never(condition: Expr) -> bool:
+    """Whether the condition is false as it stands; what takes a proof to see is shown."""
+    match condition:
+        case IntImm(value=value):
+            return not value
+        case Binary(op="and", a=a, b=b):
+            return _never(a) or _never(b)
+        case Binary(op="or", a=a, b=b):
+            return _never(a) and _never(b)
+    return False
+
+
+def _assumed(stmt: Stmt, around: tuple[str, ...]) -> Iterator[str]:
+    """What is assumed in a statement, with the loops, branches and lets around that say for what."""
+    match stmt:
+        case Assume(condition=condition):
+            for claim in _claims(condition):
+                yield ", ".join((claim, *around))
+            return
+        case For(var=v, min=low, extent=extent):
+            high = binary("add", low, extent)
+            first = "" if isinstance(low, IntImm) and not low.value else f"{script(low)}, "
+            around = (*around, f"for {v.name} in range({first}{script(high)})")
+        case If(condition=condition, then_body=then_body, else_body=else_body):
+            yield from _assumed(then_body, (*around, f"if {script(condition)}"))
+            if else_body is not None:
+                yield from _assumed(else_body, (*around, f"unless {script(condition)}"))
+            return
+        case LetStmt(var=v, value=value):
+            around = (*around, f"with {v.name} = {script(value)}")
+    for inner in sub_statements(stmt):
+        yield from _assumed(inner, around)
+
+
+def _claims(condition: Expr) -> Iterator[str]:
+    """The sentences of an assumed condition; in it, ``x == undef`` says that x may be evaluated."""
+    match condition:
+        case Binary(op="and", a=a, b=b):
+            yield from _claims(a)
+            yield from _claims(b)
+        case Binary(op="eq", a=accessed, b=Undef()) | Binary(op="eq", a=Undef(), b=accessed):
+            yield f"{script(accessed)} is accessible"
+        case _:
+            yield script(condition)
