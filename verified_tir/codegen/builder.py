@@ -95,16 +95,6 @@ class Module:
         """Declare a function of the C library (intrinsics of LLVM need no declaration)."""
         self.declarations[declaration] = None
 
-    def loop_metadata(self, *properties: str) -> str:
-        """A fresh node for the branch that closes a loop, with properties such as ``llvm.loop.unroll.full``."""
-        numbers = []
-        for text in properties:
-            numbers.append(f"!{len(self.metadata)}")
-            self.metadata.append(f"{numbers[-1]} = !{{{text}}}")
-        node = f"!{len(self.metadata)}"
-        self.metadata.append(f"{node} = distinct !{{{', '.join([node, *numbers])}}}")
-        return node
-
     def assertion(self, message: str) -> int:
         """The number, from 1, of an assertion with this message."""
         if message not in self.messages:

@@ -6,7 +6,8 @@ The loop variable is a 64-bit integer.  A loop that may make no iteration is gua
 
 An unrolled loop of constant extent is written out, so that the variable is a constant in each copy, unless that gets
 too long.  A parallel loop runs on threads (``parallel.py``).  All others are serial here: the proof of a vectorized
-loop allows LLVM to do better, if it likes, and the meaning of a thread binding is the serial loop too.
+loop allows LLVM to do better, and LLVM sees that by itself where it can (to demand it would make LLVM print warnings);
+the meaning of a thread binding is the serial loop too.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ def _serial(b: Function, s: For, first: Register, extent: Register, flags: int, 
         b.branch_if(some, start, done)
         b.open(start)
     stop = arithmetic(b, "add", first, extent)
-    iterate(b, s.var, first, stop, flags, lambda: statement(b, s.body), _properties(b, s))
+    iterate(b, s.var, first, stop, flags, lambda: statement(b, s.body))
     b.branch(done)
     b.open(done)
 
@@ -83,17 +84,7 @@ def _positive(var: Var) -> str:
     return "ne" if var.dtype.code == "uint" else "sgt"
 
 
-def _properties(b: Function, s: For) -> list[str]:
-    if s.kind == "unrolled":
-        b.module.scalar_loops = True
-        return ['!"llvm.loop.unroll.enable"']
-    return ['!"llvm.loop.vectorize.enable", i1 true'] if s.kind == "vectorized" else []
-
-
-def iterate(
-    b: Function, var: Var, first: Register, stop: Register, flags: int, body: Callable[[], None],
-    properties: list[str] | None = None,
-) -> None:  # fmt: skip
+def iterate(b: Function, var: Var, first: Register, stop: Register, flags: int, body: Callable[[], None]) -> None:
     """``do { body } while (++var != stop)``: at least one iteration.
 
     (The test is for inequality: with 64 bits, ``stop`` may be 2**63, which is not greater than anything.)
@@ -114,9 +105,8 @@ def iterate(
     exact = var.dtype.bits < 64
     b.line(f"{following} = add{' nsw' if exact else ''} i64 {variable}, 1")
     more = b.assign(f"icmp {'slt' if exact else 'ne'} i64 {following}, {stop}")
-    note = f", !llvm.loop {b.module.loop_metadata(*properties)}" if properties else ""
     b.lines[phi] = f"  {variable} = phi i64 [ {first}, %{before} ], [ {following}, %{b.block} ]"
-    b.line(f"br i1 {more}, label %{head}, label %{done}{note}")
+    b.line(f"br i1 {more}, label %{head}, label %{done}")
     b.leave(mark)
     b.open(done)
 
