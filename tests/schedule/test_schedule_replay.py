@@ -16,6 +16,7 @@ from verified_tir.ir.stmt import Store
 from verified_tir.ir.visit import rewrite
 from verified_tir.schedule.replay import Programs, replay
 from verified_tir.schedule.replay_inputs import choices, contents, shapes
+from verified_tir.schedule.replay_large import arrays_exist, plain, undefined_at
 from verified_tir.script import tir as T
 
 
@@ -106,6 +107,115 @@ def test_an_extent_that_overflows_is_found() -> None:
     assert "no int32 holds" in refusal.replay.message
 
 
+# -- sizes too large for arrays ----------------------------------------------------------------------------------------
+
+LARGE = """
+@T.prim_func
+def f(A: T.Buffer((n,), "float32"), B: T.Buffer((8,), "int32"), n: T.int32):
+{assume}
+    for i in range(n):
+        A[i] = 1.0
+    {after}
+"""
+
+
+SIZE = {"n": 2**30 + 7}
+
+
+def large(after: str, assume: str = "pass") -> PrimFunc:
+    return parse_func(LARGE.format(assume=f"    {assume}", after=after))
+
+
+@pytest.mark.parametrize(
+    ("after", "confirmed"),
+    [
+        ("B[0] = n * 2", True),
+        ("B[n * 2 % 8] = 1", True),
+        ("B[0] = B[1] + n * 4", True),  # what is added is index arithmetic
+        ("B[0] = B[1] * 4 + n", False),  # wraps
+        ("B[0] = T.if_then_else(B[1] > 0, n * 4, 0)", False),  # whether it is evaluated depends on what B holds
+        ("B[0] = T.if_then_else(n > 0, n * 4, 0)", True),
+        ("B[0] = T.if_then_else(n < 0, n * 4, 0)", False),
+        ("for k in range(n):\n        B[0] = k * 2", True),
+        ("for k in range(n - 2, n):\n        B[0] = k * 2", True),
+        ("for k in range(n, n):\n        B[0] = k * 2", False),
+        ("for k in range(B[0]):\n        B[0] = n * 2", False),
+        ("for k in range(n):\n        if k > 5:\n            B[0] = k * 2", True),
+        ("for k in range(n):\n        if k < 5:\n            B[0] = k * 2", False),
+        ("for k in range(n):\n        if B[k % 8] > 5:\n            B[0] = k * 2", False),
+        ("x: T.let[T.int32] = n + n\n    B[0] = x", True),
+        ("x: T.let[T.int32] = B[0]\n    B[0] = x + x", False),
+        ("t = T.alloc_buffer((n * 2,), 'int32')\n    t[0] = 1", True),
+        ("B[0] = n // (n - n)", True),
+        ("assert n < 0, 'never'\n    B[0] = n * 2", False),
+    ],
+)
+def test_index_arithmetic_alone_shows_what_overflows(after: str, confirmed: bool) -> None:
+    found = undefined_at(large(after), SIZE, {"k": 2**30})
+    assert (found is not None) == confirmed
+
+
+def test_what_is_assumed_of_large_sizes() -> None:
+    assert arrays_exist(large("pass"), SIZE)
+    assert arrays_exist(large("pass", "T.assume(n > 5)"), SIZE)
+    assert not arrays_exist(large("pass", "T.assume(n < 1073741824)"), SIZE)
+    assert not arrays_exist(large("pass"), {"n": -1}) and not arrays_exist(large("pass"), {"n": 2**31 - 1})
+    assert plain(large("pass", "T.assume(n > 5)"))
+    assert not plain(large("pass", "for i in range(8):\n        T.assume(B[i] > 0)"))
+
+
+def test_a_program_that_overflows_at_sizes_too_large_for_arrays() -> None:
+    with pytest.raises(Refuted, match=r"n \* 2: no overflow") as refusal:
+        Schedule(LARGE.format(assume="    pass", after="B[0] = n * 2"))
+    assert refusal.value.replay is not None and refusal.value.confirmed
+    assert "which no int32 holds at n = " in refusal.value.replay.message
+    assert set(refusal.value.replay.arguments) == {"n"}
+
+
+def test_a_step_that_overflows_at_sizes_too_large_for_arrays() -> None:
+    text = LARGE.format(assume="    pass", after="pass").replace(
+        "A[i] = 1.0", "for j in range(4):\n            A[i] = 1.0"
+    )
+    with pytest.raises(Refuted, match="no overflow") as refusal:
+        Schedule(text).fuse("i", "j")
+    assert refusal.value.replay is not None
+    assert refusal.value.replay.message.startswith("undefined behaviour after: mul gives ")
+
+
+# -- random contents ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "A[0] > A[1] and A[1] > A[2] and A[2] > A[3]",
+        "A[0] == 50 or A[1] == 50 or A[2] == 50 or A[3] == 50",  # near the constants of the program
+        "A[0] < -40 and A[1] > 40",
+    ],
+)
+def test_what_seldom_differs_is_found_by_drawing(condition: str) -> None:
+    before = COPY.format(dtype="int32", value="A[i]")
+    after = COPY.format(dtype="int32", value=f"T.Select({condition}, A[i] + 1, A[i])")
+    found = replay(programs(before, after), {})
+    assert found.confirmed, found.message
+
+
+def test_an_index_that_is_wrong_at_one_end_only() -> None:
+    text = """
+@T.prim_func
+def f(I: T.Buffer((3,), "int32"), A: T.Buffer((4,), "int32"), B: T.Buffer((3,), "int32")):
+    for g in range(3):
+        T.assume(0 <= I[g] and I[g] < 4)
+    for i in range(4):
+        if A[i] > 2 and A[3 - i] < 2:
+            A[i] = B[I[1]]
+"""
+    with pytest.raises(Refuted, match="in bounds") as refusal:
+        Schedule(text)
+    assert refusal.value.replay is not None and refusal.value.confirmed
+    assert refusal.value.replay.arguments["I"][1] == 3
+
+
 # -- assumptions -------------------------------------------------------------------------------------------------------
 
 
@@ -163,6 +273,21 @@ def test_elements_that_share_a_place(steps: Steps, message: str) -> None:
     refusal = refused("relu_1d", steps, "are mapped to one place")
     assert refusal.replay is not None
     assert message in refusal.replay.message
+
+
+def test_a_layout_without_arrays() -> None:
+    """At n = -1 there is an array of no elements; in the new layout there would have to be one of -1."""
+    text = """
+@T.prim_func
+def f(A: T.Buffer((n + 1,), "float32"), C: T.Buffer((n + 1, n + 1), "float32"), n: T.int32):
+    for i in range(n + 1):
+        A[i] = 1.0
+"""
+    with pytest.raises(Refuted, match="the new extents of A are not negative") as refusal:
+        Schedule(text).transform_layout("A", lambda i: [2 * i], pad_value=1.0)
+    assert refusal.value.replay is not None and refusal.value.confirmed
+    assert refusal.value.replay.message == "A has the shape (-1) after"
+    assert refusal.value.replay.arguments["n"] == -1
 
 
 def test_differences_are_told_in_the_layout_before_the_step() -> None:

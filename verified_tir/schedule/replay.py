@@ -5,11 +5,14 @@ program before and the would-be program after the step run in the interpreter on
 differ, or undefined behaviour appears, the refusal is *confirmed*; otherwise it is reported as *unconfirmed*, and
 nobody calls it a miscompile.
 
-``replay_inputs`` says on which arrays, ``replay_layout`` how they look in another layout.
+``replay_inputs`` says on which arrays, ``replay_layout`` how they look in another layout, ``replay_large`` what can be
+said where the arrays would be too large.
 """
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, final
@@ -22,8 +25,9 @@ from verified_tir.ir.stmt import Assume
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.memory import Padding
 from verified_tir.kernel.obligation import ParameterMap
-from verified_tir.schedule.replay_inputs import Array, Sizes, choices, contents, repair, shapes
-from verified_tir.schedule.replay_layout import Masks, move, move_back, pad
+from verified_tir.schedule.replay_inputs import Array, Sizes, choices, contents, draw, repair, shapes
+from verified_tir.schedule.replay_large import arrays_exist, plain, undefined_at
+from verified_tir.schedule.replay_layout import Masks, impossible, move, move_back, pad
 from verified_tir.semantics.interpreter import Outcome, StepLimit, Stopped, UndefinedBehaviour, refines, run
 
 Question = Literal["same result", "licence", "meaning"]
@@ -32,6 +36,10 @@ program itself."""
 
 STEPS = 100_000
 """How many stores and iterations one run may take."""
+MORE = 200
+"""How many random contents are tried when all else has shown nothing,"""
+FEW = 1000
+"""on arguments of how many elements at the most.  Larger ones are filled in a few ways only."""
 WORK = 500_000
 """How many all runs of a replay may take."""
 REPAIRS = 300
@@ -75,8 +83,18 @@ class Programs:
 def replay(programs: Programs, model: Mapping[str, int], work: int = WORK) -> Replay:
     """Look for an input on which the two programs differ, for about ``work`` stores and iterations."""
     search = _Search(programs, work)
+    worked: list[dict[str, Any]] = []
     for sizes in choices(programs.before, model):
-        found = search.at(sizes)
+        ran = search.inputs
+        found = search.at(sizes) or search.beyond(sizes, model)
+        if found is not None:
+            return found
+        if search.work > work:
+            break
+        if search.inputs > ran and search.elements <= FEW:
+            worked.append(sizes)
+    for sizes in itertools.islice(itertools.cycle(worked), MORE):
+        found = search.drawn(sizes)
         if found is not None:
             return found
         if search.work > work:
@@ -94,6 +112,7 @@ class _Search:
         self.limit = limit
         self.inputs = 0
         self.work = 0
+        self.elements = 0
         self.rng = np.random.default_rng(1)
         self.look = {"same result": self.compare, "licence": self.race, "meaning": self.meaning}[programs.question]
         self.assumes = any(isinstance(n, Assume) for n in walk(programs.before.body))
@@ -103,26 +122,63 @@ class _Search:
         of = shapes(self.programs.before, sizes)
         if of is None:
             return None
+        self.elements = sum(math.prod(shape) for shape in of.values())
         seen = set()
-        for arrays in contents(self.programs.before, of):
+        most = None if self.elements <= FEW else 3
+        for arrays in itertools.islice(contents(self.programs.before, of), most):
             key = tuple(a.tobytes() for a in arrays.values())
             if key in seen:
                 continue
             seen.add(key)
             try:
-                found = self.look(sizes, arrays)
+                found = self.on(sizes, arrays)
             except StepLimit:
                 self.work += STEPS
                 return None
-            except (Stopped, IRError, ValueError, OverflowError):
-                continue  # an assertion fails, an opaque call stands in the way, or there are no such arguments
             if found is not None:
-                self.inputs += 1
-                if found.confirmed:
-                    return found
+                return found
             if self.work > self.limit:
                 return None
         return None
+
+    def drawn(self, sizes: Sizes) -> Replay | None:
+        """A confirming input of these sizes, with contents drawn at random once."""
+        of = shapes(self.programs.before, sizes)
+        assert of is not None
+        try:
+            return self.on(sizes, draw(self.programs.before, of, self.rng))
+        except StepLimit:
+            self.work += STEPS
+            return None
+
+    def on(self, sizes: Sizes, arrays: dict[str, Array]) -> Replay | None:
+        """This input, if it confirms.
+
+        :raises StepLimit: if it takes too long.
+        """
+        self.work += 1 + sum(a.size for a in arrays.values()) // 8
+        try:
+            found = self.look(sizes, arrays)
+        except StepLimit:
+            raise
+        except (Stopped, IRError, ValueError, OverflowError):
+            return None  # an assertion fails, an opaque call stands in the way, or there are no such arguments
+        self.inputs += found is not None
+        return found if found is not None and found.confirmed else None
+
+    def beyond(self, sizes: Sizes, model: Mapping[str, int]) -> Replay | None:
+        """Undefined behaviour at sizes too large for arrays, shown by index arithmetic alone."""
+        programs = self.programs
+        too_large = shapes(programs.before, sizes) is None and arrays_exist(programs.before, sizes)
+        if not too_large or programs.question == "licence" or not plain(programs.before):
+            return None
+        before = undefined_at(programs.before, sizes, model)
+        if programs.question == "meaning":
+            return None if before is None else Replay(True, f"undefined behaviour: {_told(before, sizes)}", dict(sizes))
+        after = undefined_at(programs.after, sizes, model)
+        if before is not None or after is None:
+            return None
+        return Replay(True, f"undefined behaviour after: {_told(after, sizes)}", dict(sizes))
 
     # -- what is looked for ----------------------------------------------------------------------------------------
 
@@ -138,8 +194,11 @@ class _Search:
             before = None  # it was proved to have a meaning, however long it takes
         if isinstance(before, UndefinedBehaviour):
             return None
-        moved = move(programs.maps, arrays, sizes)
         arguments = {**arrays, **sizes}
+        no_arrays = impossible(programs.maps, sizes)
+        if no_arrays:
+            return Replay(True, no_arrays, arguments)
+        moved = move(programs.maps, arrays, sizes)
         lost = self.lost(arrays, moved, sizes)
         if lost:
             return Replay(True, lost, arguments)
@@ -249,6 +308,6 @@ def _scalars(func: PrimFunc, sizes: Sizes) -> dict[str, Any]:
     return {p.name: sizes[p.name] for p in func.params if func.buffer_of(p) is None and p.name in sizes}
 
 
-def _told(ub: UndefinedBehaviour) -> str:
-    when = ", ".join(f"{name} = {value}" for name, value in ub.iteration.items())
+def _told(ub: UndefinedBehaviour, sizes: Sizes | None = None) -> str:
+    when = ", ".join(f"{name} = {value}" for name, value in {**(sizes or {}), **ub.iteration}.items())
     return ub.message + (f" at {when}" if when else "")

@@ -134,6 +134,31 @@ def contents(func: PrimFunc, of: Mapping[str, tuple[int, ...]]) -> Iterator[dict
         yield each(lambda k, b, n, draw=draw: shaped(_random(rng, b.dtype, n, special=draw % 2 == 1), b))
 
 
+def draw(func: PrimFunc, of: Mapping[str, tuple[int, ...]], rng: np.random.Generator) -> dict[str, Array]:
+    """Arrays drawn at random: each buffer small or large, plain or special, or near the program's own constants."""
+    named = sorted({float(n.value) for n in walk(func.body) if isinstance(n, (IntImm, FloatImm))} & _NEAR)
+    made = {}
+    for b in func.buffers:
+        dtype, n = b.dtype.scalar, int(np.prod(of[b.name], dtype=np.int64))
+        match int(rng.integers(0, 6)):
+            case 0 if named:
+                flat = rng.choice(named, n) + rng.integers(-1, 2, n)
+            case 1:
+                flat = rng.integers(0, 2, n)
+            case 2 if not dtype.is_bool:
+                flat = rng.integers(-100, 100, n)
+            case kind:
+                flat = _random(rng, dtype, n, special=kind == 3)
+        with np.errstate(all="ignore"):
+            made[b.name] = np.asarray(flat).astype(np.int64 if dtype.is_int else np.float64)
+            made[b.name] = made[b.name].astype(numpy_dtype(dtype)).reshape(of[b.name])
+    return made
+
+
+_NEAR = frozenset(float(k) for k in range(-128, 129)) | {0.5, -0.5}
+"""Constants worth being near to: larger ones are extents and bounds."""
+
+
 def _random(rng: np.random.Generator, dtype: DType, n: int, special: bool) -> Array:
     if dtype.is_bool:
         return rng.integers(0, 2, n)

@@ -118,6 +118,15 @@ def move_back(maps: tuple[ParameterMap, ...], after: Outcome, before: Mapping[st
     return Outcome(arrays, defined, after.findings, after.steps)
 
 
+def impossible(maps: tuple[ParameterMap, ...], sizes: Sizes) -> str:
+    """Why there are no arrays in the new layouts, although there are in the old ones: a negative extent."""
+    for m in maps:
+        extents = _extents(m.after, sizes)
+        if any(e < 0 for e in extents):
+            return f"{m.after.name} has the shape ({', '.join(map(str, extents))}) after"
+    return ""
+
+
 def _extents(buffer: Buffer, sizes: Sizes) -> tuple[int, ...]:
     values = {v: sizes[v.name] for e in buffer.shape for v in free_vars(e)}
     return tuple(int(x) for x in evaluate(list(buffer.shape), values))
