@@ -4,7 +4,11 @@ The meaning of a program is always the serial one.  A loop marked ``parallel``, 
 be executed with its iterations at once; that is allowed when no two iterations conflict, at any depth of nesting: the
 question is asked for one arbitrary iteration of every enclosing loop.  ``unrolled`` permits nothing that needs a proof.
 
-The question is asked again whenever the program changed, for every licensed loop of the new program.
+The question is asked again whenever the program changed, for every licensed loop of the new program.  A rule may say
+that it changed one statement only, which still touches, in each of its runs, the same elements or fewer (``kept``).
+Control flow and addresses are as before then (they depend on defined values, which refinement keeps), so the iterations
+of a loop around that statement or apart from it touch what they touched: its licence stands.  Only loops at the
+statement and within it are asked about.  ``build`` asks about all.
 """
 
 from __future__ import annotations
@@ -24,24 +28,34 @@ from verified_tir.semantics.encode import Encoded, fresh
 LICENSED = ("parallel", "vectorized", "thread_binding")
 
 
-def licence_questions(func: PrimFunc, entry: Entry, unchanged: PrimFunc | None = None) -> Iterator[Question]:
-    """Questions for every licensed loop of ``func`` (none if the body is that of ``unchanged``)."""
+def licence_questions(
+    func: PrimFunc, entry: Entry, unchanged: PrimFunc | None = None, kept: Path | None = None
+) -> Iterator[Question]:
+    """Questions for every licensed loop of ``func`` (none if the body is that of ``unchanged``).
+
+    :param kept: the only statement that changed, if it touches nothing new; loops elsewhere are licensed already.
+    """
     if unchanged is not None and unchanged.body is func.body:
         return
-    if not any(isinstance(n, For) and n.kind in LICENSED for n in walk(func.body)):
+    if not _licensed(func.body):
         return
-    yield from _visit(begin(func, entry), func.body, ())
+    yield from _visit(begin(func, entry), func.body, (), () if kept is None else kept)
 
 
-def _visit(context: Context, stmt: Stmt, path: Path) -> Iterator[Question]:
-    if not any(isinstance(n, For) and n.kind in LICENSED for n in walk(stmt)):
+def _licensed(stmt: Stmt) -> bool:
+    return any(isinstance(n, For) and n.kind in LICENSED for n in walk(stmt))
+
+
+def _visit(context: Context, stmt: Stmt, path: Path, kept: Path) -> Iterator[Question]:
+    if not _licensed(stmt):
         return
-    if isinstance(stmt, For) and stmt.kind in LICENSED:
+    if isinstance(stmt, For) and stmt.kind in LICENSED and len(path) >= len(kept):
         yield from no_conflict_between_iterations(context.fork(), stmt, path)
-    for k in range(len(sub_statements(stmt))):
+    for k, sub in enumerate(sub_statements(stmt)):
+        if (len(path) < len(kept) and kept[len(path)] != k) or not _licensed(sub):
+            continue
         inner = context.fork()
-        sub = inner.enter(stmt, k)
-        yield from _visit(inner, sub, (*path, k))
+        yield from _visit(inner, inner.enter(stmt, k), (*path, k), kept)
 
 
 def no_conflict_between_iterations(context: Context, loop: For, path: Path) -> Iterator[Question]:

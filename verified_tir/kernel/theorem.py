@@ -18,6 +18,7 @@ from typing import Any, NoReturn, Protocol, final
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
+from verified_tir.ir.paths import Path
 from verified_tir.kernel import admissible
 from verified_tir.kernel.context import Entry
 from verified_tir.kernel.facts import Prover
@@ -38,6 +39,10 @@ class Rewrite:
     rename: dict[Buffer, Buffer] = field(default_factory=dict)
     reassociated: frozenset[str] = frozenset()
     """Float reductions whose order the step changes, with the user's word."""
+    kept: Path | None = None
+    """Only the statement there changed, and in each of its runs it still touches the same elements, or fewer, reading
+    and writing: then iterations of loops around it, or elsewhere, conflict no more than they did.  ``None`` if the rule
+    does not say so."""
 
 
 class Rule(Protocol):
@@ -160,4 +165,6 @@ def _renamed(paddings: tuple[Padding, ...], rewrite: Rewrite) -> tuple[Padding, 
 def _questions(theorem: Refines, rewrite: Rewrite, paddings: tuple[Padding, ...]) -> Iterable[Question]:
     yield from rewrite.questions
     shapes = tuple(m.before for m in (*theorem.relation, *rewrite.maps))
-    yield from licence_questions(rewrite.after, Entry(paddings, shapes=shapes), unchanged=theorem.after)
+    yield from licence_questions(
+        rewrite.after, Entry(paddings, shapes=shapes), unchanged=theorem.after, kept=rewrite.kept
+    )

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import final
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Expr, IntImm, Var
+from verified_tir.ir.expr import Binary, Expr, IntImm, Var, all_of
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, Block, For, If, LetStmt, Seq, Stmt, Store
 from verified_tir.ir.visit import free_vars
@@ -28,6 +28,7 @@ from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.kind import Kind
 from verified_tir.kernel.rules.lanes import Lanes as LanesRule
 from verified_tir.kernel.rules.order import Distribute
+from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.kernel.rules.scope import Move
 from verified_tir.kernel.rules.storage import Compact
 from verified_tir.kernel.theorem import Rule
@@ -35,7 +36,7 @@ from verified_tir.lower.passes import Lowering, Pass, reason
 from verified_tir.lower.vector_lanes import Lanes, NoVector
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.tactics.loops import pair_at, rebuild
-from verified_tir.schedule.tactics.tidy import run_once
+from verified_tir.schedule.tactics.tidy import conjuncts, run_once
 
 
 @final
@@ -146,9 +147,15 @@ def _branch(session: Session, path: Path, loop: For, branch: If) -> None:
     body = (*path, 0)
     if loop.var not in free_vars(branch.condition) and session.attempt(Hoist(path)):
         return
+    if _same_in_all_lanes_first(session, path, loop, branch):
+        return
     if branch.else_body is not None:
         session.apply(Reshape(body, "split"))
         return
+    if isinstance(branch.then_body, If) and branch.then_body.else_body is None:
+        if any(loop.var not in free_vars(c) for c in conjuncts(branch.then_body.condition)):
+            session.apply(Reshape(body, "unnest"))
+            return
     if _only_store(branch) is not None:
         _store(session, path, loop)
         return
@@ -170,6 +177,19 @@ def _branch(session: Session, path: Path, loop: For, branch: If) -> None:
         raise fail(f"a statement {type(inner).__name__} under a condition has no vector form", path)
     for rule in rules:
         session.apply(rule)
+
+
+def _same_in_all_lanes_first(session: Session, path: Path, loop: For, branch: If) -> bool:
+    """Of a conjunction, take what is the same in all lanes out of the loop."""
+    parts = conjuncts(branch.condition)
+    same = [c for c in parts if loop.var not in free_vars(c)]
+    if not same or len(same) == len(parts) or branch.else_body is not None:
+        return False
+    rest = [c for c in parts if c not in same]
+    ordered = Binary("and", all_of(same), all_of(rest))
+    body = (*path, 0)
+    first = () if ordered is branch.condition else (Rewrite(body, (0,), ordered),)
+    return session.attempt(*first, Reshape(body, "nest"), Hoist(path))
 
 
 def _only_store(stmt: Stmt) -> tuple[list[Expr], Store] | None:

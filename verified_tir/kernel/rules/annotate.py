@@ -21,7 +21,7 @@ from verified_tir.ir.stmt import Allocate, Annotations, AttrStmt, Block, For, Se
 from verified_tir.ir.visit import rewrite
 from verified_tir.kernel.context import Entry
 from verified_tir.kernel.obligation import NoMatch
-from verified_tir.kernel.rules.common import statement_at
+from verified_tir.kernel.rules.common import kept, statement_at
 from verified_tir.kernel.theorem import Rewrite
 
 
@@ -37,7 +37,7 @@ class Unwrap:
             case NoMatch() as refusal:
                 return refusal
             case Block(is_label=True, body=body) | AttrStmt(body=body):
-                return Rewrite(before.with_body(put(before.body, self.path, body)), ())
+                return Rewrite(before.with_body(put(before.body, self.path, body)), (), kept=kept(before, self.path))
         return NoMatch(self.path, "neither a label nor an attribute")
 
 
@@ -53,7 +53,11 @@ class Label:
         target = statement_at(before, self.path)
         if isinstance(target, NoMatch):
             return target
-        return Rewrite(before.with_body(put(before.body, self.path, Block.label(self.name, target))), ())
+        return Rewrite(
+            before.with_body(put(before.body, self.path, Block.label(self.name, target))),
+            (),
+            kept=kept(before, self.path),
+        )
 
 
 @final
@@ -77,7 +81,7 @@ class Annotate:
                 new = Block.label(name, body, self.annotations)
             case _:
                 return NoMatch(self.path, "neither a loop nor an allocation nor a label: it has no annotations")
-        return Rewrite(before.with_body(put(before.body, self.path, new)), ())
+        return Rewrite(before.with_body(put(before.body, self.path, new)), (), kept=kept(before, self.path))
 
 
 @final

@@ -23,7 +23,7 @@ from verified_tir.ir.stmt import LetStmt
 from verified_tir.ir.visit import free_vars, rewrite, substitute, walk
 from verified_tir.kernel.context import Entry, context_at
 from verified_tir.kernel.obligation import NoMatch, Question
-from verified_tir.kernel.rules.common import changes, occurs, safe_questions, statement_at
+from verified_tir.kernel.rules.common import changes, kept, occurs, safe_questions, statement_at
 from verified_tir.kernel.theorem import Rewrite
 from verified_tir.logic import formula as f
 from verified_tir.semantics.encode import Safety, fresh
@@ -64,7 +64,7 @@ class Bind:
         context.encoder(safety).encode(self.value, lane)
         given = () if lane is None else (f.between(f.integer(0), lane, f.integer(self.value.dtype.lanes)),)
         questions: list[Question] = list(safe_questions(context, safety, given, self.path))
-        return Rewrite(after, questions)
+        return Rewrite(after, questions, kept=kept(before, self.path, (self.value,)))
 
 
 @final
@@ -83,5 +83,9 @@ class Inline:
                     return NoMatch(self.path, "an opaque call is evaluated once")
                 if changes(body, (value,)):
                     return NoMatch(self.path, "the body writes what the value reads")
-                return Rewrite(before.with_body(put(before.body, self.path, substitute(body, {v: value}))), ())
+                return Rewrite(
+                    before.with_body(put(before.body, self.path, substitute(body, {v: value}))),
+                    (),
+                    kept=kept(before, self.path),
+                )
         return NoMatch(self.path, "not a let")

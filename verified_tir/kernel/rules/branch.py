@@ -28,7 +28,7 @@ from verified_tir.ir.stmt import SKIP, For, If, Stmt, seq
 from verified_tir.ir.visit import free_vars, refresh_binders
 from verified_tir.kernel.context import Entry, context_at
 from verified_tir.kernel.obligation import NoMatch, Question
-from verified_tir.kernel.rules.common import changes, evaluated_safely, has_effect, range_safely, statement_at
+from verified_tir.kernel.rules.common import changes, evaluated_safely, has_effect, kept, range_safely, statement_at
 from verified_tir.kernel.theorem import Rewrite
 from verified_tir.logic import formula as f
 
@@ -51,7 +51,11 @@ class Introduce:
         if missing:
             return NoMatch(self.path, f"the condition mentions {missing[0]}, which is not in scope here")
         after = before.with_body(put(before.body, self.path, If(self.condition, target, copy)))
-        return Rewrite(after, evaluated_safely(context, (self.condition,), (), self.path))
+        return Rewrite(
+            after,
+            evaluated_safely(context, (self.condition,), (), self.path),
+            kept=kept(before, self.path, (self.condition,)),
+        )
 
 
 @final
@@ -68,7 +72,7 @@ class Merge:
             case If(condition=c) if has_effect((c,)):
                 return NoMatch(self.path, "the condition is an opaque call, which has to be made")
             case If(then_body=a, else_body=b) if structural_equal(a, b if b is not None else SKIP):
-                return Rewrite(before.with_body(put(before.body, self.path, a)), ())
+                return Rewrite(before.with_body(put(before.body, self.path, a)), (), kept=kept(before, self.path))
         return NoMatch(self.path, "not a branch with the same statement on both sides")
 
 
@@ -87,7 +91,7 @@ class Decide:
             case If(condition=c, then_body=a, else_body=b):
                 taken = a if self.value else (b if b is not None else SKIP)
                 after = before.with_body(put(before.body, self.path, taken))
-                return Rewrite(after, self._questions(before, c, entry))
+                return Rewrite(after, self._questions(before, c, entry), kept=kept(before, self.path))
         return NoMatch(self.path, "not a branch")
 
     def _questions(self, before: PrimFunc, condition: Expr, entry: Entry) -> Iterator[Question]:
@@ -121,7 +125,9 @@ class Hoist:
                 other = refresh_binders(_around(loop, b))[0] if b is not None else None
                 after = before.with_body(put(before.body, self.path, If(c, _around(loop, a), other)))
                 context = context_at(before, self.path, entry)
-                return Rewrite(after, evaluated_safely(context, (c,), (), self.path))
+                return Rewrite(
+                    after, evaluated_safely(context, (c,), (), self.path), kept=kept(before, self.path, (c,))
+                )
         return NoMatch(self.path, "not a loop directly over a branch")
 
 
@@ -144,7 +150,11 @@ class Sink:
                     return NoMatch(self.path, "the body writes what the condition reads")
                 after = before.with_body(put(before.body, self.path, _around(loop, If(c, loop.body))))
                 context = context_at(before, self.path, entry)
-                return Rewrite(after, range_safely(context, loop.min, loop.extent, (), self.path))
+                return Rewrite(
+                    after,
+                    range_safely(context, loop.min, loop.extent, (), self.path),
+                    kept=kept(before, self.path, (loop.min, loop.extent)),
+                )
         return NoMatch(self.path, "not a branch (without else) over a loop")
 
 
@@ -177,4 +187,4 @@ class Reshape:
                 new = seq(If(c, a_body), If(Not(c), other))
             case _:
                 return NoMatch(self.path, f"no branch of the form that {self.how!r} needs")
-        return Rewrite(before.with_body(put(before.body, self.path, new)), ())
+        return Rewrite(before.with_body(put(before.body, self.path, new)), (), kept=kept(before, self.path))

@@ -14,9 +14,11 @@ meaning of a program are chained: those of :data:`CHAINED`.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import final
 
 from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.paths import Path
 from verified_tir.kernel import admissible
 from verified_tir.kernel.context import Entry
 from verified_tir.kernel.obligation import NoMatch, Question
@@ -36,6 +38,13 @@ CHAINED = (
 )  # fmt: skip
 
 
+def _common(a: Path | None, b: Path | None) -> Path | None:
+    """The statement that holds both; what one rule does below its place moves nothing above or beside it."""
+    if a is None or b is None:
+        return None
+    return tuple(x for x, _ in takewhile(lambda pair: pair[0] == pair[1], zip(a, b, strict=False)))
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class Chain:
@@ -46,6 +55,7 @@ class Chain:
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
         func = before
         questions: list[Question] = []
+        within: Path | None = ()
         for rule in self.rules:
             if not isinstance(rule, CHAINED):
                 return NoMatch((), f"{type(rule).__name__} is a step of its own")
@@ -56,5 +66,6 @@ class Chain:
             if inadmissible is not None:
                 return NoMatch((), f"no theorem is about the result: {inadmissible}")
             questions.extend(step.questions)
+            within = step.kept if rule is self.rules[0] else _common(within, step.kept)
             func = step.after
-        return Rewrite(func, questions)
+        return Rewrite(func, questions, kept=within)

@@ -27,6 +27,17 @@ def statement_at(func: PrimFunc, path: Path) -> Stmt | NoMatch:
         return NoMatch(path, str(problem))
 
 
+def kept(func: PrimFunc, path: Path, newly_evaluated: Iterable[Expr] = ()) -> Path | None:
+    """What :attr:`Rewrite.kept <verified_tir.kernel.theorem.Rewrite.kept>` is for a rule that changes the statement at
+    ``path`` and touches nothing new, except what ``newly_evaluated`` reads.
+
+    In a sequence that is the sequence, whose statements may move up and down.
+    """
+    if loads_in(newly_evaluated):
+        return None
+    return path[:-1] if path and isinstance(statement_at(func, path[:-1]), Seq) else path
+
+
 def following(func: PrimFunc, path: Path, count: int) -> tuple[Stmt, ...] | NoMatch:
     """The next ``count`` statements of the sequence in which ``path`` stands."""
     if count <= 0:

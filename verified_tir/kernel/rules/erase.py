@@ -28,7 +28,7 @@ from verified_tir.ir.visit import walk
 from verified_tir.kernel.context import Context, Entry, context_at, opaque_calls, read_blocks, written_blocks
 from verified_tir.kernel.obligation import NoMatch, Question
 from verified_tir.kernel.region import instance
-from verified_tir.kernel.rules.common import following, statement_at
+from verified_tir.kernel.rules.common import following, kept, statement_at
 from verified_tir.kernel.rules.dead import killed, unread_blocks
 from verified_tir.kernel.theorem import Rewrite
 from verified_tir.logic import formula as f
@@ -60,7 +60,7 @@ class Erase:
         if not written_blocks(target) <= unread:
             unread -= read_blocks(target)  # such a store could feed another one, which must be looked at as it was
         questions = self._dead(context, target, later, unread) if later else self._no_op(context, target, unread)
-        return Rewrite(before.with_body(put(before.body, self.path, SKIP)), questions)
+        return Rewrite(before.with_body(put(before.body, self.path, SKIP)), questions, kept=kept(before, self.path))
 
     def _no_op(self, context: Context, target: Stmt, unread: set[Var]) -> Iterator[Question]:
         run = instance(context, target, share_loads=True)

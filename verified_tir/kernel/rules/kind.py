@@ -17,7 +17,7 @@ from verified_tir.ir.paths import Path, put
 from verified_tir.ir.stmt import For, ForKind
 from verified_tir.kernel.context import Entry
 from verified_tir.kernel.obligation import NoMatch
-from verified_tir.kernel.rules.common import statement_at
+from verified_tir.kernel.rules.common import kept, statement_at
 from verified_tir.kernel.theorem import Rewrite
 
 
@@ -39,4 +39,4 @@ class Kind:
         if (self.kind == "thread_binding") != bool(self.thread):
             return NoMatch(self.path, "a thread binding, and only one, names its thread")
         marked = For(target.var, target.min, target.extent, target.body, self.kind, self.thread, target.annotations)
-        return Rewrite(before.with_body(put(before.body, self.path, marked)), ())
+        return Rewrite(before.with_body(put(before.body, self.path, marked)), (), kept=kept(before, self.path))

@@ -21,7 +21,7 @@ from verified_tir.ir.visit import refresh_binders, substitute
 from verified_tir.kernel.context import Context, Entry, context_at
 from verified_tir.kernel.obligation import NoMatch, Question
 from verified_tir.kernel.region import instance
-from verified_tir.kernel.rules.common import changes, evaluated_safely, never_meet, statement_at
+from verified_tir.kernel.rules.common import changes, evaluated_safely, kept, never_meet, statement_at
 from verified_tir.kernel.theorem import Rewrite
 from verified_tir.logic import formula as f
 from verified_tir.semantics.encode import Encoded, fresh
@@ -45,7 +45,7 @@ class Swap:
                 a, b = stmts[k], stmts[k + 1]
                 after = put(before.body, self.path, seq(*stmts[:k], b, a, *stmts[k + 2 :]))
                 context = context_at(before, (*self.path, k), entry)
-                return Rewrite(before.with_body(after), self._questions(context, a, b))
+                return Rewrite(before.with_body(after), self._questions(context, a, b), kept=self.path)
             case NoMatch() as refusal:
                 return refusal
         return NoMatch(self.path, "there are no two adjacent statements here")
@@ -88,7 +88,9 @@ class Distribute:
                 a, b = seq(*stmts[: self.position]), seq(*stmts[self.position :])
                 named = Block.label(self.first_label or target.name, a, target.annotations)
                 rest = Block.label(target.name, b, target.annotations)
-                return Rewrite(before.with_body(put(before.body, self.path, seq(named, rest))), ())
+                return Rewrite(
+                    before.with_body(put(before.body, self.path, seq(named, rest))), (), kept=kept(before, self.path)
+                )
             case For(body=Seq(stmts=stmts)) if 0 < self.position < len(stmts):
                 a, b = seq(*stmts[: self.position]), seq(*stmts[self.position :])
                 if changes(a, (target.min, target.extent)):
@@ -100,13 +102,13 @@ class Distribute:
                 after = put(before.body, self.path, seq(first, second))
                 context = context_at(before, self.path, entry)
                 questions = iterations_may_separate(context, target, b, a, self.path, "the loop may be split in two")
-                return Rewrite(before.with_body(after), questions)
+                return Rewrite(before.with_body(after), questions, kept=kept(before, self.path))
             case If(then_body=Seq(stmts=stmts), else_body=None) if 0 < self.position < len(stmts):
                 a, b = seq(*stmts[: self.position]), seq(*stmts[self.position :])
                 if changes(a, (target.condition,)):
                     return NoMatch(self.path, "the first part writes what the condition reads")
                 after = put(before.body, self.path, seq(If(target.condition, a), If(target.condition, b)))
-                return Rewrite(before.with_body(after), ())
+                return Rewrite(before.with_body(after), (), kept=kept(before, self.path))
         return NoMatch(self.path, "not a loop (or an if without else) over a sequence that can be split there")
 
 
@@ -208,7 +210,11 @@ class Partition:
         )
         context = context_at(before, self.path, entry)
         after = before.with_body(put(before.body, self.path, seq(first, second)))
-        return Rewrite(after, self._questions(context, target, (first.extent, second.extent)))
+        return Rewrite(
+            after,
+            self._questions(context, target, (first.extent, second.extent)),
+            kept=kept(before, self.path, (self.mid,)),
+        )
 
     def _questions(self, context: Context, loop: For, new: tuple[Expr, ...]) -> Iterator[Question]:
         encoder = context.encoder()

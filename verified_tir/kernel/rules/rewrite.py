@@ -25,7 +25,7 @@ from verified_tir.ir.stmt import Assume, LetStmt, Stmt, While
 from verified_tir.ir.visit import bound_vars, children, free_vars, map_children, refresh_binders, walk
 from verified_tir.kernel.context import Context, Entry, context_at
 from verified_tir.kernel.obligation import NoMatch, Question
-from verified_tir.kernel.rules.common import safe_questions, statement_at
+from verified_tir.kernel.rules.common import kept, safe_questions, statement_at
 from verified_tir.kernel.theorem import Rewrite as Rewritten
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
@@ -101,7 +101,7 @@ class Rewrite:
             return NoMatch(self.path, f"the result is ill-typed: {problem}")
         assert isinstance(changed, Stmt)
         after = before.with_body(put(before.body, self.path, changed))
-        return Rewritten(after, self.questions(context, old, premises))
+        return Rewritten(after, self.questions(context, old, premises), kept=kept(before, self.path, (self.new,)))
 
     def _unmasks(self, context: Context, target: Stmt) -> bool:
         """Whether an operation around the place would turn from data, which wraps, to index arithmetic.

@@ -26,7 +26,7 @@ from verified_tir.ir.stmt import For, Stmt, seq
 from verified_tir.ir.visit import refresh_binders, rewrite, substitute, walk
 from verified_tir.kernel.context import Entry, context_at
 from verified_tir.kernel.obligation import NoMatch, Question
-from verified_tir.kernel.rules.common import changes, occurs, statement_at
+from verified_tir.kernel.rules.common import changes, kept, occurs, statement_at
 from verified_tir.kernel.theorem import Rewrite
 from verified_tir.logic import formula as f
 
@@ -48,7 +48,7 @@ class Unit:
             return NoMatch(self.path, "the body writes what the loop's start reads")
         body = substitute(target.body, {target.var: target.min})
         after = before.with_body(put(before.body, self.path, body))
-        return Rewrite(after, self._questions(before, target, entry))
+        return Rewrite(after, self._questions(before, target, entry), kept=kept(before, self.path))
 
     def _questions(self, before: PrimFunc, loop: For, entry: Entry) -> Iterator[Question]:
         context = context_at(before, self.path, entry)
@@ -76,7 +76,9 @@ class Unroll:
                     return NoMatch(self.path, f"the loop's last value does not fit {v.dtype}")
                 copies = [body, *(refresh_binders(body)[0] for _ in range(n - 1))]
                 unrolled = seq(*[_at_value(copy, v, const(low + k, v.dtype)) for k, copy in enumerate(copies)])
-                return Rewrite(before.with_body(put(before.body, self.path, unrolled)), ())
+                return Rewrite(
+                    before.with_body(put(before.body, self.path, unrolled)), (), kept=kept(before, self.path)
+                )
         return NoMatch(self.path, "not a loop with a constant start and a positive constant extent")
 
 
@@ -108,4 +110,4 @@ class WrapUnit:
         if occurs(before, self.var) or not self.var.dtype.is_int:
             return NoMatch(self.path, "the loop variable is not a fresh integer")
         one = For(self.var, const(0, self.var.dtype), const(1, self.var.dtype), target)
-        return Rewrite(before.with_body(put(before.body, self.path, one)), ())
+        return Rewrite(before.with_body(put(before.body, self.path, one)), (), kept=kept(before, self.path))

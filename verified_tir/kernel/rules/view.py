@@ -29,7 +29,7 @@ from verified_tir.ir.stmt import Allocate, DeclBuffer, Seq, Stmt, Store, While
 from verified_tir.ir.visit import map_children, sub_statements, substitute, walk
 from verified_tir.kernel.context import Context, Entry, context_at
 from verified_tir.kernel.obligation import NoMatch, Question
-from verified_tir.kernel.rules.common import safe_questions, statement_at
+from verified_tir.kernel.rules.common import kept, safe_questions, statement_at
 from verified_tir.kernel.rules.insert import scope_problem
 from verified_tir.kernel.rules.rewrite import ExprPath, expressions
 from verified_tir.kernel.rules.rewrite import Rewrite as RewriteExpression
@@ -61,7 +61,7 @@ class DeclareView:
         if problem is not None:
             return NoMatch(self.path, problem)
         after = before.with_body(put(before.body, self.path, DeclBuffer(self.view, target)))
-        return Rewrite(after, extents_safe(context, self.view, self.path))
+        return Rewrite(after, extents_safe(context, self.view, self.path), kept=kept(before, self.path))
 
 
 @final
@@ -78,7 +78,7 @@ class DropView:
             case DeclBuffer(buffer=b, body=body):
                 if any(n is b for n in walk(body)):
                     return NoMatch(self.path, f"{b.name} is used")
-                return Rewrite(before.with_body(put(before.body, self.path, body)), ())
+                return Rewrite(before.with_body(put(before.body, self.path, body)), (), kept=kept(before, self.path))
         return NoMatch(self.path, "no view is declared here")
 
 
@@ -114,7 +114,7 @@ class View:
         assert isinstance(moved, Stmt)
         after = before.with_body(put(before.body, self.path, moved))
         context = context_at(before, self.path, entry)
-        return Rewrite(after, _same_accesses(context, target, mover, self.path))
+        return Rewrite(after, _same_accesses(context, target, mover, self.path), kept=kept(before, self.path))
 
 
 class _Mover:
@@ -243,7 +243,9 @@ class Reblock:
                 new = Allocate(self.block, DeclBuffer(old, body), notes)
                 context = context_at(before, self.path, entry)
                 after = before.with_body(put(before.body, self.path, new))
-                return Rewrite(after, _large_enough(context, self.block, (old,), self.path))
+                return Rewrite(
+                    after, _large_enough(context, self.block, (old,), self.path), kept=kept(before, self.path)
+                )
         return NoMatch(self.path, "no buffer is allocated here")
 
 
