@@ -47,10 +47,10 @@ class InjectVirtualThread(Pass):
     def lower(self, work: Lowering) -> None:
         session = work.session
         while True:  # a loop that was distributed is several
-            found = next(iter(places(session.func.body, _is_virtual)), None)
-            if found is None:
+            found = list(places(session.func.body, _is_virtual))
+            if not found:
                 return
-            path, loop = found
+            path, loop = found[-1]  # the innermost first: the others move past it
             assert isinstance(loop, For)
             if not _step(session, path, loop):
                 kind: ForKind = "unrolled" if self.unroll and isinstance(loop.extent, IntImm) else "serial"

@@ -1,7 +1,7 @@
 """The passes by name, and pipelines by name.
 
-``default`` is what ``vtir lower`` and ``vtir run`` do; ``full`` also shares memory and makes types explicit, for targets
-that want it; ``layout`` stops where layouts are physical; ``none`` lowers nothing.
+``default`` is what ``vtir lower`` and ``vtir run`` do; ``full`` also shares memory and makes types explicit, for
+targets that want it; ``layout`` stops where layouts are physical; ``none`` lowers nothing.
 """
 
 from __future__ import annotations

@@ -1,0 +1,111 @@
+"""StorageRewrite: buffers that are not alive at the same time share memory."""
+
+from __future__ import annotations
+
+from tests.lower.lower_support import body_of, gives, lowered
+from tests.lower.test_removals import program
+from verified_tir.lower.storage_rewrite import StorageRewrite
+
+TWO = """
+t = T.alloc_buffer((8,), "float32")
+u = T.alloc_buffer((4,), "float64")
+for i in range(8):
+    t[i] = A[i]
+for i in range(8):
+    B[i] = t[i]
+for i in range(4):
+    u[i] = T.Cast("float64", B[i])
+for i in range(4):
+    A[i] = T.Cast("float32", u[i])
+"""
+
+
+def test_sizes_and_types() -> None:
+    gives(program(TWO), StorageRewrite(), """
+t_u = T.alloc_buffer((4,), "float64")
+with T.decl_buffer((8,), "float32", data=t_u.data) as t:
+    for i in range(8):
+        t[i] = A[i]
+    for i in range(8):
+        B[i] = t[i]
+u = T.decl_buffer((4,), "float64", data=t_u.data)
+for i in range(4):
+    u[i] = T.Cast("float64", B[i])
+for i in range(4):
+    A[i] = T.Cast("float32", u[i])
+""")  # fmt: skip
+    _, records = lowered(program(TWO), StorageRewrite() >> StorageRewrite())
+    assert records[1].after is records[0].after and records[1].rules == 0
+
+
+def test_buffers_alive_together_do_not_share() -> None:
+    text = TWO.replace('u[i] = T.Cast("float64", B[i])', 'u[i] = T.Cast("float64", t[i])')
+    theorem, _ = lowered(program(text), StorageRewrite())
+    assert "data=" not in body_of(theorem)
+
+
+def test_out_of_serial_loops_only() -> None:
+    text = """
+for k in {}(8):
+    t = T.alloc_buffer((8,), "float32")
+    t[k] = A[k]
+    A[k] = t[k] + 1.0
+for k in range(8):
+    u = T.alloc_buffer((8,), "float32")
+    u[k] = A[k]
+    B[k] = u[k] + 1.0
+"""
+    theorem, _ = lowered(program(text.format("range")), StorageRewrite())
+    assert body_of(theorem).startswith('t_u = T.alloc_buffer((8,), "float32")\n')
+    theorem, _ = lowered(program(text.format("T.parallel")), StorageRewrite())
+    assert "data=" not in body_of(theorem) and body_of(theorem).startswith("for k in T.parallel(8):\n    t = ")
+
+
+def test_symbolic_sizes_must_be_the_same() -> None:
+    params = 'A: T.Buffer(("n",), "float32"), B: T.Buffer((n,), "float32"), n: T.int32'
+    text = """
+t = T.alloc_buffer((n,), "float32")
+u = T.alloc_buffer(({},), "float32")
+for i in range(n):
+    t[i] = A[i]
+    B[i] = t[i]
+for i in range(n):
+    u[i] = A[i]
+    B[i] = u[i] * 2.0
+"""
+    theorem, _ = lowered(program(text.format("n"), params), StorageRewrite())
+    assert body_of(theorem).startswith('t_u = T.alloc_buffer((n,), "float32")\n')
+    theorem, _ = lowered(program(text.format("n + 1"), params), StorageRewrite())
+    assert "data=" not in body_of(theorem)
+
+
+def test_several_physical_axes_and_scopes() -> None:
+    text = """
+t = T.alloc_buffer((2, 4), "float32", axis_separators=[1]{})
+u = T.alloc_buffer((4, 2), "float32", axis_separators=[1])
+for i in range(2):
+    t[i, 0] = A[i]
+    B[i] = t[i, 0]
+for i in range(2):
+    u[i, 0] = A[i]
+    A[i] = u[i, 0]
+"""
+    theorem, _ = lowered(program(text.format("")), StorageRewrite())
+    assert 'T.decl_buffer((2, 4), "float32", data=t_u.data, axis_separators=[1])' in body_of(theorem)
+    theorem, _ = lowered(program(text.format(', scope="shared"')), StorageRewrite())
+    assert "data=" not in body_of(theorem)
+
+
+def test_what_the_one_left_is_not_seen_by_the_other() -> None:
+    """u is read before it is written: undefined, whatever t left there.  (The interpreter compares what is defined.)"""
+    text = """
+t = T.alloc_buffer((1,), "float32")
+u = T.alloc_buffer((1,), "float32")
+t[0] = A[0]
+B[0] = t[0]
+B[1] = u[0]
+u[0] = A[1]
+B[2] = u[0]
+"""
+    theorem, _ = lowered(program(text), StorageRewrite())
+    assert body_of(theorem).count("data=t_u.data") == 2
