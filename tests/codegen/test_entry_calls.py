@@ -57,6 +57,23 @@ def test_parameters_by_name(slow_calls: SlowCalls) -> None:
     assert slow_calls.count == 1
 
 
+def test_wrong_names_and_numbers_of_arguments() -> None:
+    f = Recorder(THREE)
+    a, b, c = (np.zeros((4, 8), np.float32) for _ in range(3))
+    signature = r"add\(A: float32\[4, 8\], B: float32\[4, 8\], C: float32\[4, 8\]\)"
+    for args, named, message in (
+        ((a, b, c), {"A": a}, "A is given twice"),
+        ((a, b, c), {"D": a}, "has no parameter 'D'"),
+        ((a, b), {"B": b}, "B is given twice"),
+        ((a,), {"C": c}, "B is missing"),
+        ((), {}, "A, B, C is missing"),
+        ((a, b, c, c), {}, "takes 3 arguments; 4 were given"),
+    ):
+        with pytest.raises(TypeError, match=f"^{signature}:? {message}$"):
+            f(*args, **named)
+    assert f.calls == 0
+
+
 SCALARS = """
 @T.prim_func
 def f(A: T.Buffer((1,), "{dtype}"), x: T.{dtype}):

@@ -204,6 +204,8 @@ def _nbytes(parameter: object) -> int:
 
 
 def _extent(buffer: Buffer, expr: Expr, frame: Frame) -> int:
+    if isinstance(expr, IntImm):  # most of them; the rest is as the interpreter has it
+        return expr.value
     try:
         value = meaning_of(expr, frozenset())(frame)
     except UndefinedBehaviour as problem:
