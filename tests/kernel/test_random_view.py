@@ -1,0 +1,395 @@
+"""Whenever accesses go through another view of a block, the interpreter agrees; and so for blocks of other shapes,
+shared blocks, and bools kept as bytes.
+
+``VTIR_EXAMPLES`` sets how many programs each rule gets.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from tests.kernel.exhaustive.family import PlainSolver
+from tests.kernel.exhaustive.oracle import disagreement, inputs_of, outcomes
+from tests.kernel.exhaustive.test_mutants import setting, unsafe_is_safe, without
+from tests.kernel.programs import function, load, store
+from tests.kernel.random_programs import Draw, Scope, bounds, condition, index, one_of, statement, value
+from tests.kernel.random_rules import place, scope_at
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.dtype import BOOL
+from verified_tir.ir.expr import Binary, Broadcast, Expr, IntImm, Load, Not, Ramp, Var, binary, const
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.node import IRError, Node
+from verified_tir.ir.paths import Path, at
+from verified_tir.ir.script import script
+from verified_tir.ir.stmt import Allocate, DeclBuffer, For, If, LetStmt, Stmt, Store, While, seq
+from verified_tir.ir.visit import walk
+from verified_tir.kernel.facts import Prover
+from verified_tir.kernel.rules import retype, rewrite
+from verified_tir.kernel.rules import view as rule_module
+from verified_tir.kernel.rules.retype import BoolBytes
+from verified_tir.kernel.rules.view import DeclareView, DropView, Reblock, Share, View
+from verified_tir.kernel.theorem import Refines, Rule, apply, reflexive
+
+EXAMPLES = int(os.environ.get("VTIR_EXAMPLES", "60"))
+SOLVER = PlainSolver()
+CALM = settings(
+    max_examples=EXAMPLES,
+    deadline=None,
+    derandomize="VTIR_EXAMPLES" not in os.environ,
+    suppress_health_check=list(HealthCheck),
+    database=None,
+)
+Scene: TypeAlias = tuple[PrimFunc, Rule | None]
+PAIR = "int32x2"
+
+
+def sizes(b: Buffer) -> list[int]:
+    """The extents, all of which are constants here."""
+    return [e.value for e in b.shape if isinstance(e, IntImm)]
+
+
+# --------------------------------------------------------------------------------------------------------------- view
+
+
+def views_of(base: Buffer) -> list[Buffer]:
+    """Views of a block of six or eight integers: other shapes, a part of it, strides, elements of two lanes, floats."""
+    count = 1
+    for e in sizes(base):
+        count *= e
+    return [
+        Buffer.declare("V", (count,), "int32", data=base.data),
+        Buffer.declare("V", (count + 1,), "int32", data=base.data),
+        Buffer.declare("V", (count // 2, 2), "int32", data=base.data),
+        Buffer.declare("V", (count - 1,), "int32", data=base.data, elem_offset=1),
+        Buffer.declare("V", (count + 2,), "int32", data=base.data, elem_offset=-2),
+        Buffer.declare("V", (count,), "int32", data=base.data, strides=(-1,), elem_offset=count - 1),
+        Buffer.declare("V", (2, count // 2), "int32", data=base.data, strides=(1, 2)),
+        Buffer.declare("V", (count // 2,), PAIR, data=base.data),
+        Buffer.declare("V", (count,), "float32", data=base.data),
+    ]
+
+
+def flat(b: Buffer, indices: tuple[Expr, ...]) -> Expr:
+    """Where an element stands, in elements from the start of the block."""
+    total: Expr = const(0)
+    if b.strides:
+        for i, stride in zip(indices, b.strides, strict=True):
+            total = binary("add", total, binary("mul", i, stride))
+    else:
+        for i, extent in zip(indices, b.shape, strict=True):
+            total = binary("add", binary("mul", total, extent), i)
+    return binary("add", b.elem_offset, total)
+
+
+def seen_from(draw: Draw, new: Buffer, address: Expr) -> tuple[Expr, ...]:
+    """The indices of a view that name an address; sometimes others."""
+    here = binary("sub", address, new.elem_offset)
+    match draw(st.integers(0, 7)):
+        case 0:
+            here = binary("add", here, 1)
+        case 1:
+            here = binary("mul", here, 2)
+    if not new.strides:
+        found: tuple[Expr, ...] = ()
+        for extent in reversed(sizes(new)[1:]):
+            found, here = (here % extent, *found), here // extent
+        if draw(st.integers(0, 15)) == 0:
+            found = tuple(reversed(found))
+        return (here, *found)
+    if len(new.shape) == 1:
+        return (binary("sub", const(0), here),)
+    return (here % 2, here // 2)
+
+
+def moved(draw: Draw, old: Buffer, new: Buffer, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    last = indices[-1]
+    if last.dtype.lanes == 1 or not isinstance(last, Ramp):
+        return seen_from(draw, new, flat(old, indices))
+    start = flat(old, (*indices[:-1], last.base))
+    if new.dtype.lanes > 1:
+        return (start // 2,) if draw(st.integers(0, 7)) else (start,)
+    if len(new.shape) > 1 or new.strides:
+        raise IRError("lanes of the last index only")
+    return (Ramp(seen_from(draw, new, start)[0], last.stride, last.lanes),)
+
+
+def vectors(draw: Draw, scope: Scope, b: Buffer) -> Stmt:
+    """Two lanes copied within the rows of a buffer, perhaps masked."""
+
+    def lanes() -> tuple[Expr, ...]:
+        *lead, last = sizes(b)
+        start = binary("mul", index(draw, scope, max(1, last // 2)), one_of(draw, 1, 2, 2))
+        ramp = Ramp(start, const(one_of(draw, 1, 1, 1, 2, -1)), 2)
+        return (*[index(draw, scope, e) for e in lead], ramp)
+
+    mask = binary("lt", Ramp(const(0), const(1), 2), Broadcast(scope.integers[0], 2)) if draw(st.booleans()) else None
+    there, here = lanes(), lanes()
+    return Store(b, Load(b, here, mask) if draw(st.booleans()) else Broadcast(const(3), 2), there, mask)
+
+
+def visited(draw: Draw, scope: Scope) -> Stmt:
+    """A statement with accesses of buffers in more places than random statements have."""
+    b = one_of(draw, *[c for c in scope.buffers if c.dtype.is_int])
+    element = load(b, *[index(draw, scope, e) for e in sizes(b)])
+    match draw(st.integers(0, 5)):
+        case 0:
+            less = store(b, element - 1, *element.indices)
+            return While(Binary("gt", element, const(0)), less)
+        case 1:
+            x = Var.fresh("x")
+            return LetStmt(x, element, statement(draw, scope.with_integer(x)))
+        case 2:
+            i = Var.fresh("i")
+            return For(i, one_of(draw, const(0), element), binary("min", element, 2), statement(draw, scope))
+        case 3:
+            return If(Binary("and", condition(draw, scope), element > 0), statement(draw, scope))
+        case 4:
+            return vectors(draw, scope, b)
+    return statement(draw, scope)
+
+
+@st.composite
+def viewed(draw: Draw) -> Scene:
+    """Accesses of a parameter or a local buffer moved to another view, all of them or those of one statement."""
+    x, y = Buffer.declare("X", (8,), "int32"), Buffer.declare("Y", (3, 2), "int32")
+    z, t = Buffer.declare("Z", (5,)), Buffer.declare("t", one_of(draw, (6,), (2, 4)), "int32")
+    local = draw(st.booleans())
+    base = t if local else one_of(draw, x, y)
+    new = one_of(draw, *views_of(base))
+    n = Var.fresh("n")
+    seen = [x, y, z, *([t] if local else []), *([new] if new.dtype is base.dtype else [])]
+    scope = Scope([n], seen, 2)
+    i = Var.fresh("i")
+    inner = scope.with_integer(i)
+    parts = [visited(draw, inner) for _ in range(draw(st.integers(1, 3)))]
+    filled = store(base, value(draw, inner, base, 0), *[index(draw, inner, e) for e in sizes(base)])
+    nest: Stmt = For(
+        i, *bounds(draw, scope), seq(filled, *parts, store(x, load(base, *[const(0)] * len(base.shape)), 0))
+    )
+    body = DeclBuffer(new, nest)
+    func = function([x, y, z, n], Allocate(t, body) if local else body)
+    old, other = (new, base) if draw(st.integers(0, 3)) == 0 and new.dtype is base.dtype else (base, new)
+    path: Path = (0, 0) if local else (0,)
+    deeper = draw(st.integers(0, 2))
+    if deeper:
+        path = (*path, 0, draw(st.integers(0, 1))) if deeper == 2 else (*path, 0)
+    places = {n.indices: None for n in walk(at(func.body, path)) if isinstance(n, (Load, Store)) and n.buffer is old}
+    moves = []
+    for indices in places:
+        if draw(st.integers(0, 7)):
+            try:
+                moves.append((indices, moved(draw, old, other, indices)))
+            except IRError:
+                continue
+    return func, View(path, old, other, tuple(moves)) if moves else None
+
+
+@st.composite
+def declared(draw: Draw) -> Scene:
+    """A view appears somewhere, with extents that may have no meaning there; or one goes."""
+    x, y = Buffer.declare("X", (6,), "int32"), Buffer.declare("Y", (2, 3), "int32")
+    z, n = Buffer.declare("Z", (5,)), Var.fresh("n")
+    v = Buffer.declare("V", (3, 2), "int32", data=x.data)
+    around = draw(st.booleans())
+    scope = Scope([n], [x, y, z, *([v] if around and draw(st.booleans()) else [])], 3)
+    body = statement(draw, scope)
+    func = function([x, y, z, n], DeclBuffer(v, body) if around else body)
+    if around:
+        return func, DropView(())
+    found = place(draw, func)
+    assert found is not None
+    i = one_of(draw, *scope_at(func, found[0]).integers)
+    extent = one_of(draw, const(2), n, i, n - 1, 4 // i, i + 1)
+    new = Buffer.declare("W", (extent,), one_of(draw, "int32", "float32"), data=one_of(draw, x, y, z).data,
+                         elem_offset=one_of(draw, const(0), i, 7 // n))  # fmt: skip
+    return func, DeclareView(found[0], new)
+
+
+# --------------------------------------------------------------------------------------------------------------- blocks
+
+
+def local(draw: Draw, name: str, scope: Scope, extent: Expr | int) -> Allocate:
+    """A local buffer, perhaps with another view, used by a few statements."""
+    t = Buffer.declare(name, (extent,), one_of(draw, "int32", "int32", "float32"))
+    v = Buffer.declare(f"{name}v", (3,), one_of(draw, t.dtype, "int32"), data=t.data)
+    n = scope.integers[0]
+    near = (const(0), const(1), binary("min", n, 1), n)
+    second = draw(st.booleans())
+    parts: list[Stmt] = [statement(draw, scope)] if draw(st.integers(0, 2)) == 0 else []
+    for b in [t, v] if second else [t]:
+        like = next(c for c in scope.buffers if c.dtype is b.dtype)
+        parts.append(store(b, value(draw, scope, like, 1), one_of(draw, *near)))
+        parts.append(store(like, load(b, one_of(draw, *near)), *[const(0)] * len(like.shape)))
+    draw(st.randoms(use_true_random=False)).shuffle(parts)
+    body = seq(*parts)
+    return Allocate(t, DeclBuffer(v, body) if second else body)
+
+
+@st.composite
+def blocks(draw: Draw) -> Scene:
+    """A block allocated under another shape, or shared by two buffers of one sequence."""
+    x, y, z = Buffer.declare("X", (6,), "int32"), Buffer.declare("Y", (2, 3), "int32"), Buffer.declare("Z", (5,))
+    n, o = Var.fresh("n"), Var.fresh("o")
+    inside = draw(st.integers(0, 2))
+    scope = Scope([n, o] if inside == 2 else [n], [x, y, z], 1)
+    extents = [one_of(draw, const(2), const(3), n, n + 1, *scope.integers, 2 * n, const(0)) for _ in range(3)]
+    first, second = (local(draw, name, scope, e) for name, e in zip("tu", extents, strict=False))
+    between = [statement(draw, scope)] if draw(st.booleans()) else []
+    last = [For(Var.fresh("k"), const(0), const(1), local(draw, "w", scope, extents[2]))]
+    rows = [first, *between, second, *last]
+    body = seq(*rows)
+    size = one_of(draw, *extents, binary("max", extents[0], extents[1]), extents[0] + extents[1], 8, n - 1)
+    shape = (size,) if draw(st.booleans()) else (size, 2)
+    path: Path = ()
+    if inside:
+        path = (0,)
+        body = (
+            If(condition(draw, Scope([n], [x, y, z], 0)), body) if inside == 1 else For(o, *bounds(draw, scope), body)
+        )
+    func = function([x, y, z, n], body)
+    seconds = [k for k, s in enumerate(at(body, path).stmts) if isinstance(s, Allocate)]  # type: ignore[attr-defined]
+    dtype = one_of(draw, "int32", "float32", "int8", PAIR)
+    if draw(st.booleans()):
+        return func, Share((*path,), tuple(seconds), Buffer.declare("s", shape, dtype))
+    where, chosen = place(draw, func, Allocate)  # type: ignore[misc]
+    return func, Reblock(where, Buffer.declare("s", shape, dtype, data=chosen.buffer.data))
+
+
+# ---------------------------------------------------------------------------------------------------------------- bools
+
+
+def truth(draw: Draw, scope: Scope, bools: list[Buffer]) -> Expr:
+    """A bool: an element, a comparison, a negation."""
+    b = one_of(draw, *bools)
+    match draw(st.integers(0, 4)):
+        case 0:
+            return condition(draw, scope)
+        case 1:
+            return Not(load(b, index(draw, scope, 4)))
+        case 2:
+            return IntImm(BOOL, draw(st.integers(0, 1)))
+        case 3:
+            c = load(one_of(draw, *bools), index(draw, scope, 4))
+            return Binary(one_of(draw, "and", "or"), load(b, index(draw, scope, 4)), c)
+    return load(b, index(draw, scope, 4))
+
+
+@st.composite
+def bools(draw: Draw) -> Scene:
+    """Bool parameters and a local one: stored, copied by lanes, asked."""
+    x, z = Buffer.declare("X", (6,), "int32"), Buffer.declare("Z", (5,))
+    m, w, t = (Buffer.declare(name, (4,), "bool") for name in "MWt")
+    n, i = Var.fresh("n"), Var.fresh("i")
+    kept = [m, w, t]
+    bytes_ = Buffer.declare("B", (4,), "int8", data=t.data)
+    seen = draw(st.integers(0, 4)) == 0
+    scope = Scope([n, i], [x, z], 1)
+
+    def use() -> Stmt:
+        b = one_of(draw, *kept)
+        match draw(st.integers(0, 4)):
+            case 0:
+                return If(truth(draw, scope, kept), statement(draw, scope))
+            case 1:
+                c = Load(one_of(draw, *kept), (Ramp(const(0), const(1), 4),), None)
+                mask = Load(one_of(draw, *kept), (Ramp(const(3), const(-1), 4),)) if draw(st.booleans()) else None
+                return Store(b, c, (Ramp(const(0), const(1), 4),), mask)
+            case 2 if seen:
+                return store(bytes_, const(one_of(draw, 0, 1, 2), "int8"), index(draw, scope, 4))
+            case _:
+                return Store(b, truth(draw, scope, kept), (index(draw, scope, 4),))
+
+    nest: Stmt = For(i, const(0), one_of(draw, const(2), n), seq(*[use() for _ in range(draw(st.integers(2, 4)))]))
+    nest = DeclBuffer(bytes_, nest) if seen else nest
+    func = function([x, z, m, w, n], Allocate(t, nest))
+    which = draw(st.integers(0, 2))
+    return func, BoolBytes(()) if which == 0 else BoolBytes((), func.buffer_map[which + 1][0])
+
+
+# ----------------------------------------------------------------------------------------------------------- the tests
+
+SCENES: dict[str, Callable[[], st.SearchStrategy[Scene]]] = {
+    "view": viewed,
+    "declare": declared,
+    "block": blocks,
+    "bool": bools,
+}
+
+
+def disagreeing(func: PrimFunc, rule: Rule, count: Counter[str]) -> str | None:
+    """What is wrong with the step, if it is accepted."""
+    result = apply(rule, reflexive(func), Prover(SOLVER))  # type: ignore[arg-type]
+    count["accepted" if isinstance(result, Refines) else "refused"] += 1
+    if not isinstance(result, Refines):
+        return None
+    count[type(rule).__name__] += 1
+    inputs = inputs_of(func, (0, 1, 2))
+    ends = outcomes(func, inputs)
+    count["meaningful"] += any(not isinstance(e, Exception) for e in ends)
+    problem = disagreement(result, inputs, ends)
+    return None if problem is None else f"{rule}\n{script(func)}\n--->\n{script(result.after)}\n{problem}"
+
+
+def tried(name: str, examples: int, count: Counter[str], **options: Any) -> Callable[[], None]:
+    """Random scenes of a rule; raises where the interpreter disagrees."""
+
+    @settings(CALM, max_examples=examples, **options)
+    @given(SCENES[name]())
+    def run(scene: Scene) -> None:
+        func, rule = scene
+        if rule is not None:
+            problem = disagreeing(func, rule, count)
+            assert problem is None, f"disagreement: {problem}"
+
+    return run
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_accepted_steps_agree_with_the_interpreter(name: str) -> None:
+    count: Counter[str] = Counter()
+    tried(name, 2 * EXAMPLES if name == "view" else EXAMPLES, count)()
+    assert count["accepted"] > EXAMPLES // 10 and 3 * count["meaningful"] > count["accepted"], count
+    if name != "declare":
+        assert count["refused"] > EXAMPLES // 20, count
+    rules = {"view": (View,), "declare": (DeclareView, DropView), "block": (Reblock, Share), "bool": (BoolBytes,)}[name]
+    assert all(count[rule.__name__] for rule in rules), count
+
+
+def blind(*_: object, **__: object) -> tuple[Any, ...]:
+    """No questions."""
+    return ()
+
+
+def without_mask(original: Callable[[Any, Node], Node]) -> Callable[[Any, Node], Node]:
+    """The bytes of a bool, every lane of a masked store stored."""
+
+    def go(self: Any, node: Node) -> Node:
+        found = original(self, node)
+        return Store(found.buffer, found.value, found.indices) if isinstance(found, Store) else found
+
+    return go
+
+
+FAULTS: dict[str, tuple[str, Callable[[pytest.MonkeyPatch], None]]] = {
+    "stores may go anywhere": ("view", without("view", "goes where")),
+    "loads may come from anywhere": ("view", without("equal")),
+    "all is safe": ("view", unsafe_is_safe(rule_module, rewrite)),
+    "extents have a meaning": ("declare", setting(rule_module, "extents_safe", blind)),
+    "any block is large enough": ("block", without("view", "holds")),
+    "masks are lost": ("bool", setting(retype._Bytes, "_go", without_mask(retype._Bytes._go))),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_kernel_that_asks_too_little_is_noticed(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    name, mutate = FAULTS[fault]
+    mutate(monkeypatch)
+    with pytest.raises(AssertionError, match="disagreement"):
+        tried(name, 1500, Counter(), phases=[Phase.generate])()
