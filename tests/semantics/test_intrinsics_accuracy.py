@@ -109,7 +109,7 @@ def test_all_numbers_of_16_bits(op: str, dtype: DType) -> None:
 @pytest.mark.parametrize("op", BINARY)
 def test_pairs_of_16_bits(op: str, dtype: DType) -> None:
     random = np.random.default_rng(3)
-    x, y = random.permutation(everything(dtype)), random.permutation(everything(dtype))
+    x, y = (random.permutation(everything(dtype))[: 1 << 14] for _ in range(2))
     small = (random.normal(size=len(x)) * 4).astype(numpy_dtype(dtype))
     assert worst(op, dtype, x, y) <= bounds()[op][dtype]
     assert worst(op, dtype, np.abs(x), small) <= bounds()[op][dtype]

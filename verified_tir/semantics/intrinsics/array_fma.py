@@ -33,10 +33,11 @@ def fma_float64(a: Floats64, b: Floats64, c: Floats64) -> NDArray[np.float64]:
     product, error = _two_product(a, b)
     high, low = _two_sum(c, error)
     top, rest = _two_sum(product, high)
-    result: NDArray[np.float64] = top + _sum_to_odd(rest, low)
+    zero = (a == 0.0) | (b == 0.0)
+    result: NDArray[np.float64] = np.where(zero, product + c, top + _sum_to_odd(rest, low))
     plain = _moderate(a) & _moderate(b) & _moderate(c) & (np.abs(product) > 1e-200)
     exact = fma_operation(FLOAT64)
-    for k in zip(*np.nonzero(~plain), strict=True):
+    for k in zip(*np.nonzero(~(plain | zero)), strict=True):
         result[k] = exact(float(a[k]), float(b[k]), float(c[k]))
     return result
 
