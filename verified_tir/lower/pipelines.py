@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from verified_tir.lower.apply_layout_transforms import ApplyLayoutTransforms
 from verified_tir.lower.bool_storage import BoolStorage
+from verified_tir.lower.compact_buffer import CompactBuffer
 from verified_tir.lower.flatten_buffer import FlattenBuffer
 from verified_tir.lower.inject_double_buffer import InjectDoubleBuffer
 from verified_tir.lower.inject_virtual_thread import InjectVirtualThread
@@ -29,6 +30,7 @@ PASSES: dict[str, type[Pass]] = {
     for p in (
         ApplyLayoutTransforms,
         BoolStorage,
+        CompactBuffer,
         FlattenBuffer,
         InjectDoubleBuffer,
         InjectVirtualThread,
@@ -49,26 +51,33 @@ PASSES: dict[str, type[Pass]] = {
 
 _LAYOUT = ApplyLayoutTransforms() >> FlattenBuffer()
 
-_DEFAULT = Pipeline(
+_MARKS = Pipeline(
     ApplyLayoutTransforms(),
+    LowerInitBlock(),  # early: each step is proved again for the loops that are marked, and later there are more
     RemoveStoreUndef(),
     LowerThreadAllreduce(),
     InjectVirtualThread(),
     InjectDoubleBuffer(),
     Simplify(),
+)
+"""What marks ask for, while buffers have their logical dimensions."""
+
+_VECTORS = Pipeline(
     FlattenBuffer(),
     VectorizeLoop(),
     FlattenBuffer(),  # local buffers that got an axis for the lanes
+)
+
+_END = Pipeline(
     UnrollLoop(),
     Simplify(),
-    LowerInitBlock(),
     RemoveAssume(),  # late: what is assumed may be needed before
 )
 
 PIPELINES: dict[str, Pipeline] = {
     "none": Pipeline(),
     "layout": _LAYOUT,
-    "default": _DEFAULT,
-    "full": _DEFAULT >> BoolStorage() >> StorageRewrite() >> VectorTypeRewriter() >> MakePackedAPI(),
+    "default": _MARKS >> _VECTORS >> _END,
+    "full": _MARKS >> _VECTORS >> BoolStorage() >> VectorTypeRewriter() >> StorageRewrite() >> _END >> MakePackedAPI(),
 }
 """Pipelines by their names."""
