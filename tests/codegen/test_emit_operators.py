@@ -178,8 +178,11 @@ def test_fused_multiply_add(dtype: DType) -> None:
     drawn = rng.integers(0, 2**dtype.bits - 1, (2000, 3), dtype=np.uint64).astype(f"u{dtype.bits // 8}").view(kind)
     near = rng.integers(-600, 600, (500, 2)).astype(np.float64).astype(kind).astype(np.float64)
     cancelling = [(a, b, -a * b + d) for a, b in near for d in (0.0, 0.5, 2.0**-20)]
-    rows = [*product(some, repeat=3), *[tuple(map(float, r)) for r in drawn]]
+    rows: list[tuple[float, ...]] = [*product(some, repeat=3), *[tuple(map(float, r)) for r in drawn]]
     rows += [(float(a), float(b), round_to(dtype, float(c))) for a, b, c in cancelling]
+    # a product halfway between two numbers of the type, and an addend too small for a double beside it
+    rows += [(3.0, b, c * s) for b in (87.0, 683.0, 5592407.0) for c in (2.0**-24, 2.0**-100) for s in (-1, 0, 1)]
+    rows = [tuple(round_to(dtype, v) for v in row) for row in rows]
     want = [apply_call("fma", dtype, row)[0] for row in rows]
     agree([dtype] * 3, dtype, rows, want, lambda a, b, c: Call(a.dtype, "fma", (a, b, c)))
 

@@ -153,6 +153,21 @@ def f(A: T.Buffer((64,), "int32"), n: T.int32):
     assert not re.search(r"(mul|add|sub) nsw i32", text)
 
 
+def test_what_looks_like_index_arithmetic_but_is_data_wraps() -> None:
+    """One operand that is data makes an operation data, even a constant one or one that is not evaluated."""
+    for data in (
+        'T.Cast("int32", T.int8(5)) + 3', 'T.Cast("int32", T.int8(0)) + n', 'n * T.Cast("int32", T.int8(1))',
+        "T.if_then_else(True, n, A[0])", "T.if_then_else(T.Cast('bool', 1), n, 3)", "T.Select(True, n, A[0])",
+    ):  # fmt: skip
+        program = f"""
+@T.prim_func
+def f(A: T.Buffer((64,), "int32"), n: T.int32):
+    A[0] = ({data}) * n - n
+"""
+        assert "nsw" not in text_of(program), data
+        check(program, A=np.zeros(64, np.int32), n=2**31 - 1)
+
+
 def test_parameters_do_not_alias_and_read_only_ones_say_so() -> None:
     text = text_of("""
 @T.prim_func

@@ -58,10 +58,8 @@ def _to_float(b: Function, source: DType, target: DType, x: Register) -> Registe
     if target.bits > 16:
         return _hardware(b, source, target, x)
     single, double = lanes_of(FLOAT32, source.lanes), lanes_of(FLOAT64, source.lanes)
-    if source.bits <= 16:
+    if source.bits <= 16 or target.code == "float":  # exact in float32, or far beyond the largest float16
         return narrow(b, target, _hardware(b, source, single, x))
-    if target.code == "float":  # far beyond the largest float16, still exact in float32
-        return narrow(b, target, _hardware(b, source, single, _clamp(b, source, x, 1 << 20)))
     if source.bits == 64:
         x = _shorten(b, source, x)
     return convert(b, double, target, _hardware(b, source, double, x))
@@ -70,19 +68,6 @@ def _to_float(b: Function, source: DType, target: DType, x: Register) -> Registe
 def _hardware(b: Function, source: DType, target: DType, x: Register) -> str:
     how = "sitofp" if source.code == "int" else "uitofp"
     return b.assign(f"{how} {REGISTER[source]} {x} to {REGISTER[target]}")
-
-
-def _clamp(b: Function, dtype: DType, x: Register, limit: int) -> Register:
-    """``x``, but at most ``limit`` in magnitude."""
-    kind, conditions, sign = REGISTER[dtype], REGISTER[bools(dtype.lanes)], "s" if dtype.code == "int" else "u"
-    high = splat(dtype, limit)
-    above = b.assign(f"icmp {sign}gt {kind} {x}, {high}")
-    x = b.assign(f"select {conditions} {above}, {kind} {high}, {kind} {x}")
-    if dtype.code == "int":
-        low = splat(dtype, -limit)
-        below = b.assign(f"icmp slt {kind} {x}, {low}")
-        x = b.assign(f"select {conditions} {below}, {kind} {low}, {kind} {x}")
-    return x
 
 
 def _shorten(b: Function, dtype: DType, x: Register) -> str:

@@ -8,6 +8,7 @@ an LLVM poison value, which a select drops.  What may not be evaluated in vain i
 from __future__ import annotations
 
 from verified_tir.codegen.builder import INDEX, MEMORY, NONNEGATIVE, Function, Register, Value
+from verified_tir.codegen.indices import is_index
 from verified_tir.codegen.llvm_types import REGISTER, splat
 from verified_tir.codegen.operators import binary, select
 from verified_tir.ir.dtype import DType
@@ -42,7 +43,7 @@ def logic(b: Function, e: Binary) -> Value:
     x, dtype, xf = b.value(e.a)
     decides = 1 if e.op == "or" else 0
     if isinstance(x, int):
-        return (x, dtype, xf) if x == decides else b.value(e.b)
+        return _settled(b, e, (x, dtype, xf) if x == decides else b.value(e.b))
     if dtype.lanes > 1 or harmless(e.b, b.module.harmless):
         y, _, yf = b.value(e.b)
         flags = (xf & yf & INDEX) | ((xf | yf) & MEMORY)
@@ -62,6 +63,12 @@ def logic(b: Function, e: Binary) -> Value:
     return result, dtype, (xf & yf & INDEX) | ((xf | yf) & MEMORY)
 
 
+def _settled(b: Function, e: Expr, value: Value) -> Value:
+    """The value of a choice that a constant makes: index arithmetic only if the operand not taken is that too."""
+    register, dtype, flags = value
+    return register, dtype, flags if is_index(b, e) else flags & MEMORY
+
+
 def selection(b: Function, e: Select) -> Value:
     """``select``: everything is evaluated."""
     condition, conditions, cf = b.value(e.condition)
@@ -77,7 +84,7 @@ def if_then_else(b: Function, e: IfThenElse) -> Value:
     """``if_then_else``: one arm is evaluated."""
     condition, _, cf = b.value(e.condition)
     if isinstance(condition, int):
-        return b.value(e.true_value if condition else e.false_value)
+        return _settled(b, e, b.value(e.true_value if condition else e.false_value))
     known = b.module.harmless
     if harmless(e.true_value, known) and harmless(e.false_value, known):
         x, dtype, xf = b.value(e.true_value)

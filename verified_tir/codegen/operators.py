@@ -73,18 +73,18 @@ def binary(b: Function, e: Binary) -> Value:
     x, dtype, xf = b.value(e.a)
     y, _, yf = b.value(e.b)
     op = e.op
+    flags = (xf & yf & INDEX) | ((xf | yf) & MEMORY)
+    if flags & INDEX:
+        flags |= _nonnegative(op, xf, yf)
     if type(y) is int:
         if type(x) is int:
             known = folded(op, dtype, x, y)
             if known is not None:
-                return known
+                return known[0], known[1], known[2] if flags & INDEX else flags
         elif (y == 0 and op in ("add", "sub")) or (y == 1 and op in ("mul", "floordiv", "truncdiv")):
-            return x, dtype, xf
+            return x, dtype, flags
     elif x == 0 and op == "add" and type(x) is int:
-        return y, dtype, yf
-    flags = (xf & yf & INDEX) | ((xf | yf) & MEMORY)
-    if flags & INDEX:
-        flags |= _nonnegative(op, xf, yf)
+        return y, dtype, flags
     simple = SIMPLE[op, dtype]
     if simple is not None:
         return b.assign(f"{simple[flags & INDEX]} {x}, {y}"), simple[2], flags
