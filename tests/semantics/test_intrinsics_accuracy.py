@@ -223,3 +223,27 @@ def test_float64_angles_next_to_multiples_of_a_quarter_turn() -> None:
             got = array_operation(op, FLOAT64)(np.array(near))
             for x, result in zip(near, got.tolist(), strict=True):
                 assert ulps_of_float64(result, EXACT[op](mpmath.mpf(x))) <= bounds()[op][FLOAT64], (op, x)
+
+
+@pytest.mark.parametrize(("dtype", "zeros"), [(FLOAT32, 31), (FLOAT64, 62)], ids=str)
+def test_no_number_comes_nearer_to_a_multiple_of_a_quarter_turn(dtype: DType, zeros: int) -> None:
+    """The reduction keeps 62 bits of the fraction for float32, and 126 for float64; how many of them can be zero?
+
+    Of all m below a limit, the one for which ``m a`` is nearest to a whole number is a denominator of a convergent of a.
+    """
+    precision = dtype.bits - EXPONENT_BITS[dtype]
+    largest = (1 << (EXPONENT_BITS[dtype] - 1)) - precision
+    with mpmath.workprec(3000):
+        two_over_pi = int(mpmath.floor(2 / mpmath.pi * mpmath.mpf(2) ** 2500))
+    one = 1 << 2500
+    least = one
+    for e in range(-precision, largest + 1):
+        a = (two_over_pi << e if e >= 0 else two_over_pi >> -e) % one
+        p, rest, before, q = one, a, 0, 1  # the Euclidean algorithm: rest / one is the distance that q leaves
+        while rest:
+            quotient = p // rest
+            if before + quotient * q >= 1 << precision:
+                break
+            p, rest, before, q = rest, p - quotient * rest, q, before + quotient * q
+        least = min(least, rest)
+    assert 2500 - zeros <= least.bit_length() <= 2500 - zeros + 3
