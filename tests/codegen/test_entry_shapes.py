@@ -228,6 +228,20 @@ def test_declared_strides_are_bound(slow_calls: SlowCalls) -> None:
             f(overlapping, zeros(overlapping.shape[0]))
 
 
+def test_the_stride_of_a_single_element_is_that_of_the_array(slow_calls: SlowCalls) -> None:
+    f = Recorder(STRIDED)
+    for shape, strides, bound in (
+        ((1, 5), (-6, 4), [-2, 1]),
+        ((1, 5), (4000, 4), [1000, 1]),
+        ((5, 1), (4, -400), [1, -100]),
+        ((1, 1), (1, 2), [0, 0]),
+        ((0, 5), (8, 12), [2, 3]),
+    ):
+        f(as_strided(zeros(50), shape, strides), zeros(shape[0]))
+        assert f.seen[2:] == [shape[0], shape[1], *(b % 2**32 for b in bound)]
+    assert slow_calls.count == 5  # numpy exports other strides than it shows
+
+
 def test_strides_in_fractions_of_an_element() -> None:
     f = Recorder(STRIDED)
     raw = np.zeros(100, np.int8)
@@ -282,6 +296,8 @@ def test_lanes_are_a_last_dimension(slow_calls: SlowCalls) -> None:
         (zeros(20), r"A is float32\[n, 4\], of 2 dimensions"),
         (zeros(5, 8)[:, ::2], "A: the lanes of an element must lie side by side"),
         (zeros(5, 8)[:, :4], r"A: strides must be \[16\] bytes"),
+        (zeros(1, 3), "A has 4 lanes as its last dimension; an array of shape"),
+        (zeros(1, 8)[:, ::2], "A: the lanes of an element must lie side by side"),
     ):
         with pytest.raises(ValueError, match=message):
             f(array)
@@ -332,6 +348,19 @@ def test_alignment() -> None:
             continue
         with pytest.raises(ValueError, match=rf"A must lie at a multiple of 4 bytes; .*, {shift} beyond one"):
             f(array)
+
+
+def test_alignment_of_other_buffers() -> None:
+    f = Recorder(MATRIX)
+    raw = bytearray(200)
+    start = -np.frombuffer(raw, np.uint8).__array_interface__["data"][0] % 4
+    for shift in range(4):  # numpy says of its own arrays that they are not aligned; a memoryview does not
+        view = memoryview(raw)[start + shift : start + shift + 96].cast("f", (4, 6))
+        if shift == 0:
+            f(view)
+            continue
+        with pytest.raises(ValueError, match=rf"A must lie at a multiple of 4 bytes; .*, {shift} beyond one"):
+            f(view)
 
 
 TWO = """

@@ -233,6 +233,9 @@ class _Entry:
             parameter = self.plan.parameters[binding.array]
             assert isinstance(parameter, ArrayParameter)
             nbytes, stride = parameter.buffer.dtype.nbytes, described[binding.array][2][binding.axis]
+            for axis, extent in enumerate(described[binding.array][1]):  # else exporters differ in what it is
+                least = 2 if axis == binding.axis else 1
+                self.extents.require(self.let(f"icmp uge i64 {extent}, {least}"))
             value = self.let(f"sdiv i64 {stride}, {nbytes}")
             self.extents.require(self.let(f"icmp eq i64 {self.let(f'mul i64 {value}, {nbytes}')}, {stride}"))
         else:
