@@ -229,7 +229,7 @@ def test_float64_angles_next_to_multiples_of_a_quarter_turn() -> None:
 def test_no_number_comes_nearer_to_a_multiple_of_a_quarter_turn(dtype: DType, zeros: int) -> None:
     """The reduction keeps 62 bits of the fraction for float32, and 126 for float64; how many of them can be zero?
 
-    Of all m below a limit, the one for which ``m a`` is nearest to a whole number is a denominator of a convergent of a.
+    Of all m below a limit, ``m a`` is nearest to a whole number for a denominator of a convergent of a.
     """
     precision = dtype.bits - EXPONENT_BITS[dtype]
     largest = (1 << (EXPONENT_BITS[dtype] - 1)) - precision

@@ -53,6 +53,7 @@ def _angle(n: Expr, d: Expr) -> Pair:
 
 
 def atan(x: Expr) -> Expr:
+    """The angle whose tangent is x."""
     n = clamp(magnitude(or_zero(x)), 0.0, 2.0**60)  # above, the angle is π/2 as a rounded number
     first, second = _angle(n, const(1.0, x.dtype))
     return select(x.equal(x), with_sign_of(first + second, or_zero(x)), x)

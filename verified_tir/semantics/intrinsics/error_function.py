@@ -33,6 +33,7 @@ _FORMATS = {
 
 
 def erf(x: Expr) -> Expr:
+    """``2 / sqrt(π)`` times the integral of ``exp(-t²)`` from zero to x."""
     form = _FORMATS[x.dtype.scalar]
     a = clamp(magnitude(or_zero(x)), 0.0, form.one)
     near_zero = fma(a, polynomial(a * a, form.near_zero), a)

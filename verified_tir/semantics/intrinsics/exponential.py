@@ -95,6 +95,7 @@ def expm1_inside(x: Expr) -> Expr:
 
 
 def exp(x: Expr) -> Expr:
+    """``e**x``, rounded once also where it is subnormal."""
     return select(x.equal(x), exp_scaled(x), x)
 
 

@@ -49,6 +49,7 @@ def tail_64(f: Expr) -> tuple[Expr, Expr]:
 
 
 def log(x: Expr) -> Expr:
+    """The natural logarithm."""
     k, m = exponent_and_fraction(between(x, 0.0))
     f = m - 1.0
     if x.dtype.scalar is FLOAT32:
@@ -73,7 +74,7 @@ def log1p(x: Expr) -> Expr:
 
 
 def log2(x: Expr) -> Expr:
-    """Exact at powers of two."""
+    """The logarithm to base 2, exact at powers of two."""
     if x.dtype.scalar is FLOAT32:
         k, m = exponent_and_fraction(between(x, 0.0))
         f = m - 1.0
@@ -90,7 +91,7 @@ def log2_inside(x: Expr) -> Expr:
 
 
 def log10(x: Expr) -> Expr:
-    """float64 only."""
+    """The logarithm to base 10.  float64 only."""
     k, m = exponent_and_fraction(between(x, 0.0))
     high, low = split(LN2 / LN10, FLOAT64, 42)
     return at_the_ends(x, _in_base(m - 1.0, split(1 / LN10, FLOAT64), (k * high, k * low)))

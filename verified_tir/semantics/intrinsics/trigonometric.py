@@ -69,18 +69,21 @@ def _is_odd(q: Expr) -> Expr:
 
 
 def sin(x: Expr) -> Expr:
+    """The sine: in odd quadrants a cosine of the reduced argument, negated in the second half turn."""
     q, r, s = reduced(x)
     value = select(_is_odd(q), _cosine(r, s), _sine(r, s))
     return _finished(x, _negated_where(value, operate("bitxor", _sign_bit(q, 1), _sign(x))))
 
 
 def cos(x: Expr) -> Expr:
+    """The cosine: in odd quadrants a sine, negated in the second and third quadrant."""
     q, r, s = reduced(x)
     value = select(_is_odd(q), _sine(r, s), _cosine(r, s))
     return _finished(x, _negated_where(value, _sign_bit(q + 1, 1)))
 
 
 def tan(x: Expr) -> Expr:
+    """The tangent: in odd quadrants the negated cotangent."""
     q, r, s = reduced(x)
     odd, sine, cosine = _is_odd(q), _sine(r, s), _cosine(r, s)
     value = select(odd, cosine, sine) / select(odd, sine, cosine)

@@ -32,6 +32,7 @@ def magnitude(a: Expr) -> Expr:
 
 
 def square_root(a: Expr) -> Expr:
+    """The correctly rounded square root of a float."""
     return Call(a.dtype, "sqrt", (a,))
 
 
