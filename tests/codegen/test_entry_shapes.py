@@ -129,6 +129,42 @@ def f(a: T.handle, b: T.handle):
     f(np.zeros((2**8, 0), np.int8), b)
     with pytest.raises(ValueError, match=r"B: n \* n // 65536 has no value here .*overflow.* where n = 65536"):
         f(np.zeros((2**16, 0), np.int8), empty)
+    with pytest.raises(ValueError, match="overflow"):
+        f(np.zeros((2**16, 0), np.int8), np.zeros(2**16, np.int8))  # what it would be without
+
+
+WIDE = """
+@T.prim_func
+def f(a: T.handle, b: T.handle):
+    n = T.int64()
+    A = T.match_buffer(a, (n, 0), "int8")
+    B = T.match_buffer(b, ({extent},), "int8")
+    B[0] = A[0, 0]
+"""
+
+
+def test_extents_of_64_bits(slow_calls: SlowCalls) -> None:
+    f = Recorder(WIDE.format(extent="n * n * n"))
+    f(np.zeros((2**5, 0), np.int8), np.zeros(2**15, np.int8))
+    assert slow_calls.count == 0
+    with pytest.raises(ValueError, match=r"B: n \* n \* n has no value here .*overflow"):
+        f(np.zeros((2**22, 0), np.int8), np.zeros(0, np.int8))  # 2**66
+    g = Recorder(WIDE.format(extent="n // T.int64(4294967296)"))
+    a = as_strided(np.zeros(1, np.int8), (2**33, 0), (0, 1))
+    g(a, np.zeros(2, np.int8))
+    assert g.seen[2] == 2**33
+    with pytest.raises(ValueError, match=r"extent 0 must be .* = 2"):
+        g(a, np.zeros(3, np.int8))
+
+
+def test_casts_in_extents_wrap(slow_calls: SlowCalls) -> None:
+    f = Recorder(WIDE.format(extent='T.Cast("int64", T.Cast("int8", n))'))
+    f(np.zeros((100, 0), np.int8), np.zeros(100, np.int8))
+    assert slow_calls.count == 0
+    f(np.zeros((300, 0), np.int8), np.zeros(44, np.int8))
+    assert slow_calls.count == 1
+    with pytest.raises(ValueError, match=r"extent 0 must be .* = 44"):
+        f(np.zeros((300, 0), np.int8), np.zeros(300, np.int8))
 
 
 def test_negative_extents_of_composites() -> None:
