@@ -69,6 +69,14 @@ def remez(
     return min((exchange(grid, values, weights, powers, start) for start in (even, outer)), key=lambda found: found[1])
 
 
+def horner(coefficients: list[mp.mpf], x: mp.mpf) -> mp.mpf:
+    """The polynomial with these coefficients, lowest power first."""
+    value = mp.mpf(0)
+    for c in reversed(coefficients):
+        value = value * x + c
+    return value
+
+
 def exchange(
     grid: list[mp.mpf], values: list[mp.mpf], weights: list[mp.mpf], powers: range, points: list[int]
 ) -> tuple[list[mp.mpf], mp.mpf]:
@@ -85,8 +93,7 @@ def exchange(
         solution = mp.lu_solve(matrix, right)
         coefficients, level = list(solution[: count - 1]), abs(solution[count - 1])
         errors = [
-            w * (v - mp.polyval([*reversed(coefficients)], x) * x**powers.start)
-            for x, v, w in zip(grid, values, weights, strict=True)
+            w * (v - horner(coefficients, x) * x**powers.start) for x, v, w in zip(grid, values, weights, strict=True)
         ]
         largest = max(abs(e) for e in errors)
         best = min(best, (coefficients, largest), key=lambda found: found[1])
