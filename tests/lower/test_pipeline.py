@@ -69,9 +69,9 @@ def test_texts() -> None:
     [
         ("Nothing()", "there is no pass Nothing; the passes are ApplyLayoutTransforms"),
         ("UnrollLoop(4)", "options of UnrollLoop are given by name; it takes max_extent"),
-        ("Simplify(1)", "options of Simplify are given by name"),
+        ("BoolStorage(1)", "options of BoolStorage are given by name"),
         ("UnrollLoop(extent=4)", "UnrollLoop has no option extent; it has max_extent"),
-        ("Simplify(x=1)", "Simplify has no option x; it has none"),
+        ("BoolStorage(x=1)", "BoolStorage has no option x; it has none"),
         ("UnrollLoop(max_extent=True)", "max_extent of UnrollLoop is of type int, not True"),
         ("UnrollLoop(max_extent=n)", "max_extent of UnrollLoop is no constant: n"),
         ("UnrollLoop(**x)", "UnrollLoop has no option **"),

@@ -105,3 +105,24 @@ def test_simplify_leaves_what_may_overflow() -> None:
     text = "T.assume(n < 100)\nB[0] = A[0] + 1 - 1\nif n + 1 > n:\n    B[1] = A[1] * 2 // 2"
     kept = "T.assume(n < 100)\nB[0] = A[0] + 1 - 1\nB[1] = A[1] * 2 // 2"
     gives(program(text, params), Simplify(), kept)  # what is loaded wraps, so that A[1] * 2 // 2 is not A[1]
+
+
+def test_canonical_index_arithmetic() -> None:
+    text = """
+for i, j in T.grid(2, 4):
+    if i * 4 + j < 7:
+        B[j + i * 4] = A[i * 4 + j] + A[(i * 2 + 1) * 2 - 2 + j] + T.Cast("float32", j + i)
+"""
+    gives(program(text), Simplify(canonical=True), """
+for i, j in T.grid(2, 4):
+    if 4 * i + j < 7:
+        B[4 * i + j] = A[4 * i + j] + A[4 * i + j] + T.Cast("float32", i + j)
+""")  # fmt: skip
+    _, records = lowered(program(text), Simplify(canonical=True) >> Simplify(canonical=True))
+    assert records[1].rules == 0
+
+
+def test_canonical_leaves_data() -> None:
+    params = 'A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32")'
+    text = "for i in range(8):\n    B[i] = 1 + A[i] * 2 - 1 + i"
+    gives(program(text, params), Simplify(canonical=True), text)
