@@ -7,10 +7,14 @@ committing.  Tests against TVM are collected only where TVM is installed.
 from __future__ import annotations
 
 import importlib.util
+import os
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+os.environ["VTIR_CACHE_DIR"] = tempfile.mkdtemp(prefix="vtir-tests-")  # compiled code of tests is not kept
 
 collect_ignore = [] if importlib.util.find_spec("tvm") else ["interop_tvm"]
 
