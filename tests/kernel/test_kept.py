@@ -7,6 +7,7 @@ import pytest
 from tests.kernel.programs import AB, PROVER, buffer, load, program, refused, variable
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import binary, const
+from verified_tir.kernel.rules.annotate import Label
 from verified_tir.kernel.rules.branch import Decide, Hoist, Introduce
 from verified_tir.kernel.rules.chain import Chain
 from verified_tir.kernel.rules.kind import Kind
@@ -96,3 +97,9 @@ def test_views_touch_the_same_bytes() -> None:
     moved = apply(View((0, 0), b, flat, (((i,), (i // 2, i % 2)),)), declared, PROVER)
     assert isinstance(moved, Refines)
     assert not [d for d in moved.derivation[-1].obligations if d.obligation.name == "licence"]
+
+
+def test_a_rule_that_comes_twice_in_a_chain_forgets_nothing() -> None:
+    f = program("for i in range(4):\n    for j in range(2):\n        B[j] = A[i]", AB)
+    label = Label((0,), "twice")
+    refused(f, Chain((label, Kind((), "parallel"), label)), RACE)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.kernel.programs import accepted, body_of, buffer, program, refused, variable
+from tests.kernel.programs import accepted, body_of, buffer, load, program, refused, variable
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Broadcast, Expr, Ramp, const
 from verified_tir.ir.func import PrimFunc
@@ -39,7 +39,7 @@ def test_flattening_parameters() -> None:
         "for i, j in T.grid(4, 8):\n    B_flat[i * 8 + j] = A_flat[i * 8 + j] + T.float32(1.0)"
     )
     declared = accepted(f, *declare)
-    refused(declared, View((0, 0), buffer(f, "A"), a, bad), "A_flat[i * 7 + j] equals A[i, j] (Refuted)")
+    refused(declared, View((0, 0), buffer(f, "A"), a, bad), "the load of A_flat reads where the one of A did (Refuted)")
     refused(
         declared, View((0, 0), buffer(f, "B"), b, bad), "the store to B_flat goes where the one to B went (Refuted)"
     )
@@ -198,3 +198,26 @@ class M:
     refused(rows, Reblock((0,), Buffer.declare("w", (8,), "int32", data=buffer(f, "t").data)), why)
     accepted(rows, Reblock((1,), Buffer.declare("w", (8,), "int32", data=buffer(f, "u").data)))
     refused(rows, Share((), (0, 1), Buffer.declare("w", (8,), "int32")), why)
+
+
+def test_the_same_value_at_another_place_is_not_the_same_access() -> None:
+    """All of B is 0.0, but other iterations are writing it."""
+    text = (
+        "for k in range(4):\n    B[k] = T.float32(0)\nfor i in T.parallel(4):\n    A[i] = B[i]\n    B[i] = T.float32(0)"
+    )
+    f = program(text, 'A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")')
+    i, v = variable(f, "i"), flat(f, "B", 4)
+    declared = accepted(f, DeclareView((), v))
+    place = (0, 1, 0, 0)
+    accepted(declared, View(place, buffer(f, "B"), v, (((i,), (i,)),)))
+    refused(declared, View(place, buffer(f, "B"), v, (((i,), (3 - i,)),)), "the load of B_flat reads where")
+
+
+def test_indices_that_read_are_asked_about_in_parallel_loops() -> None:
+    """The new index is 0 more than the old one, but it reads what another iteration writes."""
+    text = "for k in range(4):\n    A[k] = 0\nfor i in T.parallel(4):\n    B[i] = 1\n    A[i] = A[i] * 1"
+    f = program(text)
+    i, v = variable(f, "i"), flat(f, "B", 4, dtype="int32")
+    declared = accepted(f, DeclareView((), v))
+    move = (((i,), (i + load(buffer(f, "A"), 3 - i) * 0,)),)
+    refused(declared, View((0, 1, 0, 0), buffer(f, "B"), v, move), "no two of its iterations")

@@ -56,7 +56,7 @@ class Chain:
         func = before
         questions: list[Question] = []
         within: Path | None = ()
-        for rule in self.rules:
+        for k, rule in enumerate(self.rules):
             if not isinstance(rule, CHAINED):
                 return NoMatch((), f"{type(rule).__name__} is a step of its own")
             step = rule.rewrite(func, entry)
@@ -66,6 +66,6 @@ class Chain:
             if inadmissible is not None:
                 return NoMatch((), f"no theorem is about the result: {inadmissible}")
             questions.extend(step.questions)
-            within = step.kept if rule is self.rules[0] else _common(within, step.kept)
+            within = _common(within, step.kept) if k else step.kept
             func = step.after
         return Rewrite(func, questions, kept=within)

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import final
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Call, Expr, Load
+from verified_tir.ir.expr import Call, Expr, Load, const
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError, Node
 from verified_tir.ir.paths import Path, put
@@ -114,7 +114,8 @@ class View:
         assert isinstance(moved, Stmt)
         after = before.with_body(put(before.body, self.path, moved))
         context = context_at(before, self.path, entry)
-        return Rewrite(after, _same_accesses(context, target, mover, self.path), kept=kept(before, self.path))
+        newly = [e for _, new in self.moves for e in new]
+        return Rewrite(after, _same_accesses(context, target, mover, self.path), kept=kept(before, self.path, newly))
 
 
 class _Mover:
@@ -161,18 +162,14 @@ def _same_accesses(context: Context, stmt: Stmt, mover: _Mover, path: Path) -> I
         here = context.fork()
         if isinstance(stmt, While):
             here.repeat(stmt, stmt.body)
-        node: Node = stmt
-        for step in where:
-            node = expressions(node)[step]
-        new = mover.go(node)
-        assert isinstance(new, Expr)
-        rewriting = RewriteExpression(path, where, new)
-        found = rewriting.descend(here, stmt)
+        found = RewriteExpression(path, where, const(0)).descend(here, stmt)
         if isinstance(found, NoMatch):
             raise IRError(found.reason)
-        yield from rewriting.questions(here, *found)
+        load, premises = found
+        assert isinstance(load, Load)
+        yield from _same_place(here, load, mover, premises, path)
     if isinstance(stmt, Store) and mover.moved(stmt):
-        yield from _same_place(context, stmt, mover, path)
+        yield from _same_place(context, stmt, mover, (), path)
     for k in range(len(sub_statements(stmt))):
         inner = context.fork()
         sub = inner.enter(stmt, k)
@@ -180,37 +177,41 @@ def _same_accesses(context: Context, stmt: Stmt, mover: _Mover, path: Path) -> I
 
 
 def _moved_loads(node: Node, mover: _Mover, where: ExprPath = ()) -> Iterator[ExprPath]:
-    """The outermost loads that move among the direct expressions of a statement."""
+    """The loads that move among the expressions of a statement, those in indices and masks of others included."""
     for k, e in enumerate(expressions(node)):
         if mover.moved(e):
             yield (*where, k)
-        elif mover.go(e) is not e:
+        if mover.go(e) is not e:
             yield from _moved_loads(e, mover, (*where, k))
 
 
-def _same_place(context: Context, stmt: Store, mover: _Mover, path: Path) -> Iterator[Question]:
-    given: tuple[Term, ...] = ()
-    lane = None
-    if stmt.value.dtype.lanes > 1:
-        lane = fresh("lane", f.INT)
-        given = (f.between(f.integer(0), lane, f.integer(stmt.value.dtype.lanes)),)
-    moved = mover.go(stmt)
-    assert isinstance(moved, Store)
+def _same_place(
+    context: Context, access: Load | Store, mover: _Mover, premises: tuple[Term, ...], path: Path
+) -> Iterator[Question]:
+    """Each lane of the access that moved names the same bytes, and is safe."""
+    lanes = access.value.dtype.lanes if isinstance(access, Store) else access.dtype.lanes
+    lane = fresh("lane", f.INT) if lanes > 1 else None
+    given = premises if lane is None else (*premises, f.between(f.integer(0), lane, f.integer(lanes)))
+    moved = mover.go(access)
+    assert isinstance(moved, (Load, Store))
     found = []
-    for store in (stmt, moved):
+    for a in (access, moved):
         safety: list[Safety] = []
         encoder = context.encoder(safety)
-        target = Load(store.buffer, store.indices, store.predicate)
+        target = Load(a.buffer, a.indices, a.predicate)
         mask: tuple[Term, ...] = ()
-        if store.predicate is not None:
-            mask = (encoder.mask(target, store.buffer, store.predicate, lane),)
+        if a.predicate is not None:
+            mask = (encoder.mask(target, a.buffer, a.predicate, lane),)
             encoder.premises = mask
-        indices, element = encoder.address(target, store.buffer, store.indices, lane, ())
-        found.append((safety, context.address(store.buffer, indices, element), mask))
+        indices, element = encoder.address(target, a.buffer, a.indices, lane, ())
+        found.append((safety, context.address(a.buffer, indices, element), mask))
     (known, was, runs), (safety, now, _) = found
     given = (*given, *(f.implies(f.and_(*s.premises), s.condition) for s in known))
     yield from safe_questions(context, safety, given, path)
-    claim = f"the store to {moved.buffer.name} goes where the one to {stmt.buffer.name} went"
+    new, old = moved.buffer.name, access.buffer.name
+    claim = f"the load of {new} reads where the one of {old} did"
+    if isinstance(access, Store):
+        claim = f"the store to {new} goes where the one to {old} went"
     same = f.and_(*[f.eq(x, y) for x, y in zip(was, now, strict=True)])
     yield Question("view", claim, context, (*given, *runs), same, path)
 
