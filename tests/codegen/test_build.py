@@ -25,6 +25,8 @@ from verified_tir.ir.expr import Var, const
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import For, Store
 from verified_tir.kernel.theorem import reflexive
+from verified_tir.script import tir as T
+from verified_tir.semantics import memory
 from verified_tir.semantics.interpreter import run
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
@@ -461,3 +463,48 @@ print(os.waitpid(child, 0)[1])
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "0\n", "")
+
+
+def test_claims_are_about_the_layout_of_the_program_as_written() -> None:
+    s = Schedule("""
+@T.prim_func
+def row_sum(a: T.handle, b: T.handle):
+    m = T.int32()
+    n = T.int32()
+    A = T.match_buffer(a, (m, n), "float32")
+    B = T.match_buffer(b, (m,), "float32")
+    for i, j in T.grid(m, n):
+        T.assume(A[i, j] == A[i, j])
+    for i in range(m):
+        B[i] = 0.0
+        for j in range(n):
+            B[i] = B[i] + A[i, j]
+""")
+    s.transform_layout("A", lambda i, j: [j // 4, i, j % 4], pad_value=T.undef())
+    f = build(s, check_assumptions=True)
+    a, b = np.arange(14, dtype=np.float32).reshape(2, 7), np.zeros(2, np.float32)
+    packed = f.pack("A", a)
+    packed[1, :, 3] = np.nan  # nobody assumed anything about that
+    f(packed, b, 7)
+    assert b.tolist() == a.sum(axis=1).tolist()
+    packed[1, 1, 2] = np.nan
+    with pytest.raises(ValueError, match=r"assumes of its arguments is false: assume: .*i = 1, j = 6"):
+        f(packed, b, 7)
+
+
+def test_more_than_the_interpreter_can_look_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "LARGEST_BLOCK", 1000)
+    f = build(
+        Schedule("""
+@T.prim_func
+def f(A: T.Buffer((2000,), "int8"), B: T.Buffer((1,), "int8")):
+    T.assume(A[0] == T.int8(0))
+    B[0] = A[0]
+""")
+    )
+    a, b = np.zeros(2000, np.int8), np.ones(1, np.int8)
+    f(a, b)
+    assert b[0] == 0
+    f.check_assumptions = True
+    with pytest.raises(ValueError, match="f: the assumptions could not be checked: A takes 2000 bytes"):
+        f(a, b)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 from weakref import WeakKeyDictionary
 
 from verified_tir.codegen import cache as store
@@ -36,7 +36,6 @@ Pipeline = Callable[[Refines], Refines]
 """Lowering: it extends a theorem by steps that the kernel has checked."""
 
 
-@runtime_checkable
 class HasTheorem(Protocol):
     """What :func:`build` takes besides a theorem: a ``Schedule``."""
 

@@ -99,7 +99,8 @@ class AssumptionCheck:
         for p in self.before.params:
             b = self.before.buffer_of(p)
             if b is not None:
-                given[b.name] = self.layouts.unpack(b.name, names[b.name], {}, values)
+                array, moved = names[b.name], self.layouts.chain(b.name)
+                given[b.name] = self.layouts.unpack(b.name, array, {}, values) if moved else array
             elif p in values:
                 given[p.name] = values[p]
         parameters = {b.name for b in self.before.buffers} | {p.name for p in self.before.params}
