@@ -408,9 +408,25 @@ class Call(Expr):
     op: str
     args: tuple[Expr, ...]
 
+    def __post_init__(self) -> None:
+        if self.op == "reinterpret":
+            _check_reinterpret(self.type, self.args)
+
     @property
     def dtype(self) -> DType:
         return self.type
+
+
+def _check_reinterpret(target: DType, args: tuple[Expr, ...]) -> None:
+    if len(args) != 1:
+        raise IRError(f"reinterpret takes 1 argument, not {len(args)}")
+    source = args[0].dtype
+    if source is target:
+        return
+    if source.is_bool or target.is_bool:  # a bool has one bit in a type and one byte in memory
+        raise IRError(f"reinterpret knows no bits of a bool: {source} to {target}; use a cast")
+    if source.bits * source.lanes != target.bits * target.lanes:
+        raise IRError(f"reinterpret keeps the number of bits: {source} to {target}")
 
 
 def check_indices(buffer: Buffer, indices: tuple[Expr, ...]) -> None:

@@ -240,8 +240,6 @@ def _cast_value_first(p: ExprParser, node: ast.Call, want: DType | None) -> Expr
 def _reinterpret(p: ExprParser, node: ast.Call, want: DType | None) -> Expr:
     args = match_arguments(p.source, node, ("dtype", "value"), 2)
     dtype, value = p.dtype(args["dtype"]), p.expr(args["value"])
-    if dtype.bits * dtype.lanes != value.dtype.bits * value.dtype.lanes:
-        raise IRError(f"reinterpret keeps the number of bits: {value.dtype} to {dtype}")
     return Call(dtype, "reinterpret", (value,))
 
 

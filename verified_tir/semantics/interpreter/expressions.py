@@ -306,8 +306,6 @@ def _call(expr: Call, data: DataVars) -> Meaning:
     args = [meaning_of(a, data) for a in expr.args]
     source, target = expr.args[0].dtype, expr.type
     if expr.op == "reinterpret":
-        if source.bits * source.lanes != target.bits * target.lanes:
-            raise IRError(f"reinterpret keeps the number of bits: {source} to {target}")
         return lambda frame: reinterpret(args[0](frame), source, target)
     wanted = {"same": source, "bool": BOOL.with_lanes(source.lanes), "given": target}[info.result]
     if any(a.dtype is not source for a in expr.args) or target is not wanted or target.lanes != source.lanes:
