@@ -295,6 +295,10 @@ def test_a_verdict_says_how_it_was_found() -> None:
         assert again.how == ("trivial" if first == "trivial" else "cached"), goal
         assert again.seconds == 0.0
         assert type(again) is type(verdict)
+    starved = Solver(budget=1)  # the lemma and the whole question have one text: asked once, then known
+    sums = f.eq(f.fp("fp.add", "F32", a, a), f.fp("fp.mul", "F32", a, f.var("b", "F32")))
+    assert (starved.prove((), sums).how, starved.statistics.cached) == ("z3", 1)
+    assert starved.prove((), sums).how == "cached"
 
 
 def test_seconds_are_counted_once() -> None:

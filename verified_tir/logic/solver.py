@@ -86,6 +86,8 @@ class Solver:
         how = verdict.how
         if counts.queries == queries:
             how = "trivial" if counts.cached == cached else "cached"
+        elif how in ("trivial", "cached"):  # of its last part
+            how = "z3"
         return replace(verdict, seconds=counts.solving - solving, how=how)
 
     def consistent(self, given: tuple[Term, ...]) -> bool | None:
