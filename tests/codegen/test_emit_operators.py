@@ -12,11 +12,13 @@ import pytest
 from tests.codegen.emit_support import Array, Compiled
 from tests.semantics.oracles import FLOATS, INTEGERS, interesting_floats, interesting_integers
 from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.calls import PURE_CALLS
 from verified_tir.ir.dtype import BOOL, DType, PointerType
 from verified_tir.ir.expr import (
     ARITHMETIC_OPS,
     COMPARE_OPS,
     Binary,
+    Broadcast,
     Call,
     Cast,
     Expr,
@@ -29,10 +31,11 @@ from verified_tir.ir.expr import (
 )
 from verified_tir.ir.floats import numpy_dtype, round_to
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.stmt import For, Store
+from verified_tir.ir.stmt import For, Store, seq
 from verified_tir.semantics.calls import apply_call
 from verified_tir.semantics.errors import UndefinedBehaviour
 from verified_tir.semantics.interpreter.outcome import same_bits
+from verified_tir.semantics.intrinsics import EXPANDED, has_expansion
 from verified_tir.semantics.operators import apply_binary, apply_cast
 from verified_tir.semantics.values import UNDEF
 
@@ -70,14 +73,14 @@ def elementwise(sources: Sequence[DType], target: DType, count: int, f: Callable
 
 def agree(
     sources: Sequence[DType], target: DType, rows: Sequence[tuple[Any, ...]], expected: Sequence[Any],
-    f: Callable[..., Expr],
+    f: Callable[..., Expr], widths: Sequence[int] = (1, LANES),
 ) -> None:  # fmt: skip
     """Machine code gives the expected values (``UNDEF`` stands for any), as scalars and as vectors."""
     known = [(row, e) for row, e in zip(rows, expected, strict=True) if e is not UNDEF]
     assert known
     columns = [array_of(s, [row[k] for row, _ in known]) for k, s in enumerate(sources)]
     want = array_of(target, [e for _, e in known])
-    for lanes in (1, LANES):
+    for lanes in widths:
         found = np.zeros(len(want), numpy_dtype(target))
         arguments = {f"A{k}": column for k, column in enumerate(columns)} | {"C": found}
         assert Compiled(elementwise(sources, target, len(want), f, lanes))(arguments) == 0
@@ -225,3 +228,35 @@ def test_bools(op: Any) -> None:
     rows = list(product((False, True), repeat=2))
     want = [apply_binary(op, BOOL, *row)[0] for row in rows]
     agree([BOOL, BOOL], BOOL, rows, want, lambda a, b: Binary(op, a, b))
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+def test_transcendental_calls(dtype: DType) -> None:
+    """The interpreter evaluates the definition, machine code is compiled from it; every exponent, every special."""
+    rng = np.random.default_rng(23)
+    kind = numpy_dtype(dtype)
+    drawn = rng.integers(0, 2**dtype.bits - 1, 150, dtype=np.uint64).astype(f"u{dtype.bits // 8}").view(kind)
+    near = [*rng.uniform(-90, 90, 100), *rng.uniform(-2, 2, 100)]
+    numbers = [*values(dtype), *map(float, drawn), *[round_to(dtype, x) for x in near]]
+    for k, op in enumerate(sorted(op for op in EXPANDED if has_expansion(op, dtype))):
+        arity, widths = PURE_CALLS[op].arity, [(1,), (LANES,)][(k + FLOATS.index(dtype)) % 2]
+        rows = list(zip(*[rng.permutation(np.array(numbers)).tolist() for _ in range(arity)], strict=True))
+        want = [apply_call(op, dtype, row)[0] for row in rows]
+        agree([dtype] * arity, dtype, rows, want, lambda *a, op=op: Call(a[0].dtype, op, a), widths)
+
+
+@pytest.mark.parametrize("dtype", TYPES, ids=str)
+def test_constants(dtype: DType) -> None:
+    """Every awkward value as a constant, alone and in each lane."""
+    numbers = values(dtype)
+    out = Buffer.declare("B", (len(numbers), LANES), dtype)
+    ramp = Ramp(const(0), const(1), LANES - 1)
+    body = seq(
+        *[Store(out, const(v, dtype), (const(k), const(LANES - 1))) for k, v in enumerate(numbers)],
+        *[Store(out, Broadcast(const(v, dtype), LANES - 1), (const(k), ramp)) for k, v in enumerate(numbers)],
+    )
+    param = Var.fresh("B", PointerType(dtype))
+    found = np.zeros((len(numbers), LANES), numpy_dtype(dtype))
+    assert Compiled(PrimFunc("f", (param,), ((param, out),), body))({"B": found}) == 0
+    want = np.repeat(array_of(dtype, numbers)[: len(numbers), None], LANES, axis=1)
+    assert same_bits(want, found).all()

@@ -353,3 +353,23 @@ def f(A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "bool")):
 """,
         A=ints(8), B=np.zeros(8, np.bool_),
     )  # fmt: skip
+
+
+def test_buffers_without_dimensions_and_extents_that_are_loaded() -> None:
+    check(
+        """
+@T.prim_func
+def f(A: T.Buffer((), "float32"), B: T.Buffer((8,), "int32")):
+    t = T.alloc_buffer((), "float32")
+    t[()] = A[()] * 2.0
+    A[()] = t[()] + 1.0
+    u = T.alloc_buffer((B[3], B[2]), "int32")
+    V = T.decl_buffer((B[4], B[2]), "int32", data=B.data)
+    for i in range(B[3]):
+        for j in range(B[2]):
+            u[i, j] = V[i, j]
+            V[i, j] = i - j
+    B[0] = u[1, 1] + u[2, 0]
+""",
+        A=np.array(2.5, np.float32), B=np.arange(8, dtype=np.int32),
+    )  # fmt: skip
