@@ -214,6 +214,14 @@ def test_licences_are_proved_once_in_a_process(monkeypatch: pytest.MonkeyPatch) 
     assert len(asked) == first
 
 
+def test_licences_are_asked_of_the_schedules_solver() -> None:
+    s = Schedule(ADD)
+    s.parallel("j")
+    before = s.solver.statistics.queries + s.solver.statistics.cached + s.solver.statistics.trivial
+    build(s)
+    assert s.solver.statistics.queries + s.solver.statistics.cached + s.solver.statistics.trivial > before
+
+
 # -- what it gives ----------------------------------------------------------------------------------------------------
 
 

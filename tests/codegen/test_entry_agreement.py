@@ -145,7 +145,7 @@ def calls(draw: st.DrawFn, name: str) -> list[Any]:
 
 
 @pytest.mark.parametrize("name", list(PROGRAMS))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(data=st.data())
 def test_the_entry_is_never_laxer_than_the_check(name: str, data: st.DataObject) -> None:
     f = recorder(name)

@@ -72,7 +72,8 @@ def build(
         raise ValueError(f"threads={threads} contradicts the target, which has {target.threads}; give one of them")
     if pipeline is not None:
         proved = _lowered(proved, pipeline)
-    prove_licences(proved)
+    solver = getattr(theorem, "solver", None)
+    prove_licences(proved, solver if isinstance(solver, Solver) else None)
     plan = entry_plan(proved)
     texts = _Texts(plan, target)
     compiled = _compiled(plan, target, texts, cache)
@@ -144,16 +145,17 @@ _LICENSED: WeakKeyDictionary[PrimFunc, set[Entry]] = WeakKeyDictionary()
 """Programs whose licences were proved in this process, with what was assumed at their entry."""
 
 
-def prove_licences(theorem: Refines) -> None:
+def prove_licences(theorem: Refines, solver: Solver | None = None) -> None:
     """Prove again, on the last program of a theorem, that its marked loops may run as they are marked.
 
+    :param solver: the schedule's, which may have been given a larger budget; a new one unless given.
     :raises CodegenError: if one could not be proved.
     """
     func, entry = theorem.after, theorem.entry
     proved = _LICENSED.setdefault(func, set())
     if entry in proved:
         return
-    prover = Prover(Solver())
+    prover = Prover(solver or Solver())
     try:
         for question in licence_questions(func, entry):
             _, failed = discharge(prover, question)
