@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.kernel.programs import accepted, buffer, gives, program, refused
-from verified_tir.ir.expr import Broadcast, Load, Ramp, binary, const
+from verified_tir.ir.expr import Binary, Broadcast, Load, Ramp, Var, binary, const
 from verified_tir.ir.stmt import Store
 from verified_tir.kernel.rules.erase import Erase
+from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.order import Swap
+from verified_tir.kernel.rules.relayout import Relayout
 from verified_tir.kernel.rules.rewrite import Rewrite
+from verified_tir.kernel.rules.storage import Compact, Storage
 
 EIGHT = 'A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32")'
 FIVE = "A.vstore([T.Ramp(0, 1, 8)], T.Broadcast(3, 8), predicate=T.Ramp(0, 1, 8) < T.Broadcast(5, 8))\n"
@@ -55,3 +60,38 @@ def test_a_masked_lane_is_undef_and_a_mask_may_not_grow_smaller() -> None:
         else:
             refused(f, Rewrite((), (0,), new), "equal")
     assert isinstance(f.body, Store)
+
+
+FILLED = 't = T.alloc_buffer((4,), "int32")\nfor i in range(4):\n    t[i] = i\n'
+COPIED = "A[0:8] = t.vload([T.Ramp({0}, 1, 8)], predicate=T.Ramp({0}, 1, 8) < T.Broadcast(4, 8))"
+
+
+def test_a_layout_is_evaluated_in_masked_lanes_too() -> None:
+    """Beyond the buffer φ divides by zero, or overflows."""
+    x, y = Var.fresh("x"), Var.fresh("y")
+    f = program(FILLED + COPIED.format(0), EIGHT)
+    divides = x + Binary("mul", Binary("floordiv", const(12), const(4) - x), const(0))
+    same = (y,), (y,), (const(4),), binary("lt", y, 0)
+    refused(f, Storage((), LayoutMap((x,), (divides,), *same)), "no division by zero")
+    refused(f, Compact((), (x,), (divides,), (const(4),)), "no division by zero")
+    accepted(f, Storage((), LayoutMap((x,), (x + 12 // (x + 5) * 0,), *same)))
+
+
+@pytest.mark.parametrize(("bound", "fine"), [(1000, True), (2000000000, False)])
+def test_a_layout_that_overflows_in_masked_lanes(bound: int, fine: bool) -> None:
+    x, y = Var.fresh("x"), Var.fresh("y")
+    apart = LayoutMap((x,), (x * 2,), (y,), (y // 2,), (const(8),), binary("ne", y % 2, 0))
+    guard = f"if n >= 0:\n    if n < {bound}:\n        "
+    local = program(FILLED + guard + COPIED.format("n"), EIGHT + ", n: T.int32")
+    text = guard + COPIED.format("n").replace("t.vload", "B.vload")
+    param = program(text, 'A: T.Buffer((8,), "int32"), B: T.Buffer((4,), "int32"), n: T.int32')
+    rules = (
+        (local, Storage((), apart)),
+        (local, Compact((), (x,), (x * 2,), (const(8),))),
+        (param, Relayout(buffer(param, "B"), apart, const(0))),
+    )
+    for func, rule in rules:
+        if fine:
+            accepted(func, rule)
+        else:
+            refused(func, rule, "no overflow")

@@ -14,7 +14,8 @@ from verified_tir.ir.stmt import Stmt, Store
 from verified_tir.ir.visit import free_vars, rewrite, substitute
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.obligation import Question
-from verified_tir.kernel.rules.common import evaluated_safely
+from verified_tir.kernel.region import instance
+from verified_tir.kernel.rules.common import evaluated_safely, safe_questions
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
 from verified_tir.semantics.encode import Encoded
@@ -150,6 +151,25 @@ def _in_lanes(e: Expr, mapping: Mapping[Var, Expr]) -> Expr:
     raise IRError(
         f"the map computes a {type(e).__name__}, which has no lanes here; change the layout before vectorizing"
     )
+
+
+def masked_lanes_safe(context: Context, moved: Stmt, new: Buffer, path: Path) -> Iterator[Question]:
+    """φ can be evaluated in masked lanes, too: their elements need not exist, but their indices are evaluated.
+
+    :param moved: the statement in which φ was applied; ``new`` is alive in ``context`` or allocated by it.
+    """
+    evaluated = {
+        e
+        for n in _walk(moved)
+        if isinstance(n, (Load, Store)) and n.buffer is new and n.predicate is not None
+        for i in n.indices
+        for e in _walk(i)
+    }
+    if evaluated:
+        run = instance(context, moved, with_safety=True)
+        for place, safety in run.safety:
+            if safety.expr in evaluated:
+                yield from safe_questions(run.context, (safety,), (), (*path, *place))
 
 
 def _box(

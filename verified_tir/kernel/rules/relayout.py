@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import final
 
 from verified_tir.ir.buffer import Buffer
@@ -28,7 +29,7 @@ from verified_tir.kernel.context import Context, Entry, begin, opaque_calls, wri
 from verified_tir.kernel.memory import Padding
 from verified_tir.kernel.obligation import NoMatch, ParameterMap, Question
 from verified_tir.kernel.rules.common import safe_questions
-from verified_tir.kernel.rules.layout import LayoutMap
+from verified_tir.kernel.rules.layout import LayoutMap, masked_lanes_safe
 from verified_tir.kernel.theorem import Rewrite
 from verified_tir.semantics.encode import Safety
 
@@ -70,7 +71,9 @@ class Relayout:
         padding = Padding(new, self.layout.inverse_inputs, self.layout.padding, value)
         record = ParameterMap(old, new, self.layout.inputs, self.layout.outputs, self.layout.inverse_inputs,
                               self.layout.inverse, (padding, *self._carried(entry, old, new)))  # fmt: skip
-        return Rewrite(after, self._questions(context), (record,), {old: new})
+        inside = begin(after, Entry(shapes=(*entry.shapes, old)))
+        questions = chain(self._questions(context), masked_lanes_safe(inside, after.body, new, ()))
+        return Rewrite(after, questions, (record,), {old: new})
 
     def _questions(self, context: Context) -> Iterator[Question]:
         yield from self.layout.questions(context, self.buffer, ())

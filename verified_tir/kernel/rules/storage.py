@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import final
 
 from verified_tir.ir.buffer import Buffer
@@ -26,7 +27,7 @@ from verified_tir.kernel.memory import Allocated, Version
 from verified_tir.kernel.obligation import NoMatch, Question
 from verified_tir.kernel.region import conflicts, instance
 from verified_tir.kernel.rules.common import evaluated_safely, loads_in, statement_at
-from verified_tir.kernel.rules.layout import LayoutMap
+from verified_tir.kernel.rules.layout import LayoutMap, masked_lanes_safe
 from verified_tir.kernel.rules.scope import extents_safe
 from verified_tir.kernel.theorem import Rewrite
 from verified_tir.logic import formula as f
@@ -61,8 +62,12 @@ class Storage:
                     moved = self.layout.move(body, old, new)
                 except IRError as reason:
                     return NoMatch(self.path, str(reason))
-                after = before.with_body(put(before.body, self.path, Allocate(new, moved, annotations)))
-                return Rewrite(after, self.layout.questions(context, old, self.path))
+                allocated = Allocate(new, moved, annotations)
+                questions = chain(
+                    self.layout.questions(context, old, self.path),
+                    masked_lanes_safe(context, allocated, new, self.path),
+                )
+                return Rewrite(before.with_body(put(before.body, self.path, allocated)), questions)
         return NoMatch(self.path, "no buffer is allocated here")
 
 
@@ -103,8 +108,12 @@ class Compact:
                     moved = layout.move(body, old, new)
                 except IRError as reason:
                     return NoMatch(self.path, str(reason))
-                after = before.with_body(put(before.body, self.path, Allocate(new, moved, annotations)))
-                return Rewrite(after, self._questions(context, old, new, body))
+                allocated = Allocate(new, moved, annotations)
+                questions = chain(
+                    masked_lanes_safe(context.fork(), allocated, new, self.path),
+                    self._questions(context, old, new, body),
+                )
+                return Rewrite(before.with_body(put(before.body, self.path, allocated)), questions)
         return NoMatch(self.path, "no buffer is allocated here")
 
     def _questions(self, context: Context, old: Buffer, new: Buffer, body: Stmt) -> Iterator[Question]:
