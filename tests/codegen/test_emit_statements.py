@@ -71,9 +71,12 @@ def test_bounds_are_evaluated_once() -> None:
 @T.prim_func
 def f(A: T.Buffer((4,), "int32")):
     for i in range(A[0], A[0] + A[1]):
-        A[0] = 2
+        A[3] = A[3] * 10 + A[0]
+        A[0] = A[0] + 2
         A[1] = i
-        A[3] = A[3] + 1
+    while A[2] < 5:
+        A[3] = A[3] * 10 + A[2]
+        A[2] = A[2] + 2
 """,
         A=np.array([1, 3, 0, 0], np.int32),
     )
