@@ -109,6 +109,18 @@ def test_masked_lanes_are_not_touched() -> None:
         check(function([a], body), A=np.arange(size, dtype=np.float32))
 
 
+def test_the_first_lane_may_lie_before_the_array() -> None:
+    """Its address is computed, so that the computation may not claim to stay inside."""
+    a, b = Buffer.declare("A", (8,), "float32"), Buffer.declare("B", (8,), "float32")
+    lanes = Ramp(const(0), const(1), 8)
+    shifted = Ramp(n - 3, const(1), 8)
+    mask = Binary("ge", shifted, Broadcast(const(0), 8))
+    func = function([a, b], Store(b, Load(a, (shifted,), mask), (lanes,), mask), n)
+    assert "inbounds" not in emit(func, TARGET).text
+    for k in range(4):
+        check(func, A=np.arange(8, dtype=np.float32), B=np.zeros(8, np.float32), n=k)
+
+
 def test_a_ramp_of_data_may_wrap_in_an_unsigned_type() -> None:
     """A stride of 255 in uint8 is -1."""
     a, b = Buffer.declare("A", (9,), "uint8"), Buffer.declare("B", (4,), "uint8")

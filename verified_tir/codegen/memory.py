@@ -96,7 +96,8 @@ def _vector_access(b: Function, view: View, indices: tuple[Expr, ...], predicate
             start = position(b, view, [*lead, base])
             if step == -1:
                 start = arithmetic(b, "sub", start, lanes - 1)
-            return _Access(view, dtype, address(b, view, start), step == -1, (), mask)
+            place = address(b, view, start, exists=not masked)  # its first lane may be masked out
+            return _Access(view, dtype, place, step == -1, (), mask)
     places = [partial(_place, b, view, [*lead, number]) for number in lanes_wide(b, last, masked=masked)]
     return _Access(view, dtype, None, False, tuple(places), mask)
 

@@ -73,15 +73,16 @@ def position(b: Function, view: View, indices: Sequence[Register]) -> Register:
     return b.assign(f"add i64 {total}, {constant}") if constant else total
 
 
-def address(b: Function, view: View, element: Register) -> str:
-    """The address of an element."""
+def address(b: Function, view: View, element: Register, *, exists: bool = True) -> str:
+    """The address of an element; it need not ``exist`` if nothing may be accessed there in the end."""
     place = element if view.lanes == 1 else arithmetic(b, "mul", element, view.lanes)
     if place == 0:
         return view.block
     key = (view.block, view.memory, place)
     found = b.addresses.get(key)
     if found is None:
-        found = b.assign(f"getelementptr inbounds {view.memory}, ptr {view.block}, i64 {place}")
+        inbounds = " inbounds" if exists else ""
+        found = b.assign(f"getelementptr{inbounds} {view.memory}, ptr {view.block}, i64 {place}")
         b.addresses[key] = found
         b.trail.append((b.addresses, key))
     return found
