@@ -18,7 +18,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from tests.kernel.exhaustive import compaction, dense, layouts, nests, order, shapes, types, values
+from tests.kernel.exhaustive import compaction, dense, lanes, layouts, nests, order, shapes, types, values
 from tests.kernel.exhaustive.family import Exploration, Family, Report
 
 FAMILIES = (
@@ -30,6 +30,7 @@ FAMILIES = (
     *compaction.FAMILIES,
     *dense.FAMILIES,
     *types.FAMILIES,
+    *lanes.FAMILIES,
 )
 PART = 100
 """How many turns a family has before the next one's."""
