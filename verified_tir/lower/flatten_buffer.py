@@ -96,8 +96,9 @@ def _redirect(work: Lowering, path: Path, old: Buffer, flat: Buffer) -> None:
     """All accesses below ``path`` go through the flat view, with int64 arithmetic if int32 cannot be proved enough."""
     accesses = _accesses(work.session.stmt(path), old)
     wide = any(e.dtype.bits > 32 for e in flat.shape)
-    for widen in (False, True) if not wide else (True,):
-        moves = tuple((x, flat_indices(old, x, widen=widen)) for x in accesses)
+    ways = ((False, True), (False, False), (True, True)) if not wide else ((True, True),)
+    for widen, simple in ways:  # (2 * i + j) * m fits where 2 * m * i, which is simpler, may not
+        moves = tuple((x, flat_indices(old, x, widen=widen, simple=simple)) for x in accesses)
         try:
             work.session.apply(View(path, old, flat, moves))
             break
@@ -149,14 +150,17 @@ def flat_views(b: Buffer) -> Iterator[Buffer]:
         )  # fmt: skip
 
 
-def flat_indices(b: Buffer, indices: Indices, *, widen: bool = False) -> Indices:
-    """The indices of the flat view for an access of ``b``; lanes stay in the last one."""
+def flat_indices(b: Buffer, indices: Indices, *, widen: bool = False, simple: bool = True) -> Indices:
+    """The indices of the flat view for an access of ``b``; lanes stay in the last one.
+
+    What is not made ``simple`` is written as row-major order is computed, ``(i * m + j) * k + l``.
+    """
     found = []
     for first, last in _groups(b):
-        position: Expr = const(0, indices[first].dtype.scalar if last > first else "int32")
-        for index, extent in zip(indices[first:last], b.shape[first:last], strict=True):
+        position: Expr = indices[first] if last > first else const(0)
+        for index, extent in zip(indices[first + 1 : last], b.shape[first + 1 : last], strict=True):
             position = _plus(_times(position, extent, widen=widen), index, widen=widen)
-        found.append(_simple(position))
+        found.append(_simple(position) if simple else position)
     return tuple(found)
 
 
@@ -168,7 +172,7 @@ def _plus(a: Expr, b: Expr, *, widen: bool) -> Expr:
     a, b = _alike(a, b, widen)
     match a, b:
         case _, Ramp(base=base, stride=stride, lanes=lanes) if a.dtype.lanes == 1:
-            return Ramp(_simple(binary("add", a, base)), stride, lanes)
+            return Ramp(binary("add", a, base), stride, lanes)
     return binary("add", a, b)
 
 
