@@ -32,7 +32,8 @@ import numpy as np
 from verified_tir import Schedule, build
 
 CALL_TARGET, LOAD_TARGET = 0.5e-6, 1e-3
-CALLS = 20_000
+CALLS = 2_000
+"""So few that the operating system seldom takes the processor away meanwhile."""
 
 ADD = """
 @T.prim_func
@@ -64,7 +65,7 @@ from verified_tir import Schedule, build
 import verified_tir.codegen.build
 theorem = Schedule({ADD!r}).theorem
 start = time.perf_counter()
-build(theorem, threads=1)
+build(theorem)
 print(time.perf_counter() - start)
 """
 
@@ -114,7 +115,7 @@ def calls(rounds: int) -> list[Figure]:
         f(a, b, c, *more)
         np.testing.assert_array_equal(c, a + b)
     peer, *own = in_turns(
-        rounds,
+        10 * rounds,
         lambda: timed(np.add, a, b, c),
         lambda: timed(plain, a, b, c),
         lambda: timed(symbolic, a, b, c),
@@ -127,11 +128,11 @@ def calls(rounds: int) -> list[Figure]:
 def loads(rounds: int) -> list[Figure]:
     """Loading from the cache, beside compiling."""
     theorem = Schedule(ADD).theorem
-    build(theorem, threads=1)
+    build(theorem)
     cached, compiled, first = in_turns(
         rounds,
-        lambda: timed(lambda: build(theorem, threads=1), times=5),
-        lambda: timed(lambda: build(theorem, threads=1, cache=False), times=1),
+        lambda: statistics.median(timed(build, theorem, times=1) for _ in range(11)),
+        lambda: timed(lambda: build(theorem, cache=False), times=1),
         first_load,
     )
     return [

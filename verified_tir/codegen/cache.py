@@ -16,6 +16,7 @@ import json
 import os
 import stat
 import tempfile
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,10 @@ MAGIC = b"verified_tir object code 1\n"
 SUFFIX = ".vtir"
 LARGEST_CACHE = 256 * 2**20
 """Bytes that the folder holds at the most; the entries that were not used for longest go first."""
+
+
+SELDOM = 3600.0
+"""Seconds for which an entry counts as used just now: noting each use would cost more than reading it."""
 
 
 @final
@@ -58,13 +63,14 @@ def load(key: str) -> Compiled | None:
     path = folder / f"{key}{SUFFIX}"
     try:
         with open(path, "rb") as file:
-            if not _trusted(os.fstat(file.fileno())):
+            status = os.fstat(file.fileno())
+            if not _trusted(status):
                 return None
             content = file.read()
     except OSError:
         return None
     found = _decoded(content)
-    if found is not None:
+    if found is not None and time.time() - status.st_mtime > SELDOM:
         with contextlib.suppress(OSError):
             os.utime(path)  # used just now
     return found
