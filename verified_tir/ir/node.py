@@ -50,7 +50,7 @@ class InternedMeta(type):
 class Node(metaclass=InternedMeta):
     """Base of expressions, statements, buffers and functions."""
 
-    __slots__ = ("__weakref__",)
+    __slots__ = ("__weakref__", "_children")
     __match_args__: ClassVar[tuple[str, ...]] = ()
 
     def __copy__(self) -> Node:

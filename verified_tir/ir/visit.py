@@ -33,12 +33,16 @@ def _nodes_in(value: object) -> Iterator[Node]:
             yield from _nodes_in(v)
 
 
-def children(node: Node) -> list[Node]:
+def children(node: Node) -> tuple[Node, ...]:
     """Direct sub-nodes: expressions, statements, buffers, regions, variables; types excluded."""
-    found: list[Node] = []
-    for name in node.__match_args__:
-        found.extend(_nodes_in(getattr(node, name)))
-    return found
+    try:
+        return node._children  # type: ignore[attr-defined, no-any-return]
+    except AttributeError:
+        found: list[Node] = []
+        for name in node.__match_args__:
+            found.extend(_nodes_in(getattr(node, name)))
+        object.__setattr__(node, "_children", tuple(found))  # a node does not change, so it keeps them
+        return tuple(found)
 
 
 def _rebuild_value(value: object, f: Callable[[Node], Node]) -> object:
