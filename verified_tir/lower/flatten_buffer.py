@@ -96,14 +96,16 @@ def _redirect(work: Lowering, path: Path, old: Buffer, flat: Buffer) -> None:
     """All accesses below ``path`` go through the flat view, with int64 arithmetic if int32 cannot be proved enough."""
     accesses = _accesses(work.session.stmt(path), old)
     wide = any(e.dtype.bits > 32 for e in flat.shape)
-    ways = ((False, True), (False, False), (True, True)) if not wide else ((True, True),)
+    ways = [] if wide else [(False, True), (False, False)]
+    if wide or _may_widen(old):
+        ways.append((True, True))
     for widen, simple in ways:  # (2 * i + j) * m fits where 2 * m * i, which is simpler, may not
         moves = tuple((x, flat_indices(old, x, widen=widen, simple=simple)) for x in accesses)
         try:
             work.session.apply(View(path, old, flat, moves))
             break
         except TacticFailed:
-            if widen:
+            if (widen, simple) == ways[-1]:
                 raise
     if widen:
         work.note(f"the indices of {old.name} are computed in int64: they may not fit int32")
@@ -123,6 +125,12 @@ def _is_huge(b: Buffer) -> bool:
     return count >= 2**31
 
 
+def _may_widen(b: Buffer) -> bool:
+    """Whether int64 arithmetic is worth trying: it is data, which wraps, and no solver decides much about wrapped
+    products of symbols."""
+    return all(sum(not isinstance(e, IntImm) for e in b.shape[first:last]) <= 1 for first, last in _groups(b))
+
+
 def _groups(b: Buffer) -> list[tuple[int, int]]:
     """The axes between separators, as (first, last + 1)."""
     cuts = [0, *b.axis_separators, len(b.shape)]
@@ -137,7 +145,8 @@ def flat_views(b: Buffer) -> Iterator[Buffer]:
     plain = [list(b.shape[first:last]) for first, last in _groups(b)]
     symbols_first = [sorted(group, key=lambda e: isinstance(e, IntImm)) for group in plain]
     ways = [] if _is_huge(b) else [(plain, False), (symbols_first, False)]
-    for groups, widen in (*ways, (plain, True)):
+    wide = [(plain, True)] if _may_widen(b) else []
+    for groups, widen in (*ways, *wide):
         shape = []
         for group in groups:
             extent: Expr = const(1, b.shape[0].dtype if b.shape else "int32")
