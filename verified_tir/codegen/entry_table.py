@@ -19,7 +19,10 @@ OBJECTS = ("None", "True", "False", "int", "float", "slow", "failed", "checking"
 """What follows them: objects; the function to call for what is not accepted here, and with the number of a failed
 assertion; a word that is not zero while every call shall go the slow way."""
 
-HEAD = "define ptr @vtir_entry(ptr %self, ptr %args, i64 %nargs, ptr %names) {"
+ONCE = "noinline optnone"
+"""Attributes of these functions: LLVM's passes would take longer over them than over most kernels, for nothing."""
+
+HEAD = f"define ptr @vtir_entry(ptr %self, ptr %args, i64 %nargs, ptr %names) {ONCE} {{"
 
 
 def table_text() -> str:
@@ -29,7 +32,7 @@ def table_text() -> str:
 
 def control_text(register: Register) -> str:
     """``vtir_control``."""
-    return f"define i32 @vtir_control() {{\n{register.code}  ret i32 %control\n}}\n"
+    return f"define i32 @vtir_control() {ONCE} {{\n{register.code}  ret i32 %control\n}}\n"
 
 
 def kernel_types(plan: EntryPlan) -> list[str]:
@@ -40,7 +43,7 @@ def kernel_types(plan: EntryPlan) -> list[str]:
 
 def call_text(plan: EntryPlan) -> str:
     """``vtir_call``."""
-    lines = ["define i32 @vtir_call(ptr %words) {"]
+    lines = [f"define i32 @vtir_call(ptr %words) {ONCE} {{"]
     arguments = []
     for k, t in enumerate(kernel_types(plan)):
         lines.append(f"  %p{k} = getelementptr i64, ptr %words, i64 {k}")
@@ -48,7 +51,7 @@ def call_text(plan: EntryPlan) -> str:
         if t == "i1":
             lines.append(f"  %b{k} = trunc i8 %a{k} to i1")
         arguments.append(f"{t} %{'b' if t == 'i1' else 'a'}{k}")
-    lines += [f"  %status = call i32 @vtir_kernel({', '.join(arguments)})", "  ret i32 %status", "}", ""]
+    lines += [f"  %status = call i32 @vtir_kernel({', '.join(arguments)}) noinline", "  ret i32 %status", "}", ""]
     return "\n".join(lines)
 
 

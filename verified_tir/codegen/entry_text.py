@@ -322,7 +322,7 @@ class _Entry:
         self.lines += ["  br label %ready", "ready:", f"  br i1 {release}, label %save, label %call"]
         self.lines += ["save:", f"  %saved = call ptr {save}()", "  br label %call"]
         self.lines += ["call:", "  %thread = phi ptr [ %saved, %save ], [ null, %ready ]"]
-        self.lines += [f"  %status = call i32 @vtir_kernel({arguments})"]
+        self.lines += [f"  %status = call i32 @vtir_kernel({arguments}) noinline"]
         self.lines += [f"  br i1 {release}, label %restore, label %done"]
         self.lines += ["restore:", f"  call void {restore}(ptr %thread)", "  br label %done", "done:"]
         letting_go = self.api("PyBuffer_Release")
