@@ -20,6 +20,8 @@ from verified_tir import Refines, Schedule, ScheduleError, script
 from verified_tir.codegen.build import build
 from verified_tir.ir.stmt import For
 from verified_tir.ir.visit import walk
+from verified_tir.lower.inject_double_buffer import InjectDoubleBuffer
+from verified_tir.lower.inject_virtual_thread import InjectVirtualThread
 from verified_tir.lower.loop_partition import LoopPartition
 from verified_tir.lower.passes import Pass, Pipeline
 from verified_tir.lower.pipelines import PASSES, PIPELINES
@@ -57,6 +59,25 @@ def test_random_pipelines(text: str, wanted: list[Step], passes: list[Pass]) -> 
         assert lowered.before is theorem.before
         theorem = lowered
     agree(s, theorem, work=500)
+
+
+@settings(SETTINGS, max_examples=25)
+@given(programs(), st.integers(0, 7), st.booleans())
+def test_random_marks(text: str, pick: int, sink: bool) -> None:
+    """A loop over virtual threads, a double buffer: often refused, or not there to be marked."""
+    s = Schedule(text.replace(', "float32")\n', ', "float32", annotations={"double_buffer_scope": 1})\n'))
+    loops = s.loops()
+    with suppress(ScheduleError):
+        s.bind(loops[pick % len(loops)], "vthread.x")
+    if sink:
+        with suppress(ScheduleError):
+            s.sink_allocation("t")
+    theorem = s.theorem
+    for p in (InjectVirtualThread(), InjectDoubleBuffer(), InjectVirtualThread(unroll=False)):
+        with suppress(ScheduleError):
+            theorem = p.run(theorem, solver=s.solver)
+    assert not any(isinstance(n, For) and n.thread == "vthread.x" for n in walk(theorem.after))
+    agree(s, theorem, work=300)
 
 
 @pytest.mark.parametrize("name", ["default", "full"])
