@@ -73,8 +73,11 @@ def bools(lanes: int) -> DType:
 
 @cache
 def parameter_type(dtype: DType) -> str:
-    """The type of a scalar parameter: as in registers, but bfloat16 is passed as ``bfloat``."""
-    return "bfloat" if dtype.code == "bfloat" else REGISTER[dtype]
+    """The type of a scalar parameter: as in registers.
+
+    bfloat16 too goes by its bits: passed as ``bfloat`` it may be converted to float and back, without subnormals.
+    """
+    return REGISTER[dtype]
 
 
 def float_constant(dtype: DType, value: float) -> str:
