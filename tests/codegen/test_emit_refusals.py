@@ -223,6 +223,19 @@ def f(A: T.Buffer((23,), "int32")):
     check(program, target, A=np.arange(23, dtype=np.int32))
 
 
+@pytest.mark.parametrize("value, whole", [("A[T.Ramp(i * 8, 1, 8)]", False), ("A[i]", True)])
+@pytest.mark.parametrize("extent", [1000, 4])
+def test_llvms_loop_optimisations_are_run_where_they_help(value: str, whole: bool, extent: int) -> None:
+    """Not for long loops over vectors: they take several times as long as all the rest."""
+    text = text_of(f"""
+@T.prim_func
+def f(A: T.Buffer((8000,), "float32")):
+    for i in range({extent}):
+        {value} = {value} * {value}
+""")
+    assert ("!vtir.loops" in text) == (whole or extent == 4)
+
+
 def test_targets() -> None:
     host: Any = Target.host()
     assert host == Target.host() and hash(host) == hash(Target.host())

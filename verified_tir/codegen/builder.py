@@ -72,7 +72,8 @@ class View:
 class Module:
     """What the functions of one module share.
 
-    ``scalar_loops`` says that LLVM's loop optimisations are worth their time: some innermost loop stores scalars.
+    ``optimise_loops`` says that LLVM's loop optimisations are worth their time: some innermost loop stores scalars, or
+    is short.
     """
 
     def __init__(self, target: Target, rules: Mapping[type[Expr], Rule]) -> None:
@@ -89,7 +90,7 @@ class Module:
         self.parallel = False
         self.weights: dict[Node, int] = {}
         self.loops = self.scalar_stores = self.bodies = 0
-        self.scalar_loops = self.threads = False
+        self.optimise_loops = self.threads = False
 
     def declare(self, declaration: str) -> None:
         """Declare a function of the C library (intrinsics of LLVM need no declaration)."""

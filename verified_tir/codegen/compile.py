@@ -11,8 +11,8 @@ from verified_tir.codegen.target import Target, initialize
 def compile_llvm(text: str, target: Target) -> bytes:
     """The object code of a module.
 
-    Code that is made of vector instructions needs little optimisation.  A module with loops over scalars (``emit``
-    marks it by the metadata ``vtir.loops``) goes through all of LLVM's, its vectoriser included.
+    Loops over vector instructions, with constant indices, need little optimisation.  A module with other loops
+    (``emit`` marks it by the metadata ``vtir.loops``) goes through all of LLVM's, the vectoriser included.
 
     :raises CodegenError: if LLVM refuses the text; that is a fault of whatever wrote it.
     """
@@ -37,11 +37,11 @@ def optimise(text: str, target: Target) -> tuple[llvm.ModuleRef, llvm.TargetMach
     except RuntimeError as refused:
         raise CodegenError(f"LLVM refuses the generated text: {refused}") from refused
     machine = target.machine()
-    scalar_loops = "\n!vtir.loops = " in text
-    options = llvm.create_pipeline_tuning_options(speed_level=3 if scalar_loops else 1)
-    options.loop_vectorization = options.slp_vectorization = scalar_loops
+    loops = "\n!vtir.loops = " in text
+    options = llvm.create_pipeline_tuning_options(speed_level=3 if loops else 1)
+    options.loop_vectorization = options.slp_vectorization = loops
     builder = llvm.create_pass_builder(machine, options)
-    if scalar_loops:
+    if loops:
         passes = builder.getModulePassManager()
     else:
         passes = llvm.create_new_module_pass_manager()

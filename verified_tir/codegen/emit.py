@@ -123,7 +123,7 @@ def _module_lines(module: Module, func: PrimFunc, kernel: list[str]) -> list[str
         f'attributes #0 = {{ nounwind "target-cpu"="{target.cpu}" "target-features"="{target.features}" '
         f'"prefer-vector-width"="{width}" "min-legal-vector-width"="{width}" }}'
     )
-    scalar = ["!vtir.loops = !{}"] if module.scalar_loops else []
+    scalar = ["!vtir.loops = !{}"] if module.optimise_loops else []
     return [
         f"; {readable(func.name)}",
         f'target triple = "{target.triple}"',

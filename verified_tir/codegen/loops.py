@@ -24,6 +24,9 @@ from verified_tir.ir.visit import children
 
 Statement = Callable[[Function, Stmt], None]
 
+SHORT = 32
+"""Up to how many iterations it is left to LLVM whether an innermost loop, even over vectors, is written out."""
+
 LONGEST_UNROLLED = 32768
 """How many instructions, by estimate, an unrolled loop may be written out to."""
 
@@ -74,7 +77,10 @@ def _serial(b: Function, s: For, first: Register, extent: Register, flags: int, 
         b.branch_if(some, start, done)
         b.open(start)
     stop = arithmetic(b, "add", first, extent)
+    loops, short = b.module.loops, isinstance(extent, int) and extent <= SHORT
     iterate(b, s.var, first, stop, flags, lambda: statement(b, s.body))
+    if short and b.module.loops == loops + 1:
+        b.module.optimise_loops = True
     b.branch(done)
     b.open(done)
 
@@ -100,7 +106,7 @@ def iterate(b: Function, var: Var, first: Register, stop: Register, flags: int, 
     loops, stores = b.module.loops, b.module.scalar_stores
     body()
     if b.module.loops == loops and b.module.scalar_stores > stores:
-        b.module.scalar_loops = True
+        b.module.optimise_loops = True
     b.module.loops += 1
     exact = var.dtype.bits < 64
     b.line(f"{following} = add{' nsw' if exact else ''} i64 {variable}, 1")

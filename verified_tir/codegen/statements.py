@@ -69,7 +69,7 @@ def _branch(b: Function, label: str, body: Stmt, done: str) -> None:
 
 
 def _while(b: Function, s: While) -> None:
-    b.module.scalar_loops = True
+    b.module.optimise_loops = True
     head, body, done = b.new_label("while"), b.new_label("body"), b.new_label("endwhile")
     b.branch(head)
     mark = b.enter()
