@@ -102,7 +102,7 @@ def test_integers(dtype: str, slow_calls: SlowCalls) -> None:
 
 
 FLOATS = [0.0, -0.0, 1.0, 1e-45, 1e-320, 3.5e38, -3.5e38, 1 + 2.0**-24, 1 + 2.0**-24 + 2.0**-52, math.inf, -math.inf]
-FLOATS += [65520.0, 65519.999, 2.0**-25, 1.0 + 2.0**-9 + 2.0**-30]
+FLOATS += [1e-39, -1e-39, 6e-8, -6e-8, 65520.0, 65519.999, 2.0**-25, 1.0 + 2.0**-9 + 2.0**-30]
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
