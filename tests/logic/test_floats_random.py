@@ -134,8 +134,8 @@ def test_a_lemma_is_never_contradicted() -> None:
 def test_the_random_attacks_can_hit() -> None:
     """Many lemmas were proved and many were not; and the points that they are held against refute what is wrong."""
     proved, not_proved = attack()
-    assert proved > 30
-    assert not_proved > 30
+    assert proved > 20
+    assert not_proved > 20
     a, b, _ = FLOATS16
     for given_, goal in [
         ((), f.eq(plus(a, f.positive_zero("F16")), a)),
