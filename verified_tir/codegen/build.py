@@ -25,9 +25,10 @@ from verified_tir.codegen.runtime_load import LoadedCode
 from verified_tir.codegen.target import Target
 from verified_tir.ir.func import PrimFunc
 from verified_tir.kernel.context import Entry
+from verified_tir.kernel.entry import has_meaning, verify_program
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.licences import licence_questions
-from verified_tir.kernel.obligation import discharge
+from verified_tir.kernel.obligation import NoMatch, Unproved, discharge
 from verified_tir.kernel.theorem import Refines
 from verified_tir.logic.solver import Solver
 from verified_tir.semantics.encode import Unencodable
@@ -73,6 +74,7 @@ def build(
     if pipeline is not None:
         proved = _lowered(proved, pipeline)
     solver = getattr(theorem, "solver", None)
+    prove_meaning(proved, getattr(theorem, "solver", None))
     prove_licences(proved, solver if isinstance(solver, Solver) else None)
     plan = entry_plan(proved)
     texts = _Texts(plan, target)
@@ -143,6 +145,27 @@ class _Texts:
 
 _LICENSED: WeakKeyDictionary[PrimFunc, set[Entry]] = WeakKeyDictionary()
 """Programs whose licences were proved in this process, with what was assumed at their entry."""
+
+
+def prove_meaning(theorem: Refines, solver: Solver | None = None) -> None:
+    """Prove that the program a theorem begins with has a meaning, unless a ``Schedule`` has.
+
+    :raises CodegenError: if it could not be proved.
+    """
+    func = theorem.before
+    if has_meaning(func):
+        return
+    found = verify_program(func, Prover(solver or Solver()))
+    match found:
+        case NoMatch(reason=reason):
+            problem = reason
+        case Unproved(obligation=obligation, verdict=verdict):
+            problem = f"{obligation.claim}, could not be proved ({type(verdict).__name__})"
+        case (expanded, _) if expanded is not func:
+            problem = "its blocks are not expanded"
+        case _:
+            return
+    raise CodegenError(f"{func.name} is not compiled: {problem}; Schedule({func.name}) says more")
 
 
 def prove_licences(theorem: Refines, solver: Solver | None = None) -> None:

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import final
+from weakref import WeakSet
 
 from verified_tir.ir.expr import Binary, Expr, Var, all_of
 from verified_tir.ir.func import PrimFunc
@@ -244,6 +245,18 @@ def unreachable_places(func: PrimFunc, prover: Prover, entry: Entry) -> list[Pat
     return found
 
 
+_MEANINGFUL: WeakSet[PrimFunc] = WeakSet()
+
+
+def has_meaning(func: PrimFunc) -> bool:
+    """Whether :func:`verify_program` has proved in this process that this (expanded) program has a meaning.
+
+    ``p ⊑ p`` is a theorem of every program p, also of one that leaves its arrays; machine code is made of those only
+    that do not.
+    """
+    return func in _MEANINGFUL
+
+
 def verify_program(
     func: PrimFunc, prover: Prover, entry: Entry | None = None
 ) -> tuple[PrimFunc, tuple[Discharged, ...]] | NoMatch | Unproved:
@@ -270,4 +283,6 @@ def verify_program(
                     return Unproved(*failed, program)
     except (Unencodable, IRError) as problem:
         return NoMatch((), str(problem))
+    if entry == Entry():
+        _MEANINGFUL.add(expanded)
     return expanded, tuple(done)
