@@ -73,9 +73,10 @@ def build(
         raise ValueError(f"threads={threads} contradicts the target, which has {target.threads}; give one of them")
     if pipeline is not None:
         proved = _lowered(proved, pipeline)
-    solver = getattr(theorem, "solver", None)
-    prove_meaning(proved, getattr(theorem, "solver", None))
-    prove_licences(proved, solver if isinstance(solver, Solver) else None)
+    asked = getattr(theorem, "solver", None)
+    solver = asked if isinstance(asked, Solver) else None
+    prove_meaning(proved, solver)
+    prove_licences(proved, solver)
     plan = entry_plan(proved)
     texts = _Texts(plan, target)
     compiled = _compiled(plan, target, texts, cache)
