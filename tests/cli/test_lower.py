@@ -206,6 +206,19 @@ def test_a_difference_is_reported(capsys: pytest.CaptureFixture[str], monkeypatc
     assert code == 1 and "  DIFFERS: B[2] is " in out and "(1 of 4 elements differ)" in out
 
 
+def test_the_interpreter_gives_up(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    from verified_tir.cli import execute as module
+
+    write(Path(), a=TEXT)
+    monkeypatch.setattr(module, "STEPS", 10)
+    code, out, err = executed(capsys, "a.py:f", check=True)
+    assert (code, out) == (2, "")
+    assert err == (
+        "vtir: error: f: too much for the interpreter, which stops after 10 stores and iterations; check a smaller "
+        "size\n"
+    )
+
+
 def test_mistakes_of_run(capsys: pytest.CaptureFixture[str]) -> None:
     write(Path(), a=TEXT)
     for shape, words in (

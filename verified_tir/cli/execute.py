@@ -28,6 +28,8 @@ from verified_tir.schedule.replay_layout import Masks, move, pad
 SCHEMA = 1
 SIZE = 16
 """The value of a symbol that ``--shape`` does not name."""
+STEPS = 3_000_000
+"""Stores and loop iterations after which the interpreter gives up; it does some 100,000 in a second."""
 
 
 @final
@@ -190,11 +192,18 @@ def _compare(
     func: PrimFunc, arrays: dict[str, Array], scalars: dict[str, Any], masks: Masks, given: dict[str, Array]
 ) -> str:
     """Where the compiled code and the interpreter differ, in one sentence."""
-    from verified_tir.semantics.interpreter import AssertionFailed, UndefinedBehaviour, run
+    from verified_tir.semantics.interpreter import AssertionFailed, StepLimit, UndefinedBehaviour, run
     from verified_tir.semantics.interpreter.outcome import same_bits
 
     try:
-        outcome = run(func, {**arrays, **scalars}, defined=masks.defined, inaccessible=masks.inaccessible)
+        outcome = run(
+            func, {**arrays, **scalars}, defined=masks.defined, inaccessible=masks.inaccessible, max_steps=STEPS
+        )
+    except StepLimit:
+        raise RunError(
+            f"{func.name}: too much for the interpreter, which stops after {STEPS:,} stores and iterations; check a "
+            "smaller size"
+        ) from None
     except AssertionFailed as failed:
         return f"the interpreter ends with a failed assertion: {failed.message}"
     except UndefinedBehaviour as ub:
