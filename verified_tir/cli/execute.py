@@ -28,8 +28,8 @@ from verified_tir.schedule.replay_layout import Masks, move, pad
 SCHEMA = 1
 SIZE = 16
 """The value of a symbol that ``--shape`` does not name."""
-STEPS = 3_000_000
-"""Stores and loop iterations after which the interpreter gives up; it does some 100,000 in a second."""
+STEPS = 300_000
+"""Stores and loop iterations after which the interpreter gives up; it takes some 20 microseconds for each, more for vectors."""
 
 
 @final
