@@ -29,7 +29,7 @@ SCHEMA = 1
 SIZE = 16
 """The value of a symbol that ``--shape`` does not name."""
 STEPS = 300_000
-"""Stores and loop iterations after which the interpreter gives up; it takes some 20 microseconds for each, more for vectors."""
+"""Stores and loop iterations after which the interpreter gives up; each takes some 20 microseconds, vectors more."""
 
 
 @final
