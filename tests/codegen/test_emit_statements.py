@@ -139,6 +139,24 @@ def f(A: T.Buffer((4,), "int32"), B: T.Buffer((4,), "int32")):
     )  # fmt: skip
 
 
+def test_what_is_guarded_is_not_loaded() -> None:
+    """Were these loads executed, they would be gigabytes away."""
+    program = """
+@T.prim_func
+def f(A: T.Buffer((4,), "int32"), B: T.Buffer((4,), "int32"), n: T.int64):
+    for i in T.serial(T.int64(0), T.int64(4)):
+        B[i] = T.if_then_else(i < n, A[i * 1000000000], 5)
+        if i < n and A[i * 3000000000] == 0:
+            B[i] = B[i] + 1
+        if i >= n or A[i * 3000000000] == 7:
+            B[i] = B[i] + 2
+        if i < n:
+            B[i] = B[i] + A[i * 2000000000]
+"""
+    assert "select" not in emit(parse_func(program), TARGET).text
+    check(program, A=ints(4), B=ints(4), n=1)
+
+
 def test_while() -> None:
     check(
         """

@@ -106,7 +106,14 @@ def _declare(b: Function, s: DeclBuffer) -> None:
 
 
 def _block(b: Function, s: Block) -> None:
-    statement(b, s.body if s.is_label else expand_block(s))
+    """A block means what it expands to."""
+    if s.is_label:
+        statement(b, s.body)
+        return
+    known = b.module.expanded
+    if s not in known:  # a copy of an unrolled body needs it again
+        known[s] = expand_block(s)
+    statement(b, known[s])
 
 
 def _assume(b: Function, s: Assume) -> None:
