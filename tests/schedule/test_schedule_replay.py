@@ -172,6 +172,20 @@ def test_a_program_that_overflows_at_sizes_too_large_for_arrays() -> None:
     assert set(refusal.value.replay.arguments) == {"n"}
 
 
+def test_a_program_that_overflows_after_a_long_time() -> None:
+    text = """
+@T.prim_func
+def f(B: T.Buffer((10,), "float32"), n: T.int32):
+    for k in range(n):
+        for i in range(1, 9):
+            if i + k != 2:
+                B[i] = B[i] + 1.0
+"""
+    with pytest.raises(Refuted, match="no overflow") as refusal:
+        Schedule(text)
+    assert refusal.value.replay is not None and refusal.value.confirmed
+
+
 def test_a_step_that_overflows_at_sizes_too_large_for_arrays() -> None:
     text = LARGE.format(assume="    pass", after="pass").replace(
         "A[i] = 1.0", "for j in range(4):\n            A[i] = 1.0"

@@ -113,12 +113,14 @@ class _Search:
         self.inputs = 0
         self.work = 0
         self.elements = 0
+        self.cut_off = False
         self.rng = np.random.default_rng(1)
         self.look = {"same result": self.compare, "licence": self.race, "meaning": self.meaning}[programs.question]
         self.assumes = any(isinstance(n, Assume) for n in walk(programs.before.body))
 
     def at(self, sizes: Sizes) -> Replay | None:
         """A confirming input of these sizes."""
+        self.cut_off = False
         of = shapes(self.programs.before, sizes)
         if of is None:
             return None
@@ -134,6 +136,7 @@ class _Search:
                 found = self.on(sizes, arrays)
             except StepLimit:
                 self.work += STEPS
+                self.cut_off = True
                 return None
             if found is not None:
                 return found
@@ -167,10 +170,14 @@ class _Search:
         return found if found is not None and found.confirmed else None
 
     def beyond(self, sizes: Sizes, model: Mapping[str, int]) -> Replay | None:
-        """Undefined behaviour at sizes too large for arrays, shown by index arithmetic alone."""
+        """Undefined behaviour shown by index arithmetic alone, at sizes too large for arrays or for a run."""
         programs = self.programs
-        too_large = shapes(programs.before, sizes) is None and arrays_exist(programs.before, sizes)
-        if not too_large or programs.question == "licence" or not plain(programs.before):
+        too_large = self.cut_off or shapes(programs.before, sizes) is None
+        if (
+            not (too_large and arrays_exist(programs.before, sizes))
+            or programs.question == "licence"
+            or not plain(programs.before)
+        ):
             return None
         before = undefined_at(programs.before, sizes, model)
         if programs.question == "meaning":
