@@ -20,7 +20,7 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Store
 from verified_tir.semantics.interpreter import UndefinedBehaviour, run
 
-SETTINGS = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 SCALAR_TYPES = ("int32", "int32", "int64", "uint8", "bool", "float32", "bfloat16", "float16")
 ELEMENT_TYPES = (*map(str, SCALARS), "float32x2", "int8x3", "boolx2")
 VARIABLES = tuple(Var.fresh(f"x{k}", t) for k, t in enumerate(SCALAR_TYPES))

@@ -19,7 +19,7 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import For, LetStmt, Store, seq
 from verified_tir.semantics.interpreter import UndefinedBehaviour, run
 
-SETTINGS = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
 OPS = ("add", "add", "sub", "mul", "floordiv", "floormod", "truncdiv", "truncmod", "min", "max", "shl", "shr", "bitand")
 
 

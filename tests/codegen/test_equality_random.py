@@ -17,7 +17,7 @@ from verified_tir.ir.script import parse_func
 from verified_tir.kernel.blocks import expand_blocks
 from verified_tir.semantics.interpreter import StepLimit, UndefinedBehaviour, run
 
-SETTINGS = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck), derandomize=False)
+SETTINGS = settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck), derandomize=False)
 SPECIAL = [0.0, -0.0, 1.0, -1.5, np.inf, -np.inf, np.nan, 1e-45, -1e-40, 3.4e38, 0.1, 2.5]
 
 
