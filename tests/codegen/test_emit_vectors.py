@@ -159,14 +159,16 @@ def test_shuffles_of_vectors_and_scalars() -> None:
 
 
 def test_ramps_whose_steps_wrap_but_not_their_sums() -> None:
-    """In int8, 2 * 100 does not fit, -100 + 2 * 100 does."""
-    b = Buffer.declare("B", (6,), "int32")
+    """In int8, 2 * 100 does not fit, -100 + 2 * 100 does; nor does 2 * -100."""
+    b = Buffer.declare("B", (9,), "int32")
     m = Var.fresh("m", "int8")
     int8 = DType("int", 8)
-    ramps = [Ramp(const(-100, int8), const(100, int8), 3), Ramp(m - 100, m + 100, 3)]
+    ramps = [
+        Ramp(const(-100, int8), const(100, int8), 3), Ramp(m - 100, m + 100, 3), Ramp(m + 100, const(-100, int8), 3),
+    ]  # fmt: skip
     parts = [Cast(INT32.with_lanes(3), r) for r in ramps]
     body = seq(*[Store(b, p, (Ramp(const(3 * k), const(1), 3),)) for k, p in enumerate(parts)])
-    check(function([b], body, m), B=np.zeros(6, np.int32), m=0)
+    check(function([b], body, m), B=np.zeros(9, np.int32), m=0)
 
 
 def test_a_contiguous_access_is_one_instruction() -> None:
