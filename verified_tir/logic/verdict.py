@@ -3,8 +3,8 @@
 A verdict is one of three values and never a boolean.  ``Unknown`` is not ``Proved``, and nothing may treat it so.
 
 Each says how it was found: ``trivial`` (no solver was needed), ``cached`` (every query had been answered before),
-``lemma`` or ``congruence`` (a float goal split by ``verified_tir.logic.floats``), or ``z3``; and how many ``seconds`` Z3
-took for it.
+``lemma`` or ``congruence`` (a float goal split by ``verified_tir.logic.floats``), or ``z3``; and how many ``seconds``
+Z3 took for it.
 """
 
 from __future__ import annotations
