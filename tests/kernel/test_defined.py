@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -109,6 +110,7 @@ def test_an_opaque_call_may_store_anything() -> None:
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 NAMES = ("X", "Y", "t")
+_serial = itertools.count()
 
 
 def _index(draw: Draw, loops: list[str]) -> str:
@@ -141,7 +143,7 @@ def _statements(draw: Draw, loops: list[str], depth: int) -> list[str]:
             case "if":
                 lines += [f"if {draw(st.sampled_from(NAMES[:2]))}[{_index(draw, loops)}] > 0:", *inner]
             case "let":
-                x = f"x{draw(st.integers(0, 10**6))}"
+                x = f"x{next(_serial)}"
                 lines.append(f"{x}: T.let[T.int32] = {_value(draw, loops)}")
                 lines.append(f"{draw(st.sampled_from(NAMES))}[{_index(draw, loops)}] = {x}")
             case _:
