@@ -166,7 +166,8 @@ def test_casts_to_narrow_floats_near_ties(source: Any) -> None:
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
 def test_float_calls(dtype: DType) -> None:
-    rows = [(v,) for v in values(dtype)]
+    halves = [k / 2 for k in range(-9, 10)] + [0.5 - 2.0**-k for k in (9, 12, 25, 54)]
+    rows = [(round_to(dtype, v),) for v in (*values(dtype), *halves)]
     for op in ("sqrt", "abs", "floor", "ceil", "trunc", "nearbyint", "round", "isnan", "isinf", "isfinite", "likely"):
         result = BOOL if op.startswith("is") else dtype
         want = [apply_call(op, dtype, row, result)[0] for row in rows]

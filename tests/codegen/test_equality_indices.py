@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DataObject, DrawFn
 
-from tests.codegen.emit_support import Compiled, compare
+from tests.codegen.emit_support import Compiled, check, compare
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import DType, PointerType
 from verified_tir.ir.expr import Binary, Cast, Expr, IfThenElse, Load, Ramp, Select, Var, const
@@ -86,3 +86,23 @@ def test_index_arithmetic(kind: str, data: DataObject) -> None:
 def draw_low(data: DataObject, dtype: DType) -> int:
     """The first value of a loop: often negative, or near an end of the type."""
     return data.draw(st.sampled_from([0, 1, max(-2, dtype.min_value), max(-9, dtype.min_value), dtype.max_value - 3]))
+
+
+def test_signs_in_index_arithmetic() -> None:
+    """Negative intermediate values, of variables that are not negative; unsigned indices beyond half their range."""
+    program = """
+@T.prim_func
+def f(A: T.Buffer((300,), "int32"), I: T.Buffer((6,), "uint8"), B: T.Buffer((6, 4), "int32"), s: T.handle):
+    n = T.int32()
+    S = T.match_buffer(s, (n,), "int8")
+    for i in range(6):
+        B[i, 0] = A[(i - n) // 16 + 2] + A[(i - n) % 4] + A[T.truncdiv(i - n, 4) + 2]
+        B[i, 1] = (i - n) // 3 * 100 + (i - n) % 3
+        B[i, 2] = A[I[i]]
+        B[i, 3] = A[(i - n) // 3 + 3] + A[T.max(i - n, 0) // 3]
+"""
+    indices = np.array([0, 127, 128, 200, 255, 1], np.uint8)
+    for n in (0, 1, 4, 5):
+        check(
+            program, A=np.arange(300, dtype=np.int32), I=indices, B=np.zeros((6, 4), np.int32), S=np.zeros(n, np.int8)
+        )
