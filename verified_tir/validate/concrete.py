@@ -1,0 +1,215 @@
+"""Looking for a difference with concrete inputs: both programs are run by the interpreter.
+
+Only what is found here is ever called different.  An input on which *before* has undefined behaviour shows nothing:
+that is also how inputs that violate an assumption are passed over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+
+from verified_tir.ir.dtype import DType
+from verified_tir.ir.expr import Var
+from verified_tir.ir.floats import numpy_dtype
+from verified_tir.ir.func import PrimFunc
+from verified_tir.semantics.interpreter import (
+    ArgumentError,
+    AssertionFailed,
+    Outcome,
+    StepLimit,
+    UndefinedBehaviour,
+    Unsupported,
+    run,
+)
+from verified_tir.semantics.interpreter.outcome import same_bits
+from verified_tir.validate.interface import Parameter, name_of
+from verified_tir.validate.verdict import Different
+
+Array = npt.NDArray[Any]
+_KINDS = ("small", "normal", "special", "zeros", "extreme", "negative")
+_MORE = 30  # further inputs of special values, for programs that run quickly
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of the two programs, at known sizes."""
+
+    func: PrimFunc
+    params: Sequence[Parameter]
+    values: dict[Var, int]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What concrete runs showed: a witness, and whether *before* had undefined behaviour in all of ``tried`` runs."""
+
+    witness: Different | None
+    tried: int
+    undefined: int
+
+
+def search(before: Side, after: Side, *, steps: int) -> Search:
+    """Run both programs on a few inputs of different kinds, ``steps`` stores and iterations at most in each run."""
+    tried = undefined = spent = 0
+    for number, kind in enumerate((*_KINDS, *(["special", "small"] * (_MORE // 2)))):
+        if number >= len(_KINDS) and spent > steps // 2:
+            break
+        arguments = _arguments(before, kind, number)
+        try:
+            first = run(before.func, arguments, max_steps=steps)
+        except UndefinedBehaviour:
+            tried, undefined = tried + 1, undefined + 1
+            continue
+        except (StepLimit, Unsupported, AssertionFailed, ArgumentError):
+            break
+        tried += 1
+        spent += first.steps
+        try:
+            found = _compare(before, after, arguments, first, steps)
+        except (StepLimit, Unsupported, ArgumentError):
+            break
+        if found is not None:
+            return Search(found, tried, undefined)
+    return Search(None, tried, undefined)
+
+
+def _compare(before: Side, after: Side, arguments: dict[str, Any], first: Outcome, steps: int) -> Different | None:
+    moved, masks, closed = _moved(before, after, arguments)
+    try:
+        second = run(after.func, moved, defined=masks, inaccessible=closed, max_steps=steps)
+    except UndefinedBehaviour as end:
+        return Different(arguments, moved, "", None, str(end))
+    except AssertionFailed as end:
+        return Different(arguments, moved, "", None, f"the assertion {end.message!r}")
+    for old, new in zip(before.params, after.params, strict=True):
+        if old.buffer is None or new.buffer is None:
+            continue
+        one, known = _flat(first.arrays[name_of(old)], old), _flat(first.defined[name_of(old)], old)
+        other, there = _images(second.arrays[name_of(new)], new), _images(second.defined[name_of(new)], new)
+        wrong = known & ~(there & same_bits(one, other))
+        if wrong.any():
+            k, lane = (int(i) for i in np.argwhere(wrong)[0])
+            element = ", ".join(str(int(axis[k])) for axis in old.images)
+            element = f"{name_of(old)}[{element}]" + (f" lane {lane}" if old.buffer.dtype.lanes > 1 else "")
+            return Different(arguments, moved, element, one[k, lane], other[k, lane] if there[k, lane] else None)
+        if new.padding not in (None, "undef") and new.rest is not None and new.rest.size:
+            padding = _padding(second.arrays[name_of(new)], new)
+            want = np.full_like(padding, new.padding)
+            if not same_bits(padding, want).all() or not _padding(second.defined[name_of(new)], new).all():
+                k = int(np.argwhere(~same_bits(padding, want))[0][0]) if padding.size else 0
+                return Different(arguments, moved, f"the padding of {name_of(new)}", want[k, 0], padding[k, 0])
+    return None
+
+
+# ------------------------------------------------------------------------------------------------------ arguments
+
+
+def _flat(array: Array, parameter: Parameter) -> Array:
+    """Elements in row-major order, one row each, lanes in columns."""
+    assert parameter.buffer is not None
+    return array.reshape(-1, parameter.buffer.dtype.lanes)
+
+
+def _places(parameter: Parameter) -> npt.NDArray[np.int64]:
+    """Where each element of *before* is in the array of *after*, counted in row-major order."""
+    if parameter.rest is None or not parameter.images or parameter.at is None:
+        return np.zeros(1, dtype=np.int64) if not parameter.shape else np.arange(0)
+    found: npt.NDArray[np.int64] = np.ravel_multi_index(parameter.images, parameter.shape).astype(np.int64)
+    return found
+
+
+def _images(array: Array, parameter: Parameter) -> Array:
+    return _flat(array, parameter)[_places(parameter)]
+
+
+def _padding(array: Array, parameter: Parameter) -> Array:
+    flat = _flat(array, parameter)
+    inside = np.zeros(len(flat), dtype=np.bool_)
+    inside[_places(parameter)] = True
+    return flat[~inside]
+
+
+def _moved(
+    before: Side, after: Side, arguments: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, Array], dict[str, Array]]:
+    """The arguments of *after*, which of their elements are undefined, and which inaccessible."""
+    moved: dict[str, Any] = {}
+    masks: dict[str, Array] = {}
+    closed: dict[str, Array] = {}
+    for old, new in zip(before.params, after.params, strict=True):
+        value: Any = arguments.get(name_of(old))
+        if old.buffer is None or new.buffer is None:
+            moved[name_of(new)] = value
+            continue
+        lanes = new.buffer.dtype.lanes
+        full = new.shape if lanes == 1 else (*new.shape, lanes)
+        flat = np.zeros((int(np.prod(new.shape, dtype=np.int64)), lanes), dtype=value.dtype)
+        places = _places(new)
+        if new.padding not in (None, "undef"):
+            flat[:] = new.padding
+        flat[places] = value.reshape(-1, lanes)
+        moved[name_of(new)] = flat.reshape(full)
+        inside = np.zeros(flat.shape, dtype=np.bool_)
+        inside[places] = True
+        if not inside.all():
+            if new.padding == "undef":
+                masks[name_of(new)] = inside.reshape(full)
+            elif new.padding is None:
+                closed[name_of(new)] = ~inside.reshape(full)
+    moved.update(_symbols(after))
+    return moved, masks, closed
+
+
+def _symbols(side: Side) -> dict[str, int]:
+    """The symbols of a program that are no parameters, by name."""
+    params = {p.var for p in side.params}
+    return {v.name: n for v, n in side.values.items() if v not in params}
+
+
+def _arguments(side: Side, kind: str, seed: int) -> dict[str, Any]:
+    rng = np.random.default_rng(seed)
+    found: dict[str, Any] = dict(_symbols(side))
+    for p in side.params:
+        if p.buffer is None:
+            if p.var in side.values:
+                found[p.var.name] = side.values[p.var]
+            elif not p.var.dtype.is_int and p.var.dtype.code not in ("handle", "void"):
+                found[p.var.name] = _contents(p.var.dtype, (1,), kind, rng)[0].item()
+            continue
+        lanes = p.buffer.dtype.lanes
+        shape = p.shape if lanes == 1 else (*p.shape, lanes)
+        found[p.buffer.name] = _contents(p.buffer.dtype.scalar, shape, kind, rng)
+    return found
+
+
+def _contents(dtype: DType, shape: tuple[int, ...], kind: str, rng: np.random.Generator) -> Array:
+    target = numpy_dtype(dtype)
+    if kind == "zeros":
+        return np.zeros(shape, dtype=target)
+    if dtype.is_bool:
+        return rng.integers(0, 2, shape).astype(target)
+    if dtype.is_int:
+        low, high = dtype.min_value, dtype.max_value
+        if kind in ("special", "extreme"):
+            return rng.integers(low, high, shape, dtype=target, endpoint=True)
+        least = -4 if dtype.code == "int" and kind in ("negative", "normal") else 0
+        return rng.integers(least, 5, shape).astype(target)
+    with np.errstate(all="ignore"):
+        match kind:
+            case "small":
+                return rng.integers(-4, 5, shape).astype(target)
+            case "special":
+                pool = [np.nan, np.inf, -np.inf, -0.0, 0.0, 1.0, -1.5, 1e-45, 6e4]
+                return rng.choice(np.array(pool), shape).astype(target)
+            case "extreme":
+                return (rng.standard_normal(shape) * np.exp(rng.uniform(-80, 80, shape))).astype(target)
+            case "negative":
+                return np.where(rng.random(shape) < 0.5, -0.0, -np.abs(rng.standard_normal(shape))).astype(target)
+        return rng.standard_normal(shape).astype(target)

@@ -1,0 +1,72 @@
+"""Deciding about pairs of terms that are not the same: as normal forms modulo 2ʷ, by Z3, over the reals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import final
+
+from verified_tir.logic.solver import Solver
+from verified_tir.validate.compare import Gap
+from verified_tir.validate.normal import Normaliser, TooLarge
+from verified_tir.validate.session import Exit
+from verified_tir.validate.solve import Question
+from verified_tir.validate.terms import Terms
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """``how`` counts elements by what settled them, ``reals`` names the sums that were reassociated.
+
+    ``left`` says what nobody could decide; empty if there is nothing.
+    """
+
+    how: dict[str, int] = field(default_factory=dict)
+    reals: tuple[str, ...] = ()
+    left: str = ""
+
+
+def decide(terms: Terms, gap: Gap, before: Exit, events: Sequence[tuple[int, int]], solver: Solver) -> Decision:
+    """What can be shown of the pairs, and of the conditions under which *after* alone may have undefined behaviour."""
+    how = {"same term": gap.same, "undef before": gap.undefined}
+    question = Question(terms, solver, before.events)
+    bits = Normaliser(terms, before.events, reals=False)
+    open_pairs: list[tuple[int, int]] = []
+    for pair, owners in gap.pairs.items():
+        if _same(bits, pair):
+            how["integers"] = how.get("integers", 0) + sum(owners.values())
+        else:
+            open_pairs.append(pair)
+    reals = Normaliser(terms, before.events, reals=True)
+    reassociated: dict[str, int] = {}
+    left: list[tuple[int, int]] = []
+    for pair in open_pairs:
+        count = sum(gap.pairs[pair].values())
+        if _same(reals, pair):  # whether such sums have the same bits after all is too hard for Z3
+            for name, number in gap.pairs[pair].items():
+                reassociated[name] = reassociated.get(name, 0) + number
+        elif question.small(pair) and question.equal(*pair):
+            how["z3"] = how.get("z3", 0) + count
+        else:
+            left.append(pair)
+    sentences = tuple(
+        f"{n} elements of {name} are sums, products, minima or maxima in another order"
+        for name, n in reassociated.items()
+    )
+    reason = ""
+    if left:
+        count = sum(sum(gap.pairs[pair].values()) for pair in left)
+        names = ", ".join(dict.fromkeys(name for pair in left for name in gap.pairs[pair]))
+        reason = f"{count} elements of {names} are other terms, and no input was found that shows a difference"
+    doubtful = [e for e in events if not question.implied(*e)]
+    if doubtful and not left:
+        reason = "after may have undefined behaviour on a condition about data that before does not have"
+    return Decision(how, sentences, reason)
+
+
+def _same(normal: Normaliser, pair: tuple[int, int]) -> bool:
+    try:
+        return normal.normal(pair[0]) == normal.normal(pair[1])
+    except TooLarge:
+        return False

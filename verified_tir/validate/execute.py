@@ -1,0 +1,244 @@
+"""Executing a function symbolically: statements, in many rows at once (``loops.py`` says which).
+
+With ``fast=False`` every loop runs serially, one statement instance at a time: the reference, to test the other
+against.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final, final
+
+import numpy as np
+
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.expr import Binary, Expr, Undef
+from verified_tir.ir.stmt import (
+    Allocate,
+    Assert,
+    Assume,
+    AttrStmt,
+    Block,
+    DeclBuffer,
+    Evaluate,
+    For,
+    If,
+    LetStmt,
+    Seq,
+    Stmt,
+    Store,
+    While,
+)
+from verified_tir.ir.visit import walk
+from verified_tir.validate.evaluate import Evaluator
+from verified_tir.validate.frame import Frame, Value
+from verified_tir.validate.loops import Loops
+from verified_tir.validate.memory import Mask, Refused, View, row_major
+from verified_tir.validate.terms import TooManyTerms
+
+_LARGEST_LOOP: Final = 1 << 24
+
+
+class Asserted(Exception):
+    """An assertion that is false on every input ended the run."""
+
+
+@final
+@dataclass(slots=True)
+class Executor:
+    """Runs the statements of one function; ``budget`` is the most operations, together with those made before."""
+
+    evaluator: Evaluator
+    fast: bool
+    budget: int
+    loops: Loops = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.loops = Loops(self.evaluator, self.run, self.fast)
+
+    # -------------------------------------------------------------------------------------------- statements
+
+    def run(self, stmt: Stmt, frame: Frame) -> None:
+        """Execute a statement in all rows of a frame.
+
+        :raises UndefinedRun: undefined behaviour on every input.
+        :raises Refused: where the validator cannot follow.
+        """
+        if frame.count == 0:
+            return
+        match stmt:
+            case Seq(stmts=stmts):
+                for s in stmts:
+                    self.run(s, frame)
+            case Store():
+                self._store(stmt, frame)
+            case For():
+                self.loops.run(stmt, frame)
+            case If():
+                self._if(stmt, frame)
+            case LetStmt(var=var, value=value, body=body):
+                frame.values[var] = self.evaluator.evaluate(value, frame)
+                self.run(body, frame)
+            case Allocate(buffer=buffer, body=body):
+                self._allocate(buffer, frame)
+                self.run(body, frame)
+            case DeclBuffer(buffer=buffer, body=body):
+                self._declare(buffer, frame)
+                self.run(body, frame)
+            case AttrStmt(body=body):
+                self.run(body, frame)
+            case Block():
+                self._block(stmt, frame)
+            case Assume(condition=condition):
+                self._claim(condition, frame)
+            case Assert():
+                self._assert(stmt, frame)
+            case Evaluate(value=value):
+                self.evaluator.evaluate(value, frame)
+            case While():
+                self._while(stmt, frame)
+            case _:
+                raise Refused(f"a statement of class {type(stmt).__name__}")
+
+    def _store(self, stmt: Store, frame: Frame) -> None:
+        if self.evaluator.build.operations > self.budget:
+            raise TooManyTerms(f"more than {self.budget} operations")
+        evaluator = self.evaluator
+        indices = evaluator.indices(stmt.buffer.name, stmt.indices, frame)
+        mask = evaluator.mask(stmt.predicate, frame)
+        value = evaluator.terms_of(evaluator.evaluate(stmt.value, frame))
+        lanes = stmt.indices[-1].dtype.lanes if stmt.indices else 1
+        evaluator.access.store(frame, stmt.buffer, indices, value, lanes, mask)
+
+    def _uniform(self, expr: Expr, frame: Frame, what: str) -> int:
+        found = np.unique(self.evaluator.number(expr, frame, "undef bound", what))
+        if found.size != 1:
+            raise Refused(f"{what} differs between iterations")
+        return int(found[0])
+
+    def _extents(self, buffer: Buffer, frame: Frame) -> tuple[tuple[int, ...], tuple[int, ...], int]:
+        name = buffer.name
+        shape = tuple([self._uniform(e, frame, f"the shape of {name}") for e in buffer.shape])
+        strides = tuple([self._uniform(e, frame, f"a stride of {name}") for e in buffer.strides]) or row_major(shape)
+        return shape, strides, self._uniform(buffer.elem_offset, frame, f"the offset of {name}")
+
+    def _allocate(self, buffer: Buffer, frame: Frame) -> None:
+        """A fresh block for each row, side by side in one."""
+        shape, strides, offset = self._extents(buffer, frame)
+        if any(extent < 0 for extent in shape):
+            self.evaluator.events.note(frame, f"{buffer.name} has a negative extent", np.ones((1, 1), dtype=np.bool_))
+            return
+        elements = (
+            0 if 0 in shape else max(0, offset + sum((d - 1) * s for d, s in zip(shape, strides, strict=True)) + 1)
+        )
+        span = elements * buffer.dtype.lanes
+        block = self.evaluator.access.memory.new_block(buffer.name, buffer.dtype, span * frame.count)
+        block.dtypes.add(buffer.dtype.scalar)
+        view = View(buffer.name, buffer.dtype, block, shape, strides, offset, span)
+        frame.views[buffer] = frame.blocks[buffer.data] = view
+        frame.bases[buffer.data] = np.arange(frame.count, dtype=np.int64) * span
+
+    def _declare(self, buffer: Buffer, frame: Frame) -> None:
+        whole = frame.blocks.get(buffer.data)
+        if whole is None:
+            raise Refused(f"{buffer.name} is declared over {buffer.data.name}, which is no block here")
+        if whole.block.width != buffer.dtype.scalar.nbytes:
+            raise Refused(f"{buffer.name} views {whole.name} by elements of another width")
+        shape, strides, offset = self._extents(buffer, frame)
+        frame.views[buffer] = View(buffer.name, buffer.dtype, whole.block, shape, strides, offset, whole.span)
+
+    # ------------------------------------------------------------------------------------------------- branches
+
+    def _if(self, stmt: If, frame: Frame) -> None:
+        self._branch(stmt.condition, frame, stmt.then_body, stmt.else_body)
+
+    def _branch(self, condition: Expr, frame: Frame, then: Stmt, otherwise: Stmt | None) -> None:
+        """Known conditions choose rows; with symbolic ones both arms run, and their stores keep what was there."""
+        known, terms = self.evaluator.condition(condition, frame)
+        true, false = self.evaluator.terms.true, self.evaluator.terms.false
+        yes: Mask = known if known is not None else terms == true
+        no: Mask = ~known if known is not None else terms == false
+        mixed = ~(yes | no)
+        if yes.any():
+            self.run(then, frame.only(yes))
+        if otherwise is not None and no.any():
+            self.run(otherwise, frame.only(no))
+        if mixed.any():
+            inner = frame.only(mixed)
+            chosen = terms[mixed]
+            for arm, holds in ((then, True), (otherwise, False)):
+                if arm is not None:
+                    self.run(arm, self.evaluator.guarded(inner, chosen, holds=holds))
+
+    def _block(self, stmt: Block, frame: Frame) -> None:
+        """Instances: bind the iteration variables; where the predicate holds allocate, initialise, run the body."""
+        evaluator = self.evaluator
+        first: Mask = np.ones((1, 1), dtype=np.bool_)
+        outside: Mask = np.zeros((1, 1), dtype=np.bool_)
+        for iv in stmt.iter_vars:
+            value = evaluator.number(iv.value, frame, "undef index", f"the value of {iv.var.name}")
+            frame.values[iv.var] = Value(iv.var.dtype, value)
+        known, terms = evaluator.condition(stmt.predicate, frame)
+        if known is None:
+            true = evaluator.terms.true
+            if not (terms == true).all():
+                raise Refused(f"the predicate of block {stmt.name} depends on data")
+            known = np.ones(frame.count, dtype=np.bool_)
+        if not known.any():
+            return
+        frame = frame.only(known)
+        for iv in stmt.iter_vars:
+            start = evaluator.number(iv.min, frame, "undef bound", f"the domain of {iv.var.name}")
+            extent = evaluator.number(iv.extent, frame, "undef bound", f"the domain of {iv.var.name}")
+            value = frame.values[iv.var].array
+            outside = outside | (value < start) | (value >= start + extent)
+            if iv.kind == "reduce":
+                first = first & (value == start)
+        evaluator.events.note(frame, f"block {stmt.name} is run outside its domain", outside)
+        for buffer in stmt.alloc_buffers:
+            self._allocate(buffer, frame)
+        if stmt.init is not None:
+            starts = np.broadcast_to(first[:, 0], (frame.count,))
+            if starts.any():
+                self.run(stmt.init, frame.only(starts))
+        self.run(stmt.body, frame)
+
+    # ------------------------------------------------------------------------------------------------- claims
+
+    def _claim(self, condition: Expr, frame: Frame) -> None:
+        match condition:
+            case Binary(op="eq", a=accessed, b=Undef()) | Binary(op="eq", a=Undef(), b=accessed):
+                self.evaluator.evaluate(accessed, frame)
+                return
+            case Binary(op="and", a=a, b=b):
+                self._claim(a, frame)
+                self._claim(b, frame)
+                return
+        if any(isinstance(node, Undef) for node in walk(condition)):
+            raise Refused("an assumption about undef that is no conjunction")
+        value = self.evaluator.evaluate(condition, frame)
+        known = self.evaluator.known(value)
+        if known is not None:
+            self.evaluator.events.note(frame, "an assumption is false", known == 0)
+            return
+        self.evaluator.events.note_undef(frame, "an assumption is undef", value.array)
+        self.evaluator.events.note_terms(frame, "an assumption is false", self.evaluator.build.negate(value.array))
+
+    def _assert(self, stmt: Assert, frame: Frame) -> None:
+        known, _ = self.evaluator.condition(stmt.condition, frame)
+        if known is None:
+            raise Refused(f"the assertion {stmt.message!r} depends on data")
+        if not known.all():
+            if frame.guard is not None:
+                raise Refused(f"the assertion {stmt.message!r} fails on a path that depends on data")
+            raise Asserted(stmt.message)
+
+    def _while(self, stmt: While, frame: Frame) -> None:
+        for _ in range(_LARGEST_LOOP):
+            known, _ = self.evaluator.condition(stmt.condition, frame)
+            if known is None:
+                raise Refused("the condition of a while depends on data")
+            if not known.all():
+                return
+            self.run(stmt.body, frame)
+        raise Refused(f"a while makes more than {_LARGEST_LOOP} iterations")

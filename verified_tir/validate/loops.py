@@ -1,0 +1,208 @@
+"""Loops: unrolled into rows where their iterations are independent, serial elsewhere.
+
+The iterations of perfectly nested loops become rows, and the statements of the body run one after the other, each in
+all rows.  That is the serial meaning if no row touches what another one writes; the region of the nest checks it
+(``memory.py``).  Where it does not hold, everything is taken back, and the outermost loop in which the two conflicting
+rows differ runs serially from then on.  So a reduction runs one step at a time over all independent iterations.
+
+What a row reads may be wrong until the region has been checked to its end.  If execution stops in one (undefined
+behaviour, an address that depends on data), that counts only after loops have been made serial, from the outermost on,
+until it happens outside of all regions.
+
+A ``parallel`` or ``vectorized`` loop whose iterations conflict is a finding.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Final, final
+
+import numpy as np
+
+from verified_tir.ir.calls import is_pure
+from verified_tir.ir.expr import Call
+from verified_tir.ir.stmt import Assert, AttrStmt, Block, For, Stmt, While
+from verified_tir.ir.visit import walk
+from verified_tir.validate.evaluate import Evaluator
+from verified_tir.validate.frame import Frame, Value
+from verified_tir.validate.memory import SEVERAL, Conflict, Refused, Region, UndefinedRun
+from verified_tir.validate.terms import Ids
+
+MOST_ROWS: Final = 1 << 16
+LICENSED: Final = {"parallel": "race", "vectorized": "lane conflict"}
+
+
+@final
+@dataclass(slots=True)
+class _Nest:
+    """One execution of some loops in rows.  ``log`` has, from each first row number on, the iterations of the rows."""
+
+    loops: list[For]
+    body: Stmt
+    region: Region
+    rows: int = 0
+    log: list[tuple[int, list[Ids]]] = field(default_factory=list)
+
+    def iterations(self, row: int) -> list[int]:
+        first, columns = self.log[bisect_right([start for start, _ in self.log], row) - 1]
+        return [int(column[row - first]) for column in columns]
+
+
+@final
+class Loops:
+    """Runs loops; ``run`` executes a statement in a frame.  ``findings`` are the licences that do not hold."""
+
+    def __init__(self, evaluator: Evaluator, run: Callable[[Stmt, Frame], None], fast: bool) -> None:
+        self.evaluator, self.execute, self.fast = evaluator, run, fast
+        self.findings: dict[str, None] = {}
+        self._serial: set[For] = set()
+        self._reported: set[For] = set()
+        self._whole: dict[For, bool] = {}
+
+    def run(self, stmt: For, frame: Frame) -> None:
+        """Execute a loop in all rows of a frame."""
+        while self._unrollable(stmt):
+            if self._in_rows(stmt, frame):
+                return
+        self._serially(stmt, frame)
+
+    # --------------------------------------------------------------------------------------------------- rows
+
+    def _unrollable(self, stmt: For) -> bool:
+        return self.fast and stmt not in self._serial and not self._needs_order(stmt)
+
+    def _needs_order(self, stmt: For) -> bool:
+        """Whether something in the loop must run one row at a time: an opaque call, an assertion, a ``while``."""
+        found = self._whole.get(stmt)
+        if found is None:
+            found = self._whole[stmt] = any(
+                isinstance(node, (Assert, While)) or (isinstance(node, Call) and not is_pure(node.op))
+                for node in walk(stmt.body)
+            )
+        return found
+
+    def _in_rows(self, stmt: For, frame: Frame) -> bool:
+        """Execute the nest that begins at a loop in rows; false if that was not possible, and everything undone."""
+        loops, body = [stmt], _inner(stmt.body)
+        while isinstance(body, For) and self._unrollable(body):
+            loops.append(body)
+            body = _inner(body.body)
+        access, events = self.evaluator.access, self.evaluator.events
+        memory = access.memory
+        outermost = memory.journal is None
+        journal = memory.journal = memory.journal if memory.journal is not None else []
+        mark, noted = len(journal), len(events.found)
+        nest = _Nest(loops, loops[-1].body, memory.new_region(len(frame.regions), strict=True))
+        try:
+            self._expand(nest, 0, frame, [])
+        except Conflict as found:
+            if found.region is not nest.region:
+                raise
+            carrier = self._carrier(nest, found)
+        except (Refused, UndefinedRun):
+            if not outermost:
+                raise
+            carrier = stmt
+        else:
+            if outermost:
+                memory.journal = None
+            return True
+        memory.undo(mark)
+        events.undo(noted)
+        if outermost:
+            memory.journal = None
+        self._serial.add(carrier)
+        return False
+
+    def _carrier(self, nest: _Nest, found: Conflict) -> For:
+        """The outermost loop in which two conflicting rows differ (of a nest, if there are many such rows)."""
+        if SEVERAL in found.rows:
+            if len(nest.loops) == 1:
+                self._report(nest.loops[0], found.block)
+            return nest.loops[0]
+        one, other = [nest.iterations(row) for row in found.rows]
+        carrier = next((loop for loop, a, b in zip(nest.loops, one, other, strict=True) if a != b), nest.loops[0])
+        self._report(carrier, found.block)
+        return carrier
+
+    def _report(self, loop: For, block: str) -> None:
+        kind = LICENSED.get(loop.kind)
+        if kind is not None:
+            self._reported.add(loop)
+            self.findings[f"{kind} at {block} between iterations of {loop.var.name}"] = None
+
+    def _expand(self, nest: _Nest, depth: int, frame: Frame, columns: list[Ids]) -> None:
+        """Unroll the loops from ``depth`` on; ``columns`` are the iterations of the outer ones."""
+        if depth == len(nest.loops):
+            numbers = np.arange(nest.rows, nest.rows + frame.count, dtype=np.int64)
+            nest.log.append((nest.rows, columns))
+            nest.rows += frame.count
+            self.execute(nest.body, replace(frame, regions=(*frame.regions, (nest.region, numbers))))
+            return
+        loop = nest.loops[depth]
+        start, extent = self._bounds(loop, frame)
+        total = int(extent.sum())
+        if total > MOST_ROWS and frame.count > 1:  # in pieces, in order
+            middle = frame.count // 2
+            for rows in (np.arange(middle), np.arange(middle, frame.count)):
+                self._expand(nest, depth, frame.pick(rows), [c[rows] for c in columns])
+            return
+        for first in range(0, total, MOST_ROWS):
+            if frame.count == 1:
+                count = min(MOST_ROWS, total - first)
+                rows = np.zeros(count, dtype=np.int64)
+                values = np.arange(count, dtype=np.int64) + (int(start[0]) + first)
+            else:
+                rows = np.repeat(np.arange(frame.count), extent)
+                ends = np.cumsum(extent)
+                values = np.arange(total, dtype=np.int64) - np.repeat(ends - extent, extent) + start[rows]
+            inner = frame.pick(rows)
+            inner.values[loop.var] = Value(loop.var.dtype, values[:, None])
+            self._expand(nest, depth + 1, inner, [*[c[rows] for c in columns], values])
+
+    def _bounds(self, loop: For, frame: Frame) -> tuple[Ids, Ids]:
+        """First iteration and number of iterations, in each row."""
+        name = loop.var.name
+        start = self.evaluator.number(loop.min, frame, "undef bound", f"the minimum of loop {name}")
+        extent = self.evaluator.number(loop.extent, frame, "undef bound", f"the extent of loop {name}")
+        extent = np.maximum(extent, 0)
+        over = (extent > 0) & (start > loop.var.dtype.max_value - (extent - 1))
+        self.evaluator.events.note(frame, f"loop {name} overflows", over)
+        return np.broadcast_to(start[:, 0], (frame.count,)), np.broadcast_to(extent[:, 0], (frame.count,))
+
+    # ------------------------------------------------------------------------------------------------- serial
+
+    def _serially(self, loop: For, frame: Frame) -> None:
+        start, extent = self._bounds(loop, frame)
+        most = int(extent.max()) if extent.size else 0
+        uniform = most == 0 or (bool((extent == most).all()) and bool((start == start[0]).all()))
+        region = None
+        if loop.kind in LICENSED and loop not in self._reported:
+            region = self.evaluator.access.memory.new_region(len(frame.regions), strict=False)
+        for step in range(most):
+            if uniform:
+                inner, value = replace(frame, values=dict(frame.values)), np.full((1, 1), int(start[0]) + step)
+                rows = np.arange(frame.count)
+            else:
+                rows = np.flatnonzero(step < extent)
+                inner, value = frame.pick(rows), (start[rows] + step)[:, None]
+            inner.values[loop.var] = Value(loop.var.dtype, value)
+            if region is not None:
+                inner.regions = (*inner.regions, (region, rows * most + step))
+            self.execute(loop.body, inner)
+        if region is not None and region.conflict is not None:
+            self._report(loop, region.conflict.block)
+
+
+def _inner(stmt: Stmt) -> Stmt:
+    """The statement without what means nothing around it."""
+    while True:
+        match stmt:
+            case AttrStmt(body=body):
+                stmt = body
+            case Block(body=body) if stmt.is_label:
+                stmt = body
+            case _:
+                return stmt

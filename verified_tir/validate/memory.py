@@ -1,0 +1,180 @@
+"""Memory of a symbolic run: blocks of term numbers, views, and who touched what.
+
+A block holds one term for each scalar, undef at first.  All views of a block must have scalars of one width; what was
+stored at another type of that width is read as a ``reinterpret`` term.  Addresses count scalars.
+
+A *region* is one execution of some nested loops, whose iterations are called *rows*.  It demands that no row touches
+what another one writes.  Then the rows may run in any order, all at once too.  Each access is checked against that, so
+the loops need not be understood beforehand: what turns out to conflict is undone (``Memory.journal``) and run again
+serially.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias, final
+
+import numpy as np
+import numpy.typing as npt
+
+from verified_tir.ir.dtype import DType
+from verified_tir.validate.terms import Ids
+
+_ROW_BITS: Final = 32
+SEVERAL: Final = (1 << _ROW_BITS) - 1  # read by more than one row
+LARGEST_BLOCK: Final = 1 << 26
+
+Mask: TypeAlias = npt.NDArray[np.bool_]
+
+
+class Refused(Exception):
+    """The validator cannot execute this; the message says what and where."""
+
+
+class UndefinedRun(Exception):
+    """Undefined behaviour on every input."""
+
+
+class Conflict(Exception):
+    """Two rows of ``region`` conflict in ``block``."""
+
+    def __init__(self, region: Region, block: str, rows: tuple[int, int]) -> None:
+        super().__init__(block)
+        self.region, self.block, self.rows = region, block, rows
+
+
+@final
+@dataclass(slots=True, eq=False)
+class Block:
+    """``closed`` marks scalars that may not be accessed; ``owners`` are the last (writer, reader) for each depth;
+    ``dtypes`` are the types of what was ever stored."""
+
+    name: str
+    width: int
+    ids: Ids
+    serial: int
+    closed: Mask | None = None
+    owners: list[tuple[Ids, Ids]] = field(default_factory=list)
+    dtypes: set[DType] = field(default_factory=set)
+
+
+@final
+@dataclass(slots=True, eq=False)
+class Region:
+    """``depth`` counts the regions around it, ``serial`` tells the regions of a run apart.
+
+    With ``strict``, a conflict is raised; else it is only noted in ``conflict`` (the region runs in order anyway).
+    """
+
+    depth: int
+    serial: int
+    strict: bool
+    conflict: Conflict | None = None
+
+
+@final
+@dataclass(slots=True, eq=False)
+class View:
+    """A buffer during a run: shape, strides and offset in elements, ``span`` scalars of the block for each row."""
+
+    name: str
+    dtype: DType
+    block: Block
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    offset: int
+    span: int
+
+
+@final
+class Memory:
+    """The blocks of a run, and what is needed to undo stores."""
+
+    def __init__(self) -> None:
+        self.serial = 0
+        self.journal: list[tuple[Block, Ids, Ids]] | None = None
+        self.scalars = 0
+
+    def new_block(self, name: str, dtype: DType, scalars: int) -> Block:
+        """A fresh block, undefined throughout."""
+        self.scalars += scalars
+        if scalars > LARGEST_BLOCK or self.scalars > 4 * LARGEST_BLOCK:
+            raise Refused(f"{name} takes {scalars} scalars; the most is {LARGEST_BLOCK}")
+        self.serial += 1
+        return Block(name, dtype.scalar.nbytes, np.zeros(scalars, dtype=np.int64), self.serial)
+
+    def new_region(self, depth: int, *, strict: bool) -> Region:
+        self.serial += 1
+        return Region(depth, self.serial, strict)
+
+    def store(self, block: Block, at: Ids, value: Ids) -> None:
+        """Store terms at addresses; of several stores to one address the last stays."""
+        if self.journal is not None:
+            self.journal.append((block, at, block.ids[at]))
+        block.ids[at] = value
+
+    def undo(self, mark: int) -> None:
+        """Take back the stores since the journal had ``mark`` entries."""
+        assert self.journal is not None
+        while len(self.journal) > mark:
+            block, at, old = self.journal.pop()
+            block.ids[at] = old
+
+
+def note_write(region: Region, block: Block, rows: Ids, at: Ids) -> None:
+    """Row ``rows[k]`` of a region writes the scalar ``at[k]``."""
+    if block.serial > region.serial:
+        return  # made inside the region, for one row alone
+    writer, reader = _owners(region, block)
+    keys = (region.serial << _ROW_BITS) | rows
+    w, r = writer[at], reader[at]
+    bad = ((w >> _ROW_BITS == region.serial) & (w != keys)) | ((r >> _ROW_BITS == region.serial) & (r != keys))
+    writer[at] = keys
+    now = writer[at]
+    bad |= now != keys
+    if bad.any():
+        k = int(bad.argmax())
+        others = [v for v in (int(now[k]), int(w[k]), int(r[k])) if v >> _ROW_BITS == region.serial and v != keys[k]]
+        _conflict(region, block, int(rows[k]), others[0])
+
+
+def note_read(region: Region, block: Block, rows: Ids, at: Ids) -> None:
+    """Row ``rows[k]`` of a region reads the scalar ``at[k]``."""
+    if block.serial > region.serial:
+        return
+    writer, reader = _owners(region, block)
+    keys = (region.serial << _ROW_BITS) | rows
+    w, r = writer[at], reader[at]
+    bad = (w >> _ROW_BITS == region.serial) & (w != keys)
+    several = (region.serial << _ROW_BITS) | SEVERAL
+    reader[at] = np.where((r >> _ROW_BITS != region.serial) | (r == keys), keys, several)
+    mixed = reader[at] != keys
+    if mixed.any():
+        reader[at[mixed]] = several
+    if bad.any():
+        k = int(bad.argmax())
+        _conflict(region, block, int(rows[k]), int(w[k]))
+
+
+def _conflict(region: Region, block: Block, row: int, key: int) -> None:
+    found = Conflict(region, block.name, (key & SEVERAL, row))
+    if region.strict:
+        raise found
+    if region.conflict is None:
+        region.conflict = found
+
+
+def _owners(region: Region, block: Block) -> tuple[Ids, Ids]:
+    while len(block.owners) <= region.depth:
+        block.owners.append((np.zeros(block.ids.size, np.int64), np.zeros(block.ids.size, np.int64)))
+    return block.owners[region.depth]
+
+
+def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The strides, in elements, of a compact buffer."""
+    strides: list[int] = []
+    step = 1
+    for extent in reversed(shape):
+        strides.insert(0, step)
+        step *= extent
+    return tuple(strides)

@@ -1,0 +1,248 @@
+"""Normal forms of terms: sums and products of integers modulo 2ʷ, and of floats up to order and association.
+
+A sum of integers is a polynomial: a dictionary from monomials (sorted tuples of atoms) to coefficients.  Anything that
+is no sum, difference, product or constant is an atom, keyed by its operator, its type and the normal forms of its
+operands.  Equal normal forms mean equal values in two's complement.  A monomial that cancels disappears, unless
+something in it may be undef: ``x - x`` is not 0 for an undefined x.
+
+With ``reals``, a sum of floats is the multiset of its summands, a product that of its factors, and a maximum (by
+``select(a > b, a, b)``) the set of its operands.  Nothing is distributed and nothing cancels: ``x - x`` is not 0.0 for
+an infinite x, and ``x + 0.0`` not x for -0.0.  That 0.0 is among the summands is kept, how often is not: however the
+sum is associated, a second 0.0 changes nothing.
+
+Conditions under which *before* has undefined behaviour whatever the path are false wherever they occur.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, TypeAlias, final
+
+from verified_tir.ir.dtype import DType
+from verified_tir.validate.terms import MAY_UNDEF, UNDEF_ID, Terms
+
+Monomial: TypeAlias = tuple[int, ...]
+Polynomial: TypeAlias = dict[Monomial, int]
+
+_LARGEST_PRODUCT: Final = 64
+_SUMS: Final = frozenset({"add", "sub", "mul", "const"})
+
+
+class TooLarge(Exception):
+    """The normal form is too large to be made."""
+
+
+@final
+class Normaliser:
+    """Makes normal forms, as numbers that are equal just if the forms are.  ``budget`` counts visits of terms."""
+
+    def __init__(
+        self, terms: Terms, undefined: Mapping[tuple[int, int], str], *, reals: bool, budget: int = 2_000_000
+    ) -> None:
+        self.terms, self.reals, self.budget = terms, reals, budget
+        self._memo: dict[int, int] = {}
+        self._keys: dict[object, int] = {}
+        self._doubtful: list[bool] = []  # by normal form: may it be undef
+        self._polynomials: dict[int, Polynomial] = {}
+        for guard, condition in undefined:
+            if guard == terms.true:
+                self._assume(condition)
+
+    def _assume(self, condition: int) -> None:
+        """A term that is false, else *before* has no meaning."""
+        terms = self.terms
+        if terms.op_of(condition) == "is_undef" or terms.is_const(condition):  # type: ignore[arg-type]
+            return
+        self._memo[condition] = self._intern(("term", terms.false), False)
+        if terms.op_of(condition) == "not":
+            self._memo[terms.operands(condition)[0]] = self._intern(("term", terms.true), False)
+
+    def normal(self, term: int) -> int:
+        """The number of the term's normal form.
+
+        :raises TooLarge: if the budget is used up, or the terms are nested too deeply.
+        """
+        try:
+            return self._normal(term)
+        except RecursionError:
+            raise TooLarge from None
+
+    def _intern(self, key: object, doubtful: bool) -> int:
+        found = self._keys.get(key)
+        if found is None:
+            found = self._keys[key] = len(self._doubtful)
+            self._doubtful.append(doubtful)
+        return found
+
+    def _visit(self) -> None:
+        self.budget -= 1
+        if self.budget < 0:
+            raise TooLarge
+
+    def _normal(self, term: int) -> int:
+        found = self._memo.get(term)
+        if found is not None:
+            return found
+        self._visit()
+        terms = self.terms
+        op, dtype = terms.op_of(term), terms.dtype_of(term)
+        doubtful = bool(terms.flags[term] & MAY_UNDEF)
+        if op in _SUMS and dtype.is_int:
+            polynomial = self._polynomial(term, dtype)
+            key = (str(dtype), tuple(sorted(polynomial.items())))
+            if len(polynomial) == 1 and next(iter(polynomial.items()))[1] == 1 and len(next(iter(polynomial))) == 1:
+                found = next(iter(polynomial))[0]  # a sum of one atom is that atom
+            else:
+                found = self._intern(("sum", key), doubtful)
+                self._polynomials[found] = polynomial
+        else:
+            found = self._atom(term, op, dtype, doubtful)
+        self._memo[term] = found
+        return found
+
+    def _atom(self, term: int, op: str, dtype: DType, doubtful: bool) -> int:
+        terms = self.terms
+        if is_leaf(op):
+            return self._intern(("term", term), doubtful)
+        a, b, c = terms.operands(term)
+        if self.reals and dtype.is_float and op in ("add", "sub", "mul"):
+            return self._intern(self._multiset("mul" if op == "mul" else "add", term, dtype), doubtful)
+        extreme = self._extreme(op, dtype, a, b, c) if self.reals or dtype.is_int else None
+        if extreme is not None:
+            return self._intern(extreme, doubtful)
+        parts = [self._normal(x) if x != UNDEF_ID or op == "ite" else -1 for x in (a, b, c)[: arity(op)]]
+        if op == "ite":
+            if parts[0] == self._intern(("term", terms.true), False):
+                return parts[1]
+            if parts[0] == self._intern(("term", terms.false), False):
+                return parts[2]
+            if parts[1] == parts[2] and not self._doubtful[parts[0]]:
+                return parts[1]
+        if op in ("eq", "min", "max", "bitand", "bitor", "bitxor", "add", "mul"):
+            parts[:2] = sorted(parts[:2])
+        return self._intern((op, str(dtype), *parts), doubtful)
+
+    def _multiset(self, kind: str, term: int, dtype: DType) -> object:
+        """The summands of a sum of floats (those subtracted are marked), or the factors of a product."""
+        terms = self.terms
+        zero, one = terms.constant(dtype, 0.0), terms.constant(dtype, 1.0)
+        members: list[tuple[str, int]] = []
+        zeros = False
+        stack = [term]
+        while stack:
+            here = stack.pop()
+            self._visit()
+            op = terms.op_of(here) if terms.dtype_of(here) is dtype else ""
+            a, b, _ = terms.operands(here)
+            if op == kind:
+                stack += [a, b]
+            elif op == "sub" and kind == "add":  # a - b is a + (-b), to the bit
+                stack.append(a)
+                members.append(("minus", self._normal(b)))
+            elif here == zero and kind == "add":
+                zeros = True
+            elif not (here == one and kind == "mul"):
+                members.append(("", self._normal(here)))
+        return (kind, str(dtype), zeros, tuple(sorted(members)))
+
+    # -------------------------------------------------------------------------------------- minima and maxima
+
+    def _extreme(self, op: str, dtype: DType, a: int, b: int, c: int) -> object | None:
+        """A minimum or maximum, over the reals also one of floats: the set of what is compared."""
+        kind = self._kind(op, dtype, a, b, c)
+        if kind is None:
+            return None
+        members: set[int] = set()
+        stack = [a, b] if op == kind else [b, c]
+        while stack:
+            term = stack.pop()
+            self._visit()
+            inner = self._kind(self.terms.op_of(term), self.terms.dtype_of(term), *self.terms.operands(term))
+            if inner == kind and self.terms.dtype_of(term) is dtype:
+                x, y, z = self.terms.operands(term)
+                stack.extend((x, y) if self.terms.op_of(term) == kind else (y, z))
+            else:
+                members.add(self._normal(term))
+        return (kind, str(dtype), tuple(sorted(members)))
+
+    def _kind(self, op: str, dtype: DType, a: int, b: int, c: int) -> str | None:
+        if op in ("min", "max") and dtype.is_int:
+            return op
+        if op != "ite" or not dtype.is_float or not self.reals or self.terms.op_of(a) not in ("lt", "le"):
+            return None
+        x, y, _ = self.terms.operands(a)
+        if (x, y) == (b, c):
+            return "min"
+        return "max" if (x, y) == (c, b) else None
+
+    # ------------------------------------------------------------------------------------------- polynomials
+
+    def _polynomial(self, term: int, dtype: DType) -> Polynomial:
+        """The sum beneath a term, flattened; zero coefficients stay only where something may be undef."""
+        terms = self.terms
+        modulus = 1 << dtype.bits
+        total: Polynomial = {}
+        stack: list[tuple[int, int]] = [(term, 1)]
+        while stack:
+            here, factor = stack.pop()
+            self._visit()
+            op = terms.op_of(here) if here not in self._memo or here == term else ""
+            if op in _SUMS and terms.dtype_of(here) is dtype:
+                a, b, _ = terms.operands(here)
+                if op == "add":
+                    stack += [(a, factor), (b, factor)]
+                    continue
+                if op == "sub":
+                    stack += [(a, factor), (b, -factor)]
+                    continue
+                for monomial, coefficient in self._product(here, op, dtype).items():
+                    _add(total, monomial, coefficient * factor, modulus)
+            else:
+                for monomial, coefficient in self._of(self._normal(here)).items():
+                    _add(total, monomial, coefficient * factor, modulus)
+        return {m: k for m, k in total.items() if k != 0 or any(self._doubtful[atom] for atom in m)}
+
+    def _of(self, normal: int) -> Polynomial:
+        found = self._polynomials.get(normal)
+        return {(normal,): 1} if found is None else found
+
+    def _product(self, term: int, op: str, dtype: DType) -> Polynomial:
+        """A constant or a product, multiplied out while it is small."""
+        terms = self.terms
+        if op == "const":
+            return {(): int(terms.value(term))}
+        a, b, _ = terms.operands(term)
+        p, q = self._of(self._normal(a)), self._of(self._normal(b))
+        if len(p) * len(q) > _LARGEST_PRODUCT:
+            left, right = sorted((self._normal(a), self._normal(b)))
+            return {(self._intern(("mul", str(dtype), left, right), bool(terms.flags[term] & MAY_UNDEF)),): 1}
+        product: Polynomial = {}
+        modulus = 1 << dtype.bits
+        for m, k in p.items():
+            for n, j in q.items():
+                _add(product, tuple(sorted(m + n)), k * j, modulus)
+        return product
+
+
+def _add(total: Polynomial, monomial: Monomial, coefficient: int, modulus: int) -> None:
+    total[monomial] = (total.get(monomial, 0) + coefficient) % modulus
+
+
+def is_leaf(op: str) -> bool:
+    """Whether nothing is known about terms with this operator beyond their identity."""
+    return op in ("const", "undef", "world", "left", "result", "with", "after") or op.startswith(
+        ("input:", "call ", "text ")
+    )
+
+
+def arity(op: str) -> int:
+    """How many operands a term with this operator has."""
+    if op in ("ite", "fma"):
+        return 3
+    if op in ("not", "reinterpret", "is_undef") or op.startswith("cast:"):
+        return 1
+    binary = (
+        "add", "sub", "mul", "div", "floordiv", "floormod", "truncdiv", "truncmod", "min", "max", "bitand", "bitor",
+        "bitxor", "shl", "shr", "eq", "lt", "le", "pow", "atan2",
+    )  # fmt: skip
+    return 2 if op in binary else 1

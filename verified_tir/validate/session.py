@@ -1,0 +1,120 @@
+"""One symbolic run of one function, from its parameters at entry to memory at exit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from verified_tir.ir.calls import is_pure
+from verified_tir.ir.dtype import PointerType
+from verified_tir.ir.expr import Call, Var
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.index_arith import data_vars
+from verified_tir.ir.stmt import Store
+from verified_tir.ir.visit import walk
+from verified_tir.validate.access import Access
+from verified_tir.validate.evaluate import Evaluator
+from verified_tir.validate.events import Events
+from verified_tir.validate.execute import Asserted, Executor
+from verified_tir.validate.frame import Frame, Value
+from verified_tir.validate.interface import Parameter
+from verified_tir.validate.memory import Memory, UndefinedRun, View
+from verified_tir.validate.operators import Builder
+from verified_tir.validate.terms import UNDEF_ID, Ids
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """How a run ended.
+
+    ``undefined`` says which undefined behaviour it has on every input, ``asserted`` which assertion ended it.
+    ``memory`` has, by position, the terms of each buffer parameter: (elements of *before*, lanes) and the padding.
+    ``events`` are conditions under which the run has undefined behaviour, ``world`` what opaque calls did.
+    """
+
+    memory: Mapping[int, tuple[Ids, Ids]]
+    events: Mapping[tuple[int, int], str]
+    findings: tuple[str, ...]
+    world: int
+    undefined: str | None = None
+    asserted: str | None = None
+
+
+def execute(
+    func: PrimFunc, params: Sequence[Parameter], values: Mapping[Var, int], build: Builder, *, fast: bool, budget: int
+) -> Exit:
+    """Run a function symbolically.
+
+    :param values: its integer parameters and shape symbols.
+    :param budget: the most operations to execute.
+    :raises Refused: where the validator cannot follow.
+    :raises TooManyTerms: beyond the budget.
+    """
+    memory, events = Memory(), Events(build)
+    nodes = list(walk(func.body))
+    written = frozenset(node.buffer.data for node in nodes if isinstance(node, Store))
+    if any(isinstance(node, Call) and not is_pure(node.op) for node in nodes):
+        written |= {p.buffer.data for p in params if p.buffer is not None}
+    access = Access(build, events, memory, written)
+    evaluator = Evaluator(build, events, access, data_vars(func.body))
+    executor = Executor(evaluator, fast, build.operations + budget)
+    frame = Frame(1)
+    for var, number in values.items():
+        frame.values[var] = Value(var.dtype, np.full((1, 1), number, dtype=np.int64))
+    for parameter in params:
+        _enter(parameter, frame, access, build)
+    undefined = asserted = None
+    try:
+        executor.run(func.body, frame)
+    except UndefinedRun as found:
+        undefined = str(found)
+    except Asserted as found:
+        asserted = str(found)
+    left = {p.position: _leave(p, frame, access) for p in params if p.buffer is not None}
+    return Exit(left, dict(events.found), tuple(executor.loops.findings), access.world, undefined, asserted)
+
+
+def _enter(parameter: Parameter, frame: Frame, access: Access, build: Builder) -> None:
+    buffer, terms = parameter.buffer, build.terms
+    if buffer is None:
+        var = parameter.var
+        if var not in frame.values and not isinstance(var.type, PointerType) and not var.dtype.is_int:
+            term = build.opaque(f"input:{parameter.position}", var.dtype, np.zeros((1, 1), np.int64))
+            frame.values[var] = Value(var.dtype, None, term)
+        return
+    lanes, scalar = buffer.dtype.lanes, buffer.dtype.scalar
+    assert parameter.at is not None and parameter.rest is not None
+    block = access.memory.new_block(buffer.name, buffer.dtype, parameter.elements * lanes)
+    block.dtypes.add(scalar)
+    at = _scalars(parameter.at, lanes)
+    block.ids[at] = build.opaque(f"input:{parameter.position}", scalar, np.arange(at.size).reshape(at.shape))
+    closed = np.ones(block.ids.size, dtype=np.bool_)
+    closed[at] = False
+    rest = _scalars(parameter.rest, lanes)
+    if parameter.padding is not None:
+        closed[rest] = False
+        block.ids[rest] = UNDEF_ID if parameter.padding == "undef" else terms.constant(scalar, parameter.padding)
+    if closed.any():
+        block.closed = closed
+    view = View(buffer.name, buffer.dtype, block, parameter.shape, parameter.strides, parameter.offset, block.ids.size)
+    frame.views[buffer] = frame.blocks[buffer.data] = view
+    access.reachable.append(block)
+
+
+def _scalars(elements: Ids, lanes: int) -> Ids:
+    """The scalars of some elements, one row each."""
+    return elements[:, None] * lanes + np.arange(lanes)
+
+
+def _leave(parameter: Parameter, frame: Frame, access: Access) -> tuple[Ids, Ids]:
+    assert parameter.buffer is not None and parameter.at is not None and parameter.rest is not None
+    view, lanes = frame.views[parameter.buffer], parameter.buffer.dtype.lanes
+    ids = view.block.ids
+    return (
+        access.typed(ids[_scalars(parameter.at, lanes)], view),
+        access.typed(ids[_scalars(parameter.rest, lanes)], view),
+    )

@@ -1,0 +1,195 @@
+"""Questions to Z3 about small terms.
+
+A pair of terms is written in the logic, inputs as variables; an input of an integer type is bounded by it.  Operators
+that the logic does not have (transcendental functions, shifts, bits) become uninterpreted, keyed by operator and type.
+A term that may be undef is asked about with one more formula: where it is defined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, final
+
+from verified_tir.ir.dtype import DType
+from verified_tir.logic import formula as logic
+from verified_tir.logic.formula import Term
+from verified_tir.logic.solver import Solver
+from verified_tir.logic.verdict import Proved
+from verified_tir.validate.normal import arity, is_leaf
+from verified_tir.validate.terms import MAY_UNDEF, Terms
+
+LARGEST_CONE: Final = 40
+MOST_QUESTIONS: Final = 24
+_FLOATS: Final = {"add": "fp.add", "sub": "fp.sub", "mul": "fp.mul", "div": "fp.div", "fma": "fp.fma"}
+_DIVISIONS: Final = {
+    "floordiv": logic.floordiv, "floormod": logic.floormod, "truncdiv": logic.truncdiv, "truncmod": logic.truncmod,
+}  # fmt: skip
+
+
+class NotExpressible(Exception):
+    """The logic has no words for a term."""
+
+
+@final
+class Question:
+    """Asks about terms, given that *before* has no undefined behaviour; at most :data:`MOST_QUESTIONS` times."""
+
+    def __init__(self, terms: Terms, solver: Solver, undefined: Mapping[tuple[int, int], str]) -> None:
+        self.terms, self.solver, self.undefined = terms, solver, undefined
+        self.asked = 0
+        self._cones: dict[int, int] = {}
+
+    def cone(self, *roots: int) -> list[int]:
+        """The terms beneath some, operands first; more than the limit are not listed."""
+        seen: set[int] = set()
+        stack = list(roots)
+        while stack and len(seen) <= LARGEST_CONE:
+            term = stack.pop()
+            if term in seen:
+                continue
+            seen.add(term)
+            if not is_leaf(self.terms.op_of(term)):
+                stack.extend(self.terms.operands(term)[: arity(self.terms.op_of(term))])
+        return sorted(seen)
+
+    def small(self, pair: tuple[int, int]) -> bool:
+        """Whether there are few terms beneath two."""
+        return len(self.cone(*pair)) <= LARGEST_CONE
+
+    def equal(self, a: int, b: int) -> bool:
+        """Whether, where ``a`` is defined, ``b`` is defined and has its bits."""
+        memo: dict[int, tuple[Term, Term]] = {}
+        try:
+            (x, there), (y, here) = self._pair(a, memo), self._pair(b, memo)
+            if x.sort != y.sort:
+                return False
+            return self._prove(logic.implies(there, logic.and_(here, logic.eq(x, y))), memo)
+        except NotExpressible:
+            return False
+
+    def implied(self, guard: int, condition: int) -> bool:
+        """Whether undefined behaviour of *after* is undefined behaviour of *before* too."""
+        if len(self.cone(guard, condition)) > LARGEST_CONE:
+            return False
+        memo: dict[int, tuple[Term, Term]] = {}
+        try:
+            goal = logic.not_(logic.and_(self._pair(guard, memo)[0], self._pair(condition, memo)[0]))
+            return self._prove(goal, memo)
+        except NotExpressible:
+            return False
+
+    def _prove(self, goal: Term, memo: dict[int, tuple[Term, Term]]) -> bool:
+        if goal is logic.TRUE:
+            return True
+        self.asked += 1
+        if self.asked > MOST_QUESTIONS:
+            return False
+        given = []
+        for pair in list(self.undefined)[:MOST_QUESTIONS]:
+            if len(self.cone(*pair)) <= LARGEST_CONE:
+                try:
+                    given.append(logic.not_(logic.and_(self._pair(pair[0], memo)[0], self._pair(pair[1], memo)[0])))
+                except NotExpressible:
+                    continue
+        for term, (formula, _) in memo.items():
+            dtype = self.terms.result_dtype(term)
+            if formula.sort == logic.INT and formula.op in ("var", "app"):
+                low, high = logic.integer(dtype.min_value), logic.integer(dtype.max_value)
+                given.append(logic.and_(logic.le(low, formula), logic.le(formula, high)))
+        return isinstance(self.solver.prove(tuple(given), goal), Proved)
+
+    # ------------------------------------------------------------------------------------------- translation
+
+    def _pair(self, root: int, memo: dict[int, tuple[Term, Term]]) -> tuple[Term, Term]:
+        """A term's value, and where it is defined."""
+        for term in self.cone(root):
+            if term not in memo:
+                memo[term] = self._translate(term, memo)
+        return memo[root]
+
+    def _translate(self, term: int, memo: dict[int, tuple[Term, Term]]) -> tuple[Term, Term]:
+        terms = self.terms
+        op, dtype = terms.op_of(term), terms.dtype_of(term)
+        if op == "undef":
+            return logic.integer(0), logic.FALSE
+        if op == "const":
+            return _constant(terms, term, dtype), logic.TRUE
+        if is_leaf(op):
+            return logic.var(f"x{term}", _sort(dtype)), logic.TRUE
+        operands = terms.operands(term)[: arity(op)]
+        values = [memo[k][0] for k in operands]
+        if op == "ite":
+            return self._choice(operands, memo, dtype)
+        defined = logic.and_(*[memo[k][1] for k in operands])
+        if op == "is_undef":
+            return logic.not_(memo[operands[0]][1]), logic.TRUE
+        if terms.flags[term] & MAY_UNDEF and not any(terms.flags[k] & MAY_UNDEF for k in operands):
+            raise NotExpressible(op)  # the operator itself may be undefined: a cast, a reinterpretation
+        if any(memo[k][1] is logic.FALSE for k in operands):
+            return _any(_sort(terms.result_dtype(term)), term), logic.FALSE
+        return _apply(op, dtype, terms.result_dtype(term), values), defined
+
+    def _choice(self, operands: tuple[int, ...], memo: dict[int, tuple[Term, Term]], dtype: DType) -> tuple[Term, Term]:
+        (c, known), (x, left), (y, right) = (memo[k] for k in operands)
+        sort = _sort(dtype)
+        x = x if left is not logic.FALSE else _any(sort, operands[1])
+        y = y if right is not logic.FALSE else _any(sort, operands[2])
+        return logic.ite(c, x, y), logic.and_(known, logic.ite(c, left, right))
+
+
+def _any(sort: str, term: int) -> Term:
+    return logic.var(f"u{term}_{sort}", sort)
+
+
+def _sort(dtype: DType) -> str:
+    if dtype.is_bool:
+        return logic.BOOL
+    if dtype.is_int:
+        return logic.INT
+    if not dtype.is_float:
+        raise NotExpressible(str(dtype))
+    return "BF16" if dtype.code == "bfloat" else f"F{dtype.bits}"
+
+
+def _constant(terms: Terms, term: int, dtype: DType) -> Term:
+    if dtype.is_float:
+        bits = int(terms.columns[1, term]) & ((1 << dtype.bits) - 1)
+        return logic.floating(_sort(dtype), bits)
+    value = terms.value(term)
+    return logic.boolean(bool(value)) if dtype.is_bool else logic.integer(int(value))
+
+
+def _apply(op: str, dtype: DType, result: DType, values: list[Term]) -> Term:
+    if op == "not":
+        return logic.not_(values[0])
+    if op in ("eq", "lt", "le"):
+        if dtype.is_float:
+            return logic.fp_test({"eq": "fp.eq", "lt": "fp.lt", "le": "fp.leq"}[op], *values)
+        return {"eq": logic.eq, "lt": logic.lt, "le": logic.le}[op](*values)
+    if dtype.is_float and op in _FLOATS:
+        return logic.fp(_FLOATS[op], _sort(dtype), *values)
+    if dtype.is_int and op in ("add", "sub", "mul"):
+        exact = {"add": logic.add, "sub": logic.sub, "mul": logic.mul}[op](*values)
+        return logic.wrap(exact, dtype.bits, dtype.code == "int")
+    if dtype.is_int and op in _DIVISIONS:
+        return logic.wrap(_DIVISIONS[op](*values), dtype.bits, dtype.code == "int")
+    if dtype.is_int and op in ("min", "max"):
+        a, b = values
+        return logic.ite(logic.lt(a, b), a, b) if op == "min" else logic.ite(logic.lt(b, a), a, b)
+    if op == "cast:bool":
+        return (
+            logic.ite(values[0], logic.integer(1), logic.integer(0))
+            if dtype.is_int
+            else _uninterpreted(op, dtype, result, values)
+        )
+    if op.startswith(("cast:int", "cast:uint")):
+        if dtype.is_int:
+            return logic.wrap(values[0], dtype.bits, dtype.code == "int")
+        if dtype.is_bool:
+            return logic.ne(values[0], logic.integer(0))
+    return _uninterpreted(op, dtype, result, values)
+
+
+def _uninterpreted(op: str, dtype: DType, result: DType, values: list[Term]) -> Term:
+    name = "".join(k if k.isalnum() else "_" for k in f"{op}_{dtype}")
+    return logic.app(name, tuple(values), _sort(result))

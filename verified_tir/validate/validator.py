@@ -1,0 +1,149 @@
+"""``validate``: the questions, in the order in which they are asked.
+
+1. Has *before* undefined behaviour on every input?  Then anything will do, and the verdict says that it is vacuous.
+2. Has *after* undefined behaviour where *before* has none?
+3. Do all elements agree, as terms; if not, as normal forms modulo 2ʷ, for Z3, over the reals?
+4. If not: does an input, replayed by the interpreter, show a difference?
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, final
+
+from verified_tir.ir.func import PrimFunc
+from verified_tir.logic.solver import Solver
+from verified_tir.validate.compare import compare, extra_events
+from verified_tir.validate.concrete import Search, Side, search
+from verified_tir.validate.decide import Decision, decide
+from verified_tir.validate.interface import Correspondence, bind, name_of, parameters
+from verified_tir.validate.memory import Refused
+from verified_tir.validate.operators import Builder
+from verified_tir.validate.session import Exit, execute
+from verified_tir.validate.terms import Terms, TooManyTerms
+from verified_tir.validate.verdict import Equal, EqualOverReals, Report, Unknown, Verdict
+
+MOST_OPERATIONS: Final = 20_000_000
+MOST_STEPS: Final = 100_000
+
+
+def validate(
+    before: PrimFunc,
+    after: PrimFunc,
+    *,
+    sizes: Mapping[str, int] | None = None,
+    maps: Mapping[str, Correspondence] | None = None,
+    fast: bool = True,
+    most_operations: int = MOST_OPERATIONS,
+    most_steps: int = MOST_STEPS,
+    solver: Solver | None = None,
+) -> Report:
+    """Whether ``after`` refines ``before`` at some sizes.
+
+    Contents of buffers are taken to be defined at entry, and written parameters to overlap nothing.
+
+    :param sizes: the values of integer parameters and shape symbols, by name.
+    :param maps: how parameters moved, by their names in ``before``; the others did not.
+    :param fast: whether independent iterations run at once; if not, everything runs serially (the reference).
+    :param most_operations: operations to execute symbolically in each program at most.
+    :param most_steps: stores and loop iterations of each concrete run at most.
+    :returns: a report; what the validator cannot follow is the verdict :class:`Unknown`, never an exception.
+    """
+    start = time.perf_counter()
+    build = Builder(Terms())
+    sizes = dict(sizes or {})
+    findings: list[str] = []
+    try:
+        verdict = _judge(
+            before, after, sizes, maps or {}, build, solver or Solver(), findings,
+            _Limits(fast, most_operations, most_steps),
+        )  # fmt: skip
+    except (Refused, TooManyTerms) as problem:
+        verdict = Unknown(str(problem))
+    return Report(verdict, tuple(findings), sizes, build.operations, time.perf_counter() - start)
+
+
+def validate_sizes(
+    before: PrimFunc,
+    after: PrimFunc,
+    sizes: Sequence[Mapping[str, int]],
+    *,
+    maps: Mapping[str, Correspondence] | None = None,
+    most_operations: int = MOST_OPERATIONS,
+) -> tuple[Report, ...]:
+    """One report for each of several sizes; they say nothing about others."""
+    solver = Solver()
+    return tuple(
+        [validate(before, after, sizes=s, maps=maps, most_operations=most_operations, solver=solver) for s in sizes]
+    )
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    fast: bool
+    operations: int
+    steps: int
+
+
+def _judge(
+    before: PrimFunc,
+    after: PrimFunc,
+    sizes: Mapping[str, int],
+    maps: Mapping[str, Correspondence],
+    build: Builder,
+    solver: Solver,
+    findings: list[str],
+    limits: _Limits,
+) -> Verdict:
+    values = bind(before, sizes, None)
+    old = parameters(before, values)
+    unknown = [name for name in maps if name not in [name_of(p) for p in old]]
+    if unknown:
+        raise Refused(f"an index map is given for {unknown[0]}, which is no parameter of before")
+    later = bind(after, sizes, old)
+    new = parameters(after, later, old, maps)
+    sides = Side(before, old, values), Side(after, new, later)
+
+    def tried() -> Search:
+        return search(*sides, steps=limits.steps)
+
+    try:
+        first = execute(before, old, values, build, fast=limits.fast, budget=limits.operations)
+        findings.extend(f"before: {f}" for f in first.findings)
+        if first.undefined is not None or first.asserted is not None:
+            return Equal(vacuous=True)
+        second = execute(after, new, later, build, fast=limits.fast, budget=limits.operations)
+        findings.extend(f"after: {f}" for f in second.findings)
+    except (Refused, TooManyTerms) as problem:
+        return tried().witness or Unknown(str(problem))
+    stopped = second.undefined or second.asserted
+    if stopped is not None:
+        return tried().witness or Unknown(f"after ends by {stopped}; no input was found on which before does not")
+    return _memories(build, first, second, sides, solver, tried)
+
+
+def _memories(
+    build: Builder, first: Exit, second: Exit, sides: tuple[Side, Side], solver: Solver, tried: Callable[[], Search]
+) -> Verdict:
+    gap = compare(build.terms, first, second, sides[0].params, sides[1].params)
+    decision = decide(build.terms, gap, first, extra_events(build.terms, first, second), solver)
+    vacuous = False
+    if first.events:
+        seen = tried()
+        if seen.witness is not None:
+            return seen.witness
+        vacuous = seen.tried > 0 and seen.tried == seen.undefined
+    if second.world != first.world:
+        return Unknown("opaque calls differ, in their order, arguments or what they can reach")
+    if decision.left:
+        return tried().witness or Unknown(decision.left)
+    return _settled(decision, vacuous)
+
+
+def _settled(decision: Decision, vacuous: bool) -> Verdict:
+    if decision.reals:
+        return EqualOverReals(decision.reals, vacuous)
+    return Equal(vacuous, decision.how)

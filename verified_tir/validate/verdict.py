@@ -1,0 +1,101 @@
+"""What the validator can say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias, final
+
+import numpy as np
+import numpy.typing as npt
+
+Array: TypeAlias = npt.NDArray[Any]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Equal:
+    """At these sizes, every result of *before* has the same bits after.
+
+    ``vacuous``: *before* has undefined behaviour on every input (or on every one that was tried), so anything would do.
+    ``how`` counts elements by what settled them: ``same term``, ``undef before``, ``integers``, ``z3``.
+    """
+
+    vacuous: bool = False
+    how: Mapping[str, int] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return "equal (vacuous: before has undefined behaviour)" if self.vacuous else "equal"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class EqualOverReals:
+    """Equal but for the order and association of float sums and products.
+
+    ``which`` names, one sentence for each parameter, the sums that differ.
+    """
+
+    which: tuple[str, ...]
+    vacuous: bool = False
+
+    def __str__(self) -> str:
+        return "equal over the reals: " + "; ".join(self.which)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Different:
+    """A witness, replayed by the interpreter on both programs.
+
+    ``arguments`` are those of *before* by name, ``arguments_after`` those of *after*.  ``element`` names what differs
+    (``"C[0, 3]"``), ``before`` and ``after`` its values; ``after`` is ``None`` for undef.  Where *after* has undefined
+    behaviour and *before* has none, ``element`` is empty and ``after`` says which.
+    """
+
+    arguments: Mapping[str, Array | int | float | bool]
+    arguments_after: Mapping[str, Array | int | float | bool]
+    element: str
+    before: object
+    after: object | None
+
+    def __str__(self) -> str:
+        if not self.element:
+            return f"different: after has undefined behaviour ({self.after})"
+        after = "undef" if self.after is None else repr(_plain(self.after))
+        return f"different: {self.element} was {_plain(self.before)!r} and is {after}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """Neither could be shown."""
+
+    reason: str
+
+    def __str__(self) -> str:
+        return f"unknown: {self.reason}"
+
+
+Verdict: TypeAlias = Equal | EqualOverReals | Different | Unknown
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A verdict, and what else was seen.
+
+    ``findings``: licences that do not hold, of either program (``"after: race at B between iterations of i"``).
+    ``operations`` counts the operations executed symbolically in both programs, ``seconds`` what that took; ``sizes``
+    are the values of the symbols.
+    """
+
+    verdict: Verdict
+    findings: tuple[str, ...] = ()
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    operations: int = 0
+    seconds: float = 0.0
+
+
+def _plain(value: object) -> object:
+    return value.item() if isinstance(value, np.generic) else value
