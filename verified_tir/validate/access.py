@@ -17,7 +17,7 @@ from verified_tir.ir.expr import Call, StringImm, Var
 from verified_tir.ir.visit import walk
 from verified_tir.validate.events import Events
 from verified_tir.validate.frame import Frame
-from verified_tir.validate.memory import Block, Mask, Memory, Refused, View, note_read, note_write
+from verified_tir.validate.memory import Block, Mask, Memory, Refused, View, note_read, note_write, repeats
 from verified_tir.validate.operators import Builder
 from verified_tir.validate.terms import UNDEF_ID, Ids
 
@@ -134,7 +134,7 @@ class Access:
             self._note(frame, block, at, taken, write=True)
         block.dtypes.add(view.dtype.scalar)
         if frame.guard is not None:
-            if frame.count * lanes > 1 and np.unique(at).size < at.size:
+            if frame.count * lanes > 1 and repeats(at):
                 raise Refused(f"several rows store to one element of {buffer.name} under a condition")
             old = self.typed(block.ids[at], view)
             value = self.build.choose(view.dtype.scalar, frame.guard[:, None], value, old)

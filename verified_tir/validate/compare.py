@@ -51,9 +51,9 @@ def compare(terms: Terms, before: Exit, after: Exit, old: Sequence[Parameter], n
 def _collect(gap: Gap, name: str, a: Ids, b: Ids) -> None:
     if not a.size:
         return
-    pairs, counts = np.unique(np.stack([a, b]), axis=1, return_counts=True)
-    for (x, y), count in zip(pairs.T.tolist(), counts.tolist(), strict=True):
-        gap.pairs.setdefault((x, y), {})[name] = count
+    keys, counts = np.unique((a << 32) | b, return_counts=True)
+    for key, count in zip(keys.tolist(), counts.tolist(), strict=True):
+        gap.pairs.setdefault((key >> 32, key & 0xFFFFFFFF), {})[name] = count
 
 
 def extra_events(terms: Terms, before: Exit, after: Exit) -> list[tuple[int, int]]:

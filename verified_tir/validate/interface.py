@@ -17,7 +17,7 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import PointerType
 from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.func import PrimFunc
-from verified_tir.validate.memory import Refused
+from verified_tir.validate.memory import LARGEST_BLOCK, Refused, repeats, row_major
 from verified_tir.validate.terms import Ids
 
 Padding: TypeAlias = int | float | Literal["undef"] | None
@@ -160,8 +160,6 @@ def _buffer(
     twin: Parameter | None,
     moved: Correspondence | None,
 ) -> Parameter:
-    from verified_tir.validate.memory import row_major
-
     name = buffer.name
     shape = tuple([evaluate_size(e, values, f"the shape of {name}") for e in buffer.shape])
     if any(extent < 0 for extent in shape):
@@ -169,11 +167,14 @@ def _buffer(
     strides = tuple([evaluate_size(e, values, f"a stride of {name}") for e in buffer.strides]) or row_major(shape)
     offset = evaluate_size(buffer.elem_offset, values, f"the offset of {name}") if not _free(buffer, values) else 0
     count = int(np.prod(shape, dtype=np.int64))
+    if count * buffer.dtype.lanes > LARGEST_BLOCK:
+        raise Refused(f"{name} has {count} elements; the most is {LARGEST_BLOCK}")
     grid = tuple([g.reshape(-1) for g in np.indices(shape, dtype=np.int64)]) if shape else ()
     every: Ids = np.full(count, offset, dtype=np.int64)
     for index, stride in zip(grid, strides, strict=True):
         every = every + index * stride
-    if every.size and (int(every.min()) < 0 or np.unique(every).size != every.size):
+    compact = strides == row_major(shape) and offset == 0
+    if every.size and not compact and (int(every.min()) < 0 or repeats(every)):
         raise Refused(f"strides and offset make elements of {name} overlap or precede it")
     elements = int(every.max()) + 1 if every.size else 0
     base = Parameter(position, param, buffer, shape, strides, offset, elements, every, np.zeros(0, np.int64), grid)
@@ -205,7 +206,7 @@ def _moved(base: Parameter, twin: Parameter, moved: Correspondence) -> Parameter
         if count and (int(index.min()) < 0 or int(index.max()) >= extent):
             raise Refused(f"the index map of {name} leaves its shape {list(shape)}")
         position = position + index * stride
-    if np.unique(position).size != count:
+    if repeats(position):
         raise Refused(f"the index map of {name} is not injective")
     rest = np.setdiff1d(base.at, position)
     return Parameter(

@@ -22,7 +22,7 @@ from verified_tir.validate.terms import Ids
 
 _ROW_BITS: Final = 32
 SEVERAL: Final = (1 << _ROW_BITS) - 1  # read by more than one row
-LARGEST_BLOCK: Final = 1 << 26
+LARGEST_BLOCK: Final = 1 << 24
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
@@ -168,6 +168,12 @@ def _owners(region: Region, block: Block) -> tuple[Ids, Ids]:
     while len(block.owners) <= region.depth:
         block.owners.append((np.zeros(block.ids.size, np.int64), np.zeros(block.ids.size, np.int64)))
     return block.owners[region.depth]
+
+
+def repeats(addresses: Ids) -> bool:
+    """Whether some address occurs twice (``np.unique`` hashes, and is slow where addresses follow each other)."""
+    ordered = np.sort(addresses, axis=None)
+    return bool((ordered[1:] == ordered[:-1]).any())
 
 
 def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -250,15 +250,20 @@ class Builder:
 
     def _fold(self, args: list[Ids], operation: Callable[..., Scalar], target: DType) -> Ids:
         """An operation on constants; each combination is computed once."""
-        columns, inverse = np.unique(np.stack(args), axis=1, return_inverse=True)
-        found: Ids = np.empty(columns.shape[1], dtype=np.int64)
-        for k, row in enumerate(columns.T.tolist()):
+        first, second = args[0], args[1] if len(args) > 1 else args[0]
+        keys = (
+            (first << 32) | second if len(args) < 3 else np.arange(first.size)
+        )  # three operands: fma, seldom constant
+        _, example, inverse = np.unique(keys, return_index=True, return_inverse=True)
+        found: Ids = np.empty(example.size, dtype=np.int64)
+        for k, row in enumerate(np.stack([a[example] for a in args], axis=1).tolist()):
             try:
                 value = operation(*[self.terms.value(term) for term in row])
             except UndefinedBehaviour:  # noted by whoever asked for the operation
                 value = UNDEF
             found[k] = UNDEF_ID if value is UNDEF else self.terms.constant(target, value)
-        return found[inverse.reshape(-1)]
+        folded: Ids = found[inverse.reshape(-1)]
+        return folded
 
 
 def _take(result: Ids, where: np.ndarray[tuple[int, ...], np.dtype[np.bool_]], value: Ids | int) -> None:

@@ -45,13 +45,13 @@ class TooManyTerms(Exception):
 class Terms:
     """A table of terms.  ``limit`` is the most that it may hold."""
 
-    def __init__(self, limit: int = 1 << 26) -> None:
+    def __init__(self, limit: int = 1 << 24) -> None:
         self.limit = limit
         self.count = 0
         self._capacity = 1 << 12
         self.columns: Ids = np.zeros((4, self._capacity), dtype=np.int64)  # code, first, second, third operand
         self.flags: Flags = np.zeros(self._capacity, dtype=np.uint8)
-        self._slots: Ids = np.full(self._capacity * 4, -1, dtype=np.int64)
+        self._slots: Ids = np.full(self._capacity * 2, -1, dtype=np.int64)
         self._codes: dict[tuple[str, DType], int] = {}
         self.code_op: list[str] = []
         self.code_dtype: list[DType] = []
@@ -144,7 +144,7 @@ class Terms:
         flags = np.zeros(self._capacity, dtype=np.uint8)
         flags[: self.count] = self.flags[: self.count]
         self.columns, self.flags = columns, flags
-        self._slots = np.full(self._capacity * 4, -1, dtype=np.int64)
+        self._slots = np.full(self._capacity * 2, -1, dtype=np.int64)
         mask = np.int64(len(self._slots) - 1)
         waiting: Ids = np.arange(self.count, dtype=np.int64)
         at = _hash(self.columns[:, : self.count]) & mask
