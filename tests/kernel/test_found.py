@@ -273,6 +273,16 @@ def test_an_opaque_call_is_made_as_often_as_before() -> None:
     refused(f.with_body(If(asked, f.body, f.body)), Merge(()), "has to be made")
 
 
+def test_an_opaque_index_is_not_mapped() -> None:
+    f = program("B[0] = 3")
+    local, x, y, z, k = Buffer.declare("C", (4,), "int32"), *(Var.fresh(v) for v in "xyzk")
+    tiles = LayoutMap((x,), (x // 2, x % 2), (y, z), (y * 2 + z,), (const(2), const(2)), FALSE)  # x occurs twice
+    refused(
+        f.with_body(Allocate(local, store(local, 1, OPAQUE))), Storage((), tiles), "an opaque call is an index of C"
+    )
+    accepted(f.with_body(Allocate(local, LetStmt(k, OPAQUE, store(local, 1, k)))), Storage((), tiles))
+
+
 def test_what_an_opaque_call_is_given_may_be_an_address() -> None:
     f = program("B[0] = 3")
     b = buffer(f, "B")

@@ -15,7 +15,7 @@ from verified_tir.ir.visit import free_vars, rewrite, substitute
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.obligation import Question
 from verified_tir.kernel.region import instance
-from verified_tir.kernel.rules.common import evaluated_safely, safe_questions
+from verified_tir.kernel.rules.common import evaluated_safely, has_effect, safe_questions
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
 from verified_tir.semantics.encode import Encoded
@@ -57,8 +57,10 @@ class LayoutMap:
     def move(self, node: Stmt, old: Buffer, new: Buffer) -> Stmt:
         """Every access of ``old`` becomes one of ``new``.
 
-        :raises IRError: where an access by vector index has no counterpart.
+        :raises IRError: where an access by vector index has no counterpart, or φ would repeat or drop an opaque call.
         """
+        if any(has_effect(n.indices) for n in _walk(node) if isinstance(n, (Load, Store)) and n.buffer is old):
+            raise IRError(f"an opaque call is an index of {old.name}: the map may repeat it; bind it by a let first")
 
         def visit(n: Node) -> Node | None:
             match n:
