@@ -48,17 +48,19 @@ class Side:
 @final
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What concrete runs showed: a witness, and whether *before* had undefined behaviour in all of ``tried`` runs."""
+    """What concrete runs showed: a witness, and how many of the ``tried`` runs of *before* were undefined, and whether a
+    run was cut off or could not be made."""
 
     witness: Different | None
     tried: int
     undefined: int
+    cut: bool = False
 
 
-def search(before: Side, after: Side, *, steps: int) -> Search:
-    """Run both programs on a few inputs of different kinds, ``steps`` stores and iterations at most in each run."""
+def search(before: Side, after: Side, *, steps: int, most: int = len(_KINDS) + _MORE) -> Search:
+    """Run both programs on ``most`` inputs of different kinds, ``steps`` stores and iterations at most in each run."""
     tried = undefined = spent = 0
-    for number, kind in enumerate((*_KINDS, *(["special", "small"] * (_MORE // 2)))):
+    for number, kind in enumerate((*_KINDS, *(["special", "small"] * (_MORE // 2)))[:most]):
         if number >= len(_KINDS) and spent > steps // 2:
             break
         arguments = _arguments(before, kind, number)
@@ -68,13 +70,13 @@ def search(before: Side, after: Side, *, steps: int) -> Search:
             tried, undefined = tried + 1, undefined + 1
             continue
         except (StepLimit, Unsupported, AssertionFailed, ArgumentError):
-            break
+            return Search(None, tried, undefined, True)
         tried += 1
         spent += first.steps
         try:
             found = _compare(before, after, arguments, first, steps)
         except (StepLimit, Unsupported, ArgumentError):
-            break
+            return Search(None, tried, undefined, True)
         if found is not None:
             return Search(found, tried, undefined)
     return Search(None, tried, undefined)

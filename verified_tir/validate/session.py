@@ -83,7 +83,7 @@ def _enter(parameter: Parameter, frame: Frame, access: Access, build: Builder) -
     if buffer is None:
         var = parameter.var
         if var not in frame.values and not isinstance(var.type, PointerType) and not var.dtype.is_int:
-            term = build.opaque(f"input:{parameter.position}", var.dtype, np.zeros((1, 1), np.int64))
+            term = terms.sequence(f"input:{parameter.position}", var.dtype, 1).reshape(1, 1)
             frame.values[var] = Value(var.dtype, None, term)
         return
     lanes, scalar = buffer.dtype.lanes, buffer.dtype.scalar
@@ -91,7 +91,7 @@ def _enter(parameter: Parameter, frame: Frame, access: Access, build: Builder) -
     block = access.memory.new_block(buffer.name, buffer.dtype, parameter.elements * lanes)
     block.dtypes.add(scalar)
     at = _scalars(parameter.at, lanes)
-    block.ids[at] = build.opaque(f"input:{parameter.position}", scalar, np.arange(at.size).reshape(at.shape))
+    block.ids[at] = terms.sequence(f"input:{parameter.position}", scalar, at.size).reshape(at.shape)
     closed = np.ones(block.ids.size, dtype=np.bool_)
     closed[at] = False
     rest = _scalars(parameter.rest, lanes)

@@ -57,6 +57,7 @@ class Terms:
         self.code_dtype: list[DType] = []
         self.const_code: npt.NDArray[np.bool_] = np.zeros(0, dtype=np.bool_)
         self._constants: dict[tuple[DType, int], int] = {}
+        self._sequences: dict[int, tuple[int, int]] = {}
         found, _ = self.intern(self.code("undef", VOID), 0, 0, 0)
         self.flags[found] = MAY_UNDEF
         self.true = self.constant(BOOL, True)
@@ -146,8 +147,10 @@ class Terms:
         self.columns, self.flags = columns, flags
         self._slots = np.full(self._capacity * 2, -1, dtype=np.int64)
         mask = np.int64(len(self._slots) - 1)
-        waiting: Ids = np.arange(self.count, dtype=np.int64)
-        at = _hash(self.columns[:, : self.count]) & mask
+        hashed = ~np.isin(self.columns[0, : self.count], list(self._sequences))
+        waiting: Ids = np.flatnonzero(hashed)
+        at: Ids = np.zeros(self.count, dtype=np.int64)
+        at[waiting] = _hash(self.columns[:, waiting]) & mask
         while waiting.size:  # all are different: only collisions move on
             place = at[waiting]
             empty = self._slots[place] < 0
@@ -155,6 +158,24 @@ class Terms:
             lost = self._slots[place] != waiting
             waiting = waiting[lost]
             at[waiting] = (at[waiting] + 1) & mask
+
+    def sequence(self, op: str, dtype: DType, count: int) -> Ids:
+        """The terms ``op(0) … op(count - 1)``, the same ones for the same ``op`` and type.
+
+        They are in no hash table, so nothing else may make terms with this operator.
+        """
+        code = self.code(op, dtype)
+        if code not in self._sequences:
+            if self.count + count > self._capacity:
+                self._grow(self.count + count)
+            first, self.count = self.count, self.count + count
+            self.columns[0, first : self.count] = code
+            self.columns[1, first : self.count] = np.arange(count)
+            self.flags[first : self.count] = ANY_FLOAT if dtype.is_float else 0
+            self._sequences[code] = (first, count)
+        first, there = self._sequences[code]
+        assert there == count, (op, there, count)
+        return np.arange(first, first + count, dtype=np.int64)
 
     # ---------------------------------------------------------------------------------------------- constants
 

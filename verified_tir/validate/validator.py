@@ -27,6 +27,7 @@ from verified_tir.validate.verdict import Equal, EqualOverReals, Report, Unknown
 
 MOST_OPERATIONS: Final = 20_000_000
 MOST_STEPS: Final = 100_000
+LONGER: Final = 20
 
 
 def validate(
@@ -114,6 +115,7 @@ def _judge(
         first = execute(before, old, values, build, fast=limits.fast, budget=limits.operations)
         findings.extend(f"before: {f}" for f in first.findings)
         if first.undefined is not None or first.asserted is not None:
+            findings.append(f"before: ends on every input by {first.undefined or first.asserted}")
             return Equal(vacuous=True)
         second = execute(after, new, later, build, fast=limits.fast, budget=limits.operations)
         findings.extend(f"after: {f}" for f in second.findings)
@@ -121,7 +123,9 @@ def _judge(
         return tried().witness or Unknown(str(problem))
     stopped = second.undefined or second.asserted
     if stopped is not None:
-        return tried().witness or Unknown(f"after ends by {stopped}; no input was found on which before does not")
+        longer = search(*sides, steps=LONGER * limits.steps, most=1)  # it is all but certain: worth some time
+        found = longer.witness or tried().witness
+        return found or Unknown(f"after ends by {stopped}; no input was found on which before does not")
     return _memories(build, first, second, sides, solver, tried)
 
 
@@ -139,7 +143,8 @@ def _memories(
     if second.world != first.world:
         return Unknown("opaque calls differ, in their order, arguments or what they can reach")
     if decision.left:
-        return tried().witness or Unknown(decision.left)
+        found = tried()
+        return found.witness or Unknown(decision.left + (" (the programs could not be run)" if found.cut else ""))
     return _settled(decision, vacuous)
 
 
