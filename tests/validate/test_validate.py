@@ -178,6 +178,35 @@ def test_opaque_calls_read_and_write_memory():
     assert isinstance(verdict(call, f"{call}\n{call}"), Unknown)
 
 
+def test_opaque_calls_with_other_pointers_differ():
+    params = 'A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")'
+
+    def call(what: str) -> str:
+        return f'T.evaluate(T.call_extern("int32", "touch", {what}))'
+
+    assert isinstance(verdict(call("A.data"), call("A.data"), params), Equal)
+    assert isinstance(verdict(call("A.data"), call("B.data"), params), Unknown)
+    assert isinstance(verdict(call("T.address_of(A[1])"), call("T.address_of(A[1])"), params), Equal)
+    assert isinstance(verdict(call("T.address_of(A[1])"), call("T.address_of(A[2])"), params), Unknown)
+    assert isinstance(verdict(call("A[1]"), call("A[2]"), params), Unknown)
+
+
+def test_products_with_zero_keep_undef():
+    doubtful = '(T.Select(A[0] > 0, A[1], T.undef("int32")))'
+    assert isinstance(verdict(store("0"), store(f"{doubtful} * (A[2] - A[2])"), INTS), Different)
+    assert isinstance(verdict(store("0"), store("A[1] * (A[2] - A[2])"), INTS), Equal)
+    cast = 'T.Cast("int32", T.Cast("float32", T.Select(A[0] > 0, A[1], T.undef("int32"))) * T.float32(3e9))'
+    assert not isinstance(verdict(store("T.Select(A[0] > 0, 0, 0)"), store(f"{cast} * 0"), INTS), Equal)
+
+
+def test_undefined_behaviour_on_a_condition_about_data():
+    bad = "if A[0] > 0:\n    B[4] = 1"
+    assert isinstance(verdict("B[1] = 1", f"B[1] = 1\n{bad}", INTS), Different)
+    assert isinstance(verdict(f"B[1] = 1\n{bad}", "B[1] = 1", INTS), Equal)
+    assert isinstance(verdict(f"B[1] = 1\n{bad}", f"{bad}\nB[1] = 1", INTS), Equal)
+    assert isinstance(verdict(store("A[0] // A[1]"), store("A[0] // A[1]"), INTS), Equal)
+
+
 def test_inputs_that_violate_an_assumption_are_no_witnesses():
     before = "T.assume(A[0] == 7)\nB[0] = A[0]"
     assert isinstance(verdict(before, store("7"), INTS), Equal)

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.calls import is_pure
 from verified_tir.ir.dtype import INT64, VOID, PointerType
-from verified_tir.ir.expr import Call, StringImm, Var
+from verified_tir.ir.expr import Call, Expr, Load, StringImm, Var
 from verified_tir.ir.visit import walk
 from verified_tir.validate.events import Events
 from verified_tir.validate.frame import Frame
@@ -170,11 +171,13 @@ class Access:
         if call.op.startswith("@"):
             raise Refused(f"{call.op} is a call of another function of the module")
         reach = [*self.reachable]
-        state = int(self.build.opaque(f"call {call.op}", VOID, self.world))
         for argument in call.args:
             reach.extend(self._named(argument, frame))
-            state = self._join(state, self._argument(argument, frame, evaluator))
         blocks = list({id(block): block for block in reach}.values())
+        self.reachable = blocks  # whoever was given a pointer may have kept it
+        state = int(self.build.opaque(f"call {call.op}", VOID, self.world))
+        for argument in call.args:
+            state = self._join(state, self._argument(argument, frame, evaluator, blocks))
         for block in blocks:
             for term in block.ids.tolist():
                 state = int(self.build.opaque("with", VOID, state, term))
@@ -191,21 +194,28 @@ class Access:
             state = int(self.build.opaque("with", VOID, state, term))
         return state
 
-    def _argument(self, argument: object, frame: Frame, evaluator: Evaluator) -> Ids | str:
+    def _argument(self, argument: Expr, frame: Frame, evaluator: Evaluator, blocks: list[Block]) -> Ids | str:
+        """What a call sees of an argument; a pointer is a block's number among those in reach, and an address in it."""
         match argument:
             case StringImm(value=text):
                 return text
             case Var(type=PointerType()):
-                return "pointer"
-            case Call(op="address_of" | "tvm_access_ptr" as op):
-                return f"{op} of {len(argument.args)}"
-            case Call(op=op) if op in ("tvm_stack_make_array", "tvm_stack_make_shape", "tvm_stack_alloca"):
-                raise Refused(f"{op} is not understood")
-        return evaluator.terms_of(evaluator.evaluate(argument, frame))  # type: ignore[arg-type]
+                view = frame.blocks.get(argument)
+                if view is None or argument in frame.bases:
+                    raise Refused(f"the pointer {argument.name} is no parameter's")
+                return f"pointer {blocks.index(view.block)}"
+            case Call(op="address_of", args=(Load(buffer=buffer, indices=indices),)):
+                if buffer.data in frame.bases:
+                    raise Refused(f"the address of {buffer.name} is no parameter's")
+                _, at, _ = self._addresses(frame, buffer, evaluator.indices(buffer.name, indices, frame), 1, None)
+                return f"address {blocks.index(frame.views[buffer].block)} {at.reshape(-1).tolist()}"
+        if any(isinstance(node, Call) and not is_pure(node.op) for node in walk(argument)):
+            raise Refused("an argument of an opaque call is an opaque call")
+        return evaluator.terms_of(evaluator.evaluate(argument, frame))
 
-    def _named(self, argument: object, frame: Frame) -> list[Block]:
+    def _named(self, argument: Expr, frame: Frame) -> list[Block]:
         found = []
-        for node in walk(argument):  # type: ignore[arg-type]
+        for node in walk(argument):
             data = node.data if isinstance(node, Buffer) else node
             view = frame.blocks.get(data) if isinstance(data, Var) else None
             if view is not None:

@@ -48,8 +48,10 @@ class Side:
 @final
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What concrete runs showed: a witness, and how many of the ``tried`` runs of *before* were undefined, and whether a
-    run was cut off or could not be made."""
+    """What concrete runs showed: a witness, how many of the ``tried`` runs of *before* were undefined.
+
+    ``cut``: a run took too many steps, or met what the interpreter has no meaning for.
+    """
 
     witness: Different | None
     tried: int

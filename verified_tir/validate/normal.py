@@ -213,6 +213,8 @@ class Normaliser:
             return {(): int(terms.value(term))}
         a, b, _ = terms.operands(term)
         p, q = self._of(self._normal(a)), self._of(self._normal(b))
+        if not p or not q:  # a product with zero: zero, and undef where the other factor is
+            return dict.fromkeys((*p, *q), 0)
         if len(p) * len(q) > _LARGEST_PRODUCT:
             left, right = sorted((self._normal(a), self._normal(b)))
             return {(self._intern(("mul", str(dtype), left, right), bool(terms.flags[term] & MAY_UNDEF)),): 1}

@@ -16,7 +16,7 @@ from verified_tir.logic.formula import Term
 from verified_tir.logic.solver import Solver
 from verified_tir.logic.verdict import Proved
 from verified_tir.validate.normal import arity, is_leaf
-from verified_tir.validate.terms import MAY_UNDEF, Terms
+from verified_tir.validate.terms import Terms
 
 LARGEST_CONE: Final = 40
 MOST_QUESTIONS: Final = 24
@@ -123,8 +123,8 @@ class Question:
         defined = logic.and_(*[memo[k][1] for k in operands])
         if op == "is_undef":
             return logic.not_(memo[operands[0]][1]), logic.TRUE
-        if terms.flags[term] & MAY_UNDEF and not any(terms.flags[k] & MAY_UNDEF for k in operands):
-            raise NotExpressible(op)  # the operator itself may be undefined: a cast, a reinterpretation
+        if op == "reinterpret" or (op.startswith(("cast:float", "cast:bfloat")) and dtype.is_int):
+            raise NotExpressible(op)  # may be undefined though its operand is not
         if any(memo[k][1] is logic.FALSE for k in operands):
             return _any(_sort(terms.result_dtype(term)), term), logic.FALSE
         return _apply(op, dtype, terms.result_dtype(term), values), defined
