@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from verified_tir.cli import execute as execute_module
 from verified_tir.cli.execute import Options, execute
 
 ROOT = Path(__file__).parent.parent.parent
@@ -21,6 +22,7 @@ def test_machine_code_and_interpreter_agree(
     example: Path, pipeline: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("VTIR_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(execute_module, "STEPS", 2_000_000)  # the smallest tiles make half a million iterations
     path = example
     if example.name in SMALLER:
         text, (old, new) = example.read_text(encoding="utf-8"), SMALLER[example.name]
