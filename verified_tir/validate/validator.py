@@ -28,6 +28,7 @@ from verified_tir.validate.verdict import Equal, EqualOverReals, Report, Unknown
 MOST_OPERATIONS: Final = 20_000_000
 MOST_STEPS: Final = 100_000
 LONGER: Final = 20
+BUDGET: Final = 300_000  # of Z3, for each question: there may be many
 
 
 def validate(
@@ -58,7 +59,7 @@ def validate(
     findings: list[str] = []
     try:
         verdict = _judge(
-            before, after, sizes, maps or {}, build, solver or Solver(), findings,
+            before, after, sizes, maps or {}, build, solver or Solver(budget=BUDGET), findings,
             _Limits(fast, most_operations, most_steps),
         )  # fmt: skip
     except (Refused, TooManyTerms) as problem:
@@ -75,7 +76,7 @@ def validate_sizes(
     most_operations: int = MOST_OPERATIONS,
 ) -> tuple[Report, ...]:
     """One report for each of several sizes; they say nothing about others."""
-    solver = Solver()
+    solver = Solver(budget=BUDGET)
     return tuple(
         [validate(before, after, sizes=s, maps=maps, most_operations=most_operations, solver=solver) for s in sizes]
     )
