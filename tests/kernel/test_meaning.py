@@ -116,3 +116,29 @@ def test_a_negative_extent_is_an_error_with_its_place() -> None:
     with pytest.raises(ScriptError, match="negative extent") as caught:
         Schedule('@T.prim_func\ndef f(A: T.Buffer((-3,), "float32")):\n    A[0] = 0.0')
     assert caught.value.line == 2
+
+
+R = 'T.call_extern("int32", "random"'
+
+
+@pytest.mark.parametrize(
+    ("expression", "reason"),
+    [
+        (f"{R}) // n", "no division by zero"),
+        (f"{R}, 1 // n)", "no division by zero"),
+        (f"{R}) + (n + 2147483647)", "no overflow"),
+        (f"1 // ({R}) - {R}) + 1)", "no division by zero"),
+        (f'T.if_then_else(T.undef("bool"), {R}), 1)', "a branch on undef"),
+        (f"T.if_then_else(D[0] > 0 and {R}) > 0, 1 // D[0], 1)", "undef"),  # the call may have written
+    ],
+)
+def test_what_surrounds_an_opaque_call_must_be_safe(expression: str, reason: str) -> None:
+    header = HEADER.replace("A: ", 'D: T.Buffer((1,), "int32"), A: ')
+    with pytest.raises(Refuted, match=reason):
+        Schedule(f"{header}    D[0] = {expression}\n")
+
+
+def test_an_opaque_call_may_give_anything() -> None:
+    header = HEADER.replace("A: ", 'D: T.Buffer((1,), "int32"), A: ')
+    for expression in (f"{R}) * 3 + n", f"T.if_then_else({R}, n) > n, D[0], 7 // 2)"):
+        Schedule(f"{header}    D[0] = {expression}\n")

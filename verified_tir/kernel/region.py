@@ -15,6 +15,7 @@ from typing import final
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.calls import is_pure
 from verified_tir.ir.expr import Call, Expr, Load, Var
+from verified_tir.ir.node import Node
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import (
     Allocate,
@@ -32,7 +33,7 @@ from verified_tir.ir.stmt import (
     Store,
     While,
 )  # fmt: skip
-from verified_tir.ir.visit import children, sub_statements, walk
+from verified_tir.ir.visit import children, map_children, sub_statements, walk
 from verified_tir.kernel.blocks import expand_block
 from verified_tir.kernel.context import EVERYTHING, Context, written_blocks
 from verified_tir.kernel.memory import flat_address
@@ -146,6 +147,8 @@ class _Walker:
         encoder = self.encoder()
         if any(isinstance(n, Call) and not is_pure(n.op) for n in walk(expr)):
             self.loads_of(expr)
+            if self.with_safety:
+                self.around_calls(expr)
             self.barrier()
             result = fresh("call", sort_of(expr.dtype.scalar))
             self.result.unknown.append(result)
@@ -170,6 +173,30 @@ class _Walker:
         for child in children(expr):
             if isinstance(child, Expr):
                 self.loads_of(child)
+
+    def around_calls(self, expr: Expr) -> None:
+        """Safety of an expression that makes opaque calls, each with any result, and of the calls' arguments."""
+        kept, outer = len(self.given), self.volatile
+        self.volatile = {EVERYTHING}  # a call may write before a load
+        arguments: list[Expr] = []
+
+        def unknown(n: Node) -> Node:  # no two occurrences share a result, though they be one node
+            n = map_children(n, unknown)
+            if not isinstance(n, Call) or is_pure(n.op):
+                return n
+            arguments.extend(n.args)
+            result, scalar = Var.fresh("call", n.dtype), n.dtype.scalar
+            value = fresh("call", sort_of(scalar))
+            self.context.env[result] = Encoded(value, f.TRUE, True)
+            if scalar.is_int:
+                self.given.append(in_range(value, scalar))
+            return result
+
+        for e in (unknown(expr), *arguments):
+            if isinstance(e, Expr) and not isinstance(e, Var) and e.dtype.code not in ("handle", "void"):
+                self.evaluate(e, self.any_lane(e))
+        self.volatile = outer
+        del self.given[kept:]
 
     def encoder(self) -> Encoder:
         encoder = Encoder(self.context.env, self.load, [] if self.with_safety else None, self.context.accessible)
