@@ -256,6 +256,28 @@ def test_licences_are_findings_of_their_own():
     assert report(fine, fine).findings == ()
 
 
+def test_lanes_that_conflict_are_a_finding():
+    shift = "for i in T.vectorized(3):\n    B[i] = B[i + 1]"
+    assert report(shift, shift).findings[0] == "before: lane conflict at B between iterations of i"
+    only_reads = "for i in T.vectorized(3):\n    B[i] = A[i + 1] + A[0]"
+    assert report(only_reads, only_reads).findings == ()
+
+
+def test_empty_loops_and_extents_of_one():
+    for extent in (0, 1):
+        loop = f"for i, j in T.grid({extent}, 4):\n    B[i + j] = A[j]"
+        other = f"for j, i in T.grid(4, {extent}):\n    B[j + i] = A[j]"
+        found = verdict(loop, other)
+        assert isinstance(found, Equal) and not found.vacuous
+    assert isinstance(verdict("for i in range(0):\n    B[9] = A[0]", "T.evaluate(0)"), Equal)
+
+
+def test_assertions():
+    assert isinstance(verdict('assert False, "no"\nB[0] = A[0]', store("A[1]")), Equal)
+    assert isinstance(verdict(store("A[1]"), 'B[0] = A[1]\nassert False, "no"'), Different)
+    assert isinstance(verdict(store("A[1]"), 'B[0] = A[1]\nassert True, "yes"'), Equal)
+
+
 def test_the_witness_is_replayable():
     found = verdict(store("A[0]"), store("A[1]"))
     assert isinstance(found, Different)
