@@ -7,6 +7,7 @@ import pytest
 from tests.kernel.programs import AB, PROVER, buffer, load, program, refused, variable
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import binary, const
+from verified_tir.ir.stmt import SKIP, For, If, Seq
 from verified_tir.kernel.rules.annotate import Label
 from verified_tir.kernel.rules.branch import Decide, Hoist, Introduce
 from verified_tir.kernel.rules.chain import Chain
@@ -103,3 +104,18 @@ def test_a_rule_that_comes_twice_in_a_chain_forgets_nothing() -> None:
     f = program("for i in range(4):\n    for j in range(2):\n        B[j] = A[i]", AB)
     label = Label((0,), "twice")
     refused(f, Chain((label, Kind((), "parallel"), label)), RACE)
+
+
+def test_paths_that_shift_because_a_sequence_is_flattened() -> None:
+    f = program("for i in range(4):\n    B[0] = i\nfor j in range(4):\n    B[0] = j\nA[0] = 1", AB)
+    first, second, last = f.body.stmts  # type: ignore[attr-defined]
+    guarded = If(binary("gt", load(buffer(f, "A"), 0), 0), Seq((first, second)))
+    for body, path in (
+        (Seq((Seq((first, second)), last)), (0, 1)),
+        (Seq((SKIP, guarded)), (1, 0, 1)),
+        (Seq((Seq((first,)),)), (0, 0)),
+    ):
+        refused(f.with_body(body), Kind(path, "parallel"), RACE)
+        refused(f.with_body(body), Chain((Kind(path, "parallel"),)), RACE)
+    swapped = Seq((Seq((last, SKIP)), For(second.var, second.min, second.extent, second.body, "parallel")))
+    refused(f.with_body(swapped), Swap((0,), 0), RACE)  # every licence is asked about again

@@ -45,7 +45,9 @@ class Swap:
                 a, b = stmts[k], stmts[k + 1]
                 after = put(before.body, self.path, seq(*stmts[:k], b, a, *stmts[k + 2 :]))
                 context = context_at(before, (*self.path, k), entry)
-                return Rewrite(before.with_body(after), self._questions(context, a, b), kept=self.path)
+                return Rewrite(
+                    before.with_body(after), self._questions(context, a, b), kept=kept(before, (*self.path, k))
+                )
             case NoMatch() as refusal:
                 return refusal
         return NoMatch(self.path, "there are no two adjacent statements here")
