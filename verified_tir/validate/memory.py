@@ -23,6 +23,7 @@ from verified_tir.validate.terms import Ids
 _ROW_BITS: Final = 32
 SEVERAL: Final = (1 << _ROW_BITS) - 1  # read by more than one row
 LARGEST_BLOCK: Final = 1 << 24
+_MOST_ALLOCATED: Final = 1 << 29  # by all allocations of a run, those that are gone included
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
@@ -98,8 +99,10 @@ class Memory:
     def new_block(self, name: str, dtype: DType, scalars: int) -> Block:
         """A fresh block, undefined throughout."""
         self.scalars += scalars
-        if scalars > LARGEST_BLOCK or self.scalars > 4 * LARGEST_BLOCK:
+        if scalars > LARGEST_BLOCK:
             raise Refused(f"{name} takes {scalars} scalars; the most is {LARGEST_BLOCK}")
+        if self.scalars > _MOST_ALLOCATED:
+            raise Refused(f"more than {_MOST_ALLOCATED} scalars were allocated, the last ones for {name}")
         self.serial += 1
         return Block(name, dtype.scalar.nbytes, np.zeros(scalars, dtype=np.int64), self.serial)
 
