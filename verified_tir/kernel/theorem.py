@@ -19,7 +19,7 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path
-from verified_tir.kernel import admissible
+from verified_tir.kernel import admissible, assumed
 from verified_tir.kernel.context import Entry
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.licences import licence_questions
@@ -142,6 +142,10 @@ def apply(rule: Rule, theorem: Refines, prover: Prover) -> Refines | Refusal:
         inadmissible = admissible.problem(rewrite.after)
         if inadmissible is not None:
             return NoMatch((), f"no theorem is about the result: {inadmissible}")
+        if rewrite.reassociated:
+            relied = assumed.of_results(theorem.before) or assumed.of_results(theorem.after)
+            if relied is not None:
+                return NoMatch((), f"{relied} may be false of a sum in another order; reassociate a program without it")
         paddings = _renamed(theorem.paddings, rewrite)
         for question in _questions(theorem, rewrite, paddings):
             proved, failed = discharge(prover, question)

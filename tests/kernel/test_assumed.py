@@ -1,0 +1,51 @@
+"""No float reduction is reassociated where something is assumed of what was computed."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.kernel.programs import PROVER, accepted, program, refused, variable
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.func import PrimFunc
+from verified_tir.kernel.obligation import NoMatch
+from verified_tir.kernel.rules.erase import Erase
+from verified_tir.kernel.rules.reassociate import Reassociate
+from verified_tir.kernel.theorem import Refines, apply, reflexive
+
+PARAMS = 'A: T.Buffer((4,), "{0}"), B: T.Buffer((1,), "{0}"), D: T.Buffer((4,), "int32")'
+SUM = "for k in range(4):\n    B[0] = B[0] + A[k]\n"
+
+
+def split(text: str, dtype: str = "float32") -> tuple[PrimFunc, Reassociate]:
+    f = program(SUM + text, PARAMS.format(dtype))
+    return f, Reassociate((0,), Buffer.declare("P", (2,), dtype), (variable(f, "k") % 2,), "sum")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "T.assume(B[0] == T.float32(0))\nD[0] = 1",
+        "x = B[0]\ny = x + x\nT.assume(y < T.float32(4))\nD[0] = 1",
+        "if B[0] > T.float32(0):\n    T.assume(A[0] > T.float32(0))\n    D[0] = 1",
+        "for i in range(T.Cast('int32', B[0])):\n    T.assume(i < 4)\n    D[i] = 1",
+        "D[0] = T.Cast('int32', B[0])\nT.assume(D[0] < 4 and D[0] >= 0)\nD[D[0]] = 1",
+    ],
+)
+def test_an_assumption_about_a_result_may_be_false_of_another_order(text: str) -> None:
+    f, rule = split(text)
+    refused(f, rule, "may be false of a sum in another order")
+
+
+def test_an_assumption_that_was_erased_has_been_relied_upon() -> None:
+    f, rule = split("T.assume(B[0] == T.float32(0))\nD[T.Cast('int32', B[0])] = 1")
+    erased = apply(Erase((1,)), reflexive(f), PROVER)
+    assert isinstance(erased, Refines)
+    found = apply(rule, erased, PROVER)
+    assert isinstance(found, NoMatch) and "may be false" in found.reason
+
+
+def test_other_assumptions_and_exact_reductions_remain() -> None:
+    f, rule = split("T.assume(A[0] == T.float32(0))\nif B[0] > T.float32(0):\n    D[0] = 1")
+    accepted(f, rule)
+    f, rule = split("T.assume(B[0] == 0)\nD[B[0]] = 1", "int32")
+    accepted(f, rule)

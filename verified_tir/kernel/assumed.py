@@ -1,0 +1,50 @@
+"""Assumptions about results.
+
+A float reduction that is summed in another order may give other bits.  Everything that a program does is proved safe
+whatever the bits of floats are, except where an ``assume`` says what they are: it could be false of the new bits, and
+what was proved from it (an index in bounds) with it.  So no reduction is reassociated in a program that assumes
+something of what it computed.
+"""
+
+from __future__ import annotations
+
+from verified_tir.ir.expr import Expr, Var
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.node import Node
+from verified_tir.ir.stmt import Assume, For, If, LetStmt, Stmt, While
+from verified_tir.ir.visit import sub_statements, walk
+from verified_tir.kernel.context import EVERYTHING, written_blocks
+
+
+def of_results(func: PrimFunc) -> str | None:
+    """The assumption of ``func`` that reads, or stands under a condition that reads, what ``func`` writes."""
+    if not any(isinstance(n, Assume) for n in walk(func.body)):
+        return None
+    return _find(func.body, written_blocks(func.body), frozenset())
+
+
+def _find(stmt: Stmt, written: set[Var], computed: frozenset[Var]) -> str | None:
+    from verified_tir.ir.script import script
+
+    def reads(*exprs: Expr) -> bool:
+        nodes: list[Node] = [n for e in exprs for n in walk(e)]
+        return any(n in written or n in computed for n in nodes) or (EVERYTHING in written and bool(nodes))
+
+    match stmt:
+        case Assume(condition=c) if reads(c):
+            return f"T.assume({script(c)})"
+        case LetStmt(var=v, value=value) if reads(value):
+            computed |= {v}
+        case If(condition=c) | While(condition=c) if reads(c):
+            return _any_in(stmt)
+        case For(min=low, extent=extent) if reads(low, extent):
+            return _any_in(stmt)
+        case _:
+            pass
+    return next((found for s in sub_statements(stmt) if (found := _find(s, written, computed)) is not None), None)
+
+
+def _any_in(stmt: Stmt) -> str | None:
+    from verified_tir.ir.script import script
+
+    return next((f"T.assume({script(n.condition)})" for n in walk(stmt) if isinstance(n, Assume)), None)
