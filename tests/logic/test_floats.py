@@ -260,6 +260,15 @@ def test_an_integer_goal_is_proved_without_floats_or_not_here() -> None:
     assert prove_by_lemma(SOLVER, (below(A, A),), f.lt(I, J)) is None  # floats that contradict themselves are not seen
 
 
+def test_conditions_on_floats_are_conditions_without_them() -> None:
+    contradictory = (below(A, B), f.or_(f.not_(below(A, B)), f.lt(I, N)))
+    assert isinstance(prove_by_lemma(SOLVER, contradictory, f.lt(I, N)), Proved)
+    assert prove_by_lemma(SOLVER, (f.or_(f.not_(below(B, A)), f.lt(I, N)), below(A, B)), f.lt(I, N)) is None
+    whole = f.ite(below(A, B), I, J)
+    assert isinstance(prove_by_lemma(SOLVER, (f.lt(whole, N), below(A, B)), f.lt(I, N)), Proved)
+    assert prove_by_lemma(SOLVER, (f.lt(whole, N),), f.lt(I, N)) is None
+
+
 def load(index: Term, name: str = "A@1") -> Term:
     return f.app(name, (index,), "F32")
 

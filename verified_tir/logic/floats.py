@@ -1,7 +1,7 @@
 """Float obligations, split into an integer part and an IEEE lemma.
 
-Z3 decides pure float questions quickly and mixed ones slowly.  A goal without floats is therefore tried from the givens
-without floats first; and an equation whose sides differ only in integers beneath the same operations follows from the
+Z3 decides pure float questions quickly and mixed ones slowly.  A goal without floats is therefore tried first from the
+givens in which whatever depends on floats stands for any truth value or number; and an equation whose sides differ only in integers beneath the same operations follows from the
 integers' being equal (congruence).  Else a goal about floats whose givens are of the form ``P ⟹ Q`` with P free of
 floats is proved in three moves:
 
@@ -30,7 +30,7 @@ def prove_by_lemma(solver: Solver, given: tuple[Term, ...], goal: Term) -> Prove
     """A proof by congruence or by the three moves above, or ``None``."""
     plain = tuple(g for g in given if not g.has_float)
     if not goal.has_float:
-        verdict = solver.prove(plain, goal)
+        verdict = solver.prove(abstracted(given), goal)
         return Proved(verdict.seconds, verdict.how) if isinstance(verdict, Proved) else None
     integers = congruent(goal)
     if integers is not None and isinstance(verdict := solver.prove(plain, and_(*integers)), Proved):
@@ -77,6 +77,27 @@ def _discharge(solver: Solver, plain: tuple[Term, ...], given: tuple[Term, ...])
         else:
             known.append(h)
     return known
+
+
+def abstracted(given: tuple[Term, ...]) -> tuple[Term, ...]:
+    """The givens, weaker: each part that is computed from floats, a comparison or a conversion, is a variable.
+
+    The same part is the same variable everywhere, so that a condition and its negation still contradict each other.
+    """
+    leaves: dict[Term, Term] = {}
+    seen: set[Term] = set()
+    stack = [g for g in given if g.has_float]
+    while stack:
+        t = stack.pop()
+        if t in seen or not t.has_float:
+            continue
+        seen.add(t)
+        if any(a.sort in FLOAT_SORTS for a in t.args):
+            leaves[t] = var(f"float#{len(leaves)}", t.sort)
+        else:
+            stack.extend(reversed(t.args))
+    memo: dict[Term, Term] = {}
+    return tuple(replace(g, leaves, memo) for g in given)
 
 
 def congruent(goal: Term) -> list[Term] | None:
