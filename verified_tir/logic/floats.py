@@ -1,9 +1,9 @@
 """Float obligations, split into an integer part and an IEEE lemma.
 
 Z3 decides pure float questions quickly and mixed ones slowly.  A goal without floats is therefore tried first from the
-givens in which whatever depends on floats stands for any truth value or number; and an equation whose sides differ only in integers beneath the same operations follows from the
-integers' being equal (congruence).  Else a goal about floats whose givens are of the form ``P ⟹ Q`` with P free of
-floats is proved in three moves:
+givens in which whatever depends on floats stands for any truth value or number; and an equation whose sides differ only
+in integers beneath the same operations follows from the integers' being equal (congruence).  Else a goal about floats
+whose givens are of the form ``P ⟹ Q`` with P free of floats is proved in three moves:
 
 1. every such P that follows from the integer givens makes its Q a given;
 2. given equations ``x = t`` of floats replace x by t, and boolean terms known to be true become true;
