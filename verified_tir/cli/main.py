@@ -161,6 +161,45 @@ def run_function(
     raise typer.Exit(execute(Options(where, pipeline, tuple(shape), seed, check, json)))
 
 
+_VALIDATE = """Compare two programs by translation validation, at given sizes.
+
+BEFORE and AFTER are files of TVMScript (FILE or FILE:FUNCTION), from this or any other compiler; they are read and \
+never executed. One .jsonl file alone holds recorded pairs: objects with "before", "after", and perhaps "id" and \
+"kind". The validator executes both programs symbolically and knows nothing of schedules or rules.
+
+Examples:
+
+\b
+  vtir validate before.py after.py                 every function of both files
+  vtir validate a.py:f b.py:g --shape n=100        two functions at one size
+  vtir validate pairs.jsonl -k compute_at          recorded pairs, and a table
+
+Without --shape, symbols are 0, 1, 2, 3, 7, 8 and 17 in turns. Exit code: 0 if all are equal (or equal over the \
+reals, which is said); 1 if a difference was found and replayed; 2 for a mistake; 3 if something was not decided.
+"""
+
+Files = Annotated[list[str], typer.Argument(metavar="BEFORE AFTER | PAIRS", help="Two files, or one of pairs.")]
+Sizes = Annotated[list[str], _option("--shape", metavar="NAME=VALUE", text="The value of a symbol.")]
+OnlyPairs = Annotated[str, _option("-k", metavar="TEXT", text="Only recorded pairs whose id or kind contains this.")]
+Most = Annotated[
+    int, typer.Option("--most-operations", metavar="N", min=1, help="Operations to execute in each program at most.")
+]
+
+
+@app.command(help=_VALIDATE, short_help="Compare two programs by translation validation.")
+def validate(
+    files: Files,
+    shape: Sizes = [],  # noqa: B006 (typer copies it)
+    only: OnlyPairs = "",
+    most_operations: Most = 5_000_000,
+    json: Json = False,
+) -> None:
+    """Compare two programs by translation validation."""
+    from verified_tir.cli.validate import Options, run
+
+    raise typer.Exit(run(Options(tuple(files), tuple(shape), only, most_operations, json)))
+
+
 def main() -> None:
     """The entry point of the command ``vtir``."""
     app(prog_name="vtir")

@@ -1,0 +1,128 @@
+"""``vtir validate``: verdicts, tables, exit codes; mistakes in one line."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from verified_tir.cli.validate import Options, run
+
+HEAD = "from tvm.script import tirx as T\n\n"
+DOUBLE = """\
+@T.prim_func(s_tir=True)
+def f(A: T.Buffer(("n",), "float32"), B: T.Buffer(("n",), "float32"), n: T.int32):
+    for i in range(n):
+        B[i] = A[i] * 2.0
+"""
+GUARDED = DOUBLE.replace("range(n)", "range((n + 3) // 4 * 4)").replace(
+    "        B[i]", "        if i < n:\n            B[i]"
+)
+SHORT = DOUBLE.replace("range(n)", "range(n - 1)")
+SUM = """\
+@T.prim_func(s_tir=True)
+def g(A: T.Buffer((6,), "float32"), B: T.Buffer((1,), "float32")):
+    for i in range(6):
+        B[0] = B[0] + A[{}]
+"""
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, text in (
+        ("double", DOUBLE), ("guarded", GUARDED), ("short", SHORT), ("sum", SUM.format("i")),
+        ("back", SUM.format("5 - i")), ("both", DOUBLE + "\n\n" + SUM.format("i")),
+    ):  # fmt: skip
+        Path(f"{name}.py").write_text(HEAD + text, encoding="utf-8")
+
+
+def said(capsys: pytest.CaptureFixture[str], *paths: str, **options: object) -> tuple[int, str, str]:
+    code = run(Options(paths, **options))  # type: ignore[arg-type]
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def test_verdicts_and_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = said(capsys, "double.py", "guarded.py")
+    assert (code, out) == (0, "f: equal at sizes 0, 1, 2, 3, 7, 8, 17, which says nothing about others\n")
+    code, out, _ = said(capsys, "double.py", "guarded.py", shape=("n=5",))
+    assert (code, out) == (0, "f: equal\n")
+    code, out, _ = said(capsys, "double.py", "short.py")
+    assert code == 1 and out.startswith("f: different: B[0] was ") and out.endswith("(at n = 1)\n")
+    code, out, _ = said(capsys, "sum.py", "back.py")
+    assert code == 0 and out.startswith("g: equal over the reals: ")
+    code, out, _ = said(capsys, "double.py", "guarded.py", shape=("n=300000",), most_operations=1000)
+    assert code == 3 and out.startswith("f: unknown: ") and out.endswith("(at n = 300000)\n")
+
+
+def test_functions_by_name(capsys: pytest.CaptureFixture[str]) -> None:
+    assert said(capsys, "both.py:g", "sum.py")[:2] == (0, "g: equal\n")
+    code, out, _ = said(capsys, "both.py", "both.py", shape=("n=3",))
+    assert (code, out) == (0, "f: equal\ng: equal\n")
+
+
+@pytest.mark.parametrize(
+    ("paths", "options", "words"),
+    [
+        (("double.py",), {}, "give two files, before and after"),
+        (("a.py", "double.py"), {}, "a.py: No such file"),
+        (("both.py", "sum.py"), {}, "sum.py: there is no function f, which both.py has"),
+        (("both.py:h", "sum.py"), {}, "there is no function h; there are f, g"),
+        (("double.py", "guarded.py"), {"shape": ("n=many",)}, "write name=value with an integer"),
+        (("double.py", "broken.py"), {}, "broken.py:2"),
+        (("none.jsonl",), {}, "none.jsonl: No such file"),
+        (("bad.jsonl",), {}, "bad.jsonl:1: no record with before and after"),
+    ],
+)
+def test_mistakes_take_one_line(
+    paths: tuple[str, ...], options: dict[str, object], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("broken.py").write_text("@T.prim_func\ndef f(:\n", encoding="utf-8")
+    Path("bad.jsonl").write_text("{}\n", encoding="utf-8")
+    code, out, err = said(capsys, *paths, **options)
+    assert (code, out) == (2, "")
+    assert err.startswith("vtir: error: ") and words in err
+
+
+def records() -> str:
+    pairs = [
+        {"id": "p-1", "kind": "split", "before": HEAD + DOUBLE, "after": HEAD + GUARDED},
+        {"id": "p-2", "kind": "reorder", "before": HEAD + SUM.format("i"), "after": HEAD + SUM.format("5 - i")},
+        {"id": "p-3", "kind": "split", "before": HEAD + DOUBLE, "after": HEAD + SHORT},
+        {"id": "p-4", "kind": "split", "before": HEAD + DOUBLE, "after": None},
+        {"id": "p-5", "kind": "other", "before": HEAD + DOUBLE, "after": "nonsense("},
+    ]
+    return "\n".join(json.dumps(p) for p in pairs) + "\n\n"
+
+
+def test_recorded_pairs_and_their_table(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("pairs.jsonl").write_text(records(), encoding="utf-8")
+    with gzip.open("pairs.jsonl.gz", "wt", encoding="utf-8") as zipped:
+        zipped.write(records())
+    for path in ("pairs.jsonl", "pairs.jsonl.gz"):
+        code, out, _ = said(capsys, path)
+        lines = out.splitlines()
+        assert code == 1 and [x.partition(":")[0] for x in lines[:4]] == [
+            "p-1 split",
+            "p-2 reorder",
+            "p-3 split",
+            "p-5 other",
+        ]
+        assert "unreadable" in lines[3]
+        table = [x.split() for x in lines if x.startswith(("split", "total"))]
+        assert table == [["split", "1", "1"], ["total", "1", "1", "1", "1"]]
+        assert lines[-1].startswith("4 pairs in ")
+    code, out, _ = said(capsys, "pairs.jsonl", only="reorder")
+    assert code == 0 and out.count("p-") == 1
+
+
+def test_json(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = said(capsys, "double.py", "short.py", json=True)
+    report = json.loads(out)
+    (pair,) = report["pairs"]
+    assert code == report["exit_code"] == 1
+    assert (pair["name"], pair["verdict"]) == ("f", "different")
+    assert [s["n"] for s in pair["sizes"]] == [0, 1]
