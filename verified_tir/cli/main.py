@@ -5,6 +5,7 @@ Nothing heavy is imported before a command runs: ``vtir --help`` answers at once
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -68,6 +69,7 @@ Quiet = Annotated[bool, _option("--quiet", "-q", text="Show only what went wrong
 Only = Annotated[str, _option("-k", metavar="NAME", text="Only schedules whose name contains this text.")]
 ShowProgram = Annotated[bool, _option("--show-program", text="Show each program as scheduled.")]
 Smt = Annotated[Path | None, _option("--smt", metavar="DIR", text="Write each obligation as an SMT-LIB file.")]
+Validate = Annotated[bool, _option("--validate", text="Ask the independent validator about each proved schedule.")]
 Budget = Annotated[int | None, _option("--budget", metavar="N", least=1, text=_BUDGET)]
 
 
@@ -81,13 +83,14 @@ def verify(
     show_program: ShowProgram = False,
     smt: Smt = None,
     budget: Budget = None,
+    validate: Validate = False,
 ) -> None:
     """Prove every schedule in the given files and folders."""
     if verbose and quiet:
         raise typer.BadParameter("--verbose and --quiet exclude each other")
     from verified_tir.cli.run import Options, run
 
-    options = Options(tuple(paths), json, verbose, quiet, only, show_program, smt, budget)
+    options = Options(tuple(paths), json, verbose, quiet, only, show_program, smt, budget, validate)
     raise typer.Exit(run(options))
 
 
@@ -202,4 +205,6 @@ def validate(
 
 def main() -> None:
     """The entry point of the command ``vtir``."""
+    if hasattr(signal, "SIGPIPE"):  # `vtir lower … | head` ends like any other command
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     app(prog_name="vtir")

@@ -35,6 +35,7 @@ class Options:
     show_program: bool = False
     smt: Path | None = None
     budget: int | None = None
+    validate: bool = False
 
 
 @final
@@ -101,7 +102,7 @@ def _bar_of(options: Options, out: Console) -> Callable[[int], Bar] | None:
 
 def _run(options: Options, text: TextReport | None, bar_of: Callable[[int], Bar] | None) -> Report:
     start = time.perf_counter()
-    settings = Settings(options.only, options.budget or INTEGER_BUDGET, options.json, options.smt)
+    settings = Settings(options.only, options.budget or INTEGER_BUDGET, options.json, options.smt, options.validate)
     files = find_files(options.paths)
     done: list[FileReport] = []
     interrupted = False

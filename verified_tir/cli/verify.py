@@ -11,6 +11,7 @@ from typing import final
 
 from verified_tir.cli.discover import Found
 from verified_tir.cli.load import BadFileError, describe, line_of, loaded, raised_at
+from verified_tir.cli.second_opinion import second_opinion
 from verified_tir.logic.formula import INT, integer, le, var
 from verified_tir.logic.solver import INTEGER_BUDGET, Solver
 from verified_tir.report.collect import refusal_of, steps_of
@@ -30,12 +31,14 @@ class Settings:
     :ivar budget: resource limit of one integer query.
     :ivar places: find the statement that each obligation is about.
     :ivar smt: folder for the obligations' SMT-LIB texts.
+    :ivar validate: ask the independent validator about every schedule that was proved.
     """
 
     only: str = ""
     budget: int = INTEGER_BUDGET
     places: bool = False
     smt: Path | None = None
+    validate: bool = False
 
 
 class Listener:
@@ -103,6 +106,7 @@ class _Run:
     refused: ScheduleError | None = None
     error: ErrorReport | None = None
     seconds: float = 0.0
+    opinion: str = ""
 
 
 def _verify(
@@ -124,8 +128,13 @@ def _verify(
         raise
     except BaseException as problem:
         run.error = describe(problem, full, shown, function.line)
-    run.seconds = time.perf_counter() - start
     at = line_of(full, shown, function.line)
+    if settings.validate and run.made is not None and run.refused is None and run.error is None:
+        opinion = second_opinion(run.made.theorem)
+        run.opinion = opinion.sentence
+        if opinion.disagreement:
+            run.error = ErrorReport("BugInThisTool", opinion.disagreement, at)
+    run.seconds = time.perf_counter() - start
     try:
         if settings.smt is not None:
             _write(folder_for(settings.smt, file.shown) / file_name(name), run)
@@ -155,6 +164,7 @@ def _report(
         error=run.error,
         assumptions=() if made is None else tuple(made.assumptions),
         program="" if made is None else made.script(),
+        second_opinion=run.opinion,
     )
 
 

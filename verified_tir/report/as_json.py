@@ -73,6 +73,7 @@ def _schedule(s: ScheduleReport) -> dict[str, Any]:
         "refusal": None if s.refusal is None else _refusal(s.refusal),
         "error": None if s.error is None else _error(s.error),
         "assumptions": list(s.assumptions),
+        "second_opinion": s.second_opinion or None,
         "program": s.program,
     }
 

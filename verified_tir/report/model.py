@@ -140,7 +140,7 @@ class ScheduleReport:
 
     ``expected_refusals`` are those of ``with expect_refusal(s):`` blocks; ``refusal`` is what ended the schedule.
     ``assumptions`` are the sentences on which what was proved rests.  ``program`` is the text of the program as
-    scheduled, as far as the schedule came.
+    scheduled, as far as the schedule came.  ``second_opinion`` is what the independent validator says, if it was asked.
     """
 
     name: str
@@ -155,6 +155,7 @@ class ScheduleReport:
     error: ErrorReport | None
     assumptions: tuple[str, ...]
     program: str
+    second_opinion: str = ""
 
     @property
     def obligations(self) -> int:
