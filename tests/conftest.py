@@ -13,8 +13,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 os.environ["VTIR_CACHE_DIR"] = tempfile.mkdtemp(prefix="vtir-tests-")  # compiled code of tests is not kept
+
+# The tests draw the same examples every time: a failure is the change's, and not a draw's.  Campaigns draw new ones.
+settings.register_profile("tests", derandomize=True)
+settings.load_profile("tests")
 
 collect_ignore = [] if importlib.util.find_spec("tvm") else ["interop_tvm"]
 
