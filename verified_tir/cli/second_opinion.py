@@ -13,6 +13,7 @@ from typing import Any, final
 
 import numpy as np
 
+from verified_tir.codegen.runtime_layout import Layouts
 from verified_tir.ir.expr import FALSE, FloatImm, IntImm, Undef
 from verified_tir.ir.script import script
 from verified_tir.kernel.obligation import ParameterMap
@@ -71,13 +72,10 @@ def _correspondences(theorem: Refines, sizes: dict[str, int]) -> dict[str, Corre
     """
     values = {v: sizes[v.name] for f in (theorem.before, theorem.after) for v in symbols(f) if v.name in sizes}
     found = {}
+    layouts = Layouts(theorem)
     for old in theorem.before.buffers:
-        chain: list[ParameterMap] = []
-        now = old
-        for m in theorem.relation:
-            if m.before is now:
-                chain.append(m)
-                now = m.after
+        chain = layouts.chain(old.name)
+        now = chain[-1].after if chain else old
         paddings = [p for p in theorem.paddings if p.buffer is now and p.predicate is not FALSE]
         kinds = {_padding(p.value) for p in paddings}
         if len(kinds) > 1:

@@ -182,8 +182,7 @@ def _bind(b: Function, func: PrimFunc, parameters: list[Parameter]) -> list[str]
             flags = INDEX if p.value.dtype.is_int or p.value.dtype.is_bool else 0
             if p.value in extents:
                 flags |= NONNEGATIVE
-            held = b.assign(f"bitcast bfloat {register} to i16") if p.type == "bfloat" else register
-            b.bind(p.value, (held, p.value.dtype, flags))
+            b.bind(p.value, (register, p.value.dtype, flags))
     for p in parameters:
         if isinstance(p.value, Buffer):
             declare(b, p.value)

@@ -35,7 +35,7 @@ from verified_tir.kernel.theorem import Rule
 from verified_tir.lower.passes import Lowering, Pass, reason
 from verified_tir.lower.vector_lanes import Lanes, NoVector
 from verified_tir.schedule.session import Session, TacticFailed, fail
-from verified_tir.schedule.tactics.loops import pair_at, rebuild
+from verified_tir.schedule.tactics.loops import is_zero, pair_at, rebuild
 from verified_tir.schedule.tactics.tidy import conjuncts, run_once
 
 
@@ -134,13 +134,9 @@ def _separate(session: Session, path: Path) -> None:
 def _expand(session: Session, path: Path, loop: For, old: Buffer) -> None:
     """A local buffer of the body gets a last axis for the lanes and is allocated around the loop."""
     inputs = tuple(Var.fresh(f"x{k}", e.dtype) for k, e in enumerate(old.shape))
-    lane = loop.var - loop.min if not _is_zero(loop.min) else loop.var
+    lane = loop.var - loop.min if not is_zero(loop.min) else loop.var
     session.apply(Compact((*path, 0), inputs, (*inputs, lane), (*old.shape, loop.extent)))
     session.apply(Move(path, "hoist"))
-
-
-def _is_zero(e: Expr) -> bool:
-    return isinstance(e, IntImm) and e.value == 0
 
 
 def _branch(session: Session, path: Path, loop: For, branch: If) -> None:

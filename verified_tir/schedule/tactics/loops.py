@@ -48,10 +48,10 @@ def split(session: Session, loop: Handle, factors: Sequence[int | None]) -> list
     flat = news[0] * below[0]
     for v, step in zip(news[1:], below[1:], strict=True):
         flat = flat + v * step
-    offset = target.var if _is_zero(target.min) else target.var - target.min
+    offset = target.var if is_zero(target.min) else target.var - target.min
     inverse = [offset // step if k == 0 else offset // step % sizes[k] for k, step in enumerate(below)]
     loops = tuple(NewLoop(v, const(0, dtype), s) for v, s in zip(news, sizes, strict=True))
-    exact = _is_zero(simplify_index(sizes[0] * below[0] - target.extent, {}))
+    exact = is_zero(simplify_index(sizes[0] * below[0] - target.extent, {}))
     guards = () if exact else (Binary("lt", flat, target.extent),)
     session.apply(Reindex(path, 1, loops, guards, (folded(flat + target.min),), tuple(inverse)))
     session.gone[target.var] = f"it was split into {', '.join(v.name for v in news)}"
@@ -60,7 +60,8 @@ def split(session: Session, loop: Handle, factors: Sequence[int | None]) -> list
     return news
 
 
-def _is_zero(e: Expr) -> bool:
+def is_zero(e: Expr) -> bool:
+    """Whether an expression is the constant 0."""
     return isinstance(e, IntImm) and e.value == 0
 
 
@@ -209,7 +210,7 @@ def _digits(fused: Var, loops: list[For]) -> tuple[list[Expr], Expr, Expr]:
         digit = fused // below
         if k > 0:
             digit = digit % s.extent
-        values.insert(0, digit if _is_zero(s.min) else digit + s.min)
+        values.insert(0, digit if is_zero(s.min) else digit + s.min)
         below = s.extent * below
     flat: Expr = loops[0].var - loops[0].min
     total = loops[0].extent
