@@ -12,6 +12,7 @@ from collections import Counter
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.drawing import search_until
 from tests.kernel.exhaustive.family import PlainSolver
 from tests.kernel.exhaustive.oracle import disagreement, inputs_of, outcomes
 from tests.kernel.random_programs import Draw, one_of, programs
@@ -95,7 +96,7 @@ def test_accepted_chains_agree_with_the_interpreter() -> None:
             steps = "\n".join(map(str, chain.rules))
             assert problem is None, f"{steps}\n{script(func)}\n--->\n{script(result.after)}\n{problem}"
 
-    run()
-    # how many of each are drawn depends on the order of sets of nodes, which differs from process to process
-    assert min(count["accepted"], count["refused"]) > EXAMPLES // 20 and count["marked"] > EXAMPLES // 60, count
+    search_until(lambda: min(count[k] for k in ("accepted", "refused", "marked")) > EXAMPLES // 20, run)
+    assert min(count["accepted"], count["refused"]) > EXAMPLES // 20, count
+    assert count["marked"] > EXAMPLES // 20, count
     assert set(NAMES) < set(RULES) and Kind in CHAINED
