@@ -20,6 +20,7 @@ from verified_tir.kernel.region import Access, instance, overlap
 from verified_tir.kernel.witness import solve_address
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
+from verified_tir.semantics.encode import Encoded
 
 
 def unread_blocks(func: PrimFunc, path: Path | None = None) -> set[Var]:
@@ -61,25 +62,34 @@ def killed(
             questions.append(Question("dead", claim, here.fork(), (*a.given, *r.given), goal, path, where))
         if s is not killer:
             here.execute(s)
-    goal = f.or_(*_overwrites(here, a, killer))
+    goal = f.or_(*overwrites(here, a, killer))
     claim = f"{name}: it is certainly overwritten later"
     questions.append(Question("dead", claim, here, a.given, goal, path, where))
     return questions
 
 
-def _overwrites(context: Context, a: Access, killer: Stmt) -> list[Term]:
+def overwrites(
+    context: Context,
+    a: Access,
+    killer: Stmt,
+    env: dict[Var, Encoded] | None = None,
+    given: tuple[Term, ...] = (),
+    unknowns: tuple[Term, ...] = (),
+) -> list[Term]:
     """Conditions under which some instance of a store in ``killer`` writes the element of ``a``.
 
     What the killer loads from memory that it writes itself is a fresh variable in them, so nothing is known of it.
+
+    :param env: values for variables bound around ``killer``: those of ``unknowns`` may be chosen, within ``given``.
     """
     found: list[Term] = []
-    run = instance(context, killer)
+    run = instance(context, killer, env=env, given=given)
     for b in run.outer():
         if not b.write or b.buffer is None or a.buffer is None or b.buffer.data is not a.buffer.data:
             continue
         if b.buffer.dtype is not a.buffer.dtype:
             continue
-        solved = solve_address(b.address, a.address, list(b.inner), b.given)
+        solved = solve_address(b.address, a.address, [*unknowns, *b.inner], b.given)
         if solved is None:
             continue
         witness = {**solved[0], **run.renamed_apart()}
