@@ -47,7 +47,7 @@ def said(capsys: pytest.CaptureFixture[str], *paths: str, **options: object) -> 
 
 def test_verdicts_and_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = said(capsys, "double.py", "guarded.py")
-    assert (code, out) == (0, "f: equal at sizes 0, 1, 2, 3, 7, 8, 17, which says nothing about others\n")
+    assert (code, out) == (0, "f: equal at sizes 0, 1, 2, 3, 7, 8, 17, 4, 5, which says nothing about others\n")
     code, out, _ = said(capsys, "double.py", "guarded.py", shape=("n=5",))
     assert (code, out) == (0, "f: equal\n")
     code, out, _ = said(capsys, "double.py", "short.py")
@@ -88,14 +88,21 @@ def test_mistakes_take_one_line(
 
 
 def records() -> str:
+    many, few = {"class": "plain", "size": "symbolic"}, {"class": "plain", "size": "small"}
     pairs = [
-        {"id": "p-1", "kind": "split", "before": HEAD + DOUBLE, "after": HEAD + GUARDED},
-        {"id": "p-2", "kind": "reorder", "before": HEAD + SUM.format("i"), "after": HEAD + SUM.format("5 - i")},
-        {"id": "p-3", "kind": "split", "before": HEAD + DOUBLE, "after": HEAD + SHORT},
-        {"id": "p-4", "kind": "split", "before": HEAD + DOUBLE, "after": None},
-        {"id": "p-5", "kind": "other", "before": HEAD + DOUBLE, "after": "nonsense("},
+        {"id": "p-1", "kind": "split", "before": HEAD + DOUBLE, "after": HEAD + GUARDED, **many},
+        {"id": "p-2", "kind": "reorder", "before": HEAD + SUM.format("i"), "after": HEAD + SUM.format("5 - i"), **few},
+        {"id": "p-3", "kind": "split", "before": HEAD + DOUBLE, "after": HEAD + SHORT, **many},
+        {"id": "p-4", "kind": "split", "before": HEAD + DOUBLE, "after": None, **many},
+        {"id": "p-5", "kind": "other", "before": HEAD + DOUBLE, "after": "nonsense(", **few, "class": "gpu"},
     ]
     return "\n".join(json.dumps(p) for p in pairs) + "\n\n"
+
+
+def table_of(lines: list[str]) -> list[list[str]]:
+    """The words of the verdicts' table."""
+    start = lines.index("") + 1
+    return [line.split() for line in lines[start : lines.index("", start)]]
 
 
 def test_recorded_pairs_and_their_table(capsys: pytest.CaptureFixture[str]) -> None:
@@ -112,11 +119,18 @@ def test_recorded_pairs_and_their_table(capsys: pytest.CaptureFixture[str]) -> N
             "p-5 other",
         ]
         assert "unreadable" in lines[3]
-        table = [x.split() for x in lines if x.startswith(("split", "total"))]
-        assert table == [["split", "1", "1"], ["total", "1", "1", "1", "1"]]
+        assert table_of(lines) == [
+            ["equal", "at", "sizes", "equal", "over", "the", "reals", "unreadable", "different", "all"],
+            ["gpu", "small", "1", "1"],
+            ["plain", "small", "1", "1"],
+            ["plain", "symbolic", "1", "1", "2"],
+            ["total", "1", "1", "1", "1", "4"],
+        ]
+        assert "not supported: 1 of 4 pairs (25.0 %)" in lines
+        assert "decided: 3 of 3 supported pairs (100.0 %)" in lines
         assert lines[-1].startswith("4 pairs in ")
     code, out, _ = said(capsys, "pairs.jsonl", only="reorder")
-    assert code == 0 and out.count("p-") == 1
+    assert code == 0 and out.splitlines()[0].startswith("p-2 reorder: ") and "1 pairs in" in out
 
 
 def test_json(capsys: pytest.CaptureFixture[str]) -> None:
@@ -126,3 +140,12 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert code == report["exit_code"] == 1
     assert (pair["name"], pair["verdict"]) == ("f", "different")
     assert [s["n"] for s in pair["sizes"]] == [0, 1]
+
+
+def test_pairs_are_chosen_by_class_and_number(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("pairs.jsonl").write_text(records(), encoding="utf-8")
+    _, out, _ = said(capsys, "pairs.jsonl", group="plain", limit=2)
+    assert [x.partition(":")[0] for x in out.splitlines() if x.startswith("p-")] == ["p-1 split", "p-2 reorder"]
+    _, both, _ = said(capsys, "pairs.jsonl", jobs=2)
+    _, one, _ = said(capsys, "pairs.jsonl")
+    assert both.split("\nslowest")[0] == one.split("\nslowest")[0]

@@ -184,6 +184,14 @@ reals, which is said); 1 if a difference was found and replayed; 2 for a mistake
 Files = Annotated[list[str], typer.Argument(metavar="BEFORE AFTER | PAIRS", help="Two files, or one of pairs.")]
 Sizes = Annotated[list[str], _option("--shape", metavar="NAME=VALUE", text="The value of a symbol.")]
 OnlyPairs = Annotated[str, _option("-k", metavar="TEXT", text="Only recorded pairs whose id or kind contains this.")]
+Group = Annotated[
+    str, _option("--class", metavar="NAME", text="Only recorded pairs of this class: plain, gpu, opaque.")
+]
+Limit = Annotated[int, typer.Option("--limit", metavar="N", min=0, help="The first N recorded pairs only; 0 for all.")]
+Jobs = Annotated[int, typer.Option("--jobs", metavar="N", min=1, help="Processes for recorded pairs.")]
+Timeout = Annotated[
+    float, typer.Option("--timeout", metavar="SECONDS", min=0, help="The most time for a recorded pair; 0 for any.")
+]
 Most = Annotated[
     int, typer.Option("--most-operations", metavar="N", min=1, help="Operations to execute in each program at most.")
 ]
@@ -194,13 +202,17 @@ def validate(
     files: Files,
     shape: Sizes = [],  # noqa: B006 (typer copies it)
     only: OnlyPairs = "",
+    group: Group = "all",
+    limit: Limit = 0,
+    jobs: Jobs = 1,
+    timeout: Timeout = 0,
     most_operations: Most = 5_000_000,
     json: Json = False,
 ) -> None:
     """Compare two programs by translation validation."""
     from verified_tir.cli.validate import Options, run
 
-    raise typer.Exit(run(Options(tuple(files), tuple(shape), only, most_operations, json)))
+    raise typer.Exit(run(Options(tuple(files), tuple(shape), only, most_operations, json, group, limit, timeout, jobs)))
 
 
 def main() -> None:
