@@ -23,10 +23,11 @@ from verified_tir.kernel.context import Entry
 from verified_tir.kernel.entry import verify_program
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.obligation import Discharged, NoMatch, Unproved
-from verified_tir.kernel.theorem import Refines, reflexive
+from verified_tir.kernel.theorem import Refines, Step, reflexive
 from verified_tir.logic.solver import INTEGER_BUDGET, Solver
 from verified_tir.schedule.errors import ScheduleError
 from verified_tir.schedule.index_map import IndexMap
+from verified_tir.schedule.recording import Call, recorded
 from verified_tir.schedule.refusals import report
 from verified_tir.schedule.session import Session, TacticFailed
 from verified_tir.schedule.tactics import branches, fission, layout, loops, reduction
@@ -40,7 +41,11 @@ T = TypeVar("T")
 @final
 @dataclass(frozen=True, slots=True)
 class StepRecord:
-    """One primitive as it was called, what the kernel proved for it, and how long that took."""
+    """One primitive as it was called, what the kernel proved for it, and how long that took.
+
+    ``rules`` are the kernel's steps, and ``call`` is what to call again for the same; neither is there for the check of
+    the program itself.
+    """
 
     name: str
     arguments: str
@@ -51,6 +56,8 @@ class StepRecord:
 
     def __str__(self) -> str:
         return f"{self.name}({self.arguments})"
+    rules: tuple[Step, ...] = ()
+    call: Call | None = None
 
 
 class Schedule:
@@ -70,6 +77,7 @@ class Schedule:
         prover = Prover(solver or Solver(budget))
         start = time.perf_counter()
         result = verify_program(program, prover)
+        self._call: Call | None = None
         if isinstance(result, (NoMatch, Unproved)):
             raise report("the program itself", result, program, None)
         expanded, obligations = result
@@ -201,6 +209,7 @@ class Schedule:
         ``mid`` may use symbols (see :meth:`symbol`) and the variables of loops around.  Handles into the loop stay with
         the first part.
         """
+    @recorded
         return self._do("partition", (loop, mid), lambda s: loops.partition(s, loop, mid))
 
     def peel(self, loop: Handle, end: bool = False) -> Var:
@@ -208,10 +217,12 @@ class Schedule:
         return self._do("peel", (loop, "end") if end else (loop,), lambda s: loops.peel(s, loop, end))
 
     def fission(self, loop: Handle, position: int | None = None, *, after: Handle | None = None) -> tuple[Var, Var]:
+    @recorded
         """Split a loop over several statements into two loops; gives both.
 
         :param position: the statement of the body that begins the second part (1 unless given).
         :param after: instead, the block or loop that ends the first part, at any depth; loops between are split too.
+    @recorded
 
         Handles go with their statements; that of the loop itself stays with the first part.
         """
@@ -219,11 +230,13 @@ class Schedule:
         return self._do("fission", said, lambda s: fission.fission(s, loop, position, after))
 
     def merge_loops(self, first: Handle, second: Handle) -> Var:
+    @recorded
         """Merge two adjacent loops; gives the merged loop, which both handles mean from then on."""
         return self._do("merge_loops", (first, second), lambda s: fission.merge(s, first, second))
 
     def remove_loop(self, loop: Handle) -> None:
         """Replace a loop whose iterations all do the same by its body."""
+    @recorded
         self._do("remove_loop", (loop,), lambda s: reduction.remove_loop(s, loop))
 
     def parallel(self, loop: Handle) -> None:
@@ -232,10 +245,12 @@ class Schedule:
 
     def vectorize(self, loop: Handle) -> None:
         """Permit a loop's iterations to run as vector lanes."""
+    @recorded
         self._do("vectorize", (loop,), lambda s: loops.mark(s, loop, "vectorized"))
 
     def unroll(self, loop: Handle) -> None:
         """Mark a loop to be unrolled."""
+    @recorded
         self._do("unroll", (loop,), lambda s: loops.mark(s, loop, "unrolled"))
 
     def bind(self, loop: Handle, thread: str) -> None:
@@ -247,26 +262,32 @@ class Schedule:
     @overload
     def transform_layout(self, buffer: str | Buffer, index_map: MapLike, pad_value: Any = None) -> None: ...
     @overload
+    @recorded
     def transform_layout(
         self, block: str, buffer: layout.BufferIn, index_map: MapLike, pad_value: Any = None
     ) -> None: ...
     def transform_layout(self, *args: Any, **named: Any) -> None:
+    @recorded
         """Move every element of a buffer (parameter or local) to ``index_map`` of its indices.
 
         TVM's form names a block first; ``buffer`` may then also be ``("read", k)`` or ``("write", k)``: the k-th buffer
         that the block reads or writes.
+    @recorded
 
         :param pad_value: what the padding holds: ``None`` (touching it is forbidden), a number, ``T.undef()``, or a
             function of the new indices giving one of these or an expression.  In a buffer that the program writes, a
             number or expression is stored by a new block ``<buffer>_padding``.
+    @recorded
         """
-        block, where, index_map, pad_value = _layout_arguments(args, named)
+        block, where, index_map, pad_value = layout.layout_arguments(args, named)
         text = [*([] if block is None else [block]), where, _map_text(index_map), f"pad_value={_short(pad_value)}"]
 
+    @recorded
         def steps(s: Session) -> None:
             buffer = where if block is None else layout.buffer_in(s, block, where)
             layout.transform_layout(s, buffer, index_map, pad_value)
 
+    @recorded
         self._do("transform_layout", text, steps)
 
     def sequential_buffer_access(self, buffer: str | Buffer, block: str | None = None) -> list[Var]:
@@ -279,6 +300,7 @@ class Schedule:
 
     def sink_allocation(self, buffer: str) -> None:
         """Move an allocation into the loop below it."""
+    @recorded  # type: ignore[misc]  # for mypy a decorated implementation takes no more than *args
         self._do("sink_allocation", (buffer,), lambda s: reduction.sink_allocation(s, buffer))
 
     # -- reductions and branches --------------------------------------------------------------------------------
@@ -298,6 +320,7 @@ class Schedule:
     # -- the way to the kernel ----------------------------------------------------------------------------------
 
     def _do(self, name: str, arguments: Sequence[object], tactic: Callable[[Session], T]) -> T:
+    @recorded
         session = self._session
         theorem = session.theorem
         start = time.perf_counter()
@@ -306,20 +329,26 @@ class Schedule:
         try:
             with session.atomic():
                 try:
+    @recorded
                     result = tactic(session)
                 finally:
                     reached = session.theorem
         except TacticFailed as failed:
             raise report(f"{name}({text})", failed.refusal, reached.after, reached) from None
         done = session.theorem.derivation[len(theorem.derivation) :]
+    @recorded
         obligations = tuple(d for step in done for d in step.obligations)
         seconds = time.perf_counter() - start
-        self._records.append(StepRecord(name, text, obligations, seconds, theorem.after, session.func))
+        self._records.append(
+            StepRecord(name, text, obligations, seconds, theorem.after, session.func, done, self._call)
+        )
         return result
+    @recorded
 
     def _look(self, what: str, question: Callable[[Session], T]) -> T:
         """An answer about the program, or a :class:`ScheduleError` that says what there is instead."""
         try:
+    @recorded
             return question(self._session)
         except TacticFailed as failed:
             raise report(what, failed.refusal, self.func, self.theorem) from None
@@ -342,24 +371,6 @@ def _program(func: PrimFunc | IRModule | str) -> PrimFunc:
         names = ", ".join(name for name, _ in module.functions)
         raise IRError(f"a schedule takes one function; pick one of the module's: {names}")
     return module.functions[0][1]
-
-
-def _layout_arguments(args: tuple[Any, ...], named: dict[str, Any]) -> tuple[str | None, Any, Any, Any]:
-    """Block (``None`` if not given), buffer, index map and pad value, from either form of ``transform_layout``."""
-    second_is_buffer = len(args) > 1 and isinstance(args[1], (str, tuple, Buffer))
-    in_block = "block" in named or second_is_buffer or (len(args) == 1 and "buffer" in named)
-    names = ["block", "buffer", "index_map", "pad_value"][0 if in_block else 1 :]
-    if len(args) > len(names):
-        raise TypeError(f"transform_layout takes {', '.join(names)}; {len(args)} arguments are given")
-    found = dict(zip(names, args, strict=False))
-    for name, value in named.items():
-        if name not in names or name in found:
-            raise TypeError(f"transform_layout takes {', '.join(names)}; {name} is unknown or given twice")
-        found[name] = value
-    for name in names[:-1]:
-        if name not in found:
-            raise TypeError(f"transform_layout needs {name}")
-    return found.get("block"), found["buffer"], found["index_map"], found.get("pad_value")
 
 
 def _listed(values: object) -> object:

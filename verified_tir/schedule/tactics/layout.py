@@ -88,6 +88,24 @@ def find_symbol(session: Session, name: str) -> Var:
 # -- transform_layout --------------------------------------------------------------------------------------------------
 
 
+def layout_arguments(args: tuple[Any, ...], named: dict[str, Any]) -> tuple[str | None, Any, Any, Any]:
+    """Block (``None`` if not given), buffer, index map and pad value, from either form of ``transform_layout``."""
+    second_is_buffer = len(args) > 1 and isinstance(args[1], (str, tuple, Buffer))
+    in_block = "block" in named or second_is_buffer or (len(args) == 1 and "buffer" in named)
+    names = ["block", "buffer", "index_map", "pad_value"][0 if in_block else 1 :]
+    if len(args) > len(names):
+        raise TypeError(f"transform_layout takes {', '.join(names)}; {len(args)} arguments are given")
+    found = dict(zip(names, args, strict=False))
+    for name, value in named.items():
+        if name not in names or name in found:
+            raise TypeError(f"transform_layout takes {', '.join(names)}; {name} is unknown or given twice")
+        found[name] = value
+    for name in names[:-1]:
+        if name not in found:
+            raise TypeError(f"transform_layout needs {name}")
+    return found.get("block"), found["buffer"], found["index_map"], found.get("pad_value")
+
+
 def transform_layout(session: Session, name: str | Buffer, index_map: MapLike, pad_value: Any = None) -> None:
     """Move every element x of a buffer to ``index_map(x)``; a parameter's interface changes with it.
 
@@ -195,5 +213,6 @@ def _writes(stmt: Stmt, buffer: Buffer) -> bool:
 
 
 __all__ = [
-    "BufferIn", "MapLike", "buffer_in", "find_buffer", "find_symbol", "sequential_buffer_access", "transform_layout",
+    "BufferIn", "MapLike", "buffer_in", "find_buffer", "find_symbol", "layout_arguments",
+    "sequential_buffer_access", "transform_layout",
 ]  # fmt: skip

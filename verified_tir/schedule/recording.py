@@ -1,0 +1,342 @@
+"""Calls of primitives as plain values, so that a schedule can be done again without the file that it came from.
+
+Every primitive of :class:`Schedule` notes how it was called.  A note holds nothing but JSON values: a loop is its place
+in the program before the step, a symbol or a block its name, a buffer its position, an index map or an expression its
+text over the names of its indices, a float its exact hexadecimal text.  Functions (index maps, padding) are called once
+with index variables, at the time of the step, and what they gave is noted.  :func:`revived` turns a note back into
+arguments for another schedule that stands at the same program.
+
+Nothing here is trusted: a note that says something else leads to another program or to other obligations, and whoever
+does the schedule again compares both.
+"""
+
+from __future__ import annotations
+
+import functools
+import keyword
+import math
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Concatenate, Final, ParamSpec, Protocol, TypeVar, final
+
+import numpy as np
+
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.dtype import DType
+from verified_tir.ir.equal import structural_equal
+from verified_tir.ir.expr import Expr, Load, Undef, Var
+from verified_tir.ir.node import IRError, Node
+from verified_tir.ir.paths import at, loop_path, places
+from verified_tir.ir.script import parse_func, script
+from verified_tir.ir.stmt import Allocate, Evaluate, For, Seq, Stmt
+from verified_tir.ir.visit import free_vars, rewrite, substitute, walk
+from verified_tir.schedule.index_map import IndexMap
+from verified_tir.schedule.session import Session, TacticFailed
+from verified_tir.schedule.tactics.layout import buffer_in, find_buffer, find_symbol, layout_arguments
+
+PRIMITIVES: Final[dict[str, Callable[..., Any]]] = {}
+"""The recorded primitives by name."""
+
+FRAMES = 20
+"""How many lines of callers a note keeps, at most."""
+
+
+class Unrecordable(Exception):
+    """An argument that cannot be noted, or a note that fits no argument; the message says which and why."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A primitive with its arguments as JSON values.
+
+    ``problem`` says why they could not be noted (then they are empty).  ``lines`` are the file and line of the caller
+    and of its callers, up to the first one that belongs to this package again.
+    """
+
+    primitive: str
+    arguments: list[Any] = field(default_factory=list)
+    named: dict[str, Any] = field(default_factory=dict)
+    problem: str = ""
+    lines: tuple[tuple[str, int], ...] = ()
+
+
+class _Recording(Protocol):
+    """What notes its calls."""
+
+    _session: Session
+    _call: Call | None
+
+
+S = TypeVar("S", bound=_Recording)
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def recorded(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
+    """Decorator of primitives: before one runs, it is noted how it was called."""
+
+    @functools.wraps(method)
+    def call(self: S, /, *args: P.args, **named: P.kwargs) -> T:
+        self._call = note(self._session, method.__name__, args, named)
+        try:
+            return method(self, *args, **named)
+        finally:
+            self._call = None
+
+    PRIMITIVES[method.__name__] = call
+    return call
+
+
+def note(session: Session, primitive: str, args: Sequence[Any], named: Mapping[str, Any]) -> Call:
+    """The note of a call that is about to be made.  It never raises: what cannot be noted becomes a ``problem``."""
+    lines = _callers()
+    try:
+        if primitive == "transform_layout":
+            return Call(primitive, _layout(session, *layout_arguments(tuple(args), dict(named))), lines=lines)
+        arguments = [_noted(session, a) for a in args]
+        return Call(primitive, arguments, {k: _noted(session, v) for k, v in named.items()}, lines=lines)
+    except (Unrecordable, TacticFailed) as problem:
+        return Call(primitive, problem=str(problem), lines=lines)
+    except Exception as problem:  # a function of the user's, or a wrong argument: the primitive itself will say so
+        return Call(primitive, problem=f"{type(problem).__name__}: {problem}", lines=lines)
+
+
+def _callers() -> tuple[tuple[str, int], ...]:
+    frame = sys._getframe(1)
+    package = __name__.partition(".")[0]
+    while frame is not None and _package(frame) == package:
+        frame = frame.f_back  # type: ignore[assignment]
+    found: list[tuple[str, int]] = []
+    while frame is not None and _package(frame) != package and len(found) < FRAMES:
+        found.append((frame.f_code.co_filename, frame.f_lineno))
+        frame = frame.f_back  # type: ignore[assignment]
+    return tuple(found)
+
+
+def _package(frame: Any) -> str:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0]
+
+
+# -- from arguments to notes -------------------------------------------------------------------------------------------
+
+
+def _noted(session: Session, value: Any) -> Any:
+    """One argument as a JSON value."""
+    match value:
+        case None | bool() | str():
+            return value
+        case np.bool_():
+            return bool(value)
+        case int() | np.integer():
+            return int(value)
+        case float() | np.floating():
+            return {"float": _hex(float(value))}
+        case list():
+            return [_noted(session, v) for v in value]
+        case tuple():
+            return {"tuple": [_noted(session, v) for v in value]}
+        case Var():
+            return _variable(session, value)
+        case Undef():
+            return {"undef": str(value.dtype)}
+        case Expr():
+            return {"expression": _texts(session, (), (value,))}
+        case Buffer():
+            return _buffer(session, value)
+        case IndexMap(inputs=inputs, outputs=outputs, separators=separators):
+            return {"index_map": _texts(session, inputs, outputs) | {"separators": list(separators)}}
+    raise Unrecordable(f"an argument of type {type(value).__name__} has no text")
+
+
+def _hex(value: float) -> str:
+    if math.isnan(value):
+        return "-nan" if math.copysign(1, value) < 0 else "nan"
+    return value.hex()
+
+
+def _variable(session: Session, var: Var) -> dict[str, Any]:
+    """A loop by its place; else a symbol by its name."""
+    loop = session.current(var)
+    path = loop_path(session.func, loop)
+    if path is not None:
+        return {"loop": list(path), "name": loop.name}
+    if find_symbol(session, var.name) is var:
+        return {"symbol": var.name}
+    raise Unrecordable(f"{var.name} is neither a loop nor a symbol of the program")
+
+
+def _buffers(session: Session) -> list[Buffer]:
+    """The parameters and then the local buffers in program order, as ``Schedule.buffers`` gives them."""
+    local = [s.buffer for _, s in places(session.func.body, lambda s: isinstance(s, Allocate))
+             if isinstance(s, Allocate)]  # fmt: skip
+    return [*session.func.buffers, *local]
+
+
+def _buffer(session: Session, buffer: Buffer) -> dict[str, Any] | str:
+    """A buffer by its position; an earlier state of one means the one of its name."""
+    position = next((k for k, b in enumerate(_buffers(session)) if b is buffer), None)
+    return buffer.name if position is None else {"buffer": position, "name": buffer.name}
+
+
+def _layout(session: Session, block: str | None, where: Any, index_map: Any, pad_value: Any) -> list[Any]:
+    """The arguments of ``transform_layout``, its functions evaluated."""
+    buffer = find_buffer(session, where)[0] if block is None else buffer_in(session, block, where)
+    if not isinstance(index_map, IndexMap):
+        dtype = buffer.shape[0].dtype if buffer.shape else DType.parse("int32")
+        index_map = IndexMap.from_func(index_map, len(buffer.shape), dtype)
+    own = tuple(Var.fresh(f"p{k}", index_map.dtype) for k in range(len(index_map.outputs)))
+    if callable(pad_value) and not isinstance(pad_value, Expr):
+        pad_value = pad_value(*own)
+    if isinstance(pad_value, Expr) and not isinstance(pad_value, Undef):
+        padding: Any = {"function": _texts(session, own, (pad_value,))}
+    else:
+        padding = _noted(session, pad_value)
+    named = [] if block is None else [block]
+    return [*named, _noted(session, where), _noted(session, index_map), padding]
+
+
+def _texts(session: Session, own: Sequence[Var], exprs: Sequence[Expr]) -> dict[str, Any]:
+    """Expressions over index variables ``own``, and over loops, symbols and buffers of the program, as text."""
+    loads = dict.fromkeys(n.buffer for e in exprs for n in walk(e) if isinstance(n, Load))
+    known = {b.data for b in loads} | {v for b in loads for v in _shape_vars(b)}
+    others = dict.fromkeys(v for e in exprs for v in free_vars(e) if v not in own and v not in known)
+    others |= dict.fromkeys(v for e in exprs for n in walk(e) if isinstance(n, Load) for i in n.indices
+                            for v in free_vars(i) if v not in own)  # fmt: skip
+    names = _names([*own, *others], taken={b.name for b in loads})
+    found: dict[str, Any] = {"of": [[names[v].name, str(v.dtype)] for v in own]}
+    if others:
+        found["where"] = {names[v].name: _variable(session, v) for v in others}
+    if loads:
+        found["buffers"] = {b.name: _positioned(session, b) for b in loads}
+        if len(found["buffers"]) < len(loads):
+            raise Unrecordable("an expression reads two buffers of one name")
+    found["text"] = [script(substitute(e, names)) for e in exprs]
+    again = _expressions(session, found, own)
+    if not all(structural_equal(a, b) for a, b in zip(exprs, again, strict=True)):
+        raise Unrecordable(f"{', '.join(found['text'])} does not read back as the same expression")
+    return found
+
+
+def _shape_vars(buffer: Buffer) -> set[Var]:
+    """Variables that an access needs to know its address, which are not written where it stands."""
+    return {v for e in (*buffer.shape, *buffer.strides, buffer.elem_offset) for v in free_vars(e)}
+
+
+def _positioned(session: Session, buffer: Buffer) -> int:
+    for k, b in enumerate(_buffers(session)):
+        if b is buffer:
+            return k
+    raise Unrecordable(f"{buffer.name} is no parameter and no allocated buffer")
+
+
+def _names(variables: Sequence[Var], taken: set[str]) -> dict[Var, Var]:
+    """Each variable with one whose name is its own in the text."""
+    taken = {*taken, "T"}
+    found: dict[Var, Var] = {}
+    for v in variables:
+        plain = v.name if v.name.isidentifier() and not keyword.iskeyword(v.name) else "v"
+        name, k = plain, 0
+        while name in taken:
+            name, k = f"{plain}_{k}", k + 1
+        taken.add(name)
+        found[v] = v if name == v.name else Var.fresh(name, v.dtype)
+    return found
+
+
+# -- from notes to arguments -------------------------------------------------------------------------------------------
+
+
+def revived(schedule: _Recording, call: Call) -> tuple[list[Any], dict[str, Any]]:
+    """The arguments that a note stands for, where the schedule's program is the one before that step.
+
+    :raises Unrecordable: if the note fits no arguments here.
+    """
+    if call.problem:
+        raise Unrecordable(call.problem)
+    session = schedule._session
+    try:
+        return [_value(session, a) for a in call.arguments], {k: _value(session, v) for k, v in call.named.items()}
+    except (IRError, TacticFailed, KeyError, TypeError, ValueError, IndexError, AttributeError) as problem:
+        raise Unrecordable(f"{type(problem).__name__}: {problem}") from problem
+
+
+def _value(session: Session, noted: Any) -> Any:
+    match noted:
+        case None | bool() | int() | str():
+            return noted
+        case list():
+            return [_value(session, v) for v in noted]
+        case {"float": str(text), **rest} if not rest:
+            return math.copysign(math.nan, -1) if text == "-nan" else float.fromhex(text)
+        case {"tuple": list(items), **rest} if not rest:
+            return tuple(_value(session, v) for v in items)
+        case {"loop": _} | {"symbol": _}:
+            return _named_variable(session, noted)
+        case {"undef": str(dtype), **rest} if not rest:
+            return Undef(DType.parse(dtype))
+        case {"expression": dict(texts), **rest} if not rest:
+            (e,) = _expressions(session, texts, ())
+            return e
+        case {"buffer": int(position), "name": str(name), **rest} if not rest:
+            found = _buffers(session)[position]
+            if found.name != name:
+                raise Unrecordable(f"buffer {position} is {found.name}, not {name}")
+            return found
+        case {"index_map": dict(texts), **rest} if not rest:
+            own = _own(texts)
+            return IndexMap(own, _expressions(session, texts, own), tuple(texts["separators"]))
+        case {"function": dict(texts), **rest} if not rest:
+            own = _own(texts)
+            (e,) = _expressions(session, texts, own)
+            return lambda *indices: substitute(e, dict(zip(own, indices, strict=True)))
+    raise Unrecordable(f"{noted!r} is no argument")
+
+
+def _own(texts: Mapping[str, Any]) -> tuple[Var, ...]:
+    return tuple(Var.fresh(name, DType.parse(dtype)) for name, dtype in texts["of"])
+
+
+def _named_variable(session: Session, noted: Mapping[str, Any]) -> Var:
+    match noted:
+        case {"symbol": str(name), **rest} if not rest:
+            return find_symbol(session, name)
+        case {"loop": list(path), "name": str(name), **rest} if not rest:
+            loop = at(session.func.body, tuple(path))
+            if not isinstance(loop, For) or loop.var.name != name:
+                raise Unrecordable(f"there is no loop over {name} at {tuple(path)}")
+            return loop.var
+    raise Unrecordable(f"{noted!r} is no variable")
+
+
+def _expressions(session: Session, texts: Mapping[str, Any], own: Sequence[Var]) -> tuple[Expr, ...]:
+    """Texts as expressions: read as the statements of a function whose parameters are all the names in them."""
+    variables: dict[str, Var] = dict(zip([name for name, _ in texts["of"]], own, strict=True))
+    variables |= {name: _named_variable(session, v) for name, v in texts.get("where", {}).items()}
+    everything = _buffers(session)
+    buffers = {name: everything[position] for name, position in texts.get("buffers", {}).items()}
+    params = [f"{name}: T.{v.dtype}" for name, v in variables.items()]
+    params += [f'{name}: T.Buffer({_ones(b)}, "{b.dtype}")' for name, b in buffers.items()]
+    lines = [f"    T.evaluate({text})" for text in texts["text"]]
+    func = parse_func("\n".join(["@T.prim_func", f"def noted({', '.join(params)}):", *lines]))
+    stmts: tuple[Stmt, ...] = func.body.stmts if isinstance(func.body, Seq) else (func.body,)
+    if len(stmts) != len(texts["text"]):
+        raise Unrecordable(f"{texts['text']!r} are no expressions")
+    scalars = [p for p in func.params if func.buffer_of(p) is None]
+    actual: dict[Var, Expr] = dict(zip(scalars, variables.values(), strict=True))
+    placed = dict(zip(func.buffers, buffers.values(), strict=True))
+
+    def moved(n: Node) -> Node | None:
+        return Load(placed[n.buffer], n.indices) if isinstance(n, Load) and n.buffer in placed else None
+
+    found: list[Expr] = []
+    for s in stmts:
+        if not isinstance(s, Evaluate):
+            raise Unrecordable(f"{script(s)} is no expression")
+        found.append(substitute(rewrite(s.value, moved), actual))
+    return tuple(found)
+
+
+def _ones(buffer: Buffer) -> str:
+    return f"({', '.join('1' for _ in buffer.shape)}{',' if len(buffer.shape) == 1 else ''})"
