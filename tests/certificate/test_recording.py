@@ -1,0 +1,281 @@
+"""Calls of primitives are noted so that they can be made again: same programs, same obligations."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from tests.schedule.schedule_programs import PROGRAMS
+from verified_tir import AXIS_SEPARATOR, IndexMap, Refuted, Schedule, script
+from verified_tir.certificate.regenerate import made_again
+from verified_tir.ir.expr import IntImm, Load
+from verified_tir.logic.smtlib import query
+from verified_tir.schedule.recording import PRIMITIVES, Call, Unrecordable, revived
+from verified_tir.schedule.schedule import StepRecord
+from verified_tir.script import tir as T
+
+STAGES = """
+@T.prim_func
+def stages(A: T.Buffer((4, 6), "float32"), B: T.Buffer((4, 6), "float32")):
+    t = T.alloc_buffer((4, 6), "float32")
+    for i, j in T.grid(4, 6):
+        t[i, j] = A[i, j] * T.float32(2)
+    for i2, j2 in T.grid(4, 6):
+        B[i2, j2] = t[i2, j2] + T.float32(1)
+"""
+
+SYMBOLIC = """
+@T.prim_func
+def symbolic(a: T.handle, n: T.int32):
+    A = T.match_buffer(a, (n, 8), "float32")
+    T.assume(n >= 2)
+    for i, j in T.grid(n, 8):
+        A[i, j] = T.float32(0)
+"""
+
+READS = """
+@T.prim_func
+def reads(a: T.handle, B: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32"), n: T.int32):
+    A = T.match_buffer(a, (n, 8), "float32")
+    T.assume(n >= 2)
+    for j in range(8):
+        B[j] = A[1, j] + C[j]
+"""
+
+SCRATCH = """
+@T.prim_func
+def scratch(A: T.Buffer(8, "float32"), B: T.Buffer(8, "float32")):
+    t = T.alloc_buffer((1,), "float32")
+    for i in range(8):
+        t[0] = A[i]
+        B[i] = t[0]
+"""
+
+REPEATED = """
+@T.prim_func
+def repeated(A: T.Buffer(4, "float32")):
+    for r in range(3):
+        for i in range(4):
+            A[i] = T.float32(7)
+"""
+
+
+def split_and_more(s: Schedule) -> None:
+    i, j, k = s.loops("C")
+    i0, i1 = s.split(i, (None, 2))
+    j0, _ = s.split(j, [np.int64(3), IntImm(T.int32(0).dtype, 2)])
+    s.reorder(j0, i0, i1)  # handles of loops that were rebuilt
+    s.unroll(i1)
+    s.fuse(j0, i0)
+    s.peel(k, end=True)
+
+
+def ranges(s: Schedule) -> None:
+    n = s.symbol("n")
+    first, second = s.partition("i", n // 2)
+    s.merge_loops(first, second)
+    s.partition("j", 3)
+
+
+def layouts(s: Schedule) -> None:
+    s.transform_layout(
+        "A", lambda i, j: [i, j // 4, AXIS_SEPARATOR, j % 4], pad_value=lambda *p: T.Cast("float32", p[0])
+    )
+    s.transform_layout(s.buffer("t"), lambda *i: [i[1], i[0] // 3, i[0] % 3], pad_value=np.float32(-0.0))
+    s.transform_layout("B", IndexMap.from_func(lambda i, j: [j, i], 2), T.undef())
+    s.sequential_buffer_access(s.buffers[2])
+
+
+def blocks(s: Schedule) -> None:
+    block = s.get_block("C")
+    s.transform_layout(block, ("read", 0), lambda i, j: [j, i])
+    s.transform_layout(block=block, buffer=("write", 0), index_map=lambda i, j: [j, i], pad_value=None)
+    s.decompose_reduction(block, s.loops(block)[2])
+    s.sequential_buffer_access("C", block="C_init")
+
+
+def kinds(s: Schedule) -> None:
+    outer = s.tile("i", "j", factors=[2, 3])
+    s.bind(outer[0], "blockIdx.x")
+    s.parallel(outer[1])
+    s.vectorize(outer[3])
+    s.simplify()
+
+
+def fissions(s: Schedule) -> None:
+    s.sink_allocation("t")
+    (i,) = s.loops()
+    s.split(i, [None, 4])
+
+
+def overcompute(s: Schedule) -> None:
+    s.transform_layout("A", lambda i, j: [i, j // 4, j % 4], pad_value=0.0)
+    s.sequential_buffer_access("A")
+    s.remove_branching_through_overcompute()
+
+
+ROW = """
+@T.prim_func
+def row_summation(A: T.Buffer((3, 6), "float32"), B: T.Buffer((3,), "float32")):
+    for i in range(3):
+        B[i] = 0.0
+        for j in range(6):
+            B[i] = B[i] + A[i, j]
+"""
+
+SCHEDULES: list[tuple[str, Callable[[Schedule], object]]] = [
+    (PROGRAMS["matmul"], split_and_more),
+    (SYMBOLIC, ranges),
+    (STAGES, layouts),
+    (PROGRAMS["matmul"], blocks),
+    (STAGES.replace("i2, j2", "k, l"), lambda s: s.tile("k", "l", factors=[2, 4])),
+    (PROGRAMS["add_2d"], kinds),
+    (SCRATCH, fissions),
+    (REPEATED, lambda s: s.remove_loop(s.loops()[0])),
+    (ROW, overcompute),
+    (PROGRAMS["mean_pool"], lambda s: s.fission("i", after="r")),
+    (PROGRAMS["mean_pool"], lambda s: s.fission("j", after=s.loops()[2])),
+]
+
+
+def questions(record: StepRecord) -> list[str]:
+    obligations = [o for d in record.obligations for o in (*(x.obligation for x in d.lemmas), d.obligation)]
+    return [query(o.given, o.goal).text for o in obligations]
+
+
+def replay(s: Schedule) -> Schedule:
+    """The schedule, made again from the text of its program and its notes as JSON."""
+    again = Schedule(script(s.steps[0].before))
+    for record in s.steps[1:]:
+        assert record.call is not None and not record.call.problem, record.call
+        noted = json.loads(json.dumps([record.call.arguments, record.call.named]))
+        made_again(again, Call(record.call.primitive, *noted))
+    return again
+
+
+@pytest.mark.parametrize(("program", "steps"), SCHEDULES)
+def test_a_replayed_schedule_is_the_same(program: str, steps: Callable[[Schedule], object]) -> None:
+    s = Schedule(program)
+    steps(s)
+    again = replay(s)
+    assert len(again.steps) == len(s.steps)
+    for then, now in zip(s.steps, again.steps, strict=True):
+        assert script(now.after) == script(then.after), str(then)
+        assert questions(now) == questions(then), str(then)
+        if then.call is not None and now.call is not None:
+            assert (now.call.arguments, now.call.named) == (then.call.arguments, then.call.named)
+
+
+def test_every_primitive_is_recorded_and_replayed_here() -> None:
+    """A primitive is a method of Schedule that goes to the kernel: it must be @recorded, and stand in SCHEDULES."""
+    tree = ast.parse(inspect.getsource(Schedule))
+    methods = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)]
+    primitives = {m.name for m in methods if "self._do(" in ast.unparse(m)}
+    assert primitives == PRIMITIVES.keys(), "a primitive lacks the decorator @recorded"
+    replayed = set()
+    for program, steps in SCHEDULES:
+        s = Schedule(program)
+        steps(s)
+        replayed |= {record.name for record in s.steps[1:]}
+    assert replayed == primitives, "add a schedule that takes the new primitive to SCHEDULES"
+
+
+def test_functions_are_noted_when_they_are_called() -> None:
+    """What a closure would give later does not matter."""
+    s = Schedule(STAGES)
+    for factor in (2, 3):
+        s.transform_layout("AB"[factor - 2], lambda i, j: [i, j // factor, j % factor])
+    noted = [record.call.arguments[1]["index_map"]["text"] for record in s.steps[1:] if record.call]
+    assert noted == [["i", "j // 2", "j % 2"], ["i", "j // 3", "j % 3"]]
+    assert script(replay(s).func) == s.script()
+
+
+def test_paddings_that_read_and_maps_with_symbols() -> None:
+    """A padding over the new indices and the buffer itself; a map that mirrors a symbolic extent."""
+    s = Schedule(READS)
+    c, n = s.buffer("C"), s.symbol("n")
+    s.transform_layout("C", lambda i: [i // 3, i % 3], pad_value=lambda y, z: Load(c, (z,)) * T.float32(0.5))
+    s.transform_layout("A", lambda i, j: [n - 1 - i, j])
+    first, second = (record.call for record in s.steps[1:])
+    assert first is not None and second is not None
+    padding = first.arguments[2]["function"]
+    assert padding["buffers"] == {"C": 2} and padding["text"] == ["C[p1] * T.float32(0.5)"]
+    mirrored = second.arguments[1]["index_map"]
+    assert mirrored["where"] == {"n": {"symbol": "n"}} and mirrored["text"] == ["n - 1 - i", "j"]
+    assert script(replay(s).func) == s.script()
+
+
+@pytest.mark.parametrize("value", [0.1, -0.0, math.inf, math.nan, 1e-45, np.float16(0.1), -1, True, T.float32(0.1)])
+def test_numbers_keep_their_bits(value: object) -> None:
+    s = Schedule(STAGES)
+    s.transform_layout("t", lambda i, j: [i, j // 4, j % 4], pad_value=value)
+    assert script(replay(s).func) == s.script()
+
+
+def test_names_that_clash_are_told_apart() -> None:
+    s = Schedule(SYMBOLIC)
+    n = s.symbol("n")
+    s.transform_layout("A", lambda n_, j: [n_ // 4, j, n_ % 4], pad_value=lambda n, j, k: T.Cast("float32", n))
+    assert n.name == "n"
+    s.transform_layout("A", IndexMap.from_func(lambda n, j, k: [n, k, j], 3))
+    assert script(replay(s).func) == s.script()
+
+
+def test_what_has_no_text_is_said() -> None:
+    s = Schedule(STAGES)
+
+    class Sizes(list):  # type: ignore[type-arg]
+        """A list like any other."""
+
+    s.split("i", Sizes([None, 2]))
+    assert s.steps[-1].call is not None and not s.steps[-1].call.problem
+    s.split("j", range(2, 4))  # a sequence of 2 and 3, which no JSON value is
+    assert s.steps[-1].call is not None
+    assert s.steps[-1].call.problem == "an argument of type range has no text"
+    with pytest.raises(Unrecordable, match="of type range"):
+        revived(s, s.steps[-1].call)
+
+
+@pytest.mark.parametrize(
+    ("call", "why"),
+    [
+        (Call("split", [{"loop": [0, 0, 5], "name": "i"}, [2]]), "no statement at step 5"),
+        (Call("split", [{"loop": [0, 0], "name": "x"}, [2]]), "there is no loop over x"),
+        (Call("split", [{"symbol": "n"}, [2]]), "no symbol called 'n'"),
+        (Call("split", [{"unknown": 1}, [2]]), "is no argument"),
+        (Call("split", [{"float": "nonsense"}]), "invalid hexadecimal"),
+        (Call("transform_layout", [{"buffer": 7, "name": "A"}]), "IndexError"),
+        (Call("transform_layout", [{"buffer": 0, "name": "B"}]), "buffer 0 is A, not B"),
+        (Call("partition", ["i", {"expression": {"of": [], "text": ["1)\n    T.evaluate(2"]}}]), "are no expressions"),
+        (Call("partition", ["i", {"expression": {"of": [], "text": ["open('x')"]}}]), "open"),
+        (Call("__init__", ["A"]), "there is no primitive '__init__'"),
+        (Call("script", []), "there is no primitive 'script'"),
+    ],
+)
+def test_notes_that_fit_nothing_are_refused(call: Call, why: str) -> None:
+    with pytest.raises(Unrecordable, match=why):
+        made_again(Schedule(STAGES), call)
+
+
+def test_a_refused_step_leaves_no_note_behind() -> None:
+    s = Schedule(REPEATED)
+    with pytest.raises(TypeError):
+        s.split()  # type: ignore[call-arg]
+    assert s._call is None
+    with pytest.raises(Refuted):
+        s.parallel("r")
+    assert s._call is None and len(s.steps) == 1
+
+
+def test_the_line_of_the_caller_is_noted() -> None:
+    s = Schedule(REPEATED)
+    line = inspect.currentframe().f_lineno + 1  # type: ignore[union-attr]
+    s.remove_loop("r")
+    call = s.steps[-1].call
+    assert call is not None and call.lines[0] == (__file__, line)

@@ -1,0 +1,9 @@
+"""Certificates: what was proved of a schedule, written down so that others can check it.
+
+canonical    JSON with one spelling, and hashes of it
+store        a folder of certificates: manifest, certificates, obligations
+write        from a schedule to its certificate (knows the kernel's theorems)
+integrity    hashes, the chain of programs, texts that parse (knows neither kernel nor tactics)
+check        integrity, and every obligation asked anew (likewise)
+regenerate   the trace replayed through the kernel, and compared
+"""

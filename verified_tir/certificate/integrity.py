@@ -1,0 +1,210 @@
+"""What can be checked of a certificate without solver, kernel and tactics.
+
+* every hash is that of what it covers, down to the bytes of the questions;
+* both programs are well-formed text, written as ``vtir`` writes it;
+* the programs of the trace are a chain from the one to the other, through every rule;
+* the questions that the steps name are there, and are single questions;
+* the layouts of the relation lead from the parameters of the first program to those of the last.
+
+What is found has a place, so that a person can look at it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, final
+
+from verified_tir.certificate.canonical import BadJson, read, text_hash, value_hash
+from verified_tir.certificate.hashes import PARTS, obligation_hash, part_hash, step_hash
+from verified_tir.certificate.shape import misshapen
+from verified_tir.certificate.store import MANIFEST, OBLIGATIONS, SCHEMA, file_text, obligation_path
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.node import IRError
+from verified_tir.ir.script import parse_func, script
+from verified_tir.logic.standalone import NotAQuery, body_of
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that is not as it should be: in which certificate (or file), where in it, and what."""
+
+    certificate: str
+    place: str
+    problem: str
+
+    def __str__(self) -> str:
+        where = f"{self.certificate}: {self.place}" if self.place else self.certificate
+        return f"{where}: {self.problem}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One obligation of a certificate, with the hash of its question."""
+
+    certificate: str
+    place: str
+    name: str
+    claim: str
+    query: str
+
+
+def load(folder: Path, name: str, root: str) -> tuple[dict[str, Any] | None, list[Finding]]:
+    """A certificate and what is wrong with it; ``None`` if it cannot be made sense of.
+
+    :param root: its root hash, as the manifest has it.
+    """
+    path = folder / f"{name}.json"
+    try:
+        found = read(file_text(path))
+    except FileNotFoundError:
+        return None, [Finding(name, "", f"the manifest lists it, but {path.name} is not there")]
+    except (OSError, UnicodeDecodeError, BadJson) as problem:
+        return None, [Finding(name, "", str(problem))]
+    if isinstance(found, dict) and found.get("schema") != SCHEMA:
+        return None, [Finding(name, "schema", f"it is {found.get('schema')!r}; this program reads {SCHEMA}")]
+    wrong = [Finding(name, place, problem) for place, problem in misshapen(found)]
+    if wrong:
+        return None, wrong
+    problems = [Finding(name, place, problem) for place, problem in _problems(found)]
+    if found["root"] != root:
+        problems.append(Finding(name, "root", f"{MANIFEST} has another root hash for this certificate"))
+    return found, problems
+
+
+def claims_of(name: str, certificate: Mapping[str, Any]) -> Iterator[Claim]:
+    """Every obligation of a certificate, in the order of the trace."""
+    for place, o in _obligations(certificate):
+        yield Claim(name, place, o["name"], o["claim"], o["query"])
+
+
+def question(folder: Path, digest: str) -> tuple[str, str]:
+    """The text of a question, and what is wrong with it (empty if nothing is)."""
+    path = obligation_path(digest)
+    try:
+        text = file_text(folder / path)
+    except FileNotFoundError:
+        return "", f"{path} is not there"
+    except (OSError, UnicodeDecodeError) as problem:
+        return "", f"{path}: {problem}"
+    if text_hash(text) != digest:
+        return "", f"{path} was changed: its name is not the hash of its text"
+    try:
+        body_of(text)
+    except NotAQuery as problem:
+        return "", f"{path} is no single question: {problem}"
+    return text, ""
+
+
+def strays(folder: Path, manifest: Mapping[str, Any], needed: set[str]) -> Iterator[Finding]:
+    """Files in the folder that belong to no certificate, and a manifest that was changed."""
+    if manifest.get("root") != value_hash({k: v for k, v in manifest.items() if k != "root"}):
+        yield Finding(MANIFEST, "root", "this is not the hash of the manifest: it was changed")
+    listed = {folder / f"{name}.json" for name in manifest["certificates"]} | {folder / MANIFEST}
+    for path in sorted(folder.rglob("*.json")):
+        if path not in listed:
+            yield Finding(path.relative_to(folder).as_posix(), "", f"{MANIFEST} does not list this certificate")
+    for path in sorted((folder / OBLIGATIONS).rglob("*")):
+        if path.is_file() and not (path.stem in needed and path == folder / obligation_path(path.stem)):
+            yield Finding(path.relative_to(folder).as_posix(), "", "no certificate has this question")
+
+
+def _problems(c: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    yield from _hashes(c)
+    yield from _programs(c)
+    yield from _chain(c["trace"], c["before"]["hash"], c["after"]["hash"])
+    for place, o in _obligations(c):
+        if o["expected"] != "unsat":
+            yield place, f"the verdict {o['expected']!r} is no proof; a certificate has proofs only"
+    if (c["floats"]["mode"], bool(c["floats"]["reductions"])) not in (("bits", False), ("reassociated", True)):
+        yield "floats", f"the mode {c['floats']['mode']!r} does not go with {len(c['floats']['reductions'])} reductions"
+    if c["regenerable"]["yes"] == bool(c["regenerable"]["why not"]):
+        yield "regenerable", "it is either so, or there are reasons why not"
+
+
+def _obligations(c: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for k, step in enumerate(c["trace"]):
+        for n, rule in enumerate(step["rules"]):
+            for m, o in enumerate(rule["obligations"]):
+                yield f"trace[{k}] {step['primitive']}: rules[{n}] {rule['rule']}: obligations[{m}] {o['name']}", o
+
+
+def _hashes(c: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for place, o in _obligations(c):
+        if obligation_hash(o) != o["hash"]:
+            yield place, "its hash is not that of what it says: it was changed"
+    for k, step in enumerate(c["trace"]):
+        if step_hash(step) != step["hash"]:
+            yield f"trace[{k}] {step['primitive']}", "its hash is not that of the step: it was changed"
+    if not isinstance(c["hashes"], dict) or c["hashes"].keys() != set(PARTS):
+        yield "hashes", f"there is not one for each of {', '.join(PARTS)}"
+        return
+    for part in PARTS:
+        if c["hashes"][part] != part_hash(c, part):
+            yield part, "its hash is not that of this part: it was changed"
+    if c["root"] != value_hash(c["hashes"]):
+        yield "root", "this is not the hash of the hashes: it was changed"
+
+
+def _programs(c: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    read_as: dict[str, PrimFunc] = {}
+    for which in ("before", "after"):
+        text = "\n".join(c[which]["text"])
+        if text_hash(text) != c[which]["hash"]:
+            yield f"{which}.hash", "this is not the hash of the program: it was changed"
+        try:
+            func = parse_func(text)
+            if script(func) == text:
+                read_as[which] = func
+            else:
+                yield which, "the program is not spelled as vtir writes it"
+        except IRError as problem:
+            yield which, f"this is no program: {problem}"
+    if len(read_as) == 2:
+        yield from _relation(c["relation"], read_as["before"], read_as["after"])
+
+
+def _relation(relation: list[dict[str, Any]], before: PrimFunc, after: PrimFunc) -> Iterator[tuple[str, str]]:
+    first, last = before.buffers, after.buffers
+    if not len(relation) == len(first) == len(last):
+        yield "relation", f"it is about {len(relation)} parameters; the programs have {len(first)} and {len(last)}"
+        return
+    for k, (r, a, b) in enumerate(zip(relation, first, last, strict=True)):
+        place = f"relation[{k}] {r['parameter']}"
+        if r["parameter"] != a.name or r["before"] != _type(a):
+            yield place, f"the parameter of the program before is {a.name}, {_shown(_type(a))}"
+        if r["after"] != _type(b):
+            yield place, f"the parameter of the program after is {b.name}, {_shown(_type(b))}"
+        reached = r["layouts"][-1]["after"] if r["layouts"] else r["before"]
+        if reached != r["after"]:
+            yield place, f"its layouts end in {_shown(reached)}, not in {_shown(r['after'])}"
+
+
+def _type(buffer: Buffer) -> dict[str, Any]:
+    return {"shape": [script(e) for e in buffer.shape], "dtype": str(buffer.dtype)}
+
+
+def _shown(type_: Mapping[str, Any]) -> str:
+    return f"{type_['dtype']}[{', '.join(type_['shape'])}]"
+
+
+def _chain(trace: list[dict[str, Any]], before: str, after: str) -> Iterator[tuple[str, str]]:
+    if not trace or trace[0]["primitive"] != "program":
+        yield "trace", "it does not begin with the check of the program itself"
+    current = before
+    for k, step in enumerate(trace):
+        place = f"trace[{k}] {step['primitive']}"
+        if k and step["primitive"] == "program":
+            yield place, "the check of the program itself comes first, and once"
+        if step["before"] != current:
+            yield place, "it does not begin with the program that the step before it ended with"
+        reached = step["rules"][-1]["after"] if step["rules"] else step["before"]
+        if step["after"] != reached:
+            yield place, "its last rule does not end with the program that the step ends with"
+        current = step["after"]
+    if current != after:
+        yield "trace", "it does not end with the program after"

@@ -1,0 +1,137 @@
+"""The trace of a certificate, replayed through the kernel.
+
+A check asks whether the questions of a certificate have their answers; it cannot know whether they are the *right*
+questions.  Here the program before is parsed, every recorded call is made again, the kernel proves every obligation
+again, and a certificate is written of that.  Whatever differs is reported: obligations by their hashes, programs,
+the relation, the mode of floats, the axioms.
+
+The schedule's Python file takes no part, nor does any of its code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, final
+
+from verified_tir.certificate.integrity import Finding, load
+from verified_tir.certificate.store import read_manifest
+from verified_tir.certificate.write import Origin, certificate_of
+from verified_tir.ir.node import IRError
+from verified_tir.schedule.errors import ScheduleError
+from verified_tir.schedule.recording import PRIMITIVES, Call, Unrecordable, revived
+from verified_tir.schedule.schedule import Schedule
+
+COMPARED: Final = ("before", "after", "relation", "floats", "axioms")
+"""Parts that are compared as a whole; the trace is compared step by step."""
+
+STEP: Final = ("primitive", "arguments", "named", "before", "after")
+OBLIGATION: Final = ("name", "claim", "place", "query", "expected")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Regenerated:
+    """What came of one certificate: what differs, and why it could not be replayed (empty if it could)."""
+
+    name: str
+    findings: tuple[Finding, ...] = ()
+    impossible: str = ""
+
+
+def regenerate(directory: Path | str, executor: Executor | None = None, *, only: str = "") -> list[Regenerated]:
+    """Replay the certificates of a folder; those that cannot be read are left to ``check``.
+
+    :raises BadStore: if the folder holds no manifest.
+    """
+    folder = Path(directory)
+    work: list[tuple[str, dict[str, Any]]] = []
+    for name, root in read_manifest(folder)["certificates"].items():
+        content, _ = load(folder, name, root)
+        if content is not None and only.lower() in name.lower():
+            work.append((name, content))
+    if executor is None:
+        return [replayed(name, content) for name, content in work]
+    waiting = [(name, executor.submit(replayed, name, content)) for name, content in work]
+    found = []
+    try:
+        for name, future in waiting:
+            try:
+                found.append(future.result())
+            except Exception as problem:  # a worker that died
+                found.append(Regenerated(name, impossible=f"the worker failed: {type(problem).__name__}: {problem}"))
+    finally:
+        for _, future in waiting:
+            future.cancel()
+    return found
+
+
+def replayed(name: str, certificate: Mapping[str, Any]) -> Regenerated:
+    """Replay one certificate and compare."""
+    if not certificate["regenerable"]["yes"]:
+        return Regenerated(name, impossible="; ".join(certificate["regenerable"]["why not"]))
+    try:
+        schedule = Schedule("\n".join(certificate["before"]["text"]), budget=certificate["schedule"]["budget"])
+    except (ScheduleError, IRError, ValueError) as refused:
+        return _refused(name, "before", refused)
+    for k, step in enumerate(certificate["trace"]):
+        if k == 0:
+            continue  # the check of the program itself, which the schedule began with
+        place = f"trace[{k}] {step['primitive']}"
+        call = Call(step["primitive"], step["arguments"], step["named"])
+        try:
+            made_again(schedule, call)
+        except (ScheduleError, Unrecordable, IRError, TypeError, ValueError) as refused:
+            return _refused(name, place, refused)
+        if len(schedule.steps) != k + 1:
+            return Regenerated(name, (Finding(name, place, "this call is no step of a schedule"),))
+    origin = Origin(**{key: certificate["schedule"][key] for key in ("function", "file", "line")})
+    again, _ = certificate_of(schedule, origin)
+    found = (Finding(name, place, problem) for place, problem in _differences(certificate, again))
+    return Regenerated(name, tuple(found))
+
+
+def made_again(schedule: Schedule, call: Call) -> None:
+    """Make a recorded call on a schedule that stands at the program before it.
+
+    :raises Unrecordable: if it is no call of a primitive with arguments that fit.
+    :raises ScheduleError: if the step is refused.
+    """
+    primitive = PRIMITIVES.get(call.primitive)
+    if primitive is None:
+        raise Unrecordable(f"there is no primitive {call.primitive!r}")
+    arguments, named = revived(schedule, call)
+    primitive(schedule, *arguments, **named)
+
+
+def _refused(name: str, place: str, refused: Exception) -> Regenerated:
+    said = refused.summary() if isinstance(refused, ScheduleError) else str(refused)
+    return Regenerated(name, (Finding(name, place, f"the step cannot be taken again: {said}"),))
+
+
+def _differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for part in COMPARED:
+        if then[part] != now[part]:
+            yield part, "the kernel has something else here"
+    for k, (a, b) in enumerate(zip(then["trace"], now["trace"], strict=True)):
+        place = f"trace[{k}] {a['primitive']}"
+        for key in STEP:
+            if a[key] != b[key]:
+                yield place, f"{key}: the kernel has something else here"
+        if [(r["rule"], r["after"]) for r in a["rules"]] != [(r["rule"], r["after"]) for r in b["rules"]]:
+            yield place, "rules: the kernel took others, or they led to other programs"
+            continue
+        for n, (one, other) in enumerate(zip(a["rules"], b["rules"], strict=True)):
+            yield from _obligations(f"{place}: rules[{n}] {one['rule']}", one["obligations"], other["obligations"])
+
+
+def _obligations(place: str, then: list[dict[str, Any]], now: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+    if len(then) != len(now):
+        yield place, f"there are {len(then)} obligations and lemmas; the kernel asks {len(now)}"
+        return
+    for m, (a, b) in enumerate(zip(then, now, strict=True)):
+        different = [key for key in OBLIGATION if a[key] != b[key]]
+        if different:
+            yield f"{place}: obligations[{m}] {a['name']}", f"the kernel's {', '.join(different)} is another"

@@ -1,0 +1,44 @@
+"""Programs of the user's own files, compared with those of a certificate.
+
+The files are read as TVMScript and never executed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.node import IRError
+from verified_tir.ir.script import parse, script
+
+
+class BadSource(ValueError):
+    """A file that cannot be read, or holds no such function."""
+
+
+def other_program(certificate: Mapping[str, Any], which: str, found: Sequence[PrimFunc]) -> str:
+    """Why a certificate's program (``before`` or ``after``) is none of some others; empty if it is one of them."""
+    text = "\n".join(certificate[which]["text"])
+    if any(script(f) == text for f in found):
+        return ""
+    return f"the program of the certificate is not {' and not '.join(f.name for f in found)}"
+
+
+def programs(where: str) -> list[PrimFunc]:
+    """The functions of ``FILE``, or the one of ``FILE:FUNCTION``.
+
+    :raises BadSource: if the file cannot be read, or holds no such function.
+    """
+    head, colon, name = where.rpartition(":")
+    path, name = (Path(head), name) if colon and name.isidentifier() else (Path(where), "")
+    try:
+        read = parse(path.read_text(encoding="utf-8"), filename=str(path))
+    except (OSError, UnicodeDecodeError, IRError) as problem:
+        raise BadSource(f"{path}: {problem}") from None
+    found = [read] if isinstance(read, PrimFunc) else [f for _, f in read.functions]
+    chosen = [f for f in found if name in ("", f.name)]
+    if not chosen:
+        raise BadSource(f"{path}: there is no function {name}; there are {', '.join(f.name for f in found) or 'none'}")
+    return chosen
