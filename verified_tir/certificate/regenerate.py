@@ -17,12 +17,11 @@ from pathlib import Path
 from typing import Any, Final, final
 
 from verified_tir.certificate.integrity import Finding, load
+from verified_tir.certificate.replay import ReplayFailed, made_again
 from verified_tir.certificate.store import read_manifest
-from verified_tir.certificate.write import Origin, certificate_of
-from verified_tir.ir.node import IRError
-from verified_tir.schedule.errors import ScheduleError
-from verified_tir.schedule.recording import PRIMITIVES, Call, Unrecordable, revived
-from verified_tir.schedule.schedule import Schedule
+from verified_tir.certificate.write import Origin, content_of
+from verified_tir.logic.solver import Solver
+from verified_tir.schedule.recording import Call
 
 COMPARED: Final = ("before", "after", "relation", "floats", "axioms")
 """Parts that are compared as a whole; the trace is compared step by step."""
@@ -72,43 +71,19 @@ def replayed(name: str, certificate: Mapping[str, Any]) -> Regenerated:
     """Replay one certificate and compare."""
     if not certificate["regenerable"]["yes"]:
         return Regenerated(name, impossible="; ".join(certificate["regenerable"]["why not"]))
+    trace = certificate["trace"]
+    text = "\n".join(certificate["before"]["text"])
+    calls = [Call(step["primitive"], step["arguments"], step["named"]) for step in trace[1:]]
     try:
-        schedule = Schedule("\n".join(certificate["before"]["text"]), budget=certificate["schedule"]["budget"])
-    except (ScheduleError, IRError, ValueError) as refused:
-        return _refused(name, "before", refused)
-    for k, step in enumerate(certificate["trace"]):
-        if k == 0:
-            continue  # the check of the program itself, which the schedule began with
-        place = f"trace[{k}] {step['primitive']}"
-        call = Call(step["primitive"], step["arguments"], step["named"])
-        try:
-            made_again(schedule, call)
-        except (ScheduleError, Unrecordable, IRError, TypeError, ValueError) as refused:
-            return _refused(name, place, refused)
-        if len(schedule.steps) != k + 1:
-            return Regenerated(name, (Finding(name, place, "this call is no step of a schedule"),))
+        again = made_again(text, calls, Solver(certificate["schedule"]["budget"]))
+    except ReplayFailed as failed:
+        place = f"trace[{failed.step}] {trace[failed.step]['primitive']}"
+        return Regenerated(name, (Finding(name, place, f"the step cannot be taken again: {failed}"),))
+    except ValueError as problem:
+        return Regenerated(name, (Finding(name, "schedule.budget", str(problem)),))
     origin = Origin(**{key: certificate["schedule"][key] for key in ("function", "file", "line")})
-    again, _ = certificate_of(schedule, origin)
-    found = (Finding(name, place, problem) for place, problem in _differences(certificate, again))
-    return Regenerated(name, tuple(found))
-
-
-def made_again(schedule: Schedule, call: Call) -> None:
-    """Make a recorded call on a schedule that stands at the program before it.
-
-    :raises Unrecordable: if it is no call of a primitive with arguments that fit.
-    :raises ScheduleError: if the step is refused.
-    """
-    primitive = PRIMITIVES.get(call.primitive)
-    if primitive is None:
-        raise Unrecordable(f"there is no primitive {call.primitive!r}")
-    arguments, named = revived(schedule, call)
-    primitive(schedule, *arguments, **named)
-
-
-def _refused(name: str, place: str, refused: Exception) -> Regenerated:
-    said = refused.summary() if isinstance(refused, ScheduleError) else str(refused)
-    return Regenerated(name, (Finding(name, place, f"the step cannot be taken again: {said}"),))
+    now, _ = content_of(again, origin, [step["line"] for step in trace])
+    return Regenerated(name, tuple(Finding(name, place, problem) for place, problem in _differences(certificate, now)))
 
 
 def _differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -9,7 +9,7 @@
     axioms          what the theorem rests on, in sentences
     trace           the steps: the call, the line, programs before and after (hashes), the rules of the kernel with
                     their obligations and lemmas
-    regenerable     whether every call is there in a form that can be made again, and if not, why
+    regenerable     whether the calls, made again, led to the same; if not, why
     hashes, root    of all these parts, and of the hashes
 
 An obligation is its name, its claim, the statement it is about, the verdict that is expected (``unsat``), and the hash
@@ -18,7 +18,7 @@ of its question, which stands in a file of its own (``verified_tir.certificate.s
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any, final
@@ -26,6 +26,7 @@ from typing import Any, final
 from verified_tir import __version__
 from verified_tir.certificate.canonical import text_hash
 from verified_tir.certificate.hashes import obligation_hash, sealed, step_hash
+from verified_tir.certificate.replay import ReplayFailed, made_again
 from verified_tir.certificate.store import SCHEMA
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, Undef, Var
@@ -37,6 +38,7 @@ from verified_tir.kernel.theorem import Refines
 from verified_tir.logic.recheck import version
 from verified_tir.logic.standalone import standalone
 from verified_tir.logic.verdict import Obligation
+from verified_tir.schedule.recording import Call
 from verified_tir.schedule.schedule import Schedule, StepRecord
 
 
@@ -116,14 +118,42 @@ class _Texts:
 
 
 def certificate_of(schedule: Schedule, origin: Origin) -> tuple[dict[str, Any], dict[str, str]]:
-    """The certificate of a schedule, and the texts of its questions by hash."""
-    texts = _Texts()
-    theorem, steps = schedule.theorem, schedule.steps
+    """The certificate of a schedule, and the texts of its questions by hash.
+
+    It is written of the schedule made again from its text and the notes of its calls.  So it can be regenerated, holds
+    nothing of steps that were tried and refused, and calls everything as the text does.  The solver is the same, with
+    the verdicts that it remembers: little is proved twice.  If that fails, the certificate is of the schedule as it is,
+    and says why.
+    """
+    steps = schedule.steps
+    lines = [0 if r.call is None else _line(r.call.lines, origin.path) for r in steps]
     problems = [
         f"{r.name}: {'its call was not recorded' if r.call is None else r.call.problem}"
         for r in steps[1:]
         if r.call is None or r.call.problem
     ]
+    again = schedule
+    if not problems:
+        calls = [r.call for r in steps if r.call is not None]
+        try:
+            again = made_again(script(steps[0].before), calls, schedule.solver)
+            if [script(r.after) for r in again.steps] != [script(r.after) for r in steps]:
+                problems.append("made again, the steps lead to other programs")
+        except ReplayFailed as failed:
+            problems.append(f"made again, {steps[failed.step].name} is refused: {failed}")
+    return content_of(schedule if problems else again, origin, lines, problems)
+
+
+def content_of(
+    schedule: Schedule, origin: Origin, lines: Sequence[int], problems: Sequence[str] = ()
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """The certificate of a schedule as it is, and the texts of its questions by hash.
+
+    :param lines: of each step, in the file that it came from.
+    :param problems: why it cannot be regenerated.
+    """
+    texts = _Texts()
+    theorem, steps = schedule.theorem, schedule.steps
     found: dict[str, Any] = {
         "schema": SCHEMA,
         "tool": {"name": "vtir", "version": __version__, "z3": version("z3")},
@@ -137,8 +167,8 @@ def certificate_of(schedule: Schedule, origin: Origin) -> tuple[dict[str, Any], 
             "mode": "reassociated" if theorem.reassociated else "bits", "reductions": sorted(theorem.reassociated),
         },
         "axioms": schedule.assumptions,
-        "trace": [_step(k, record, origin, texts) for k, record in enumerate(steps)],
-        "regenerable": {"yes": not problems, "why not": problems},
+        "trace": [_step(record, line, texts) for record, line in zip(steps, lines, strict=True)],
+        "regenerable": {"yes": not problems, "why not": list(problems)},
     }  # fmt: skip
     return sealed(found), texts.queries
 
@@ -148,16 +178,16 @@ def _program(func: PrimFunc) -> dict[str, Any]:
     return {"hash": text_hash(text), "text": text.split("\n")}
 
 
-def _step(number: int, record: StepRecord, origin: Origin, texts: _Texts) -> dict[str, Any]:
-    call = record.call
+def _step(record: StepRecord, line: int, texts: _Texts) -> dict[str, Any]:
+    call = record.call or Call(record.name)
     found: dict[str, Any] = {
         "primitive": record.name,
-        "arguments": [] if call is None else call.arguments,
-        "named": {} if call is None else call.named,
-        "line": 0 if call is None else _line(call.lines, origin.path),
+        "arguments": call.arguments,
+        "named": call.named,
+        "line": line,
         "before": texts.program(record.before),
         "after": texts.program(record.after),
-        "rules": list(_rules(record, texts) if number else _entry(record, texts)),
+        "rules": list(_rules(record, texts)),
     }
     return found | {"hash": step_hash(found)}
 
@@ -167,13 +197,10 @@ def _line(lines: Iterable[tuple[str, int]], path: str) -> int:
     return next((line for file, line in lines if file == path), 0)
 
 
-def _entry(record: StepRecord, texts: _Texts) -> Iterable[dict[str, Any]]:
-    """The check of the program as it was written."""
-    owed = [x for d in record.obligations for x in _discharged(d, record.before, record.after, texts)]
-    yield {"rule": "program", "after": texts.program(record.after), "obligations": owed}
-
-
 def _rules(record: StepRecord, texts: _Texts) -> Iterable[dict[str, Any]]:
+    if not record.rules:  # the check of the program as it was written (a step that changes nothing owes nothing)
+        owed = [x for d in record.obligations for x in _discharged(d, record.before, record.after, texts)]
+        yield {"rule": "program", "after": texts.program(record.after), "obligations": owed}
     before = record.before
     for step in record.rules:
         owed = [x for d in step.obligations for x in _discharged(d, before, step.after, texts)]

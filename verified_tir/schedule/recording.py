@@ -1,7 +1,7 @@
 """Calls of primitives as plain values, so that a schedule can be done again without the file that it came from.
 
 Every primitive of :class:`Schedule` notes how it was called.  A note holds nothing but JSON values: a loop is its place
-in the program before the step, a symbol or a block its name, a buffer its position, an index map or an expression its
+in the program before the step, a buffer its position, a symbol or a block its name, an index map or an expression its
 text over the names of its indices, a float its exact hexadecimal text.  Functions (index maps, padding) are called once
 with index variables, at the time of the step, and what they gave is noted.  :func:`revived` turns a note back into
 arguments for another schedule that stands at the same program.
@@ -13,6 +13,7 @@ does the schedule again compares both.
 from __future__ import annotations
 
 import functools
+import inspect
 import keyword
 import math
 import sys
@@ -89,18 +90,43 @@ def recorded(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, 
     return call
 
 
+_LOOPS: Final = frozenset({"loop", "first", "second", "handles", "after"})
+_BUFFERS: Final = frozenset({"buffer"})
+"""Parameters of primitives, by what a name that is passed means."""
+
+
 def note(session: Session, primitive: str, args: Sequence[Any], named: Mapping[str, Any]) -> Call:
     """The note of a call that is about to be made.  It never raises: what cannot be noted becomes a ``problem``."""
     lines = _callers()
     try:
         if primitive == "transform_layout":
             return Call(primitive, _layout(session, *layout_arguments(tuple(args), dict(named))), lines=lines)
-        arguments = [_noted(session, a) for a in args]
-        return Call(primitive, arguments, {k: _noted(session, v) for k, v in named.items()}, lines=lines)
+        parameters = _positional(PRIMITIVES[primitive], len(args))
+        arguments = [_noted(session, _placed(session, p, a)) for p, a in zip(parameters, args, strict=True)]
+        keywords = {k: _noted(session, _placed(session, k, v)) for k, v in named.items()}
+        return Call(primitive, arguments, keywords, lines=lines)
     except (Unrecordable, TacticFailed) as problem:
         return Call(primitive, problem=str(problem), lines=lines)
     except Exception as problem:  # a function of the user's, or a wrong argument: the primitive itself will say so
         return Call(primitive, problem=f"{type(problem).__name__}: {problem}", lines=lines)
+
+
+def _positional(primitive: Callable[..., Any], count: int) -> list[str]:
+    """The parameters that positional arguments go to, the schedule left out."""
+    found: list[str] = []
+    for name, parameter in list(inspect.signature(primitive).parameters.items())[1:]:
+        rest = parameter.kind is inspect.Parameter.VAR_POSITIONAL
+        found += [name] * (count - len(found) if rest else 1)
+    return found[:count]
+
+
+def _placed(session: Session, parameter: str, value: Any) -> Any:
+    """The loop or the buffer that a name means: in the program's text names may be others (``I`` is ``I_`` there)."""
+    if not isinstance(value, str):
+        return value
+    if parameter in _LOOPS and all(b.name != value for _, b in session.blocks()):
+        return session.loop(value)[1].var
+    return find_buffer(session, value)[0] if parameter in _BUFFERS else value
 
 
 def _callers() -> tuple[tuple[str, int], ...]:
@@ -194,6 +220,7 @@ def _layout(session: Session, block: str | None, where: Any, index_map: Any, pad
     else:
         padding = _noted(session, pad_value)
     named = [] if block is None else [block]
+    where = buffer if block is None else where
     return [*named, _noted(session, where), _noted(session, index_map), padding]
 
 
@@ -280,10 +307,8 @@ def _value(session: Session, noted: Any) -> Any:
             (e,) = _expressions(session, texts, ())
             return e
         case {"buffer": int(position), "name": str(name), **rest} if not rest:
-            found = _buffers(session)[position]
-            if found.name != name:
-                raise Unrecordable(f"buffer {position} is {found.name}, not {name}")
-            return found
+            del name  # for people
+            return _buffers(session)[position]
         case {"index_map": dict(texts), **rest} if not rest:
             own = _own(texts)
             return IndexMap(own, _expressions(session, texts, own), tuple(texts["separators"]))
@@ -304,8 +329,8 @@ def _named_variable(session: Session, noted: Mapping[str, Any]) -> Var:
             return find_symbol(session, name)
         case {"loop": list(path), "name": str(name), **rest} if not rest:
             loop = at(session.func.body, tuple(path))
-            if not isinstance(loop, For) or loop.var.name != name:
-                raise Unrecordable(f"there is no loop over {name} at {tuple(path)}")
+            if not isinstance(loop, For):
+                raise Unrecordable(f"there is no loop at {tuple(path)}, where one over {name} should be")
             return loop.var
     raise Unrecordable(f"{noted!r} is no variable")
 
@@ -318,6 +343,8 @@ def _expressions(session: Session, texts: Mapping[str, Any], own: Sequence[Var])
     buffers = {name: everything[position] for name, position in texts.get("buffers", {}).items()}
     params = [f"{name}: T.{v.dtype}" for name, v in variables.items()]
     params += [f'{name}: T.Buffer({_ones(b)}, "{b.dtype}")' for name, b in buffers.items()]
+    if not texts["text"]:  # the map of a buffer of rank 0
+        return ()
     lines = [f"    T.evaluate({text})" for text in texts["text"]]
     func = parse_func("\n".join(["@T.prim_func", f"def noted({', '.join(params)}):", *lines]))
     stmts: tuple[Stmt, ...] = func.body.stmts if isinstance(func.body, Seq) else (func.body,)

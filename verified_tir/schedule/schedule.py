@@ -298,7 +298,8 @@ class Schedule:
         text = [buffer, *([] if block is None else [f"block={block}"])]
         return self._do("sequential_buffer_access", text, lambda s: layout.sequential_buffer_access(s, buffer, block))
 
-    def sink_allocation(self, buffer: str) -> None:
+    @recorded
+    def sink_allocation(self, buffer: str | Buffer) -> None:
         """Move an allocation into the loop below it."""
     @recorded  # type: ignore[misc]  # for mypy a decorated implementation takes no more than *args
         self._do("sink_allocation", (buffer,), lambda s: reduction.sink_allocation(s, buffer))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import IntImm, Var
 from verified_tir.ir.paths import Path, loop_path, places
 from verified_tir.ir.stmt import Allocate, Block, For, If, Seq, Stmt
@@ -97,9 +98,11 @@ def remove_loop(session: Session, loop: Handle) -> None:
     session.gone[target.var] = "it was removed"
 
 
-def sink_allocation(session: Session, name: str) -> None:
+def sink_allocation(session: Session, buffer: str | Buffer) -> None:
     """Move an allocation into the loop below it: nothing may be carried from one iteration to the next."""
-    found = [p for p, s in places(session.func.body, lambda s: isinstance(s, Allocate) and s.buffer.name == name)]
+    name = buffer if isinstance(buffer, str) else buffer.name
+    found = [p for p, s in places(session.func.body, lambda s: isinstance(s, Allocate)
+                                  and (s.buffer is buffer or s.buffer.name == buffer))]  # fmt: skip
     if not found:
         known = [s.buffer.name for _, s in places(session.func.body, lambda s: isinstance(s, Allocate))
                  if isinstance(s, Allocate)]  # fmt: skip

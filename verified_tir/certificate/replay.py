@@ -1,0 +1,55 @@
+"""A schedule made again from the text of its program and the notes of its calls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import final
+
+from verified_tir.ir.node import IRError
+from verified_tir.logic.solver import Solver
+from verified_tir.schedule.errors import ScheduleError
+from verified_tir.schedule.recording import PRIMITIVES, Call, Unrecordable, revived
+from verified_tir.schedule.schedule import Schedule
+
+
+@final
+class ReplayFailed(Exception):
+    """A step could not be taken again; ``step`` is its number, 0 for the check of the program itself."""
+
+    def __init__(self, step: int, why: str) -> None:
+        super().__init__(why)
+        self.step = step
+
+
+def made_again(text: str, calls: Sequence[Call], solver: Solver) -> Schedule:
+    """The schedule of the calls.
+
+    :raises ReplayFailed: if a call fits no arguments, is refused, or is no step.
+    """
+    try:
+        schedule = Schedule(text, solver=solver)
+    except (ScheduleError, IRError) as refused:
+        raise ReplayFailed(0, _said(refused)) from refused
+    for k, call in enumerate(calls, 1):
+        try:
+            make(schedule, call)
+        except (ScheduleError, Unrecordable, IRError, TypeError, ValueError) as refused:
+            raise ReplayFailed(k, _said(refused)) from refused
+    return schedule
+
+
+def make(schedule: Schedule, call: Call) -> None:
+    """Make a noted call on a schedule that stands at the program before it.
+
+    :raises Unrecordable: if it is no call of a primitive with arguments that fit.
+    :raises ScheduleError: if the step is refused.
+    """
+    primitive = PRIMITIVES.get(call.primitive)
+    if primitive is None:
+        raise Unrecordable(f"there is no primitive {call.primitive!r}")
+    arguments, named = revived(schedule, call)
+    primitive(schedule, *arguments, **named)
+
+
+def _said(refused: Exception) -> str:
+    return refused.summary() if isinstance(refused, ScheduleError) else str(refused)
