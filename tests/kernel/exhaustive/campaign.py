@@ -18,7 +18,19 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from tests.kernel.exhaustive import compaction, dense, lanes, layouts, nests, order, shapes, types, values
+from tests.kernel.exhaustive import (
+    again,
+    compaction,
+    dense,
+    lanes,
+    layouts,
+    nests,
+    order,
+    shapes,
+    staged,
+    types,
+    values,
+)
 from tests.kernel.exhaustive.family import Exploration, Family, Report
 
 FAMILIES = (
@@ -31,6 +43,8 @@ FAMILIES = (
     *dense.FAMILIES,
     *types.FAMILIES,
     *lanes.FAMILIES,
+    *again.FAMILIES,
+    *staged.FAMILIES,
 )
 PART = 100
 """How many turns a family has before the next one's."""

@@ -14,9 +14,22 @@ import pytest
 from tests.kernel.exhaustive import family as families
 from tests.kernel.exhaustive.campaign import FAMILIES
 from tests.kernel.exhaustive.family import Family, PlainSolver, explore
-from verified_tir.ir.stmt import For, Seq
+from verified_tir.ir.stmt import SKIP, For, Seq
 from verified_tir.kernel import context, facts, licences
-from verified_tir.kernel.rules import bind, branch, common, insert, order, reindex, rewrite, unit
+from verified_tir.kernel.rules import (
+    bind,
+    branch,
+    common,
+    insert,
+    order,
+    reindex,
+    repeat,
+    rewrite,
+    stage,
+    unit,
+    written,
+)
+from verified_tir.logic import formula as f
 
 Patch = pytest.MonkeyPatch
 BY_NAME: dict[str, Family] = {family.name: family for family in FAMILIES}
@@ -110,6 +123,11 @@ def first_order_only(patch: Patch) -> None:
     patch.setattr(licences, "conflicts", half)
 
 
+def never_ran(context: Any, loop: Any, now: Any) -> Any:
+    """No iteration of a loop came before this one."""
+    return written.Ran(context, SKIP, {})
+
+
 def flat_views(patch: Patch) -> None:
     """Views are told apart by their indices."""
     patch.setattr(context.Context, "several_views", never)
@@ -156,6 +174,21 @@ MUTANTS: dict[str, tuple[Callable[[Patch], None], tuple[str, ...]]] = {
     "touched elements share a place": (without("layout", "share a place"), ("compaction",)),
     "touched elements leave the shape": (without("layout", "fits the new shape"), ("compaction",)),
     "padding anywhere": (without("layout", "exactly where"), ("relayout",)),
+    "what never ran runs again": (without("repeat", "has run before"), ("repeated",)),
+    "what was overwritten runs again": (without("repeat", "wrote to"), ("repeated", "forgotten")),
+    "inputs that changed": (without("repeat", "read from"), ("repeated", "forgotten")),
+    "what reads its own past runs again": (without("repeat", "writes first"), ("repeated", "forgotten")),
+    "stores of the producer's other runs": (setting(repeat, "lexicographic_less", lambda *_: f.FALSE), ("repeated",)),
+    "stores of earlier iterations": (setting(repeat, "earlier_iterations", never_ran), ("repeated",)),
+    "unsafe is safe (repeat)": (setting(repeat, "evaluated_safely", nothing), ("repeated",)),
+    "values may change (repeat)": (changes_unseen(repeat), ("by memory",)),
+    "accesses outside the region": (without("stage", "in the region"), ("staged",)),
+    "accesses past the copy": (without("stage", "misses the region"), ("staged",)),
+    "two places for an element": (without("stage", "has one place"), ("staged",)),
+    "the copy is read unwritten": (without("stage", "is read of"), ("staged",)),
+    "the copy is stored unwritten": (without("stage", "is copied out"), ("staged",)),
+    "unsafe is safe (stage)": (both(unsafe_is_safe(stage), setting(stage, "evaluated_safely", nothing)), ("staged",)),
+    "outdated results are read": (without("outdated"), ("outdated",)),
 }
 """What is dropped, and the families of which one at least must notice."""
 

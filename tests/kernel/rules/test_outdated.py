@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kernel.programs import AB, buffer, gives, program, refused
+from tests.kernel.faults import stores_change_nothing
+from tests.kernel.programs import AB, accepted, buffer, gives, program, refused
 from verified_tir.ir.dtype import INT32
 from verified_tir.ir.expr import Call, StringImm, const
 from verified_tir.ir.stmt import Allocate, Assert, Evaluate, While, seq
@@ -96,3 +97,21 @@ def test_barriers() -> None:
         erased = f.with_body(Allocate(t, seq(s, last)))
         refused(erased, Outdated((0, 0)), "cannot be erased")
     refused(f.with_body(Allocate(t, seq(first, call))), Outdated((0, 0)), "an opaque call comes later")
+
+
+STALE = """
+t = T.alloc_buffer((1,), "int32")
+t[0] = 7
+if B[0] > 0:
+    t[0] = 1
+B[{}] = 1
+if B[0] > 0:
+    B[1] = t[0]
+"""
+
+
+def test_a_condition_on_memory_ends_with_a_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    accepted(program(STALE.format(1)), Outdated((0, 0)))
+    refused(program(STALE.format(0)), Outdated((0, 0)), SEEN)
+    stores_change_nothing(monkeypatch)
+    accepted(program(STALE.format(0)), Outdated((0, 0)))

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.kernel.faults import instances_share_loads, stores_change_nothing
 from tests.kernel.programs import AB, accepted, buffer, gives, load, program, refused, store, variable
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import INT32
@@ -335,6 +336,44 @@ def test_a_repeated_store_races() -> None:
     refused(f, Repeat((1, 0), (0, 0), (), (), (const(0),)), "licence: the loop over y is parallel")
     refused(f, Repeat((1, 0), (0, 0), (), (), (y,)), "licence: the loop over y is parallel")
     accepted(program(text.replace(" + A[3 - y]", ""), ABC), Repeat((1,), (0, 0), (), (), (const(0),)))
+
+
+# ------------------------------------------------------------------------------------------------ the classic faults
+
+LOCAL_GUARD = """
+for i in range(2):
+    t = T.alloc_buffer((1,), "int32")
+    t[0] = i
+    if t[0] == i:
+        B[0] = i
+A[0] = 1
+"""
+
+
+def test_a_guard_on_a_local_buffer_does_not_tell_iterations_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    f = program(LOCAL_GUARD)
+    first, last = (Repeat((1,), (0, 0), (), (), (const(w),)) for w in (0, 1))
+    refused(f, first, f"wrote to B {SINCE}")
+    accepted(f, last)
+    instances_share_loads(monkeypatch)
+    accepted(f, first)
+
+
+STALE = """
+if A[0] == 0:
+    A[{}] = 1
+    if A[0] == 0:
+        B[0] = 5
+    B[1] = 1
+"""
+
+
+def test_a_condition_on_memory_ends_with_a_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    again = Repeat((0, 2), (0, 1, 0), (), (), ())
+    accepted(program(STALE.format(1)), again)
+    refused(program(STALE.format(0)), again, "has run before")
+    stores_change_nothing(monkeypatch)
+    accepted(program(STALE.format(0)), again)
 
 
 # ---------------------------------------------------------------------------------------------------------- forget

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.kernel.faults import instances_share_loads, stores_change_nothing
 from tests.kernel.programs import accepted, buffer, gives, load, program, refused, store, variable
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import INT32
@@ -367,3 +368,45 @@ def test_a_view_inside_the_statement() -> None:
     g = f.with_body(seq(f.body, DeclBuffer(view, store(view, 5, 1))))
     accepted(g, written(g, window(0, 3)))
     refused(g, written(g, window(0, 4)), f"what writes V without going through c {MISSES}")
+
+
+# ------------------------------------------------------------------------------------------------ the classic faults
+
+GUARDED = """
+for i in range(2):
+    if B[0] > 0:
+        A[0] = 1
+    else:
+        B[0] = 1
+if B[0] > {}:
+    B[1] = A[0]
+A[0] = 2
+"""
+
+
+def test_a_write_under_a_condition_that_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether the loop wrote A[0] is not what B[0] says afterwards."""
+    f = program(GUARDED.format(0), SIX)
+    stage = written(f, window(0, 1), copy_in=False)
+    refused(f, stage, "what is read of A was written before")
+    accepted(f, replace(stage, copy_in=True))
+    instances_share_loads(monkeypatch)
+    accepted(f, stage)
+
+
+STALE = """
+if B[0] > 0:
+    A[0] = 1
+B[{}] = 1
+if B[0] > 0:
+    B[1] = A[0]
+A[0] = 2
+"""
+
+
+def test_a_condition_on_memory_ends_with_a_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    f, g = program(STALE.format(1), SIX), program(STALE.format(0), SIX)
+    accepted(f, written(f, window(0, 1), copy_in=False))
+    refused(g, written(g, window(0, 1), copy_in=False), "what is read of A was written before")
+    stores_change_nothing(monkeypatch)
+    accepted(g, written(g, window(0, 1), copy_in=False))

@@ -82,10 +82,11 @@ class Outdated:
 
     def _questions(self, here: Context, blocks: set[Var], later: list[tuple[Path, Stmt]]) -> Iterator[Question]:
         ran: tuple[Ran, ...] = ()
+        begun = len(here.path)
         for path, s in later:
-            for read in reads_of(here.fork(), s, blocks, ran, path):
+            for read in reads_of(here.fork(), s, blocks, ran, path, begun):
                 name = read.access.buffer.name if read.access.buffer is not None else ""
                 claim = f"what is read of {name} was written after the erased statement"
-                yield Question("outdated", claim, read.context, read.access.given, read.written, read.place)
+                yield Question("outdated", claim, read.context, read.given, read.written, read.place)
             ran = (*ran, Ran(here.fork(), s, {}))
             here.execute(s)

@@ -271,7 +271,7 @@ class _Again:
                 name = "" if a.buffer is None else a.buffer.name
                 claim = f"what the repeated statement reads and writes of {name}, it writes first"
                 goal = f.or_(read.written, f.not_(overlap(merged, a, b)))
-                yield Question("repeat", claim, read.context, (*a.given, *b.given), goal, read.place)
+                yield Question("repeat", claim, read.context, (*read.given, *b.given), goal, read.place)
 
     def _later(self, origin: Context, w: list[Term]) -> list[Access]:
         """The stores of P after the run of the source at ``w``."""

@@ -234,7 +234,7 @@ class Stage:
                 old = context.load_from(memory, a.buffer, a.indices, a.lane).defined
                 claim = f"what is read of {name} was written before, or undefined to begin with"
                 goal = f.or_(read.written, f.not_(old))
-                yield Question("stage", claim, read.context, a.given, goal, read.place)
+                yield Question("stage", claim, read.context, read.given, goal, read.place)
         old = context.load_from(memory, self.buffer, element.indices, element.lane).defined
         goal = f.or_(*overwrites(region, element, target), f.not_(old))
         claim = f"what is copied out to {name} was written, or undefined to begin with"

@@ -41,10 +41,14 @@ class Ran:
 @final
 @dataclass(frozen=True, slots=True)
 class Read:
-    """A read, where it happens, and a condition under which its element was written before, since the walk began."""
+    """A read, where it happens, and a condition under which its element was written before, since the walk began.
+
+    ``given`` is what leads to the read within the walk: facts about what was passed on the way are wanted, too.
+    """
 
     context: Context
     access: Access
+    given: tuple[Term, ...]
     written: Term
     place: Path
 
@@ -57,9 +61,18 @@ def earlier_iterations(context: Context, loop: For, now: Term) -> Ran:
 
 
 def reads_of(
-    context: Context, stmt: Stmt, blocks: set[Var], before: tuple[Ran, ...] = (), place: Path = ()
+    context: Context,
+    stmt: Stmt,
+    blocks: set[Var],
+    before: tuple[Ran, ...] = (),
+    place: Path = (),
+    begun: int | None = None,
 ) -> Iterator[Read]:
-    """Every read that ``stmt``, run from ``context``, makes of the blocks; ``before`` are the statements that ran."""
+    """Every read that ``stmt``, run from ``context``, makes of the blocks; ``before`` are the statements that ran.
+
+    :param begun: how many conditions ``context`` had when the walk began; all that it has unless given.
+    """
+    begun = len(context.path) if begun is None else begun
     if not isinstance(stmt, (Seq, Block)):
         own = map_children(stmt, lambda c: SKIP if isinstance(c, Stmt) else c)
         here = context.fork()
@@ -69,11 +82,11 @@ def reads_of(
         for a in run.outer():
             if not a.write and a.buffer is not None and a.buffer.data in blocks:
                 written = [t for s in before for t in overwrites(s.context, a, s.stmt, s.env, s.given, s.unknowns)]
-                yield Read(run.context, a, f.or_(*written), place)
+                yield Read(run.context, a, (*here.path[begun:], *a.given), f.or_(*written), place)
     if isinstance(stmt, Seq):
         here = context.fork()
         for k, s in enumerate(stmt.stmts):
-            yield from reads_of(here.fork(), s, blocks, before, (*place, k))
+            yield from reads_of(here.fork(), s, blocks, before, (*place, k), begun)
             before = (*before, Ran(here.fork(), s, {}))
             here.execute(s)
         return
@@ -83,4 +96,4 @@ def reads_of(
         ran = before
         if isinstance(stmt, For):
             ran = (*before, earlier_iterations(context, stmt, inner.env[stmt.var].value))
-        yield from reads_of(inner, sub, blocks, ran, (*place, k))
+        yield from reads_of(inner, sub, blocks, ran, (*place, k), begun)
