@@ -70,11 +70,12 @@ Only = Annotated[str, _option("-k", metavar="NAME", text="Only schedules whose n
 ShowProgram = Annotated[bool, _option("--show-program", text="Show each program as scheduled.")]
 Smt = Annotated[Path | None, _option("--smt", metavar="DIR", text="Write each obligation as an SMT-LIB file.")]
 Validate = Annotated[bool, _option("--validate", text="Ask the independent validator about each proved schedule.")]
+Certify = Annotated[Path | None, _option("--certify", metavar="DIR", text="Write certificates of what is proved.")]
 Budget = Annotated[int | None, _option("--budget", metavar="N", least=1, text=_BUDGET)]
 
 
 @app.command(help=_VERIFY, short_help="Prove every schedule in files and folders.")
-def verify(
+def verify(  # noqa: PLR0913, PLR0917 (each is an option)
     paths: Paths,
     json: Json = False,
     verbose: Verbose = False,
@@ -84,13 +85,14 @@ def verify(
     smt: Smt = None,
     budget: Budget = None,
     validate: Validate = False,
+    certify: Certify = None,
 ) -> None:
     """Prove every schedule in the given files and folders."""
     if verbose and quiet:
         raise typer.BadParameter("--verbose and --quiet exclude each other")
     from verified_tir.cli.run import Options, run
 
-    options = Options(tuple(paths), json, verbose, quiet, only, show_program, smt, budget, validate)
+    options = Options(tuple(paths), json, verbose, quiet, only, show_program, smt, budget, validate, certify)
     raise typer.Exit(run(options))
 
 
@@ -213,6 +215,56 @@ def validate(
     from verified_tir.cli.validate import Options, run
 
     raise typer.Exit(run(Options(tuple(files), tuple(shape), only, most_operations, json, group, limit, timeout, jobs)))
+
+
+_CHECK = """Check certificates that `vtir verify --certify` wrote: their hashes, and every obligation, asked anew.
+
+Neither the kernel nor the primitives take part, nor any verdict found earlier. --regenerate also replays the recorded \
+steps through the kernel and compares: that the obligations are the right ones.
+
+Examples:
+
+\b
+  vtir check proofs/certificates --solver both             two solvers must agree
+  vtir check certificates/ --regenerate                    replay the steps, too
+  vtir check certificates/ -k gemm --before gemm.py:gemm   is it about this program?
+  vtir check certificates/ --executor dask:tcp://host:8786 on a Dask cluster
+
+Exit code: 0 if all is well; 1 if a claim is false, or something was changed; 2 for a mistake; 3 if something was not \
+decided, or could not be replayed.
+"""
+
+Certificates = Annotated[Path, typer.Argument(metavar="DIR", help="A folder that vtir verify --certify wrote.")]
+WhichSolver = Annotated[str, typer.Option("--solver", metavar="z3|cvc5|both", help="Who is asked.")]
+Regenerate = Annotated[bool, _option("--regenerate", text="Replay the steps through the kernel, and compare.")]
+Processes = Annotated[int, typer.Option("--jobs", metavar="N", min=0, help="Processes; 0 for one on each core.")]
+WhichExecutor = Annotated[
+    str, typer.Option("--executor", metavar="processes|dask[:ADDRESS]", help="Where the questions are asked.")
+]
+OnlyCertificates = Annotated[str, _option("-k", metavar="NAME", text="Only certificates whose name contains this.")]
+Before = Annotated[str, _option("--before", metavar="FILE[:FUNCTION]", text="The program before must be this one.")]
+After = Annotated[str, _option("--after", metavar="FILE[:FUNCTION]", text="The program after must be this one.")]
+
+
+@app.command(name="check", help=_CHECK, short_help="Check certificates with a solver of choice.")
+def check_certificates(  # noqa: PLR0913, PLR0917 (each is an option)
+    directory: Certificates,
+    solver: WhichSolver = "z3",
+    regenerate: Regenerate = False,
+    jobs: Processes = 0,
+    executor: WhichExecutor = "processes",
+    only: OnlyCertificates = "",
+    before: Before = "",
+    after: After = "",
+    budget: Budget = None,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Check certificates with a solver of choice."""
+    from verified_tir.cli.check import Options, run
+
+    options = Options(directory, solver, regenerate, jobs, executor, only, before, after, budget, quiet, json)
+    raise typer.Exit(run(options))
 
 
 def main() -> None:

@@ -13,6 +13,8 @@ from typing import final
 from rich.console import Console
 
 from verified_tir import __version__
+from verified_tir.certificate.store import BadStore, save
+from verified_tir.certificate.write import Written
 from verified_tir.cli.discover import Found, find_files
 from verified_tir.cli.progress import Bar
 from verified_tir.cli.verify import Listener, Settings, verify_file, warm_up
@@ -36,6 +38,7 @@ class Options:
     smt: Path | None = None
     budget: int | None = None
     validate: bool = False
+    certify: Path | None = None
 
 
 @final
@@ -84,7 +87,14 @@ def run(options: Options) -> int:
     except OSError as problem:
         print(f"vtir: {options.smt}: {problem.strerror}", file=sys.stderr)
         return 2
-    report = _run(options, text, _bar_of(options, out))
+    written = None if options.certify is None else Written()
+    report = _run(options, text, _bar_of(options, out), written)
+    if written is not None and options.certify is not None and not report.interrupted:
+        try:
+            save(options.certify, written.certificates, written.queries)
+        except (OSError, BadStore) as problem:
+            print(f"vtir: no certificate was written: {problem}", file=sys.stderr)
+            return 2
     if text is not None:
         text.summary(report)
     else:
@@ -100,9 +110,12 @@ def _bar_of(options: Options, out: Console) -> Callable[[int], Bar] | None:
     return lambda files: Bar(console, files)
 
 
-def _run(options: Options, text: TextReport | None, bar_of: Callable[[int], Bar] | None) -> Report:
+def _run(
+    options: Options, text: TextReport | None, bar_of: Callable[[int], Bar] | None, written: Written | None
+) -> Report:
     start = time.perf_counter()
-    settings = Settings(options.only, options.budget or INTEGER_BUDGET, options.json, options.smt, options.validate)
+    budget = options.budget or INTEGER_BUDGET
+    settings = Settings(options.only, budget, options.json, options.smt, options.validate, written)
     files = find_files(options.paths)
     done: list[FileReport] = []
     interrupted = False

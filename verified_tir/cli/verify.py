@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import final
 
+from verified_tir.certificate.write import Origin, Written, certificate_name, shown_below
 from verified_tir.cli.discover import Found
 from verified_tir.cli.load import BadFileError, describe, line_of, loaded, raised_at
 from verified_tir.cli.second_opinion import second_opinion
@@ -32,6 +33,7 @@ class Settings:
     :ivar places: find the statement that each obligation is about.
     :ivar smt: folder for the obligations' SMT-LIB texts.
     :ivar validate: ask the independent validator about every schedule that was proved.
+    :ivar written: gets a certificate of every schedule that was proved.
     """
 
     only: str = ""
@@ -39,6 +41,7 @@ class Settings:
     places: bool = False
     smt: Path | None = None
     validate: bool = False
+    written: Written | None = None
 
 
 class Listener:
@@ -138,7 +141,12 @@ def _verify(
     try:
         if settings.smt is not None:
             _write(folder_for(settings.smt, file.shown) / file_name(name), run)
-        return _report(name, function, at, run, places=settings.places)
+        report = _report(name, function, at, run, places=settings.places)
+        if settings.written is not None and run.made is not None and report.outcome is Outcome.PROVED:
+            here = shown_below(file.path, Path.cwd())
+            origin = Origin(name, here, function.line, function.file)
+            settings.written.add(certificate_name(here, name), run.made, origin)
+        return report
     except Exception as problem:  # what cannot be shown or written must not pass for proved
         error = describe(problem, full, shown, function.line)
         return _report(name, function, at, _Run(error=error, seconds=run.seconds))

@@ -1,0 +1,185 @@
+"""``vtir check``: certificates, checked without kernel and tactics, by solvers of choice, on many processes.
+
+Only ``--regenerate`` imports the kernel.  Nothing here knows what a verdict was when the certificate was written.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, final
+
+from verified_tir.certificate.check import Checked, check
+from verified_tir.certificate.integrity import Finding
+from verified_tir.certificate.sources import BadSource, other_program, programs
+from verified_tir.certificate.store import BadStore
+from verified_tir.cli.check_report import as_json, as_text
+from verified_tir.logic.recheck import BUDGET, PACKAGES, SolverName, version
+
+if TYPE_CHECKING:
+    from verified_tir.certificate.check import Progress
+    from verified_tir.certificate.regenerate import Regenerated
+
+OK, FALSE, MISTAKE, UNDECIDED, INTERRUPTED = 0, 1, 2, 3, 130
+"""Exit codes."""
+
+SOLVERS: Final[dict[str, tuple[SolverName, ...]]] = {"z3": ("z3",), "cvc5": ("cvc5",), "both": ("z3", "cvc5")}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options of ``vtir check``, as they are on the command line; ``jobs`` is 0 for one on each core."""
+
+    directory: Path
+    solver: str = "z3"
+    regenerate: bool = False
+    jobs: int = 0
+    executor: str = "processes"
+    only: str = ""
+    before: str = ""
+    after: str = ""
+    budget: int | None = None
+    quiet: bool = False
+    json: bool = False
+
+
+class _Mistake(ValueError):
+    """An option that cannot be used."""
+
+
+def run(options: Options) -> int:
+    """Check, write the report to the standard output, and give the exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")  # a claim may hold characters that the locale lacks
+    try:
+        return _run(options)
+    except (_Mistake, BadStore, BadSource) as mistake:
+        print(f"vtir: error: {mistake}", file=sys.stderr)
+        return MISTAKE
+    except KeyboardInterrupt:
+        print("vtir: interrupted", file=sys.stderr)
+        return INTERRUPTED
+
+
+def _run(options: Options) -> int:
+    solvers = _solvers(options.solver)
+    jobs = options.jobs or os.cpu_count() or 1
+    with _executor(options.executor, jobs) as executor:
+        with _bar(options) as progress:
+            checked = check(
+                options.directory, solvers, executor, only=options.only, budget=options.budget or BUDGET,
+                progress=progress,
+            )  # fmt: skip
+        if not checked.certificates:
+            what = f"no certificate's name contains {options.only!r}" if options.only else "there are no certificates"
+            raise _Mistake(f"{options.directory}: {what}")
+        others = list(_sources(options, checked))
+        again = _regenerated(options, executor) if options.regenerate else None
+    code = _exit_code(checked, others, again)
+    if options.json:
+        sys.stdout.write(as_json(checked, others, again, code) + "\n")
+    else:
+        for line in as_text(checked, others, again, quiet=options.quiet):
+            print(line)
+    return code
+
+
+def _exit_code(checked: Checked, others: list[Finding], again: list[Regenerated] | None) -> int:
+    if checked.exit_code == FALSE or others or any(r.findings for r in again or ()):
+        return FALSE
+    return UNDECIDED if checked.exit_code == UNDECIDED or any(r.impossible for r in again or ()) else OK
+
+
+def _solvers(name: str) -> tuple[SolverName, ...]:
+    if name not in SOLVERS:
+        raise _Mistake(f"there is no solver {name!r}; there are {', '.join(SOLVERS)}")
+    for solver in SOLVERS[name]:
+        if version(solver) is None:
+            raise _Mistake(f"{solver} is not installed: python -m pip install {PACKAGES[solver]}")
+    return SOLVERS[name]
+
+
+def _sources(options: Options, checked: Checked) -> Iterator[Finding]:
+    """Programs that are not those of the files given."""
+    for which, where in (("before", options.before), ("after", options.after)):
+        if where:
+            found = programs(where)
+            for c in checked.certificates:
+                problem = "" if c.content is None else other_program(c.content, which, found)
+                if problem:
+                    yield Finding(c.name, which, f"{problem} of {where}")
+
+
+def _regenerated(options: Options, executor: Executor | None) -> list[Regenerated]:
+    from verified_tir.certificate.regenerate import regenerate
+
+    return regenerate(options.directory, executor, only=options.only)
+
+
+# -- where the work is done --------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _executor(name: str, jobs: int) -> Iterator[Executor | None]:
+    """The executor that a name means; ``None`` for this process.
+
+    :raises _Mistake: if there is none of that name, or Dask is not installed or not reached.
+    """
+    kind, colon, address = name.partition(":")
+    match kind, colon:
+        case "processes", "":
+            if jobs == 1:
+                yield None
+                return
+            # not by fork: the parent may have threads (the bar, a debugger)
+            with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+                yield pool
+        case "dask", _ if address or not colon:
+            with _dask(address, jobs) as pool:
+                yield pool
+        case _:
+            raise _Mistake(f"there is no executor {name!r}; there are processes, dask and dask:ADDRESS")
+
+
+@contextmanager
+def _dask(address: str, jobs: int) -> Iterator[Executor]:
+    try:
+        distributed: Any = importlib.import_module("distributed")
+    except ImportError:
+        raise _Mistake("Dask is not installed: python -m pip install distributed") from None
+    try:
+        if address:
+            client = distributed.Client(address, timeout=10)
+        else:
+            client = distributed.Client(n_workers=jobs, threads_per_worker=1, dashboard_address=None)
+    except (OSError, ValueError) as problem:
+        raise _Mistake(f"no Dask scheduler answers at {address or 'this machine'}: {problem}") from None
+    with client:
+        yield client.get_executor()
+
+
+@contextmanager
+def _bar(options: Options) -> Iterator[Progress | None]:
+    """A bar where a person looks: on the terminal of the errors, if there is one."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if options.quiet or not console.file.isatty() or console.is_dumb_terminal:
+        with nullcontext():
+            yield None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn
+
+    columns = (BarColumn(bar_width=20), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, redirect_stdout=False) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

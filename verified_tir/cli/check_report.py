@@ -1,0 +1,130 @@
+"""What ``vtir check`` says: lines for people, one document for programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from verified_tir import __version__
+from verified_tir.certificate.check import Checked, CheckedCertificate, Claim
+from verified_tir.certificate.integrity import Finding
+from verified_tir.logic.recheck import version
+
+if TYPE_CHECKING:
+    from verified_tir.certificate.regenerate import Regenerated
+
+SCHEMA: Final = 1
+
+
+def as_text(
+    checked: Checked, others: Sequence[Finding], again: Sequence[Regenerated] | None, *, quiet: bool = False
+) -> Iterator[str]:
+    """The report as lines; ``quiet`` leaves out certificates in which all is well."""
+    width = max((len(c.name) for c in checked.certificates), default=0)
+    replayed = {r.name: r for r in again or ()}
+    for c in checked.certificates:
+        lines = list(_wrong(checked, c, [f for f in others if f.certificate == c.name], replayed.get(c.name)))
+        if lines or not quiet:
+            steps = 0 if c.content is None else len(c.content["trace"]) - 1
+            word = lines[0].partition(":")[0] if lines else "ok"
+            yield f"{c.name:<{width}}  {steps:>3} steps {len(c.claims):>5} obligations  {word}"
+        yield from (f"  {line}" for line in lines)
+    yield from (f"found: {f}" for f in checked.findings)
+    yield _summary(checked, others, again)
+
+
+def _wrong(
+    checked: Checked, c: CheckedCertificate, others: Sequence[Finding], replayed: Regenerated | None
+) -> Iterator[str]:
+    for f in (*c.findings, *others, *(replayed.findings if replayed is not None else ())):
+        yield f"found: {f.place}: {f.problem}" if f.place else f"found: {f.problem}"
+    found = {f.place for f in c.findings}
+    for claim in c.claims:
+        verdict = checked.verdict(claim.query)
+        if verdict != "proved" and claim.place not in found:
+            yield f"{verdict}: {claim.place}: {claim.claim} ({_said(checked, claim)})"
+    if replayed is not None and replayed.impossible:
+        yield f"not replayed: {replayed.impossible}"
+
+
+def _said(checked: Checked, claim: Claim) -> str:
+    """What each solver said."""
+    said = []
+    for solver, answer in sorted(checked.answers.get(claim.query, {}).items()):
+        why = f", {answer.reason}" if answer.reason else ""
+        said.append(f"{solver}: {answer.verdict}{why}")
+    return "; ".join(said) or "it was not asked"
+
+
+def _summary(checked: Checked, others: Sequence[Finding], again: Sequence[Regenerated] | None) -> str:
+    claims = list(checked.claims)
+    solvers = " and ".join(f"{s} {version(s)}" for s in checked.solvers)
+    parts = [_count(len(checked.certificates), "certificate"), _count(len(claims), "obligation")]
+    head = f"{', '.join(parts)} ({_count(len({c.query for c in claims}), 'question')})"
+    found = len(checked.all_findings) + len(others) + sum(len(r.findings) for r in again or ())
+    wrong = [_count(found, "finding")] if found else []
+    for verdict in ("false", "undecided"):
+        n = len(checked.not_proved(verdict))
+        wrong += [f"{n} {verdict}"] if n else []
+    impossible = sum(bool(r.impossible) for r in again or ())
+    wrong += [f"{impossible} not replayed"] if impossible else []
+    replayed = "" if again is None else ", replayed" if not wrong else ""
+    return f"{head}: {', '.join(wrong) or f'proved by {solvers}{replayed}'} in {checked.seconds:.1f} s"
+
+
+def _count(n: int, word: str) -> str:
+    return f"{n} {word}" if n == 1 else f"{n} {word}s"
+
+
+def as_json(checked: Checked, others: Sequence[Finding], again: Sequence[Regenerated] | None, code: int) -> str:
+    """The report as a JSON document; times in seconds."""
+    replayed = {r.name: r for r in again or ()}
+    return json.dumps(
+        {
+            "schema": SCHEMA,
+            "version": __version__,
+            "solvers": {s: version(s) for s in checked.solvers},
+            "certificates": [_certificate(checked, c, others, replayed.get(c.name)) for c in checked.certificates],
+            "findings": [str(f) for f in checked.findings],
+            "questions": {
+                digest: {
+                    s: {"verdict": a.verdict, "seconds": round(a.seconds, 6), "how": a.how, "reason": a.reason}
+                    for s, a in sorted(said.items())
+                }
+                for digest, said in sorted(checked.answers.items())
+            },
+            "seconds": round(checked.seconds, 6),
+            "exit_code": code,
+        },
+        indent=2,
+        ensure_ascii=False,
+    )
+
+
+def _certificate(
+    checked: Checked, c: CheckedCertificate, others: Sequence[Finding], replayed: Regenerated | None
+) -> dict[str, Any]:
+    content = c.content or {}
+    findings = [*c.findings, *(f for f in others if f.certificate == c.name)]
+    found: dict[str, Any] = {
+        "name": c.name,
+        "root": content.get("root"),
+        "before": content.get("before", {}).get("hash"),
+        "after": content.get("after", {}).get("hash"),
+        "steps": max(0, len(content.get("trace", ())) - 1),
+        "obligations": len(c.claims),
+        "findings": [{"place": f.place, "problem": f.problem} for f in findings],
+    }
+    for verdict in ("false", "undecided"):
+        found[verdict] = [
+            {"place": x.place, "name": x.name, "claim": x.claim, "question": x.query}
+            for x in c.claims
+            if checked.verdict(x.query) == verdict
+        ]
+    if replayed is not None:
+        found["replayed"] = {
+            "differences": [{"place": f.place, "problem": f.problem} for f in replayed.findings],
+            "impossible": replayed.impossible,
+        }
+    return found
