@@ -53,11 +53,11 @@ class StepRecord:
     seconds: float
     before: PrimFunc
     after: PrimFunc
+    rules: tuple[Step, ...] = ()
+    call: Call | None = None
 
     def __str__(self) -> str:
         return f"{self.name}({self.arguments})"
-    rules: tuple[Step, ...] = ()
-    call: Call | None = None
 
 
 class Schedule:
@@ -74,10 +74,10 @@ class Schedule:
         program = _program(func)
         self._records: list[StepRecord] = []
         self._refusals: list[ScheduleError] = []
+        self._call: Call | None = None
         prover = Prover(solver or Solver(budget))
         start = time.perf_counter()
         result = verify_program(program, prover)
-        self._call: Call | None = None
         if isinstance(result, (NoMatch, Unproved)):
             raise report("the program itself", result, program, None)
         expanded, obligations = result
@@ -180,6 +180,7 @@ class Schedule:
 
     # -- loops --------------------------------------------------------------------------------------------------
 
+    @recorded
     def split(self, loop: Handle, factors: Sequence[int | None]) -> list[Var]:
         """Split a loop into nested serial loops of the given extents, outermost first; one factor may be ``None``.
 
@@ -187,10 +188,12 @@ class Schedule:
         """
         return self._do("split", (loop, _listed(factors)), lambda s: loops.split(s, loop, factors))
 
+    @recorded
     def fuse(self, *handles: Handle) -> Var:
         """Make one loop of perfectly nested ones, given outermost first; gives it, ``<loop>_<loop>_fused``."""
         return self._do("fuse", handles, lambda s: loops.fuse(s, handles))
 
+    @recorded
     def reorder(self, *handles: Handle) -> None:
         """Put nested loops into the given order; loops between them that are not named keep their places.
 
@@ -198,61 +201,64 @@ class Schedule:
         """
         self._do("reorder", handles, lambda s: loops.reorder(s, handles))
 
+    @recorded
     def tile(self, *handles: Handle, factors: Sequence[int]) -> list[Var]:
         """Split each loop by its factor and put all outer loops before all inner ones; gives outer, then inner
         loops."""
         return self._do("tile", (*handles, _listed(factors)), lambda s: loops.tile(s, handles, factors))
 
+    @recorded
     def partition(self, loop: Handle, mid: Expr | int) -> tuple[Var, Var]:
         """Cut a loop's range in two at ``mid``, which must lie in it; gives the two loops.
 
         ``mid`` may use symbols (see :meth:`symbol`) and the variables of loops around.  Handles into the loop stay with
         the first part.
         """
-    @recorded
         return self._do("partition", (loop, mid), lambda s: loops.partition(s, loop, mid))
 
+    @recorded
     def peel(self, loop: Handle, end: bool = False) -> Var:
         """Run the first (``end``: the last) iteration outside the loop; gives the rest, where handles stay."""
         return self._do("peel", (loop, "end") if end else (loop,), lambda s: loops.peel(s, loop, end))
 
-    def fission(self, loop: Handle, position: int | None = None, *, after: Handle | None = None) -> tuple[Var, Var]:
     @recorded
+    def fission(self, loop: Handle, position: int | None = None, *, after: Handle | None = None) -> tuple[Var, Var]:
         """Split a loop over several statements into two loops; gives both.
 
         :param position: the statement of the body that begins the second part (1 unless given).
         :param after: instead, the block or loop that ends the first part, at any depth; loops between are split too.
-    @recorded
 
         Handles go with their statements; that of the loop itself stays with the first part.
         """
         said = (loop, f"after={_short(after)}") if after is not None else (loop, 1 if position is None else position)
         return self._do("fission", said, lambda s: fission.fission(s, loop, position, after))
 
-    def merge_loops(self, first: Handle, second: Handle) -> Var:
     @recorded
+    def merge_loops(self, first: Handle, second: Handle) -> Var:
         """Merge two adjacent loops; gives the merged loop, which both handles mean from then on."""
         return self._do("merge_loops", (first, second), lambda s: fission.merge(s, first, second))
 
+    @recorded
     def remove_loop(self, loop: Handle) -> None:
         """Replace a loop whose iterations all do the same by its body."""
-    @recorded
         self._do("remove_loop", (loop,), lambda s: reduction.remove_loop(s, loop))
 
+    @recorded
     def parallel(self, loop: Handle) -> None:
         """Permit a loop's iterations to run at once."""
         self._do("parallel", (loop,), lambda s: loops.mark(s, loop, "parallel"))
 
+    @recorded
     def vectorize(self, loop: Handle) -> None:
         """Permit a loop's iterations to run as vector lanes."""
-    @recorded
         self._do("vectorize", (loop,), lambda s: loops.mark(s, loop, "vectorized"))
 
+    @recorded
     def unroll(self, loop: Handle) -> None:
         """Mark a loop to be unrolled."""
-    @recorded
         self._do("unroll", (loop,), lambda s: loops.mark(s, loop, "unrolled"))
 
+    @recorded
     def bind(self, loop: Handle, thread: str) -> None:
         """Bind a loop to a thread axis such as ``"threadIdx.x"``."""
         self._do("bind", (loop, thread), lambda s: loops.mark(s, loop, "thread_binding", thread))
@@ -262,34 +268,30 @@ class Schedule:
     @overload
     def transform_layout(self, buffer: str | Buffer, index_map: MapLike, pad_value: Any = None) -> None: ...
     @overload
-    @recorded
     def transform_layout(
         self, block: str, buffer: layout.BufferIn, index_map: MapLike, pad_value: Any = None
     ) -> None: ...
+    @recorded  # type: ignore[misc]  # for mypy a decorated implementation takes no more than *args
     def transform_layout(self, *args: Any, **named: Any) -> None:
-    @recorded
         """Move every element of a buffer (parameter or local) to ``index_map`` of its indices.
 
         TVM's form names a block first; ``buffer`` may then also be ``("read", k)`` or ``("write", k)``: the k-th buffer
         that the block reads or writes.
-    @recorded
 
         :param pad_value: what the padding holds: ``None`` (touching it is forbidden), a number, ``T.undef()``, or a
             function of the new indices giving one of these or an expression.  In a buffer that the program writes, a
             number or expression is stored by a new block ``<buffer>_padding``.
-    @recorded
         """
         block, where, index_map, pad_value = layout.layout_arguments(args, named)
         text = [*([] if block is None else [block]), where, _map_text(index_map), f"pad_value={_short(pad_value)}"]
 
-    @recorded
         def steps(s: Session) -> None:
             buffer = where if block is None else layout.buffer_in(s, block, where)
             layout.transform_layout(s, buffer, index_map, pad_value)
 
-    @recorded
         self._do("transform_layout", text, steps)
 
+    @recorded
     def sequential_buffer_access(self, buffer: str | Buffer, block: str | None = None) -> list[Var]:
         """Make the loops around the accesses of a buffer (only those in ``block``, if given) follow its layout.
 
@@ -301,19 +303,21 @@ class Schedule:
     @recorded
     def sink_allocation(self, buffer: str | Buffer) -> None:
         """Move an allocation into the loop below it."""
-    @recorded  # type: ignore[misc]  # for mypy a decorated implementation takes no more than *args
         self._do("sink_allocation", (buffer,), lambda s: reduction.sink_allocation(s, buffer))
 
     # -- reductions and branches --------------------------------------------------------------------------------
 
+    @recorded
     def decompose_reduction(self, block: str, loop: Handle) -> str:
         """Move a block's initialisation into a nest of its own before ``loop``; gives its block, ``<block>_init``."""
         return self._do("decompose_reduction", (block, loop), lambda s: reduction.decompose_reduction(s, block, loop))
 
+    @recorded
     def remove_branching_through_overcompute(self) -> int:
         """Remove branches whose body may as well run always; gives how many went."""
         return self._do("remove_branching_through_overcompute", (), branches.remove_branching_through_overcompute)
 
+    @recorded
     def simplify(self) -> int:
         """Simplify index expressions, decide branches, remove loops that run once or never; gives how many changes."""
         return self._do("simplify", (), simplification.simplify)
@@ -321,7 +325,6 @@ class Schedule:
     # -- the way to the kernel ----------------------------------------------------------------------------------
 
     def _do(self, name: str, arguments: Sequence[object], tactic: Callable[[Session], T]) -> T:
-    @recorded
         session = self._session
         theorem = session.theorem
         start = time.perf_counter()
@@ -330,26 +333,22 @@ class Schedule:
         try:
             with session.atomic():
                 try:
-    @recorded
                     result = tactic(session)
                 finally:
                     reached = session.theorem
         except TacticFailed as failed:
             raise report(f"{name}({text})", failed.refusal, reached.after, reached) from None
         done = session.theorem.derivation[len(theorem.derivation) :]
-    @recorded
         obligations = tuple(d for step in done for d in step.obligations)
         seconds = time.perf_counter() - start
         self._records.append(
             StepRecord(name, text, obligations, seconds, theorem.after, session.func, done, self._call)
         )
         return result
-    @recorded
 
     def _look(self, what: str, question: Callable[[Session], T]) -> T:
         """An answer about the program, or a :class:`ScheduleError` that says what there is instead."""
         try:
-    @recorded
             return question(self._session)
         except TacticFailed as failed:
             raise report(what, failed.refusal, self.func, self.theorem) from None
