@@ -15,7 +15,8 @@ from pathlib import Path
 
 from verified_tir.cli.pair_table import table
 from verified_tir.cli.validate import fields
-from verified_tir.validate.pairs import MOST_OPERATIONS, Budget, judge_file
+from verified_tir.validate.batch import judge_file
+from verified_tir.validate.pairs import MOST_OPERATIONS, Budget
 from verified_tir.validate.recorded import BadRecord, read_records
 
 

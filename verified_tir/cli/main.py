@@ -25,7 +25,8 @@ app = typer.Typer(
 _VERIFY = """Prove every schedule in the given files and folders.
 
 A schedule is a function decorated with @schedule(program). Each of its steps owes proof obligations; a step whose \
-obligations cannot be proved is refused, and the schedule with it. Files are ordinary Python and are executed.
+obligations cannot be proved is refused, and the schedule with it. Then an independent validator compares the program \
+with what the schedule made of it, at a few sizes. Files are ordinary Python and are executed.
 
 Examples:
 
@@ -33,10 +34,12 @@ Examples:
   vtir verify schedules/                    every schedule below a folder
   vtir verify gemm.py -k tiled -v           one schedule, each obligation
   vtir verify gemm.py --show-program        also the program as scheduled
+  vtir verify gemm.py --every-step          the validator is asked after every step
   vtir verify schedules/ --json > out.json  for other programs
 
-Exit code: 0 if every schedule ended as expected; 1 if one was refused, or was to be refused and was not, or raised an \
-exception; 2 if a file could not be executed, or there was nothing to verify.
+Exit code: 0 if every schedule ended as expected; 1 if one was refused, or was to be refused and was not, raised an \
+exception, or the validator disagrees (a bug in vtir); 2 if a file could not be executed, or there was nothing to \
+verify.
 """
 
 _BUDGET = "Resource limit of one query (Z3's rlimit); more decides more and takes longer."
@@ -69,7 +72,19 @@ Quiet = Annotated[bool, _option("--quiet", "-q", text="Show only what went wrong
 Only = Annotated[str, _option("-k", metavar="NAME", text="Only schedules whose name contains this text.")]
 ShowProgram = Annotated[bool, _option("--show-program", text="Show each program as scheduled.")]
 Smt = Annotated[Path | None, _option("--smt", metavar="DIR", text="Write each obligation as an SMT-LIB file.")]
-Validate = Annotated[bool, _option("--validate", text="Ask the independent validator about each proved schedule.")]
+Validate = Annotated[
+    bool | None,
+    _option(
+        "--validate/--no-validate",
+        text="The validator's second opinion: with all the work that it may take, or none; a little unless given.",
+    ),
+]
+EveryStep = Annotated[
+    bool, _option("--every-step", text="Ask the validator after every step, not only after the last.")
+]
+Operations = Annotated[
+    int | None, _option("--most-operations", metavar="N", least=1, text="Operations of one comparison at most.")
+]
 Certify = Annotated[Path | None, _option("--certify", metavar="DIR", text="Write certificates of what is proved.")]
 Budget = Annotated[int | None, _option("--budget", metavar="N", least=1, text=_BUDGET)]
 
@@ -84,15 +99,22 @@ def verify(  # noqa: PLR0913, PLR0917 (each is an option)
     show_program: ShowProgram = False,
     smt: Smt = None,
     budget: Budget = None,
-    validate: Validate = False,
+    validate: Validate = None,
+    every_step: EveryStep = False,
+    most_operations: Operations = None,
     certify: Certify = None,
 ) -> None:
     """Prove every schedule in the given files and folders."""
     if verbose and quiet:
         raise typer.BadParameter("--verbose and --quiet exclude each other")
+    if validate is False and (every_step or most_operations is not None):
+        raise typer.BadParameter("--no-validate excludes --every-step and --most-operations")
     from verified_tir.cli.run import Options, run
+    from verified_tir.cli.second_opinion import THOROUGH, When
 
-    options = Options(tuple(paths), json, verbose, quiet, only, show_program, smt, budget, validate, certify)
+    when: When = "never" if validate is False else "every" if every_step else "last"
+    operations = most_operations or (THOROUGH if validate else None)
+    options = Options(tuple(paths), json, verbose, quiet, only, show_program, smt, budget, when, operations, certify)
     raise typer.Exit(run(options))
 
 

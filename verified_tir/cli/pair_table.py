@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Final
 
+from verified_tir.validate.constructs import unsupported
 from verified_tir.validate.pairs import WORDS, Judgement
 
 _SIZES: Final = ("small", "medium", "huge", "symbolic")
@@ -70,13 +71,18 @@ def _reasons(title: str, judged: Sequence[Judgement]) -> str:
     """Reasons that differ in names and numbers only are one line."""
     found: defaultdict[str, list[Judgement]] = defaultdict(list)
     for one in judged:
-        found[_pattern(one.reason or one.text.partition(": ")[2] or one.text)].append(one)
+        found[unsupported(one.reason) or _pattern(_because(one))].append(one)
     lines = [f"{title}:"]
     for same in sorted(found.values(), key=len, reverse=True):
         ids = ", ".join(one.name.partition(" ")[0] for one in same[:_IDS]) + (", …" if len(same) > _IDS else "")
-        example = same[0].reason or same[0].text.partition(": ")[2] or same[0].text
+        construct = unsupported(same[0].reason)
+        example = (f"{construct}: " if construct else "") + _because(same[0])
         lines += [f"{len(same):5}  {_shortened(example)}", f"       {ids}"]
     return "\n".join(lines)
+
+
+def _because(judged: Judgement) -> str:
+    return judged.reason or judged.text.partition(": ")[2] or judged.text
 
 
 def _pattern(reason: str) -> str:

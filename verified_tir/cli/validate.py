@@ -18,14 +18,16 @@ from verified_tir.cli.pair_table import table
 from verified_tir.cli.programs import split_name
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import ScriptError, parse
-from verified_tir.validate.pairs import MOST_OPERATIONS, Budget, Judgement, Word, judge, judge_file
+from verified_tir.validate.batch import judge_file
+from verified_tir.validate.pairs import MOST_OPERATIONS, Budget, Judgement, Word, judge
 from verified_tir.validate.recorded import BadRecord, Record, read_records
 
 SCHEMA = 2
 SAME, DIFFERENT, MISTAKE, UNDECIDED = 0, 1, 2, 3
 """Exit codes, the worst one counts."""
 CODES: Final[dict[Word, int]] = {
-    "different": DIFFERENT, "unknown": UNDECIDED, "unsupported": UNDECIDED, "unreadable": UNDECIDED,
+    "different": DIFFERENT, "equal in part": UNDECIDED, "unknown": UNDECIDED,
+    "unsupported": UNDECIDED, "unreadable": UNDECIDED,
     "failed": UNDECIDED,
 }  # fmt: skip
 

@@ -62,6 +62,7 @@ class Search:
 def search(before: Side, after: Side, *, steps: int, most: int = len(_KINDS) + _MORE) -> Search:
     """Run both programs on ``most`` inputs of different kinds, ``steps`` stores and iterations at most in each run."""
     tried = undefined = spent = 0
+    weak: Different | None = None
     for number, kind in enumerate((*_KINDS, *(["special", "small"] * (_MORE // 2)))[:most]):
         if number >= len(_KINDS) and spent > steps // 2:
             break
@@ -72,16 +73,22 @@ def search(before: Side, after: Side, *, steps: int, most: int = len(_KINDS) + _
             tried, undefined = tried + 1, undefined + 1
             continue
         except (StepLimit, Unsupported, AssertionFailed, ArgumentError):
-            return Search(None, tried, undefined, True)
+            return Search(weak, tried, undefined, True)
         tried += 1
         spent += first.steps
         try:
             found = _compare(before, after, arguments, first, steps)
         except (StepLimit, Unsupported, ArgumentError):
-            return Search(None, tried, undefined, True)
-        if found is not None:
+            return Search(weak, tried, undefined, True)
+        if found is not None and not _nan_is_lost(found):
             return Search(found, tried, undefined)
-    return Search(None, tried, undefined)
+        weak = weak or found
+    return Search(weak, tried, undefined)
+
+
+def _nan_is_lost(found: Different) -> bool:
+    """Whether a NaN became undef.  Re-reading a NaN's bits does that; another difference tells more."""
+    return found.element != "" and found.after is None and found.before != found.before
 
 
 def _compare(before: Side, after: Side, arguments: dict[str, Any], first: Outcome, steps: int) -> Different | None:
@@ -99,7 +106,7 @@ def _compare(before: Side, after: Side, arguments: dict[str, Any], first: Outcom
         other, there = _images(second.arrays[name_of(new)], new), _images(second.defined[name_of(new)], new)
         wrong = known & ~(there & same_bits(one, other))
         if wrong.any():
-            k, lane = (int(i) for i in np.argwhere(wrong)[0])
+            k, lane = (int(i) for i in _telling(wrong, one, there))
             element = ", ".join(str(int(axis[k])) for axis in old.images)
             element = f"{name_of(old)}[{element}]" + (f" lane {lane}" if old.buffer.dtype.lanes > 1 else "")
             return Different(arguments, moved, element, one[k, lane], other[k, lane] if there[k, lane] else None)
@@ -110,6 +117,13 @@ def _compare(before: Side, after: Side, arguments: dict[str, Any], first: Outcom
                 k = int(np.argwhere(~same_bits(padding, want))[0][0]) if padding.size else 0
                 return Different(arguments, moved, f"the padding of {name_of(new)}", want[k, 0], padding[k, 0])
     return None
+
+
+def _telling(wrong: Array, before: Array, defined: Array) -> Array:
+    """The first place of those that differ, one that is more than a NaN become undef if there is any."""
+    with np.errstate(all="ignore"):
+        more = wrong & (defined | (before == before))  # noqa: PLR0124
+    return np.asarray(np.argwhere(more if more.any() else wrong)[0])
 
 
 # ------------------------------------------------------------------------------------------------------ arguments

@@ -16,15 +16,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, final
 
+import numpy as np
+
 from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.expr import Binary, Expr, IntImm, Load, Var
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.script import parse
-from verified_tir.ir.stmt import Block
+from verified_tir.ir.script import parse, script
+from verified_tir.ir.stmt import Block, Store
 from verified_tir.ir.visit import walk
 from verified_tir.validate.index_maps import index_maps
 from verified_tir.validate.interface import Correspondence, Padding
 from verified_tir.validate.memory import Refused
+from verified_tir.validate.numbers import operate
+from verified_tir.validate.terms import Ids
 
+_REWRITTEN: Final = "meta_schedule.layout_rewrite_preproc"
 _SPEC: Final = re.compile(r"""[\[(]\s*['"](read|write)['"]\s*,\s*(\d+)\s*[\])]""")
 _NUMBER: Final = re.compile(r"""^(?:(?:T\.)?\w+\(\s*['"]?)?([-+.\w]+?)['"]?\)?$""")
 
@@ -103,7 +109,7 @@ def correspondences(
     :raises Refused: if an index map is there that cannot be understood.
     """
     if "transform_layout" not in record.kind and "transform_layout" not in record.args:
-        return {}
+        return _taken_out(before, after)
     found: dict[str, Correspondence] = {}
     for index_map, text, rest in index_maps(record.args, sizes):
         buffer = _named(before, text.rpartition("transform_layout(")[2], rest)
@@ -114,6 +120,53 @@ def correspondences(
                     raise Refused(f"the layout of {parameter.name} changes twice; give one index map for both")
                 found[parameter.name] = Correspondence(index_map, _padding(rest))
     return found
+
+
+def _taken_out(before: PrimFunc, after: PrimFunc) -> dict[str, Correspondence]:
+    """Parameters that *before* copies to another layout, in blocks marked so, and *after* takes in that layout."""
+    found = {}
+    if any(isinstance(n, Store) for block in _marked(after) for n in walk(block)):
+        return {}  # the copy is still made
+    for block in _marked(before):
+        match block.body:
+            case Store(buffer=copy, value=Load(buffer=source, indices=indices), indices=images) if (
+                source in before.buffers and all(isinstance(i, Var) for i in indices)
+            ):
+                position = [before.buffer_of(p) for p in before.params].index(source)
+                other = after.buffer_of(after.params[position]) if position < len(after.params) else None
+                if other is not None and len(other.shape) == len(copy.shape):
+                    found[source.name] = Correspondence(_Images(indices, images))
+    return found
+
+
+def _marked(func: PrimFunc) -> list[Block]:
+    nodes = [n for n in walk(func.body) if isinstance(n, Block)]
+    return [n for n in nodes if any(key == _REWRITTEN for key, _ in n.annotations)]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Images:
+    """The index map of a copy ``copy[images] = source[variables]``."""
+
+    variables: tuple[Expr, ...]
+    images: tuple[Expr, ...]
+
+    def __call__(self, *indices: Ids) -> list[Ids]:
+        values = dict(zip(self.variables, indices, strict=True))
+        return [self._value(image, values) for image in self.images]
+
+    def _value(self, expr: Expr, values: Mapping[Expr, Ids]) -> Ids:
+        match expr:
+            case Var() if expr in values:
+                return values[expr]
+            case IntImm(value=v):
+                return np.full(1, v, dtype=np.int64)
+            case Binary(op=op, a=a, b=b):
+                result, trouble = operate(op, expr.dtype, self._value(a, values), self._value(b, values), index=True)
+                if trouble is None:
+                    return result
+        raise Refused(f"a copy to another layout has the index {script(expr)}, which is no arithmetic")
 
 
 def _named(before: PrimFunc, text: str, rest: str) -> Buffer | None:

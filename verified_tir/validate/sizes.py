@@ -7,10 +7,12 @@ then they differ.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import itertools
+import random
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import Binary, IntImm, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.visit import free_vars, walk
@@ -19,31 +21,33 @@ SIZES: Final = (0, 1, 2, 3, 7, 8, 17)
 """What every symbol is, in turns."""
 MIXED: Final = (3, 8, 2, 7, 1, 17)
 """What several symbols are, each one entry further than the one before it."""
+_POOLS: Final = ((-7, -1, 0, 1, 2, 3, 5, 8), (-1, 0, 1, 3), (0, 1))
+_MOST_CORNERS: Final = 64
 _LARGEST_DIVISOR: Final = 1 << 12
 _MOST_DIVISORS: Final = 2
 
 
 def symbols(func: PrimFunc) -> list[str]:
-    """The integer parameters and the symbols in the parameters' shapes, by name; strides and offsets are not."""
-    found = [p.name for p in func.params if func.buffer_of(p) is None and isinstance(p.type, type(p.dtype)) and
-             p.dtype.is_int]  # fmt: skip
-    for buffer in func.buffers:
-        for extent in buffer.shape:
-            found.extend(v.name for v in free_vars(extent) if v.name not in found)
-    return found
+    """The symbols in the parameters' shapes, and the integer parameters, by name."""
+    return list(dict.fromkeys([*extents(func), *scalars(func)]))
 
 
-def layout_symbols(func: PrimFunc) -> list[tuple[Buffer, int, Var]]:
-    """Symbols that are a parameter's stride, with its number; ``-1`` for its offset."""
-    named = set(symbols(func))
-    found = []
-    for buffer in func.buffers:
-        for k, stride in enumerate(buffer.strides):
-            if isinstance(stride, Var) and stride.name not in named:
-                found.append((buffer, k, stride))
-        if isinstance(buffer.elem_offset, Var) and buffer.elem_offset.name not in named:
-            found.append((buffer, -1, buffer.elem_offset))
-    return found
+def extents(func: PrimFunc) -> list[str]:
+    """The symbols in the parameters' shapes."""
+    return list(dict.fromkeys(v.name for buffer in func.buffers for e in buffer.shape for v in free_vars(e)))
+
+
+def scalars(func: PrimFunc) -> dict[str, DType]:
+    """The integer parameters that are in no shape: they may be negative."""
+    named = extents(func)
+    return {p.name: p.type for p in func.params if isinstance(p.type, DType) and p.dtype.is_int and p.name not in named}
+
+
+def layout_symbols(func: PrimFunc) -> dict[str, int]:
+    """Offsets that are symbols of their own: those of the arguments, taken to be zero."""
+    named = symbols(func)
+    offsets = [b.elem_offset for b in func.buffers]
+    return {v.name: 0 for v in offsets if isinstance(v, Var) and v.name not in named}
 
 
 def divisors(*funcs: PrimFunc) -> list[int]:
@@ -61,19 +65,41 @@ def divisors(*funcs: PrimFunc) -> list[int]:
     return sorted(found, reverse=True)[:_MOST_DIVISORS]
 
 
-def choices(names: list[str], given: Mapping[str, int], factors: list[int]) -> Iterator[dict[str, int]]:
+def choices(
+    names: Sequence[str], numbers: Mapping[str, DType], given: Mapping[str, int], factors: Sequence[int]
+) -> Iterator[dict[str, int]]:
     """Values for symbols, those that are ``given`` left alone.
 
+    :param names: extents.
+    :param numbers: integers that are no extents, with their types.
     :param factors: what the programs divide by (:func:`divisors`).
     """
-    fixed = {name: given[name] for name in names if name in given}
-    free = [name for name in names if name not in given]
+    every = list(dict.fromkeys([*names, *numbers]))
+    fixed = {name: given[name] for name in every if name in given}
+    free = [name for name in every if name not in given]
     if not free:
         yield fixed
         return
-    every = [*SIZES, *sorted({v for m in factors for v in (m, m + 1, 2 * m)} - set(SIZES))]
-    for value in every:
-        yield {**fixed, **dict.fromkeys(free, value)}
+    for value in [*SIZES, *sorted({v for m in factors for v in (m, m + 1, 2 * m)} - set(SIZES))]:
+        yield {**fixed, **{n: _fitting(value, numbers.get(n)) for n in free}}
     if len(free) > 1:
         for turn in range(len(MIXED)):
-            yield {**fixed, **{name: MIXED[(turn + k) % len(MIXED)] for k, name in enumerate(free)}}
+            yield {**fixed, **{n: MIXED[(turn + k) % len(MIXED)] for k, n in enumerate(free)}}
+    signed = {n: t for n, t in numbers.items() if n in free}
+    if signed:
+        base = {**fixed, **dict.fromkeys(free, 7)}
+        for values in _corners(len(signed)):
+            yield {**base, **{n: _fitting(v, t) for (n, t), v in zip(signed.items(), values, strict=True)}}
+
+
+def _corners(count: int) -> list[tuple[int, ...]]:
+    """Values of integers that may be negative: all combinations of a few while there are not too many."""
+    for pool in _POOLS:
+        if len(pool) ** count <= _MOST_CORNERS:
+            return list(itertools.product(pool, repeat=count))
+    draw = random.Random(count)  # the same ones every time
+    return [tuple(draw.choice(_POOLS[0]) for _ in range(count)) for _ in range(_MOST_CORNERS)]
+
+
+def _fitting(value: int, dtype: DType | None) -> int:
+    return value if dtype is None else min(max(value, dtype.min_value), dtype.max_value)

@@ -1,0 +1,101 @@
+"""What a program means apart from how it is written: claims, annotations and licences left out.
+
+Two programs that are the same tree without them are equal at all sizes, on data that decide addresses too; many steps
+of a schedule change nothing else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.dtype import DType, PointerType
+from verified_tir.ir.equal import structural_equal
+from verified_tir.ir.expr import TRUE, FloatImm, IntImm, StringImm, Var
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.node import Node
+from verified_tir.ir.stmt import Allocate, AttrStmt, Block, Evaluate, For, Seq, Stmt, seq
+from verified_tir.ir.visit import bound_vars, rewrite, walk
+
+
+def same_meaning(before: PrimFunc, after: PrimFunc) -> bool:
+    """Whether the programs differ in nothing but names, claims, annotations, scopes and kinds of loops."""
+    return structural_equal(_bare(before), _bare(after))
+
+
+def _bare(func: PrimFunc) -> PrimFunc:
+    bare = rewrite(func, _without)
+    return replace(bare, attrs=(), ret_type=None)
+
+
+def _without(node: Node) -> Node | None:
+    """A node without what means nothing; its children have been rewritten before."""
+    match node:
+        case Buffer() if node.scope != "global" or node.axis_separators:
+            return replace(node, scope="global", axis_separators=())
+        case For():
+            return replace(node, kind="serial", thread="", annotations=())
+        case AttrStmt(body=body):
+            return body
+        case Evaluate(value=IntImm() | FloatImm() | StringImm()):
+            return seq()
+        case Seq(stmts=stmts):
+            return seq(*stmts)
+        case Allocate():
+            return replace(node, annotations=())
+        case Block():
+            return _block(node)
+        case _:
+            return None
+
+
+def _block(block: Block) -> Stmt:
+    """Kinds of iteration variables matter only to an initialisation."""
+    if not block.iter_vars and block.init is None and block.predicate is TRUE:
+        body = block.body
+        for buffer in reversed(block.alloc_buffers):
+            body = Allocate(buffer, body)
+        return body
+    variables = tuple(
+        iv if block.init is not None and iv.kind == "reduce" else replace(iv, kind="spatial") for iv in block.iter_vars
+    )
+    return replace(block, iter_vars=variables, reads=None, writes=None, annotations=())
+
+
+# ----------------------------------------------------------------------------------------------------- closing
+
+
+def closed(before: PrimFunc, after: PrimFunc) -> tuple[PrimFunc, PrimFunc]:
+    """Both functions with the free variables of either, by name and type, as further parameters.
+
+    A recorded program may be a piece of a larger one, with variables that are bound elsewhere.
+    """
+    free = [_free(func) for func in (before, after)]
+    names = dict.fromkeys((v.name, v.dtype) for found in free for v in found)
+    if not names:
+        return before, after
+    one, other = (_with(func, found, list(names)) for func, found in zip((before, after), free, strict=True))
+    return one, other
+
+
+def _free(func: PrimFunc) -> list[Var]:
+    """Variables that nothing in the function binds; pointers are not among them."""
+    bound = {*func.params, *bound_vars(func.body)}
+    for buffer in func.buffers:
+        bound.add(buffer.data)
+        for extent in (*buffer.shape, *buffer.strides, buffer.elem_offset):
+            bound.update(n for n in walk(extent) if isinstance(n, Var))
+    found = [n for n in walk(func.body) if isinstance(n, Var) and n not in bound]
+    return [v for v in dict.fromkeys(found) if not isinstance(v.type, PointerType) and v.dtype.code != "handle"]
+
+
+def _with(func: PrimFunc, free: list[Var], wanted: list[tuple[str, DType]]) -> PrimFunc:
+    there = {(v.name, v.dtype): v for v in reversed(free)}
+    taken = {p.name for p in func.params}
+    further = []
+    for name, dtype in wanted:
+        var = there.get((name, dtype))
+        if var is None:
+            var = Var.fresh(name if name not in taken else f"{name}_free", dtype)
+        further.append(var)
+    return replace(func, params=(*func.params, *further))
