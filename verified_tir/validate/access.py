@@ -1,4 +1,4 @@
-"""Loads, stores and opaque calls: many rows at once, on the blocks of a run.
+"""Loads and stores: many rows at once, on the blocks of a run.
 
 Addresses are known numbers.  An access outside its view or its block, or of a scalar declared inaccessible, is
 undefined behaviour; under a symbolic path condition the condition is noted, and the access does nothing.
@@ -7,26 +7,20 @@ undefined behaviour; under a symbolic path condition the condition is noted, and
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, final
 
 import numpy as np
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.calls import is_pure
-from verified_tir.ir.dtype import INT64, VOID, PointerType
-from verified_tir.ir.expr import Call, Expr, Load, StringImm, Var
-from verified_tir.ir.visit import walk
+from verified_tir.ir.dtype import VOID, DType
+from verified_tir.ir.expr import Var
 from verified_tir.validate.events import Events
 from verified_tir.validate.frame import Frame
 from verified_tir.validate.memory import Block, Mask, Memory, Refused, View, note_read, note_write, repeats
 from verified_tir.validate.operators import Builder
 from verified_tir.validate.terms import UNDEF_ID, Ids
-
-if TYPE_CHECKING:
-    from verified_tir.validate.evaluate import Evaluator
+from verified_tir.validate.widths import bare, joined, parts
 
 
-@final
 class Access:
     """The memory of one run, as its statements reach it.
 
@@ -45,7 +39,7 @@ class Access:
     def _addresses(
         self, frame: Frame, buffer: Buffer, indices: Sequence[Ids], lanes: int, mask: Ids | None
     ) -> tuple[View, Ids, Mask | None]:
-        """The scalars that an access touches, shape (rows or 1, lanes), and which are accessed (``None``: all)."""
+        """The cells that an access touches, shape (rows or 1, cells), and which are accessed (``None``: all)."""
         view = frame.views.get(buffer)
         if view is None:
             raise Refused(f"{buffer.name} is not declared here")
@@ -56,7 +50,8 @@ class Access:
             if wrong.any():
                 outside = outside | wrong
             element = element + index * stride
-        outside = outside | (element < 0) | (element >= view.span // view.dtype.lanes)
+        size = view.dtype.lanes * view.ratio
+        outside = outside | (element < 0) | (element >= view.span // size)
         if mask is not None:
             outside = outside & (mask != 0)
         taken: Mask | None = None
@@ -68,11 +63,11 @@ class Access:
         if taken is not None:
             element, taken = np.broadcast_arrays(element, taken)
             element = np.where(taken, element, 0)
-        at = element * view.dtype.lanes
-        if view.dtype.lanes > 1:
-            at = (at[:, :, None] + np.arange(view.dtype.lanes)).reshape(at.shape[0], -1)
+        at = element * size
+        if size > 1:
+            at = (at[:, :, None] + np.arange(size)).reshape(at.shape[0], at.shape[1] * size)
             if taken is not None:
-                taken = np.repeat(taken, view.dtype.lanes, axis=1)
+                taken = np.repeat(taken, size, axis=1)
         base = frame.bases.get(buffer.data)
         if base is not None:
             at = at + base[:, None]
@@ -103,20 +98,29 @@ class Access:
             ids[taken] = view.block.ids[at[taken]]
         return self.typed(ids, view)
 
-    def typed(self, ids: Ids, view: View) -> Ids:
-        """What was stored at another type is read by its bytes."""
+    def typed(self, cells: Ids, view: View) -> Ids:
+        """The scalars of a view in cells of its block: what was stored at another type is read by its bytes."""
         target = view.dtype.scalar
-        if view.block.dtypes <= {target}:
-            return ids
+        if view.block.dtypes <= {target} and view.ratio == 1:
+            return cells
+        if view.ratio > 1:
+            return self.as_dtype(joined(self.build, cells, view.ratio, view.block.width), target)
+        return self.as_dtype(bare(self.build, cells, view.block.width), target)
+
+    def as_dtype(self, ids: Ids, target: DType) -> Ids:
+        """Scalars read at a type of their width."""
         codes = self.terms.columns[0, ids]
         for code in np.unique(codes).tolist():
             if self.terms.code_op[code] in ("undef", "reinterpret") and self.terms.code_dtype[code] in (VOID, target):
                 continue
             here = codes == code
             example = int(ids[here].flat[0])
-            if self.terms.result_dtype(example) is not target:
+            source = self.terms.result_dtype(example)
+            if source is not target:
                 ids = ids.copy()
-                ids[here] = self.build.reinterpret(target, ids[here])
+                both = source.is_int and target.is_int  # then it is the cast, about which more is known
+                read = self.build.cast(source, target, ids[here]) if both else self.build.reinterpret(target, ids[here])
+                ids[here] = read
         return ids
 
     # -------------------------------------------------------------------------------------------------- store
@@ -127,9 +131,9 @@ class Access:
         """Store terms, shape (rows or 1, scalars or 1), in the order of the rows and lanes."""
         view, at, taken = self._addresses(frame, buffer, indices, lanes, mask)
         block = view.block
-        shape = (frame.count, lanes * view.dtype.lanes)
+        shape = (frame.count, lanes * view.dtype.lanes * view.ratio)
         at = np.broadcast_to(at, shape)
-        value = np.broadcast_to(value, shape)
+        value = np.broadcast_to(value, (frame.count, lanes * view.dtype.lanes))
         taken = None if taken is None else np.broadcast_to(taken, shape)
         if frame.regions:
             self._note(frame, block, at, taken, write=True)
@@ -139,6 +143,8 @@ class Access:
                 raise Refused(f"several rows store to one element of {buffer.name} under a condition")
             old = self.typed(block.ids[at], view)
             value = self.build.choose(view.dtype.scalar, frame.guard[:, None], value, old)
+        if view.ratio > 1:
+            value = parts(self.build, view.dtype.scalar, value, view.ratio)
         self.build.operations += at.size
         if taken is None:
             self.memory.store(block, at.reshape(-1), value.reshape(-1))
@@ -156,79 +162,3 @@ class Access:
                 note(region, block, rows.reshape(-1), flat.reshape(-1))
             else:
                 note(region, block, rows[here], flat[here])
-
-    # ------------------------------------------------------------------------------------------- opaque calls
-
-    def opaque_call(self, call: Call, frame: Frame, evaluator: Evaluator) -> Ids:
-        """A call that nothing is known about: its result and its effect depend on its arguments and all it can reach.
-
-        It reaches the parameters, and the blocks whose data variables or elements are among its arguments.
-
-        :raises Refused: for many rows at once, or on a symbolic path.
-        """
-        if frame.count != 1 or frame.guard is not None:
-            raise Refused(f"the opaque call {call.op} depends on a condition on data")
-        if call.op.startswith("@"):
-            raise Refused(f"{call.op} is a call of another function of the module")
-        reach = [*self.reachable]
-        for argument in call.args:
-            reach.extend(self._named(argument, frame))
-        blocks = list({id(block): block for block in reach}.values())
-        self.reachable = blocks  # whoever was given a pointer may have kept it
-        state = int(self.build.opaque(f"call {call.op}", VOID, self.world))
-        for argument in call.args:
-            state = self._join(state, self._argument(argument, frame, evaluator, blocks))
-        for block in blocks:
-            for term in block.ids.tolist():
-                state = int(self.build.opaque("with", VOID, state, term))
-        self.world = int(self.build.opaque("after", VOID, state))
-        for number, block in enumerate(blocks):
-            self._havoc(number, block)
-        lanes = np.arange(call.type.lanes, dtype=np.int64)[None, :]
-        return self.build.opaque("result", call.type.scalar, self.world, self.terms.constants(INT64, lanes))
-
-    def _join(self, state: int, argument: Ids | str) -> int:
-        if isinstance(argument, str):
-            return int(self.build.opaque(f"text {argument}", VOID, state))
-        for term in argument.reshape(-1).tolist():
-            state = int(self.build.opaque("with", VOID, state, term))
-        return state
-
-    def _argument(self, argument: Expr, frame: Frame, evaluator: Evaluator, blocks: list[Block]) -> Ids | str:
-        """What a call sees of an argument; a pointer is a block's number among those in reach, and an address in it."""
-        match argument:
-            case StringImm(value=text):
-                return text
-            case Var(type=PointerType()):
-                view = frame.blocks.get(argument)
-                if view is None or argument in frame.bases:
-                    raise Refused(f"the pointer {argument.name} is no parameter's")
-                return f"pointer {blocks.index(view.block)}"
-            case Call(op="address_of", args=(Load(buffer=buffer, indices=indices),)):
-                if buffer.data in frame.bases:
-                    raise Refused(f"the address of {buffer.name} is no parameter's")
-                _, at, _ = self._addresses(frame, buffer, evaluator.indices(buffer.name, indices, frame), 1, None)
-                return f"address {blocks.index(frame.views[buffer].block)} {at.reshape(-1).tolist()}"
-        if any(isinstance(node, Call) and not is_pure(node.op) for node in walk(argument)):
-            raise Refused("an argument of an opaque call is an opaque call")
-        return evaluator.terms_of(evaluator.evaluate(argument, frame))
-
-    def _named(self, argument: Expr, frame: Frame) -> list[Block]:
-        found = []
-        for node in walk(argument):
-            data = node.data if isinstance(node, Buffer) else node
-            view = frame.blocks.get(data) if isinstance(data, Var) else None
-            if view is not None:
-                found.append(view.block)
-        return found
-
-    def _havoc(self, number: int, block: Block) -> None:
-        """Whatever a call left in a block that it could reach."""
-        if block.closed is not None:
-            raise Refused(f"an opaque call reaches {block.name}, parts of which are inaccessible")
-        dtype = next(iter(block.dtypes)) if len(block.dtypes) == 1 else None
-        if dtype is None:
-            raise Refused(f"an opaque call reaches {block.name}, which holds values of several types, or none")
-        at: Ids = np.arange(block.ids.size, dtype=np.int64)
-        new = self.build.opaque("left", dtype, self.world, np.full(at.size, number), at)
-        self.memory.store(block, at, new)

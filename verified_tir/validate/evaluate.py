@@ -35,6 +35,7 @@ from verified_tir.ir.expr import (
 )
 from verified_tir.ir.index_arith import is_index
 from verified_tir.validate.access import Access
+from verified_tir.validate.calls import Calls
 from verified_tir.validate.events import Events
 from verified_tir.validate.frame import Frame, Value
 from verified_tir.validate.memory import Mask, Refused, UndefinedRun
@@ -47,11 +48,17 @@ _DIVISIONS = ("floordiv", "floormod", "truncdiv", "truncmod")
 
 @final
 class Evaluator:
-    """Evaluates the expressions of one function; ``data`` are its let-bound variables that hold data."""
+    """Evaluates the expressions of one function; ``data`` are its let-bound variables that hold data.
 
-    def __init__(self, build: Builder, events: Events, access: Access, data: frozenset[Var]) -> None:
+    ``declared``: opaque calls touch no more than the blocks around them say.
+    """
+
+    def __init__(
+        self, build: Builder, events: Events, access: Access, data: frozenset[Var], *, declared: bool = False
+    ) -> None:
         self.build, self.events, self.access, self.data = build, events, access, data
         self.terms = build.terms
+        self.calls = Calls(access, declared=declared)
 
     # --------------------------------------------------------------------------------------------- conversions
 
@@ -303,7 +310,7 @@ class Evaluator:
     def _call(self, expr: Call, frame: Frame) -> Value:
         info = PURE_CALLS.get(expr.op)
         if info is None:
-            return Value(expr.type, None, self.access.opaque_call(expr, frame, self))
+            return Value(expr.type, None, self.calls.call(expr, frame, self))
         if len(expr.args) != info.arity:
             raise Refused(f"{expr.op} takes {info.arity} arguments, not {len(expr.args)}")
         args = [self.evaluate(a, frame) for a in expr.args]

@@ -6,13 +6,15 @@ against.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Final, final
 
 import numpy as np
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Binary, Expr, Undef
+from verified_tir.ir.expr import Binary, Expr, Load, Undef, Var
+from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import (
     Allocate,
     Assert,
@@ -39,6 +41,26 @@ from verified_tir.validate.terms import TooManyTerms
 _LARGEST_LOOP: Final = 1 << 24
 
 
+def cell_widths(func: PrimFunc) -> dict[Var, int]:
+    """By data variable, the bytes of the narrowest scalar through which a function sees the block."""
+    found: dict[Var, int] = {}
+
+    def see(buffer: Buffer) -> None:
+        width = buffer.dtype.scalar.nbytes
+        found[buffer.data] = min(width, found.get(buffer.data, width))
+
+    for parameter in func.buffers:
+        see(parameter)
+    for node in walk(func.body):
+        match node:
+            case Store(buffer=buffer) | Load(buffer=buffer) | Allocate(buffer=buffer) | DeclBuffer(buffer=buffer):
+                see(buffer)
+            case Block(alloc_buffers=buffers):
+                for buffer in buffers:
+                    see(buffer)
+    return found
+
+
 class Asserted(Exception):
     """An assertion that is false on every input ended the run."""
 
@@ -46,11 +68,15 @@ class Asserted(Exception):
 @final
 @dataclass(slots=True)
 class Executor:
-    """Runs the statements of one function; ``budget`` is the most operations, together with those made before."""
+    """Runs the statements of one function; ``budget`` is the most operations, together with those made before.
+
+    ``widths`` are those of the cells of blocks, in bytes, by data variable.
+    """
 
     evaluator: Evaluator
     fast: bool
     budget: int
+    widths: Mapping[Var, int] = field(default_factory=dict)
     loops: Loops = field(init=False)
 
     def __post_init__(self) -> None:
@@ -132,8 +158,10 @@ class Executor:
             0 if 0 in shape else max(0, offset + sum((d - 1) * s for d, s in zip(shape, strides, strict=True)) + 1)
         )
         span = elements * buffer.dtype.lanes
-        block = self.evaluator.access.memory.new_block(buffer.name, buffer.dtype, span * frame.count)
+        ratio = buffer.dtype.scalar.nbytes // self.widths.get(buffer.data, buffer.dtype.scalar.nbytes)
+        block = self.evaluator.access.memory.new_block(buffer.name, buffer.dtype, span * frame.count, ratio)
         block.dtypes.add(buffer.dtype.scalar)
+        span *= ratio
         view = View(buffer.name, buffer.dtype, block, shape, strides, offset, span)
         frame.views[buffer] = frame.blocks[buffer.data] = view
         frame.bases[buffer.data] = np.arange(frame.count, dtype=np.int64) * span
@@ -142,8 +170,6 @@ class Executor:
         whole = frame.blocks.get(buffer.data)
         if whole is None:
             raise Refused(f"{buffer.name} is declared over {buffer.data.name}, which is no block here")
-        if whole.block.width != buffer.dtype.scalar.nbytes:
-            raise Refused(f"{buffer.name} views {whole.name} by elements of another width")
         shape, strides, offset = self._extents(buffer, frame)
         frame.views[buffer] = View(buffer.name, buffer.dtype, whole.block, shape, strides, offset, whole.span)
 
@@ -197,6 +223,8 @@ class Executor:
         evaluator.events.note(frame, f"block {stmt.name} is run outside its domain", outside)
         for buffer in stmt.alloc_buffers:
             self._allocate(buffer, frame)
+        if stmt.reads is not None or stmt.writes is not None:
+            frame = replace(frame, declared=(stmt.reads or (), stmt.writes or ()))
         if stmt.init is not None:
             starts = np.broadcast_to(first[:, 0], (frame.count,))
             if starts.any():

@@ -14,6 +14,7 @@ import numpy as np
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import Var
+from verified_tir.ir.stmt import Region as Accessed
 from verified_tir.validate.memory import Region, View
 from verified_tir.validate.terms import Ids
 
@@ -48,7 +49,8 @@ class Frame:
 
     ``bases`` are the addresses at which a row's own part of an allocated block begins, by data variable; ``regions``
     pairs each open region with the number that each row has there.  ``views`` is shared by the frames of a run: a
-    variable is bound once in a program.
+    variable is bound once in a program.  ``declared`` are the regions of buffers that the innermost block with such a
+    declaration says that it reads, and writes.
     """
 
     count: int
@@ -58,6 +60,7 @@ class Frame:
     bases: dict[Var, Ids] = field(default_factory=dict)
     regions: tuple[tuple[Region, Ids], ...] = ()
     guard: Ids | None = None
+    declared: tuple[tuple[Accessed, ...], tuple[Accessed, ...]] | None = None
 
     def pick(self, rows: Ids) -> Frame:
         """The frame with row ``rows[k]`` as its k-th; rows may be repeated."""
@@ -69,6 +72,7 @@ class Frame:
             {v: base[rows] for v, base in self.bases.items()},
             tuple([(region, numbers[rows]) for region, numbers in self.regions]),
             None if self.guard is None else self.guard[rows],
+            self.declared,
         )
 
     def only(self, where: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> Frame:

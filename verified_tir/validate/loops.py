@@ -21,10 +21,10 @@ from typing import Final, final
 
 import numpy as np
 
-from verified_tir.ir.calls import is_pure
 from verified_tir.ir.expr import Call
 from verified_tir.ir.stmt import Assert, AttrStmt, Block, For, Stmt, While
 from verified_tir.ir.visit import walk
+from verified_tir.validate.calls import needs_order
 from verified_tir.validate.evaluate import Evaluator
 from verified_tir.validate.frame import Frame, Value
 from verified_tir.validate.memory import SEVERAL, Conflict, Refused, Region, UndefinedRun
@@ -78,7 +78,7 @@ class Loops:
         found = self._whole.get(stmt)
         if found is None:
             found = self._whole[stmt] = any(
-                isinstance(node, (Assert, While)) or (isinstance(node, Call) and not is_pure(node.op))
+                isinstance(node, (Assert, While)) or (isinstance(node, Call) and needs_order(node))
                 for node in walk(stmt.body)
             )
         return found

@@ -1,7 +1,8 @@
 """Memory of a symbolic run: blocks of term numbers, views, and who touched what.
 
-A block holds one term for each scalar, undef at first.  All views of a block must have scalars of one width; what was
-stored at another type of that width is read as a ``reinterpret`` term.  Addresses count scalars.
+A block holds one term for each *cell*, undef at first.  A cell has the width of the narrowest scalar among the block's
+views; wider ones take several (``widths.py``).  What was stored at another type of its width is read as a
+``reinterpret`` term.  Addresses count cells.
 
 A *region* is one execution of some nested loops, whose iterations are called *rows*.  It demands that no row touches
 what another one writes.  Then the rows may run in any order, all at once too.  Each access is checked against that, so
@@ -32,6 +33,10 @@ class Refused(Exception):
     """The validator cannot execute this; the message says what and where."""
 
 
+class Oversize(Refused):
+    """It is too large to be executed as a whole."""
+
+
 class UndefinedRun(Exception):
     """Undefined behaviour on every input."""
 
@@ -47,8 +52,11 @@ class Conflict(Exception):
 @final
 @dataclass(slots=True, eq=False)
 class Block:
-    """``closed`` marks scalars that may not be accessed; ``owners`` are the last (writer, reader) for each depth;
-    ``dtypes`` are the types of what was ever stored."""
+    """``width`` is that of a cell, in bytes; ``closed`` marks cells that may not be accessed.
+
+    ``owners`` are the last (writer, reader) for each depth; ``dtypes`` the types of what was ever stored; ``version``
+    counts the changes.
+    """
 
     name: str
     width: int
@@ -57,6 +65,7 @@ class Block:
     closed: Mask | None = None
     owners: list[tuple[Ids, Ids]] = field(default_factory=list)
     dtypes: set[DType] = field(default_factory=set)
+    version: int = 0
 
 
 @final
@@ -76,7 +85,7 @@ class Region:
 @final
 @dataclass(slots=True, eq=False)
 class View:
-    """A buffer during a run: shape, strides and offset in elements, ``span`` scalars of the block for each row."""
+    """A buffer during a run: shape, strides and offset in elements, ``span`` cells of the block for each row."""
 
     name: str
     dtype: DType
@@ -85,6 +94,11 @@ class View:
     strides: tuple[int, ...]
     offset: int
     span: int
+
+    @property
+    def ratio(self) -> int:
+        """The cells that one scalar takes."""
+        return self.dtype.scalar.nbytes // self.block.width
 
 
 @final
@@ -96,15 +110,16 @@ class Memory:
         self.journal: list[tuple[Block, Ids, Ids]] | None = None
         self.scalars = 0
 
-    def new_block(self, name: str, dtype: DType, scalars: int) -> Block:
-        """A fresh block, undefined throughout."""
+    def new_block(self, name: str, dtype: DType, scalars: int, ratio: int = 1) -> Block:
+        """A fresh block, undefined throughout; ``ratio`` cells for each scalar of type ``dtype``."""
+        scalars *= ratio
         self.scalars += scalars
         if scalars > LARGEST_BLOCK:
-            raise Refused(f"{name} takes {scalars} scalars; the most is {LARGEST_BLOCK}")
+            raise Oversize(f"{name} takes {scalars} scalars; the most is {LARGEST_BLOCK}")
         if self.scalars > _MOST_ALLOCATED:
-            raise Refused(f"more than {_MOST_ALLOCATED} scalars were allocated, the last ones for {name}")
+            raise Oversize(f"more than {_MOST_ALLOCATED} scalars were allocated, the last ones for {name}")
         self.serial += 1
-        return Block(name, dtype.scalar.nbytes, np.zeros(scalars, dtype=np.int64), self.serial)
+        return Block(name, dtype.scalar.nbytes // ratio, np.zeros(scalars, dtype=np.int64), self.serial)
 
     def new_region(self, depth: int, *, strict: bool) -> Region:
         self.serial += 1
@@ -114,6 +129,7 @@ class Memory:
         """Store terms at addresses; of several stores to one address the last stays."""
         if self.journal is not None:
             self.journal.append((block, at, block.ids[at]))
+        block.version += 1
         block.ids[at] = value
 
     def undo(self, mark: int) -> None:
@@ -121,6 +137,7 @@ class Memory:
         assert self.journal is not None
         while len(self.journal) > mark:
             block, at, old = self.journal.pop()
+            block.version += 1
             block.ids[at] = old
 
 

@@ -230,21 +230,24 @@ def _add(total: Polynomial, monomial: Monomial, coefficient: int, modulus: int) 
     total[monomial] = (total.get(monomial, 0) + coefficient) % modulus
 
 
+_LEAVES = frozenset(
+    {"const", "undef", "world", "left", "result", "with", "after", "if", "pair", "contents", "bits", "read"}
+)
+
+
 def is_leaf(op: str) -> bool:
     """Whether nothing is known about terms with this operator beyond their identity."""
-    return op in ("const", "undef", "world", "left", "result", "with", "after") or op.startswith(
-        ("input:", "call ", "text ")
-    )
+    return op in _LEAVES or op.startswith(("input:", "call ", "text ", "pure ", "pointer "))
 
 
 def arity(op: str) -> int:
     """How many operands a term with this operator has."""
-    if op in ("ite", "fma"):
+    if op in ("ite", "fma", "part"):
         return 3
     if op in ("not", "reinterpret", "is_undef") or op.startswith("cast:"):
         return 1
     binary = (
         "add", "sub", "mul", "div", "floordiv", "floormod", "truncdiv", "truncmod", "min", "max", "bitand", "bitor",
-        "bitxor", "shl", "shr", "eq", "lt", "le", "pow", "atan2",
+        "bitxor", "shl", "shr", "eq", "lt", "le", "pow", "atan2", "join",
     )  # fmt: skip
     return 2 if op in binary else 1

@@ -24,6 +24,7 @@ from verified_tir.ir.dtype import BOOL, DType
 from verified_tir.ir.expr import COMPARE_OPS
 from verified_tir.semantics.calls import call_operation
 from verified_tir.semantics.errors import UndefinedBehaviour
+from verified_tir.semantics.memory import reinterpret
 from verified_tir.semantics.operators import binary_operation, cast_operation
 from verified_tir.semantics.values import UNDEF, Scalar
 from verified_tir.validate.terms import (
@@ -226,7 +227,20 @@ class Builder:
 
     def reinterpret(self, target: DType, a: Ids) -> Ids:
         """The bytes of scalars read at another type of the same width."""
-        return np.where(a == UNDEF_ID, UNDEF_ID, self._make("reinterpret", target, a))
+        const = self.terms.is_const(a)
+        result = np.where(a == UNDEF_ID, UNDEF_ID, self._make("reinterpret", target, a))
+        for term in np.unique(a[const]).tolist():
+            result[a == term] = self._bytes_of_constant(target, term)
+        return result
+
+    def _bytes_of_constant(self, target: DType, term: int) -> int:
+        """A constant's bytes as a constant; those of a NaN do not exist."""
+        terms = self.terms
+        source = terms.dtype_of(term)
+        if source.is_float and terms.flags[term] & MAY_NAN:
+            return UNDEF_ID
+        found = reinterpret(terms.value(term), source, target)
+        return UNDEF_ID if found is UNDEF or isinstance(found, tuple) else terms.constant(target, found)
 
     def opaque(self, op: str, dtype: DType, a: Ids | int, b: Ids | int = 0, c: Ids | int = 0) -> Ids:
         """A term that nothing is known about, but that equal operands make it equal."""

@@ -8,7 +8,6 @@ from typing import final
 
 import numpy as np
 
-from verified_tir.ir.calls import is_pure
 from verified_tir.ir.dtype import PointerType
 from verified_tir.ir.expr import Call, Var
 from verified_tir.ir.func import PrimFunc
@@ -16,14 +15,16 @@ from verified_tir.ir.index_arith import data_vars
 from verified_tir.ir.stmt import Store
 from verified_tir.ir.visit import walk
 from verified_tir.validate.access import Access
+from verified_tir.validate.calls import needs_order
 from verified_tir.validate.evaluate import Evaluator
 from verified_tir.validate.events import Events
-from verified_tir.validate.execute import Asserted, Executor
+from verified_tir.validate.execute import Asserted, Executor, cell_widths
 from verified_tir.validate.frame import Frame, Value
 from verified_tir.validate.interface import Parameter
 from verified_tir.validate.memory import Memory, UndefinedRun, View
 from verified_tir.validate.operators import Builder
 from verified_tir.validate.terms import UNDEF_ID, Ids
+from verified_tir.validate.widths import parts
 
 
 @final
@@ -45,28 +46,37 @@ class Exit:
 
 
 def execute(
-    func: PrimFunc, params: Sequence[Parameter], values: Mapping[Var, int], build: Builder, *, fast: bool, budget: int
+    func: PrimFunc,
+    params: Sequence[Parameter],
+    values: Mapping[Var, int],
+    build: Builder,
+    *,
+    fast: bool,
+    budget: int,
+    declared: bool = False,
 ) -> Exit:
     """Run a function symbolically.
 
     :param values: its integer parameters and shape symbols.
     :param budget: the most operations to execute.
+    :param declared: whether opaque calls touch no more than the blocks around them declare.
     :raises Refused: where the validator cannot follow.
     :raises TooManyTerms: beyond the budget.
     """
     memory, events = Memory(), Events(build)
     nodes = list(walk(func.body))
     written = frozenset(node.buffer.data for node in nodes if isinstance(node, Store))
-    if any(isinstance(node, Call) and not is_pure(node.op) for node in nodes):
-        written |= {p.buffer.data for p in params if p.buffer is not None}
+    widths = cell_widths(func)
+    if any(isinstance(node, Call) and needs_order(node) for node in nodes):
+        written = frozenset(widths)
     access = Access(build, events, memory, written)
-    evaluator = Evaluator(build, events, access, data_vars(func.body))
-    executor = Executor(evaluator, fast, build.operations + budget)
+    evaluator = Evaluator(build, events, access, data_vars(func.body), declared=declared)
+    executor = Executor(evaluator, fast, build.operations + budget, widths)
     frame = Frame(1)
     for var, number in values.items():
         frame.values[var] = Value(var.dtype, np.full((1, 1), number, dtype=np.int64))
     for parameter in params:
-        _enter(parameter, frame, access, build)
+        _enter(parameter, frame, access, build, widths)
     undefined = asserted = None
     try:
         executor.run(func.body, frame)
@@ -78,7 +88,7 @@ def execute(
     return Exit(left, dict(events.found), tuple(executor.loops.findings), access.world, undefined, asserted)
 
 
-def _enter(parameter: Parameter, frame: Frame, access: Access, build: Builder) -> None:
+def _enter(parameter: Parameter, frame: Frame, access: Access, build: Builder, widths: Mapping[Var, int]) -> None:
     buffer, terms = parameter.buffer, build.terms
     if buffer is None:
         var = parameter.var
@@ -87,17 +97,20 @@ def _enter(parameter: Parameter, frame: Frame, access: Access, build: Builder) -
             frame.values[var] = Value(var.dtype, None, term)
         return
     lanes, scalar = buffer.dtype.lanes, buffer.dtype.scalar
+    ratio = scalar.nbytes // widths[buffer.data]
     assert parameter.at is not None and parameter.rest is not None
-    block = access.memory.new_block(buffer.name, buffer.dtype, parameter.elements * lanes)
+    block = access.memory.new_block(buffer.name, buffer.dtype, parameter.elements * lanes, ratio)
     block.dtypes.add(scalar)
-    at = _scalars(parameter.at, lanes)
-    block.ids[at] = terms.sequence(f"input:{parameter.position}", scalar, at.size).reshape(at.shape)
+    at, rest = _cells(parameter.at, lanes * ratio), _cells(parameter.rest, lanes * ratio)
+    inputs = terms.sequence(f"input:{parameter.position}", scalar, parameter.at.size * lanes).reshape(-1, lanes)
+    block.ids[at] = inputs if ratio == 1 else parts(build, scalar, inputs, ratio)
     closed = np.ones(block.ids.size, dtype=np.bool_)
     closed[at] = False
-    rest = _scalars(parameter.rest, lanes)
     if parameter.padding is not None:
         closed[rest] = False
-        block.ids[rest] = UNDEF_ID if parameter.padding == "undef" else terms.constant(scalar, parameter.padding)
+        value = UNDEF_ID if parameter.padding == "undef" else terms.constant(scalar, parameter.padding)
+        padding = np.full((rest.shape[0], lanes), value, dtype=np.int64)
+        block.ids[rest] = padding if ratio == 1 else parts(build, scalar, padding, ratio)
     if closed.any():
         block.closed = closed
     view = View(buffer.name, buffer.dtype, block, parameter.shape, parameter.strides, parameter.offset, block.ids.size)
@@ -105,16 +118,16 @@ def _enter(parameter: Parameter, frame: Frame, access: Access, build: Builder) -
     access.reachable.append(block)
 
 
-def _scalars(elements: Ids, lanes: int) -> Ids:
-    """The scalars of some elements, one row each."""
-    return elements[:, None] * lanes + np.arange(lanes)
+def _cells(elements: Ids, size: int) -> Ids:
+    """The cells of some elements, one row of ``size`` for each."""
+    return elements[:, None] * size + np.arange(size)
 
 
 def _leave(parameter: Parameter, frame: Frame, access: Access) -> tuple[Ids, Ids]:
     assert parameter.buffer is not None and parameter.at is not None and parameter.rest is not None
-    view, lanes = frame.views[parameter.buffer], parameter.buffer.dtype.lanes
-    ids = view.block.ids
+    view = frame.views[parameter.buffer]
+    size, ids = view.dtype.lanes * view.ratio, view.block.ids
     return (
-        access.typed(ids[_scalars(parameter.at, lanes)], view),
-        access.typed(ids[_scalars(parameter.rest, lanes)], view),
+        access.typed(ids[_cells(parameter.at, size)], view),
+        access.typed(ids[_cells(parameter.rest, size)], view),
     )

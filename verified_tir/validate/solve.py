@@ -16,7 +16,7 @@ from verified_tir.logic.formula import Term
 from verified_tir.logic.solver import Solver
 from verified_tir.logic.verdict import Proved
 from verified_tir.validate.normal import arity, is_leaf
-from verified_tir.validate.terms import Terms
+from verified_tir.validate.terms import MAY_UNDEF, Terms
 
 LARGEST_CONE: Final = 40
 MOST_QUESTIONS: Final = 24
@@ -115,6 +115,8 @@ class Question:
         if op == "const":
             return _constant(terms, term, dtype), logic.TRUE
         if is_leaf(op):
+            if terms.flags[term] & MAY_UNDEF:
+                raise NotExpressible(op)
             return logic.var(f"x{term}", _sort(dtype)), logic.TRUE
         operands = terms.operands(term)[: arity(op)]
         values = [memo[k][0] for k in operands]
@@ -123,7 +125,8 @@ class Question:
         defined = logic.and_(*[memo[k][1] for k in operands])
         if op == "is_undef":
             return logic.not_(memo[operands[0]][1]), logic.TRUE
-        if op == "reinterpret" or (op.startswith(("cast:float", "cast:bfloat")) and dtype.is_int):
+        split = op == "part" and terms.result_dtype(operands[0]).is_float
+        if op == "reinterpret" or split or (op.startswith(("cast:float", "cast:bfloat")) and dtype.is_int):
             raise NotExpressible(op)  # may be undefined though its operand is not
         if any(memo[k][1] is logic.FALSE for k in operands):
             return _any(_sort(terms.result_dtype(term)), term), logic.FALSE
