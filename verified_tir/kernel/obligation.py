@@ -85,9 +85,15 @@ class Unproved:
 Refusal: TypeAlias = NoMatch | Unproved
 
 
-def discharge(prover: Prover, question: Question) -> tuple[list[Discharged], tuple[Obligation, Verdict] | None]:
-    """Prove a question.  Gives what was proved, and the obligation that could not be, if there is one."""
-    before = len(prover.lemmas)
+def discharge(
+    prover: Prover, question: Question, since: int | None = None
+) -> tuple[list[Discharged], tuple[Obligation, Verdict] | None]:
+    """Prove a question.  Gives what was proved, and the obligation that could not be, if there is one.
+
+    :param since: how many lemmas there were before a first attempt.  The prover remembers what it found out then, so
+        the lemmas for it belong to what is proved instead.
+    """
+    before = len(prover.lemmas) if since is None else since
     sizes = tuple(question.context.sizes)
     small = sizes if not question.otherwise else ()
     verdict, used = prover.prove(question.context, question.given, question.goal, small=small)
@@ -100,7 +106,8 @@ def discharge(prover: Prover, question: Question) -> tuple[list[Discharged], tup
         return [], (obligation, verdict)
     done: list[Discharged] = []
     for other in question.otherwise:
-        proved, failed = discharge(prover, other)
+        proved, failed = discharge(prover, other, before)
+        before = len(prover.lemmas)
         done.extend(proved)
         if failed is not None:
             return done, failed
