@@ -51,7 +51,7 @@ class Terms:
         self._capacity = 1 << 12
         self.columns: Ids = np.zeros((4, self._capacity), dtype=np.int64)  # code, first, second, third operand
         self.flags: Flags = np.zeros(self._capacity, dtype=np.uint8)
-        self._slots: Ids = np.full(self._capacity * 2, -1, dtype=np.int64)
+        self._slots = _slots(self._capacity)
         self._codes: dict[tuple[str, DType], int] = {}
         self.code_op: list[str] = []
         self.code_dtype: list[DType] = []
@@ -115,6 +115,7 @@ class Terms:
         at = _hash(rows) & mask
         result: Ids = np.empty(size, dtype=np.int64)
         waiting: Ids = np.arange(size, dtype=np.int64)
+        step = 0
         while waiting.size:
             place = at[waiting]
             held = self._slots[place]
@@ -132,7 +133,8 @@ class Terms:
             same = (self.columns[:, held] == rows[:, waiting]).all(axis=0)
             result[waiting[same]] = held[same]
             waiting = waiting[~same]
-            at[waiting] = (at[waiting] + 1) & mask
+            step += 1  # triangular probing: no long clusters, and still every slot in turn
+            at[waiting] = (at[waiting] + step) & mask
         return result
 
     def _grow(self, needed: int) -> None:
@@ -145,19 +147,21 @@ class Terms:
         flags = np.zeros(self._capacity, dtype=np.uint8)
         flags[: self.count] = self.flags[: self.count]
         self.columns, self.flags = columns, flags
-        self._slots = np.full(self._capacity * 2, -1, dtype=np.int64)
+        self._slots = _slots(self._capacity)
         mask = np.int64(len(self._slots) - 1)
         hashed = ~np.isin(self.columns[0, : self.count], list(self._sequences))
         waiting: Ids = np.flatnonzero(hashed)
         at: Ids = np.zeros(self.count, dtype=np.int64)
         at[waiting] = _hash(self.columns[:, waiting]) & mask
+        step = 0
         while waiting.size:  # all are different: only collisions move on
             place = at[waiting]
             empty = self._slots[place] < 0
             self._slots[place[empty]] = waiting[empty]
             lost = self._slots[place] != waiting
             waiting = waiting[lost]
-            at[waiting] = (at[waiting] + 1) & mask
+            step += 1
+            at[waiting] = (at[waiting] + step) & mask
 
     def sequence(self, op: str, dtype: DType, count: int) -> Ids:
         """The terms ``op(0) … op(count - 1)``, the same ones for the same ``op`` and type.
@@ -222,6 +226,11 @@ class Terms:
         """The type of a term's value."""
         op, dtype = self.op_of(term), self.dtype_of(term)
         return BOOL if op in ("eq", "ne", "lt", "le", "isnan", "isinf", "isfinite") else dtype
+
+
+def _slots(capacity: int) -> npt.NDArray[np.int32]:
+    """An empty hash table; a quarter full at most, since the slowest of many look-ups counts."""
+    return np.full(capacity * 4, -1, dtype=np.int32)
 
 
 def _float_flags(value: float) -> int:
