@@ -8,12 +8,13 @@ rules, the schedule or the lowering passes.
 
 from verified_tir.validate.interface import Correspondence, Padding
 from verified_tir.validate.validator import validate, validate_sizes
-from verified_tir.validate.verdict import Different, Equal, EqualOverReals, Report, Unknown, Verdict
+from verified_tir.validate.verdict import Different, Equal, EqualInPart, EqualOverReals, Report, Unknown, Verdict
 
 __all__ = [
     "Correspondence",
     "Different",
     "Equal",
+    "EqualInPart",
     "EqualOverReals",
     "Padding",
     "Report",

@@ -17,7 +17,7 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import PointerType
 from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.func import PrimFunc
-from verified_tir.validate.memory import LARGEST_BLOCK, Refused, repeats, row_major
+from verified_tir.validate.memory import LARGEST_BLOCK, Oversize, Refused, repeats, row_major
 from verified_tir.validate.terms import Ids
 
 Padding: TypeAlias = int | float | Literal["undef"] | None
@@ -168,7 +168,7 @@ def _buffer(
     offset = evaluate_size(buffer.elem_offset, values, f"the offset of {name}") if not _free(buffer, values) else 0
     count = int(np.prod(shape, dtype=np.int64))
     if count * buffer.dtype.lanes > LARGEST_BLOCK:
-        raise Refused(f"{name} has {count} elements; the most is {LARGEST_BLOCK}")
+        raise Oversize(f"{name} has {count} elements; the most is {LARGEST_BLOCK}")
     grid = tuple([g.reshape(-1) for g in np.indices(shape, dtype=np.int64)]) if shape else ()
     every: Ids = np.full(count, offset, dtype=np.int64)
     for index, stride in zip(grid, strides, strict=True):

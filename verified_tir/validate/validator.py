@@ -4,6 +4,8 @@
 2. Has *after* undefined behaviour where *before* has none?
 3. Do all elements agree, as terms; if not, as normal forms modulo 2ʷ, for Z3, over the reals?
 4. If not: does an input, replayed by the interpreter, show a difference?
+
+Programs too large for that are evaluated on demand for some elements (``demand/``).
 """
 
 from __future__ import annotations
@@ -18,8 +20,9 @@ from verified_tir.logic.solver import Solver
 from verified_tir.validate.compare import compare, extra_events
 from verified_tir.validate.concrete import Search, Side, search
 from verified_tir.validate.decide import Decision, decide
+from verified_tir.validate.demand import MOST_ELEMENTS, compare_on_demand, too_long
 from verified_tir.validate.interface import Correspondence, bind, name_of, parameters
-from verified_tir.validate.memory import Refused
+from verified_tir.validate.memory import Oversize, Refused
 from verified_tir.validate.operators import Builder
 from verified_tir.validate.session import Exit, execute
 from verified_tir.validate.terms import Terms, TooManyTerms
@@ -40,6 +43,7 @@ def validate(
     fast: bool = True,
     most_operations: int = MOST_OPERATIONS,
     most_steps: int = MOST_STEPS,
+    most_elements: int = MOST_ELEMENTS,
     solver: Solver | None = None,
 ) -> Report:
     """Whether ``after`` refines ``before`` at some sizes.
@@ -51,18 +55,27 @@ def validate(
     :param fast: whether independent iterations run at once; if not, everything runs serially (the reference).
     :param most_operations: operations to execute symbolically in each program at most.
     :param most_steps: stores and loop iterations of each concrete run at most.
+    :param most_elements: beyond that many operations, how many elements to compare on demand; 0 for none.
     :returns: a report; what the validator cannot follow is the verdict :class:`Unknown`, never an exception.
     """
     start = time.perf_counter()
     build = Builder(Terms())
     sizes = dict(sizes or {})
     findings: list[str] = []
+    solver = solver or Solver(budget=BUDGET)
+    limits = _Limits(fast, most_operations, most_steps, most_elements)
+    pair = before, after, sizes, maps or {}
     try:
-        verdict = _judge(
-            before, after, sizes, maps or {}, build, solver or Solver(budget=BUDGET), findings,
-            _Limits(fast, most_operations, most_steps),
-        )  # fmt: skip
-    except (Refused, TooManyTerms) as problem:
+        if most_elements and too_long(*pair, most_operations):
+            raise Oversize(f"more than {most_operations} operations")
+        verdict = _judge(*pair, build, solver, findings, limits)
+    except (Oversize, TooManyTerms) as problem:
+        verdict = Unknown(str(problem))
+        if most_elements:
+            findings.clear()
+            build = Builder(Terms())
+            verdict = compare_on_demand(*pair, build, solver, budget=most_operations, elements=most_elements)
+    except Refused as problem:
         verdict = Unknown(str(problem))
     return Report(verdict, tuple(findings), sizes, build.operations, time.perf_counter() - start)
 
@@ -88,6 +101,7 @@ class _Limits:
     fast: bool
     operations: int
     steps: int
+    elements: int
 
 
 def _judge(
@@ -121,12 +135,15 @@ def _judge(
         second = execute(after, new, later, build, fast=limits.fast, budget=limits.operations)
         findings.extend(f"after: {f}" for f in second.findings)
     except (Refused, TooManyTerms) as problem:
-        return tried().witness or Unknown(str(problem))
+        found = tried().witness
+        if found is None and isinstance(problem, (Oversize, TooManyTerms)):
+            raise
+        return found or Unknown(str(problem))
     stopped = second.undefined or second.asserted
     if stopped is not None:
         longer = search(*sides, steps=LONGER * limits.steps, most=1)  # it is all but certain: worth some time
-        found = longer.witness or tried().witness
-        return found or Unknown(f"after ends by {stopped}; no input was found on which before does not")
+        seen = longer.witness or tried().witness
+        return seen or Unknown(f"after ends by {stopped}; no input was found on which before does not")
     return _memories(build, first, second, sides, solver, tried)
 
 

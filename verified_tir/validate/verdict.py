@@ -45,6 +45,28 @@ class EqualOverReals:
 
 @final
 @dataclass(frozen=True, slots=True)
+class EqualInPart:
+    """The programs are too large to be executed as a whole; ``compared`` of the ``total`` elements written were equal.
+
+    These were chosen: corners, both sides of tile boundaries, random ones.  All that they depend on was evaluated; of
+    other elements, and of undefined behaviour elsewhere, nothing is said.  ``which`` names reassociated sums as in
+    :class:`EqualOverReals`; empty if the bits are equal.  ``how`` as in :class:`Equal`.
+    """
+
+    compared: int
+    total: int
+    which: tuple[str, ...] = ()
+    how: Mapping[str, int] = field(default_factory=dict)
+    vacuous: bool = False
+
+    def __str__(self) -> str:
+        kind = "equal over the reals" if self.which else "equal"
+        text = f"{kind} on {self.compared} of {self.total} elements, evaluated on demand"
+        return "; ".join([text, *self.which])
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class Different:
     """A witness, replayed by the interpreter on both programs.
 
@@ -77,7 +99,7 @@ class Unknown:
         return f"unknown: {self.reason}"
 
 
-Verdict: TypeAlias = Equal | EqualOverReals | Different | Unknown
+Verdict: TypeAlias = Equal | EqualOverReals | EqualInPart | Different | Unknown
 
 
 @final

@@ -1,0 +1,253 @@
+"""The second level of size: both programs, evaluated on demand for chosen elements.
+
+1. Choose elements of the parameters that are written: corners, tile boundaries, random ones (``elements.py``).
+2. Find the statement instances that they depend on, in either program (``closure.py``).
+3. Evaluate these symbolically (``run.py``).  Loops are not cropped: what is left out is what nothing chosen depends on.
+4. Compare the chosen elements as the full mode does (``compare.py``, ``decide.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, final
+
+import numpy as np
+
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.dtype import BOOL, PointerType
+from verified_tir.ir.expr import Var
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.index_arith import data_vars
+from verified_tir.logic.solver import Solver
+from verified_tir.validate.compare import compare, extra_events
+from verified_tir.validate.decide import decide
+from verified_tir.validate.demand.closure import Closure
+from verified_tir.validate.demand.elements import SEED, choose, tile_sizes
+from verified_tir.validate.demand.entry import Place, places
+from verified_tir.validate.demand.frames import Frames
+from verified_tir.validate.demand.instances import Effort, TooMuch
+from verified_tir.validate.demand.outline import Area, Outline
+from verified_tir.validate.demand.run import Run
+from verified_tir.validate.demand.versions import SparseAccess
+from verified_tir.validate.evaluate import Evaluator
+from verified_tir.validate.events import Events
+from verified_tir.validate.frame import Value
+from verified_tir.validate.interface import Correspondence, Parameter, bind, name_of
+from verified_tir.validate.memory import Refused, UndefinedRun
+from verified_tir.validate.operators import Builder
+from verified_tir.validate.session import Exit
+from verified_tir.validate.terms import Ids, TooManyTerms
+from verified_tir.validate.verdict import Equal, EqualInPart, Unknown, Verdict
+
+MOST_ELEMENTS: Final = 256
+_PILOT: Final = 8
+_PADDING: Final = 32
+_MOST_BOXES: Final = 20_000_000
+
+
+@final
+@dataclass(slots=True)
+class Program:
+    """One of the two programs, with its sites."""
+
+    func: PrimFunc
+    values: dict[Var, int]
+    params: list[Place | Parameter]
+    outline: Outline
+
+    @staticmethod
+    def of(func: PrimFunc, values: dict[Var, int], params: list[Place | Parameter]) -> Program:
+        views: dict[Buffer, Area] = {}
+        for place in params:
+            if isinstance(place, Place):
+                p = place.parameter
+                assert p.buffer is not None
+                views[p.buffer] = Area.of(p.buffer, p.shape, p.strides, p.offset)
+        return Program(func, values, params, Outline(func, values, views))
+
+    def written(self) -> set[int]:
+        """The positions of the parameters that the program stores to."""
+        return {s.parameter for s in self.outline.storage.values() if s.parameter is not None and s.writers}
+
+
+def too_long(
+    before: PrimFunc,
+    after: PrimFunc,
+    sizes: Mapping[str, int],
+    maps: Mapping[str, Correspondence],
+    operations: int,
+) -> bool:
+    """Whether it is certain before the execution that one of the programs takes more operations."""
+    try:
+        first, second = _programs(before, after, sizes, maps)
+    except Refused:
+        return False
+    return max(first.outline.length, second.outline.length) > operations
+
+
+def compare_on_demand(
+    before: PrimFunc,
+    after: PrimFunc,
+    sizes: Mapping[str, int],
+    maps: Mapping[str, Correspondence],
+    build: Builder,
+    solver: Solver,
+    *,
+    budget: int,
+    elements: int = MOST_ELEMENTS,
+) -> Verdict:
+    """The verdict on some elements.
+
+    :param budget: operations to execute symbolically in each program at most.
+    :param elements: how many elements to compare, at most; fewer if they depend on too much.
+    """
+    most = budget
+    try:
+        first, second = _programs(before, after, sizes, maps)
+        while True:
+            chosen, total, closures = _needed(first, second, build, elements, most)
+            try:
+                return _judge(first, second, closures, chosen, total, build, solver, budget)
+            except TooManyTerms:
+                count = sum(k.size for k in chosen.values())
+                if count <= _PILOT:
+                    raise
+                elements, most = count // 2, most // 2
+    except (Refused, TooManyTerms) as problem:
+        return Unknown(f"the programs are too large to be executed as a whole; on demand: {problem}")
+
+
+def _programs(
+    before: PrimFunc, after: PrimFunc, sizes: Mapping[str, int], maps: Mapping[str, Correspondence]
+) -> tuple[Program, Program]:
+    values = bind(before, sizes, None)
+    old = places(before, values)
+    names = [name_of(p.parameter if isinstance(p, Place) else p) for p in old]
+    unknown = [name for name in maps if name not in names]
+    if unknown:
+        raise Refused(f"an index map is given for {unknown[0]}, which is no parameter of before")
+    later = bind(after, sizes, [p.parameter if isinstance(p, Place) else p for p in old])
+    return Program.of(before, values, old), Program.of(after, later, places(after, later, old, maps))
+
+
+def _needed(
+    first: Program, second: Program, build: Builder, elements: int, most: int
+) -> tuple[dict[int, Ids], int, list[Closure]]:
+    """The elements to compare, how many there are in all, and what the chosen ones depend on."""
+    outputs = sorted(first.written() | second.written())
+    pilot, _ = _chosen(first, second, outputs, min(_PILOT, elements))
+    cost = max(depend(p, pilot, build, most).cost for p in (first, second))
+    held = max(1, sum(k.size for k in pilot.values()))
+    count = max(_PILOT, min(elements, held * most // max(1, cost)))
+    while True:
+        chosen, total = _chosen(first, second, outputs, count)
+        try:
+            return chosen, total, [depend(p, chosen, build, most) for p in (first, second)]
+        except TooMuch:
+            if count <= _PILOT:
+                raise
+            count = max(_PILOT, count // 2)
+
+
+def _chosen(first: Program, second: Program, outputs: Sequence[int], count: int) -> tuple[dict[int, Ids], int]:
+    """By position, the elements to compare; and how many there are in all."""
+    found: dict[int, Ids] = {}
+    total = 0
+    for position in outputs:
+        place = first.params[position]
+        assert isinstance(place, Place)
+        total += place.count
+        sites = [
+            (p.outline, [w for s in p.outline.storage.values() if s.parameter == position for w in s.writers])
+            for p in (first, second)
+        ]
+        sizes = tile_sizes(place.shape_before, sites)
+        share = max(1, count // len(outputs))
+        found[position] = np.sort(choose(place.shape_before, sizes, share, SEED + position).elements)
+    return found, total
+
+
+def depend(program: Program, chosen: Mapping[int, Ids], build: Builder, most: int) -> Closure:
+    """What the chosen elements depend on in one program, if that takes no more than ``most`` operations or so."""
+    access = SparseAccess(build, Events(build), program.outline, {})
+    evaluator = Evaluator(build, access.events, access, frozenset())
+    doubt = int(build.opaque("perhaps", BOOL, 0))
+    closure = Closure(program.outline, Frames(program.outline, evaluator, doubt), Effort(_MOST_BOXES, most))
+    for position, elements in chosen.items():
+        place = program.params[position]
+        if isinstance(place, Place) and place.parameter.buffer is not None:
+            data = place.parameter.buffer.data
+            at = place.scalars(elements).reshape(-1)
+            at = np.concatenate([at, _padding(place)])
+            closure.demand(data, at, np.full(at.size, program.outline.length + 1), np.full(at.size, -1))
+    closure.run()
+    return closure
+
+
+def _padding(place: Place) -> Ids:
+    """Scalars of the padding to compare, if a value is owed there."""
+    if place.parameter.padding in (None, "undef"):
+        return np.zeros(0, dtype=np.int64)
+    positions = place.padding()
+    step = max(1, positions.size // _PADDING)
+    return (positions[::step, None] * place.lanes + np.arange(place.lanes)).reshape(-1)
+
+
+def _judge(
+    first: Program,
+    second: Program,
+    closures: Sequence[Closure],
+    chosen: Mapping[int, Ids],
+    total: int,
+    build: Builder,
+    solver: Solver,
+    budget: int,
+) -> Verdict:
+    one = evaluate(first, closures[0], chosen, build, budget)
+    count = sum(k.size for k in chosen.values())
+    if one.undefined is not None:
+        return Equal(vacuous=True)
+    other = evaluate(second, closures[1], chosen, build, budget)
+    if other.undefined or other.asserted:
+        return Unknown(f"after ends by {other.undefined or other.asserted}, as far as it was evaluated")
+    params = [[p.parameter if isinstance(p, Place) else p for p in side.params] for side in (first, second)]
+    params = [[p for p in side if p.buffer is None or p.position in chosen] for side in params]
+    gap = compare(build.terms, one, other, *params)
+    decision = decide(build.terms, gap, one, extra_events(build.terms, one, other), solver)
+    if decision.left:
+        return Unknown(f"{decision.left} (evaluated on demand for {count} of {total} elements)")
+    return EqualInPart(count, total, decision.reals, decision.how)
+
+
+def evaluate(program: Program, closure: Closure, chosen: Mapping[int, Ids], build: Builder, budget: int) -> Exit:
+    """Evaluate what was found to be needed, and read the chosen elements."""
+    events = Events(build)
+    where = {k: p for k, p in enumerate(program.params) if isinstance(p, Place)}
+    access = SparseAccess(build, events, program.outline, where)
+    evaluator = Evaluator(build, events, access, data_vars(program.func.body))
+    run = Run(program.outline, closure, evaluator, access, build.operations + budget)
+    for p in program.params:
+        if isinstance(p, Parameter) and p.var not in program.values and not isinstance(p.var.type, PointerType):
+            term = build.opaque(f"input:{p.position}", p.var.dtype, 0).reshape(1, 1)
+            run.frames.scalars[p.var] = Value(p.var.dtype, None, term)
+    try:
+        run.run()
+    except UndefinedRun as found:
+        return Exit({}, {}, (), 0, undefined=str(found))
+    memory = {}
+    for position, elements in chosen.items():
+        place, buffer = where[position], where[position].parameter.buffer
+        assert buffer is not None
+        padding = _padding(place).reshape(-1, place.lanes)
+        memory[position] = (
+            _read(access, program, buffer, place.scalars(elements)), _read(access, program, buffer, padding),
+        )  # fmt: skip
+    return Exit(memory, dict(events.found), (), 0)
+
+
+def _read(access: SparseAccess, program: Program, buffer: Buffer, at: Ids) -> Ids:
+    flat = at.reshape(-1)
+    end, start = np.full(flat.size, program.outline.length + 1), np.full(flat.size, -1)
+    ids = access.values(buffer.data, flat, end, start).reshape(at.shape)
+    return access.typed_as(ids, buffer)
