@@ -55,7 +55,19 @@ class Normaliser:
             return
         self._memo[condition] = self._intern(("term", terms.false), False)
         if terms.op_of(condition) == "not":
-            self._memo[terms.operands(condition)[0]] = self._intern(("term", terms.true), False)
+            holds = terms.operands(condition)[0]
+            self._memo[holds] = self._intern(("term", terms.true), False)
+            self._equate(holds)
+
+    def _equate(self, condition: int) -> None:
+        """Where an integer is known to be a constant it is that constant, to the bit (floats are not: -0.0 == 0.0)."""
+        terms = self.terms
+        if terms.op_of(condition) != "eq" or not terms.dtype_of(condition).is_int:
+            return
+        a, b, _ = terms.operands(condition)
+        for one, other in ((a, b), (b, a)):
+            if terms.op_of(one) == "const" and terms.op_of(other) != "const":
+                self._memo[other] = self._normal(one)
 
     def normal(self, term: int) -> int:
         """The number of the term's normal form.
