@@ -12,6 +12,7 @@ from verified_tir.kernel.rules.chain import Chain
 from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.schedule.session import Session
 from verified_tir.schedule.tactics.branches import decide_branches
+from verified_tir.schedule.tactics.conditionals import merge_conditionals
 from verified_tir.schedule.tactics.simplify import proposed_rewrites, remove_trivial_loops
 
 
@@ -31,4 +32,5 @@ def simplify_everywhere(session: Session) -> int:
     """Shorter index arithmetic, decided branches, loops that run once or never; gives how many changes."""
     changed = attempt_all(session, proposed_rewrites(session))
     changed += decide_branches(session)
+    changed += merge_conditionals(session)
     return changed + remove_trivial_loops(session)

@@ -17,6 +17,26 @@ def test_introduce() -> None:
     refused(f, Introduce((), load(buffer(f, "A"), 0) > 0), "safety: A[0] > 0 is defined (Refuted)")
 
 
+def test_introduce_around_several() -> None:
+    f = program("A[0] = 1\nA[1] = 2\nA[2] = 3", ABN)
+    n = variable(f, "n")
+    both = "    A[1] = 2\n    A[2] = 3\n"
+    gives(f, Introduce((1,), n > 0, 2), f"A[0] = 1\nif n > 0:\n{both}else:\n{both}".rstrip())
+    gives(f, Introduce((0,), n > 0, 3), "if n > 0:\n    A[0] = 1\n" + both + "else:\n    A[0] = 1\n" + both.rstrip())
+    refused(f, Introduce((1,), n > 0, 3), "there are no 2 statements after this one")
+    refused(f, Introduce((), n > 0, 2), "there are no 1 statements after this one")
+    loaded = load(buffer(f, "A"), 0) > 0  # true of what the first statement stores, and defined only then
+    refused(f, Introduce((0,), loaded, 2), "safety: A[0] > 0 is defined (Refuted)")
+    gives(f, Introduce((1,), loaded, 2), f"A[0] = 1\nif A[0] > 0:\n{both}else:\n{both}".rstrip())
+
+
+def test_trim() -> None:
+    text = "if A[0] > 0:\n    B[0] = 1"
+    gives(program(text + "\nelse:\n    pass"), Reshape((), "trim"), text)
+    refused(program(text), Reshape((), "trim"), "no branch of the form")
+    refused(program(text + "\nelse:\n    B[0] = 2"), Reshape((), "trim"), "no branch of the form")
+
+
 def test_merge() -> None:
     text = "if A[0] > 0:\n    B[0] = 1\nelse:\n    B[0] = {}"
     gives(program(text.format(1)), Merge(()), "B[0] = 1")

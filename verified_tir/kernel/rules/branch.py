@@ -1,11 +1,12 @@
 """Branches appear, go, move and merge.
 
-    S                              ⟷   if c: S else: S                  (introduce, merge)
+    S                              ⟷   if c: S else: S                  (introduce, merge; S may be several statements)
     if c: S else: T                ⟶   S, or T                          (decide)
     for i: if c: S                 ⟷   if c: for i: S                   (hoist, sink)
     if a: if b: S                  ⟷   if a and b: S                    (nest, unnest)
     if c: S else: T                ⟷   if not c: T else: S              (negate)
     if c: S else: T                ⟶   if c: S; if not c: T             (split)
+    if c: S else: pass             ⟶   if c: S                          (trim)
 
 Theorem.  A branch runs one of two statements; where both are the same, or the condition's value is known, or the
 condition has the same value at both places, the same statements run.  A condition that is newly evaluated must be safe
@@ -24,11 +25,19 @@ from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.expr import Binary, Expr, Not
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, put
-from verified_tir.ir.stmt import SKIP, For, If, Stmt, seq
+from verified_tir.ir.stmt import SKIP, For, If, Seq, Stmt, seq
 from verified_tir.ir.visit import free_vars, refresh_binders
 from verified_tir.kernel.context import Entry, context_at
 from verified_tir.kernel.obligation import NoMatch, Question
-from verified_tir.kernel.rules.common import changes, evaluated_safely, has_effect, kept, range_safely, statement_at
+from verified_tir.kernel.rules.common import (
+    changes,
+    evaluated_safely,
+    following,
+    has_effect,
+    kept,
+    range_safely,
+    statement_at,
+)
 from verified_tir.kernel.theorem import Rewrite
 from verified_tir.logic import formula as f
 
@@ -36,23 +45,37 @@ from verified_tir.logic import formula as f
 @final
 @dataclass(frozen=True, slots=True)
 class Introduce:
-    """``S`` ⟶ ``if c: S else: S``.  Owes: c is safe and defined here."""
+    """``S`` ⟶ ``if c: S else: S``.  Owes: c is safe and defined here.
+
+    :param count: how many statements of a sequence S is, from the one at ``path`` on.
+    """
 
     path: Path
     condition: Expr
+    count: int = 1
 
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
-        target = statement_at(before, self.path)
-        if isinstance(target, NoMatch):
-            return target
+        first = statement_at(before, self.path)
+        if isinstance(first, NoMatch):
+            return first
+        others = following(before, self.path, self.count - 1)
+        if isinstance(others, NoMatch):
+            return others
+        target = seq(first, *others)
         copy, _ = refresh_binders(target)
         context = context_at(before, self.path, entry)
         missing = [v.name for v in free_vars(self.condition) if v not in context.env and v.dtype.code != "handle"]
         if missing:
             return NoMatch(self.path, f"the condition mentions {missing[0]}, which is not in scope here")
-        after = before.with_body(put(before.body, self.path, If(self.condition, target, copy)))
+        branch: Stmt = If(self.condition, target, copy)
+        where = self.path
+        if others:
+            where, k = self.path[:-1], self.path[-1]
+            around = statement_at(before, where)
+            assert isinstance(around, Seq)
+            branch = seq(*around.stmts[:k], branch, *around.stmts[k + self.count :])
         return Rewrite(
-            after,
+            before.with_body(put(before.body, where, branch)),
             evaluated_safely(context, (self.condition,), (), self.path),
             kept=kept(before, self.path, (self.condition,)),
         )
@@ -168,7 +191,7 @@ class Reshape:
     """Purely syntactic changes of a branch; they owe nothing, since ``and`` is lazy and evaluated left to right."""
 
     path: Path
-    how: Literal["nest", "unnest", "negate", "split"]
+    how: Literal["nest", "unnest", "negate", "split", "trim"]
 
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
         match self.how, statement_at(before, self.path):
@@ -185,6 +208,8 @@ class Reshape:
                 if changes(a_body, (c,)):
                     return NoMatch(self.path, "the first arm writes what the condition reads")
                 new = seq(If(c, a_body), If(Not(c), other))
+            case "trim", If(condition=c, then_body=a_body, else_body=other) if other is SKIP:
+                new = If(c, a_body)
             case _:
                 return NoMatch(self.path, f"no branch of the form that {self.how!r} needs")
         return Rewrite(before.with_body(put(before.body, self.path, new)), (), kept=kept(before, self.path))

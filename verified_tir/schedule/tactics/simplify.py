@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from verified_tir.ir.expr import Binary, Expr, IntImm, Load, Var
 from verified_tir.ir.paths import Path, places
-from verified_tir.ir.stmt import SKIP, Allocate, Block, For, If, LetStmt, Seq, Stmt
+from verified_tir.ir.stmt import SKIP, Allocate, Assume, Block, For, If, LetStmt, Seq, Stmt
 from verified_tir.ir.visit import sub_statements
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.rewrite import ExprPath, Rewrite, expressions
@@ -17,6 +17,8 @@ from verified_tir.schedule.bounds import Bounds
 from verified_tir.schedule.session import Session, TacticFailed
 from verified_tir.schedule.simplify_index import Simplifier, junction
 from verified_tir.schedule.tactics.branches import decide_branches
+from verified_tir.schedule.tactics.conditionals import merge_conditionals
+from verified_tir.schedule.tactics.known import Known, Values
 from verified_tir.schedule.tactics.tidy import run_once, size
 
 Ranges = dict[Var, tuple[Expr, Expr]]
@@ -26,6 +28,7 @@ def simplify(session: Session, under: Path = ()) -> int:
     """Simplify everything at or below a place; gives how many changes were made."""
     changed = simplify_expressions(session, under)
     changed += decide_branches(session, under)
+    changed += merge_conditionals(session, under)
     changed += _trivial_loops(session, under)
     return changed
 
@@ -37,7 +40,7 @@ def simplify_expressions(session: Session, under: Path = ()) -> int:
 
 def proposed_rewrites(session: Session, under: Path = ()) -> list[Rewrite]:
     """The replacements that the simplifier would make at or below a place; none of them moves another's place."""
-    found = _proposals(session.stmt(under), under, _ranges_to(session, under))
+    found = _proposals(session.stmt(under), under, *_known_at(session, under))
     return [Rewrite(path, where, new) for path, where, new in found]
 
 
@@ -46,26 +49,43 @@ def remove_trivial_loops(session: Session, under: Path = ()) -> int:
     return _trivial_loops(session, under)
 
 
-def _ranges_to(session: Session, path: Path) -> Ranges:
-    found: Ranges = {}
+def _known_at(session: Session, path: Path) -> tuple[Ranges, Known]:
+    """The loops around a place, and what is known there."""
+    ranges: Ranges = {}
+    known = Known()
     stmt: Stmt = session.func.body
     for step in path:
-        if isinstance(stmt, For):
-            found[stmt.var] = (stmt.min, stmt.extent)
+        ranges, known = _inside(stmt, step, ranges, known)
         stmt = sub_statements(stmt)[step]
-    return found
+    return ranges, known
 
 
-def _proposals(stmt: Stmt, path: Path, ranges: Ranges) -> Iterator[tuple[Path, ExprPath, Expr]]:
+def _inside(stmt: Stmt, step: int, ranges: Ranges, known: Known) -> tuple[Ranges, Known]:
+    """What is known in one of a statement's parts."""
+    match stmt:
+        case For(var=var, min=low, extent=extent):
+            ranges = {**ranges, var: (low, extent)}
+        case If(condition=c):
+            known = known.denied(c) if step else known.given(c)
+        case Seq(stmts=stmts):
+            for s in stmts[:step]:
+                if isinstance(s, Assume):
+                    known = known.assuming(s.condition)
+    return ranges, known
+
+
+def _proposals(stmt: Stmt, path: Path, ranges: Ranges, known: Known) -> Iterator[tuple[Path, ExprPath, Expr]]:
     if isinstance(stmt, For):
-        yield from _bounds(stmt, path, Simplifier(Bounds(ranges)))
-    elif not isinstance(stmt, (Allocate, Block, Seq)):
-        simplifier = Simplifier(Bounds(ranges))
+        yield from _bounds(stmt, path, Simplifier(Bounds(ranges, known.facts)))
+    elif not isinstance(stmt, (Allocate, Assume, Block, Seq)):
+        simplifier = Simplifier(Bounds(ranges, known.facts))
         for k, e in enumerate(expressions(stmt)):
-            yield from ((path, where, new) for where, new in _simpler(e, (k,), simplifier))
-    inner = {**ranges, stmt.var: (stmt.min, stmt.extent)} if isinstance(stmt, For) else ranges
+            yield from ((path, where, new) for where, new in _simpler(e, (k,), simplifier, known.values))
+    elif isinstance(stmt, Assume):
+        simplifier = Simplifier(Bounds(ranges))
+        yield from ((path, where, new) for where, new in _simpler(stmt.condition, (0,), simplifier, ()))
     for k, sub in enumerate(sub_statements(stmt)):
-        yield from _proposals(sub, (*path, k), inner)
+        yield from _proposals(sub, (*path, k), *_inside(stmt, k, ranges, known))
 
 
 def _bounds(loop: For, path: Path, simplifier: Simplifier) -> Iterator[tuple[Path, ExprPath, Expr]]:
@@ -91,15 +111,20 @@ def _shorter(e: Expr, simplifier: Simplifier) -> Expr:
     return new if new.dtype is e.dtype and size(new) < size(e) else e
 
 
-def _simpler(e: Expr, where: ExprPath, simplifier: Simplifier) -> Iterator[tuple[ExprPath, Expr]]:
-    """Proposals for the largest subexpressions that are index arithmetic or conditions."""
-    if (e.dtype.is_int or e.dtype.is_bool) and not isinstance(e, (Var, IntImm, Load)):
+def _simpler(e: Expr, where: ExprPath, simplifier: Simplifier, values: Values) -> Iterator[tuple[ExprPath, Expr]]:
+    """Proposals for the largest parts that are index arithmetic or conditions, and for loads of known values."""
+    if isinstance(e, Load):
+        value = next((v for load, v in values if load is e), None)
+        if value is not None:
+            yield where, value
+            return
+    elif (e.dtype.is_int or e.dtype.is_bool) and not isinstance(e, (Var, IntImm)):
         new = _shorter(e, simplifier)
         if new is not e:
             yield where, new
             return
     for k, sub in enumerate(expressions(e)):
-        yield from _simpler(sub, (*where, k), simplifier)
+        yield from _simpler(sub, (*where, k), simplifier, values)
 
 
 def _trivial_loops(session: Session, under: Path) -> int:
