@@ -1,0 +1,123 @@
+"""One change of one function: read before and after, compared at some sizes, reported.
+
+Whatever goes wrong here becomes a report, never an exception: a build must not end because its validator failed.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from types import FrameType
+from typing import final
+
+from verified_tir.interop.tvm.reading import Printed, same_program
+from verified_tir.interop.tvm.report import StepReport
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.visit import walk
+from verified_tir.validate import Correspondence
+from verified_tir.validate.pairs import Budget
+from verified_tir.validate.pairs import judge as judge_pair
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How far the validator goes.
+
+    ``sizes`` are values of integer parameters and shape symbols, by name; those that are not given take several, small
+    ones and those around the numbers by which the program divides.  ``operations`` bounds the symbolic execution of
+    each program (a million take a second where iterations are independent, a minute where they are not), ``seconds``
+    each comparison; the latter is heeded in the main thread only, and not at all if it is 0.
+    """
+
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    operations: int = 2_000_000
+    seconds: float = 60.0
+
+
+def judge(
+    step: str,
+    before: Printed,
+    after: Printed,
+    limits: Limits,
+    *,
+    maps: Mapping[str, Correspondence] | None = None,
+    depth: int = 0,
+    scheduled: bool = False,
+) -> StepReport:
+    """Compare a function with what a step made of it.
+
+    :param step: what made the change, for the report.
+    :param maps: how parameters moved, by their names before.
+    :param scheduled: whether these are programs of a schedule, in which thread-bound loops still are loops.
+    """
+    start = time.perf_counter()
+    moved = dict(maps or {})
+    report = StepReport(step, before.name, "unchanged", "unchanged", before.text, after.text, depth=depth, maps=moved)
+    if moved or not same_program(before, after):
+        report = _compared(report, before, after, limits, scheduled)
+    return replace(report, seconds=time.perf_counter() - start)
+
+
+def _compared(report: StepReport, before: Printed, after: Printed, limits: Limits, scheduled: bool) -> StepReport:
+    if before.func is None or after.func is None:
+        found = {"before": before.problem, "after": after.problem}
+        problems = {which: problem for which, problem in found.items() if problem}
+        if len(set(problems.values())) == 1 and len(problems) == 2:
+            problems = {"before and after": before.problem}
+        why = "; ".join(f"{which}: {problem}" for which, problem in problems.items())
+        return replace(report, status="unknown", text=f"unknown: {why}")
+    given = Budget(limits.operations, limits.seconds)
+    try:
+        with _bounded(limits.seconds):
+            verdict = judge_pair(before.name, before.func, after.func, limits.sizes, given, lambda _: report.maps)
+    except _TimeIsUp:
+        return replace(report, status="unknown", text=f"unknown: it takes more than {limits.seconds:g} seconds")
+    except Exception as problem:
+        text = f"unknown: the validator failed, by a fault of its own: {type(problem).__name__}: {problem}"
+        return replace(report, status="unknown", text=text)
+    result = replace(report, status=verdict.word, text=verdict.text, reports=verdict.reports)
+    doubt = _doubt(result, after.func, scheduled)
+    return result if doubt is None else replace(result, status="unknown", text=f"unknown: {doubt} ({result.text})")
+
+
+def _doubt(report: StepReport, after: PrimFunc, scheduled: bool) -> str | None:
+    """Why a difference may be one between our semantics and TVM's, and not between the programs."""
+    if report.witness is not None and not scheduled and _shares(after):
+        return "threads share memory here, and are executed one after the other"
+    return None
+
+
+def _shares(func: PrimFunc) -> bool:
+    """Whether threads meet in memory; where TVM puts barriers is decided in its last passes only."""
+    nodes = list(walk(func.body))
+    return any(isinstance(node, Buffer) and node.scope.startswith("shared") for node in nodes)
+
+
+class _TimeIsUp(Exception):
+    pass
+
+
+@contextmanager
+def _bounded(seconds: float) -> Iterator[None]:
+    """End the block after some seconds, where that is possible: in the main thread, if no other timer runs."""
+    free = threading.current_thread() is threading.main_thread() and signal.getitimer(signal.ITIMER_REAL)[0] == 0
+    if seconds <= 0 or not free:
+        yield
+        return
+
+    def ring(_: int, __: FrameType | None) -> None:
+        raise _TimeIsUp
+
+    previous = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)

@@ -1,0 +1,212 @@
+"""What was found: one :class:`StepReport` for each change of each function, and how it is shown."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, TypeAlias, final, get_args
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+from verified_tir.validate import Correspondence, Different, Report
+from verified_tir.validate.pairs import Word
+
+Status: TypeAlias = Word | Literal["not validated", "composed", "unchanged"]
+OnDifferent: TypeAlias = Literal["raise", "warn", "collect"]
+SCHEMA: Final = 1
+
+
+@final
+@dataclass(frozen=True, slots=True, weakref_slot=True)
+class StepReport:
+    """What the validator said of one change of one function.
+
+    ``status`` is the verdict, or ``not validated`` (``text`` says why), ``composed`` (of passes that have reports of
+    their own, and nothing changed between them), ``unchanged`` (but for names and attributes).
+
+    ``before`` and ``after`` are TVM's texts, ``reports`` what the validator reported at each size, ``maps`` how the
+    parameters moved, ``depth`` how many passes stood around this one, ``seconds`` what all this took.
+    """
+
+    step: str
+    function: str
+    status: Status
+    text: str
+    before: str = ""
+    after: str = ""
+    reports: tuple[Report, ...] = ()
+    seconds: float = 0.0
+    depth: int = 0
+    maps: Mapping[str, Correspondence] = field(default_factory=dict)
+
+    @property
+    def witness(self) -> Different | None:
+        """The input that shows a difference, if there is one."""
+        for report in self.reports:
+            if isinstance(report.verdict, Different):
+                return report.verdict
+        return None
+
+    @property
+    def findings(self) -> tuple[str, ...]:
+        """Licences that do not hold, of either program."""
+        return tuple(dict.fromkeys(f for r in self.reports for f in r.findings))
+
+    def explain(self) -> str:
+        """The step, the element, both values, the arrays and both programs."""
+        lines = [f"{self.step}, in {self.function}: {self.text}"]
+        if (witness := self.witness) is not None:
+            lines += ["", "with"]
+            lines += [f"  {name} = {_shown(value)}" for name, value in witness.arguments.items()]
+        for title, program in (("before", self.before), ("after", self.after)):
+            if program:
+                lines += ["", f"{title}:", program.rstrip()]
+        return "\n".join(lines)
+
+
+class DifferenceFound(Exception):
+    """TVM changed what a program computes.
+
+    :ivar report: what the validator said.
+    :ivar before: the program before the step, as TVM printed it.
+    :ivar after: the program after it.
+    """
+
+    def __init__(self, report: StepReport | str) -> None:
+        if isinstance(report, str):  # TVM's C++ carries an exception through a pass as a name and a text
+            report = _raised.get(report) or StepReport("a step", "a function", "different", report)
+        self.report = report
+        self.before = report.before
+        self.after = report.after
+        super().__init__(report.explain())
+        _raised[str(self)] = report
+
+
+_raised: Final[WeakValueDictionary[str, StepReport]] = WeakValueDictionary()
+
+
+class DifferenceWarning(UserWarning):
+    """TVM changed what a program computes, and the build went on."""
+
+
+def check_choice(on_different: str) -> None:
+    """Refuse a word that is no choice.
+
+    :raises ValueError: if it is none.
+    """
+    if on_different not in get_args(OnDifferent):
+        raise ValueError(f"on_different is one of {', '.join(get_args(OnDifferent))}, not {on_different!r}")
+
+
+def tell(report: StepReport, on_different: OnDifferent, *, stacklevel: int = 3) -> None:
+    """Raise or warn, if a step is different and that was asked for.
+
+    :param stacklevel: for which of the callers the warning is.
+    :raises DifferenceFound: if ``on_different`` is ``"raise"``.
+    """
+    if report.status != "different":
+        return
+    if on_different == "raise":
+        raise DifferenceFound(report)
+    if on_different == "warn":
+        import warnings
+
+        warnings.warn(report.explain(), DifferenceWarning, stacklevel=stacklevel)
+
+
+# ------------------------------------------------------------------------------------------------------------- shown
+
+
+def table(reports: Iterable[StepReport], *, every: bool = False, width: int | None = None) -> str:
+    """The reports as a table, one line each, and a line that counts them.
+
+    :param every: also those in which nothing changed.
+    :param width: of the table, in characters; that of the terminal unless given.
+    """
+    text = io.StringIO()
+    _render(tuple(reports), every, text, width)
+    return text.getvalue().rstrip()
+
+
+def show(reports: Iterable[StepReport], file: Any, *, every: bool = False) -> None:
+    """Print the table, in colours if ``file`` is a terminal."""
+    _render(tuple(reports), every, file, None)
+
+
+def _render(reports: Sequence[StepReport], every: bool, file: Any, width: int | None) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(file=file, width=width, highlight=False)
+    grid = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("step", "function", "verdict"):
+        grid.add_column(name, overflow="fold")
+    grid.add_column("time", justify="right", no_wrap=True)
+    for report in reports:
+        if every or report.status != "unchanged":
+            grid.add_row(
+                Text("  " * report.depth + report.step),
+                Text(report.function),
+                Text(report.text, style=_STYLES.get(report.status, "")),
+                Text(_time(report.seconds)),
+            )
+    if grid.row_count:
+        console.print(grid)
+    console.print(Text(counted(reports)))
+
+
+_STYLES: Final = {"different": "bold red", "failed": "bold red", "unknown": "yellow", "equal": "green"}
+
+
+def counted(reports: Iterable[StepReport]) -> str:
+    """How many reports there are of each kind, in one line."""
+    numbers: dict[str, int] = {}
+    for report in reports:
+        numbers[report.status] = numbers.get(report.status, 0) + 1
+    return ", ".join(f"{n} {status}" for status, n in numbers.items()) or "nothing was seen"
+
+
+def to_json(reports: Iterable[StepReport]) -> str:
+    """The reports for programs: those that changed something have their texts, a difference has its arguments."""
+    return json.dumps({"schema": SCHEMA, "steps": [_plain(r) for r in reports]}, indent=2)
+
+
+def _plain(report: StepReport) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "step": report.step, "function": report.function, "status": report.status, "text": report.text,
+        "depth": report.depth, "seconds": round(report.seconds, 6), "findings": list(report.findings),
+        "sizes": [dict(r.sizes) for r in report.reports],
+        "before": report.before, "after": report.after,
+    }  # fmt: skip
+    if (witness := report.witness) is not None:
+        found["witness"] = {
+            "element": witness.element, "before": _number(witness.before), "after": _number(witness.after),
+            "arguments": {name: _number(value) for name, value in witness.arguments.items()},
+        }  # fmt: skip
+    return found
+
+
+def _number(value: Any) -> Any:
+    """A value as JSON has it: NaN, infinities and negative zeros as texts, which every reader takes."""
+    if isinstance(value, np.ndarray):
+        plain = value if value.dtype.kind in "biuf" else value.astype(np.float64)  # bfloat16 is no kind of numpy's
+        return [_number(v) for v in plain] if plain.ndim else _number(plain.item())
+    if isinstance(value, np.generic):
+        return _number(value.item() if value.dtype.kind in "biuf" else float(value))
+    if isinstance(value, float) and (not np.isfinite(value) or (value == 0 and np.signbit(value))):
+        return repr(value)
+    return value
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return np.array2string(value, separator=", ", threshold=200, prefix="    ").replace("\n", "\n  ")
+    return repr(value)
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:.2f} s" if seconds >= 0.995 else f"{seconds * 1000:.0f} ms"
