@@ -1,4 +1,4 @@
-# make verify    prove the schedules in examples/
+# make verify    prove the schedules in examples/, and check the certificates in proofs/ with two solvers
 # make test      everything: lint, types, layers, documentation, tests
 #
 # Both set up a virtual environment first (VENV, .venv unless given), from nothing but Python 3.11 or newer.
@@ -12,13 +12,14 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .NOTPARALLEL:
-.PHONY: help verify test setup lint types layers docs unit exhaustive clean
+.PHONY: help verify test setup lint types layers docs unit proofs exhaustive clean
 
 help:
 	@sed -n 's/^# \?//;1,2p' Makefile
 
 verify: $(READY)
 	$(BIN)/vtir verify examples/
+	$(BIN)/vtir check proofs/certificates --solver both
 
 # Every check runs, also after one has failed.
 test: $(READY)
@@ -47,6 +48,13 @@ docs: $(READY)
 
 unit: $(READY)
 	$(BIN)/python -m pytest -n $(WORKERS)
+
+# What proofs/ has of the examples, written anew.
+proofs: $(READY)
+	rm -rf proofs/certificates
+	cd examples && $(abspath $(BIN))/vtir verify . --quiet --certify ../proofs/certificates
+	$(BIN)/python proofs/collect.py
+	$(BIN)/python -m pytest tests/test_proofs.py -k table --update-golden
 
 # The rules of the kernel on a million programs of small grammars (in "unit": on two thousand); takes hours.  When it is
 # stopped, the same command goes on from what exhaustive.jsonl says was done.

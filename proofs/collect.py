@@ -1,11 +1,10 @@
-"""Obligations of the examples as SMT-LIB files, each under the rule that owed it.
+"""Near misses from the examples: what was refuted there, as SMT-LIB files, each under the rule that owed it.
 
     python proofs/collect.py
 
-Writes ``proofs/rules/<rule>/from-<example>-<schedule>-<number>.smt2`` for what was proved, and
-``near-miss-from-….smt2`` for what was refuted; files of an earlier run are removed first.  Equal questions are written
-once.  Left out are questions that fold to a constant, and those that mix floats with integers: Z3 proves these in parts
-(``verified_tir.logic.floats``), and their float parts are among the files written by hand.
+Writes ``proofs/rules/<rule>/near-miss-from-<example>-<schedule>-<number>.smt2``; files of an earlier run are removed
+first.  (What was *proved* for the examples is in ``proofs/certificates``.)  Left out are questions that mix floats with
+integers: their models are hard to read.
 """
 
 from __future__ import annotations
@@ -15,15 +14,18 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from verified_tir.kernel.theorem import Refines
 from verified_tir.logic.smtlib import query
-from verified_tir.logic.verdict import Obligation, Proved
+from verified_tir.logic.standalone import standalone
+from verified_tir.logic.verdict import Obligation
 from verified_tir.schedule.errors import Refuted, ScheduleError
 from verified_tir.schedule.registry import ScheduleFunction, collecting
 from verified_tir.schedule.schedule import Schedule
 
 ROOT = Path(__file__).resolve().parent
 EXAMPLES = ROOT.parent / "examples"
+
+RULE_OF_REFUSAL = {"order": "reindex", "licence": "kind", "no-op": "insert", "safety": "insert"}
+"""The rule whose obligation was refuted, by the obligation's name (for the refusals that the examples expect)."""
 
 
 def schedules() -> Iterator[tuple[str, ScheduleFunction]]:
@@ -37,88 +39,64 @@ def schedules() -> Iterator[tuple[str, ScheduleFunction]]:
             yield file.stem, function
 
 
-def owed(theorem: Refines) -> Iterator[tuple[str, Obligation]]:
-    """The obligations and lemmas of a theorem, with the rule that owed them."""
-    for step in theorem.derivation:
-        rule = rule_of(step.rule)
-        for d in step.obligations:
-            where = "kind" if d.obligation.name == "licence" else rule
-            if isinstance(d.verdict, Proved) and d.verdict.how == "z3":
-                yield where, d.obligation
-            yield from ((where, lemma.obligation) for lemma in d.lemmas)
-
-
-def rule_of(rule: object) -> str:
-    """The stem of the rule's module."""
-    return type(rule).__module__.rsplit(".", 1)[1]
-
-
-def run(function: ScheduleFunction) -> tuple[Schedule, list[ScheduleError]]:
-    """The schedule as far as it came, and its refusals."""
+def refusals(function: ScheduleFunction) -> list[ScheduleError]:
+    """What is refused when the schedule runs."""
     made = Schedule(function.program)
-    refusals: list[ScheduleError] = []
+    last: list[ScheduleError] = []
     try:
         function.function(made)
     except ScheduleError as refused:
-        refusals.append(refused)
-    return made, [*made.refusals, *refusals]
+        last.append(refused)
+    return [*made.refusals, *last]
 
 
-RULE_OF_REFUSAL = {"order": "reindex", "licence": "kind", "no-op": "insert", "safety": "insert"}
-"""The rule whose obligation was refuted, by the obligation's name (for the refusals that the examples expect)."""
-
-
-def write(rule: str, name: str, step: str, o: Obligation, status: str) -> None:
-    """One file."""
+def text_of(step: str, o: Obligation) -> str:
+    """The file of a refuted obligation."""
     script = query(o.given, o.goal)
-    called = [f"; {short} is {o.names[ours]}" for short, (ours, _) in script.names.items() if ours in o.names]
-    verdict = "The lemma holds if this is unsatisfiable." if status == "unsat" else "Near miss: satisfiable."
-    lines = [
-        f"; {o.claim}",
-        f"; owed by {step}",
-        *called,
-        ";",
-        f"; {verdict}",
-        f"(set-info :status {status})",
-        "(set-logic ALL)",
-        script.text,
-        "(check-sat)",
+    header = [
+        o.claim,
+        f"owed by {step}",
+        *(f"{short} is {o.names[ours]}" for short, (ours, _) in script.names.items() if ours in o.names),
+        "",
+        "Near miss: satisfiable.",
     ]
-    folder = ROOT / "rules" / rule
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{name}.smt2").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    comments = [f"; {line}".rstrip() for line in header]
+    return "\n".join([*comments, "(set-info :status sat)", standalone(o.given, o.goal)])
 
 
 def mixed(o: Obligation) -> bool:
     """Whether floats and integers meet in the question."""
-    text = query(o.given, o.goal).text
-    return "FloatingPoint" in text and "Int" in text
+    script = query(o.given, o.goal)
+    return script.has_float and not script.only_floats
+
+
+def collected() -> dict[str, str]:
+    """All files: paths below ``proofs/rules``, and texts.  Equal questions are there once."""
+    seen: set[str] = set()
+    found: dict[str, str] = {}
+    for example, function in schedules():
+        obligations = [r.obligation for r in refusals(function) if isinstance(r, Refuted) and r.obligation is not None]
+        for number, o in enumerate(obligations):
+            question = standalone(o.given, o.goal)
+            if mixed(o) or question in seen:
+                continue
+            seen.add(question)
+            name = f"near-miss-from-{example}-{function.name}-{number:03}".replace("_", "-")
+            text = text_of(f"{function.name} in examples/{example}.py", o)
+            found[f"{RULE_OF_REFUSAL[o.name]}/{name}.smt2"] = text
+    return found
 
 
 def main() -> int:
     """Write all files; say how many."""
     for old in (ROOT / "rules").glob("*/*from-*.smt2"):
         old.unlink()
-    seen: set[str] = set()
-    written = 0
-    for example, function in schedules():
-        made, refusals = run(function)
-        number = 0
-        found = [(rule, o, "unsat", "") for rule, o in owed(made.theorem)]
-        for refused in refusals:
-            if isinstance(refused, Refuted) and refused.obligation is not None:
-                o = refused.obligation
-                found.append((RULE_OF_REFUSAL[o.name], o, "sat", "near-miss-"))
-        for rule, o, status, prefix in found:
-            text = query(o.given, o.goal).text
-            if mixed(o) or text in seen:
-                continue
-            seen.add(text)
-            name = f"{prefix}from-{example}-{function.name}-{number:03}".replace("_", "-")
-            write(rule, name, f"{function.name} in examples/{example}.py", o, status)
-            number += 1
-            written += 1
-    print(f"{written} files")
+    files = collected()
+    for name, text in files.items():
+        path = ROOT / "rules" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    print(f"{len(files)} files")
     return 0
 
 

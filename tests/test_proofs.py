@@ -1,18 +1,40 @@
-"""The lemmas in ``proofs/``: each is what its name says, by Z3 and, if it is installed, by cvc5."""
+"""``proofs/``: lemmas are what their names say, certificates of the examples are checked and up to date, and the table
+of the rules is that of the kernel.  ``--update-golden`` rewrites the columns of the table that can be counted.
+"""
 
 from __future__ import annotations
 
+import ast
 import importlib.util
+import json
 import pkgutil
+import re
+from collections.abc import Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor
 from inspect import isclass
+from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import pytest
 import z3
 
 import verified_tir.kernel.rules as rules
+from verified_tir import Schedule
+from verified_tir.certificate.check import check
+from verified_tir.certificate.regenerate import regenerate
+from verified_tir.certificate.store import MANIFEST, save
+from verified_tir.certificate.write import Origin, Written, certificate_name
+from verified_tir.cli.discover import find_files
+from verified_tir.cli.load import loaded
+from verified_tir.logic.recheck import SolverName, version
 
-PROOFS = Path(__file__).resolve().parent.parent / "proofs"
+ROOT = Path(__file__).resolve().parent.parent
+PROOFS = ROOT / "proofs"
+CERTIFICATES = PROOFS / "certificates"
+EXAMPLES = ROOT / "examples"
+README = PROOFS / "README.md"
+BEGIN, END = "<!-- rules -->", "<!-- end of the rules -->"
 FILES = sorted(PROOFS.glob("rules/*/*.smt2"))
 
 
@@ -83,3 +105,148 @@ def test_headers_say_what_is_expected() -> None:
         assert text.startswith("; "), short(file)
         assert f"(set-info :status {expected(file)})" in text, short(file)
         assert text.count("(check-sat)") == 1 and text.endswith("(check-sat)\n"), short(file)
+
+
+# -- certificates ------------------------------------------------------------------------------------------------------
+
+INSTALLED: tuple[SolverName, ...] = ("z3", "cvc5") if version("cvc5") else ("z3",)
+
+
+@pytest.fixture(scope="module")
+def two_processes() -> Iterator[Executor]:
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as executor:
+        yield executor
+
+
+def test_certificates_of_the_examples_are_proved_by_every_solver(two_processes: Executor) -> None:
+    done = check(CERTIFICATES, INSTALLED, two_processes)
+    assert not done.all_findings
+    assert {c.query: done.verdict(c.query) for c in done.claims if done.verdict(c.query) != "proved"} == {}
+    assert all(len(said) == len(INSTALLED) for said in done.answers.values())
+    assert done.exit_code == 0 and len(done.answers) > 200
+
+
+@pytest.fixture(scope="module")
+def written() -> Written:
+    """The certificates of the examples as they are now."""
+    found = Written()
+    for file in find_files([EXAMPLES]):
+        with loaded(file.path, file.path.name) as functions:
+            for function in functions:
+                if function.expect == "proved":
+                    schedule = Schedule(function.program)
+                    function.function(schedule)
+                    origin = Origin(function.name, file.path.name, function.line, function.file)
+                    found.add(certificate_name(file.path.name, function.name), schedule, origin)
+    return found
+
+
+def files_of(folder: Path) -> dict[str, str]:
+    """The files below a folder; hashes that cover the versions of tools are left out if Z3 is another one here."""
+    same = json.loads((folder / next(iter(json.loads((CERTIFICATES / MANIFEST).read_text())["certificates"]))
+                       ).with_suffix(".json").read_text())["tool"]["z3"] == version("z3")  # fmt: skip
+    found = {p.relative_to(folder).as_posix(): p.read_text(encoding="utf-8") for p in folder.rglob("*") if p.is_file()}
+    return found if same else {name: without_versions(name, text) for name, text in found.items()}
+
+
+def without_versions(name: str, text: str) -> str:
+    if not name.endswith(".json"):
+        return text
+    content: dict[str, Any] = json.loads(text)
+    content.pop("tool", None)
+    content.pop("hashes", None)
+    content.pop("root")
+    content.pop("certificates", None)
+    return json.dumps(content)
+
+
+def test_certificates_are_those_of_the_examples(written: Written, tmp_path: Path) -> None:
+    """If not: ``make proofs``."""
+    save(tmp_path, written.certificates, written.queries)
+    then, now = files_of(CERTIFICATES), files_of(tmp_path)
+    assert sorted(then) == sorted(now), "the examples have other certificates: run make proofs"
+    assert [name for name in now if then[name] != now[name]] == [], "certificates have changed: run make proofs"
+
+
+def test_every_certificate_can_be_regenerated() -> None:
+    found = regenerate(CERTIFICATES)
+    assert len(found) > 5
+    assert [r for r in found if r.findings or r.impossible] == []
+
+
+def test_near_misses_are_those_of_the_examples() -> None:
+    """If not: ``make proofs``."""
+    spec = importlib.util.spec_from_file_location("collect", PROOFS / "collect.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    there = {p.relative_to(PROOFS / "rules").as_posix(): p.read_text() for p in PROOFS.glob("rules/*/*from-*.smt2")}
+    assert module.collected() == there, "run make proofs"
+
+
+# -- the table of the rules --------------------------------------------------------------------------------------------
+
+
+def rows() -> dict[str, list[str]]:
+    """The rows of the table, by rule."""
+    table = README.read_text(encoding="utf-8").split(BEGIN)[1].split(END)[0].strip().splitlines()[2:]
+    cells = [[c.strip() for c in line.strip("|").split("|")] for line in table]
+    return {re.sub(r"\[(.*)\]\(.*\)", r"\1", row[0]): row for row in cells}
+
+
+def owed(rule: str) -> list[str]:
+    """The names of a rule's obligations, as its page has them."""
+    page = (ROOT / "docs" / "rules" / f"{rule}.md").read_text(encoding="utf-8")
+    part = page.split("## Obligations")[1].split("\n## ")[0]
+    return list(dict.fromkeys(re.findall(r"^\| `([a-z-]+)` \|", part, re.MULTILINE)))
+
+
+def counted(rule: str) -> tuple[str, str]:
+    """The columns that can be counted: obligations and files."""
+    files = [expected(f) for f in FILES if f.parent.name == rule]
+    names = ", ".join(f"`{name}`" for name in owed(rule)) or "none of its own"
+    return names, f"[{files.count('unsat')} + {files.count('sat')} near misses](rules/{rule})"
+
+
+def test_the_table_has_every_rule_of_the_kernel(request: pytest.FixtureRequest) -> None:
+    now = {rule: counted(rule) for rule in rule_names()}
+    table = rows()
+    if request.config.getoption("--update-golden"):
+        lines = [" | ".join([row[0], row[1], *now[rule], row[4]]) for rule, row in table.items() if rule in now]
+        head, rest = README.read_text(encoding="utf-8").split(BEGIN)
+        top = rest.strip().splitlines()[:2]
+        body = "\n".join([*top, *(f"| {line} |" for line in lines)])
+        README.write_text(f"{head}{BEGIN}\n{body}\n{END}{rest.split(END)[1]}", encoding="utf-8")
+        return
+    assert list(table) == sorted(now), "proofs/README.md has a row for each rule of the kernel"
+    for rule, row in table.items():
+        assert len(row) == 5 and row[1] and row[4], rule
+        assert (row[2], row[3]) == now[rule], f"{rule}: run make proofs"
+        assert f"(../docs/rules/{rule}.md)" in row[0]
+
+
+def asked_in_the_kernel() -> set[str]:
+    """The names of all questions, as they stand in the kernel's files."""
+    found: set[str] = set()
+    for file in (ROOT / "verified_tir" / "kernel").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Question":
+                first = node.args[0]
+                found |= {n.value for n in ast.walk(first) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
+    return found
+
+
+def test_the_names_in_the_table_are_the_kernels() -> None:
+    """Every name is asked somewhere, and what a rule asked for the examples stands in its row."""
+    named = {rule: set(re.findall(r"`([a-z-]+)`", row[2])) for rule, row in rows().items()}
+    known = set().union(*named.values())
+    assert known <= asked_in_the_kernel()
+    seen: dict[str, set[str]] = {}
+    for path in CERTIFICATES.rglob("*.json"):
+        for step in json.loads(path.read_text(encoding="utf-8")).get("trace", [])[1:]:
+            for rule in step["rules"]:
+                names = {o["name"] for o in rule["obligations"]} - {"lemma", "licence"}
+                seen.setdefault(rule["rule"].partition(".")[0], set()).update(names)
+    assert len(seen) > 5
+    for rule, names in seen.items():
+        assert names <= (known if rule == "chain" else named[rule]), rule

@@ -5,7 +5,7 @@
 ;
 ; Near miss: satisfiable.
 (set-info :status sat)
-(set-logic ALL)
+(set-logic QF_LIA)
 (declare-fun x0 () Int)
 (declare-fun x1 () Int)
 (assert (<= 0 x0))

@@ -7,7 +7,7 @@
 ;
 ; Near miss: satisfiable.
 (set-info :status sat)
-(set-logic ALL)
+(set-logic QF_LIA)
 (declare-fun x0 () Int)
 (declare-fun x1 () Int)
 (declare-fun x2 () Int)
