@@ -1,0 +1,303 @@
+"""Memory of an LLVM run: blocks at addresses that are numbers.
+
+Block k lies in the middle of the k-th slot of 2**44 bytes, so that an address says which block it belongs to, also
+where it misses that.  Its alignment is exactly what was promised, so that an access that takes more for granted
+shows.
+
+A block is divided into *cells* of some bytes, one lane each, undefined at first.  An access of another width divides
+them further; the parts of data remember the whole (``Parts``), so that copies by other widths change nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import gcd
+from typing import Final, final
+
+from verified_tir.ir.dtype import DType
+from verified_tir.validate.llvm.graph import FLOATS, UNDEF, Graph, Lane, integer
+from verified_tir.validate.llvm.syntax import IntType, PointerType, Scalar
+from verified_tir.validate.memory import Refused
+
+SLOT: Final = 44
+MOST_CELLS: Final = 1 << 24
+
+
+class Undefined(Exception):
+    """Undefined behaviour on the path that is being executed."""
+
+
+class Refine(Exception):
+    """A block must be divided further, before the path that is being executed."""
+
+    def __init__(self, block: Block, unit: int) -> None:
+        super().__init__(block.name)
+        self.block, self.unit = block, unit
+
+
+@final
+@dataclass(slots=True, eq=False)
+class Block:
+    """``closed`` are cells that may not be accessed; ``fresh``: nothing was stored, so that any unit will do."""
+
+    name: str
+    base: int
+    size: int
+    unit: int
+    cells: list[Lane]
+    serial: int
+    readonly: bool = False
+    fresh: bool = False
+    alive: bool = True
+    closed: frozenset[int] = frozenset()
+
+
+@final
+class Parts:
+    """Integers taken apart and put together."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self._parts: dict[tuple[Lane, int], tuple[Lane, ...]] = {}
+        self._whole: dict[tuple[Lane, ...], Lane] = {}
+
+    def split(self, lane: Lane, bits: int, part: int) -> tuple[Lane, ...]:
+        """The parts of ``bits`` bits, ``part`` each, the lowest first."""
+        count = bits // part
+        if count == 1:
+            return (lane,)
+        if lane == UNDEF:
+            return (UNDEF,) * count
+        if lane >= 0:
+            mask = (1 << part) - 1
+            return tuple([(lane >> (k * part)) & mask for k in range(count)])
+        found = self._parts.get((lane, part))
+        if found is None:
+            found = self._finer(lane, bits, part) or self._made(lane, bits, part, count)
+            self._parts[lane, part] = found
+            self._whole[found] = lane
+        return found
+
+    def _finer(self, lane: Lane, bits: int, part: int) -> tuple[Lane, ...] | None:
+        """By way of parts that are known and larger."""
+        for larger in (32, 16, 8):
+            if part < larger < bits and (lane, larger) in self._parts:
+                return tuple([p for piece in self._parts[lane, larger] for p in self.split(piece, larger, part)])
+        return None
+
+    def _made(self, lane: Lane, bits: int, part: int, count: int) -> tuple[Lane, ...]:
+        g, wide = self.graph, integer(bits, "uint")
+        narrow = integer(part, "uint")
+        number = g.reinterpret(lane, wide) if g.dtypes[~lane].is_float else lane
+        return tuple(
+            [g.cast(wide, narrow, g.binary("shr", wide, number, k * part) if k else number) for k in range(count)]
+        )
+
+    def join(self, parts: Sequence[Lane], part: int) -> Lane:
+        """The number with these parts, the lowest first; undefined if one of them is."""
+        if len(parts) == 1:
+            return parts[0]
+        if all(p >= 0 for p in parts):
+            return sum(p << (k * part) for k, p in enumerate(parts))
+        if UNDEF in parts:
+            return UNDEF
+        key = tuple(parts)
+        found = self._whole.get(key)
+        if found is None:
+            found = self._joined(parts, part)
+            self._parts[found, part] = key
+            self._whole[key] = found
+        return found
+
+    def _joined(self, parts: Sequence[Lane], part: int) -> Lane:
+        g, bits = self.graph, part * len(parts)
+        wide, narrow = integer(bits, "uint"), integer(part, "uint")
+        total: Lane = 0
+        for k, p in enumerate(parts):
+            number = g.reinterpret(p, narrow) if p < 0 else p
+            moved = g.cast(narrow, wide, number) if number < 0 else number
+            if k:
+                moved = g.binary("shl", wide, moved, k * part) if moved < 0 else moved << (k * part)
+            total = g.binary("bitor", wide, total, moved) if total else moved
+        return total
+
+
+@final
+@dataclass(slots=True)
+class Log:
+    """What one thread touched: (block, byte) read and written."""
+
+    reads: set[tuple[int, int]] = field(default_factory=set)
+    writes: set[tuple[int, int]] = field(default_factory=set)
+
+
+@final
+class Blocks:
+    """All blocks of a run; ``journal``, if there is one, remembers what stores overwrote."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph, self.parts = graph, Parts(graph)
+        self.blocks: dict[int, Block] = {}
+        self.journal: list[tuple[Block, int, Lane]] | None = None
+        self.logs: list[Log] = []
+        self.cells = 0
+
+    def new(self, name: str, size: int, align: int, unit: int = 0) -> Block:
+        """A fresh block; without a ``unit`` its first access says how it is divided."""
+        serial = len(self.blocks) + 1
+        base = (serial << SLOT) + (1 << (SLOT - 1)) + max(align, 1)
+        count = size // (unit or 1)
+        self.cells += count
+        if self.cells > MOST_CELLS:
+            raise Refused(f"LLVM IR: more than {MOST_CELLS} elements of memory, the last ones for {name}")
+        block = Block(name, base, size, unit or 1, [UNDEF] * count, serial, fresh=not unit)
+        self.blocks[serial] = block
+        return block
+
+    def find(self, address: Lane, size: int, what: str) -> tuple[Block, int]:
+        """The block that has ``size`` bytes at an address, and where in it.
+
+        :raises Undefined: if there is none.
+        """
+        if address < 0:
+            if address == UNDEF:
+                raise Undefined(f"{what} at an undefined address")
+            raise Refused(f"LLVM IR: the address of a {what} depends on data")
+        block = self.blocks.get(address >> SLOT)
+        if block is None:
+            raise Undefined(f"{what} at an address outside every object")
+        offset = address - block.base
+        if offset < 0 or offset + size > block.size:
+            raise Undefined(f"{what} of bytes {offset} to {offset + size} of {block.name}, which has {block.size}")
+        if not block.alive:
+            raise Undefined(f"{what} of {block.name} after its life has ended")
+        return block, offset
+
+    # ------------------------------------------------------------------------------------------------- access
+
+    def load(self, kind: Scalar, address: Lane, count: int) -> list[Lane]:
+        """``count`` scalars that lie side by side."""
+        width = _bytes(kind)
+        block, offset = self.find(address, width * count, "load")
+        raw = self._cells(block, offset, width, count)
+        if self.logs:
+            self._note(block, offset, width * count, write=False)
+        if isinstance(kind, (IntType, PointerType)):
+            return [self._integer(kind, lane) if lane < UNDEF else _narrow(kind, lane) for lane in raw]
+        dtype = FLOATS[kind.name]
+        return [self.graph.reinterpret(lane, dtype) for lane in raw]
+
+    def raw(self, kind: IntType, address: Lane, count: int) -> list[Lane]:
+        """What is there, for a copy: data of any type as they are."""
+        width = _bytes(kind)
+        block, offset = self.find(address, width * count, "load")
+        if self.logs:
+            self._note(block, offset, width * count, write=False)
+        return self._cells(block, offset, width, count)
+
+    def store(self, kind: Scalar, address: Lane, lanes: Sequence[Lane]) -> None:
+        """Scalars side by side."""
+        width = _bytes(kind)
+        block, offset = self.find(address, width * len(lanes), "store")
+        if block.readonly:
+            raise Undefined(f"store to {block.name}, which is declared readonly")
+        if isinstance(kind, IntType) and kind.bits % 8:
+            lanes = [self._padded(kind.bits, width * 8, lane) for lane in lanes]
+        first, ratio = self._align(block, offset, width)
+        if self.logs:
+            self._note(block, offset, width * len(lanes), write=True)
+        cells, journal = block.cells, self.journal
+        if ratio > 1:
+            lanes = [p for lane in lanes for p in self.parts.split(lane, width * 8, block.unit * 8)]
+        self._open(block, first, len(lanes), "store")
+        if journal is not None:
+            journal += [(block, first + k, cells[first + k]) for k in range(len(lanes))]
+        cells[first : first + len(lanes)] = lanes
+
+    def _padded(self, bits: int, whole: int, lane: Lane) -> Lane:
+        """A bool in a byte."""
+        if lane >= 0 or lane == UNDEF:
+            return lane
+        if bits != 1:
+            raise Refused(f"LLVM IR: data of type i{bits} in memory")
+        return self.graph.cast(self.graph.dtypes[~lane], integer(whole, "uint"), lane)
+
+    def _cells(self, block: Block, offset: int, width: int, count: int) -> list[Lane]:
+        first, ratio = self._align(block, offset, width)
+        self._open(block, first, count * ratio, "load")
+        cells = block.cells[first : first + count * ratio]
+        if ratio == 1:
+            return cells
+        bits = block.unit * 8
+        return [self.parts.join(cells[k : k + ratio], bits) for k in range(0, len(cells), ratio)]
+
+    def _open(self, block: Block, first: int, count: int, what: str) -> None:
+        if block.closed and not block.closed.isdisjoint(range(first, first + count)):
+            raise Undefined(f"{what} of {block.name} where it has no element")
+
+    def _align(self, block: Block, offset: int, width: int) -> tuple[int, int]:
+        """The first cell of an access and how many cells each scalar has."""
+        unit = block.unit
+        if block.fresh:
+            wanted = gcd(width, offset, block.size)
+            if self.journal is None:
+                block.fresh, block.unit = False, wanted
+                block.cells = [UNDEF] * (block.size // wanted)
+                unit = wanted
+            elif wanted != unit or block.fresh:
+                raise Refine(block, wanted)
+        if width % unit or offset % unit:
+            self.refine(block, gcd(unit, width, offset))
+            unit = block.unit
+        return offset // unit, width // unit
+
+    def refine(self, block: Block, unit: int) -> None:
+        """Divide a block further.
+
+        :raises Refine: while a path is being executed that may have to be taken back.
+        """
+        if self.journal is not None:
+            raise Refine(block, unit)
+        if block.fresh:
+            block.fresh, block.unit, block.cells = False, unit, [UNDEF] * (block.size // unit)
+            return
+        old, bits = block.unit, block.unit * 8
+        ratio = old // unit
+        block.cells = [p for lane in block.cells for p in self.parts.split(lane, bits, unit * 8)]
+        block.closed = frozenset(c * ratio + k for c in block.closed for k in range(ratio))
+        block.unit = unit
+
+    def forget(self, block: Block, offset: int, size: int) -> None:
+        """Make bytes undefined."""
+        if block.fresh or not size:
+            return
+        first, _ = self._align(block, offset, size if size % block.unit == 0 else 1)
+        count = size // block.unit
+        if self.journal is not None:
+            self.journal += [(block, first + k, block.cells[first + k]) for k in range(count)]
+        block.cells[first : first + count] = [UNDEF] * count
+
+    def _integer(self, kind: IntType | PointerType, lane: Lane) -> Lane:
+        own: DType = self.graph.dtypes[~lane]
+        if isinstance(kind, PointerType):
+            raise Refused("LLVM IR: an address that depends on data")
+        if own.is_float:
+            return self.graph.reinterpret(lane, integer(kind.bits, "uint"))
+        return lane
+
+    def _note(self, block: Block, offset: int, size: int, *, write: bool) -> None:
+        touched = [(block.serial, offset + k) for k in range(size)]
+        for log in self.logs:
+            (log.writes if write else log.reads).update(touched)
+
+
+def _bytes(kind: Scalar) -> int:
+    return max(1, -(-kind.bits // 8))
+
+
+def _narrow(kind: IntType | PointerType, lane: Lane) -> Lane:
+    """A number from memory at a type that does not fill its bytes."""
+    if kind.bits % 8 and lane >> kind.bits > 0:
+        return UNDEF
+    return lane

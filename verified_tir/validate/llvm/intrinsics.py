@@ -1,0 +1,229 @@
+"""Intrinsics that work lane by lane."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Final
+
+from verified_tir.ir.dtype import BOOL, FLOAT32, DType
+from verified_tir.validate.llvm.graph import FLOATS, UNDEF, Lane, integer, signed
+from verified_tir.validate.llvm.machine import Machine, Value, is_scalar
+from verified_tir.validate.llvm.syntax import FloatType, Instruction, IntType, scalars
+from verified_tir.validate.memory import Refused
+
+_FLOAT: Final = {
+    "sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "roundeven": "nearbyint", "rint": "nearbyint",
+    "nearbyint": "nearbyint", "round": "round", "fabs": "abs",
+}  # fmt: skip
+_WHY: Final = {
+    "fmuladd": "it may be fused or not",
+    "minnum": "the sign of a zero is not determined", "maxnum": "the sign of a zero is not determined",
+    "exp": "its bits are not determined", "log": "its bits are not determined", "pow": "its bits are not determined",
+    "sin": "its bits are not determined", "cos": "its bits are not determined", "tanh": "its bits are not determined",
+}  # fmt: skip
+Operation = Callable[..., Lane]
+
+
+def lanewise(machine: Machine, i: Instruction) -> Callable[[Sequence[Value]], Value]:
+    """The routine of an intrinsic.
+
+    :raises Refused: if it is not known, or what it gives is not determined.
+    """
+    name = i.word.removeprefix("llvm.")
+    if ".with.overflow." in name:
+        return _with_overflow(machine, name, i)
+    operation = _operation(machine, name, i)
+    if is_scalar(i.type):
+        return lambda values: operation(*values)
+    lanes = len(scalars(i.type))
+
+    def all_lanes(values: Sequence[Value]) -> Value:
+        columns = [(v,) * lanes if isinstance(v, int) else v for v in values]
+        return tuple([operation(*row) for row in zip(*columns, strict=True)])
+
+    return all_lanes
+
+
+def _operation(machine: Machine, name: str, i: Instruction) -> Operation:
+    kind = scalars(i.operands[0].type)[0] if i.operands else None
+    stem = name.split(".", maxsplit=1)[0]
+    if i.word.startswith("llvm."):
+        if isinstance(kind, FloatType):
+            found = _float(machine, stem, FLOATS[kind.name])
+        elif isinstance(kind, IntType):
+            found = _integer(machine, stem, kind.bits)
+        else:
+            found = None
+        if found is not None:
+            return found
+    why = f", since {_WHY[stem]}" if stem in _WHY else ""
+    raise Refused(f"LLVM IR: calls of {i.word or 'a pointer'} are not followed{why}")
+
+
+def _float(machine: Machine, stem: str, dtype: DType) -> Operation | None:
+    g = machine.graph
+    floats = machine.floats
+    if stem in _FLOAT and dtype.bits == 16 and stem != "fabs":
+        return lambda x: floats.rounded(dtype, g.call(_FLOAT[stem], FLOAT32, FLOAT32, floats.single(dtype, x)))
+    if stem in _FLOAT:
+        return lambda x: g.call(_FLOAT[stem], dtype, dtype, x)
+    match stem:
+        case "fma":
+            return lambda x, y, z: g.call("fma", dtype, dtype, x, y, z)
+        case "minimum" | "maximum":
+            return partial(_propagating, machine, stem, dtype)
+        case "copysign":
+            return partial(_copysign, machine, dtype)
+        case "is":  # llvm.is.fpclass
+            return partial(_fpclass, machine, dtype)
+    return None
+
+
+def _propagating(machine: Machine, stem: str, dtype: DType, x: Lane, y: Lane) -> Lane:
+    """``minimum`` and ``maximum``: NaN if one operand is, and -0.0 below 0.0."""
+    g = machine.graph
+    lower, upper = (x, y) if stem == "minimum" else (y, x)
+    less = g.choose(dtype, g.binary("lt", dtype, lower, upper), x, y)
+    kind = integer(dtype.bits)
+    negative = g.binary("lt", kind, g.reinterpret(g.cast(dtype, dtype, x), kind), 0)
+    same = g.choose(dtype, negative, *((x, y) if stem == "minimum" else (y, x)))
+    chosen = g.choose(dtype, g.binary("eq", dtype, x, y), same, less)
+    nan = g.choose(BOOL, g.call("isnan", dtype, BOOL, x), 1, g.call("isnan", dtype, BOOL, y))
+    return g.choose(dtype, nan, g.binary("add", dtype, x, y), chosen)
+
+
+def _copysign(machine: Machine, dtype: DType, x: Lane, y: Lane) -> Lane:
+    g, kind = machine.graph, integer(dtype.bits, "uint")
+    size = g.binary("bitand", kind, g.reinterpret(x, kind), (1 << (dtype.bits - 1)) - 1)
+    sign = g.binary("bitand", kind, g.reinterpret(y, kind), 1 << (dtype.bits - 1))
+    return g.reinterpret(g.binary("bitor", kind, size, sign), dtype)
+
+
+def _fpclass(machine: Machine, dtype: DType, x: Lane, classes: Lane) -> Lane:
+    g = machine.graph
+    tests = {0x003: "isnan", 0x204: "isinf", 0x1F8: "isfinite"}
+    if classes in tests:
+        return g.call(tests[classes], dtype, BOOL, x)
+    if 0x3FF - classes in tests:
+        return g.negate(g.call(tests[0x3FF - classes], dtype, BOOL, x))
+    raise Refused(f"LLVM IR: llvm.is.fpclass with the classes {classes}")
+
+
+# --------------------------------------------------------------------------------------------------------- integers
+
+
+def _integer(machine: Machine, stem: str, bits: int) -> Operation | None:
+    mask = (1 << bits) - 1
+    match stem:
+        case "smin" | "smax" | "umin" | "umax":
+            return partial(machine.integers.extreme, stem, bits)
+        case "abs":
+            return partial(_absolute, machine, bits)
+        case "ctpop":
+            return _counted(machine, "popcount", bits, int.bit_count)
+        case "ctlz":
+            return partial(_leading, machine, bits)
+        case "cttz":
+            return _numbers_only(stem, lambda x, p: bits if not x else (x & -x).bit_length() - 1)
+        case "bswap":
+            return _numbers_only(stem, lambda x: int.from_bytes(x.to_bytes(bits // 8, "little"), "big"))
+        case "bitreverse":
+            return _numbers_only(stem, lambda x: int(f"{x:0{bits}b}"[::-1], 2))
+        case "fshl" | "fshr":
+            return partial(_funnel, machine, stem, bits)
+        case "uadd" if bits > 1:
+            return _numbers_only(f"{stem}.sat", lambda x, y: min(x + y, mask))
+        case "usub":
+            return partial(_saturated, machine, bits)
+    return None
+
+
+def _numbers_only(name: str, compute: Callable[..., int]) -> Operation:
+    def operation(*lanes: Lane) -> Lane:
+        if UNDEF in lanes:
+            return UNDEF
+        if min(lanes) < 0:
+            raise Refused(f"LLVM IR: llvm.{name} of data")
+        return compute(*lanes)
+
+    return operation
+
+
+def _counted(machine: Machine, name: str, bits: int, compute: Callable[[int], int]) -> Operation:
+    g = machine.graph
+
+    def operation(x: Lane) -> Lane:
+        if x >= 0:
+            return compute(x)
+        kind = machine.integers.common(bits, x, x)
+        return g.call(name, kind, kind, x)
+
+    return operation
+
+
+def _leading(machine: Machine, bits: int, x: Lane, poison: Lane) -> Lane:
+    """``ctlz``; with ``poison`` zero has no result."""
+    g = machine.graph
+    if x >= 0:
+        return UNDEF if not x and poison else bits - x.bit_length()
+    kind = machine.integers.common(bits, x, x)
+    found = g.call("clz", kind, kind, x)
+    return g.poison_if(g.binary("eq", kind, x, 0), kind, found) if poison else found
+
+
+def _absolute(machine: Machine, bits: int, x: Lane, poison: Lane) -> Lane:
+    """``abs``; with ``poison`` the least number has none."""
+    g = machine.graph
+    least = 1 << (bits - 1)
+    if x >= 0:
+        return UNDEF if x == least and poison else abs(signed(bits, x))
+    kind = integer(bits)
+    found = g.call("abs", kind, kind, x)
+    return g.poison_if(g.binary("eq", kind, x, least), kind, found) if poison else found
+
+
+def _funnel(machine: Machine, stem: str, bits: int, x: Lane, y: Lane, amount: Lane) -> Lane:
+    """The upper, or lower, half of two integers side by side, shifted."""
+    number = machine.graph.settled(amount)
+    if number < 0:
+        if number == UNDEF:
+            return UNDEF
+        raise Refused(f"LLVM IR: llvm.{stem} by an amount that depends on data")
+    number %= bits
+    if number == 0:
+        return x if stem == "fshl" else y
+    left = number if stem == "fshl" else bits - number
+    binary = machine.integers.binary
+    none: frozenset[str] = frozenset()
+    return binary("or", bits, none, binary("shl", bits, none, x, left), binary("lshr", bits, none, y, bits - left))
+
+
+def _saturated(machine: Machine, bits: int, x: Lane, y: Lane) -> Lane:
+    """``usub.sat``: the difference, or 0 where it would be negative."""
+    integers = machine.integers
+    below = integers.compare("ult", bits, frozenset(), x, y)
+    return machine.choose_lane(IntType(bits), below, 0, integers.binary("sub", bits, frozenset(), x, y))
+
+
+def _with_overflow(machine: Machine, name: str, i: Instruction) -> Callable[[Sequence[Value]], Value]:
+    """``sadd.with.overflow`` …: the wrapped result, and whether it did."""
+    code, op = name[0], name[1:4]
+    kind = scalars(i.operands[0].type)[0]
+    if not isinstance(kind, IntType) or not is_scalar(i.operands[0].type):
+        raise Refused(f"LLVM IR: calls of {i.word} are not followed")
+    bits = kind.bits
+    dtype = integer(bits, "int" if code == "s" else "uint")
+
+    def operation(values: Sequence[Value]) -> Value:
+        x, y = values
+        assert isinstance(x, int) and isinstance(y, int)
+        if UNDEF in (x, y):
+            return UNDEF, UNDEF
+        result = machine.integers.binary(op, bits, frozenset(), x, y)
+        if x >= 0 and y >= 0:
+            checked = machine.integers.binary(op, bits, frozenset({"nsw" if code == "s" else "nuw"}), x, y)
+            return result, int(checked == UNDEF)
+        return result, machine.graph.overflow(op, dtype, x, y)
+
+    return operation

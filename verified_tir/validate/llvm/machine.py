@@ -1,0 +1,407 @@
+"""Executes LLVM IR symbolically: control and addresses are numbers, data are lanes (``graph.py``).
+
+A branch on data is executed on both ways, up to the block where they meet; there memory and phis are merged by choices.
+A loop whose end depends on data is refused.  What is undefined on one way is noted with the condition of that way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias, final
+
+from verified_tir.validate.llvm.blocks import Block as Storage
+from verified_tir.validate.llvm.blocks import Blocks, Refine, Undefined
+from verified_tir.validate.llvm.floats import Floats
+from verified_tir.validate.llvm.graph import FLOATS, UNDEF, Graph, Lane, integer
+from verified_tir.validate.llvm.integers import NO_FLAGS, Integers
+from verified_tir.validate.llvm.syntax import (
+    Constant,
+    FloatType,
+    Function,
+    IntType,
+    Module,
+    PointerType,
+    Scalar,
+    Type,
+    scalars,
+    size_of,
+)
+from verified_tir.validate.llvm.threads import Threads
+from verified_tir.validate.memory import Refused
+
+Value: TypeAlias = "Lane | tuple[Lane, ...]"
+Registers: TypeAlias = "list[Value]"
+Step: TypeAlias = Callable[[Registers], None]
+
+_FUNCTIONS: Final = 1 << 62
+_DEEPEST: Final = 40
+
+
+@final
+@dataclass(slots=True)
+class BlockCode:
+    """A basic block, ready to run: phis by predecessor as (targets, sources), steps, and how it ends.
+
+    ``end`` is ``("br", label)``, ``("if", slot, label, label)``, ``("switch", slot, bits, {number: label}, label)``,
+    ``("ret", slot)`` with -1 for no value, or ``("unreachable",)``.
+    """
+
+    name: str
+    targets: tuple[int, ...]
+    sources: dict[str, tuple[int, ...]]
+    kinds: tuple[Type, ...]
+    steps: tuple[Step, ...]
+    end: tuple[object, ...]
+
+
+@final
+@dataclass(slots=True)
+class Code:
+    """A function, ready to run: ``template`` has the constants in their slots."""
+
+    function: Function
+    template: Registers
+    parameters: tuple[int, ...]
+    blocks: dict[str, BlockCode]
+    seen: set[str] = field(default_factory=set)
+    joins: dict[str, str | None] | None = None
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """Where a path ended: the values of the phis of the block that it was to reach, or what it returned."""
+
+    values: tuple[Value, ...]
+    returned: bool = False
+
+
+@final
+class Machine:
+    """One run of one module.
+
+    ``events`` are conditions, each with the path condition under which it means undefined behaviour, and a sentence.
+
+    :param limit: how many instructions may be executed.
+    """
+
+    def __init__(self, module: Module, graph: Graph, limit: int) -> None:
+        self.module, self.graph, self.limit = module, graph, limit
+        self.blocks = Blocks(graph)
+        self.threads = Threads(self)
+        self.integers = Integers(graph, self.undefined)
+        self.floats = Floats(graph, self.integers.ranges)
+        self.steps = 0
+        self.guard: Lane = 1
+        self.events: dict[tuple[Lane, Lane], str] = {}
+        self.findings: list[str] = []
+        self.codes: dict[str, Code] = {}
+        self.forked: set[tuple[int, str]] = set()
+        self.depth = 0
+        names = list(module.functions)
+        self.addresses = {name: _FUNCTIONS + 16 * k for k, name in enumerate(names)}
+        self.named = {address: name for name, address in self.addresses.items()}
+        for one in module.globals.values():
+            block = self.blocks.new(f"@{one.name}", size_of(one.type), max(one.align, 1))
+            self.addresses[one.name] = block.base
+            self.write(one.type, block.base, self.constant(one.value))
+            block.readonly = True
+
+    # ------------------------------------------------------------------------------------------------- values
+
+    def constant(self, constant: Constant) -> Value:
+        """The value of a constant."""
+        kinds = scalars(constant.type)
+        lanes = tuple([self._atom(k, a) for k, a in zip(kinds, constant.atoms, strict=True)])
+        return lanes[0] if is_scalar(constant.type) else lanes
+
+    def _atom(self, kind: Scalar, atom: int | str) -> Lane:
+        if isinstance(atom, str):
+            if atom in ("poison", "undef"):
+                return UNDEF
+            if atom[1:] not in self.addresses:
+                raise Refused(f"LLVM IR: the address of {atom}")
+            return self.addresses[atom[1:]]
+        return self.graph.constant(FLOATS[kind.name], atom) if isinstance(kind, FloatType) else atom
+
+    def choose(self, kind: Type, condition: Lane, a: Value, b: Value) -> Value:
+        """A choice between values of a type; conditions are the same for all lanes."""
+        if condition >= 0:
+            return a if condition else b
+        if isinstance(a, int) and isinstance(b, int):
+            (scalar,) = scalars(kind)
+            return self.choose_lane(scalar, condition, a, b)
+        assert isinstance(a, tuple) and isinstance(b, tuple)
+        return tuple([self.choose_lane(k, condition, x, y) for k, x, y in zip(scalars(kind), a, b, strict=True)])
+
+    def choose_lane(self, kind: Scalar, condition: Lane, a: Lane, b: Lane) -> Lane:
+        """A choice between lanes of a scalar type."""
+        if condition >= 0:
+            return a if condition else b
+        if condition == UNDEF:
+            return UNDEF
+        if isinstance(kind, FloatType):
+            return self.graph.choose(FLOATS[kind.name], condition, a, b)
+        if a == b and not self.graph.doubtful(condition):
+            return a
+        if isinstance(kind, IntType):
+            dtype = integer(1) if kind.bits == 1 else self.integers.common(kind.bits, a, b)
+            return self.graph.choose(dtype, condition, a, b)
+        raise Refused("LLVM IR: an address that depends on data")
+
+    # ------------------------------------------------------------------------------------------------- memory
+
+    def read(self, kind: Type, address: Lane) -> Value:
+        """The value of a type at an address."""
+        parts = scalars(kind)
+        if is_scalar(kind):
+            return self.blocks.load(parts[0], address, 1)[0]
+        self._flat(kind, parts)
+        return tuple(self.blocks.load(parts[0], address, len(parts)))
+
+    def write(self, kind: Type, address: Lane, value: Value) -> None:
+        """Store a value of a type."""
+        parts = scalars(kind)
+        if isinstance(value, int):
+            self.blocks.store(parts[0], address, (value,))
+            return
+        self._flat(kind, parts)
+        self.blocks.store(parts[0], address, value)
+
+    def _flat(self, kind: Type, parts: Sequence[Scalar]) -> None:
+        if len(set(parts)) != 1 or parts[0].bits % 8:
+            raise Refused(f"LLVM IR: a {kind} in memory")
+
+    def aligned(self, address: Lane, align: int, what: str) -> None:
+        """Check what an access promises of its address."""
+        if align > 1 and address > 0 and address % align:
+            raise Undefined(f"{what} at an address that is not a multiple of {align}, which it promises")
+
+    def bounded(self, kind: Type, bounds: tuple[int, int], value: Value) -> Value:
+        """A value of which ``range`` promises something: poison where that is false."""
+        lanes = (value,) if isinstance(value, int) else value
+        found = tuple([self._bounded(k, bounds, lane) for k, lane in zip(scalars(kind), lanes, strict=True)])
+        return found[0] if isinstance(value, int) else found
+
+    def _bounded(self, kind: Scalar, bounds: tuple[int, int], lane: Lane) -> Lane:
+        low, high = bounds
+        mask = (1 << kind.bits) - 1
+        if lane >= 0:
+            return lane if (lane - low) & mask < (high - low) & mask else UNDEF
+        if lane == UNDEF or not isinstance(kind, IntType):
+            return UNDEF
+        first, last = self.integers.ranges.of(lane, integer(kind.bits))
+        if low <= first and last < high:
+            return lane
+        moved = self.integers.binary("sub", kind.bits, NO_FLAGS, lane, low & mask)
+        inside = self.integers.compare("ult", kind.bits, NO_FLAGS, moved, (high - low) & mask)
+        return self.choose_lane(kind, inside, lane, UNDEF)
+
+    def undefined(self, condition: Lane, what: str) -> None:
+        """Undefined behaviour under a condition, on the path that is being executed."""
+        if condition == 0:
+            return
+        if condition == 1:
+            raise Undefined(what)
+        self.events.setdefault((self.guard, condition), what)
+
+    # ------------------------------------------------------------------------------------------------ running
+
+    def call(self, name: str, arguments: Sequence[Value]) -> Value | None:
+        """Run a function; what it returns."""
+        code = self.codes.get(name)
+        if code is None:
+            from verified_tir.validate.llvm.translate import translate
+
+            code = self.codes[name] = translate(self, self.module.functions[name])
+        self.depth += 1
+        if self.depth > _DEEPEST:
+            raise Refused("LLVM IR: calls are nested too deeply")
+        registers = code.template[:]
+        if len(arguments) != len(code.parameters):
+            raise Undefined(f"{name} is called with another number of arguments")
+        for slot, value, one in zip(code.parameters, arguments, code.function.parameters, strict=True):
+            registers[slot] = value if one.bounds is None else self.bounded(one.type, one.bounds, value)
+        first = len(self.blocks.blocks)
+        try:
+            arrival = self.run(code, registers, code.function.entry, "", None)
+        finally:
+            self.depth -= 1
+        for serial in range(first + 1, len(self.blocks.blocks) + 1):
+            block = self.blocks.blocks[serial]
+            if block.name.startswith("%"):
+                block.alive = False
+        if not arrival.values:
+            return None
+        bounds = code.function.bounds
+        return arrival.values[0] if bounds is None else self.bounded(code.function.result, bounds, arrival.values[0])
+
+    def run(self, code: Code, r: Registers, name: str, before: str, stop: str | None) -> Arrival:
+        """Run from a block, reached from ``before``, until block ``stop`` or the function's end."""
+        while True:
+            block = code.blocks[name]
+            if block.targets:
+                values = self._incoming(block, r, before)
+                if name == stop:
+                    return Arrival(values)
+                for slot, value in zip(block.targets, values, strict=True):
+                    r[slot] = value
+            elif name == stop:
+                return Arrival(())
+            while True:
+                self._steps(code, block, r)
+                following = self._next(block, r)
+                if isinstance(following, str):
+                    before, name = block.name, following
+                    break
+                if isinstance(following, Arrival):
+                    return following
+                arrival = self._fork(code, r, block, following)
+                meeting = self._joins(code)[block.name]
+                if arrival.returned or meeting is None or meeting == stop:
+                    return arrival
+                block = code.blocks[meeting]
+                for slot, value in zip(block.targets, arrival.values, strict=True):
+                    r[slot] = value
+
+    def _steps(self, code: Code, block: BlockCode, r: Registers) -> None:
+        self.steps += len(block.steps) + 1
+        if self.steps > self.limit:
+            raise Refused(f"LLVM IR: more than {self.limit} instructions are executed")
+        code.seen.add(block.name)
+        for step in block.steps:
+            step(r)
+
+    def _incoming(self, block: BlockCode, r: Registers, before: str) -> tuple[Value, ...]:
+        return tuple([r[slot] for slot in block.sources[before]])
+
+    def _next(self, block: BlockCode, r: Registers) -> str | Arrival | list[tuple[Lane, str]]:
+        """The next block, the end, or the ways that data decide between, with their conditions."""
+        end = block.end
+        match end:
+            case ("br", str() as label):
+                return label
+            case ("if", int() as slot, str() as yes, str() as no):
+                condition = r[slot]
+                assert isinstance(condition, int)
+                if condition < 0:
+                    condition = self._decided(condition, "branch")
+                if condition >= 0:
+                    return yes if condition else no
+                return [(condition, yes), (self.graph.negate(condition), no)]
+            case ("switch", int() as slot, int() as bits, dict() as cases, str() as default):
+                return self._switch(r[slot], bits, cases, default)
+            case ("ret", int() as slot):
+                return Arrival((r[slot],) if slot >= 0 else (), True)
+        raise Undefined("unreachable code is reached")
+
+    def _decided(self, condition: Lane, what: str) -> Lane:
+        """A condition as a number, if it is one; it must be defined."""
+        condition = self.graph.settled(condition)
+        if condition == UNDEF:
+            raise Undefined(f"{what} on undef or poison")
+        if condition < 0:
+            self.undefined(self.graph.is_undef(condition), f"{what} on undef or poison")
+        return condition
+
+    def _switch(self, value: Value, bits: int, cases: dict[int, str], default: str) -> str | list[tuple[Lane, str]]:
+        assert isinstance(value, int)
+        if value < 0:
+            value = self._decided(value, "switch")
+        if value >= 0:
+            return cases.get(value, default)
+        ways: list[tuple[Lane, str]] = []
+        none: Lane = 1
+        for number, label in cases.items():
+            here = self.integers.compare("eq", bits, frozenset(), value, number)
+            ways.append((here, label))
+            none = self.graph.both(none, self.graph.negate(here))
+        return [*ways, (none, default)]
+
+    # ------------------------------------------------------------------------------------------------- forks
+
+    def _fork(self, code: Code, r: Registers, block: BlockCode, ways: Sequence[tuple[Lane, str]]) -> Arrival:
+        """Run all ways to where they meet, and merge what they leave."""
+        key = (self.depth, block.name)
+        if key in self.forked:
+            raise Refused("LLVM IR: how often a loop runs depends on data")
+        stop = self._joins(code)[block.name]
+        self.forked.add(key)
+        outer, guard = self.blocks.journal, self.guard
+        try:
+            while True:
+                try:
+                    ended = [self._way(code, r, block.name, way, stop, guard) for way in ways]
+                    break
+                except Refine as refined:
+                    if outer is not None:
+                        raise
+                    self.blocks.journal = None
+                    self.blocks.refine(refined.block, refined.unit)
+                finally:
+                    self.blocks.journal, self.guard = outer, guard
+        finally:
+            self.forked.discard(key)
+        alive = [(condition, *found) for (condition, _), found in zip(ways, ended, strict=True) if found is not None]
+        if not alive:
+            raise Undefined("undefined behaviour on every way of a branch")
+        return self._merged(code, stop, alive)
+
+    def _way(
+        self, code: Code, r: Registers, before: str, way: tuple[Lane, str], stop: str | None, guard: Lane
+    ) -> tuple[Arrival, dict[tuple[Storage, int], Lane]] | None:
+        """One way: where it ends and what it stores; memory is as before.  ``None``: it is undefined."""
+        condition, label = way
+        outer = self.blocks.journal
+        journal: list[tuple[Storage, int, Lane]] = []
+        self.blocks.journal, self.guard = journal, self.graph.both(guard, condition)
+        arrival = None
+        try:
+            arrival = self.run(code, r[:], label, before, stop)
+        except Undefined as found:
+            self.events.setdefault((self.guard, 1), str(found))
+        finally:
+            left = {(b, k): b.cells[k] for b, k, _ in journal}
+            for b, k, old in reversed(journal):
+                b.cells[k] = old
+            self.blocks.journal, self.guard = outer, guard
+        return None if arrival is None else (arrival, left)
+
+    def _merged(
+        self, code: Code, stop: str | None, ways: list[tuple[Lane, Arrival, dict[tuple[Storage, int], Lane]]]
+    ) -> Arrival:
+        for storage, k in dict.fromkeys(key for _, _, left in ways for key in left):
+            old = storage.cells[k]
+            value = ways[-1][2].get((storage, k), old)
+            for condition, _, left in reversed(ways[:-1]):
+                value = self._choose_cell(storage, condition, left.get((storage, k), old), value)
+            if self.blocks.journal is not None:
+                self.blocks.journal.append((storage, k, old))
+            storage.cells[k] = value
+        result = ways[-1][1]
+        kinds = (code.function.result,) * len(result.values) if stop is None else code.blocks[stop].kinds
+        for condition, arrival, _ in reversed(ways[:-1]):
+            pairs = zip(kinds, arrival.values, result.values, strict=True)
+            result = Arrival(tuple([self.choose(k, condition, a, b) for k, a, b in pairs]), result.returned)
+        return result
+
+    def _choose_cell(self, storage: Storage, condition: Lane, a: Lane, b: Lane) -> Lane:
+        if a == b:
+            return a
+        for lane in (a, b):
+            if lane < UNDEF:
+                return self.graph.choose(self.graph.dtypes[~lane], condition, a, b)
+        return self.graph.choose(integer(storage.unit * 8), condition, a, b)
+
+    def _joins(self, code: Code) -> dict[str, str | None]:
+        if code.joins is None:
+            from verified_tir.validate.llvm.joins import joins
+
+            code.joins = joins(code)
+        return code.joins
+
+
+def is_scalar(kind: Type) -> bool:
+    """Whether values of a type are single lanes."""
+    return isinstance(kind, (IntType, FloatType, PointerType))

@@ -1,0 +1,169 @@
+"""Intrinsics that access memory: masked and scattered lanes, copies, fills, lifetimes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from verified_tir.validate.llvm.blocks import Undefined
+from verified_tir.validate.llvm.graph import UNDEF, Lane
+from verified_tir.validate.llvm.machine import Machine, Value
+from verified_tir.validate.llvm.syntax import Instruction, IntType, Scalar, VectorType
+from verified_tir.validate.memory import Refused
+
+Routine = Callable[[Sequence[Value]], "Value | None"]
+_BYTE: Final = IntType(8)
+
+
+def _element(i: Instruction, kind: object) -> Scalar:
+    if not isinstance(kind, VectorType) or kind.element.bits % 8:
+        raise Refused(f"LLVM IR: {i.word}")
+    return kind.element
+
+
+def _mask(machine: Machine, value: Value) -> list[Lane]:
+    """The lanes of a mask, which must be numbers."""
+    assert isinstance(value, tuple)
+    found = [machine.graph.settled(lane) for lane in value]
+    if any(lane < UNDEF for lane in found):
+        raise Refused("LLVM IR: a mask that depends on data")
+    if UNDEF in found:
+        raise Undefined("a mask that is undef or poison")
+    return found
+
+
+def _align(i: Instruction, k: int) -> int:
+    """What argument ``k`` promises of its alignment."""
+    return i.numbers[k] if k < len(i.numbers) else 1
+
+
+def _masked_load(machine: Machine, i: Instruction) -> Routine:
+    kind, align = _element(i, i.type), _align(i, 0)
+
+    def run(values: Sequence[Value]) -> Value:
+        address, mask, other = values
+        assert isinstance(address, int) and isinstance(other, tuple)
+        wanted = _mask(machine, mask)
+        if 0 not in wanted:
+            machine.aligned(address, align, "masked load")
+            return tuple(machine.blocks.load(kind, address, len(wanted)))
+        found = list(other)
+        for k, here in enumerate(wanted):
+            if here:
+                machine.aligned(address, align, "masked load")
+                found[k] = machine.blocks.load(kind, address + k * (kind.bits // 8), 1)[0]
+        return tuple(found)
+
+    return run
+
+
+def _masked_store(machine: Machine, i: Instruction) -> Routine:
+    kind, align = _element(i, i.operands[0].type), _align(i, 1)
+
+    def run(values: Sequence[Value]) -> None:
+        lanes, address, mask = values
+        assert isinstance(lanes, tuple) and isinstance(address, int)
+        for k, here in enumerate(_mask(machine, mask)):
+            if here:
+                machine.aligned(address, align, "masked store")
+                machine.blocks.store(kind, address + k * (kind.bits // 8), (lanes[k],))
+
+    return run
+
+
+def _gather(machine: Machine, i: Instruction) -> Routine:
+    kind, align = _element(i, i.type), _align(i, 0)
+
+    def run(values: Sequence[Value]) -> Value:
+        addresses, mask, other = values
+        assert isinstance(addresses, tuple) and isinstance(other, tuple)
+        found = list(other)
+        for k, here in enumerate(_mask(machine, mask)):
+            if here:
+                machine.aligned(addresses[k], align, "gather")
+                found[k] = machine.blocks.load(kind, addresses[k], 1)[0]
+        return tuple(found)
+
+    return run
+
+
+def _scatter(machine: Machine, i: Instruction) -> Routine:
+    kind, align = _element(i, i.operands[0].type), _align(i, 1)
+
+    def run(values: Sequence[Value]) -> None:
+        lanes, addresses, mask = values
+        assert isinstance(lanes, tuple) and isinstance(addresses, tuple)
+        for k, here in enumerate(_mask(machine, mask)):
+            if here:
+                machine.aligned(addresses[k], align, "scatter")
+                machine.blocks.store(kind, addresses[k], (lanes[k],))
+
+    return run
+
+
+def _size(value: Value) -> int:
+    if not isinstance(value, int) or value < UNDEF:
+        raise Refused("LLVM IR: how many bytes are copied depends on data")
+    if value == UNDEF:
+        raise Undefined("an undefined number of bytes is copied")
+    return value
+
+
+def _memset(machine: Machine, i: Instruction) -> Routine:
+    align = _align(i, 0)
+
+    def run(values: Sequence[Value]) -> None:
+        address, byte, count = values[0], values[1], _size(values[2])
+        assert isinstance(address, int) and isinstance(byte, int)
+        machine.aligned(address, align, "memset")
+        if not count:
+            return
+        block, offset = machine.blocks.find(address, count, "memset")
+        units = (8, 4, 2, 1) if block.fresh else (block.unit, 1)
+        unit = next(u for u in units if offset % u == count % u == block.size % u == 0)
+        whole = machine.blocks.parts.join([byte] * unit, 8)
+        machine.blocks.store(IntType(8 * unit), address, [whole] * (count // unit))
+
+    return run
+
+
+def _memcpy(machine: Machine, i: Instruction) -> Routine:
+    """Copies and moves; cells are taken as they are, undefined ones too."""
+    to, since, moves = _align(i, 0), _align(i, 1), i.word.startswith("llvm.memmove")
+
+    def run(values: Sequence[Value]) -> None:
+        target, source, count = values[0], values[1], _size(values[2])
+        assert isinstance(target, int) and isinstance(source, int)
+        machine.aligned(target, to, "memcpy")
+        machine.aligned(source, since, "memcpy")
+        if not count:
+            return
+        one, other = machine.blocks.find(target, count, "memcpy"), machine.blocks.find(source, count, "memcpy")
+        if not moves and target != source and abs(target - source) < count:
+            raise Undefined("memcpy between places that overlap")
+        unit = other[0].unit
+        width = (
+            unit if unit in (1, 2, 4, 8) and other[1] % unit == 0 and count % unit == 0 and one[1] % unit == 0 else 1
+        )
+        kind = IntType(8 * width)
+        machine.blocks.store(kind, target, machine.blocks.raw(kind, source, count // width))
+
+    return run
+
+
+def _lifetime(machine: Machine, i: Instruction) -> Routine:
+    def run(values: Sequence[Value]) -> None:
+        address = values[-1]
+        assert isinstance(address, int)
+        block, _ = machine.blocks.find(address, 0, "lifetime")
+        machine.blocks.forget(block, 0, block.size)
+
+    return run
+
+
+MEMORY_CALLS: Final[dict[str, Callable[[Machine, Instruction], Routine]]] = {
+    "llvm.masked.load": _masked_load, "llvm.masked.store": _masked_store, "llvm.masked.gather": _gather,
+    "llvm.masked.scatter": _scatter, "llvm.memset": _memset, "llvm.memcpy": _memcpy, "llvm.memmove": _memcpy,
+    "llvm.lifetime.start": _lifetime,
+}  # fmt: skip
+"""By the beginning of their names."""

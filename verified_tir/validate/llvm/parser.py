@@ -1,0 +1,153 @@
+"""LLVM IR text to data: modules and functions.
+
+The text is the one that LLVM itself prints.  What is not known is refused, never passed over: an attribute or a piece
+of metadata may change what an instruction means.  Known and without effect here are attributes that promise what the
+executor sees for itself (``nonnull``, ``noundef``), that an optimiser may use and the optimised text then shows
+(``noalias``, ``!alias.scope``), or that say how code is to be made (``"target-cpu"``).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from verified_tir.validate.llvm.attributes import read_attributes
+from verified_tir.validate.llvm.instructions import read_instruction
+from verified_tir.validate.llvm.lexer import Reader
+from verified_tir.validate.llvm.syntax import Block, Function, Global, Instruction, Module, Parameter, Type
+from verified_tir.validate.llvm.values import read_constant, read_type
+
+_HARMLESS_LINES: Final = ("source_filename", "target triple", "target datalayout", "!", ";")
+_LINKAGE: Final = frozenset({
+    "internal", "private", "dso_local", "hidden", "fastcc", "ccc", "local_unnamed_addr", "unnamed_addr",
+})  # fmt: skip
+_FUNCTION_WORDS: Final = frozenset({
+    "nounwind", "nofree", "norecurse", "nosync", "mustprogress", "willreturn", "memory", "nocallback", "speculatable",
+    "nocreateundeforpoison", "allocsize", "allockind", "inlinehint", "alwaysinline", "noinline", "cold", "hot",
+})  # fmt: skip
+_FUNCTION_KEYS: Final = frozenset({
+    "target-cpu", "target-features", "prefer-vector-width", "min-legal-vector-width", "tune-cpu", "alloc-family",
+})  # fmt: skip
+_PARENTHESES: Final = re.compile(r"\([^()]*(?:\([^()]*\)[^()]*)*\)")
+
+
+def parse(text: str) -> Module:
+    """The module that a text defines.
+
+    :raises Refused: at the first thing that is not known; the message shows the line.
+    """
+    module = Module()
+    lines = iter(text.splitlines())
+    for line in lines:
+        if not line.strip() or line.startswith(_HARMLESS_LINES):
+            continue
+        if line.startswith("attributes "):
+            _check_group(line)
+        elif line.startswith("declare "):
+            found = re.search(r'@("[^"]*"|[-\w.$]+)\(', line)
+            if found is None:
+                raise Reader("").refused(f"the line {line[:80]!r}")
+            module.declared.add(found.group(1).strip('"'))
+        elif line.startswith("@"):
+            one = _global(Reader(line))
+            module.globals[one.name] = one
+        elif line.startswith("define "):
+            body = []
+            for inner in lines:
+                if inner == "}":
+                    break
+                body.append(inner)
+            function = _function(Reader(line), body)
+            module.functions[function.name] = function
+        else:
+            raise Reader("").refused(f"the line {line[:80]!r}")
+    return module
+
+
+def _check_group(line: str) -> None:
+    """Attributes of functions; those that would change arithmetic are not among the known ones."""
+    inside = line[line.index("{") + 1 : line.rindex("}")]
+    for key in re.findall(r'"([^"]*)"(?:="[^"]*")?', inside):
+        if key not in _FUNCTION_KEYS:
+            raise Reader("").refused(f"the attribute {key!r} of a function")
+    words = _PARENTHESES.sub("", re.sub(r'"[^"]*"(?:="[^"]*")?', "", inside)).split()
+    for word in words:
+        if word not in _FUNCTION_WORDS:
+            raise Reader("").refused(f"the attribute {word!r} of a function")
+
+
+def _global(r: Reader) -> Global:
+    name = r.take()[1:].strip('"')
+    r.expect("=")
+    while r.here in _LINKAGE:
+        r.take()
+    if r.take() != "constant":
+        raise r.refused("a global that is no constant")
+    kind = read_type(r)
+    constant = read_constant(r, kind)
+    align = 1
+    while r.accept(","):
+        r.expect("align")
+        align = r.number()
+    return Global(name, kind, constant, align)
+
+
+def _function(r: Reader, lines: list[str]) -> Function:
+    r.expect("define")
+    while r.here in _LINKAGE:
+        r.take()
+    promised = read_attributes(r)
+    result = read_type(r)
+    if r.kind != "global":
+        raise r.refused(f"{r.here!r} in place of a function's name")
+    name = r.take()[1:].strip('"')
+    r.expect("(")
+    parameters: list[Parameter] = []
+    while not r.accept(")"):
+        if parameters:
+            r.expect(",")
+        parameters.append(_parameter(r, len(parameters)))
+    while not r.accept("{"):
+        if r.kind not in ("word", "group") or (r.kind == "word" and r.here not in _LINKAGE | {"align"}):
+            raise r.refused(f"{r.here!r}")
+        if r.take() == "align":
+            r.number()
+    blocks = _blocks(lines, sum(p.name.isdigit() for p in parameters))
+    return Function(name, result, tuple(parameters), blocks, next(iter(blocks)), promised.bounds)
+
+
+def _parameter(r: Reader, number: int) -> Parameter:
+    kind: Type = read_type(r)
+    attributes = read_attributes(r)
+    name = r.local() if r.kind == "local" else str(number)
+    return Parameter(kind, name, attributes.align, attributes.readonly, attributes.bounds)
+
+
+# ----------------------------------------------------------------------------------------------------------- blocks
+
+
+def _blocks(lines: list[str], unnamed: int) -> dict[str, Block]:
+    """Basic blocks by name.  An entry without a label is numbered after the parameters without a name, as in LLVM."""
+    blocks: dict[str, Block] = {}
+    name, code = str(unnamed), list[Instruction]()
+    pending = ""
+    for line in lines:
+        if not line.strip() or line.lstrip().startswith(";"):
+            continue
+        label = re.match(r'^("[^"]*"|[-\w.$]+):', line)
+        if label is not None and not pending:
+            if code:
+                raise Reader(line).refused("a block without an end before this label")
+            name = label.group(1).strip('"')
+            continue
+        pending += line
+        if re.search(r"\bswitch\b", pending) and pending.rstrip()[-1] != "]":
+            continue
+        instruction = read_instruction(Reader(pending))
+        pending = ""
+        code.append(instruction)
+        if instruction.opcode in ("br", "switch", "ret", "unreachable"):
+            first = next(k for k, i in enumerate(code) if i.opcode != "phi")
+            blocks[name] = Block(name, tuple(code[:first]), tuple(code[first:-1]), code[-1])
+            code = []
+    return blocks

@@ -1,0 +1,219 @@
+"""One symbolic run of one kernel: from a function's parameters at entry to memory at exit.
+
+``vtir_kernel`` takes the function's parameters in order, then the symbols in the extents of its buffers that are no
+parameters, in order of first occurrence.  A buffer is the address of element 0 of an array, which may have no better
+alignment than its elements; bool elements are bytes, bfloat16 goes by its bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, final
+
+import numpy as np
+
+from verified_tir.ir.dtype import BFLOAT16, BOOL, DType
+from verified_tir.ir.expr import Var
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.visit import walk
+from verified_tir.validate.interface import Parameter, name_of
+from verified_tir.validate.llvm.blocks import Block, Undefined
+from verified_tir.validate.llvm.graph import UNDEF, Graph, Lane, integer
+from verified_tir.validate.llvm.machine import Machine
+from verified_tir.validate.llvm.syntax import FloatType, IntType, Module, PointerType, Type
+from verified_tir.validate.memory import Refused
+from verified_tir.validate.terms import Ids
+
+KERNEL: Final = "vtir_kernel"
+_NAMES: Final = {16: "half", 32: "float", 64: "double"}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class LLVMExit:
+    """How a run ended: as ``session.Exit``, with the kernel's ``status``, instructions, and blocks never reached."""
+
+    memory: Mapping[int, Ids]
+    events: Mapping[tuple[int, int], str]
+    status: int
+    steps: int
+    unreached: frozenset[str]
+    undefined: str | None = None
+
+
+def symbols(func: PrimFunc) -> list[Var]:
+    """The variables in the extents of the parameter buffers that are no parameters, in order of first occurrence."""
+    exprs = [e for b in func.buffers for e in (*b.shape, *b.strides, b.elem_offset)]
+    found = dict.fromkeys(n for e in exprs for n in walk(e) if isinstance(n, Var))
+    return [v for v in found if v not in set(func.params)]
+
+
+def register_type(dtype: DType) -> Type:
+    """The type of a scalar parameter."""
+    if dtype is BFLOAT16:
+        return IntType(16)
+    return FloatType(_NAMES[dtype.bits]) if dtype.is_float else IntType(dtype.bits)
+
+
+def run_kernel(
+    module: Module,
+    func: PrimFunc,
+    params: Sequence[Parameter],
+    values: Mapping[Var, int],
+    graph: Graph,
+    *,
+    limit: int,
+    contents: Mapping[int, Ids] | None = None,
+) -> LLVMExit:
+    """Run the kernel symbolically.
+
+    :param values: the integer parameters and shape symbols.
+    :param limit: the most instructions to execute.
+    :param contents: by position, terms of the parameters' elements at entry in place of inputs.
+    :raises Refused: where the executor cannot follow.
+    """
+    kernel = module.functions.get(KERNEL)
+    if kernel is None:
+        raise Refused(f"LLVM IR: there is no function {KERNEL}")
+    machine = Machine(module, graph, limit)
+    given = contents or {}
+    arguments: list[Lane] = []
+    kinds: list[Type] = []
+    entered: dict[int, Block] = {}
+    for parameter in params:
+        declared = kernel.parameters[parameter.position] if parameter.position < len(kernel.parameters) else None
+        if parameter.buffer is not None:
+            align = 1 if declared is None else declared.align
+            block = _enter(parameter, machine, given.get(parameter.position), align)
+            block.readonly = declared is not None and declared.readonly
+            entered[parameter.position] = block
+            arguments.append(block.base)
+            kinds.append(PointerType())
+        else:
+            arguments.append(_scalar(parameter, values, graph, given.get(parameter.position)))
+            kinds.append(register_type(parameter.var.dtype))
+    for var in symbols(func):
+        if var not in values:
+            raise Refused(f"give a size for {var.name}")
+        arguments.append(values[var] & ((1 << var.dtype.bits) - 1))
+        kinds.append(register_type(var.dtype))
+    if [p.type for p in kernel.parameters] != kinds:
+        raise Refused(f"LLVM IR: the parameters of {KERNEL} are not those of {func.name}")
+    return _finished(machine, params, entered, arguments)
+
+
+def _finished(
+    machine: Machine, params: Sequence[Parameter], entered: Mapping[int, Block], arguments: list[Lane]
+) -> LLVMExit:
+    graph = machine.graph
+    undefined, status = None, 0
+    try:
+        returned = machine.call(KERNEL, arguments)
+        machine.threads.finish()
+        status = _status(machine, returned)
+    except Undefined as found:
+        undefined = str(found)
+    memory = {} if undefined else {p.position: _leave(p, entered[p.position], machine) for p in params if p.buffer}
+    events = {
+        (graph.term(g, BOOL), graph.term(c, BOOL)): what
+        for (g, c), what in machine.events.items()
+        if graph.settled(g) != 0 and graph.settled(c) != 0
+    }
+    true = graph.terms.true
+    undefined = undefined or events.get((true, true))
+    reached = {(name, b) for name, code in machine.codes.items() for b in code.seen}
+    unreached = frozenset(
+        f"{f.name}:{b}" for f in machine.module.functions.values() for b in f.blocks if (f.name, b) not in reached
+    )
+    return LLVMExit(memory, events, status, machine.steps, unreached, undefined)
+
+
+def _status(machine: Machine, returned: object) -> int:
+    if not isinstance(returned, int):
+        raise Refused(f"LLVM IR: {KERNEL} returns no number")
+    found = machine.graph.settled(returned)
+    if found == UNDEF:
+        raise Undefined(f"{KERNEL} returns undef or poison")
+    if found < 0:
+        raise Refused("LLVM IR: whether an assertion fails depends on data")
+    return found
+
+
+def _scalar(parameter: Parameter, values: Mapping[Var, int], graph: Graph, given: Ids | None) -> Lane:
+    var, dtype = parameter.var, parameter.var.dtype
+    if var in values:
+        return values[var] & ((1 << dtype.bits) - 1)
+    if dtype.is_int:
+        raise Refused(f"give a value for {var.name}")
+    term = graph.terms.sequence(f"input:{parameter.position}", dtype, 1) if given is None else given
+    lane = graph.leaf(int(term.reshape(-1)[0]), dtype)
+    return graph.reinterpret(lane, integer(16, "uint")) if dtype is BFLOAT16 else graph.settled(lane)
+
+
+def _places(parameter: Parameter) -> Ids:
+    """The scalars of the elements within the block, in order."""
+    assert parameter.at is not None and parameter.buffer is not None
+    lanes = parameter.buffer.dtype.lanes
+    found: Ids = (parameter.at[:, None] * lanes + np.arange(lanes)).reshape(-1)
+    return found
+
+
+def _enter(parameter: Parameter, machine: Machine, given: Ids | None, align: int) -> Block:
+    buffer, graph = parameter.buffer, machine.graph
+    assert buffer is not None
+    scalar = buffer.dtype.scalar
+    width, count = scalar.nbytes, parameter.elements * buffer.dtype.lanes
+    if align > width:
+        raise Refused(f"LLVM IR: the alignment {align} is declared for {name_of(parameter)}; arrays have {width}")
+    block = machine.blocks.new(name_of(parameter), count * width, width, width)
+    places = _places(parameter)
+    ids = graph.terms.sequence(f"input:{parameter.position}", scalar, places.size) if given is None else given
+    for place, term in zip(places.tolist(), ids.reshape(-1).tolist(), strict=True):
+        block.cells[place] = _to_memory(graph, scalar, graph.leaf(term, scalar))
+    if places.size < count:
+        block.closed = frozenset(range(count)) - frozenset(places.tolist())
+    return block
+
+
+def _to_memory(graph: Graph, dtype: DType, lane: Lane) -> Lane:
+    """An element as its bytes: integers and bools that are known become numbers."""
+    term = graph.known_term(lane)
+    if term is not None and graph.terms.op_of(term) == "const" and not dtype.is_float:
+        return int(graph.terms.value(term)) & ((1 << dtype.bits) - 1)
+    if dtype.is_bool:
+        return graph.cast(BOOL, integer(8, "uint"), lane)
+    return graph.reinterpret(lane, integer(16, "uint")) if dtype is BFLOAT16 else lane
+
+
+def _leave(parameter: Parameter, block: Block, machine: Machine) -> Ids:
+    """The terms of the elements, shape (elements, lanes)."""
+    graph, buffer = machine.graph, parameter.buffer
+    assert buffer is not None
+    scalar = buffer.dtype.scalar
+    while block.unit > scalar.nbytes:
+        machine.blocks.refine(block, scalar.nbytes)
+    ratio = scalar.nbytes // block.unit
+    nodes = []
+    for place in _places(parameter).tolist():
+        cells = block.cells[place * ratio : (place + 1) * ratio]
+        lane = cells[0] if ratio == 1 else machine.blocks.parts.join(cells, 8 * block.unit)
+        nodes.append(_from_memory(graph, scalar, lane))
+    ids = graph.term_array(nodes) if nodes else np.zeros(0, dtype=np.int64)
+    return ids.reshape(-1, buffer.dtype.lanes)
+
+
+def _from_memory(graph: Graph, dtype: DType, lane: Lane) -> int:
+    if not dtype.is_bool:
+        return graph.at(graph.reinterpret(lane, dtype) if dtype.is_float else lane, dtype)
+    if lane >= 0:
+        return graph.at(lane if lane < 2 else UNDEF, BOOL)  # a byte that is neither is undefined
+    if lane == UNDEF:
+        return 0
+    made = graph.operation(lane)
+    if made is not None and made[0][0] == "cast" and made[0][2].is_bool:
+        return made[1][0]
+    kind = graph.dtypes[~lane]
+    one = graph.binary("eq", kind, lane, 1)
+    either = graph.choose(BOOL, one, 1, graph.binary("eq", kind, lane, 0))
+    return ~graph.choose(BOOL, either, one, UNDEF)

@@ -1,0 +1,167 @@
+"""Types and operands as text: the part of the parser below instructions."""
+
+from __future__ import annotations
+
+import struct
+
+from verified_tir.validate.llvm.lexer import Reader
+from verified_tir.validate.llvm.syntax import (
+    POINTER,
+    ArrayType,
+    Atom,
+    Constant,
+    FloatType,
+    IntType,
+    Operand,
+    OtherType,
+    PointerType,
+    Register,
+    StructType,
+    Type,
+    VectorType,
+    scalars,
+)
+
+_FLOATS = ("half", "bfloat", "float", "double")
+_PREFIXES = {"half": "0xH", "bfloat": "0xR"}
+
+
+def read_type(r: Reader) -> Type:
+    """A type; named and recursive ones, scalable vectors and address spaces are refused."""
+    if r.kind == "word":
+        word = r.take()
+        if word in _FLOATS:
+            return FloatType(word)
+        if word == "ptr":
+            if r.here == "addrspace":
+                raise r.refused("an address space")
+            return POINTER
+        if word in ("void", "label", "metadata"):
+            return OtherType(word)
+        if word[0] == "i" and word[1:].isdigit():
+            return IntType(int(word[1:]))
+        raise r.refused(f"the type {word}")
+    if r.accept("["):
+        count = r.number()
+        r.expect("x")
+        element = read_type(r)
+        r.expect("]")
+        return ArrayType(count, element)
+    if r.accept("{"):
+        return StructType(_members(r))
+    if r.accept("<"):
+        if r.accept("{"):
+            members = _members(r)
+            r.expect(">")
+            return StructType(members, packed=True)
+        count = r.number()
+        r.expect("x")
+        scalar = read_type(r)
+        if not isinstance(scalar, (IntType, FloatType, PointerType)):
+            raise r.refused("a vector of this type")
+        r.expect(">")
+        return VectorType(count, scalar)
+    raise r.refused(f"{r.here!r} in place of a type")
+
+
+def _members(r: Reader) -> tuple[Type, ...]:
+    members: list[Type] = []
+    while not r.accept("}"):
+        if members:
+            r.expect(",")
+        members.append(read_type(r))
+    return tuple(members)
+
+
+def read_typed(r: Reader) -> Operand:
+    """A type and an operand of it."""
+    return read_operand(r, read_type(r))
+
+
+def read_operand(r: Reader, kind: Type) -> Operand:
+    """An operand of a known type."""
+    if r.kind == "local":
+        return Register(kind, r.local())
+    return Constant(kind, _constant(r, kind))
+
+
+def read_constant(r: Reader, kind: Type) -> Constant:
+    """A constant of a known type."""
+    return Constant(kind, _constant(r, kind))
+
+
+def _constant(r: Reader, kind: Type) -> tuple[Atom, ...]:
+    parts = scalars(kind)
+    if r.here in ("poison", "undef"):
+        return (r.take(),) * len(parts)
+    if r.accept("zeroinitializer"):
+        return (0,) * len(parts)
+    if r.accept("splat"):
+        r.expect("(")
+        (atom,) = _typed_constant(r)
+        r.expect(")")
+        return (atom,) * len(parts)
+    match kind:
+        case VectorType():
+            return _list(r, "<", ">", len(parts))
+        case ArrayType():
+            return _list(r, "[", "]", len(parts))
+        case StructType():
+            return _list(r, "{", "}", len(parts))
+        case IntType(bits=bits):
+            return (_integer(r, bits),)
+        case FloatType():
+            return (_float(r, kind),)
+        case PointerType():
+            if r.accept("null"):
+                return (0,)
+            if r.kind == "global":
+                return ("@" + r.take()[1:].strip('"'),)
+    raise r.refused(f"the constant {r.here!r}")
+
+
+def _typed_constant(r: Reader) -> tuple[Atom, ...]:
+    return _constant(r, read_type(r))
+
+
+def _list(r: Reader, first: str, last: str, count: int) -> tuple[Atom, ...]:
+    r.expect(first)
+    atoms: list[Atom] = []
+    while not r.accept(last):
+        if atoms:
+            r.expect(",")
+        atoms += _typed_constant(r)
+    if len(atoms) != count:
+        raise r.refused("a constant with another number of elements")
+    return tuple(atoms)
+
+
+def _integer(r: Reader, bits: int) -> int:
+    if bits == 1 and r.here in ("true", "false"):
+        return int(r.take() == "true")
+    return r.number() & ((1 << bits) - 1)
+
+
+def _float(r: Reader, kind: FloatType) -> int:
+    """The bits of a float constant.  ``float`` is written as the ``double`` of the same value."""
+    if r.kind != "float":
+        raise r.refused(f"{r.here!r} in place of a float")
+    text = r.take()
+    prefix = _PREFIXES.get(kind.name, "0x")
+    if text.startswith("0x"):
+        if not text.startswith(prefix) or (prefix == "0x" and not text[2:3].isalnum()):
+            raise r.refused(f"the float {text}")
+        raw = int(text[len(prefix) :], 16)
+    elif kind.name in _PREFIXES:
+        raise r.refused(f"the {kind.name} {text}")
+    else:
+        raw = int.from_bytes(struct.pack("<d", float(text)), "little")
+    if kind.name != "float":
+        return raw
+    value = struct.unpack("<d", raw.to_bytes(8, "little"))[0]
+    if value != value:  # noqa: PLR0124 (the test for NaN: there is one)
+        return 0x7FC00000
+    packed = struct.pack("<f", value)
+    if struct.unpack("<f", packed)[0] != value:
+        raise r.refused(f"the float {text}, which is no float32,")
+    return int.from_bytes(packed, "little")
