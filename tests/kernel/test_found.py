@@ -321,3 +321,21 @@ def test_padding_reads_elements_that_were_there_before() -> None:
     refused(f, Relayout(a, wider, 4 // (y - 5)), "no division by zero")
     accepted(f, Relayout(a, wider, load(a, 3)))
     accepted(f, Relayout(a, wider, load(a, y - 4)))
+
+
+def test_the_condition_of_a_while_loop_is_evaluated_again() -> None:
+    text = """
+t = T.alloc_buffer((2,), "int32")
+for i in range(2):
+    t[0] = 1
+    if {}:
+        t[1] = 0
+    B[0] = 0
+    while t[B[0]] > 0:
+        B[0] = {}
+    A[i] = 5
+"""
+    carried = "scope: the read of t sees a write of its own iteration"
+    refused(program(text.format("i == 0", 1)), Move((), "sink"), carried)
+    refused(program(text.format("i >= 0", 1)), Move((), "sink"), carried)  # right, but nothing bounds B[0]
+    accepted(program(text.format("i >= 0", 1).replace("t[B[0]]", "t[B[1] % 2]")), Move((), "sink"))

@@ -22,16 +22,15 @@ from verified_tir.ir.expr import Expr
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, put
 from verified_tir.ir.stmt import Allocate, For, If, Seq, Stmt, seq
-from verified_tir.ir.visit import children, free_vars, sub_statements, walk
-from verified_tir.kernel.context import Context, Entry, context_at
+from verified_tir.ir.visit import free_vars, walk
+from verified_tir.kernel.context import Context, Entry, context_at, opaque_calls
 from verified_tir.kernel.memory import Allocated, Version
 from verified_tir.kernel.obligation import NoMatch, Question
 from verified_tir.kernel.rules.common import changes, evaluated_safely, statement_at
 from verified_tir.kernel.rules.insert import scope_problem
+from verified_tir.kernel.rules.written import reads_of
 from verified_tir.kernel.theorem import Rewrite
 from verified_tir.logic import formula as f
-from verified_tir.logic.formula import Term
-from verified_tir.semantics.encode import Encoder, Safety
 
 
 def uses(node: Stmt | Expr, buffer: Buffer) -> bool:
@@ -112,6 +111,8 @@ class Move:
                     return NoMatch(
                         self.path, f"the loop's bounds read {b.name}, or the body writes what its extents read"
                     )
+                if opaque_calls(loop.body):
+                    return NoMatch(self.path, f"an opaque call may read what an earlier iteration left in {b.name}")
                 new = _around(loop, Allocate(b, loop.body, notes))
                 return Rewrite(before.with_body(put(before.body, self.path, new)), self._sunk(before, b, loop, entry))
             case "narrow", Allocate(buffer=b, body=Seq(stmts=stmts), annotations=notes):
@@ -137,47 +138,11 @@ class Move:
         context.repeat(loop, loop.body)
         context.shadow = buffer.data
         context.memory[buffer.data] = Version(buffer.data, Allocated())
-        yield from written_before_read(context, loop.body, buffer, (*self.path, 0, 0))
+        for read in reads_of(context, loop.body, {buffer.data}, place=(*self.path, 0, 0)):
+            claim = f"the read of {buffer.name} sees a write of its own iteration"
+            known = read.access.value.defined if read.access.value is not None else f.FALSE
+            yield Question("scope", claim, read.context, read.given, f.or_(read.written, known), read.place)
 
 
 def _around(loop: For, body: Stmt) -> For:
     return For(loop.var, loop.min, loop.extent, body, loop.kind, loop.thread, loop.annotations)
-
-
-def written_before_read(context: Context, stmt: Stmt, buffer: Buffer, path: Path) -> Iterator[Question]:
-    """One question for each load of ``buffer``: it was written since ``context`` began (see ``Context.shadow``)."""
-    if not uses(stmt, buffer):
-        return
-    for e in children(stmt):
-        if isinstance(e, Expr) and uses(e, buffer):
-            yield from _loads_written(context, e, buffer, path)
-    for k in range(len(sub_statements(stmt))):
-        inner = context.fork()
-        sub = inner.enter(stmt, k)
-        yield from written_before_read(inner, sub, buffer, (*path, k))
-
-
-def _loads_written(context: Context, e: Expr, buffer: Buffer, path: Path) -> Iterator[Question]:
-    found: list[tuple[tuple[Term, ...], Term]] = []
-    safety: list[Safety] = []
-    encoder = context.encoder(safety)
-    inner = encoder.load
-
-    def load(b: Buffer, indices: tuple[Term, ...], lane: Term | None) -> tuple[Term, Term]:
-        value, defined = inner(b, indices, lane)
-        if b.data is buffer.data:
-            found.append((encoder.premises, defined))
-        return value, defined
-
-    encoder = Encoder(context.env, load, None)
-    lane = None
-    given: tuple[Term, ...] = ()
-    if e.dtype.lanes > 1:
-        from verified_tir.semantics.encode import fresh
-
-        lane = fresh("lane", f.INT)
-        given = (f.between(f.integer(0), lane, f.integer(e.dtype.lanes)),)
-    encoder.encode(e, lane)
-    for premises, defined in found:
-        claim = f"the read of {buffer.name} sees a write of its own iteration"
-        yield Question("scope", claim, context, (*given, *premises), defined, path)
