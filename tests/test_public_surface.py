@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import subprocess
 import sys
@@ -34,8 +35,9 @@ def test_the_readme_lists_every_primitive() -> None:
     assert listed is not None
     primitives = [
         name
-        for name, value in vars(verified_tir.Schedule).items()
-        if not name.startswith("_") and "_do" in getattr(getattr(value, "__code__", None), "co_names", ())
+        for part in verified_tir.Schedule.__mro__
+        for name, value in vars(part).items()
+        if not name.startswith("_") and callable(value) and "_do" in inspect.unwrap(value).__code__.co_names
     ]
     assert sorted(re.findall(r"`(\w+)`", listed[1])) == sorted(primitives)
 

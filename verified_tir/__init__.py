@@ -23,11 +23,14 @@ if TYPE_CHECKING:
     from verified_tir.schedule.index_map import AXIS_SEPARATOR, IndexMap
     from verified_tir.schedule.registry import expect_refusal, schedule
     from verified_tir.schedule.schedule import Schedule
+    from verified_tir.schedule.tactics.hoist import HoistConditional, HoistLetBinding
 
 _WHERE = {
     "AXIS_SEPARATOR": "verified_tir.schedule.index_map",
     "CodegenError": "verified_tir.codegen.errors",
     "Function": "verified_tir.codegen.runtime",
+    "HoistConditional": "verified_tir.schedule.tactics.hoist",
+    "HoistLetBinding": "verified_tir.schedule.tactics.hoist",
     "IRModule": "verified_tir.ir.func",
     "IndexMap": "verified_tir.schedule.index_map",
     "NotApplicable": "verified_tir.schedule.errors",
@@ -51,6 +54,8 @@ __all__ = [
     "AXIS_SEPARATOR",
     "CodegenError",
     "Function",
+    "HoistConditional",
+    "HoistLetBinding",
     "IRModule",
     "IndexMap",
     "NotApplicable",

@@ -19,21 +19,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import final
 
-from verified_tir.ir.expr import Binary, Expr, IntImm, Var, binary
+from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.paths import Path, loop_path, places
 from verified_tir.ir.stmt import Annotations, For, If, Stmt
-from verified_tir.ir.visit import sub_statements, walk
+from verified_tir.ir.visit import sub_statements
 from verified_tir.kernel.rules.annotate import Annotate
 from verified_tir.lower.passes import Lowering, Pass
 from verified_tir.lower.tidy import remove_empty
-from verified_tir.schedule.bounds import Bounds
-from verified_tir.schedule.poly import Poly, as_poly, render
 from verified_tir.schedule.session import Session, TacticFailed, fail
-from verified_tir.schedule.simplify_index import Simplifier
+from verified_tir.schedule.tactics.boundaries import boundaries
 from verified_tir.schedule.tactics.branches import decide_branches
 from verified_tir.schedule.tactics.loops import cut
 from verified_tir.schedule.tactics.simplify import simplify
-from verified_tir.schedule.tactics.tidy import conjuncts, size
+from verified_tir.schedule.tactics.tidy import conjuncts
 
 HINT = "pragma_loop_partition_hint"
 """The annotation of a loop that is to be cut (TVM's name)."""
@@ -105,7 +103,7 @@ def _cuts(session: Session, only: set[Var] | None, tried: set[tuple[Var, Expr]])
         if loop.kind not in ("serial", "parallel") or (only is not None and loop.var not in only):
             continue
         for condition, inner in _conditions(loop.body, ()):
-            for mid in _boundaries(loop, condition, inner):
+            for mid in boundaries(loop, condition, inner):
                 if (loop.var, mid) not in tried:
                     yield path, loop, mid
 
@@ -117,60 +115,3 @@ def _conditions(stmt: Stmt, inner: tuple[For, ...]) -> Iterator[tuple[Expr, tupl
     below = (*inner, stmt) if isinstance(stmt, For) else inner
     for sub in sub_statements(stmt):
         yield from _conditions(sub, below)
-
-
-def _boundaries(loop: For, condition: Expr, inner: tuple[For, ...]) -> Iterator[Expr]:
-    """Where to cut: the condition is the same for all iterations on one side of each."""
-    if not any(n is loop.var for n in walk(condition)):
-        return
-    match condition:
-        case Binary(op="lt", a=a, b=b) | Binary(op="gt", a=b, b=a) if a.dtype is loop.var.dtype:
-            yield from _sign_change(loop, as_poly(b) - as_poly(a) - 1, inner)
-        case Binary(op="le", a=a, b=b) | Binary(op="ge", a=b, b=a) if a.dtype is loop.var.dtype:
-            yield from _sign_change(loop, as_poly(b) - as_poly(a), inner)
-        case Binary(op="eq" | "ne", a=a, b=b) if a.dtype is loop.var.dtype:
-            yield from _sign_change(loop, as_poly(b) - as_poly(a), inner)
-            yield from _sign_change(loop, as_poly(a) - as_poly(b), inner)
-
-
-def _sign_change(loop: For, p: Poly, inner: tuple[For, ...]) -> Iterator[Expr]:
-    """The i at which the least value of p (over the inner loops) becomes or ceases to be ≥ 0."""
-    for s in reversed(inner):
-        coefficient = p.coefficient(s.var)
-        if coefficient is None or any(n is s.var for a in p.atoms() if a is not s.var for n in walk(a)):
-            return
-        k = coefficient[0].constant
-        if k is None:
-            return
-        low = as_poly(s.min)
-        replaced = p.replace(s.var, low if k >= 0 else low + as_poly(s.extent) - 1)
-        if replaced is None:
-            return
-        p = replaced
-    found = p.coefficient(loop.var)
-    if found is None or any(n is loop.var for a in p.atoms() if a is not loop.var for n in walk(a)):
-        return
-    k, rest = found[0].constant, found[1]
-    if not k:
-        return
-    dtype = loop.var.dtype
-    if k > 0:  # i ≥ ⌈-rest / k⌉
-        mid = binary("floordiv", render(rest.scale(-1) + (k - 1), dtype), IntImm(dtype, k))
-    else:  # i ≤ ⌊rest / -k⌋
-        mid = binary("floordiv", render(rest - k, dtype), IntImm(dtype, -k))
-    yield from _inside(loop, mid)
-
-
-def _inside(loop: For, mid: Expr) -> Iterator[Expr]:
-    """``mid`` itself, and clamped to the loop's range; nothing if it is one of the range's ends."""
-    simplifier = Simplifier(Bounds({}))
-    mid = simplifier.expr(mid)
-    low, high = loop.min, simplifier.expr(loop.min + loop.extent)
-    if mid is low or mid is high:
-        return
-    match low, mid, high:
-        case IntImm(value=a), IntImm(value=x), IntImm(value=b) if not a < x < b:
-            return
-    yield mid
-    clamped = [binary("max", low, mid), binary("min", mid, high), binary("max", low, binary("min", mid, high))]
-    yield from sorted((simplifier.expr(e) for e in clamped), key=size)

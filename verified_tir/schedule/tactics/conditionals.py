@@ -63,13 +63,13 @@ def _merge_pair(session: Session, where: Path, k: int) -> bool:
                     session.apply(Decide(second, not holds))
                 inner = session.stmt((*branch, arm))
                 session.apply(Decide((*branch, arm, 0) if isinstance(inner, Seq) else (*branch, arm), holds))
-            _trim(session, branch)
+            trim(session, branch)
     except TacticFailed:
         return False
     return True
 
 
-def _trim(session: Session, path: Path) -> None:
+def trim(session: Session, path: Path) -> None:
     """An arm that does nothing goes: the else arm, or after a negation the other."""
     branch = session.stmt(path)
     assert isinstance(branch, If)

@@ -1,0 +1,91 @@
+"""Primitives of the schedule that move conditions and remove what has no effect."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from verified_tir.ir.paths import Path
+from verified_tir.schedule.recording import Call, recorded
+from verified_tir.schedule.session import Session, fail
+from verified_tir.schedule.tactics import extents, no_op
+from verified_tir.schedule.tactics.hoist import HoistConditional, HoistLetBinding, hoist_expression
+
+T = TypeVar("T")
+
+
+class BranchPrimitives:
+    """A part of :class:`~verified_tir.schedule.schedule.Schedule`."""
+
+    _session: Session
+    _call: Call | None
+
+    def _do(self, name: str, arguments: Sequence[object], tactic: Callable[[Session], T]) -> T:
+        raise AssertionError(name)  # a schedule has its own
+
+    @recorded
+    def hoist_expression(
+        self,
+        conditionals: HoistConditional | int = HoistConditional.IF_ELSE_STMT,
+        let_bindings: HoistLetBinding | int = HoistLetBinding.REQUIRED_BY_CONDITION,
+        *,
+        block: str | None = None,
+    ) -> int:
+        """Move conditions and let bindings out of as many loops as they may leave; gives how many moved.
+
+        RFC 77, "New Transform - Hoist Expression".  What depends on a loop's variable, on a let that stays, or on
+        memory that the loop writes does not leave it; nor what may not be evaluated where the loop makes no iteration.
+
+        :param conditionals: which conditions: of ``if`` statements, of ``T.if_then_else``, any boolean expression.
+        :param let_bindings: which lets: those a condition needs, those of statements, those of expressions.
+        :param block: only what stands in this block.
+        :raises ScheduleError: if nothing can be moved.
+        """
+        which, lets = HoistConditional(conditionals), HoistLetBinding(let_bindings)
+
+        def tactic(session: Session) -> int:
+            return _some(hoist_expression(session, which, lets, _under(session, block)), "nothing can be hoisted")
+
+        return self._do("hoist_expression", _named(which.name, lets.name, block), tactic)
+
+    @recorded
+    def reduce_loop_extents(self, *, block: str | None = None) -> int:
+        """Cut off iterations in which a loop's body does nothing; gives how many conditions went that way.
+
+        RFC 77, "New Transform - Reduce Loop Extents".  Taken are serial and parallel loops that hold one branch without
+        ``else``; bounds need not be constants.
+
+        :param block: only loops in this block.
+        :raises ScheduleError: if no loop can be made shorter.
+        """
+
+        def tactic(session: Session) -> int:
+            found = extents.reduce_loop_extents(session, _under(session, block))
+            return _some(found, "no condition of a loop's body cuts its range")
+
+        return self._do("reduce_loop_extents", _named(block), tactic)
+
+    @recorded
+    def remove_no_op(self, *, block: str | None = None) -> int:
+        """Erase what has no effect; gives how many statements went.
+
+        RFC 77, "Enhancement - Remove No Op": stores that are overwritten before they are read (by a later store, loop
+        nest or block that covers them), values read and written back, values that are there already.
+
+        :param block: only what stands in this block.
+        """
+        return self._do("remove_no_op", _named(block), lambda s: no_op.remove_no_op(s, _under(s, block)))
+
+
+def _under(session: Session, block: str | None) -> Path:
+    return () if block is None else session.block(block)[0]
+
+
+def _named(*values: str | None) -> list[str]:
+    return [v for v in values if v is not None]
+
+
+def _some(count: int, otherwise: str) -> int:
+    if not count:
+        raise fail(otherwise)
+    return count

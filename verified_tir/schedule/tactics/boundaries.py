@@ -1,0 +1,70 @@
+"""Where to cut a loop's range so that a condition in it is always true, or always false, on one side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from verified_tir.ir.expr import Binary, Expr, IntImm, binary
+from verified_tir.ir.stmt import For
+from verified_tir.ir.visit import walk
+from verified_tir.schedule.bounds import Bounds
+from verified_tir.schedule.poly import Poly, as_poly, render
+from verified_tir.schedule.simplify_index import Simplifier
+from verified_tir.schedule.tactics.tidy import size
+
+
+def boundaries(loop: For, condition: Expr, inner: tuple[For, ...] = ()) -> Iterator[Expr]:
+    """Where to cut a loop: the condition is the same for all iterations on one side of each."""
+    if not any(n is loop.var for n in walk(condition)):
+        return
+    match condition:
+        case Binary(op="lt", a=a, b=b) | Binary(op="gt", a=b, b=a) if a.dtype is loop.var.dtype:
+            yield from _sign_change(loop, as_poly(b) - as_poly(a) - 1, inner)
+        case Binary(op="le", a=a, b=b) | Binary(op="ge", a=b, b=a) if a.dtype is loop.var.dtype:
+            yield from _sign_change(loop, as_poly(b) - as_poly(a), inner)
+        case Binary(op="eq" | "ne", a=a, b=b) if a.dtype is loop.var.dtype:
+            yield from _sign_change(loop, as_poly(b) - as_poly(a), inner)
+            yield from _sign_change(loop, as_poly(a) - as_poly(b), inner)
+
+
+def _sign_change(loop: For, p: Poly, inner: tuple[For, ...]) -> Iterator[Expr]:
+    """The i at which the least value of p (over the inner loops) becomes or ceases to be ≥ 0."""
+    for s in reversed(inner):
+        coefficient = p.coefficient(s.var)
+        if coefficient is None or any(n is s.var for a in p.atoms() if a is not s.var for n in walk(a)):
+            return
+        k = coefficient[0].constant
+        if k is None:
+            return
+        low = as_poly(s.min)
+        replaced = p.replace(s.var, low if k >= 0 else low + as_poly(s.extent) - 1)
+        if replaced is None:
+            return
+        p = replaced
+    found = p.coefficient(loop.var)
+    if found is None or any(n is loop.var for a in p.atoms() if a is not loop.var for n in walk(a)):
+        return
+    k, rest = found[0].constant, found[1]
+    if not k:
+        return
+    dtype = loop.var.dtype
+    if k > 0:  # i ≥ ⌈-rest / k⌉
+        mid = binary("floordiv", render(rest.scale(-1) + (k - 1), dtype), IntImm(dtype, k))
+    else:  # i ≤ ⌊rest / -k⌋
+        mid = binary("floordiv", render(rest - k, dtype), IntImm(dtype, -k))
+    yield from _inside(loop, mid)
+
+
+def _inside(loop: For, mid: Expr) -> Iterator[Expr]:
+    """``mid`` itself, and clamped to the loop's range; nothing if it is one of the range's ends."""
+    simplifier = Simplifier(Bounds({}))
+    mid = simplifier.expr(mid)
+    low, high = loop.min, simplifier.expr(loop.min + loop.extent)
+    if mid is low or mid is high:
+        return
+    match low, mid, high:
+        case IntImm(value=a), IntImm(value=x), IntImm(value=b) if not a < x < b:
+            return
+    yield mid
+    clamped = [binary("max", low, mid), binary("min", mid, high), binary("max", low, binary("min", mid, high))]
+    yield from sorted((simplifier.expr(e) for e in clamped), key=size)

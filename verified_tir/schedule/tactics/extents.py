@@ -1,0 +1,107 @@
+"""Loops lose the iterations in which their body does nothing (RFC 77, "New Transform - Reduce Loop Extents").
+
+    for i in range(16):                       for i in range(3, 14):
+        if i >= 3 and i < 14 and c:     ⟶         if c:
+            S                                         S
+
+The range is cut where a part of the condition changes, the side on which it is false is erased, and what is left is
+simplified.  Bounds need not be constants: a cut that may lie outside the range is clamped to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from verified_tir.ir.expr import Expr, Var, all_of
+from verified_tir.ir.paths import Path, at, places
+from verified_tir.ir.stmt import Block, For, If, Stmt
+from verified_tir.ir.visit import substitute
+from verified_tir.kernel.rules.branch import Decide
+from verified_tir.kernel.rules.erase import Erase
+from verified_tir.kernel.rules.rewrite import Rewrite
+from verified_tir.schedule.session import Session, TacticFailed, fail
+from verified_tir.schedule.tactics.boundaries import boundaries
+from verified_tir.schedule.tactics.loops import cut
+from verified_tir.schedule.tactics.simplify import simplify
+from verified_tir.schedule.tactics.tidy import conjuncts
+
+
+def reduce_loop_extents(session: Session, under: Path = ()) -> int:
+    """Cut off the iterations in which a part of the condition is false, of every serial or parallel loop at or below a
+    place whose body is a branch without ``else``; gives how many conditions went that way."""
+    reduced = 0
+    tried: set[tuple[Var, Expr]] = set()
+    while True:
+        found = next(_candidates(session.stmt(under), tried), None)
+        if found is None:
+            return reduced
+        where, loop, condition = found
+        tried.add((loop.var, condition))
+        try:
+            with session.atomic():
+                _reduce(session, (*under, *where), condition)
+            reduced += 1
+        except TacticFailed:
+            continue
+
+
+def _candidates(root: Stmt, tried: set[tuple[Var, Expr]]) -> Iterator[tuple[Path, For, Expr]]:
+    for path, loop in places(root, lambda s: isinstance(s, For) and s.kind in ("serial", "parallel")):
+        assert isinstance(loop, For)
+        branch = at(loop, _to_branch(loop))
+        if isinstance(branch, If) and branch.else_body is None:
+            for condition in conjuncts(branch.condition):
+                if (loop.var, condition) not in tried:
+                    yield path, loop, condition
+
+
+def _to_branch(loop: For) -> Path:
+    """The way from a loop to what it holds, through labels."""
+    path: Path = (0,)
+    while isinstance(block := at(loop, path), Block) and block.is_label:
+        path = (*path, 0)
+    return path
+
+
+def _reduce(session: Session, path: Path, condition: Expr) -> None:
+    """Cut until the condition is always true in what is left.
+
+    :raises TacticFailed: if no cut brings that about.
+    """
+    loop = session.stmt(path)
+    assert isinstance(loop, For)
+    for mid in list(boundaries(loop, condition)):
+        try:
+            with session.atomic():
+                _cut_off(session, path, mid)
+        except TacticFailed:
+            continue
+        left = session.stmt(path)
+        assert isinstance(left, For)
+        condition, loop = substitute(condition, {loop.var: left.var}), left
+        if _drop(session, path, condition):
+            simplify(session, path)
+            return
+    raise fail(f"no cut of the loop over {loop.var.name} decides the condition", path)
+
+
+def _cut_off(session: Session, path: Path, mid: Expr) -> None:
+    """Cut the loop and erase the part that does nothing."""
+    first, second = cut(session, path, mid)
+    if not session.attempt(Erase(second)):
+        session.follow(session.stmt(first), session.stmt(second))
+        session.apply(Erase(first))
+
+
+def _drop(session: Session, path: Path, condition: Expr) -> bool:
+    """Take a part out of the condition of the branch in a loop, if it is always true there."""
+    loop = session.stmt(path)
+    assert isinstance(loop, For)
+    where = (*path, *_to_branch(loop))
+    branch = session.stmt(where)
+    assert isinstance(branch, If)
+    parts = conjuncts(branch.condition)
+    others = [c for c in parts if c is not condition]
+    if len(others) == len(parts):
+        return False
+    return session.attempt(Rewrite(where, (0,), all_of(others)) if others else Decide(where, True))

@@ -1,0 +1,60 @@
+"""Stores that change nothing go (RFC 77, "Enhancement - Remove No Op").
+
+Four kinds, each an ``erase`` of the kernel:
+
+* a store, or a whole loop nest or block, that a later one overwrites before anything reads it;
+* a value that is read and written back to where it came from;
+* a value that is there already, because it was stored or assumed;
+* a statement that never stores at all: loops and branches around nothing.
+"""
+
+from __future__ import annotations
+
+from verified_tir.ir.paths import Path, places
+from verified_tir.ir.stmt import Assume, Block, For, If, Seq, Stmt, Store
+from verified_tir.kernel.context import EVERYTHING, written_blocks
+from verified_tir.kernel.rules.erase import Erase
+from verified_tir.schedule.session import Session
+from verified_tir.schedule.tactics.simplify import remove_trivial_loops
+
+FARTHEST = 8
+"""How many statements later one is looked for that overwrites what was stored."""
+
+
+def remove_no_op(session: Session, under: Path = ()) -> int:
+    """Erase statements at or below a place that have no effect; gives how many.
+
+    The last ones go first: what is overwritten by a statement that goes itself has to wait for the next one.
+    """
+    erased = 0
+    skipped: set[Stmt] = set()
+    while True:
+        found = [
+            (*under, *p)
+            for p, s in places(session.stmt(under), _may_go)
+            if s not in skipped and not (not p and not isinstance(s, (Store, For, If)))
+        ]
+        if not found:
+            return erased + remove_trivial_loops(session, under)
+        path = found[-1]
+        skipped.add(session.stmt(path))
+        erased += int(_erase(session, path))
+
+
+def _may_go(stmt: Stmt) -> bool:
+    return isinstance(stmt, (Store, For, If, Block)) and not isinstance(stmt, Assume)
+
+
+def _erase(session: Session, path: Path) -> bool:
+    if session.attempt(Erase(path)):
+        return True
+    around = session.stmt(path[:-1]) if path else None
+    if not isinstance(around, Seq):
+        return False
+    wanted = written_blocks(session.stmt(path))
+    if EVERYTHING in wanted:
+        return False
+    later = around.stmts[path[-1] + 1 :][:FARTHEST]
+    return any(
+        bool(wanted & written_blocks(s)) and session.attempt(Erase(path, k)) for k, s in enumerate(later, start=1)
+    )
