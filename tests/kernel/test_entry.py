@@ -37,6 +37,11 @@ def refusal(body: str, more: str = "") -> Refuted:
         ),
         ("B[X[0]] = A[0]", "in bounds", "T.assume(0 <= X[0] and X[0] < 8)\nB[X[0]] = A[0]"),
         (
+            "X[0] = 1\nX[1] = 1\nwhile X[X[0]] > 0:\n    X[0] = 8",
+            "X[X[0]]: in bounds",
+            "X[0] = 1\nX[1] = 1\nwhile X[X[0] % 8] > 0:\n    X[0] = 8",
+        ),
+        (
             "T.assume(0 <= X[0] and X[0] < 8)\nX[0] = X[1]\nB[X[0]] = A[0]",
             "in bounds",
             "T.assume(0 <= X[0] and X[0] < 8)\nX[1] = X[0]\nB[X[1]] = A[0]",

@@ -22,7 +22,7 @@ from verified_tir.ir.expr import Binary, Expr, Var, all_of
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path
-from verified_tir.ir.stmt import SKIP, Allocate, Assume, Block, For, If, LetStmt, Region, Seq, Stmt, Store, seq
+from verified_tir.ir.stmt import SKIP, Allocate, Assume, Block, For, If, LetStmt, Region, Seq, Stmt, Store, While, seq
 from verified_tir.ir.visit import map_children, sub_statements, substitute, walk
 from verified_tir.kernel import admissible
 from verified_tir.kernel.blocks import expand, expand_blocks
@@ -47,7 +47,10 @@ def program_questions(func: PrimFunc, entry: Entry) -> Iterator[Question]:
 def _visit(context: Context, stmt: Stmt, path: Path) -> Iterator[Question]:
     shallow = _without_body(stmt)
     if shallow is not None:
-        run = instance(context, shallow, share_loads=True, with_safety=True)
+        here = context.fork()
+        if isinstance(stmt, While):  # its condition is evaluated again after each iteration
+            here.repeat(stmt, stmt.body)
+        run = instance(here, shallow, share_loads=True, with_safety=True)
         kept = [s for _, s in run.safety if not (isinstance(stmt, Assume) and s.kind == "the assumption holds")]
         yield from safe_questions(run.context, kept, (), path, "before")
     for k in range(len(sub_statements(stmt))):
