@@ -21,7 +21,8 @@ os.environ["VTIR_CACHE_DIR"] = tempfile.mkdtemp(prefix="vtir-tests-")  # compile
 settings.register_profile("tests", derandomize=True)
 settings.load_profile("tests")
 
-collect_ignore = [] if importlib.util.find_spec("tvm") else ["interop_tvm"]
+_WITH_TVM = ["interop_tvm", "must_reject/test_tvm_passes.py", "must_reject/test_tvm_schedules.py"]
+collect_ignore = [] if importlib.util.find_spec("tvm") else _WITH_TVM
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

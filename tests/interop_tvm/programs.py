@@ -21,11 +21,11 @@ def module(text: str) -> Any:
 
 RECURRENCE = """
 @T.prim_func(s_tir=True)
-def f(A: T.Buffer((4, 8), "float32"), C: T.Buffer((4,), "float32")):
+def f(A: T.Buffer((4, 8), "int32"), C: T.Buffer((4,), "int32")):
     for i, k in T.grid(4, 8):
         with T.sblock("C"):
             vi, vk = T.axis.remap("SR", [i, k])
-            C[vi] = C[vi] * T.float32(2) + A[vi, vk]
+            C[vi] = C[vi] * 2 + A[vi, vk]
 """
 """Declared a reduction; TVM reorders it."""
 

@@ -219,6 +219,6 @@ def test_reports_as_a_table_and_as_json() -> None:
     steps = json.loads(sch.to_json())["steps"]
     assert [s["status"] for s in steps] == ["equal", "different"]
     witness = steps[1]["witness"]
-    arguments = {name: np.array(value, np.float32) for name, value in witness["arguments"].items()}
+    arguments = {name: np.array(value, np.int32) for name, value in witness["arguments"].items()}
     before, after = (run(parse_func(steps[1][which]), arguments) for which in ("before", "after"))
     assert refines(before, after)
