@@ -19,7 +19,7 @@ from verified_tir.ir.visit import bound_vars, rewrite, walk
 
 
 def same_meaning(before: PrimFunc, after: PrimFunc) -> bool:
-    """Whether the programs differ in nothing but names, claims, annotations, scopes and kinds of loops."""
+    """Whether two closed programs differ in nothing but names, claims, annotations, scopes and kinds of loops."""
     return structural_equal(_bare(before), _bare(after))
 
 

@@ -21,7 +21,7 @@ from verified_tir.validate.meaning import closed, same_meaning
 from verified_tir.validate.memory import Refused
 from verified_tir.validate.recorded import Record
 from verified_tir.validate.sizes import choices, divisors, extents, layout_symbols, scalars
-from verified_tir.validate.validator import validate
+from verified_tir.validate.validator import MOST_STEPS, validate
 from verified_tir.validate.verdict import Different, Equal, EqualInPart, EqualOverReals, Report, Unknown, Verdict
 
 Word: TypeAlias = Literal[
@@ -81,9 +81,9 @@ def judge(
     :param maps: how parameters moved, at given sizes; without, none did.
     """
     start = time.process_time()
+    before, after = closed(before, after)
     if not (maps and maps(given)) and same_meaning(before, after):
         return Judgement(name, "equal", "equal: the same program, but for names, claims, annotations and licences")
-    before, after = closed(before, after)
     numbers = {**scalars(after), **scalars(before)}
     names = [*extents(before), *extents(after)]
     numbers = {n: t for n, t in numbers.items() if n not in names}
@@ -110,7 +110,7 @@ def _at(
 ) -> Report:
     """The report at one size; what may be no difference of the programs is unknown.
 
-    :param whole: whether programs beyond the budget are left alone, not evaluated on demand.
+    :param whole: whether programs beyond the budget are left alone, not evaluated on demand, and concrete runs short.
     """
     try:
         moved = maps(sizes) if maps is not None else {}
@@ -118,8 +118,10 @@ def _at(
         return Report(Unknown(str(problem)), (), sizes)
 
     def run(other: PrimFunc) -> Report:
-        elements = 0 if whole else MOST_ELEMENTS
-        return validate(before, other, sizes=sizes, maps=moved, most_operations=most, most_elements=elements)
+        elements, steps = (0, MOST_STEPS // 10) if whole else (MOST_ELEMENTS, MOST_STEPS)
+        return validate(
+            before, other, sizes=sizes, maps=moved, most_operations=most, most_elements=elements, most_steps=steps
+        )
 
     def again(other: PrimFunc) -> Verdict:
         return run(other).verdict
