@@ -158,16 +158,17 @@ class Question:
             condition = values[0]
             chosen = [self._of_sort(v, k, result) for v, k in zip(values[1:], children[1:], strict=True)]
             value = self._defined(sort_of(result), f"(ite {condition} {chosen[0]} {chosen[1]})")
+            if set(there) == {"true"}:
+                return value, "true"
             return value, self._defined("Bool", f"(and {there[0]} (ite {condition} {there[1]} {there[2]}))")
         if op == "is_undef":
             return self._defined("Bool", f"(not {parts[0][1]})"), "true"
-        strict = " ".join(dict.fromkeys(d for _, d in parts if d != "true"))
-        defined = f"(and {strict} true)" if strict else "true"
+        defined = _all(d for _, d in parts)
         if any(k == UNDEF_ID for k in children):
             return self._named(("any", term), sort_of(result)), "false"
         text, also = self._apply(term, op, dtype, result, values, view)
         if also != "true":
-            defined = self._defined("Bool", f"(and {defined} {also})")
+            defined = self._defined("Bool", _all((defined, also)))
         return self._defined(sort_of(result), text), defined
 
     def _cut(self, term: int, view: View) -> str:
@@ -219,8 +220,8 @@ class Question:
         return found or self._uninterpreted(term, op, dtype, result, v), "true"
 
     def _abstract(self, term: int, op: str, dtype: DType, result: DType, v: list[str]) -> str:
-        if op in ("add", "mul"):
-            v = sorted(v)
+        if op in ("add", "mul", "fma"):
+            v = [*sorted(v[:2]), *v[2:]]
         if op in ("floordiv", "floormod") and dtype.code == "int":  # by the quotient and the remainder of machines
             quotient = self._uninterpreted(term, "truncdiv", dtype, result, v)
             return _floor(dtype.bits, v[1], quotient, self._uninterpreted(term, "truncmod", dtype, result, v), op)
@@ -252,6 +253,12 @@ class Question:
 
 
 # -------------------------------------------------------------------------------------------------------- operators
+
+
+def _all(conditions: Iterable[str]) -> str:
+    """The conjunction of conditions."""
+    found = dict.fromkeys(c for c in conditions if c != "true")
+    return next(iter(found), "true") if len(found) < 2 else f"(and {' '.join(found)})"
 
 
 def overflow(kind: str, dtype: DType, a: str, b: str) -> str:

@@ -5,21 +5,28 @@ term gets a *representative*: terms with one representative have the same bits a
 
     x of int32, cast to uint32 = x                         also beneath every operator
     a + b of int32 = a + b of uint32                       so for - * & | ^ ~, shifts to the left, ==, choices
+    a + b = b + a, fma(a, b, c) = fma(b, a, c)
     x << k = x * 2**k
+    shifts, divisions, comparisons, casts of x of int32 = those of uint32         if the highest bit of x is zero
+    a - c = a + -c, a / 2**k = a * 2**-k, fma(a, b, -0.0) = a * b          of floats, for constants
     isnan(x) = not (x == x),  choices between swapped arms accordingly
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Final, final
 
+from verified_tir.ir.dtype import DType
 from verified_tir.validate.llvm.bits import operands
 from verified_tir.validate.terms import Terms
 
 _SIGNLESS: Final = frozenset(
     {"add", "sub", "mul", "bitand", "bitor", "bitxor", "bitwise_not", "shl", "eq", "popcount", "clz"}
 )
+_SIGNED: Final = frozenset({"shr", "lt", "le", "min", "max", "floordiv", "floormod", "truncdiv", "truncmod"})
+_UNSIGNED_NAMES: Final = {"truncdiv": "floordiv", "truncmod": "floormod"}
 _COMMUTATIVE: Final = frozenset({"add", "mul", "eq", "bitand", "bitor", "bitxor", "min", "max"})
 
 
@@ -31,6 +38,7 @@ class Forms:
         self.terms = terms
         self._representative: dict[int, int] = {}
         self._known: dict[object, int] = {}
+        self._known_zeros: dict[int, int] = {}
 
     def of(self, root: int) -> int:
         """The representative of a term."""
@@ -79,7 +87,7 @@ class Forms:
             return "const", width, int(terms.columns[1, term]) & ((1 << dtype.bits) - 1)
         if not parts:
             return "term", term
-        if op.startswith("cast:") and dtype.is_int and op[5:] in (f"int{dtype.bits}", f"uint{dtype.bits}"):
+        if op in (f"cast:int{dtype.bits}", f"cast:uint{dtype.bits}") and dtype.is_int:
             return parts[0]
         if op == "reinterpret":
             return op, dtype.is_float and str(dtype), dtype.bits, parts[0]
@@ -90,26 +98,92 @@ class Forms:
             return ("isnan", unordered) if unordered is not None else (op, parts[0])
         if op == "ite":
             return self._choice((dtype.is_int and dtype.bits) or str(dtype), parts)
+        if dtype.is_float:
+            op, parts = self._exact(op, dtype, parts)
         if op in _COMMUTATIVE:
             parts.sort()
-        if op.startswith("cast:") and dtype.is_int and not op.startswith(("cast:float", "cast:bfloat")):
-            return op, dtype.bits, parts[0]
-        if dtype.is_int and op in _SIGNLESS:
-            if op == "shl":
-                return self._product(dtype.bits, *parts)
+        elif op == "fma":
+            parts[:2] = sorted(parts[:2])
+        if op.startswith(("cast:int", "cast:uint")):
+            return self._converted(DType.parse(op[5:]), dtype, parts[0])
+        if not dtype.is_int:
+            return op, str(dtype), *parts
+        if op == "shl":
+            return self._product(dtype.bits, *parts)
+        if op in _SIGNLESS:
             return op, dtype.bits, *parts
-        if op == "truncdiv" and dtype.code == "uint":
-            op = "floordiv"
-        if op == "truncmod" and dtype.code == "uint":
-            op = "floormod"
-        return op, str(dtype), *parts
+        code = dtype.code
+        if code == "int" and op in _SIGNED and all(self._zeros(k) for k in parts):
+            code = "uint"
+        return _UNSIGNED_NAMES.get(op, op) if code == "uint" else op, code, dtype.bits, *parts
+
+    def _converted(self, source: DType, target: DType, x: int) -> object:
+        """A cast of an integer."""
+        if target.is_int and target.bits <= source.bits:
+            return "truncated", target.bits, x
+        code = "uint" if self._zeros(x) else source.code
+        return "cast", code, source.bits, ("int", target.bits) if target.is_int else str(target), x
+
+    def _zeros(self, term: int) -> int:
+        """How many of the highest bits of an integer are certainly zero."""
+        found = self._known_zeros.get(term)
+        if found is None:
+            found = self._known_zeros[term] = self._count_zeros(term)
+        return found
+
+    def _count_zeros(self, term: int) -> int:
+        terms = self.terms
+        op, dtype = terms.op_of(term), terms.result_dtype(term)
+        if not dtype.is_int:
+            return 0
+        width = dtype.bits
+        if op == "const":
+            return width - (int(terms.value(term)) & ((1 << width) - 1)).bit_length()
+        below = self.operands(term)
+        if op == "cast:bool":
+            return width - 1
+        if op.startswith(("cast:int", "cast:uint")):
+            source = DType.parse(op[5:])
+            inner = self._zeros(below[0])
+            if source.bits >= width:
+                return max(0, inner - (source.bits - width))
+            return inner + width - source.bits if source.code == "uint" or inner else 0
+        match op:
+            case "bitand":
+                return max(map(self._zeros, below))
+            case "bitor" | "bitxor":
+                return min(map(self._zeros, below))
+            case "ite":
+                return min(map(self._zeros, below[1:]))
+            case "add":
+                return max(0, min(map(self._zeros, below)) - 1)
+            case "mul":
+                return max(0, sum(map(self._zeros, below)) - width)
+            case "shr" if terms.op_of(below[1]) == "const":
+                inner = self._zeros(below[0])
+                return min(width, inner + int(terms.value(below[1]))) if inner or dtype.code == "uint" else 0
+        return 0
 
     def _product(self, bits: int, x: int, amount: int) -> object:
         if self.terms.op_of(amount) != "const" or not 0 <= int(self.terms.value(amount)) < bits:
             return "shl", bits, x, amount
-        factor = ("const", ("int", bits), (1 << int(self.terms.value(amount))) & ((1 << bits) - 1))
-        known = self._known.get(factor)
-        return ("mul", bits, *sorted((x, known))) if known is not None else ("shl", bits, x, amount)
+        factor = self.of(self.terms.constant(DType("uint", bits), 1 << int(self.terms.value(amount))))
+        return "mul", bits, *sorted((x, factor))
+
+    def _exact(self, op: str, dtype: DType, parts: list[int]) -> tuple[str, list[int]]:
+        """Float operators with constants, where another one has the same bits for every operand."""
+        terms = self.terms
+        if op not in ("sub", "div", "fma") or terms.op_of(parts[-1]) != "const":
+            return op, parts
+        value = float(terms.value(parts[-1]))
+        match op:
+            case "sub":
+                return "add", [parts[0], self.of(terms.constant(dtype, -value))]
+            case "fma" if value == 0 and math.copysign(1, value) < 0:
+                return "mul", parts[:2]
+            case "div" if abs(math.frexp(value)[0]) == 0.5 and 2**-14 <= abs(value) <= 2**14:
+                return "mul", [parts[0], self.of(terms.constant(dtype, 1 / value))]
+        return op, parts
 
     def _ordered(self, condition: int) -> int | None:
         """x, if the condition is x == x."""

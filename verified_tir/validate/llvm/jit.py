@@ -39,7 +39,7 @@ def run_machine_code(job: Job) -> Done | None:
     """What the kernel does; ``None`` if it crashes, or does not end in time."""
     try:
         child = subprocess.run(
-            [sys.executable, "-m", __name__],
+            [sys.executable, "-P", __file__],
             input=pickle.dumps((job.text, job.arguments)),
             capture_output=True,
             timeout=SECONDS,
