@@ -1,0 +1,148 @@
+"""The region of a buffer that a statement touches: a box, its corner and extents over the variables from around.
+
+Input: a statement and a buffer.  Output: a :class:`Box` that, as far as this module can tell, holds every element that
+the statement reads (or writes) of the buffer.  It is *never trusted*: the kernel proves that the accesses lie inside.
+
+Each index is bounded below and above by elimination of the loops inside the statement (``schedule/bounds.py``); of
+several accesses the outermost bounds are taken.  A dimension for which this fails, because an index reads memory or two
+bounds cannot be compared, is taken whole.  Where a bound may lie outside the buffer (a halo), the box is cut by a
+condition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import final
+
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.expr import FALSE, Expr, Load, Not, Var, all_of, binary, const
+from verified_tir.ir.index_arith import is_index
+from verified_tir.ir.node import Node
+from verified_tir.ir.stmt import For, LetStmt, Stmt, Store
+from verified_tir.ir.visit import children, substitute
+from verified_tir.kernel.rules.layout import LayoutMap
+from verified_tir.schedule.bounds import Bounds
+from verified_tir.schedule.poly import Poly, as_poly, render
+
+Ranges = Mapping[Var, tuple[Expr, Expr]]
+"""Loop variables with their start and extent."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One dimension of a box: where it starts and how many elements it has; whether either end may stick out."""
+
+    start: Expr
+    extent: Expr
+    below: bool = False
+    above: bool = False
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A region of a buffer, dimension by dimension."""
+
+    buffer: Buffer
+    sides: tuple[Side, ...]
+
+    def inside(self, place: tuple[Expr, ...]) -> list[Expr]:
+        """Conditions under which the element at ``place``, counted from the corner, exists."""
+        found: list[Expr] = []
+        for side, y, extent in zip(self.sides, place, self.buffer.shape, strict=True):
+            if side.below:
+                found.append(binary("ge", y + side.start, 0))
+            if side.above:
+                found.append(binary("lt", y + side.start, extent))
+        return found
+
+    def layout(self, names: str = "ax") -> LayoutMap:
+        """The map onto a buffer of the box's size, which starts at 0."""
+        xs = tuple(Var.fresh(f"x{k}", s.start.dtype) for k, s in enumerate(self.sides))
+        ys = tuple(Var.fresh(f"{names}{k}", s.start.dtype) for k, s in enumerate(self.sides))
+        inside = self.inside(ys)
+        return LayoutMap(
+            xs, tuple(x - s.start for x, s in zip(xs, self.sides, strict=True)),
+            ys, tuple(y + s.start for y, s in zip(ys, self.sides, strict=True)),
+            tuple(s.extent for s in self.sides), Not(all_of(inside)) if inside else FALSE,
+        )  # fmt: skip
+
+
+def box_of(stmt: Stmt, buffer: Buffer, around: Ranges, *, reads: bool = True, writes: bool = True) -> Box | None:
+    """The box of what ``stmt`` touches of ``buffer``; ``None`` if it does not touch it at all.
+
+    :param around: the ranges of the loops around the statement.
+    """
+    found = list(_accesses(stmt, buffer, {}, {}, reads, writes))
+    if not found:
+        return None
+    outer = Bounds(around)
+    return Box(buffer, tuple(_side(found, k, buffer.shape[k], outer, around) for k in range(len(buffer.shape))))
+
+
+Access = tuple[tuple[Expr, ...], dict[Var, tuple[Expr, Expr]]]
+
+
+def _accesses(
+    node: Node, buffer: Buffer, ranges: dict[Var, tuple[Expr, Expr]], lets: dict[Var, Expr], reads: bool, writes: bool
+) -> Iterator[Access]:
+    match node:
+        case For(var=v, min=low, extent=extent, body=body):
+            for bound in (low, extent):
+                yield from _accesses(bound, buffer, ranges, lets, reads, writes)
+            inner = {**ranges, v: (substitute(low, lets), substitute(extent, lets))}
+            yield from _accesses(body, buffer, inner, lets, reads, writes)
+            return
+        case LetStmt(var=v, value=value, body=body):
+            yield from _accesses(value, buffer, ranges, lets, reads, writes)
+            known = {**lets, v: substitute(value, lets)} if is_index(value) else lets
+            yield from _accesses(body, buffer, ranges, known, reads, writes)
+            return
+        case Load(buffer=b, indices=indices) | Store(buffer=b, indices=indices) if b is buffer:
+            if writes if isinstance(node, Store) else reads:
+                yield tuple(substitute(i, lets) for i in indices), ranges
+    for child in children(node):
+        if not isinstance(child, Var):
+            yield from _accesses(child, buffer, ranges, lets, reads, writes)
+
+
+def _side(found: list[Access], dim: int, size: Expr, outer: Bounds, around: Ranges) -> Side:
+    """One dimension of the box; the whole of the buffer's if the accesses say nothing better."""
+    whole = Side(const(0, size.dtype), size)
+    lows: list[Poly] = []
+    highs: list[Poly] = []
+    for indices, ranges in found:
+        index = indices[dim]
+        if index.dtype.lanes > 1 or not is_index(index):
+            return whole
+        inner = Bounds(ranges)
+        low, high = inner.lower(as_poly(index)), inner.upper(as_poly(index))
+        if low is None or high is None:
+            return whole
+        lows.append(low)
+        highs.append(high)
+    first = next((a for a in lows if all(outer.nonneg(b - a) for b in lows)), None)
+    last = next((a for a in highs if all(outer.nonneg(a - b) for b in highs)), None)
+    if first is None or last is None:
+        return whole
+    start, extent = render(first, size.dtype), render(last - first + 1, size.dtype)
+    if not outer.nonneg(last - first + 1) or _unknown((start, extent), found, around):
+        return whole
+    below, above = not outer.nonneg(first), not outer.nonneg(as_poly(size) - last - 1)
+    return Side(start, extent, below, above)
+
+
+def _unknown(exprs: tuple[Expr, ...], found: list[Access], around: Ranges) -> bool:
+    """Whether a loop inside the statement is left in a bound."""
+    inner = {v for _, ranges in found for v in ranges} - set(around)
+    return any(v in inner for e in exprs for v in _variables(e))
+
+
+def _variables(e: Expr) -> Iterator[Var]:
+    if isinstance(e, Var):
+        yield e
+    for c in children(e):
+        if isinstance(c, Expr):
+            yield from _variables(c)
