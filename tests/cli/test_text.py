@@ -38,6 +38,7 @@ def test_a_proved_schedule(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
         "      1 proved   1.0 ms  program(fill)",
         "      7 proved   1.0 ms  split(i, [4, 4])",
         "    assuming: …",
+        "    second opinion: the validator agrees: equal",
         "    # from tvm.script import tirx as T",
         "",
         "    @T.prim_func(s_tir=True)",

@@ -17,6 +17,7 @@ from verified_tir.certificate.store import BadStore, save
 from verified_tir.certificate.write import Written
 from verified_tir.cli.discover import Found, find_files
 from verified_tir.cli.progress import Bar
+from verified_tir.cli.second_opinion import Asked, When
 from verified_tir.cli.verify import Listener, Settings, verify_file, warm_up
 from verified_tir.logic.solver import INTEGER_BUDGET, Solver
 from verified_tir.report.as_json import to_json
@@ -37,7 +38,8 @@ class Options:
     show_program: bool = False
     smt: Path | None = None
     budget: int | None = None
-    validate: bool = False
+    validate: When = "last"
+    most_operations: int | None = None
     certify: Path | None = None
 
 
@@ -114,21 +116,22 @@ def _run(
     options: Options, text: TextReport | None, bar_of: Callable[[int], Bar] | None, written: Written | None
 ) -> Report:
     start = time.perf_counter()
-    budget = options.budget or INTEGER_BUDGET
-    settings = Settings(options.only, budget, options.json, options.smt, options.validate, written)
+    asked = Asked(options.validate, options.most_operations)
+    settings = Settings(options.only, options.budget or INTEGER_BUDGET, options.json, options.smt, asked, written)
     files = find_files(options.paths)
     done: list[FileReport] = []
     interrupted = False
-    with bar_of(len(files)) if bar_of is not None else nullcontext() as bar:
-        listeners = _Listeners(bar, text)
-        try:
-            warm_up()
+    listeners: _Listeners | None = None
+    try:
+        warm_up(asked)
+        with bar_of(len(files)) if bar_of is not None else nullcontext() as bar:
+            listeners = _Listeners(bar, text)
             for file in files:
                 done.append(verify_file(file, settings, listeners))
-        except KeyboardInterrupt:
-            interrupted = True
-            if len(done) < len(files):
-                done.append(FileReport(files[len(done)].shown, tuple(listeners.finished)))
+    except KeyboardInterrupt:
+        interrupted = True
+        if listeners is not None and len(done) < len(files):
+            done.append(FileReport(files[len(done)].shown, tuple(listeners.finished)))
     report = Report(tuple(done), time.perf_counter() - start, interrupted=interrupted)
     if not report.schedules and not report.bad_files and not interrupted:
         return Report(report.files, report.seconds, _nothing(options, files))

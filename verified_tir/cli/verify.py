@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import time
+import traceback
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,11 +13,19 @@ from typing import final
 from verified_tir.certificate.write import Origin, Written, certificate_name, shown_below
 from verified_tir.cli.discover import Found
 from verified_tir.cli.load import BadFileError, describe, line_of, loaded, raised_at
-from verified_tir.cli.second_opinion import second_opinion
+from verified_tir.cli.second_opinion import LITTLE, Asked, ask, opinion_report
 from verified_tir.logic.formula import INT, integer, le, var
 from verified_tir.logic.solver import INTEGER_BUDGET, Solver
 from verified_tir.report.collect import refusal_of, steps_of
-from verified_tir.report.model import ErrorReport, FileReport, Outcome, RefusalReport, ScheduleReport, SourcePlace
+from verified_tir.report.model import (
+    ErrorReport,
+    FileReport,
+    OpinionReport,
+    Outcome,
+    RefusalReport,
+    ScheduleReport,
+    SourcePlace,
+)  # fmt: skip
 from verified_tir.report.smt import file_name, folder_for, write_obligations, write_refusal
 from verified_tir.schedule.errors import ScheduleError
 from verified_tir.schedule.registry import ScheduleFunction
@@ -32,7 +41,7 @@ class Settings:
     :ivar budget: resource limit of one integer query.
     :ivar places: find the statement that each obligation is about.
     :ivar smt: folder for the obligations' SMT-LIB texts.
-    :ivar validate: ask the independent validator about every schedule that was proved.
+    :ivar asked: how much the independent validator is asked.
     :ivar written: gets a certificate of every schedule that was proved.
     """
 
@@ -40,7 +49,7 @@ class Settings:
     budget: int = INTEGER_BUDGET
     places: bool = False
     smt: Path | None = None
-    validate: bool = False
+    asked: Asked = LITTLE
     written: Written | None = None
 
 
@@ -60,9 +69,11 @@ class Listener:
         """After the last schedule of a file."""
 
 
-def warm_up() -> None:
-    """Load the solver, so that the first obligation is not charged for it."""
+def warm_up(asked: Asked = LITTLE) -> None:
+    """Load the solver and the validator, so that the first obligation and schedule are not charged for it."""
     Solver().prove((), le(var("x", INT), integer(0)))
+    if asked.when != "never":
+        import verified_tir.schedule.second_opinion  # noqa: F401
 
 
 def verify_file(file: Found, settings: Settings, listener: Listener) -> FileReport:
@@ -109,7 +120,7 @@ class _Run:
     refused: ScheduleError | None = None
     error: ErrorReport | None = None
     seconds: float = 0.0
-    opinion: str = ""
+    opinion: OpinionReport | None = None
 
 
 def _verify(
@@ -132,11 +143,8 @@ def _verify(
     except BaseException as problem:
         run.error = describe(problem, full, shown, function.line)
     at = line_of(full, shown, function.line)
-    if settings.validate and run.made is not None and run.refused is None and run.error is None:
-        opinion = second_opinion(run.made.theorem)
-        run.opinion = opinion.sentence
-        if opinion.disagreement:
-            run.error = ErrorReport("BugInThisTool", opinion.disagreement, at)
+    if run.made is not None and run.error is None and _outcome(function.expect, run).as_expected:
+        _second_opinion(run, run.made, settings.asked, at)
     run.seconds = time.perf_counter() - start
     try:
         if settings.smt is not None:
@@ -150,6 +158,25 @@ def _verify(
     except Exception as problem:  # what cannot be shown or written must not pass for proved
         error = describe(problem, full, shown, function.line)
         return _report(name, function, at, _Run(error=error, seconds=run.seconds))
+
+
+def _second_opinion(run: _Run, made: Schedule, asked: Asked, at: SourcePlace) -> None:
+    """The validator's word; that it disagrees, or fails, is an error of the schedule."""
+    try:
+        validation = ask(made, asked)
+    except KeyboardInterrupt:
+        raise
+    except Exception as problem:  # it is to have no exceptions; whatever it has must not pass for consent
+        message = f"the validator failed: {type(problem).__name__}: {problem}"
+        run.error = ErrorReport("BugInThisTool", message, at, "".join(traceback.format_exception(problem)))
+        return
+    if validation is not None:
+        run.opinion = opinion_report(validation)
+        if validation.bug is not None:
+            path = validation.bug.evidence.write()
+            run.error = ErrorReport(
+                "BugInThisTool", f"{validation.bug}\nall of this, to attach to a report: {path}", at
+            )
 
 
 def _report(
@@ -172,7 +199,7 @@ def _report(
         error=run.error,
         assumptions=() if made is None else tuple(made.assumptions),
         program="" if made is None else made.script(),
-        second_opinion=run.opinion,
+        opinion=run.opinion,
     )
 
 

@@ -13,6 +13,7 @@ from verified_tir.report.model import (
     ErrorReport,
     FileReport,
     ObligationReport,
+    OpinionReport,
     Outcome,
     Place,
     RefusalReport,
@@ -73,7 +74,8 @@ def _schedule(s: ScheduleReport) -> dict[str, Any]:
         "refusal": None if s.refusal is None else _refusal(s.refusal),
         "error": None if s.error is None else _error(s.error),
         "assumptions": list(s.assumptions),
-        "second_opinion": s.second_opinion or None,
+        "second_opinion": None if s.opinion is None else s.opinion.sentence,
+        "validated": None if s.opinion is None else _opinion(s.opinion),
         "program": s.program,
     }
 
@@ -84,6 +86,26 @@ def _step(s: StepReport) -> dict[str, Any]:
         "arguments": s.arguments,
         "seconds": _seconds(s.seconds),
         "obligations": [_obligation(o) for o in s.obligations],
+    }
+
+
+def _opinion(o: OpinionReport) -> dict[str, Any]:
+    return {
+        "word": o.word,
+        "seconds": _seconds(sum(s.seconds for s in o.steps)),
+        "steps": [
+            {
+                "step": s.step,
+                "name": s.name,
+                "word": s.word,
+                "sentence": s.sentence,
+                "sizes": list(s.sizes),
+                "left_out": list(s.left_out),
+                "operations": s.operations,
+                "seconds": _seconds(s.seconds),
+            }
+            for s in o.steps
+        ],
     }
 
 

@@ -11,6 +11,7 @@ from enum import Enum
 from typing import Literal, final
 
 VerdictName = Literal["proved", "refuted", "undecided"]
+OpinionName = Literal["agrees", "undecided", "disagrees"]
 RefusalKind = Literal["refuted", "undecided", "not-applicable"]
 
 
@@ -135,12 +136,40 @@ class ErrorReport:
 
 @final
 @dataclass(frozen=True, slots=True)
+class StepOpinion:
+    """What the independent validator says of the program after one step, by the step's number and text.
+
+    ``sizes`` are the values of the symbols at which it was asked, ``left_out`` those that would have taken too long.
+    """
+
+    step: int
+    name: str
+    word: OpinionName
+    sentence: str
+    sizes: tuple[dict[str, int], ...]
+    left_out: tuple[dict[str, int], ...]
+    operations: int
+    seconds: float
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class OpinionReport:
+    """The validator's second opinion on a schedule, and on each step that it was asked about."""
+
+    word: OpinionName
+    sentence: str
+    steps: tuple[StepOpinion, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class ScheduleReport:
     """One schedule function.
 
     ``expected_refusals`` are those of ``with expect_refusal(s):`` blocks; ``refusal`` is what ended the schedule.
     ``assumptions`` are the sentences on which what was proved rests.  ``program`` is the text of the program as
-    scheduled, as far as the schedule came.  ``second_opinion`` is what the independent validator says, if it was asked.
+    scheduled, as far as the schedule came.  ``opinion`` is what the independent validator says, if it was asked.
     """
 
     name: str
@@ -155,7 +184,7 @@ class ScheduleReport:
     error: ErrorReport | None
     assumptions: tuple[str, ...]
     program: str
-    second_opinion: str = ""
+    opinion: OpinionReport | None = None
 
     @property
     def obligations(self) -> int:

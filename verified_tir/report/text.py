@@ -77,8 +77,8 @@ class TextReport:
         if s.outcome is Outcome.PROVED:
             for sentence in s.assumptions:
                 self._line(Text.assemble(("assuming: ", "dim"), sentence), 4)
-            if s.second_opinion:
-                self._line(Text.assemble(("second opinion: ", "dim"), s.second_opinion), 4)
+        if s.opinion is not None and s.outcome.as_expected:
+            self._line(Text.assemble(("second opinion: ", "dim"), s.opinion.sentence), 4)
         for refusal in s.expected_refusals:
             self._short_refusal(refusal)
         if s.refusal is not None:

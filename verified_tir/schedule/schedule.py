@@ -8,9 +8,9 @@ nothing.  Loops are named by the variables that primitives return, or by their n
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar, final, overload
+from typing import TYPE_CHECKING, Any, TypeVar, final, overload
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, Var
@@ -27,12 +27,14 @@ from verified_tir.kernel.theorem import Refines, Step, reflexive
 from verified_tir.logic.solver import INTEGER_BUDGET, Solver
 from verified_tir.schedule.errors import ScheduleError
 from verified_tir.schedule.index_map import IndexMap
-from verified_tir.schedule.primitives_branches import BranchPrimitives
 from verified_tir.schedule.recording import Call, recorded
 from verified_tir.schedule.refusals import report
 from verified_tir.schedule.session import Session, TacticFailed
 from verified_tir.schedule.tactics import branches, fission, layout, loops, reduction
 from verified_tir.schedule.tactics import simplify as simplification
+
+if TYPE_CHECKING:
+    from verified_tir.schedule.second_opinion import Validation
 
 Handle = Var | str
 MapLike = IndexMap | Callable[..., Any]
@@ -61,7 +63,7 @@ class StepRecord:
         return f"{self.name}({self.arguments})"
 
 
-class Schedule(BranchPrimitives):
+class Schedule:
     """A program and the theorem about what it has become.
 
     :param func: the program: a ``PrimFunc``, a module with one function, or TVMScript text.
@@ -169,6 +171,32 @@ class Schedule(BranchPrimitives):
         theorem = self.theorem
         found = unreachable_places(theorem.before, self._session.prover, Entry())
         return [script(at(theorem.before.body, path)).splitlines()[-1].strip() for path in found]
+
+    def validate(
+        self,
+        *,
+        every_step: bool = False,
+        sizes: Sequence[Mapping[str, int]] | None = None,
+        most_operations: int | None = None,
+    ) -> Validation:
+        """A second opinion: the independent validator compares the program as written with the one as scheduled.
+
+        It executes both at some sizes, and knows nothing of the kernel (see ``docs/how-to/validate.md``).
+
+        :param every_step: compare after each step, and not only after the last.
+        :param sizes: values of the symbols, by name; small ones unless given.
+        :param most_operations: to execute for one comparison, all sizes together; what takes more is left out.
+        :raises BugInThisTool: if it finds a difference.
+        """
+        from verified_tir.schedule.second_opinion import QUICK, second_opinion, stages_of
+
+        found = second_opinion(
+            self._records[0].before, self.theorem, stages_of(self._records),
+            every_step=every_step, sizes=sizes, most_operations=most_operations or QUICK,
+        )  # fmt: skip
+        if found.bug is not None:
+            raise found.bug
+        return found
 
     @property
     def refusals(self) -> tuple[ScheduleError, ...]:
