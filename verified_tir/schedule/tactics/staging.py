@@ -21,16 +21,16 @@ from verified_tir.schedule.tactics.simplify import simplify_expressions
 
 
 def cache_read(
-    session: Session, block: str, buffer: BufferIn, scope: str = "global", at: Handle | None = None, name: str = ""
+    session: Session, block: str, buffer: BufferIn, scope: str = "global", loop: Handle | None = None, name: str = ""
 ) -> Buffer:
     """Let ``block`` read a copy of a buffer; gives the copy, ``<buffer>_<scope>`` unless named.
 
-    :param at: the loop in each iteration of which what that iteration reads is copied.  Without it the copy is made
+    :param loop: the loop in each iteration of which what that iteration reads is copied.  Without it the copy is made
         once, before the outermost loop around the block in which nothing writes the buffer.
     """
     source = buffer_in(session, block, buffer)
-    if at is not None:
-        path = _body_of(session, block, at)
+    if loop is not None:
+        path = _body_of(session, block, loop)
     else:
         around = _candidates(session, block, source)
         unwritten = [p for p in around if source.data not in written_blocks(session.stmt(p))]
@@ -39,17 +39,17 @@ def cache_read(
 
 
 def cache_write(
-    session: Session, block: str, buffer: BufferIn, scope: str = "global", at: Handle | None = None, name: str = ""
+    session: Session, block: str, buffer: BufferIn, scope: str = "global", loop: Handle | None = None, name: str = ""
 ) -> Buffer:
     """Let ``block``, and what stands under the same loop, work on a copy of a buffer that is copied back afterwards;
     gives the copy.
 
     The copy is filled before only where something of the buffer's old contents may be wanted.
 
-    :param at: the loop in each iteration of which this happens; without it, it happens once around the whole nest.
+    :param loop: the loop in each iteration of which this happens; without it, it happens once around the whole nest.
     """
     target = buffer_in(session, block, buffer)
-    path = _body_of(session, block, at) if at is not None else _candidates(session, block, target)[0]
+    path = _body_of(session, block, loop) if loop is not None else _candidates(session, block, target)[0]
     try:
         with session.atomic():
             return _stage(session, path, target, scope, name, copy_in=False, copy_out=True)
@@ -77,9 +77,9 @@ def _stage(
     return allocation.buffer
 
 
-def _body_of(session: Session, block: str, at: Handle) -> Path:
-    """The body of the loop ``at``, which stands around the block."""
-    where, loop = session.loop(at)
+def _body_of(session: Session, block: str, handle: Handle) -> Path:
+    """The body of a loop that stands around the block."""
+    where, loop = session.loop(handle)
     place, _ = session.block(block)
     if place[: len(where)] != where:
         raise fail(f"block {block} does not stand inside the loop over {loop.var.name}", where)
