@@ -28,6 +28,7 @@ from verified_tir.logic.solver import INTEGER_BUDGET, Solver
 from verified_tir.schedule.errors import ScheduleError
 from verified_tir.schedule.index_map import IndexMap
 from verified_tir.schedule.primitives_branches import BranchPrimitives
+from verified_tir.schedule.primitives_staging import StagingPrimitives
 from verified_tir.schedule.recording import Call, recorded
 from verified_tir.schedule.refusals import report
 from verified_tir.schedule.session import Session, TacticFailed
@@ -64,7 +65,7 @@ class StepRecord:
         return f"{self.name}({self.arguments})"
 
 
-class Schedule(BranchPrimitives):
+class Schedule(BranchPrimitives, StagingPrimitives):
     """A program and the theorem about what it has become.
 
     :param func: the program: a ``PrimFunc``, a module with one function, or TVMScript text.
