@@ -31,7 +31,7 @@ from verified_tir.validate.interface import Parameter, name_of
 from verified_tir.validate.verdict import Different
 
 Array = npt.NDArray[Any]
-_KINDS = ("small", "normal", "special", "zeros", "extreme", "negative")
+KINDS = ("small", "normal", "special", "zeros", "extreme", "negative")
 _MORE = 30  # further inputs of special values, for programs that run quickly
 
 
@@ -59,12 +59,12 @@ class Search:
     cut: bool = False
 
 
-def search(before: Side, after: Side, *, steps: int, most: int = len(_KINDS) + _MORE) -> Search:
+def search(before: Side, after: Side, *, steps: int, most: int = len(KINDS) + _MORE) -> Search:
     """Run both programs on ``most`` inputs of different kinds, ``steps`` stores and iterations at most in each run."""
     tried = undefined = spent = 0
     weak: Different | None = None
-    for number, kind in enumerate((*_KINDS, *(["special", "small"] * (_MORE // 2)))[:most]):
-        if number >= len(_KINDS) and spent > steps // 2:
+    for number, kind in enumerate((*KINDS, *(["special", "small"] * (_MORE // 2)))[:most]):
+        if number >= len(KINDS) and spent > steps // 2:
             break
         arguments = _arguments(before, kind, number)
         try:
@@ -199,15 +199,16 @@ def _arguments(side: Side, kind: str, seed: int) -> dict[str, Any]:
             if p.var in side.values:
                 found[p.var.name] = side.values[p.var]
             elif not p.var.dtype.is_int and p.var.dtype.code not in ("handle", "void"):
-                found[p.var.name] = _contents(p.var.dtype, (1,), kind, rng)[0].item()
+                found[p.var.name] = contents(p.var.dtype, (1,), kind, rng)[0].item()
             continue
         lanes = p.buffer.dtype.lanes
         shape = p.shape if lanes == 1 else (*p.shape, lanes)
-        found[p.buffer.name] = _contents(p.buffer.dtype.scalar, shape, kind, rng)
+        found[p.buffer.name] = contents(p.buffer.dtype.scalar, shape, kind, rng)
     return found
 
 
-def _contents(dtype: DType, shape: tuple[int, ...], kind: str, rng: np.random.Generator) -> Array:
+def contents(dtype: DType, shape: tuple[int, ...], kind: str, rng: np.random.Generator) -> Array:
+    """Random contents of a kind: small numbers, special ones (NaN, infinities, zeros of both signs), extreme ones …"""
     target = numpy_dtype(dtype)
     if kind == "zeros":
         return np.zeros(shape, dtype=target)

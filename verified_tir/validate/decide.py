@@ -19,12 +19,13 @@ from verified_tir.validate.terms import Terms
 class Decision:
     """``how`` counts elements by what settled them, ``reals`` names the sums that were reassociated.
 
-    ``left`` says what nobody could decide; empty if there is nothing.
+    ``left`` says what nobody could decide, empty if there is nothing; ``undecided`` are the pairs of terms it is about.
     """
 
     how: dict[str, int] = field(default_factory=dict)
     reals: tuple[str, ...] = ()
     left: str = ""
+    undecided: tuple[tuple[int, int], ...] = ()
 
 
 def decide(terms: Terms, gap: Gap, before: Exit, events: Sequence[tuple[int, int]], solver: Solver) -> Decision:
@@ -62,7 +63,7 @@ def decide(terms: Terms, gap: Gap, before: Exit, events: Sequence[tuple[int, int
     doubtful = [e for e in events if not question.implied(*e)]
     if doubtful and not left:
         reason = "after may have undefined behaviour on a condition about data that before does not have"
-    return Decision(how, sentences, reason)
+    return Decision(how, sentences, reason, tuple(left))
 
 
 def _same(normal: Normaliser, pair: tuple[int, int]) -> bool:

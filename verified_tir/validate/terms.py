@@ -57,6 +57,7 @@ class Terms:
         self.code_dtype: list[DType] = []
         self.const_code: npt.NDArray[np.bool_] = np.zeros(0, dtype=np.bool_)
         self._constants: dict[tuple[DType, int], int] = {}
+        self._numbers: dict[tuple[DType, Number, str], int] = {}
         self._sequences: dict[int, tuple[int, int]] = {}
         found, _ = self.intern(self.code("undef", VOID), 0, 0, 0)
         self.flags[found] = MAY_UNDEF
@@ -185,6 +186,12 @@ class Terms:
 
     def constant(self, dtype: DType, value: Number) -> int:
         """The constant ``value`` of a scalar type."""
+        known = self._numbers.get((dtype, value, str(value)))  # the text tells signs of zero and types apart
+        if known is None:
+            known = self._numbers[dtype, value, str(value)] = self._constant(dtype, value)
+        return known
+
+    def _constant(self, dtype: DType, value: Number) -> int:
         if dtype.is_float:
             bits = bits_of(dtype, float(value))
             payload = bits - (1 << 64) if bits >= 1 << 63 else bits

@@ -20,7 +20,7 @@ from verified_tir.logic.solver import Solver
 from verified_tir.validate.compare import compare, extra_events
 from verified_tir.validate.concrete import Search, Side, search
 from verified_tir.validate.decide import Decision, decide
-from verified_tir.validate.demand import MOST_ELEMENTS, compare_on_demand, too_long
+from verified_tir.validate.demand import MOST_ELEMENTS, compare_on_demand, replayed_in_part, too_long
 from verified_tir.validate.interface import Correspondence, bind, name_of, parameters
 from verified_tir.validate.memory import Oversize, Refused
 from verified_tir.validate.operators import Builder
@@ -162,7 +162,10 @@ def _memories(
         return Unknown("opaque calls differ, in their order, arguments or what they can reach")
     if decision.left:
         found = tried()
-        return found.witness or Unknown(decision.left + (" (the programs could not be run)" if found.cut else ""))
+        if found.witness is None and found.cut:
+            in_part = replayed_in_part(*sides, first, second, decision.undecided, MOST_OPERATIONS)
+            return in_part or Unknown(decision.left + " (the programs could not be run)")
+        return found.witness or Unknown(decision.left)
     return _settled(decision, vacuous)
 
 

@@ -73,6 +73,10 @@ class Different:
     ``arguments`` are those of *before* by name, ``arguments_after`` those of *after*.  ``element`` names what differs
     (``"C[0, 3]"``), ``before`` and ``after`` its values; ``after`` is ``None`` for undef.  Where *after* has undefined
     behaviour and *before* has none, ``element`` is empty and ``after`` says which.
+
+    Programs too large to be run are replayed in part: only what the element depends on, and undefined behaviour
+    elsewhere, in *before* too, is not seen.  Then ``inputs`` are the elements of *before*'s buffers that this took, by
+    name and index, and the arguments are the scalar ones; all other elements are free.
     """
 
     arguments: Mapping[str, Array | int | float | bool]
@@ -80,12 +84,14 @@ class Different:
     element: str
     before: object
     after: object | None
+    inputs: Mapping[str, Mapping[tuple[int, ...], object]] = field(default_factory=dict)
 
     def __str__(self) -> str:
+        part = " (replayed in part: what the element depends on)" if self.inputs else ""
         if not self.element:
-            return f"different: after has undefined behaviour ({self.after})"
+            return f"different: after has undefined behaviour ({self.after}){part}"
         after = "undef" if self.after is None else repr(_plain(self.after))
-        return f"different: {self.element} was {_plain(self.before)!r} and is {after}"
+        return f"different: {self.element} was {_plain(self.before)!r} and is {after}{part}"
 
 
 @final

@@ -202,7 +202,10 @@ class Run:
 
     def _prepare(self, batch: _Batch, inside: set[Var]) -> None:
         """Evaluate what does not recur for all instances of a store."""
-        if not isinstance(batch.site.what, Store) or any(isinstance(e, (DataGuard)) for e in batch.site.context):
+        context = batch.site.context
+        if not isinstance(batch.site.what, Store) or any(isinstance(e, DataGuard) for e in context):
+            return
+        if any(isinstance(e, BoundData) and e.var in inside for e in context):
             return
         hoisted = hoist(batch.value, inside)
         if hoisted is None:

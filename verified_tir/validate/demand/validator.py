@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final, final
 
 import numpy as np
@@ -20,7 +21,8 @@ from verified_tir.ir.expr import Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.index_arith import data_vars
 from verified_tir.logic.solver import Solver
-from verified_tir.validate.compare import compare, extra_events
+from verified_tir.validate.compare import Gap, compare, extra_events
+from verified_tir.validate.concrete import Side
 from verified_tir.validate.decide import decide
 from verified_tir.validate.demand.closure import Closure
 from verified_tir.validate.demand.elements import SEED, choose, tile_sizes
@@ -30,6 +32,7 @@ from verified_tir.validate.demand.instances import Effort, TooMuch
 from verified_tir.validate.demand.outline import Area, Outline
 from verified_tir.validate.demand.run import Run
 from verified_tir.validate.demand.versions import SparseAccess
+from verified_tir.validate.demand.witness import look
 from verified_tir.validate.evaluate import Evaluator
 from verified_tir.validate.events import Events
 from verified_tir.validate.frame import Value
@@ -37,12 +40,13 @@ from verified_tir.validate.interface import Correspondence, Parameter, bind, nam
 from verified_tir.validate.memory import Refused, UndefinedRun
 from verified_tir.validate.operators import Builder
 from verified_tir.validate.session import Exit
-from verified_tir.validate.terms import Ids, TooManyTerms
-from verified_tir.validate.verdict import Equal, EqualInPart, Unknown, Verdict
+from verified_tir.validate.terms import Ids, Terms, TooManyTerms
+from verified_tir.validate.verdict import Different, Equal, EqualInPart, Unknown, Verdict
 
 MOST_ELEMENTS: Final = 256
-_PILOT: Final = 8
+_PILOT: Final = 2
 _PADDING: Final = 32
+_FEW: Final = 2
 _MOST_BOXES: Final = 20_000_000
 
 
@@ -209,15 +213,40 @@ def _judge(
     if one.undefined is not None:
         return Equal(vacuous=True)
     other = evaluate(second, closures[1], chosen, build, budget)
-    if other.undefined or other.asserted:
-        return Unknown(f"after ends by {other.undefined or other.asserted}, as far as it was evaluated")
-    params = [[p.parameter if isinstance(p, Place) else p for p in side.params] for side in (first, second)]
-    params = [[p for p in side if p.buffer is None or p.position in chosen] for side in params]
-    gap = compare(build.terms, one, other, *params)
-    decision = decide(build.terms, gap, one, extra_events(build.terms, one, other), solver)
+
+    def replayed(elements: list[tuple[int, int]]) -> Different | None:
+        return look(first, second, elements, lambda program, some: depend(program, some, build, budget))
+
+    if other.undefined is not None:
+        every = [(position, int(e)) for position, elements in chosen.items() for e in elements]
+        unknown = f"after ends by {other.undefined}; no input was found on which before does not"
+        return replayed(every) or Unknown(f"{unknown} (evaluated on demand)")
+    sides = [[p.parameter if isinstance(p, Place) else p for p in side.params] for side in (first, second)]
+    sides = [[p for p in side if p.buffer is None or p.position in chosen] for side in sides]
+    gap = compare(build.terms, one, other, *sides)
+    events = extra_events(build.terms, one, other)
+    for part in (Gap(dict(islice(gap.pairs.items(), _FEW))), gap):  # one difference is enough, and deciding takes long
+        decision = decide(build.terms, part, one, events, solver)
+        if decision.undecided:
+            break
     if decision.left:
-        return Unknown(f"{decision.left} (evaluated on demand for {count} of {total} elements)")
+        doubtful = _doubtful(one, other, chosen, decision.undecided)
+        return replayed(doubtful) or Unknown(f"{decision.left} (evaluated on demand for {count} of {total} elements)")
     return EqualInPart(count, total, decision.reals, decision.how)
+
+
+def _doubtful(
+    one: Exit, other: Exit, chosen: Mapping[int, Ids], pairs: Sequence[tuple[int, int]]
+) -> list[tuple[int, int]]:
+    """The elements, one for each of some pairs of terms; all chosen ones if there is no pair."""
+    found: dict[tuple[int, int], tuple[int, int]] = {}
+    for position, elements in chosen.items():
+        both = zip(elements.tolist(), one.memory[position][0].tolist(), other.memory[position][0].tolist(), strict=True)
+        for element, a, b in both:
+            for pair in zip(a, b, strict=True):
+                if pair in pairs or not pairs:
+                    found.setdefault(pair if pairs else (position, element), (position, element))
+    return list(found.values())
 
 
 def evaluate(program: Program, closure: Closure, chosen: Mapping[int, Ids], build: Builder, budget: int) -> Exit:
@@ -251,3 +280,28 @@ def _read(access: SparseAccess, program: Program, buffer: Buffer, at: Ids) -> Id
     end, start = np.full(flat.size, program.outline.length + 1), np.full(flat.size, -1)
     ids = access.values(buffer.data, flat, end, start).reshape(at.shape)
     return access.typed_as(ids, buffer)
+
+
+def _stays(place: Place, parameter: Parameter) -> bool:
+    """Whether a parameter's elements are where they are without an index map."""
+    return parameter.at is not None and np.array_equal(place.positions(np.arange(place.count)), parameter.at)
+
+
+def replayed_in_part(
+    before: Side, after: Side, one: Exit, other: Exit, pairs: Sequence[tuple[int, int]], budget: int
+) -> Different | None:
+    """A witness for terms that differ, of programs that were executed as a whole but take too long to be run.
+
+    Only where parameters did not move.
+    """
+    build = Builder(Terms())
+    try:
+        first, second = (Program.of(s.func, s.values, places(s.func, s.values)) for s in (before, after))
+        for old, place in zip((*before.params, *after.params), (*first.params, *second.params), strict=True):
+            if isinstance(place, Place) and not _stays(place, old):
+                return None
+        chosen = {k: np.arange(len(terms), dtype=np.int64) for k, (terms, _) in one.memory.items()}
+        doubtful = _doubtful(one, other, chosen, pairs) if pairs else []
+        return look(first, second, doubtful, lambda program, some: depend(program, some, build, budget))
+    except Refused:
+        return None

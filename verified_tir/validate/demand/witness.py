@@ -1,0 +1,122 @@
+"""Looking for a difference in elements that could not be shown to be equal: replays of what each depends on.
+
+Only what is found here is called different.  An input on which *before* has undefined behaviour, as far as it is run,
+shows nothing.  Where *before* assumes something of its inputs, a replay in part cannot tell whether that holds, and
+nothing is looked for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from verified_tir.ir.dtype import DType
+from verified_tir.ir.floats import bits_of
+from verified_tir.semantics.errors import UndefinedBehaviour, Unsupported
+from verified_tir.semantics.values import UNDEF, Scalar
+from verified_tir.validate.concrete import KINDS
+from verified_tir.validate.demand.closure import Closure
+from verified_tir.validate.demand.entry import Place
+from verified_tir.validate.demand.replay import Inputs, Replay
+from verified_tir.validate.interface import Parameter, name_of
+from verified_tir.validate.memory import Refused
+from verified_tir.validate.terms import Ids
+from verified_tir.validate.verdict import Different
+
+if TYPE_CHECKING:
+    from verified_tir.validate.demand.validator import Program
+
+_MOST_ELEMENTS: Final = 4
+_MOST_INSTANCES: Final = 400_000  # of all replays
+
+Depend = Callable[["Program", Mapping[int, Ids]], Closure]
+
+
+def look(first: Program, second: Program, doubtful: Sequence[tuple[int, int]], depend: Depend) -> Different | None:
+    """A witness for one of some doubtful elements, given as (position of the parameter, number of the element)."""
+    if first.outline.assumes:
+        return None
+    spent = 0
+    for position, element in doubtful[:_MOST_ELEMENTS]:
+        chosen = {position: np.array([element], dtype=np.int64)}
+        try:
+            replays = [Replay(p.outline, depend(p, chosen), p.params) for p in (first, second)]
+        except Refused:
+            continue
+        for number, kind in enumerate((*KINDS, "special", "small", "special")):
+            spent += sum(replay.size for replay in replays)
+            if spent > _MOST_INSTANCES and number:
+                return None
+            found = _compare(first, second, replays, position, element, Inputs(kind, number))
+            if found is not None:
+                return found
+    return None
+
+
+def _compare(
+    first: Program, second: Program, replays: Sequence[Replay], position: int, element: int, inputs: Inputs
+) -> Different | None:
+    old, new = first.params[position], second.params[position]
+    assert isinstance(old, Place) and isinstance(new, Place)
+    assert old.parameter.buffer is not None and new.parameter.buffer is not None
+    which = np.array([element], dtype=np.int64)
+    try:
+        left = replays[0].run(inputs)[old.parameter.buffer.data]
+        was = [left.scalar(int(at)) for at in old.scalars(which)[0]]
+    except (UndefinedBehaviour, Unsupported):
+        return None
+    try:
+        right = replays[1].run(inputs)[new.parameter.buffer.data]
+        now = [right.scalar(int(at)) for at in new.scalars(which)[0]]
+    except UndefinedBehaviour as end:
+        return _witness(first, second, inputs, "", None, str(end))
+    except Unsupported:
+        return None
+    dtype = old.parameter.buffer.dtype
+    for lane, (a, b) in enumerate(zip(was, now, strict=True)):
+        if a is not UNDEF and not _same(dtype.scalar, a, b):
+            name = f"{name_of(old.parameter)}[{', '.join(str(int(k[0])) for k in old.indices(which))}]"
+            name += f" lane {lane}" if dtype.lanes > 1 else ""
+            return _witness(first, second, inputs, name, a, None if b is UNDEF else b)
+    return None
+
+
+def _same(dtype: DType, a: Scalar, b: Scalar) -> bool:
+    if a is UNDEF or b is UNDEF:
+        return False
+    if dtype.is_float:
+        return (math.isnan(a) and math.isnan(b)) or bits_of(dtype, a) == bits_of(dtype, b)
+    return a == b
+
+
+def _witness(
+    first: Program, second: Program, inputs: Inputs, element: str, before: object, after: object | None
+) -> Different:
+    scalars: list[dict[str, int | float | bool]] = []
+    for program in (first, second):
+        found: dict[str, int | float | bool] = {}
+        for p in program.params:
+            if isinstance(p, Parameter) and p.var in program.values:
+                found[p.var.name] = program.values[p.var]
+            elif isinstance(p, Parameter) and p.position in inputs.used:
+                found[p.var.name] = inputs.used[p.position][0]  # type: ignore[assignment]
+        scalars.append(found)
+    contents: dict[str, dict[tuple[int, ...], object]] = {}
+    for place in first.params:
+        if isinstance(place, Place):
+            used = inputs.used.get(place.parameter.position, {})
+            contents[name_of(place.parameter)] = _by_index(place, used)
+    return Different(scalars[0], scalars[1], element, before, after, contents)
+
+
+def _by_index(place: Place, used: Mapping[int, Scalar]) -> dict[tuple[int, ...], object]:
+    """Contents by index, the lane last if there are several."""
+    found: dict[tuple[int, ...], object] = {}
+    for scalar, value in sorted(used.items()):
+        element, lane = divmod(scalar, place.lanes)
+        index = tuple(int(k[0]) for k in place.indices(np.array([element], dtype=np.int64)))
+        found[(*index, lane) if place.lanes > 1 else index] = value
+    return found
