@@ -12,6 +12,7 @@ from verified_tir.lower.bool_storage import BoolStorage
 from verified_tir.lower.compact_buffer import CompactBuffer
 from verified_tir.lower.expression import PipelineError, parse_pipeline
 from verified_tir.lower.flatten_buffer import FlattenBuffer
+from verified_tir.lower.hoist_expression import HoistExpression
 from verified_tir.lower.inject_double_buffer import InjectDoubleBuffer
 from verified_tir.lower.inject_virtual_thread import InjectVirtualThread
 from verified_tir.lower.loop_partition import LoopPartition
@@ -20,7 +21,9 @@ from verified_tir.lower.lower_thread_allreduce import LowerThreadAllreduce
 from verified_tir.lower.make_packed_api import MakePackedAPI
 from verified_tir.lower.passes import Pass, PassRecord, Pipeline
 from verified_tir.lower.pipelines import PASSES, PIPELINES
+from verified_tir.lower.reduce_loop_extents import ReduceLoopExtents
 from verified_tir.lower.remove_assume import RemoveAssume
+from verified_tir.lower.remove_no_op import RemoveNoOp
 from verified_tir.lower.remove_store_undef import RemoveStoreUndef
 from verified_tir.lower.simplify import Simplify
 from verified_tir.lower.storage_rewrite import StorageRewrite
@@ -29,8 +32,9 @@ from verified_tir.lower.vector_type_rewriter import VectorTypeRewriter
 from verified_tir.lower.vectorize_loop import VectorizeLoop
 
 __all__ = [
-    "PASSES", "PIPELINES", "ApplyLayoutTransforms", "BoolStorage", "CompactBuffer", "FlattenBuffer",
+    "PASSES", "PIPELINES", "ApplyLayoutTransforms", "BoolStorage", "CompactBuffer", "FlattenBuffer", "HoistExpression",
     "InjectDoubleBuffer", "InjectVirtualThread", "LoopPartition", "LowerInitBlock", "LowerThreadAllreduce",
-    "MakePackedAPI", "Pass", "PassRecord", "Pipeline", "PipelineError", "RemoveAssume", "RemoveStoreUndef", "Simplify",
-    "StorageRewrite", "UnrollLoop", "VectorTypeRewriter", "VectorizeLoop", "parse_pipeline",
+    "MakePackedAPI", "Pass", "PassRecord", "Pipeline", "PipelineError", "ReduceLoopExtents", "RemoveAssume",
+    "RemoveNoOp", "RemoveStoreUndef", "Simplify", "StorageRewrite", "UnrollLoop", "VectorTypeRewriter", "VectorizeLoop",
+    "parse_pipeline",
 ]  # fmt: skip

@@ -10,6 +10,7 @@ from verified_tir.lower.apply_layout_transforms import ApplyLayoutTransforms
 from verified_tir.lower.bool_storage import BoolStorage
 from verified_tir.lower.compact_buffer import CompactBuffer
 from verified_tir.lower.flatten_buffer import FlattenBuffer
+from verified_tir.lower.hoist_expression import HoistExpression
 from verified_tir.lower.inject_double_buffer import InjectDoubleBuffer
 from verified_tir.lower.inject_virtual_thread import InjectVirtualThread
 from verified_tir.lower.loop_partition import LoopPartition
@@ -17,7 +18,9 @@ from verified_tir.lower.lower_init_block import LowerInitBlock
 from verified_tir.lower.lower_thread_allreduce import LowerThreadAllreduce
 from verified_tir.lower.make_packed_api import MakePackedAPI
 from verified_tir.lower.passes import Pass, Pipeline
+from verified_tir.lower.reduce_loop_extents import ReduceLoopExtents
 from verified_tir.lower.remove_assume import RemoveAssume
+from verified_tir.lower.remove_no_op import RemoveNoOp
 from verified_tir.lower.remove_store_undef import RemoveStoreUndef
 from verified_tir.lower.simplify import Simplify
 from verified_tir.lower.storage_rewrite import StorageRewrite
@@ -32,13 +35,16 @@ PASSES: dict[str, type[Pass]] = {
         BoolStorage,
         CompactBuffer,
         FlattenBuffer,
+        HoistExpression,
         InjectDoubleBuffer,
         InjectVirtualThread,
         LoopPartition,
         LowerInitBlock,
         LowerThreadAllreduce,
         MakePackedAPI,
+        ReduceLoopExtents,
         RemoveAssume,
+        RemoveNoOp,
         RemoveStoreUndef,
         Simplify,
         StorageRewrite,
