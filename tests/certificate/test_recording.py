@@ -114,6 +114,46 @@ def fissions(s: Schedule) -> None:
     s.split(i, [None, 4])
 
 
+STENCIL = """
+@T.prim_func
+def stencil(A: T.Buffer((10,), "float32"), B: T.Buffer((8,), "float32")):
+    t = T.alloc_buffer((10,), "float32")
+    for x in range(10):
+        with T.block("t"):
+            t[x] = A[x] * 2.0
+    for y in range(8):
+        with T.block("B"):
+            B[y] = t[y] + t[y + 2]
+"""
+
+
+def copies(s: Schedule) -> None:
+    outer, _ = s.split("y", [None, 4])
+    s.compute_at("t", outer)
+    s.cache_read("t", ("read", 0), "shared", outer)
+    s.cache_write("B", "B", name="out")
+
+
+GUARDED = """
+@T.prim_func
+def guarded(A: T.Buffer((8, 4), "float32"), B: T.Buffer((8, 4), "float32"), n: T.int32):
+    for i in range(8):
+        for j in range(4):
+            if n > 0:
+                B[i, j] = A[i, j]
+    for k in range(8):
+        if k < 3:
+            B[k, 0] = 0.0
+    A[0, 0] = A[0, 0]
+"""
+
+
+def branches(s: Schedule) -> None:
+    s.hoist_expression()
+    s.reduce_loop_extents()
+    s.remove_no_op()
+
+
 def overcompute(s: Schedule) -> None:
     s.transform_layout("A", lambda i, j: [i, j // 4, j % 4], pad_value=0.0)
     s.sequential_buffer_access("A")
@@ -139,6 +179,8 @@ SCHEDULES: list[tuple[str, Callable[[Schedule], object]]] = [
     (SCRATCH, fissions),
     (REPEATED, lambda s: s.remove_loop(s.loops()[0])),
     (ROW, overcompute),
+    (STENCIL, copies),
+    (GUARDED, branches),
     (PROGRAMS["mean_pool"], lambda s: s.fission("i", after="r")),
     (PROGRAMS["mean_pool"], lambda s: s.fission("j", after=s.loops()[2])),
 ]
@@ -174,8 +216,8 @@ def test_a_replayed_schedule_is_the_same(program: str, steps: Callable[[Schedule
 
 def test_every_primitive_is_recorded_and_replayed_here() -> None:
     """A primitive is a method of Schedule that goes to the kernel: it must be @recorded, and stand in SCHEDULES."""
-    tree = ast.parse(inspect.getsource(Schedule))
-    methods = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)]
+    parts = [ast.parse(inspect.getsource(c)) for c in Schedule.__mro__ if c is not object]
+    methods = [n for tree in parts for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)]
     primitives = {m.name for m in methods if "self._do(" in ast.unparse(m)}
     assert primitives == PRIMITIVES.keys(), "a primitive lacks the decorator @recorded"
     replayed = set()
