@@ -235,6 +235,8 @@ def test_a_function_shows_what_it_is() -> None:
     assert callable(f)
     assert f.func is f.theorem.after
     assert "define i32 @vtir_kernel" in f.llvm_ir
+    assert "@vtir_kernel(" in f.optimised_ir
+    assert "define ptr @vtir_entry(" in f.optimised_ir
     assert "vtir_entry" in f.asm
     assert f.assumptions == ()
     with pytest.raises(TypeError, match="made by build"):

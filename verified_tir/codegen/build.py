@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 from verified_tir.codegen import cache as store
 from verified_tir.codegen.cache_key import cache_key
-from verified_tir.codegen.compile import assembly, compile_llvm
+from verified_tir.codegen.compile import assembly, compile_llvm, optimised_text
 from verified_tir.codegen.emit import Emitted, emit
 from verified_tir.codegen.entry_plan import EntryPlan, entry_plan
 from verified_tir.codegen.entry_text import entry_text
@@ -130,6 +130,11 @@ class _Texts:
     def llvm_ir(self) -> str:
         """The kernel in LLVM IR."""
         return self.emitted.text
+
+    @cached_property
+    def optimised_ir(self) -> str:
+        """The kernel and its entry in LLVM IR, as machine code is made of them."""
+        return optimised_text(self.whole, self.target)
 
     @property
     def whole(self) -> str:

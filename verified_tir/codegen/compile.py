@@ -28,6 +28,12 @@ def assembly(text: str, target: Target) -> str:
     return listing
 
 
+def optimised_text(text: str, target: Target) -> str:
+    """The module in LLVM IR, optimised as :func:`compile_llvm` does it: what machine code is made of."""
+    module, _ = optimise(text, target)
+    return str(module)
+
+
 def optimise(text: str, target: Target) -> tuple[llvm.ModuleRef, llvm.TargetMachine]:
     """The optimised module, and the machine that makes code of it."""
     initialize()

@@ -35,6 +35,11 @@ class Texts(Protocol):
         ...
 
     @property
+    def optimised_ir(self) -> str:
+        """The kernel and its entry in LLVM IR, after LLVM's optimisations."""
+        ...
+
+    @property
     def asm(self) -> str:
         """The machine code as assembly."""
         ...
@@ -81,6 +86,11 @@ class Function:
     def llvm_ir(self) -> str:
         """The kernel in LLVM IR, before LLVM's optimisations."""
         return self._texts.llvm_ir
+
+    @property
+    def optimised_ir(self) -> str:
+        """The kernel and its entry in LLVM IR, after LLVM's optimisations: what machine code is made of."""
+        return self._texts.optimised_ir
 
     @property
     def asm(self) -> str:
