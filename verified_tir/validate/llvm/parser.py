@@ -9,6 +9,7 @@ executor sees for itself (``nonnull``, ``noundef``), that an optimiser may use a
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 from typing import Final
 
 from verified_tir.validate.llvm.attributes import read_attributes
@@ -17,7 +18,9 @@ from verified_tir.validate.llvm.lexer import Reader
 from verified_tir.validate.llvm.syntax import Block, Function, Global, Instruction, Module, Parameter, Type
 from verified_tir.validate.llvm.values import read_constant, read_type
 
-_HARMLESS_LINES: Final = ("source_filename", "target triple", "target datalayout", "!", ";")
+KERNEL: Final = "vtir_kernel"
+"""The name of the function in a module that implements a program."""
+_HARMLESS_LINES: Final = ("source_filename", "target triple", "target datalayout", "declare ", "!", ";")
 _LINKAGE: Final = frozenset({
     "internal", "private", "dso_local", "hidden", "fastcc", "ccc", "local_unnamed_addr", "unnamed_addr",
 })  # fmt: skip
@@ -28,40 +31,55 @@ _FUNCTION_WORDS: Final = frozenset({
 _FUNCTION_KEYS: Final = frozenset({
     "target-cpu", "target-features", "prefer-vector-width", "min-legal-vector-width", "tune-cpu", "alloc-family",
 })  # fmt: skip
+_NAME: Final = re.compile(r'@(?:"[^"]*"|[-\w.$]+)')
+_GROUP: Final = re.compile(r"(?<=\s)#\d+")
 _PARENTHESES: Final = re.compile(r"\([^()]*(?:\([^()]*\)[^()]*)*\)")
 
 
-def parse(text: str) -> Module:
-    """The module that a text defines.
+def parse(text: str, root: str = KERNEL) -> Module:
+    """The part of a module that one function needs: those that it names, and what they name.
 
-    :raises Refused: at the first thing that is not known; the message shows the line.
+    :raises Refused: at the first thing there that is not known; the message shows the line.
     """
-    module = Module()
+    definitions: dict[str, list[str]] = {}
+    constants: dict[str, str] = {}
+    groups: dict[str, str] = {}
     lines = iter(text.splitlines())
     for line in lines:
-        if not line.strip() or line.startswith(_HARMLESS_LINES):
-            continue
         if line.startswith("attributes "):
-            _check_group(line)
-        elif line.startswith("declare "):
-            found = re.search(r'@("[^"]*"|[-\w.$]+)\(', line)
-            if found is None:
-                raise Reader("").refused(f"the line {line[:80]!r}")
-            module.declared.add(found.group(1).strip('"'))
+            groups[line.split()[1]] = line
         elif line.startswith("@"):
-            one = _global(Reader(line))
-            module.globals[one.name] = one
+            constants[_name(line)] = line
         elif line.startswith("define "):
-            body = []
-            for inner in lines:
-                if inner == "}":
-                    break
-                body.append(inner)
-            function = _function(Reader(line), body)
-            module.functions[function.name] = function
-        else:
+            definitions[_name(line)] = [line, *takewhile(lambda inner: inner != "}", lines)]
+        elif line.strip() and not line.startswith(_HARMLESS_LINES):
             raise Reader("").refused(f"the line {line[:80]!r}")
+    module = Module()
+    wanted, seen = [f"@{root}"], set[str]()
+    while wanted:
+        name = wanted.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        if name in definitions:
+            head, *body = definitions[name]
+            for group in sorted({g for line in (head, *body) for g in _GROUP.findall(line)}):
+                _check_group(groups[group])
+            function = _function(Reader(head), body)
+            module.functions[function.name] = function
+            wanted += [n[0] for line in body for n in _NAME.finditer(line)]
+        elif name in constants:
+            one = _global(Reader(constants[name]))
+            module.globals[one.name] = one
     return module
+
+
+def _name(line: str) -> str:
+    """The first global name in a line."""
+    found = _NAME.search(line)
+    if found is None:
+        raise Reader("").refused(f"the line {line[:80]!r}")
+    return found[0]
 
 
 def _check_group(line: str) -> None:

@@ -21,11 +21,11 @@ from verified_tir.validate.interface import Parameter, name_of
 from verified_tir.validate.llvm.blocks import Block, Undefined
 from verified_tir.validate.llvm.graph import UNDEF, Graph, Lane, integer
 from verified_tir.validate.llvm.machine import Machine
+from verified_tir.validate.llvm.parser import KERNEL
 from verified_tir.validate.llvm.syntax import FloatType, IntType, Module, PointerType, Type
 from verified_tir.validate.memory import Refused
 from verified_tir.validate.terms import Ids
 
-KERNEL: Final = "vtir_kernel"
 _NAMES: Final = {16: "half", 32: "float", 64: "double"}
 
 

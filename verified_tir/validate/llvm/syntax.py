@@ -229,8 +229,7 @@ class Function:
 @final
 @dataclass(slots=True)
 class Module:
-    """Functions with bodies and constant globals by name; the names of functions without bodies."""
+    """Functions with bodies, and constant globals, by name."""
 
     functions: dict[str, Function] = field(default_factory=dict)
     globals: dict[str, Global] = field(default_factory=dict)
-    declared: set[str] = field(default_factory=set)
