@@ -26,10 +26,12 @@ import numpy as np
 from verified_tir.ir.calls import is_pure
 from verified_tir.ir.dtype import INT64, VOID, DType, PointerType
 from verified_tir.ir.expr import Call, Expr, IntImm, Load, StringImm, Var
-from verified_tir.ir.stmt import Region
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.stmt import Block, Region
 from verified_tir.ir.visit import walk
 from verified_tir.validate.frame import Frame
-from verified_tir.validate.memory import Block, Mask, Refused, View, note_read, note_write
+from verified_tir.validate.memory import Block as Memory
+from verified_tir.validate.memory import Mask, Refused, View, note_read, note_write
 from verified_tir.validate.terms import MAY_UNDEF, UNDEF_ID, Ids
 
 if TYPE_CHECKING:
@@ -58,12 +60,18 @@ def needs_order(call: Call) -> bool:
     return not (is_pure(call.op) or call.op in _PURE or call.op in _POINTERS or call.op == BARRIER)
 
 
+def declares_calls(func: PrimFunc) -> bool:
+    """Whether some block of the function declares its regions and has an opaque call inside."""
+    blocks = [n for n in walk(func.body) if isinstance(n, Block) and (n.reads is not None or n.writes is not None)]
+    return any(isinstance(n, Call) and needs_order(n) for block in blocks for n in walk(block.body))
+
+
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class _Part:
     """Cells of a block that a call touches, and how; ``start`` is where the pointer points, among the row's cells."""
 
-    block: Block
+    block: Memory
     at: Ids
     start: int = 0
     read: bool = True
@@ -200,7 +208,7 @@ class Calls:
             raise Refused(f"an opaque call reaches {view.name}, parts of which are inaccessible")
         return _Part(view.block, np.arange(base, base + view.span, dtype=np.int64))
 
-    def _joined(self, state: int, argument: _Argument, blocks: Sequence[Block]) -> int:
+    def _joined(self, state: int, argument: _Argument, blocks: Sequence[Memory]) -> int:
         match argument:
             case str():
                 return int(self.build.opaque(f"text {argument}", VOID, state))

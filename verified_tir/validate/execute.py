@@ -37,6 +37,7 @@ from verified_tir.validate.frame import Frame, Value
 from verified_tir.validate.loops import Loops
 from verified_tir.validate.memory import Mask, Refused, View, row_major
 from verified_tir.validate.terms import TooManyTerms
+from verified_tir.validate.threads import KERNEL, PHASE
 
 _LARGEST_LOOP: Final = 1 << 24
 
@@ -111,8 +112,10 @@ class Executor:
             case DeclBuffer(buffer=buffer, body=body):
                 self._declare(buffer, frame)
                 self.run(body, frame)
-            case AttrStmt(body=body):
-                self.run(body, frame)
+            case AttrStmt(key=key, body=body):
+                if key == PHASE:
+                    self.loops.barrier(frame)
+                self.run(body, frame) if key != KERNEL else self.loops.kernel(body, frame)
             case Block():
                 self._block(stmt, frame)
             case Assume(condition=condition):
@@ -161,6 +164,7 @@ class Executor:
         ratio = buffer.dtype.scalar.nbytes // self.widths.get(buffer.data, buffer.dtype.scalar.nbytes)
         block = self.evaluator.access.memory.new_block(buffer.name, buffer.dtype, span * frame.count, ratio)
         block.dtypes.add(buffer.dtype.scalar)
+        block.scope = buffer.scope
         span *= ratio
         view = View(buffer.name, buffer.dtype, block, shape, strides, offset, span)
         frame.views[buffer] = frame.blocks[buffer.data] = view

@@ -9,7 +9,9 @@ What a row reads may be wrong until the region has been checked to its end.  If 
 behaviour, an address that depends on data), that counts only after loops have been made serial, from the outermost on,
 until it happens outside of all regions.
 
-A ``parallel`` or ``vectorized`` loop whose iterations conflict is a finding.
+A ``parallel``, ``vectorized`` or thread-bound loop whose iterations conflict is a finding.  Memory that belongs to a
+thread block, or to a thread, is not where those of different blocks meet.  A loop with another one of the same thread
+inside is not judged: its iterations do not all run that one.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Final, final
+from typing import Final, TypeAlias, final
 
 import numpy as np
 
@@ -27,11 +29,13 @@ from verified_tir.ir.visit import walk
 from verified_tir.validate.calls import needs_order
 from verified_tir.validate.evaluate import Evaluator
 from verified_tir.validate.frame import Frame, Value
-from verified_tir.validate.memory import SEVERAL, Conflict, Refused, Region, UndefinedRun
+from verified_tir.validate.memory import ROW_BITS, SEVERAL, Conflict, Refused, Region, UndefinedRun
 from verified_tir.validate.terms import Ids
+from verified_tir.validate.threads import KERNEL, PHASE, is_shared, is_thread, may_meet, slot
 
+Regions: TypeAlias = tuple[tuple[Region, Ids], ...]
 MOST_ROWS: Final = 1 << 16
-LICENSED: Final = {"parallel": "race", "vectorized": "lane conflict"}
+LICENSED: Final = {"parallel": "race", "vectorized": "lane conflict", "thread_binding": "race between threads"}
 
 
 @final
@@ -52,11 +56,17 @@ class _Nest:
 
 @final
 class Loops:
-    """Runs loops; ``run`` executes a statement in a frame.  ``findings`` are the licences that do not hold."""
+    """Runs loops; ``run`` executes a statement in a frame.
+
+    ``findings`` are the licences that do not hold, ``races`` the blocks of shared memory in which threads conflict.
+    """
 
     def __init__(self, evaluator: Evaluator, run: Callable[[Stmt, Frame], None], fast: bool) -> None:
         self.evaluator, self.execute, self.fast = evaluator, run, fast
         self.findings: dict[str, None] = {}
+        self.races: set[str] = set()
+        self._kernels = 0
+        self._twice: dict[For, bool] = {}
         self._serial: set[For] = set()
         self._reported: set[For] = set()
         self._whole: dict[For, bool] = {}
@@ -120,18 +130,33 @@ class Loops:
         """The outermost loop in which two conflicting rows differ (of a nest, if there are many such rows)."""
         if SEVERAL in found.rows:
             if len(nest.loops) == 1:
-                self._report(nest.loops[0], found.block)
+                self._report(nest.loops[0], found)
             return nest.loops[0]
         one, other = [nest.iterations(row) for row in found.rows]
         carrier = next((loop for loop, a, b in zip(nest.loops, one, other, strict=True) if a != b), nest.loops[0])
-        self._report(carrier, found.block)
+        self._report(carrier, found)
         return carrier
 
-    def _report(self, loop: For, block: str) -> None:
+    def _report(self, loop: For, found: Conflict) -> None:
         kind = LICENSED.get(loop.kind)
-        if kind is not None:
-            self._reported.add(loop)
-            self.findings[f"{kind} at {block} between iterations of {loop.var.name}"] = None
+        if kind is None or not self._watched(loop) or not may_meet(loop.thread, found.scope):
+            return
+        if self._kernels and is_thread(loop.thread):
+            return  # all of the threads are watched together
+        self._reported.add(loop)
+        self.findings[f"{kind} at {found.block} between iterations of {loop.var.name}"] = None
+        if is_thread(loop.thread) and is_shared(found.scope):
+            self.races.add(found.block)
+
+    def _watched(self, loop: For) -> bool:
+        """Whether the loop is licensed to run otherwise than serially, and the licence can be judged."""
+        if loop.kind != "thread_binding":
+            return loop.kind in LICENSED
+        twice = self._twice.get(loop)
+        if twice is None:
+            inner = [node for node in walk(loop.body) if isinstance(node, For)]
+            twice = self._twice[loop] = any(node.thread == loop.thread for node in inner)
+        return not twice
 
     def _expand(self, nest: _Nest, depth: int, frame: Frame, columns: list[Ids]) -> None:
         """Unroll the loops from ``depth`` on; ``columns`` are the iterations of the outer ones."""
@@ -160,6 +185,7 @@ class Loops:
                 values = np.arange(total, dtype=np.int64) - np.repeat(ends - extent, extent) + start[rows]
             inner = frame.pick(rows)
             inner.values[loop.var] = Value(loop.var.dtype, values[:, None])
+            inner.regions = numbered(inner.regions, loop.thread, values - start[rows])
             self._expand(nest, depth + 1, inner, [*[c[rows] for c in columns], values])
 
     def _bounds(self, loop: For, frame: Frame) -> tuple[Ids, Ids]:
@@ -179,7 +205,7 @@ class Loops:
         most = int(extent.max()) if extent.size else 0
         uniform = most == 0 or (bool((extent == most).all()) and bool((start == start[0]).all()))
         region = None
-        if loop.kind in LICENSED and loop not in self._reported:
+        if self._watched(loop) and loop not in self._reported:
             region = self.evaluator.access.memory.new_region(len(frame.regions), strict=False)
         for step in range(most):
             if uniform:
@@ -189,20 +215,56 @@ class Loops:
                 rows = np.flatnonzero(step < extent)
                 inner, value = frame.pick(rows), (start[rows] + step)[:, None]
             inner.values[loop.var] = Value(loop.var.dtype, value)
+            inner.regions = numbered(inner.regions, loop.thread, np.full(inner.count, step, dtype=np.int64))
             if region is not None:
                 inner.regions = (*inner.regions, (region, rows * most + step))
             self.execute(loop.body, inner)
         if region is not None and region.conflict is not None:
-            self._report(loop, region.conflict.block)
+            self._report(loop, region.conflict)
+
+    # ------------------------------------------------------------------------------------------------ threads
+
+    def kernel(self, body: Stmt, frame: Frame) -> None:
+        """The threads of thread blocks, one block in each row: who meets whom between two barriers is watched."""
+        memory = self.evaluator.access.memory
+        region = memory.new_region(len(frame.regions), strict=False)
+        blocks = np.arange(frame.count, dtype=np.int64)
+        region.phases = np.zeros(frame.count, dtype=np.int64)
+        memory.new_phase(region, blocks)
+        self._kernels += 1
+        try:
+            self.execute(body, replace(frame, regions=(*frame.regions, (region, blocks << ROW_BITS))))
+        finally:
+            self._kernels -= 1
+        found = region.conflict
+        if found is not None:
+            self.findings[f"race between threads at {found.block}: no barrier is between"] = None
+            if is_shared(found.scope):
+                self.races.add(found.block)
+
+    def barrier(self, frame: Frame) -> None:
+        """All threads of the thread blocks in the rows have arrived."""
+        memory = self.evaluator.access.memory
+        for region, numbers in frame.regions:
+            if region.phases is not None:
+                memory.new_phase(region, numbers >> ROW_BITS)
 
 
 def _inner(stmt: Stmt) -> Stmt:
     """The statement without what means nothing around it."""
     while True:
         match stmt:
-            case AttrStmt(body=body):
+            case AttrStmt(key=key, body=body) if key not in (KERNEL, PHASE):
                 stmt = body
             case Block(body=body) if stmt.is_label:
                 stmt = body
             case _:
                 return stmt
+
+
+def numbered(regions: Regions, thread: str, iterations: Ids) -> Regions:
+    """The regions inside a loop; if it is over threads of watched thread blocks, each row is a thread of its own."""
+    place = slot(thread)
+    if place is None or not any(region.phases is not None for region, _ in regions):
+        return regions
+    return tuple([(r, numbers if r.phases is None else numbers | (iterations << place)) for r, numbers in regions])

@@ -21,8 +21,8 @@ import numpy.typing as npt
 from verified_tir.ir.dtype import DType
 from verified_tir.validate.terms import Ids
 
-_ROW_BITS: Final = 32
-SEVERAL: Final = (1 << _ROW_BITS) - 1  # read by more than one row
+ROW_BITS: Final = 32
+SEVERAL: Final = (1 << ROW_BITS) - 1  # read by more than one row
 LARGEST_BLOCK: Final = 1 << 24
 _MOST_ALLOCATED: Final = 1 << 29  # by all allocations of a run, those that are gone included
 
@@ -42,11 +42,11 @@ class UndefinedRun(Exception):
 
 
 class Conflict(Exception):
-    """Two rows of ``region`` conflict in ``block``."""
+    """Two rows of ``region`` conflict in ``block``, memory of the given scope."""
 
-    def __init__(self, region: Region, block: str, rows: tuple[int, int]) -> None:
+    def __init__(self, region: Region, block: str, rows: tuple[int, int], scope: str = "global") -> None:
         super().__init__(block)
-        self.region, self.block, self.rows = region, block, rows
+        self.region, self.block, self.rows, self.scope = region, block, rows, scope
 
 
 @final
@@ -66,6 +66,7 @@ class Block:
     owners: list[tuple[Ids, Ids]] = field(default_factory=list)
     dtypes: set[DType] = field(default_factory=set)
     version: int = 0
+    scope: str = "global"
 
 
 @final
@@ -74,12 +75,24 @@ class Region:
     """``depth`` counts the regions around it, ``serial`` tells the regions of a run apart.
 
     With ``strict``, a conflict is raised; else it is only noted in ``conflict`` (the region runs in order anyway).
+
+    The threads of some thread blocks are a region too.  Its rows are pairs: the number of the block, over
+    ``ROW_BITS`` bits of the thread's.  ``phases`` are serial numbers, one for each block, of what lies between two
+    barriers: only in one phase can threads conflict.
     """
 
     depth: int
     serial: int
     strict: bool
     conflict: Conflict | None = None
+    phases: Ids | None = None
+
+    def keys(self, rows: Ids) -> tuple[Ids | int, Ids]:
+        """For each row, the serial number in which it can conflict, and that with the number of the row."""
+        if self.phases is None:
+            return self.serial, (self.serial << ROW_BITS) | rows
+        serials = self.phases[rows >> ROW_BITS]
+        return serials, (serials << ROW_BITS) | (rows & SEVERAL)
 
 
 @final
@@ -125,6 +138,12 @@ class Memory:
         self.serial += 1
         return Region(depth, self.serial, strict)
 
+    def new_phase(self, region: Region, blocks: Ids) -> None:
+        """The threads of some thread blocks have passed a barrier."""
+        assert region.phases is not None
+        region.phases[blocks] = self.serial + 1 + np.arange(blocks.size)
+        self.serial += int(blocks.size)
+
     def store(self, block: Block, at: Ids, value: Ids) -> None:
         """Store terms at addresses; of several stores to one address the last stays."""
         if self.journal is not None:
@@ -143,41 +162,42 @@ class Memory:
 
 def note_write(region: Region, block: Block, rows: Ids, at: Ids) -> None:
     """Row ``rows[k]`` of a region writes the scalar ``at[k]``."""
-    if block.serial > region.serial:
+    if block.serial > region.serial and region.phases is None:
         return  # made inside the region, for one row alone
     writer, reader = _owners(region, block)
-    keys = (region.serial << _ROW_BITS) | rows
+    serial, keys = region.keys(rows)
     w, r = writer[at], reader[at]
-    bad = ((w >> _ROW_BITS == region.serial) & (w != keys)) | ((r >> _ROW_BITS == region.serial) & (r != keys))
+    bad = ((w >> ROW_BITS == serial) & (w != keys)) | ((r >> ROW_BITS == serial) & (r != keys))
     writer[at] = keys
     now = writer[at]
     bad |= now != keys
     if bad.any():
         k = int(bad.argmax())
-        others = [v for v in (int(now[k]), int(w[k]), int(r[k])) if v >> _ROW_BITS == region.serial and v != keys[k]]
+        found = int(keys[k]) >> ROW_BITS
+        others = [v for v in (int(now[k]), int(w[k]), int(r[k])) if v >> ROW_BITS == found and v != keys[k]]
         _conflict(region, block, int(rows[k]), others[0])
 
 
 def note_read(region: Region, block: Block, rows: Ids, at: Ids) -> None:
     """Row ``rows[k]`` of a region reads the scalar ``at[k]``."""
-    if block.serial > region.serial:
+    if block.serial > region.serial and region.phases is None:
         return
     writer, reader = _owners(region, block)
-    keys = (region.serial << _ROW_BITS) | rows
+    serial, keys = region.keys(rows)
     w, r = writer[at], reader[at]
-    bad = (w >> _ROW_BITS == region.serial) & (w != keys)
-    several = (region.serial << _ROW_BITS) | SEVERAL
-    reader[at] = np.where((r >> _ROW_BITS != region.serial) | (r == keys), keys, several)
+    bad = (w >> ROW_BITS == serial) & (w != keys)
+    several = keys | SEVERAL
+    reader[at] = np.where((r >> ROW_BITS != serial) | (r == keys), keys, several)
     mixed = reader[at] != keys
     if mixed.any():
-        reader[at[mixed]] = several
+        reader[at[mixed]] = several[mixed]
     if bad.any():
         k = int(bad.argmax())
         _conflict(region, block, int(rows[k]), int(w[k]))
 
 
 def _conflict(region: Region, block: Block, row: int, key: int) -> None:
-    found = Conflict(region, block.name, (key & SEVERAL, row))
+    found = Conflict(region, block.name, (key & SEVERAL, row), block.scope)
     if region.strict:
         raise found
     if region.conflict is None:

@@ -34,6 +34,7 @@ class Exit:
 
     ``undefined`` says which undefined behaviour it has on every input, ``asserted`` which assertion ended it.
     ``memory`` has, by position, the terms of each buffer parameter: (elements of *before*, lanes) and the padding.
+    ``races`` are the blocks of shared memory in which threads conflict without a barrier between.
     ``events`` are conditions under which the run has undefined behaviour, ``world`` what opaque calls did.
     """
 
@@ -43,6 +44,7 @@ class Exit:
     world: int
     undefined: str | None = None
     asserted: str | None = None
+    races: frozenset[str] = frozenset()
 
 
 def execute(
@@ -85,7 +87,9 @@ def execute(
     except Asserted as found:
         asserted = str(found)
     left = {p.position: _leave(p, frame, access) for p in params if p.buffer is not None}
-    return Exit(left, dict(events.found), tuple(executor.loops.findings), access.world, undefined, asserted)
+    loops = executor.loops
+    races = frozenset(loops.races)
+    return Exit(left, dict(events.found), tuple(loops.findings), access.world, undefined, asserted, races)
 
 
 def _enter(parameter: Parameter, frame: Frame, access: Access, build: Builder, widths: Mapping[Var, int]) -> None:

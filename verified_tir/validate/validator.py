@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, final
 
 from verified_tir.ir.func import PrimFunc
 from verified_tir.logic.solver import Solver
+from verified_tir.validate.barriers import completed
+from verified_tir.validate.calls import declares_calls
 from verified_tir.validate.compare import compare, extra_events
 from verified_tir.validate.concrete import Search, Side, search
 from verified_tir.validate.decide import Decision, decide
@@ -26,6 +28,7 @@ from verified_tir.validate.memory import Oversize, Refused
 from verified_tir.validate.operators import Builder
 from verified_tir.validate.session import Exit, execute
 from verified_tir.validate.terms import Terms, TooManyTerms
+from verified_tir.validate.threads import in_phases
 from verified_tir.validate.verdict import Equal, EqualOverReals, Report, Unknown, Verdict
 
 MOST_OPERATIONS: Final = 20_000_000
@@ -64,11 +67,16 @@ def validate(
     findings: list[str] = []
     solver = solver or Solver(budget=BUDGET)
     limits = _Limits(fast, most_operations, most_steps, most_elements)
-    pair = before, after, sizes, maps or {}
     try:
+        pair = in_phases(before), in_phases(after), sizes, maps or {}
         if most_elements and too_long(*pair, most_operations):
             raise Oversize(f"more than {most_operations} operations")
         verdict = _judge(*pair, build, solver, findings, limits)
+        if isinstance(verdict, Unknown) and declares_calls(before) and declares_calls(after):
+            said: list[str] = []
+            believed = _judge(*pair, build, solver, said, replace(limits, declared=True))
+            if not isinstance(believed, Unknown):
+                verdict, findings = believed, [*said, "opaque calls are believed to touch what their blocks declare"]
     except (Oversize, TooManyTerms) as problem:
         verdict = Unknown(str(problem))
         if most_elements:
@@ -102,6 +110,7 @@ class _Limits:
     operations: int
     steps: int
     elements: int
+    declared: bool = False
 
 
 def _judge(
@@ -127,13 +136,13 @@ def _judge(
         return search(*sides, steps=limits.steps)
 
     try:
-        first = execute(before, old, values, build, fast=limits.fast, budget=limits.operations)
-        findings.extend(f"before: {f}" for f in first.findings)
+        side, first = _run(sides[0], "before", build, limits, findings)
+        sides = side, sides[1]
         if first.undefined is not None or first.asserted is not None:
             findings.append(f"before: ends on every input by {first.undefined or first.asserted}")
             return Equal(vacuous=True)
-        second = execute(after, new, later, build, fast=limits.fast, budget=limits.operations)
-        findings.extend(f"after: {f}" for f in second.findings)
+        side, second = _run(sides[1], "after", build, limits, findings)
+        sides = sides[0], side
     except (Refused, TooManyTerms) as problem:
         found = tried().witness
         if found is None and isinstance(problem, (Oversize, TooManyTerms)):
@@ -145,6 +154,25 @@ def _judge(
         seen = longer.witness or tried().witness
         return seen or Unknown(f"after ends by {stopped}; no input was found on which before does not")
     return _memories(build, first, second, sides, solver, tried)
+
+
+def _run(side: Side, which: str, build: Builder, limits: _Limits, findings: list[str]) -> tuple[Side, Exit]:
+    """Execute one program; if its threads meet in shared memory without a barrier, as if there were one."""
+
+    def run(func: PrimFunc) -> Exit:
+        return execute(
+            func, side.params, side.values, build, fast=limits.fast, budget=limits.operations, declared=limits.declared
+        )
+
+    left = run(side.func)
+    findings.extend(f"{which}: {f}" for f in left.findings)
+    again = completed(side.func) if left.races else side.func
+    if again is side.func:
+        return side, left
+    left = run(again)
+    findings.append(f"{which}: read as if there were a barrier wherever threads meet in shared memory")
+    findings.extend(f"{which}: {f}" for f in left.findings if f"{which}: {f}" not in findings)
+    return Side(again, side.params, side.values), left
 
 
 def _memories(

@@ -1,0 +1,154 @@
+"""Barriers where threads meet in shared memory and there is none, as TVM's pass ThreadSync adds them later.
+
+Programs that were lowered thus far (shared memory is allocated inside of ``T.launch_thread``, and the threads share
+the copying into it) cannot be read in any other way: run one after the other, threads would read what nobody has
+written.  Barriers go only where all threads come by, before a statement that may touch a block which another one since
+the last barrier touches too, one of them writing; and at the head of a loop whose iterations meet so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from verified_tir.ir.dtype import VOID, PointerType
+from verified_tir.ir.expr import Call, Load, StringImm, Var
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.stmt import (
+    Allocate,
+    AttrStmt,
+    Block,
+    DeclBuffer,
+    Evaluate,
+    For,
+    If,
+    LetStmt,
+    Seq,
+    Stmt,
+    Store,
+    seq,
+)
+from verified_tir.ir.visit import walk
+from verified_tir.validate.calls import BARRIER, needs_order
+from verified_tir.validate.memory import Refused
+from verified_tir.validate.threads import (
+    KERNEL,
+    PHASE,
+    Threads,
+    expanded,
+    has_barrier,
+    in_phases,
+    is_shared,
+    is_thread,
+)
+
+
+def completed(func: PrimFunc) -> PrimFunc:
+    """The function in phases, as if there were a barrier wherever threads may meet in shared memory.
+
+    The function itself where that cannot be said.
+    """
+    try:
+        return in_phases(complete(func))
+    except Refused:
+        return func
+
+
+def complete(func: PrimFunc) -> PrimFunc:
+    """The function with a barrier wherever threads may meet in shared memory at places that they run through alike."""
+    return func.with_body(_complete(func.body, None))
+
+
+def _complete(stmt: Stmt, threads: Threads | None) -> Stmt:
+    """``threads`` are those around the statement, ``None`` where there are none."""
+    match stmt:
+        case Seq(stmts=stmts):
+            made = [_complete(s, threads) for s in stmts]
+            return seq(*made) if threads is None else _separated(made)
+        case For(var=var, min=low, extent=extent, body=body, kind=kind, thread=tag, annotations=notes):
+            inner = threads
+            if is_thread(tag):
+                if threads is not None and any(outer.thread == tag for outer in threads.loops):
+                    return stmt
+                inner = (threads or Threads()).binding(stmt, private=var)
+            elif threads is not None and not threads.alike(low, extent):
+                return stmt
+            body = _complete(body, inner)
+            if threads is not None and not is_thread(tag) and _meet(body, body):
+                body = _separated([_barrier(), body])
+            return For(var, low, extent, body, kind, tag, notes)
+        case If(condition=c, then_body=a, else_body=b):
+            if threads is not None and not threads.alike(c):
+                return stmt
+            return If(c, _complete(a, threads), None if b is None else _complete(b, threads))
+        case LetStmt(var=var, value=value, body=body):
+            inner = threads
+            if threads is not None and not threads.alike(value):
+                inner = threads.binding(LetStmt(var, value, Seq(())), private=var)
+            return LetStmt(var, value, _complete(body, inner))
+        case Allocate(buffer=buffer, body=body, annotations=notes):
+            return Allocate(buffer, _complete(body, threads), notes)
+        case DeclBuffer(buffer=buffer, body=body):
+            return DeclBuffer(buffer, _complete(body, threads))
+        case AttrStmt(key=key, node=node, value=value, body=body):
+            return (
+                _complete(body, threads)
+                if key in (KERNEL, PHASE)
+                else AttrStmt(key, node, value, _complete(body, threads))
+            )
+        case Block():
+            return _complete(expanded(stmt), threads) if threads is not None else _inside_block(stmt)
+    return stmt
+
+
+def _inside_block(block: Block) -> Stmt:
+    return Block(
+        block.name, block.iter_vars, block.predicate, block.reads, block.writes, block.init,
+        _complete(block.body, None), block.alloc_buffers, block.annotations,
+    )  # fmt: skip
+
+
+def _separated(stmts: Sequence[Stmt]) -> Stmt:
+    """Statements in order, with a barrier before each that may meet one since the last barrier."""
+    done: list[Stmt] = []
+    phase: list[Stmt] = []
+    for s in stmts:
+        if any(_meet(earlier, s) for earlier in phase):
+            done.append(_barrier())
+            phase = []
+        done.append(s)
+        if not has_barrier(s):
+            phase.append(s)
+            continue
+        phase = []
+        if not _is_barrier(s):
+            done.append(_barrier())  # what its last phase touched is not known here
+    return seq(*done)
+
+
+def _meet(one: Stmt, other: Stmt) -> bool:
+    """Whether both may touch a block of shared memory, one of them writing."""
+    (a, b), (c, d) = _shared(one), _shared(other)
+    return bool(b & (c | d) or d & (a | b))
+
+
+def _shared(stmt: Stmt) -> tuple[frozenset[Var], frozenset[Var]]:
+    """The blocks of shared memory that a statement reads, and writes; opaque calls do both."""
+    reads: set[Var] = set()
+    writes: set[Var] = set()
+    for n in walk(stmt):
+        match n:
+            case Load(buffer=b) if is_shared(b.scope):
+                reads.add(b.data)
+            case Store(buffer=b) if is_shared(b.scope):
+                writes.add(b.data)
+            case Call() if needs_order(n):
+                writes |= {v for v in walk(n) if isinstance(v, Var) and isinstance(v.type, PointerType)}
+    return frozenset(reads), frozenset(writes)
+
+
+def _barrier() -> Stmt:
+    return Evaluate(Call(VOID, BARRIER, (StringImm("shared"),)))
+
+
+def _is_barrier(stmt: Stmt) -> bool:
+    return isinstance(stmt, Evaluate) and isinstance(stmt.value, Call) and stmt.value.op == BARRIER

@@ -1,0 +1,353 @@
+"""Barriers between threads, spelled out: loops over threads around what lies between two barriers.
+
+    for tx in threads:                 for tx in threads:
+        S                                  S
+        T.tvm_storage_sync("shared")  ⟶  for tx in threads:
+        R                                  R
+
+What all threads of a thread block do before a barrier happens before what any of them does after it.  Between two
+barriers, in one *phase*, they may run in any order; the serial one is taken, and a conflict is found like one between
+the iterations of any loop that is no serial one.
+
+The loops over ``threadIdx`` move inwards, past loops and branches that all threads run through alike.  What belongs to
+one thread and lives longer than a phase (blocks of local memory, values of lets that were loaded) gets room for every
+thread; what belongs to the thread block (shared memory) is allocated outside of these loops.  The result is an ordinary
+program: the executor, the evaluation on demand and the interpreter run it like any other.
+
+A barrier under a condition, or in a loop whose bounds differ between threads, is refused: some thread would wait for
+ever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Final, TypeAlias, final
+
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.dtype import INT32
+from verified_tir.ir.expr import Binary, Call, Cast, Expr, IntImm, Load, StringImm, Var, const
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.node import Node
+from verified_tir.ir.stmt import (
+    Allocate,
+    AttrStmt,
+    Block,
+    DeclBuffer,
+    Evaluate,
+    For,
+    If,
+    LetStmt,
+    Seq,
+    Stmt,
+    Store,
+    While,
+    seq,
+)
+from verified_tir.ir.visit import substitute_buffers, walk
+from verified_tir.validate.calls import BARRIER, needs_order
+from verified_tir.validate.memory import Refused
+
+KERNEL: Final = "threads of thread blocks"
+"""The attribute around a program in phases: who meets whom is watched between two of the following."""
+PHASE: Final = "barrier"
+"""The attribute in place of a barrier."""
+_SLOTS: Final = {"threadIdx.x": (0, 12), "threadIdx.y": (12, 12), "threadIdx.z": (24, 7)}
+_WARP: Final = 32
+SHARED: Final = ("shared", "warp")
+
+
+def is_thread(tag: str) -> bool:
+    """Whether a loop bound to ``tag`` is over the threads of a thread block."""
+    return tag.startswith("threadIdx")
+
+
+def slot(tag: str) -> int | None:
+    """The first bit of a thread's number that is for this coordinate."""
+    return _SLOTS[tag][0] if tag in _SLOTS else None
+
+
+def is_shared(scope: str) -> bool:
+    """Whether memory of this scope belongs to a thread block."""
+    return scope.startswith(SHARED)
+
+
+def may_meet(tag: str, scope: str) -> bool:
+    """Whether iterations of a loop bound to ``tag`` (or of one that is bound to none) share memory of a scope."""
+    if not tag or scope == "global":
+        return True
+    return is_thread(tag) and is_shared(scope)
+
+
+def has_barrier(node: Node) -> bool:
+    return any(isinstance(n, Call) and n.op == BARRIER for n in walk(node))
+
+
+def _splits(node: Node) -> bool:
+    """Whether loops over threads cannot stay around a statement: it has a barrier, or allocates for all of them."""
+    return has_barrier(node) or any(
+        (isinstance(n, Allocate) and is_shared(n.buffer.scope))
+        or (isinstance(n, Block) and any(is_shared(b.scope) for b in n.alloc_buffers))
+        for n in walk(node)
+    )
+
+
+def in_phases(func: PrimFunc) -> PrimFunc:
+    """The function without barriers, and with shared memory allocated outside of the loops over threads.
+
+    Loops that are bound to one thread and nested in each other are a program on its way: TVM has yet to unify them.
+    Without barriers they stay as they are.
+
+    :raises Refused: where threads may not all reach a barrier, or what they keep past it cannot be given room.
+    """
+    if not _splits(func.body):
+        return func
+    try:
+        return func.with_body(_Phases().outside(func.body))
+    except Refused:
+        if has_barrier(func.body):
+            raise
+        return func  # an allocation for each thread, then
+
+
+# ------------------------------------------------------------------------------------------------------------ phases
+
+_Header: TypeAlias = "For | LetStmt | DeclBuffer"  # of which only what it binds counts, not its body
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Threads:
+    """The loops over threads around a place, and what each thread binds there, outermost first.
+
+    ``private`` are the variables whose values differ between threads; ``room`` pairs each block that got room for
+    every thread with the number of bytes for one.
+    """
+
+    headers: tuple[_Header, ...] = ()
+    private: frozenset[Var] = frozenset()
+    room: tuple[tuple[Var, int], ...] = ()
+
+    @property
+    def loops(self) -> tuple[For, ...]:
+        return tuple([h for h in self.headers if isinstance(h, For)])
+
+    def around(self, stmt: Stmt) -> Stmt:
+        """One phase: every thread runs the statement."""
+        for header in reversed(self.headers):
+            match header:
+                case For(var=var, min=low, extent=extent, kind=kind, thread=thread):
+                    stmt = For(var, low, extent, stmt, kind, thread)
+                case LetStmt(var=var, value=value):
+                    stmt = LetStmt(var, value, stmt)
+                case DeclBuffer(buffer=buffer):
+                    stmt = DeclBuffer(buffer, stmt)
+        return stmt
+
+    def binding(self, header: _Header, *, private: Var | None = None) -> Threads:
+        more = self.private if private is None else self.private | {private}
+        return Threads((*self.headers, header), more, self.room)
+
+    def number(self) -> Expr:
+        """The number of a thread among those of its thread block."""
+        found: Expr = const(0, INT32)
+        for loop in self.loops:
+            extent = _fixed(loop.extent, f"the extent of {loop.thread}")
+            at: Expr = Binary("sub", loop.var, loop.min)
+            at = at if at.dtype is INT32 else Cast(INT32, at)
+            found = Binary("add", Binary("mul", found, const(extent, INT32)), at)
+        return found
+
+    def count(self) -> int:
+        return prod([_fixed(loop.extent, f"the extent of {loop.thread}") for loop in self.loops])
+
+    def alike(self, *exprs: Expr) -> bool:
+        """Whether expressions surely have the same value in all threads."""
+        return not any(
+            isinstance(n, Load) or n in self.private or (isinstance(n, Call) and needs_order(n))
+            for e in exprs for n in walk(e)
+        )  # fmt: skip
+
+
+@final
+class _Phases:
+    """Moves loops over threads inwards to the phases."""
+
+    def outside(self, stmt: Stmt) -> Stmt:
+        """A statement that no loop over threads is around."""
+        match stmt:
+            case For(thread=tag) if is_thread(tag) and _splits(stmt):
+                return AttrStmt(KERNEL, "", const(0, INT32), self._for(stmt, Threads()))
+            case Seq(stmts=stmts):
+                return seq(*[self.outside(s) for s in stmts])
+            case For(var=var, min=low, extent=extent, body=body, kind=kind, thread=tag, annotations=notes):
+                return For(var, low, extent, self.outside(body), kind, tag, notes)
+            case If(condition=c, then_body=a, else_body=b):
+                return If(c, self.outside(a), None if b is None else self.outside(b))
+            case LetStmt(var=var, value=value, body=body):
+                return LetStmt(var, value, self.outside(body))
+            case Allocate(buffer=buffer, body=body, annotations=notes):
+                return Allocate(buffer, self.outside(body), notes)
+            case DeclBuffer(buffer=buffer, body=body):
+                return DeclBuffer(buffer, self.outside(body))
+            case AttrStmt(key=key, node=node, value=value, body=body):
+                return AttrStmt(key, node, value, self.outside(body))
+            case While(condition=c, body=body):
+                return While(c, self.outside(body))
+            case Block() if _splits(stmt):
+                return Block(
+                    stmt.name, stmt.iter_vars, stmt.predicate, stmt.reads, stmt.writes, stmt.init,
+                    self.outside(stmt.body), stmt.alloc_buffers, stmt.annotations,
+                )  # fmt: skip
+        return stmt  # a barrier here is one thread's: it waits for nobody
+
+    def inside(self, stmt: Stmt, threads: Threads) -> Stmt:
+        """A statement that all threads run."""
+        if not _splits(stmt):
+            return threads.around(stmt)
+        match stmt:
+            case Evaluate(value=Call(op=op) as call) if op == BARRIER:
+                self._check(call, threads)
+                return AttrStmt(PHASE, "", const(0, INT32), Seq(()))
+            case Seq(stmts=stmts):
+                return self._sequence(stmts, threads)
+            case For():
+                return self._for(stmt, threads)
+            case If(condition=c, then_body=a, else_body=b):
+                if not threads.alike(c):
+                    raise Refused("a barrier under a condition that threads may decide differently")
+                return If(c, self.inside(a, threads), None if b is None else self.inside(b, threads))
+            case LetStmt():
+                return self._let(stmt, threads)
+            case Allocate(buffer=buffer, body=body, annotations=notes):
+                return self._allocate(buffer, body, threads, notes)
+            case DeclBuffer(buffer=buffer, body=body):
+                return self._declare(buffer, body, threads)
+            case AttrStmt(body=body):
+                return self.inside(body, threads)
+            case Block():
+                return self.inside(expanded(stmt), threads)
+        raise Refused(f"a barrier inside a statement of class {type(stmt).__name__}")
+
+    def _sequence(self, stmts: Sequence[Stmt], threads: Threads) -> Stmt:
+        done: list[Stmt] = []
+        phase: list[Stmt] = []
+        for s in stmts:
+            if not _splits(s):
+                phase.append(s)
+                continue
+            if phase:
+                done.append(threads.around(seq(*phase)))
+                phase = []
+            done.append(self.inside(s, threads))
+        if phase:
+            done.append(threads.around(seq(*phase)))
+        return seq(*done)
+
+    def _for(self, loop: For, threads: Threads) -> Stmt:
+        if is_thread(loop.thread):
+            if any(outer.thread == loop.thread for outer in threads.loops):
+                raise Refused(f"a barrier in two nested loops that are both bound to {loop.thread}")
+            if not threads.alike(loop.min, loop.extent):
+                raise Refused(f"a barrier among threads whose number ({loop.thread}) differs between threads")
+            bits = _SLOTS.get(loop.thread, (0, 0))[1]
+            if _fixed(loop.extent, f"the extent of {loop.thread}") > 1 << bits:
+                raise Refused(f"a barrier among more than {1 << bits} threads along {loop.thread}")
+            return self.inside(loop.body, threads.binding(loop, private=loop.var))
+        if not threads.alike(loop.min, loop.extent):
+            raise Refused(f"a barrier in the loop {loop.var.name}, whose bounds may differ between threads")
+        body = self.inside(loop.body, threads)
+        return For(loop.var, loop.min, loop.extent, body, loop.kind, loop.thread, loop.annotations)
+
+    def _let(self, stmt: LetStmt, threads: Threads) -> Stmt:
+        """A value that all threads share is bound outside; another one by each thread in each phase, or kept."""
+        if threads.alike(stmt.value):
+            return LetStmt(stmt.var, stmt.value, self.inside(stmt.body, threads))
+        if not any(isinstance(n, Load) or (isinstance(n, Call) and needs_order(n)) for n in walk(stmt.value)):
+            again = LetStmt(stmt.var, stmt.value, Seq(()))
+            return self.inside(stmt.body, threads.binding(again, private=stmt.var))
+        kept = Buffer.declare(stmt.var.name, (threads.count(),), stmt.value.dtype, scope="local")
+        at = threads.number()
+        write = threads.around(Store(kept, stmt.value, (at,)))
+        read = LetStmt(stmt.var, Load(kept, (at,)), Seq(()))
+        return Allocate(kept, seq(write, self.inside(stmt.body, threads.binding(read, private=stmt.var))))
+
+    def _allocate(self, buffer: Buffer, body: Stmt, threads: Threads, notes: object) -> Stmt:
+        if not threads.alike(*buffer.shape, *buffer.strides, buffer.elem_offset):
+            raise Refused(f"the extents of {buffer.name} differ between threads, and it is needed past a barrier")
+        if is_shared(buffer.scope):
+            return Allocate(buffer, self.inside(body, threads))
+        if buffer.strides or not (isinstance(buffer.elem_offset, IntImm) and buffer.elem_offset.value == 0):
+            raise Refused(f"{buffer.name} has strides or an offset, and is needed past a barrier")
+        size = prod([_fixed(e, f"the shape of {buffer.name}") for e in buffer.shape])
+        if any(isinstance(n, Call) and buffer.data in n.args for n in walk(body)):
+            raise Refused(f"a pointer to {buffer.name}, which is needed past a barrier, is passed to a call")
+        nbytes = size * buffer.dtype.nbytes
+        whole = Buffer.declare(
+            buffer.name, (threads.count() * size,), buffer.dtype, data=buffer.data, scope=buffer.scope
+        )
+        own = {b: _own(b, nbytes, threads.number()) for b in _views_of(buffer, body)}
+        inner = threads.binding(DeclBuffer(own[buffer], Seq(()))) if buffer in own else threads
+        inner = Threads(inner.headers, inner.private, (*threads.room, (buffer.data, nbytes)))
+        return Allocate(whole, self.inside(substitute_buffers(body, own), inner))
+
+    def _declare(self, buffer: Buffer, body: Stmt, threads: Threads) -> Stmt:
+        shared = threads.alike(*buffer.shape, *buffer.strides, buffer.elem_offset)
+        if shared and not any(data is buffer.data for data, _ in threads.room):
+            return DeclBuffer(buffer, self.inside(body, threads))
+        return self.inside(body, threads.binding(DeclBuffer(buffer, Seq(()))))
+
+    def _check(self, call: Call, threads: Threads) -> None:
+        scope = next((a.value for a in call.args if isinstance(a, StringImm)), "shared")
+        if scope == "warp" and threads.count() > _WARP:
+            raise Refused("a barrier of a warp among several warps")
+        if scope == "global":
+            raise Refused("a barrier between thread blocks")
+
+
+def _views_of(buffer: Buffer, body: Stmt) -> list[Buffer]:
+    """The buffers over a block, itself among them."""
+    found = [n for n in walk(body) if isinstance(n, Buffer) and n.data is buffer.data]
+    return list(dict.fromkeys([buffer, *found]))
+
+
+def _own(buffer: Buffer, nbytes: int, number: Expr) -> Buffer:
+    """A thread's own part of a block that has room for all threads."""
+    if buffer.strides:
+        raise Refused(f"{buffer.name} has strides, and is needed past a barrier")
+    extents = [_fixed(e, f"the shape of {buffer.name}") for e in buffer.shape]
+    offset = _fixed(buffer.elem_offset, f"the offset of {buffer.name}")
+    if nbytes % buffer.dtype.nbytes or (offset + prod(extents)) * buffer.dtype.nbytes > nbytes or offset < 0:
+        raise Refused(f"{buffer.name} is larger than the block under it, and is needed past a barrier")
+    start = Binary("mul", number, const(nbytes // buffer.dtype.nbytes, INT32))
+    moved = Binary("add", start, const(offset, INT32))
+    return Buffer(
+        buffer.name, buffer.data, buffer.dtype, buffer.shape, buffer.strides, moved, buffer.scope,
+        buffer.axis_separators,
+    )  # fmt: skip
+
+
+def expanded(block: Block) -> Stmt:
+    """A block's instance as statements."""
+    body = block.body
+    if block.init is not None:
+        first: Expr | None = None
+        for iv in block.iter_vars:
+            if iv.kind == "reduce":
+                here = Binary("eq", iv.var, iv.min)
+                first = here if first is None else Binary("and", first, here)
+        body = seq(block.init if first is None else If(first, block.init), body)
+    for buffer in reversed(block.alloc_buffers):
+        body = Allocate(buffer, body)
+    if not (isinstance(block.predicate, IntImm) and block.predicate.value):
+        body = If(block.predicate, body)
+    for iv in reversed(block.iter_vars):
+        body = LetStmt(iv.var, iv.value, body)
+    return body
+
+
+def _fixed(extent: Expr, what: str) -> int:
+    if not isinstance(extent, IntImm):
+        raise Refused(f"{what} is no constant, and a barrier is inside")
+    return extent.value
