@@ -1,0 +1,173 @@
+"""Wrong answers of TVM 0.27 that random schedules under the validator found, shrunk, each beside a neighbour.
+
+docs/tvm-findings.md shows them under "Found by this tool".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.interop_tvm.programs import function
+from tests.must_reject.tvm_support import LIMITS, compiled, replayed, scheduled
+from verified_tir.interop.tvm import ValidatedSchedule
+
+Steps = Callable[[ValidatedSchedule], object]
+
+SUM = """
+@T.prim_func(s_tir=True)
+def f(A: T.Buffer((4,), "int32"), C: T.Buffer((1,), "int32")):
+    B = T.sblock_alloc_buffer((1,), "int32")
+    for i, k in T.grid(1, 4):
+        with T.sblock("B"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                B[vi] = 0
+            B[vi] = B[vi] + {term}
+    for i in range(1):
+        with T.sblock("C"):
+            vi = T.axis.spatial(1, i)
+            C[vi] = {epilogue}
+"""
+TWO = """
+@T.prim_func(s_tir=True)
+def f(A: T.Buffer((4,), "int32"), C: T.Buffer((4,), "int32")):
+    B = T.sblock_alloc_buffer((4,), "int32")
+    for i in range(4):
+        with T.sblock("B"):
+            vi = T.axis.spatial(4, i)
+            B[vi] = A[vi] + 5
+    for i in range(4):
+        with T.sblock("C"):
+            vi = T.axis.spatial(4, i)
+            {where}
+            C[vi] = B[{index}] * 2
+"""
+PARTIAL = TWO.format(where="T.where(i < 3)", index="vi")
+WHOLE = TWO.format(where="T.writes(C[vi])", index="vi")
+GUARDED = """
+@T.prim_func(s_tir=True)
+def f(A: T.Buffer((4,), "int32"), C: T.Buffer((5,), "int32")):
+    for i in range(5):
+        with T.sblock("C"):
+            vi = T.axis.spatial(5, i)
+            C[vi] = T.if_then_else(1 <= vi, A[vi - 1], 7)
+"""
+UPDATE = """
+@T.prim_func(s_tir=True)
+def f(A: T.Buffer((4,), "int32"), C: T.Buffer((4,), "int32")):
+    for i in range(4):
+        with T.sblock("A"):
+            vi = T.axis.spatial(4, i)
+            A[vi] = {value} + 1
+    for i in range(4):
+        with T.sblock("C"):
+            vi = T.axis.spatial(4, i)
+            C[vi] = A[vi] * 2
+"""
+
+
+def in_two_parts(s: ValidatedSchedule) -> None:
+    s.cache_write("B", 0, "local")
+    s.loop_partition(s.get_loops("B_local")[0], [1, None])
+    s.cache_write("B", 0, "global")
+
+
+def in_two_copies(s: ValidatedSchedule) -> None:
+    s.cache_write("B", 0, "local")
+    s.cache_write("B", 0, "global")
+
+
+def tiles(s: ValidatedSchedule) -> object:
+    return s.transform_layout("B", ("write", 0), lambda i: [i // 2, i % 2])
+
+
+def blockized(s: ValidatedSchedule) -> object:
+    return s.blockize(s.get_loops("C")[0])
+
+
+def moved(s: ValidatedSchedule) -> object:
+    return s.reverse_compute_at("C", s.get_loops("B")[0])
+
+
+def padded(s: ValidatedSchedule) -> object:
+    return s.pad_einsum("B", [1, 8])
+
+
+def fused(s: ValidatedSchedule) -> object:
+    return s.fuse_reduction_epilogue("B", "C")
+
+
+def sum_of(term: str = "A[vk]", epilogue: str = "B[vi]") -> str:
+    return SUM.format(term=term, epilogue=epilogue)
+
+
+VISIBLE: dict[str, tuple[str, str, Steps]] = {
+    "fuse_reduction_epilogue": (sum_of(epilogue="T.max(B[vi] + 0, 0)"), sum_of(epilogue="B[vi] + A[0]"), fused),
+    "pad_einsum": (sum_of("(A[vk] + 1)"), sum_of("A[vk] * 3"), padded),
+    "reverse_compute_at": (PARTIAL, WHOLE, moved),
+    "blockize": (PARTIAL, WHOLE, blockized),
+    "transform_layout": (TWO.format(where="T.writes(C[vi])", index="3 - vi"), WHOLE, tiles),
+    "reindex of an update": (
+        UPDATE.format(value="A[vi]"), UPDATE.format(value="vi"), lambda s: s.reindex("A", ("write", 0))
+    ),
+    "cache_write of an update": (
+        UPDATE.format(value="A[vi]"), UPDATE.format(value="vi"), lambda s: s.cache_write("A", 0, "global")
+    ),
+}  # fmt: skip
+"""The wrong program, a neighbour that TVM gets right, and the steps.  The machine code shows these."""
+UNDEFINED: dict[str, tuple[str, str, Steps]] = {
+    "reindex of a part": (PARTIAL, WHOLE, lambda s: s.reindex("C", ("write", 0))),
+    "reindex of a guarded read": (
+        GUARDED, GUARDED.replace("A[vi - 1]", "A[vi // 2]"), lambda s: s.reindex("C", ("read", 0))
+    ),
+}  # fmt: skip
+"""These read what was never written, or is no element: what the machine makes of that varies."""
+EVERY = {**VISIBLE, **UNDEFINED}
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_tvm_changes_the_result(name: str) -> None:
+    wrong, _, steps = EVERY[name]
+    replayed(scheduled(wrong, steps))
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_tvm_does_not_change_its_neighbour(name: str) -> None:
+    _, right, steps = EVERY[name]
+    assert scheduled(right, steps).status == "equal"
+
+
+@pytest.mark.parametrize("name", VISIBLE)
+def test_the_machine_shows_it(name: str) -> None:
+    wrong, _, steps = VISIBLE[name]
+    report = scheduled(wrong, steps)
+    witness = report.witness
+    assert witness is not None
+    before = compiled(report.before, witness.arguments)
+    after = compiled(report.after, witness.arguments_after)
+    assert any((before[key] != after[key]).any() for key in before)
+
+
+def test_a_partition_declares_no_regions() -> None:
+    report = scheduled(WHOLE, in_two_parts)
+    _, after = replayed(report)
+    assert after is None  # the second copy is made after it is read
+    assert "T.reads()\n" in report.before
+    assert scheduled(WHOLE, in_two_copies).status == "equal"
+
+
+def test_a_partition_moved_into_another_loop_loses_its_own() -> None:
+    rows = WHOLE.replace("(4,)", "(4, 4)").replace("for i in range(4)", "for i, j in T.grid(4, 4)")
+    rows = rows.replace("vi = T.axis.spatial(4, i)", 'vi, vj = T.axis.remap("SS", [i, j])').replace("[vi]", "[vi, vj]")
+    sch = ValidatedSchedule(function(rows), on_different="collect", limits=LIMITS)
+    sch.loop_partition(sch.get_loops("C")[1], [1, None])
+    sch.reverse_compute_at("C_j_common", sch.get_loops("B")[0])
+    partition, move = sch.reports
+    assert (partition.status, move.status) == ("equal", "different")
+    assert " = T.int32()" in move.after  # the loop's variable, which nothing binds any more
+
+
+def test_the_same_loop_moved_whole() -> None:
+    assert scheduled(WHOLE, moved).status == "equal"
