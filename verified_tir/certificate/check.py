@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final, final
 
 from verified_tir.certificate.discharge import Work, answers
-from verified_tir.certificate.integrity import Claim, Finding, claims_of, load, question, strays
+from verified_tir.certificate.integrity import Claim, Finding, claims_of, load, of_the_folder, question
 from verified_tir.certificate.store import BadStore, read_manifest
 from verified_tir.logic.recheck import BUDGET, Answer, SolverName
 
@@ -112,7 +112,7 @@ def check(
         missing = [Finding(name, c.place, texts[c.query][1]) for c in claims if texts[c.query][1]]
         certificates.append(CheckedCertificate(name, content, claims, (*problems, *missing)))
     unread = any(content is None for content, _ in loaded.values())  # its questions may well be there
-    found = [] if unread else list(strays(folder, manifest, set(texts)))
+    found = of_the_folder(folder, manifest, None if unread else set(texts))
     chosen = tuple(c for c in certificates if only.lower() in c.name.lower())
     done = Checked(chosen, tuple(found), tuple(dict.fromkeys(solvers)))
     wanted = dict.fromkeys(c.query for c in done.claims)

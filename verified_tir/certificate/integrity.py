@@ -100,14 +100,19 @@ def question(folder: Path, digest: str) -> tuple[str, str]:
     return text, ""
 
 
-def strays(folder: Path, manifest: Mapping[str, Any], needed: set[str]) -> Iterator[Finding]:
-    """Files in the folder that belong to no certificate, and a manifest that was changed."""
+def of_the_folder(folder: Path, manifest: Mapping[str, Any], needed: set[str] | None) -> Iterator[Finding]:
+    """A manifest that was changed, and files in the folder that belong to no certificate.
+
+    :param needed: the questions of all certificates; ``None`` if some certificate cannot be read.
+    """
     if manifest.get("root") != value_hash({k: v for k, v in manifest.items() if k != "root"}):
         yield Finding(MANIFEST, "root", "this is not the hash of the manifest: it was changed")
     listed = {folder / f"{name}.json" for name in manifest["certificates"]} | {folder / MANIFEST}
     for path in sorted(folder.rglob("*.json")):
         if path not in listed:
             yield Finding(path.relative_to(folder).as_posix(), "", f"{MANIFEST} does not list this certificate")
+    if needed is None:
+        return
     for path in sorted((folder / OBLIGATIONS).rglob("*")):
         if path.is_file() and not (path.stem in needed and path == folder / obligation_path(path.stem)):
             yield Finding(path.relative_to(folder).as_posix(), "", "no certificate has this question")

@@ -29,6 +29,7 @@ from verified_tir.certificate.hashes import obligation_hash, sealed, step_hash
 from verified_tir.certificate.replay import ReplayFailed, made_again
 from verified_tir.certificate.store import SCHEMA
 from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.expr import Expr, Undef, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import script, script_lines
@@ -137,7 +138,7 @@ def certificate_of(schedule: Schedule, origin: Origin) -> tuple[dict[str, Any], 
         calls = [r.call for r in steps if r.call is not None]
         try:
             again = made_again(script(steps[0].before), calls, schedule.solver)
-            if [script(r.after) for r in again.steps] != [script(r.after) for r in steps]:
+            if not all(structural_equal(a.after, b.after) for a, b in zip(again.steps, steps, strict=True)):
                 problems.append("made again, the steps lead to other programs")
         except ReplayFailed as failed:
             problems.append(f"made again, {steps[failed.step].name} is refused: {failed}")
