@@ -15,12 +15,8 @@ from verified_tir.ir.script import ScriptError
 from verified_tir.validate.constructs import unsupported
 from verified_tir.validate.interface import Correspondence
 from verified_tir.validate.memory import Refused
-from verified_tir.validate.pairs import WORDS, Budget, Judgement, Word, judge
+from verified_tir.validate.pairs import WORDS, Budget, Judgement, TimeIsUp, Word, judge
 from verified_tir.validate.recorded import Record, correspondences, functions
-
-
-class _TimeIsUp(Exception):
-    pass
 
 
 def judge_file(
@@ -61,7 +57,7 @@ def judge_record(record: Record, given: Mapping[str, int], budget: Budget) -> Ju
         found.append(_undecided(record, line.rpartition("error: ")[2], "unreadable"))
     except (Refused, IRError) as problem:
         found.append(_undecided(record, str(problem), "unknown"))
-    except _TimeIsUp:
+    except TimeIsUp:
         found.append(_undecided(record, f"it takes more than {budget.seconds:g} seconds", "unknown"))
     except Exception as problem:  # one pair must not end the others; it is counted apart, as a bug of the validator
         found.append(_undecided(record, f"{type(problem).__name__}: {problem}", "failed"))
@@ -95,4 +91,4 @@ class _Alarm:
 
     @staticmethod
     def _ring(_: int, __: FrameType | None) -> None:
-        raise _TimeIsUp
+        raise TimeIsUp

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeAlias, final, get_args
 
@@ -32,6 +32,8 @@ WORDS: Final[tuple[Word, ...]] = get_args(Word)
 """From best to worst: of several functions or sizes the worst counts."""
 _LISTED: Final = 16  # sizes in a sentence
 _TOO_LARGE: Final = re.compile(r"^more than|the most is")
+PATIENCE: Final = 5.0
+"""Seconds of processor time after which no further sizes are tried, once one was settled."""
 MOST_OPERATIONS: Final = 5_000_000
 Maps: TypeAlias = Callable[[Mapping[str, int]], Mapping[str, Correspondence]]
 
@@ -44,6 +46,10 @@ class Budget:
 
     operations: int = MOST_OPERATIONS
     seconds: float = 0.0
+
+
+class TimeIsUp(Exception):
+    """The time for a pair is over."""
 
 
 @final
@@ -88,12 +94,34 @@ def judge(
     names = [*extents(before), *extents(after)]
     numbers = {n: t for n, t in numbers.items() if n not in names}
     offsets = {**layout_symbols(before), **layout_symbols(after)}
+    reports = _reports(before, after, choices(names, numbers, given, divisors(before, after)), offsets, budget, maps)
+    seconds = time.process_time() - start
+    return _summary(name, before, reports, open_=any(n not in given for n in (*names, *numbers)), seconds=seconds)
+
+
+def _reports(
+    before: PrimFunc,
+    after: PrimFunc,
+    chosen: Iterable[Mapping[str, int]],
+    offsets: Mapping[str, int],
+    budget: Budget,
+    maps: Maps | None,
+) -> list[Report]:
+    """One report for each size, to the first that is not equal; those too large are left out once one was settled."""
+    start = time.process_time()
     reports: list[Report] = []
     spent = 0
-    for sizes in choices(names, numbers, given, divisors(before, after)):
+    for sizes in chosen:
         settled = any(_shows(r, before) for r in reports)
+        if settled and time.process_time() - start > PATIENCE:
+            break
         left = budget.operations - spent if settled else budget.operations
-        report = _at(before, after, {**offsets, **sizes}, maps, max(left, 0), whole=settled)
+        try:
+            report = _at(before, after, {**offsets, **sizes}, maps, max(left, 0), whole=settled)
+        except TimeIsUp:
+            if not settled:
+                raise
+            break
         if settled:
             spent += report.operations // 2
             if isinstance(report.verdict, Unknown) and _TOO_LARGE.search(report.verdict.reason):
@@ -101,8 +129,7 @@ def judge(
         reports.append(report)
         if isinstance(report.verdict, (Different, Unknown)):
             break
-    seconds = time.process_time() - start
-    return _summary(name, before, reports, open_=any(n not in given for n in (*names, *numbers)), seconds=seconds)
+    return reports
 
 
 def _at(
