@@ -1,0 +1,97 @@
+"""Cases 7 (accepted by Exo) and 21 (by TVM): staging what a live alias touches, caching what is overwritten."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tests.must_reject.support import accepted, refused
+
+
+def ints(*shape: int) -> np.ndarray:
+    return np.arange(int(np.prod(shape)), dtype=np.float32).reshape(shape)
+
+
+# -- 7: staging a buffer region while a live alias (window) reads or writes it
+
+
+WINDOW = """
+@T.prim_func
+def f(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+    window = T.decl_buffer((4,), "float32", data=A.data, elem_offset={start})
+    for o in range(1):
+        for i in range(4):
+            with T.block("A"):
+                {statement}
+"""
+
+
+def window(start: int, statement: str) -> str:
+    return WINDOW.format(start=start, statement=statement)
+
+
+def test_7_a_window_that_reads_the_staged_region_is_refused() -> None:
+    statement = "A[i] = B[i]\n                B[i + 4] = window[i]"
+    refused(window(0, statement), lambda s: s.cache_write("A", "A"), "reads window without going through A_global")
+    accepted(window(4, statement), lambda s: s.cache_write("A", "A"), A=ints(8), B=ints(8) + 1)
+
+
+def test_7_a_window_that_writes_the_staged_region_is_refused() -> None:
+    statement = "B[i] = A[i]\n                window[3 - i] = T.float32(-1)"
+    refused(window(0, statement), lambda s: s.cache_read("A", "A", loop="o"), "writes window without going through A_")
+    accepted(window(4, statement), lambda s: s.cache_read("A", "A", loop="o"), A=ints(8), B=ints(8))
+
+
+def test_7_a_window_that_only_reads_does_no_harm_to_a_copy_that_is_only_read() -> None:
+    accepted(window(0, "B[i] = A[i] + window[3 - i]"), lambda s: s.cache_read("A", "A"), A=ints(8), B=ints(8))
+
+
+# -- 21: cache_read of a buffer that is overwritten between the copy and its use
+
+
+OVERWRITTEN = """
+@T.prim_func
+def f(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+    for i in range(4):
+        A[{written}] = T.float32(1)
+        with T.block("B"):
+            B[i] = A[i] * T.float32(2)
+"""
+
+
+def test_21_a_copy_of_what_is_overwritten_before_its_use_is_refused() -> None:
+    refused(
+        OVERWRITTEN.format(written="i"), lambda s: s.cache_read("B", "A", loop="i"), "writes A without going through A_"
+    )
+
+
+def test_21_a_copy_after_the_store_is_accepted() -> None:
+    s = accepted(OVERWRITTEN.format(written="i"), lambda s: s.cache_read("B", "A"), A=ints(8), B=ints(8))
+    assert s.script().index("A[i] = ") < s.script().index("A_global[")
+
+
+def test_21_a_copy_of_what_others_overwrite_is_accepted() -> None:
+    accepted(OVERWRITTEN.format(written="i + 4"), lambda s: s.cache_read("B", "A", loop="i"), A=ints(8), B=ints(8))
+
+
+# -- neighbours of compute_at: an input that is overwritten, and a result that others read
+
+
+MOVED = """
+@T.prim_func
+def f(A: T.Buffer((9,), "float32"), B: T.Buffer((8,), "float32")):
+    t = T.alloc_buffer((9,), "float32")
+    for i in range(9):
+        with T.block("t"):
+            t[i] = A[i] * T.float32(2)
+    for j in range(8):
+        B[j] = t[j] + t[j + 1]
+        A[{written}] = T.float32(0)
+"""
+
+
+def test_recomputing_from_an_overwritten_input_is_refused() -> None:
+    refused(MOVED.format(written="j + 1"), lambda s: s.compute_at("t", "j"), "read from A was not stored since")
+
+
+def test_recomputing_from_an_input_that_is_overwritten_after_its_last_use_is_accepted() -> None:
+    accepted(MOVED.format(written="j"), lambda s: s.compute_at("t", "j"), A=ints(9), B=ints(8))
