@@ -124,9 +124,12 @@ def _placed(session: Session, parameter: str, value: Any) -> Any:
     """The loop or the buffer that a name means: in the program's text names may be others (``I`` is ``I_`` there)."""
     if not isinstance(value, str):
         return value
-    if parameter in _LOOPS and all(b.name != value for _, b in session.blocks()):
-        return session.loop(value)[1].var
-    return find_buffer(session, value)[0] if parameter in _BUFFERS else value
+    try:
+        if parameter in _LOOPS and all(b.name != value for _, b in session.blocks()):
+            return session.loop(value)[1].var
+        return find_buffer(session, value)[0] if parameter in _BUFFERS else value
+    except TacticFailed:  # a view, or one of several of that name: the primitive knows which is meant
+        return value
 
 
 def _callers() -> tuple[tuple[str, int], ...]:
