@@ -209,7 +209,7 @@ def replacing(text: str) -> Any:
 def test_threads_that_share_memory_are_no_proof_of_a_difference() -> None:
     instrument = ValidatingInstrument(on_different="raise")
     with tvm.transform.PassContext(instruments=[instrument]):
-        replacing(FUSED)(module(SHARED))
+        replacing(FUSED.replace("S[7 - vi]", "S[6 - vi // 2]"))(module(SHARED))
     (report,) = instrument.reports
     assert report.status == "unknown"
     assert "threads share memory" in report.text
