@@ -66,7 +66,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     return found
 
 
-def save(folder: Path, certificates: Mapping[str, dict[str, Any]], queries: Mapping[str, str]) -> None:
+def save(directory: Path | str, certificates: Mapping[str, dict[str, Any]], queries: Mapping[str, str]) -> None:
     """Put certificates into a folder, in place of those of the same names.
 
     :param certificates: by name: their paths below the folder, without ``.json``.
@@ -74,6 +74,7 @@ def save(folder: Path, certificates: Mapping[str, dict[str, Any]], queries: Mapp
     :raises BadStore: if the folder holds a manifest that cannot be read, or other certificates that cannot.
     :raises OSError: if a file cannot be written.
     """
+    folder = Path(directory)
     known: dict[str, str] = {}
     if (folder / MANIFEST).exists():
         known = dict(read_manifest(folder)["certificates"])
