@@ -339,6 +339,23 @@ def test_only_the_kernel_sees_through_a_forger(folder: Path, how: Callable[[Cont
     assert place in {f.place for f in found}, [str(f) for f in found]
 
 
+@pytest.mark.parametrize(
+    "how",
+    [
+        replace("trace", 1, "line")(77),
+        replace("schedule", "file")("other.py"),
+        replace("schedule", "function")("other"),
+        replace("tool", "version")("9.9"),
+    ],
+)
+def test_what_proves_nothing_can_be_forged(folder: Path, how: Callable[[Content], None]) -> None:
+    """Lines, names and versions: nobody sees it, unless the manifest's root hash is kept somewhere else."""
+    root = (folder / MANIFEST).read_text()
+    forge(folder, how)
+    assert check(folder, executor=Says()).exit_code == 0 and differences(folder) == []
+    assert (folder / MANIFEST).read_text() != root
+
+
 def test_a_certificate_that_says_it_cannot_be_replayed(folder: Path) -> None:
     """It can no longer be told from a forged one: that is said, and is not success."""
     forge(folder, replace("regenerable")({"yes": False, "why not": ["a whim"]}))
