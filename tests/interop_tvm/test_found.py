@@ -66,6 +66,23 @@ def f(A: T.Buffer((4,), "int32"), C: T.Buffer((4,), "int32")):
             vi = T.axis.spatial(4, i)
             C[vi] = A[vi] * 2
 """
+THREE = """
+@T.prim_func(s_tir=True)
+def f(A: T.Buffer((4,), "int32"), C: T.Buffer((4,), "int32"), D: T.Buffer((4,), "int32")):
+    B = T.sblock_alloc_buffer((4,), "int32")
+    for i in range(4):
+        with T.sblock("B"):
+            vi = T.axis.spatial(4, i)
+            B[vi] = A[vi] + 5
+    for i in range(4):
+        with T.sblock("C"):
+            vi = T.axis.spatial(4, i)
+            C[vi] = {value} * 2
+    for i in range(4):
+        with T.sblock("D"):
+            vi = T.axis.spatial(4, i)
+            D[vi] = C[vi] + 1
+"""
 
 
 def in_two_parts(s: ValidatedSchedule) -> None:
@@ -119,6 +136,10 @@ VISIBLE: dict[str, tuple[str, str, Steps]] = {
 """The wrong program, a neighbour that TVM gets right, and the steps.  The machine code shows these."""
 UNDEFINED: dict[str, tuple[str, str, Steps]] = {
     "reindex of a part": (PARTIAL, WHOLE, lambda s: s.reindex("C", ("write", 0))),
+    "reverse_compute_at of a producer": (
+        THREE.format(value="B[vi]"), THREE.format(value="A[vi]"),
+        lambda s: s.reverse_compute_at("B", s.get_loops("D")[0]),
+    ),
     "reindex of a guarded read": (
         GUARDED, GUARDED.replace("A[vi - 1]", "A[vi // 2]"), lambda s: s.reindex("C", ("read", 0))
     ),

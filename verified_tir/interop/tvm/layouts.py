@@ -26,10 +26,8 @@ _BINARY: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
     "Add": np.add, "Sub": np.subtract, "Mul": np.multiply, "FloorDiv": np.floor_divide, "FloorMod": np.mod,
     "Min": np.minimum, "Max": np.maximum, "LT": np.less, "LE": np.less_equal, "GT": np.greater,
     "GE": np.greater_equal, "EQ": np.equal, "NE": np.not_equal, "And": np.logical_and, "Or": np.logical_or,
-}  # fmt: skip
-_CALLS: Final[Mapping[str, Callable[..., Any]]] = {
-    "tirx.shift_left": np.left_shift, "tirx.shift_right": np.right_shift, "tirx.bitwise_and": np.bitwise_and,
-    "tirx.bitwise_or": np.bitwise_or, "tirx.bitwise_xor": np.bitwise_xor, "tirx.if_then_else": np.where,
+    "LShift": np.left_shift, "RShift": np.right_shift, "BitwiseAnd": np.bitwise_and, "BitwiseOr": np.bitwise_or,
+    "BitwiseXor": np.bitwise_xor,
 }  # fmt: skip
 
 
@@ -91,7 +89,7 @@ def _padding(pad_value: Any) -> Padding:
             return int(value.value)
         case "FloatImm":
             return float(value.value)
-        case "Call" if str(value.op.name) == "tirx.undef":
+        case "Call" if str(value.op.name).endswith(".undef"):
             return "undef"
     raise Beyond(f"the padding is not one number: {value}")
 
@@ -114,8 +112,8 @@ def _evaluate(expr: Any, known: Mapping[str, Indices]) -> Any:
         case "Select":
             parts = (expr.condition, expr.true_value, expr.false_value)
             return np.where(*[_evaluate(e, known) for e in parts])
-        case "Call" if str(expr.op.name) in _CALLS:
-            return _CALLS[str(expr.op.name)](*[_evaluate(e, known) for e in expr.args])
+        case "Call" if str(expr.op.name).endswith(".if_then_else"):
+            return np.where(*[_evaluate(e, known) for e in expr.args])
     raise Beyond(f"the index map has a {kind}: {expr}")
 
 
