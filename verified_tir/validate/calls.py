@@ -52,6 +52,7 @@ _FRAGMENTS: Final = frozenset(
 _TARGETS: Final = frozenset(
     {"x86", "arm", "aarch64", "nvvm", "amdgcn", "riscv", "hexagon", "ppc", "s390", "wasm", "r600", "spv", "mips"}
 )
+_EXCHANGES: Final = ("tvm_warp_", "tvm_thread_allreduce", "tvm_global_barrier")
 _READ_ONLY: Final = 1  # the mask of an access pointer
 
 
@@ -100,6 +101,8 @@ class Calls:
             return np.zeros((1, 1), dtype=np.int64)
         if call.op.startswith("@"):
             raise Refused(f"{call.op} is a call of another function of the module, whose text is not given")
+        if call.op.startswith(_EXCHANGES):
+            raise Refused(f"{call.op} exchanges values between threads")
         if not self._simple(call):
             raise Refused(f"an argument of the opaque call {call.op} is an opaque call; bind it by a let first")
         if call.op in _PURE and not any(_is_pointer(a) for a in call.args):
@@ -120,7 +123,8 @@ class Calls:
         given = [self._argument(a, frame, evaluator) for a in call.args]
         touched = self._touched([part for part in given if isinstance(part, _Part)], frame, evaluator, local=local)
         blocks = list({id(part.block): part.block for part in given if isinstance(part, _Part)}.values())
-        if not local:  # numbers that both programs agree on as long as their calls do
+        believed = self.declared and frame.declared is not None
+        if not local and not believed:  # numbers that both programs agree on as long as their calls do
             blocks = list({id(block): block for block in (*self.access.reachable, *blocks)}.values())
             self.access.reachable = blocks  # whoever was given a pointer may have kept it
         state = int(self.build.opaque(f"call {call.op} {call.type}", VOID, 0 if local else self.access.world))

@@ -1,0 +1,103 @@
+"""Licences: parallel iterations that race, vector lanes that conflict; each with a neighbour that is fine."""
+
+import pytest
+
+from verified_tir import parse_func
+from verified_tir.validate import validate
+
+PARAMS = 'A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32"), C: T.Buffer((8,), "int32")'
+
+
+def findings(body: str) -> list[str]:
+    """What is found in a program, the same whether run in rows or serially."""
+    text = f"@T.prim_func\ndef f({PARAMS}):\n" + "\n".join("    " + line for line in body.split("\n"))
+    func = parse_func(text)
+    found = [
+        [f.removeprefix("before: ") for f in validate(func, func, fast=fast).findings if f.startswith("before: ")]
+        for fast in (True, False)
+    ]
+    assert found[0] == found[1]
+    return found[0]
+
+
+RACE = "race at B between iterations of i"
+
+HALVES = 'b = T.decl_buffer((16,), "int16", data=C.data)\nfor i in T.parallel(8):\n    b[{}] = T.int16(1)\n    C[i] = 1'
+
+CASES = [
+    ("for i in T.parallel(8):\n    B[0] = A[i]", "for i in T.parallel(8):\n    B[i] = A[0]", RACE),
+    ("for i in T.parallel(7):\n    B[i] = B[i + 1]", "for i in T.parallel(7):\n    B[i] = A[i + 1]", RACE),
+    # nested in a serial loop: each run of the loop is judged for itself
+    (
+        "for k in range(2):\n    for i in T.parallel(4):\n        B[i // 2] = A[i]",
+        "for k in range(2):\n    for i in T.parallel(4):\n        B[i] = A[i] + B[i]",
+        RACE,
+    ),
+    # a serial loop inside
+    (
+        "for i in T.parallel(4):\n    for k in range(2):\n        B[i + k] = A[k]",
+        "for i in T.parallel(4):\n    for k in range(2):\n        B[i * 2 + k] = A[k]",
+        RACE,
+    ),
+    # only where data says so
+    (
+        "for i in T.parallel(8):\n    if A[i] > T.float32(0):\n        B[0] = A[i]",
+        "for i in T.parallel(8):\n    if A[i] > T.float32(0):\n        B[i] = A[i]",
+        RACE,
+    ),
+    # a condition that no two iterations fulfil
+    (
+        "for i in T.parallel(8):\n    if i >= 6:\n        B[0] = A[i]",
+        "for i in T.parallel(8):\n    if i >= 7:\n        B[0] = A[i]",
+        RACE,
+    ),
+    # memory allocated inside is an iteration's own
+    (
+        't = T.alloc_buffer((1,), "float32")\nfor i in T.parallel(8):\n    t[0] = A[i]\n    B[i] = t[0]',
+        'for i in T.parallel(8):\n    t = T.alloc_buffer((1,), "float32")\n    t[0] = A[i]\n    B[i] = t[0]',
+        "race at t between iterations of i",
+    ),
+    # there are no atomic updates
+    ("for i in T.parallel(8):\n    C[0] = C[0] + 1", "for i in T.parallel(1):\n    C[0] = C[0] + 1",
+     "race at C between iterations of i"),
+    # bytes, not elements, are what iterations share
+    (
+        HALVES.format("i"),
+        HALVES.format("i * 2"),
+        "race at C between iterations of i",
+    ),
+    # lanes
+    (
+        "for i in T.vectorized(4):\n    B[i] = B[i + 1]",
+        "for i in T.vectorized(4):\n    B[i] = B[i + 4]",
+        "lane conflict at B between iterations of i",
+    ),
+    (
+        "for i in T.vectorized(4):\n    B[i // 2] = A[i]",
+        "for i in T.vectorized(4):\n    B[3 - i] = A[i]",
+        "lane conflict at B between iterations of i",
+    ),
+    # threads
+    (
+        'for i in T.thread_binding(8, thread="blockIdx.x"):\n    B[i // 2] = A[i]',
+        'for i in T.thread_binding(8, thread="blockIdx.x"):\n    B[i] = A[i]',
+        "race between threads at B between iterations of i",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("bad", "fine", "finding"), CASES)
+def test_a_licence_that_does_not_hold_and_one_that_does(bad, fine, finding):
+    assert findings(bad) == [finding]
+    assert findings(fine) == []
+
+
+def test_unrolled_and_serial_loops_promise_nothing():
+    assert findings("for i in T.unroll(8):\n    B[0] = A[i]") == []
+    assert findings("for i in range(8):\n    B[0] = A[i]") == []
+
+
+def test_a_call_in_a_parallel_loop_may_touch_what_it_is_given():
+    call = 'for i in T.parallel(2):\n    T.evaluate(T.call_extern("int32", "g", {}))'
+    assert findings(call.format("B.data")) == ["race at B between iterations of i"]
+    assert findings(call.format("i")) == []
