@@ -188,6 +188,31 @@ def test_a_pair_may_take_only_so_long():
     assert found.word == "unknown" and found.reason == "it takes more than 0.2 seconds"
 
 
+def test_no_further_sizes_when_time_is_over(monkeypatch):
+    from verified_tir.validate import pairs
+
+    monkeypatch.setattr(pairs, "PATIENCE", 0.0)
+    assert judged(FILL, BY_FOUR).text.startswith("equal at sizes 0, 1, which")
+    monkeypatch.setattr(pairs, "PATIENCE", 60.0)
+    at = pairs._at
+
+    def slow(*args, whole):
+        if whole:
+            raise pairs.TimeIsUp
+        return at(*args, whole=whole)
+
+    monkeypatch.setattr(pairs, "_at", slow)
+    assert judged(FILL, BY_FOUR).text.startswith("equal at sizes 0, 1, which")
+    empty = "for i in range(0):\n    A[i] = i"
+
+    def never(*_, **__):
+        raise pairs.TimeIsUp
+
+    monkeypatch.setattr(pairs, "_at", never)
+    with pytest.raises(pairs.TimeIsUp):
+        judged(empty, BY_FOUR)
+
+
 def test_records(tmp_path: Path):
     path = tmp_path / "p.jsonl"
     fields = {"id": 7, "kind": "split", "before": PLAIN, "after": None, "class": "gpu", "size": "medium(<=1e7)"}
