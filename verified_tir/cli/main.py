@@ -35,6 +35,7 @@ Examples:
   vtir verify gemm.py -k tiled -v           one schedule, each obligation
   vtir verify gemm.py --show-program        also the program as scheduled
   vtir verify gemm.py --every-step          the validator is asked after every step
+  vtir verify gemm.py --to-llvm             LLVM IR, optimised too, is compared with the program
   vtir verify schedules/ --json > out.json  for other programs
 
 Exit code: 0 if every schedule ended as expected; 1 if one was refused, or was to be refused and was not, raised an \
@@ -85,6 +86,9 @@ EveryStep = Annotated[
 Operations = Annotated[
     int | None, _option("--most-operations", metavar="N", least=1, text="Operations of one comparison at most.")
 ]
+ToLLVM = Annotated[
+    bool, _option("--to-llvm", text="Lower and compile; compare LLVM IR, optimised too, with the program.")
+]
 Certify = Annotated[Path | None, _option("--certify", metavar="DIR", text="Write certificates of what is proved.")]
 Budget = Annotated[int | None, _option("--budget", metavar="N", least=1, text=_BUDGET)]
 
@@ -103,6 +107,7 @@ def verify(  # noqa: PLR0913, PLR0917 (each is an option)
     every_step: EveryStep = False,
     most_operations: Operations = None,
     certify: Certify = None,
+    to_llvm: ToLLVM = False,
 ) -> None:
     """Prove every schedule in the given files and folders."""
     if verbose and quiet:
@@ -114,7 +119,9 @@ def verify(  # noqa: PLR0913, PLR0917 (each is an option)
 
     when: When = "never" if validate is False else "every" if every_step else "last"
     operations = most_operations or (THOROUGH if validate else None)
-    options = Options(tuple(paths), json, verbose, quiet, only, show_program, smt, budget, when, operations, certify)
+    options = Options(
+        tuple(paths), json, verbose, quiet, only, show_program, smt, budget, when, operations, certify, to_llvm
+    )
     raise typer.Exit(run(options))
 
 

@@ -41,6 +41,8 @@ class Options:
     validate: When = "last"
     most_operations: int | None = None
     certify: Path | None = None
+    to_llvm: bool = False
+    cache: bool = True
 
 
 @final
@@ -117,7 +119,8 @@ def _run(
 ) -> Report:
     start = time.perf_counter()
     asked = Asked(options.validate, options.most_operations)
-    settings = Settings(options.only, options.budget or INTEGER_BUDGET, options.json, options.smt, asked, written)
+    budget = options.budget or INTEGER_BUDGET
+    settings = Settings(options.only, budget, options.json, options.smt, asked, options.to_llvm, written, options.cache)
     files = find_files(options.paths)
     done: list[FileReport] = []
     interrupted = False

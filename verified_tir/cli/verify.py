@@ -20,6 +20,7 @@ from verified_tir.report.collect import refusal_of, steps_of
 from verified_tir.report.model import (
     ErrorReport,
     FileReport,
+    MachineCodeReport,
     OpinionReport,
     Outcome,
     RefusalReport,
@@ -30,6 +31,7 @@ from verified_tir.report.smt import file_name, folder_for, write_obligations, wr
 from verified_tir.schedule.errors import ScheduleError
 from verified_tir.schedule.registry import ScheduleFunction
 from verified_tir.schedule.schedule import Schedule
+from verified_tir.schedule.verdicts import open_store
 
 
 @final
@@ -42,6 +44,8 @@ class Settings:
     :ivar places: find the statement that each obligation is about.
     :ivar smt: folder for the obligations' SMT-LIB texts.
     :ivar asked: how much the independent validator is asked.
+    :ivar cache: whether verdicts on disk are believed, and new ones kept.
+    :ivar to_llvm: compare the LLVM IR of every schedule that was proved with its program.
     :ivar written: gets a certificate of every schedule that was proved.
     """
 
@@ -50,7 +54,9 @@ class Settings:
     places: bool = False
     smt: Path | None = None
     asked: Asked = LITTLE
+    to_llvm: bool = False
     written: Written | None = None
+    cache: bool = True
 
 
 class Listener:
@@ -121,6 +127,7 @@ class _Run:
     error: ErrorReport | None = None
     seconds: float = 0.0
     opinion: OpinionReport | None = None
+    machine_code: MachineCodeReport | None = None
 
 
 def _verify(
@@ -129,7 +136,8 @@ def _verify(
     """Run one schedule and report it.  An exception is an error of this schedule, not of the run."""
     full = Path(function.file)
     shown = file.shown if full == file.path.resolve() else function.file
-    solver = Solver(settings.budget)  # one for each schedule: verdicts do not depend on its neighbours
+    store = open_store() if settings.cache else None
+    solver = Solver(settings.budget, store=store)  # one for each schedule: verdicts do not depend on its neighbours
     listener.schedule_begins(name, solver)
     run = _Run()
     start = time.perf_counter()
@@ -145,6 +153,8 @@ def _verify(
     at = line_of(full, shown, function.line)
     if run.made is not None and run.error is None and _outcome(function.expect, run).as_expected:
         _second_opinion(run, run.made, settings.asked, at)
+        if settings.to_llvm and run.refused is None and run.error is None:
+            _to_llvm(run, run.made, at)
     run.seconds = time.perf_counter() - start
     try:
         if settings.smt is not None:
@@ -179,6 +189,23 @@ def _second_opinion(run: _Run, made: Schedule, asked: Asked, at: SourcePlace) ->
             )
 
 
+def _to_llvm(run: _Run, made: Schedule, at: SourcePlace) -> None:
+    """The executor's word on the LLVM IR; a difference is an error of the schedule."""
+    from verified_tir.cli.to_llvm import to_llvm
+
+    try:
+        found = to_llvm(made)
+    except KeyboardInterrupt:
+        raise
+    except Exception as problem:
+        message = f"the comparison with LLVM IR failed: {type(problem).__name__}: {problem}"
+        run.error = ErrorReport("BugInThisTool", message, at, "".join(traceback.format_exception(problem)))
+        return
+    run.machine_code = found.report
+    if found.bug:
+        run.error = ErrorReport("BugInThisToolOrLLVM", found.bug, at)
+
+
 def _report(
     name: str, function: ScheduleFunction, at: SourcePlace, run: _Run, *, places: bool = False
 ) -> ScheduleReport:
@@ -200,6 +227,7 @@ def _report(
         assumptions=() if made is None else tuple(made.assumptions),
         program="" if made is None else made.script(),
         opinion=run.opinion,
+        machine_code=run.machine_code,
     )
 
 

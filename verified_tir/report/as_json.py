@@ -12,6 +12,7 @@ from typing import Any
 from verified_tir.report.model import (
     ErrorReport,
     FileReport,
+    MachineCodeReport,
     ObligationReport,
     OpinionReport,
     Outcome,
@@ -76,6 +77,7 @@ def _schedule(s: ScheduleReport) -> dict[str, Any]:
         "assumptions": list(s.assumptions),
         "second_opinion": None if s.opinion is None else s.opinion.sentence,
         "validated": None if s.opinion is None else _opinion(s.opinion),
+        "machine_code": None if s.machine_code is None else _machine_code(s.machine_code),
         "program": s.program,
     }
 
@@ -86,6 +88,24 @@ def _step(s: StepReport) -> dict[str, Any]:
         "arguments": s.arguments,
         "seconds": _seconds(s.seconds),
         "obligations": [_obligation(o) for o in s.obligations],
+    }
+
+
+def _machine_code(m: MachineCodeReport) -> dict[str, Any]:
+    return {
+        "word": m.word,
+        "sentence": m.sentence,
+        "seconds": _seconds(m.seconds),
+        "sizes": [
+            {
+                "text": s.text,
+                "sizes": s.sizes,
+                "verdict": s.verdict,
+                "instructions": s.instructions,
+                "seconds": _seconds(s.seconds),
+            }
+            for s in m.sizes
+        ],
     }
 
 

@@ -164,12 +164,36 @@ class OpinionReport:
 
 @final
 @dataclass(frozen=True, slots=True)
+class MachineCodeSize:
+    """What is said of one text of LLVM IR (``"as written"`` or ``"optimised"``) at some sizes."""
+
+    text: str
+    sizes: dict[str, int]
+    verdict: str
+    instructions: int
+    seconds: float
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class MachineCodeReport:
+    """Whether the LLVM IR of a schedule does what its program says."""
+
+    word: OpinionName
+    sentence: str
+    sizes: tuple[MachineCodeSize, ...]
+    seconds: float = 0.0
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class ScheduleReport:
     """One schedule function.
 
     ``expected_refusals`` are those of ``with expect_refusal(s):`` blocks; ``refusal`` is what ended the schedule.
     ``assumptions`` are the sentences on which what was proved rests.  ``program`` is the text of the program as
-    scheduled, as far as the schedule came.  ``opinion`` is what the independent validator says, if it was asked.
+    scheduled, as far as the schedule came.  ``opinion`` is what the independent validator says, if it was asked;
+    ``machine_code`` what it says of the LLVM IR.
     """
 
     name: str
@@ -185,6 +209,7 @@ class ScheduleReport:
     assumptions: tuple[str, ...]
     program: str
     opinion: OpinionReport | None = None
+    machine_code: MachineCodeReport | None = None
 
     @property
     def obligations(self) -> int:

@@ -79,6 +79,8 @@ class TextReport:
                 self._line(Text.assemble(("assuming: ", "dim"), sentence), 4)
         if s.opinion is not None and s.outcome.as_expected:
             self._line(Text.assemble(("second opinion: ", "dim"), s.opinion.sentence), 4)
+        if s.machine_code is not None and s.outcome.as_expected:
+            self._line(Text.assemble(("machine code: ", "dim"), s.machine_code.sentence), 4)
         for refusal in s.expected_refusals:
             self._short_refusal(refusal)
         if s.refusal is not None:

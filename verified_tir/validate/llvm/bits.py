@@ -73,6 +73,7 @@ class Question:
     :param below: the terms that a term is computed from.
     :param cut: terms that nothing is known about, but where they may be undef.
     :param abstract: products, divisions and float arithmetic are functions that nothing is known about.
+    :ivar hard: whether one of those is in the script as what it is.
     """
 
     def __init__(
@@ -80,6 +81,7 @@ class Question:
     ) -> None:
         self.terms, self.below, self.cut, self.abstract = terms, below, frozenset(cut), abstract
         self.lines: list[str] = []
+        self.hard = False
         self._names: dict[object, str] = {}
         self._done: dict[tuple[int, View], tuple[str, str]] = {}
 
@@ -202,8 +204,10 @@ class Question:
             return overflow(kind, DType.parse(name), v[0], v[1]), "true"
         if op == "not":
             return f"(not {v[0]})", "true"
-        if self.abstract and _is_hard(op, dtype):
-            return self._abstract(term, op, dtype, result, v), "true"
+        if _is_hard(op, dtype):
+            if self.abstract:
+                return self._abstract(term, op, dtype, result, v), "true"
+            self.hard = True
         if op == "reinterpret":
             return self._reinterpreted(term, result, v[0], view)
         if op.startswith("cast:"):
@@ -341,6 +345,10 @@ def _float(op: str, result: DType, v: list[str]) -> str | None:
 
 
 def _integer(op: str, dtype: DType, v: list[str]) -> str | None:
+    name, _, source = op.partition(":")
+    if source:  # the result has another type than the operand
+        counted = _integer(name, DType.parse(source), v)
+        return None if counted is None else _resize(DType("uint", DType.parse(source).bits), dtype, counted)
     w, signed = dtype.bits, dtype.code == "int"
     table = _SIGNED if signed else _UNSIGNED
     if op in _VECTORS or op in table:

@@ -27,6 +27,8 @@ LARGEST_CONE: Final = 300
 LARGEST_SWEEP: Final = 20_000
 DEEPEST_CUT: Final = 40
 MOST_QUESTIONS: Final = 400
+MOST_FAILURES: Final = 12
+"""Questions about float arithmetic that may fail before only those are asked to which it is no more than functions."""
 MOST_CANDIDATES: Final = 3
 MOST_GIVEN: Final = 12
 
@@ -42,6 +44,7 @@ class Judge:
         self.undefined = list(undefined)
         self.normal = Normaliser(terms, undefined, reals=False)
         self.answers: dict[str, bool] = {}
+        self._failures = 0
 
     def refines(self, program: int, llvm: int) -> bool:
         """Whether, wherever the program's term is defined, LLVM's has its bits."""
@@ -118,17 +121,19 @@ class Judge:
     def _ask_both(self, a: int, b: int, cut: Iterable[int], given: Sequence[tuple[int, int]], view: View) -> bool:
         """First with hard operators as functions that nothing is known about."""
         cut = tuple(cut)
-        return any(
-            self._ask(Question(self.terms, self.forms.operands, cut, abstract=abstract).refines(a, b, given, view))
-            for abstract in (True, False)
-        )
+        for abstract in (True, False):
+            question = Question(self.terms, self.forms.operands, cut, abstract=abstract)
+            if self._ask(question.refines(a, b, given, view), hard=question.hard):
+                return True
+        return False
 
-    def _ask(self, script: Script) -> bool:
+    def _ask(self, script: Script, *, hard: bool = False) -> bool:
         found = self.answers.get(script.text)
         if found is None:
-            if len(self.answers) >= MOST_QUESTIONS:
+            if len(self.answers) >= MOST_QUESTIONS or (hard and self._failures >= MOST_FAILURES):
                 return False
             found = self.answers[script.text] = isinstance(self.solver.ask(script), Proved)
+            self._failures += hard and not found
         return found
 
     def never(self, guard: int, condition: int) -> bool:

@@ -8,7 +8,8 @@ term gets a *representative*: terms with one representative have the same bits a
     a + b = b + a, fma(a, b, c) = fma(b, a, c)
     x << k = x * 2**k
     shifts, divisions, comparisons, casts of x of int32 = those of uint32         if the highest bit of x is zero
-    a - c = a + -c, a / 2**k = a * 2**-k, fma(a, b, -0.0) = a * b          of floats, for constants
+    a - c = a + -c, a / 2**k = a * 2**-k, a * 2.0 = a + a                  of floats, for constants
+    a * -1.0 = -0.0 - a, fma(a, b, -0.0) = a * b
     isnan(x) = not (x == x),  choices between swapped arms accordingly
 """
 
@@ -106,6 +107,9 @@ class Forms:
             parts[:2] = sorted(parts[:2])
         if op.startswith(("cast:int", "cast:uint")):
             return self._converted(DType.parse(op[5:]), dtype, parts[0])
+        name, _, source = op.partition(":")
+        if name in _SIGNLESS and source in (f"int{dtype.bits}", f"uint{dtype.bits}"):
+            op = name
         if not dtype.is_int:
             return op, str(dtype), *parts
         if op == "shl":
@@ -172,18 +176,26 @@ class Forms:
 
     def _exact(self, op: str, dtype: DType, parts: list[int]) -> tuple[str, list[int]]:
         """Float operators with constants, where another one has the same bits for every operand."""
-        terms = self.terms
-        if op not in ("sub", "div", "fma") or terms.op_of(parts[-1]) != "const":
-            return op, parts
-        value = float(terms.value(parts[-1]))
+        if op == "mul":
+            for x, y in (parts, parts[::-1]):
+                factor = self._number(y)
+                if factor in (-1.0, 2.0):
+                    return ("negated", [x]) if factor == -1 else ("add", [x, x])
+        value = self._number(parts[-1])
         match op:
-            case "sub":
-                return "add", [parts[0], self.of(terms.constant(dtype, -value))]
-            case "fma" if value == 0 and math.copysign(1, value) < 0:
+            case "sub" if _is_minus_zero(self._number(parts[0])):
+                return "negated", parts[1:]
+            case "sub" if value is not None:
+                return "add", [parts[0], self.of(self.terms.constant(dtype, -value))]
+            case "fma" if _is_minus_zero(value):
                 return "mul", parts[:2]
-            case "div" if abs(math.frexp(value)[0]) == 0.5 and 2**-14 <= abs(value) <= 2**14:
-                return "mul", [parts[0], self.of(terms.constant(dtype, 1 / value))]
+            case "div" if value is not None and abs(math.frexp(value)[0]) == 0.5 and 2**-14 <= abs(value) <= 2**14:
+                return "mul", [parts[0], self.of(self.terms.constant(dtype, 1 / value))]
         return op, parts
+
+    def _number(self, term: int) -> float | None:
+        """The value of a constant."""
+        return float(self.terms.value(term)) if self.terms.op_of(term) == "const" else None
 
     def _ordered(self, condition: int) -> int | None:
         """x, if the condition is x == x."""
@@ -201,3 +213,7 @@ class Forms:
         if self.terms.op_of(condition) == "isnan":
             return "ite", kind, ("isnan", self.operands(condition)[0]), a, b
         return "ite", kind, condition, a, b
+
+
+def _is_minus_zero(value: float | None) -> bool:
+    return value == 0 and math.copysign(1, value) < 0
