@@ -23,13 +23,14 @@ except ImportError as problem:
         "pip install 'verified_tir[tvm]'"
     ) from problem
 
-from verified_tir.interop.tvm.instrument import ValidatingInstrument
+from verified_tir.interop.tvm.instrument import NOT_VALIDATED, ValidatingInstrument
 from verified_tir.interop.tvm.judge import Limits
 from verified_tir.interop.tvm.reading import Printed, read
 from verified_tir.interop.tvm.report import DifferenceFound, DifferenceWarning, StepReport, table, to_json
 from verified_tir.interop.tvm.schedule import ValidatedSchedule
 
 __all__ = [
+    "NOT_VALIDATED",
     "DifferenceFound",
     "DifferenceWarning",
     "Limits",
