@@ -9,7 +9,7 @@ For a query about integers that costs thrice what it costs in a context that is 
 with a small part of the budget, and only a proof is believed: the fresh context could do no more than fail to find one
 with thirty times the work.
 
-Verdicts are cached by the text of the query.
+Verdicts are cached by the text of the query; with a ``store`` on disk too, where what is unknown is not kept.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, final
+from typing import Any, Protocol, TypeAlias, final
 
 from verified_tir.logic.formula import BOOL, FALSE, INT, TRUE, Term, and_, integer, le, not_a_number, subterms, value_of
 from verified_tir.logic.smtlib import Script, query
@@ -28,17 +28,34 @@ FLOAT_BUDGET = 30_000_000
 SHARED_PART = 30  # of the budget, one part is for the shared context; proofs about programs take a hundredth at most
 
 
+Answer: TypeAlias = tuple[str, Any]
+"""``unsat``; ``sat`` with values by the names in the query's text; ``unknown`` with the reason."""
+
+
+class Store(Protocol):
+    """Answers that outlive the process.  They are believed, so whoever opens a store vouches for it."""
+
+    def load(self, text: str, budget: int) -> Answer | None:
+        """The answer to a query that was asked with this budget, if there is one."""
+        ...
+
+    def save(self, text: str, budget: int, answer: Answer) -> bool:
+        """Keep an answer; whether it is kept.  ``unknown`` is not."""
+        ...
+
+
 @final
 @dataclass(slots=True)
 class Statistics:
     """Counts of what was asked, for reports and benchmarks.
 
-    ``queries`` were put to Z3 and ``cached`` ones were not, since their text was known; ``trivial`` goals became no
-    query.  ``seconds`` were spent on proofs, of which ``solving`` in Z3.
+    ``queries`` were put to Z3 and ``cached`` ones were not, since their text was known (``stored``: to a store, and not
+    here); ``trivial`` goals became no query.  ``seconds`` were spent on proofs, of which ``solving`` in Z3.
     """
 
     queries: int = 0
     cached: int = 0
+    stored: int = 0
     trivial: int = 0
     seconds: float = 0.0
     solving: float = 0.0
@@ -50,12 +67,14 @@ class Solver:
     """A Z3 session with its cache.  Not for use from several threads at once.
 
     :param budget: resource limit of an integer query, at least 1; queries about floats alone get ten times as much.
+    :param store: answers of other processes; none unless given.
     :raises ValueError: for a smaller budget (Z3 takes 0 for no limit).
     """
 
     budget: int = INTEGER_BUDGET
     statistics: Statistics = field(default_factory=Statistics)
-    _cache: dict[tuple[str, int], tuple[str, Any]] = field(default_factory=dict)
+    store: Store | None = None
+    _cache: dict[tuple[str, int], Answer] = field(default_factory=dict)
     _z3: Any = None
     _shared: Any = None
     _quick: bool = False
@@ -156,12 +175,16 @@ class Solver:
         start = time.perf_counter()
         answer, how = self._cache.get(key), "cached"
         if answer is None:
+            answer = self._stored(script)
+        if answer is None:
             self.statistics.queries += 1
             answer, how = self._check(script), "z3"
-            self._cache[key] = answer
             self.statistics.solving += time.perf_counter() - start
+            if self.store is not None and answer[0] != "unknown":
+                self.store.save(script.text, self.budget, answer)
         else:
             self.statistics.cached += 1
+        self._cache[key] = answer
         seconds = time.perf_counter() - start if how == "z3" else 0.0
         kind, payload = answer
         if kind == "unsat":
@@ -174,7 +197,19 @@ class Solver:
             values[name], sorts[name] = value, sort
         return Refuted(Model(values, sorts), seconds, how)
 
-    def _check(self, script: Script) -> tuple[str, Any]:
+    def _stored(self, script: Script) -> Answer | None:
+        """The store's answer, if it is one: a proof, or a model of this query."""
+        answer = None if self.store is None else self.store.load(script.text, self.budget)
+        match answer:
+            case ("unsat", None):
+                self.statistics.stored += 1
+                return answer
+            case ("sat", dict(values)) if script.names.keys() >= values.keys():
+                self.statistics.stored += 1
+                return answer
+        return None
+
+    def _check(self, script: Script) -> Answer:
         z3 = self._load()
         # A question that mixes floats and integers seldom ends when it does not end soon.
         budget = self.budget * (FLOAT_BUDGET // INTEGER_BUDGET) if script.only_floats else self.budget
@@ -211,7 +246,7 @@ class Solver:
         return self._z3
 
 
-def _run(z3: Any, make: Callable[[Any], Any], script: Script, budget: int) -> tuple[str, Any]:
+def _run(z3: Any, make: Callable[[Any], Any], script: Script, budget: int) -> Answer:
     """Ask in a fresh context: ``unsat``, ``sat`` with values, or ``unknown`` with the reason."""
     try:
         solver = make(z3.Context())

@@ -34,6 +34,7 @@ from verified_tir.schedule.refusals import report
 from verified_tir.schedule.session import Session, TacticFailed
 from verified_tir.schedule.tactics import branches, fission, layout, loops, reduction
 from verified_tir.schedule.tactics import simplify as simplification
+from verified_tir.schedule.verdicts import open_store
 
 if TYPE_CHECKING:
     from verified_tir.schedule.second_opinion import Validation
@@ -70,17 +71,23 @@ class Schedule(BranchPrimitives, StagingPrimitives):
 
     :param func: the program: a ``PrimFunc``, a module with one function, or TVMScript text.
     :param budget: resource limit of one integer query (Z3's rlimit); larger decides more and takes longer.
+    :param cache: whether verdicts are kept on disk, and those of earlier runs believed (see ``docs/trust.md``).
     :raises ScheduleError: if the program itself has no meaning on some input, or a block declares something false.
     """
 
     def __init__(
-        self, func: PrimFunc | IRModule | str, *, budget: int = INTEGER_BUDGET, solver: Solver | None = None
+        self,
+        func: PrimFunc | IRModule | str,
+        *,
+        budget: int = INTEGER_BUDGET,
+        solver: Solver | None = None,
+        cache: bool = True,
     ) -> None:
         program = _program(func)
         self._records: list[StepRecord] = []
         self._refusals: list[ScheduleError] = []
         self._call: Call | None = None
-        prover = Prover(solver or Solver(budget))
+        prover = Prover(solver or Solver(budget, store=open_store() if cache else None))
         start = time.perf_counter()
         result = verify_program(program, prover)
         if isinstance(result, (NoMatch, Unproved)):

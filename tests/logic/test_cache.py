@@ -1,0 +1,318 @@
+"""Verdicts on disk: found again, by everybody, if nothing differs; damaged, foreign or unknown ones never."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import random
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from verified_tir.logic import formula as f
+from verified_tir.logic import verdict_store as module
+from verified_tir.logic.formula import INT, Term
+from verified_tir.logic.smtlib import query
+from verified_tir.logic.solver import Answer, Solver
+from verified_tir.logic.verdict import Refuted, Unknown
+from verified_tir.logic.verdict_store import LARGEST, MAGIC, SELDOM, VerdictStore
+
+X, Y, Z = (f.var(n, INT) for n in "xyz")
+A = f.var("a", "F32")
+ONE = f.integer(1)
+TRUE_CLAIM = f.implies(f.lt(X, Y), f.le(f.add(X, ONE), Y))
+FALSE_CLAIM = f.implies(f.le(X, Y), f.le(f.add(X, ONE), Y))
+HARD = f.ne(
+    f.add(f.mul(X, f.mul(X, X)), f.mul(Y, f.mul(Y, Y))), f.mul(f.add(Z, ONE), f.mul(f.add(Z, ONE), f.add(Z, ONE)))
+)
+POSITIVE = (f.lt(f.integer(0), X), f.lt(f.integer(0), Y), f.lt(f.integer(0), Z))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> VerdictStore:
+    return VerdictStore(tmp_path / "verdicts")
+
+
+def files(store: VerdictStore) -> list[Path]:
+    return sorted(store.folder.glob("*/*.verdict"))
+
+
+def asked(store: VerdictStore | None, *claims: Term, budget: int = 300_000) -> tuple[list[object], Solver]:
+    """Verdicts without the time they took, and the solver that gave them."""
+    solver = Solver(budget, store=store)
+    found: list[object] = []
+    for claim in claims:
+        match solver.prove((), claim):
+            case Refuted(model=model):
+                found.append(("refuted", model.values, model.sorts))
+            case verdict:
+                found.append(type(verdict).__name__)
+    return found, solver
+
+
+FLOATS = f.fp_eq(f.fp("fp.add", "F32", A, f.positive_zero("F32")), A)
+CLAIMS = (TRUE_CLAIM, FALSE_CLAIM, FLOATS, f.eq(f.mul(X, Y), f.mul(Y, X)))
+
+
+def test_another_solver_asks_nothing(store: VerdictStore) -> None:
+    without, _ = asked(None, *CLAIMS)
+    first, cold = asked(store, *CLAIMS)
+    second, warm = asked(store, *CLAIMS)
+    assert without == first == second
+    assert cold.statistics.stored == 0 < cold.statistics.queries
+    assert (warm.statistics.queries, warm.statistics.stored) == (0, cold.statistics.queries)
+    assert warm.statistics.solving == 0.0
+    assert warm._z3 is None, "Z3 need not even be loaded"
+
+
+def test_each_is_read_once(store: VerdictStore) -> None:
+    asked(store, TRUE_CLAIM)
+    solver = Solver(300_000, store=store)
+    for _ in range(3):
+        assert solver.prove((), TRUE_CLAIM).how == "cached"
+    assert (solver.statistics.cached, solver.statistics.stored, solver.statistics.queries) == (3, 1, 0)
+
+
+def test_models_speak_of_the_asker_s_names(store: VerdictStore) -> None:
+    """The text is the same, whatever the variables are called."""
+    u, v = f.var("u", INT), f.var("v", INT)
+    asked(store, FALSE_CLAIM)
+    ((kind, values, sorts),), solver = asked(store, f.replace(FALSE_CLAIM, {X: u, Y: v}))
+    assert solver.statistics.queries == 0
+    assert kind == "refuted" and set(values) == set(sorts) == {"u", "v"} and values["u"] == values["v"]
+
+
+def test_unknown_is_never_kept(store: VerdictStore) -> None:
+    solver = Solver(20_000, store=store)
+    assert isinstance(solver.prove(POSITIVE, HARD), Unknown)
+    assert files(store) == []
+    assert not store.save("(assert true)", 1, ("unknown", "canceled")) and files(store) == []
+
+
+def test_nor_believed(store: VerdictStore) -> None:
+    """Were it there, under the right name with the right hashes, it would not be an answer."""
+    for answer in (
+        ("unknown", None),
+        ("unsat", {}),
+        ("sat", None),
+        ("sat", [1]),
+        ("sat", {"x0": 1.5}),
+        ("sat", {"x0": True}),
+    ):
+        plant(store, "text", 7, {"key": store.key("text", 7), "kind": answer[0], "values": answer[1]})
+        assert store.load("text", 7) is None, answer
+
+
+def plant(store: VerdictStore, text: str, budget: int, body: object) -> Path:
+    """An entry whose hash is right, whatever it says."""
+    import hashlib
+
+    written = json.dumps(body).encode()
+    path = store._path(store.key(text, budget))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(MAGIC + hashlib.sha256(written).hexdigest().encode() + b"\n" + written)
+    path.chmod(0o600)
+    return path
+
+
+def test_a_planted_proof_is_believed(store: VerdictStore) -> None:
+    """What docs/trust.md says of who can write the files; and the planting of the other tests works."""
+    claim = f.lt(X, Y)
+    text = query((), claim).text
+    plant(store, text, 300_000, {"key": store.key(text, 300_000), "kind": "unsat", "values": None})
+    assert asked(store, claim)[0] == ["Proved"] != asked(None, claim)[0]
+
+
+def test_models_of_other_queries_are_no_models(store: VerdictStore) -> None:
+    claim = f.lt(X, Y)
+    text = query((), claim).text
+    for name, stored in (("x9", 0), ("x0", 1)):
+        plant(store, text, 300_000, {"key": store.key(text, 300_000), "kind": "sat", "values": {name: 1}})
+        _, solver = asked(store, claim)
+        assert solver.statistics.stored == stored
+
+
+DAMAGE: dict[str, Callable[[bytes], bytes]] = {
+    "empty": lambda b: b"",
+    "truncated": lambda b: b[:-1],
+    "half": lambda b: b[: len(b) // 2],
+    "without its first line": lambda b: b[len(MAGIC) :],
+    "longer": lambda b: b + b" ",
+    "another verdict": lambda b: b.replace(b'"sat"', b'"unsat"'),
+    "a bit": lambda b: b[:-9] + bytes([b[-9] ^ 4]) + b[-8:],
+    "another version of the form": lambda b: b.replace(b"verdict 1", b"verdict 2"),
+    "no text": lambda b: b"\xff" * len(b),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_damaged_entries_are_asked_anew_and_replaced(damage: str, store: VerdictStore) -> None:
+    expected, _ = asked(store, FALSE_CLAIM)
+    (path,) = files(store)
+    sound = path.read_bytes()
+    path.write_bytes(DAMAGE[damage](sound))
+    assert path.read_bytes() != sound
+    found, solver = asked(store, FALSE_CLAIM)
+    assert found == expected and solver.statistics.stored == 0 < solver.statistics.queries
+    assert path.read_bytes() == sound
+
+
+def test_every_byte_counts(store: VerdictStore) -> None:
+    """However one byte of an entry is changed, it is no entry."""
+    store.save("text", 7, ("sat", {"x0": 12, "x1": -3}))
+    (path,) = files(store)
+    sound = path.read_bytes()
+    for k in range(len(sound)):
+        path.write_bytes(sound[:k] + bytes([sound[k] ^ 1]) + sound[k + 1 :])
+        assert store.load("text", 7) is None, k
+    path.write_bytes(sound)
+    assert store.load("text", 7) == ("sat", {"x0": 12, "x1": -3})
+
+
+def test_entries_of_other_queries_do_not_pass(store: VerdictStore) -> None:
+    """A sound entry under another query's name."""
+    store.save("one", 7, ("unsat", None))
+    (path,) = files(store)
+    other = store._path(store.key("other", 7))
+    other.parent.mkdir(parents=True, exist_ok=True)
+    other.write_bytes(path.read_bytes())
+    other.chmod(0o600)
+    assert store.load("other", 7) is None and store.load("one", 7) == ("unsat", None)
+
+
+def test_budget_solver_and_text_are_the_key(store: VerdictStore) -> None:
+    store.save("text", 7, ("unsat", None))
+    assert store.load("text", 8) is None
+    assert store.load("text ", 7) is None
+    assert VerdictStore(store.folder, asked="z3 99").load("text", 7) is None
+    assert VerdictStore(store.folder).load("text", 7) == ("unsat", None)
+
+
+def test_how_it_is_asked_is_the_version_and_the_sources(monkeypatch: pytest.MonkeyPatch) -> None:
+    fresh = module.how_asked.__wrapped__
+    mine = fresh()
+    assert mine == module.how_asked() and mine.startswith("z3 ")
+    with monkeypatch.context() as patch:
+        patch.setattr("importlib.metadata.version", lambda _: "4.8.7")
+        assert fresh().startswith("z3 4.8.7 ")
+    with monkeypatch.context() as patch:
+        patch.setenv("Z3_LIBRARY_PATH", "elsewhere")
+        assert fresh() != mine
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "read_bytes", lambda self: b"another way to ask")
+        assert fresh() != mine
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="permissions are those of Unix")
+def test_what_others_may_write_is_not_read(store: VerdictStore) -> None:
+    store.save("text", 7, ("unsat", None))
+    (path,) = files(store)
+    assert path.stat().st_mode & 0o777 == 0o600 and path.parent.stat().st_mode & 0o077 == 0
+    for mode in (0o620, 0o602):
+        path.chmod(mode)
+        assert store.load("text", 7) is None
+    path.chmod(0o644)
+    assert store.load("text", 7) == ("unsat", None)
+
+
+def test_only_plain_files_are_read(store: VerdictStore) -> None:
+    path = store._path(store.key("text", 7))
+    path.mkdir(parents=True)
+    assert store.load("text", 7) is None and not store.save("text", 7, ("unsat", None))
+    assert list(path.parent.iterdir()) == [path], "what was half written is gone"
+
+
+def test_large_models_are_not_kept(store: VerdictStore) -> None:
+    assert not store.save("text", 7, ("sat", {f"x{k}": k for k in range(LARGEST // 4)}))
+    assert not store.save("text", 7, ("sat", {"x0": 1 << 20_000}))
+    assert files(store) == []
+
+
+def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    found, solver = asked(VerdictStore(tmp_path / "file"), *CLAIMS)
+    assert found == asked(None, *CLAIMS)[0] and solver.statistics.stored == 0
+
+
+def test_old_entries_go_first(store: VerdictStore) -> None:
+    small = VerdictStore(store.folder, most=8)
+    texts = [text for text in map(str, range(4000)) if small.key(text, 7).startswith("00")][:12]
+    past = time.time() - 10 * SELDOM
+    for k, text in enumerate(texts[:8]):
+        small.save(text, 7, ("unsat", None))
+        os.utime(small._path(small.key(text, 7)), (past + k, past + k))
+    assert small.size()[0] == 8
+    assert small.load(texts[0], 7) is not None  # used: it is the youngest now
+    small.save(texts[8], 7, ("unsat", None))
+    left = [text for text in texts[:9] if small.load(text, 7) is not None]
+    assert left == [texts[0], *texts[4:9]]
+
+
+def test_what_a_killed_writer_left_goes_too(store: VerdictStore) -> None:
+    small = VerdictStore(store.folder, most=8)
+    texts = [text for text in map(str, range(4000)) if small.key(text, 7).startswith("00")][:9]
+    (store.folder / "00").mkdir(parents=True)
+    old, new = store.folder / "00" / ".old.tmp", store.folder / "00" / ".new.tmp"
+    for path in (old, new):
+        path.write_text("half")
+    os.utime(old, (0, 0))
+    for text in texts:
+        small.save(text, 7, ("unsat", None))
+    assert not old.exists() and new.exists()
+
+
+def test_clear(store: VerdictStore) -> None:
+    asked(store, *CLAIMS)
+    count, size = store.size()
+    assert count == len(files(store)) > 0 and size == sum(p.stat().st_size for p in files(store))
+    assert store.clear() == count and store.size() == (0, 0)
+    assert store.clear() == 0
+    assert asked(store, TRUE_CLAIM)[0] == ["Proved"]
+
+
+# ------------------------------------------------------------------------------------------------------ processes
+
+
+def right(text: str) -> Answer:
+    """What the processes below agree to answer."""
+    number = int(text)
+    return ("unsat", None) if number % 2 else ("sat", {f"x{k}": number * k for k in range(number % 50)})
+
+
+def hammer(folder: str, seed: int, rounds: int) -> tuple[int, int]:
+    """Save, load, damage and clear at random; gives how often an answer was found, and how often it was wrong."""
+    store = VerdictStore(Path(folder), most=6)
+    rng = random.Random(seed)
+    found = wrong = 0
+    for _ in range(rounds):
+        text = str(rng.randrange(40))
+        match rng.randrange(12):
+            case 0 | 1 | 2 | 3 | 4:
+                store.save(text, 7, right(text))
+            case 5:
+                path = store._path(store.key(text, 7))
+                try:
+                    content = path.read_bytes()
+                    path.write_bytes(content[: rng.randrange(len(content) + 1)])
+                except OSError:
+                    pass
+            case 6 if rng.random() < 0.1:
+                store.clear()
+            case _:
+                answer = store.load(text, 7)
+                found += answer is not None
+                wrong += answer is not None and answer != right(text)
+    return found, wrong
+
+
+def test_processes_do_not_disturb_each_other(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    with context.Pool(4) as pool:
+        results = pool.starmap(hammer, [(str(tmp_path / "v"), seed, 700) for seed in range(4)])
+    assert all(found > 0 for found, _ in results) and sum(wrong for _, wrong in results) == 0
+    left = VerdictStore(tmp_path / "v")
+    for text in map(str, range(40)):
+        assert left.load(text, 7) in (None, right(text))
