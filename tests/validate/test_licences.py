@@ -101,3 +101,13 @@ def test_a_call_in_a_parallel_loop_may_touch_what_it_is_given():
     call = 'for i in T.parallel(2):\n    T.evaluate(T.call_extern("int32", "g", {}))'
     assert findings(call.format("B.data")) == ["race at B between iterations of i"]
     assert findings(call.format("i")) == []
+
+
+def test_a_reduction_across_threads_is_named_so():
+    text = """\
+for i in T.thread_binding(8, thread="threadIdx.x"):
+    with T.block("sum"):
+        v = T.axis.{}(8, i)
+        B[0] = B[0] + A[v]"""
+    assert findings(text.format("reduce")) == ["reduction across threads at B, over i"]
+    assert findings(text.format("spatial")) == ["race between threads at B between iterations of i"]

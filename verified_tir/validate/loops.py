@@ -24,7 +24,7 @@ from typing import Final, TypeAlias, final
 import numpy as np
 
 from verified_tir.ir.expr import Call
-from verified_tir.ir.stmt import Assert, AttrStmt, Block, For, Stmt, While
+from verified_tir.ir.stmt import Assert, AttrStmt, Block, For, Stmt, Store, While
 from verified_tir.ir.visit import walk
 from verified_tir.validate.calls import needs_order
 from verified_tir.validate.evaluate import Evaluator
@@ -144,6 +144,9 @@ class Loops:
         if self._kernels and is_thread(loop.thread):
             return  # all of the threads are watched together
         self._reported.add(loop)
+        if is_thread(loop.thread) and reduces(loop, found.block):
+            self.findings[f"reduction across threads at {found.block}, over {loop.var.name}"] = None
+            return
         self.findings[f"{kind} at {found.block} between iterations of {loop.var.name}"] = None
         if is_thread(loop.thread) and is_shared(found.scope):
             self.races.add(found.block)
@@ -260,6 +263,19 @@ def _inner(stmt: Stmt) -> Stmt:
                 stmt = body
             case _:
                 return stmt
+
+
+def reduces(loop: For, name: str) -> bool:
+    """Whether a block inside stores to ``name`` and declares that the loop is over one of its reduction axes.
+
+    TVM makes that an exchange between threads (``LowerCrossThreadReduction``).
+    """
+    for node in walk(loop.body):
+        if isinstance(node, Block):
+            axes = [iv for iv in node.iter_vars if iv.kind == "reduce" and loop.var in walk(iv.value)]
+            if axes and any(isinstance(n, Store) and n.buffer.name == name for n in walk(node.body)):
+                return True
+    return False
 
 
 def numbered(regions: Regions, thread: str, iterations: Ids) -> Regions:
