@@ -11,6 +11,7 @@ from verified_tir.validate.compare import Gap
 from verified_tir.validate.normal import Normaliser, TooLarge
 from verified_tir.validate.session import Exit
 from verified_tir.validate.solve import Question
+from verified_tir.validate.summands import same_summands
 from verified_tir.validate.terms import Terms
 
 
@@ -34,13 +35,16 @@ def decide(terms: Terms, gap: Gap, before: Exit, events: Sequence[tuple[int, int
     question = Question(terms, solver, before.events)
     bits = Normaliser(terms, before.events, reals=False)
     open_pairs: list[tuple[int, int]] = []
+    reassociated: dict[str, int] = {}
     for pair, owners in gap.pairs.items():
-        if _same(bits, pair):
+        if same_summands(terms, *pair):  # not in the same order: that would be the same term
+            for name, number in owners.items():
+                reassociated[name] = reassociated.get(name, 0) + number
+        elif _same(bits, pair):
             how["integers"] = how.get("integers", 0) + sum(owners.values())
         else:
             open_pairs.append(pair)
     reals = Normaliser(terms, before.events, reals=True)
-    reassociated: dict[str, int] = {}
     left: list[tuple[int, int]] = []
     for pair in open_pairs:
         count = sum(gap.pairs[pair].values())

@@ -40,6 +40,7 @@ from verified_tir.validate.terms import (
 )
 
 _COMMUTATIVE: Final = frozenset({"add", "mul", "eq", "bitand", "bitor", "bitxor", "min", "max"})
+_NEEDS_CONSTANT: Final = frozenset({"add", "sub", "mul", "div"})  # the identities of floats
 _SWAPPED: Final = {"gt": "lt", "ge": "le"}
 _WIDER: Final = {
     ("float", 16): {("float", 32), ("float", 64)},
@@ -71,6 +72,8 @@ class Builder:
         self.operations += a.size
         if op in _COMMUTATIVE:
             a, b = np.minimum(a, b), np.maximum(a, b)
+        if dtype.is_float and op in _NEEDS_CONSTANT and self._plain(a) and self._plain(b):
+            return self._make(op, dtype, a, b)
         result: Ids = np.full(a.shape, -1, dtype=np.int64)
         result[(a == UNDEF_ID) | (b == UNDEF_ID)] = UNDEF_ID
         self._identities(op, dtype, a, b, result)
@@ -82,6 +85,11 @@ class Builder:
         if rest.any():
             result[rest] = self._make(op, dtype, a[rest], b[rest])
         return result
+
+    def _plain(self, ids: Ids) -> bool:
+        """Whether no term is a constant, or undef."""
+        codes = self.terms.columns[0, ids]
+        return not (self.terms.const_code[codes].any() or (ids == UNDEF_ID).any())
 
     def _identities(self, op: str, dtype: DType, a: Ids, b: Ids, result: Ids) -> None:
         """Fill in ``result`` where an identity applies."""

@@ -20,9 +20,9 @@ from typing import Final, final
 
 import numpy as np
 
-from verified_tir.ir.expr import Expr, Load, Var
+from verified_tir.ir.expr import Binary, Expr, Load, Var
 from verified_tir.ir.stmt import Store
-from verified_tir.ir.visit import walk
+from verified_tir.ir.visit import children, walk
 from verified_tir.validate.demand.frames import ROWS, Frames, Loads
 from verified_tir.validate.demand.instances import Effort, TooMuch, Writers
 from verified_tir.validate.demand.levels import distinct
@@ -197,8 +197,17 @@ class Closure:
 def _operations(site: Site, outline: Outline) -> int:
     """How many operations an instance takes, roughly."""
     value = site.what.value if isinstance(site.what, Store) else site.what
-    nodes = [node for node in walk(value) if isinstance(node, Expr) and not isinstance(node, Var)]
-    return (1 + sum(outline.is_data(node) for node in nodes)) * value.dtype.lanes
+    sizes: dict[Expr, int] = {}
+
+    def size(expr: Expr) -> int:
+        if expr not in sizes:
+            own = 0
+            if not isinstance(expr, Var) and outline.is_data(expr):
+                own = 2 if isinstance(expr, Binary) and expr.op in ("min", "max") and expr.dtype.is_float else 1
+            sizes[expr] = own + sum(size(child) for child in children(expr) if isinstance(child, Expr))
+        return sizes[expr]
+
+    return (1 + size(value)) * value.dtype.lanes
 
 
 def _own(site: Site) -> Load | None:

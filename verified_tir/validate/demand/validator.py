@@ -115,9 +115,9 @@ def compare_on_demand(
                 return _judge(first, second, closures, chosen, total, build, solver, budget)
             except TooManyTerms:
                 count = sum(k.size for k in chosen.values())
-                if count <= _PILOT:
+                if count <= 1:
                     raise
-                elements, most = count // 2, most // 2
+                elements = count // 2
     except (Refused, TooManyTerms) as problem:
         return Unknown(f"the programs are too large to be executed as a whole; on demand: {problem}")
 
@@ -140,18 +140,22 @@ def _needed(
 ) -> tuple[dict[int, Ids], int, list[Closure]]:
     """The elements to compare, how many there are in all, and what the chosen ones depend on."""
     outputs = sorted(first.written() | second.written())
-    pilot, _ = _chosen(first, second, outputs, min(_PILOT, elements))
-    cost = max(depend(p, pilot, build, most).cost for p in (first, second))
-    held = max(1, sum(k.size for k in pilot.values()))
-    count = max(_PILOT, min(elements, held * most // max(1, cost)))
+    count = min(_PILOT, elements)
+    pilot, _ = _chosen(first, second, outputs, count)
+    try:
+        cost = max(depend(p, pilot, build, most).cost for p in (first, second))
+        count = max(count, min(elements, sum(k.size for k in pilot.values()) * most // max(1, cost)))
+    except TooMuch:
+        count = 1
     while True:
         chosen, total = _chosen(first, second, outputs, count)
         try:
-            return chosen, total, [depend(p, chosen, build, most) for p in (first, second)]
+            allowed = most if count > 1 else 2 * most  # one element at least, if it is at all feasible
+            return chosen, total, [depend(p, chosen, build, allowed) for p in (first, second)]
         except TooMuch:
-            if count <= _PILOT:
+            if count <= 1:
                 raise
-            count = max(_PILOT, count // 2)
+            count //= 2
 
 
 def _chosen(first: Program, second: Program, outputs: Sequence[int], count: int) -> tuple[dict[int, Ids], int]:
@@ -255,7 +259,7 @@ def evaluate(program: Program, closure: Closure, chosen: Mapping[int, Ids], buil
     where = {k: p for k, p in enumerate(program.params) if isinstance(p, Place)}
     access = SparseAccess(build, events, program.outline, where)
     evaluator = Evaluator(build, events, access, data_vars(program.func.body))
-    run = Run(program.outline, closure, evaluator, access, build.operations + budget)
+    run = Run(program.outline, closure, evaluator, access, build.operations + 2 * budget)
     for p in program.params:
         if isinstance(p, Parameter) and p.var not in program.values and not isinstance(p.var.type, PointerType):
             term = build.opaque(f"input:{p.position}", p.var.dtype, 0).reshape(1, 1)
