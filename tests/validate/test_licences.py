@@ -3,7 +3,8 @@
 import pytest
 
 from verified_tir import parse_func
-from verified_tir.validate import validate
+from verified_tir.cli.validate import Options, run
+from verified_tir.validate import Equal, validate
 
 PARAMS = 'A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32"), C: T.Buffer((8,), "int32")'
 
@@ -111,3 +112,31 @@ for i in T.thread_binding(8, thread="threadIdx.x"):
         B[0] = B[0] + A[v]"""
     assert findings(text.format("reduce")) == ["reduction across threads at B, over i"]
     assert findings(text.format("spatial")) == ["race between threads at B between iterations of i"]
+
+
+def test_a_licence_that_before_has_and_after_has_not_is_lost():
+    def judged(before: str, after: str):
+        heads = [f"@T.prim_func\ndef f({PARAMS}):\n    {body}" for body in (before, after)]
+        return validate(*[parse_func(h) for h in heads])
+
+    parallel, serial = "for i in T.parallel(8): B[0] = A[i]", "for i in range(8): B[0] = A[i]"
+    lost = judged(serial, parallel)
+    assert isinstance(lost.verdict, Equal) and lost.lost == ("after: race at B between iterations of i",)
+    for pair in ((parallel, parallel), (parallel, serial), (serial, serial)):
+        assert judged(*pair).lost == ()
+    threads = 'for i in T.thread_binding(8, thread="threadIdx.x"): B[0] = A[i]'
+    assert judged(parallel, threads).lost == ("after: race between threads at B between iterations of i",)
+    elsewhere = judged(parallel.replace("B[0]", "C[0]").replace("A[i]", "1"), parallel)
+    assert elsewhere.lost == ("after: race at B between iterations of i",)
+
+
+def test_the_exit_code_of_a_lost_licence(tmp_path, capsys):
+    files = []
+    for name, kind in (("serial", "range"), ("racing", "T.parallel")):
+        path = tmp_path / f"{name}.py"
+        path.write_text(f"@T.prim_func\ndef f({PARAMS}):\n    for i in {kind}(8):\n        B[0] = A[i]\n")
+        files.append(str(path))
+    assert run(Options((files[0], files[1]))) == 1
+    assert "lost: after: race at B" in capsys.readouterr().out
+    assert run(Options((files[1], files[1]))) == 0
+    assert run(Options((files[1], files[0]))) == 0

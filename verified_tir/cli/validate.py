@@ -21,6 +21,7 @@ from verified_tir.ir.script import ScriptError, parse
 from verified_tir.validate.batch import judge_file
 from verified_tir.validate.pairs import MOST_OPERATIONS, Budget, Judgement, Word, judge
 from verified_tir.validate.recorded import BadRecord, Record, read_records
+from verified_tir.validate.verdict import lost_licences
 
 SCHEMA = 2
 SAME, DIFFERENT, MISTAKE, UNDECIDED = 0, 1, 2, 3
@@ -78,11 +79,13 @@ def _say(judged: Iterator[Judgement], options: Options, *, tabled: bool) -> int:
     code = SAME
     for one in judged:
         seen.append(one)
-        code = max(code, CODES.get(one.word, SAME), key=(SAME, UNDECIDED, MISTAKE, DIFFERENT).index)
+        lost = lost_licences(one.findings)
+        worst = DIFFERENT if lost else CODES.get(one.word, SAME)
+        code = max(code, worst, key=(SAME, UNDECIDED, MISTAKE, DIFFERENT).index)
         if not options.json:
             print(f"{one.name}: {one.text}", flush=True)
             for found in one.findings:
-                print(f"  found: {found}")
+                print(f"  {'lost' if found in lost else 'found'}: {found}")
     if options.json:
         report = {"schema": SCHEMA, "version": __version__, "pairs": [fields(j) for j in seen], "exit_code": code}
         sys.stdout.write(json.dumps(report, indent=2) + "\n")
@@ -99,6 +102,7 @@ def fields(judged: Judgement) -> dict[str, Any]:
         "text": judged.text,
         "reason": judged.reason,
         "findings": judged.findings,
+        "lost_licences": list(lost_licences(judged.findings)),
         "sizes": [dict(r.sizes) for r in judged.reports],
         "operations": sum(r.operations for r in judged.reports),
         "seconds": round(judged.seconds, 4),

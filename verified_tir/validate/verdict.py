@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias, final
+from typing import Any, Final, TypeAlias, final
 
 import numpy as np
 import numpy.typing as npt
@@ -123,6 +124,24 @@ class Report:
     sizes: Mapping[str, int] = field(default_factory=dict)
     operations: int = 0
     seconds: float = 0.0
+
+    @property
+    def lost(self) -> tuple[str, ...]:
+        """Licences that hold in *before* but not in *after*: see :func:`lost_licences`."""
+        return lost_licences(self.findings)
+
+
+_LICENCE: Final = re.compile(r"(before|after): (race between threads|race|lane conflict) at ([^\s:]+)")
+
+
+def lost_licences(findings: Sequence[str]) -> tuple[str, ...]:
+    """The findings about a licence of *after* in a block where *before* has none of the same kind.
+
+    The serial meaning may be the same; run as its loops permit, *after* may do what *before* cannot.
+    """
+    matched = [(f, found) for f in findings if (found := _LICENCE.match(f)) is not None]
+    known = {found.group(2, 3) for _, found in matched if found.group(1) == "before"}
+    return tuple([f for f, found in matched if found.group(1) == "after" and found.group(2, 3) not in known])
 
 
 def _plain(value: object) -> object:
