@@ -16,17 +16,26 @@ asks the whole question.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from verified_tir.logic.formula import FALSE, FLOAT_SORTS, INT, TRUE, Term, and_, eq, replace, subterms, var
-from verified_tir.logic.smtlib import query
-from verified_tir.logic.verdict import Proved
-
-if TYPE_CHECKING:
-    from verified_tir.logic.solver import Solver
+from verified_tir.logic.smtlib import Script, query
+from verified_tir.logic.verdict import Proved, Verdict
 
 
-def prove_by_lemma(solver: Solver, given: tuple[Term, ...], goal: Term) -> Proved | None:
+class Prover(Protocol):
+    """Whoever answers the questions that a float obligation is split into."""
+
+    def prove(self, given: tuple[Term, ...], goal: Term) -> Verdict:
+        """Whether the goal follows."""
+        ...
+
+    def ask(self, script: Script) -> Verdict:
+        """One query, as a whole."""
+        ...
+
+
+def prove_by_lemma(solver: Prover, given: tuple[Term, ...], goal: Term) -> Proved | None:
     """A proof by congruence or by the three moves above, or ``None``."""
     plain = tuple(g for g in given if not g.has_float)
     if not goal.has_float:
@@ -63,7 +72,7 @@ def prove_by_lemma(solver: Solver, given: tuple[Term, ...], goal: Term) -> Prove
     return None
 
 
-def _discharge(solver: Solver, plain: tuple[Term, ...], given: tuple[Term, ...]) -> list[Term]:
+def _discharge(solver: Prover, plain: tuple[Term, ...], given: tuple[Term, ...]) -> list[Term]:
     """The givens, with the premises that follow from the integer givens removed."""
     known: list[Term] = []
     for g in given:

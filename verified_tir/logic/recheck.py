@@ -1,8 +1,10 @@
 """Queries asked anew: by a solver of choice, in a fresh context, with nothing remembered.
 
 For whoever does not want to take an earlier verdict for granted.  Work is bounded by the solvers' resource counters and
-not by time, so a verdict does not depend on the machine.  A query is first tried with a small part of the budget in
-each of several settings, then with all of it; ``unsat`` and ``sat`` count from whichever setting finds them.
+not by time, so a verdict does not depend on the machine.  A query is first asked as a whole, with a small part of the
+budget, in each of several settings.  One that is not decided then is read back into formulas and proved in parts:
+conjuncts one by one, from the givens that have to do with them; floats and integers apart
+(``verified_tir.logic.floats``).  Last it is asked as a whole with all of the budget.
 """
 
 from __future__ import annotations
@@ -11,10 +13,16 @@ import importlib.metadata
 import importlib.util
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, TypeAlias, final
 
-from verified_tir.logic.standalone import NotAQuery, body_of
+from verified_tir.logic.floats import prove_by_lemma
+from verified_tir.logic.formula import FALSE, TRUE, Term
+from verified_tir.logic.read_smtlib import NotCanonical, read
+from verified_tir.logic.smtlib import Script
+from verified_tir.logic.solver import relevant
+from verified_tir.logic.standalone import NotAQuery, body_of, standalone
+from verified_tir.logic.verdict import Proved, Unknown, Verdict
 
 SolverName: TypeAlias = Literal["z3", "cvc5"]
 SOLVERS: Final[tuple[SolverName, ...]] = ("z3", "cvc5")
@@ -25,7 +33,7 @@ BUDGET: Final = 60_000_000
 Z3_PER_CVC5: Final = 60
 """How many units of Z3 a unit of cvc5 is worth, roughly."""
 FIRST_PART: Final = 20
-"""Of the budget, one part is for the first round."""
+"""Of the budget, one part is for the first round, and for each part of a question."""
 
 
 @final
@@ -61,25 +69,82 @@ def ask(solver: SolverName, text: str, budget: int = BUDGET) -> Answer:
         logic, body = body_of(text)
     except NotAQuery as problem:
         return Answer("unknown", 0.0, reason=f"it is no query: {problem}")
+
+    def spent() -> float:
+        return time.perf_counter() - start
+
+    first = max(1, budget // FIRST_PART)
+    quick = _whole(solver, logic, body, first)
+    if quick.verdict != "unknown":
+        return replace(quick, seconds=spent())
+    if _in_parts(solver, body, first):
+        return Answer("unsat", spent(), "in parts")
+    return replace(_whole(solver, logic, body, budget), seconds=spent())
+
+
+def _whole(solver: SolverName, logic: str, body: str, budget: int) -> Answer:
+    """The query as it is, in one setting after another."""
     reasons: dict[str, None] = {}
-    for setting, limit in _rounds(solver, logic, budget):
+    for setting, limit in _settings(solver, logic, budget):
         verdict, reason = _ask_z3(setting, body, limit) if solver == "z3" else _ask_cvc5(setting, body, limit)
         if verdict in ("unsat", "sat"):
-            return Answer(verdict, time.perf_counter() - start, setting)  # type: ignore[arg-type]
+            return Answer(verdict, 0.0, setting)  # type: ignore[arg-type]
         reasons[reason] = None
-    return Answer("unknown", time.perf_counter() - start, reason="; ".join(reasons))
+    return Answer("unknown", 0.0, reason="; ".join(reasons))
 
 
-def _rounds(solver: SolverName, logic: str, budget: int) -> Iterator[tuple[str, int]]:
-    """Settings with their limits: all with a part of the budget, then all with the whole."""
+def _settings(solver: SolverName, logic: str, budget: int) -> Iterator[tuple[str, int]]:
+    """Settings with their limits, in the units of the solver."""
     if solver == "z3":
         settings = [*([logic] if logic == "QF_FP" else []), "Solver", "SimpleSolver"]
     else:
-        budget = max(1, budget // Z3_PER_CVC5)
-        settings = list(dict.fromkeys([logic, "ALL"]))
-    for limit in (max(1, budget // FIRST_PART), budget):
-        for setting in settings:
-            yield setting, limit
+        settings, budget = list(dict.fromkeys([logic, "ALL"])), max(1, budget // Z3_PER_CVC5)
+    for setting in settings:
+        yield setting, budget
+
+
+def _in_parts(solver: SolverName, body: str, budget: int) -> bool:
+    """Whether the query is proved by proving others that imply it."""
+    try:
+        given, goal = read(body)
+    except NotCanonical:
+        return False
+    return isinstance(_Parts(solver, budget).prove(given, goal), Proved)
+
+
+@final
+class _Parts:
+    """Splits a question; each split only weakens what is known, or asks for each part of what is to be shown."""
+
+    def __init__(self, solver: SolverName, budget: int) -> None:
+        self._solver: SolverName = solver
+        self._budget = budget
+
+    def prove(self, given: tuple[Term, ...], goal: Term) -> Verdict:
+        """Proved, or unknown: what is false of a part need not be of the whole."""
+        given = tuple(dict.fromkeys(g for g in given if g is not TRUE))
+        if goal is TRUE or goal in given or FALSE in given:
+            return Proved(how="trivial")
+        if goal.op == "and":
+            parts = (self.prove(given, part) for part in goal.args)
+            return next((v for v in parts if not isinstance(v, Proved)), Proved())
+        if goal.op == "=>":
+            return self.prove((*given, goal.args[0]), goal.args[1])
+        if goal.has_float or any(g.has_float for g in given):
+            found = prove_by_lemma(self, given, goal)
+            if found is not None:
+                return found
+        near = relevant(given, goal)
+        verdict = self._ask(standalone(near, goal))
+        return verdict if isinstance(verdict, Proved) or near == given else self._ask(standalone(given, goal))
+
+    def ask(self, script: Script) -> Verdict:
+        """A query whose logic nobody worked out."""
+        return self._ask(f"(set-logic {'QF_FP' if script.only_floats else 'ALL'})\n{script.text}\n(check-sat)\n")
+
+    def _ask(self, text: str) -> Verdict:
+        answer = _whole(self._solver, *body_of(text), self._budget)
+        return Proved() if answer.verdict == "unsat" else Unknown(answer.reason or answer.verdict)
 
 
 def _ask_z3(setting: str, body: str, limit: int) -> tuple[str, str]:
