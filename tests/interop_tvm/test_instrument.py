@@ -158,6 +158,22 @@ def test_new_and_removed_functions_are_listed() -> None:
     ]
 
 
+def test_functions_of_relax_are_listed_and_those_of_tir_inside_are_validated() -> None:
+    from tvm import relax
+
+    block = relax.BlockBuilder()
+    x = relax.Var("x", relax.TensorType([4], "float32"))
+    with block.function("main", [x]):
+        block.emit_func_output(block.emit(relax.op.add(x, x)))
+    instrument = ValidatingInstrument(on_different="raise")
+    built(block.get(), instrument)
+    found = {(r.function, r.status, r.text) for r in instrument.reports if r.status != "unchanged"}
+    assert ("main", "not validated", "not validated: it is no function of TIR") in found
+    assert ("add", "not validated", "not validated: the function is new") in found
+    assert ("add", "equal", "equal") in found
+    assert {status for _, status, _ in found} == {"not validated", "composed", "equal"}
+
+
 def test_what_cannot_be_read_is_unknown_with_the_construct() -> None:
     sch = tvm.s_tir.Schedule(
         function(SYMBOLIC.replace("(n, m)", "(8, 32)").replace("(n,)", "(8,)").replace("n, m", "8, 32"))

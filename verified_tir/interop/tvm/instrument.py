@@ -20,7 +20,7 @@ import tvm_ffi
 from tvm.ir.instrument import pass_instrument
 
 from verified_tir.interop.tvm.judge import Limits, judge
-from verified_tir.interop.tvm.reading import Printed, read
+from verified_tir.interop.tvm.reading import Printed, is_tir, read
 from verified_tir.interop.tvm.report import (
     DifferenceFound,
     OnDifferent,
@@ -181,7 +181,7 @@ class ValidatingInstrument:
         one, two = read(old, name), read(new, name)
         if one.text == two.text and one.text:
             return report("unchanged", "unchanged")
-        reason = reason or _interface(old, new)
+        reason = reason or _kind(old, new) or _interface(old, new)
         if reason is not None:
             return report("not validated", f"not validated: {reason}", one, two)
         return judge(frame.name, one, two, self._limits, depth=depth)
@@ -215,6 +215,14 @@ def _same(one: Any, two: Any) -> bool:
         return True
     first, second = read(one, ""), read(two, "")
     return bool(first.text) and first.text == second.text
+
+
+def _kind(old: Any, new: Any) -> str | None:
+    """Why two functions cannot be compared that are not both of TIR."""
+    kinds = [is_tir(f) for f in (old, new)]
+    if all(kinds):
+        return None
+    return "it is no function of TIR" if not any(kinds) else "it is a function of TIR on one side only"
 
 
 def _interface(old: Any, new: Any) -> str | None:

@@ -28,15 +28,19 @@ class Printed:
     problem: str = ""
 
 
+def is_tir(function: Any) -> bool:
+    """Whether it is a ``PrimFunc``; modules also hold functions of Relax, and references to foreign ones."""
+    return type(function).__name__ == "PrimFunc"
+
+
 def read(function: Any, name: str) -> Printed:
     """A function of a TVM module.
 
     :param function: a ``tvm.tirx.PrimFunc``; of another kind of function only the kind is read.
     :param name: its name in the module.
     """
-    kind = type(function).__name__
-    if kind != "PrimFunc":
-        return Printed(name, "", None, f"it is a {kind} of {type(function).__module__.split('.')[1]}, no PrimFunc")
+    if not is_tir(function):
+        return Printed(name, "", None, f"it is a {type(function).__name__}, no function of TIR")
     try:
         text = function.script()
     except Exception as problem:  # TVM's printer fails with whatever its C++ raises

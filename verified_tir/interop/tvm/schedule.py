@@ -33,7 +33,7 @@ class ValidatedSchedule:
         or ``"collect"`` to do nothing but remember.  The step has been made in each case.
     :param limits: sizes for symbolic shapes, and how much is executed.
     :param options: passed on to ``tvm.s_tir.Schedule``.
-    :ivar schedule: the schedule itself.
+    :ivar schedule: the schedule itself, for functions of TVM that ask for one; only ``validate`` sees what these do.
     :ivar reports: what was said of the steps that changed something.
     """
 
@@ -50,9 +50,10 @@ class ValidatedSchedule:
         self._limits = limits or Limits()
         self._first = _functions(self.schedule)
         self._moved: dict[str, dict[int, Layout | str]] = {}
-        self._steps = 0
 
     def __getattr__(self, name: str) -> Any:
+        if name == "schedule":  # asked of a copy that is being made, say, before there is any
+            raise AttributeError(name)
         found = getattr(self.schedule, name)
         if name in _COPIES:
             return self._copied
@@ -64,7 +65,7 @@ class ValidatedSchedule:
     def _copied(self) -> ValidatedSchedule:
         other = ValidatedSchedule(self.schedule.copy(), on_different=self._on_different, limits=self._limits)
         other.reports = list(self.reports)
-        other._first, other._steps = self._first, self._steps
+        other._first = self._first
         other._moved = {name: dict(layouts) for name, layouts in self._moved.items()}
         return other
 
@@ -88,8 +89,7 @@ class ValidatedSchedule:
         """
         now, found = _functions(self.schedule), []
         for name, first in self._first.items():
-            text = f"all {self._steps} steps" if self._steps != 1 else "the one step"
-            found.append(self._compare(text, name, first, now.get(name), self._moved.get(name, {})))
+            found.append(self._compare("the whole schedule", name, first, now.get(name), self._moved.get(name, {})))
         for report in found:
             tell(report, self._on_different)
         return tuple(found)
@@ -112,7 +112,6 @@ class ValidatedSchedule:
     def _look(self, step: str, name: str, before: Mapping[str, Any]) -> None:
         after = _functions(self.schedule)
         changed = [n for n in {**before, **after} if not _same(before.get(n), after.get(n))]
-        self._steps += bool(changed)
         found = []
         for function in changed:
             moved = self._layouts(name, before.get(function), after.get(function))
