@@ -232,3 +232,20 @@ def test_functions_correspond_by_name():
     assert [name for name, _, _ in functions(record(module, module))] == ["f", "g"]
     with pytest.raises(Refused, match="no function g"):
         functions(record(module, module.replace("def g", "def h")))
+
+
+def test_programs_too_large_are_compared_in_part():
+    """On demand at several sizes, since none could be executed; what writes no parameter cannot be compared so."""
+    large = "for i in range(n + 4000):\n    B[i] = A[i] + {}"
+    params = 'A: T.Buffer(("n + 4000",), "int32"), B: T.Buffer(("n + 4000",), "int32"), n: T.int32'
+
+    def found(one: str, other: str):
+        texts = [HEAD.format(params=params) + "".join(f"    {x}\n" for x in t.splitlines()) for t in (one, other)]
+        return judge("f", *map(parse_func, texts), {}, Budget(2000))
+
+    alike = found(large.format("2 + 4"), large.format("6"))
+    assert alike.word == "equal in part" and "at sizes 0, 1, 2" in alike.text
+    assert found(large.format("5"), large.format("6")).word == "different"
+    idle = "for i, j in T.grid(n + 4000, 4000):\n    T.evaluate(i + {})"
+    nothing = found(idle.format("1 + 1"), idle.format("2"))
+    assert nothing.word == "unknown" and "write no parameter" in nothing.reason

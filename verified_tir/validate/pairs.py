@@ -31,7 +31,7 @@ Word: TypeAlias = Literal[
 WORDS: Final[tuple[Word, ...]] = get_args(Word)
 """From best to worst: of several functions or sizes the worst counts."""
 _LISTED: Final = 16  # sizes in a sentence
-_TOO_LARGE: Final = re.compile(r"^more than|the most is")
+_TOO_LARGE: Final = re.compile(r"^more than|the most is|too large to be executed")
 PATIENCE: Final = 5.0
 """Seconds of processor time after which no further sizes are tried, once one was settled."""
 MOST_OPERATIONS: Final = 5_000_000
@@ -110,6 +110,7 @@ def _reports(
     """One report for each size, to the first that is not equal; those too large are left out once one was settled."""
     start = time.process_time()
     reports: list[Report] = []
+    empty: list[Report] = []
     spent = 0
     for sizes in chosen:
         settled = any(_shows(r, before) for r in reports)
@@ -117,7 +118,8 @@ def _reports(
             break
         left = budget.operations - spent if settled else budget.operations
         try:
-            report = _at(before, after, {**offsets, **sizes}, maps, max(left, 0), whole=settled)
+            executed = any(_shows(r, before) and not isinstance(r.verdict, EqualInPart) for r in reports)
+            report = _at(before, after, {**offsets, **sizes}, maps, max(left, 0), whole=executed)
         except TimeIsUp:
             if not settled:
                 raise
@@ -126,10 +128,14 @@ def _reports(
             spent += report.operations // 2
             if isinstance(report.verdict, Unknown) and _TOO_LARGE.search(report.verdict.reason):
                 continue
+        if isinstance(report.verdict, EqualInPart) and report.verdict.compared == 0:
+            why = "the programs are too large to be executed as a whole, and write no parameter"
+            empty.append(replace(report, verdict=Unknown(why)))
+            continue
         reports.append(report)
         if isinstance(report.verdict, (Different, Unknown)):
             break
-    return reports
+    return reports or empty
 
 
 def _at(
