@@ -90,6 +90,7 @@ ToLLVM = Annotated[
     bool, _option("--to-llvm", text="Lower and compile; compare LLVM IR, optimised too, with the program.")
 ]
 Certify = Annotated[Path | None, _option("--certify", metavar="DIR", text="Write certificates of what is proved.")]
+NoCache = Annotated[bool, _option("--no-cache", text="Believe no verdict of an earlier run, and keep none.")]
 Budget = Annotated[int | None, _option("--budget", metavar="N", least=1, text=_BUDGET)]
 
 
@@ -108,6 +109,7 @@ def verify(  # noqa: PLR0913, PLR0917 (each is an option)
     most_operations: Operations = None,
     certify: Certify = None,
     to_llvm: ToLLVM = False,
+    no_cache: NoCache = False,
 ) -> None:
     """Prove every schedule in the given files and folders."""
     if verbose and quiet:
@@ -120,8 +122,9 @@ def verify(  # noqa: PLR0913, PLR0917 (each is an option)
     when: When = "never" if validate is False else "every" if every_step else "last"
     operations = most_operations or (THOROUGH if validate else None)
     options = Options(
-        tuple(paths), json, verbose, quiet, only, show_program, smt, budget, when, operations, certify, to_llvm
-    )
+        tuple(paths), json, verbose, quiet, only, show_program, smt, budget, when, operations, certify, to_llvm,
+        cache=not no_cache,
+    )  # fmt: skip
     raise typer.Exit(run(options))
 
 
@@ -294,6 +297,23 @@ def check_certificates(  # noqa: PLR0913, PLR0917 (each is an option)
 
     options = Options(directory, solver, regenerate, jobs, executor, only, before, after, budget, quiet, json)
     raise typer.Exit(run(options))
+
+
+_CACHE = """Show what is kept on disk between runs: compiled programs, and verdicts of the solver.
+
+It is in $VTIR_CACHE_DIR, or verified_tir in $XDG_CACHE_HOME or ~/.cache. Verdicts are kept by the text of the query, \
+the budget and the solver's version; VTIR_VERDICT_CACHE=off keeps none.
+"""
+
+Clear = Annotated[bool, _option("--clear", text="Remove it all.")]
+
+
+@app.command(name="cache", help=_CACHE, short_help="Show or clear what is kept between runs.")
+def show_cache(clear: Clear = False) -> None:
+    """Show or clear what is kept between runs."""
+    from verified_tir.cli.cache import run
+
+    raise typer.Exit(run(clear=clear))
 
 
 def main() -> None:

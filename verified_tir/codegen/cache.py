@@ -3,7 +3,8 @@
 The folder is ``$VTIR_CACHE_DIR``, else ``verified_tir`` in ``$XDG_CACHE_HOME`` or ``~/.cache``.  An entry is one file,
 named by its key: a line that says what it is, the hash of the rest, and a header (JSON) with the object code behind it.
 Entries are written under another name and renamed, so that no reader sees half of one.  What cannot be read, or does
-not have its hash, is as good as absent.  Proofs are never stored here.
+not have its hash, is as good as absent.  Proofs are never stored here (verdicts are, in a folder
+below: ``verified_tir.logic.verdict_store``).
 
 The folder holds machine code that will be run: entries that another user owns or may write are not read.
 """
