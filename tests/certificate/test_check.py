@@ -19,6 +19,7 @@ from verified_tir.certificate.regenerate import regenerate
 from verified_tir.cli import check as command
 from verified_tir.logic.recheck import BUDGET, Answer, SolverName, ask, version
 from verified_tir.logic.standalone import body_of
+from verified_tir.logic.verdict_store import VerdictStore
 
 INSTALLED: tuple[SolverName, ...] = ("z3", "cvc5") if version("cvc5") else ("z3",)
 
@@ -99,6 +100,20 @@ def test_only_some_certificates(folder: Path) -> None:
     assert set(done.answers) == {o["query"] for o in obligations(content(folder, "file/small"))}
 
 
+def test_no_verdict_of_the_past_counts(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Verdicts that are kept on disk are neither read nor written, replaying included."""
+
+    def never(*_: object) -> None:
+        raise AssertionError("a store of verdicts was used")
+
+    monkeypatch.setattr(VerdictStore, "load", never)
+    monkeypatch.setattr(VerdictStore, "save", never)
+    assert check(folder).exit_code == 0
+    seen: list[tuple[int, int]] = []
+    found = regenerate(folder, progress=lambda n, total: seen.append((n, total)))
+    assert [r.findings for r in found] == [(), ()] and seen == [(1, 2), (2, 2)]
+
+
 def test_what_cannot_be_checked(tmp_path: Path, folder: Path) -> None:
     with pytest.raises(BadStore, match=r"manifest.json: there is no such file"):
         check(tmp_path)
@@ -149,7 +164,7 @@ def test_the_report(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert (code, err) == (0, "")
     assert out.splitlines() == [
         f"file/rows     4 steps {claims['file/rows']:>5} obligations  ok",
-        f"file/small    1 steps {claims['file/small']:>5} obligations  ok",
+        f"file/small    1 step  {claims['file/small']:>5} obligations  ok",
         f"2 certificates, {sum(claims.values())} obligations ({questions} questions): "
         f"proved by z3 {z3}, replayed in 0.0 s",
     ]

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, final
 
+from verified_tir.certificate.check import Progress
 from verified_tir.certificate.integrity import Finding, load
 from verified_tir.certificate.replay import ReplayFailed, made_again
 from verified_tir.certificate.store import read_manifest
@@ -40,7 +41,9 @@ class Regenerated:
     impossible: str = ""
 
 
-def regenerate(directory: Path | str, executor: Executor | None = None, *, only: str = "") -> list[Regenerated]:
+def regenerate(
+    directory: Path | str, executor: Executor | None = None, *, only: str = "", progress: Progress | None = None
+) -> list[Regenerated]:
     """Replay the certificates of a folder; those that cannot be read are left to ``check``.
 
     :raises BadStore: if the folder holds no manifest.
@@ -51,20 +54,29 @@ def regenerate(directory: Path | str, executor: Executor | None = None, *, only:
         content, _ = load(folder, name, root)
         if content is not None and only.lower() in name.lower():
             work.append((name, content))
+    found: list[Regenerated] = []
+    for one in _results(work, executor):
+        found.append(one)
+        if progress is not None:
+            progress(len(found), len(work))
+    return found
+
+
+def _results(work: list[tuple[str, dict[str, Any]]], executor: Executor | None) -> Iterator[Regenerated]:
+    """In the order of the work."""
     if executor is None:
-        return [replayed(name, content) for name, content in work]
+        yield from (replayed(name, content) for name, content in work)
+        return
     waiting = [(name, executor.submit(replayed, name, content)) for name, content in work]
-    found = []
     try:
         for name, future in waiting:
             try:
-                found.append(future.result())
+                yield future.result()
             except Exception as problem:  # a worker that died
-                found.append(Regenerated(name, impossible=f"the worker failed: {type(problem).__name__}: {problem}"))
+                yield Regenerated(name, impossible=f"the worker failed: {type(problem).__name__}: {problem}")
     finally:
         for _, future in waiting:
             future.cancel()
-    return found
 
 
 def replayed(name: str, certificate: Mapping[str, Any]) -> Regenerated:

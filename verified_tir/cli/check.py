@@ -122,7 +122,8 @@ def _sources(options: Options, checked: Checked) -> Iterator[Finding]:
 def _regenerated(options: Options, executor: Executor | None) -> list[Regenerated]:
     from verified_tir.certificate.regenerate import regenerate
 
-    return regenerate(options.directory, executor, only=options.only)
+    with _bar(options) as progress:
+        return regenerate(options.directory, executor, only=options.only, progress=progress)
 
 
 # -- where the work is done --------------------------------------------------------------------------------------------

@@ -28,7 +28,8 @@ def as_text(
         if lines or not quiet:
             steps = 0 if c.content is None else len(c.content["trace"]) - 1
             word = lines[0].partition(":")[0] if lines else "ok"
-            yield f"{c.name:<{width}}  {steps:>3} steps {len(c.claims):>5} obligations  {word}"
+            told = f"{steps:>3} {'step ' if steps == 1 else 'steps'} {len(c.claims):>5} obligations"
+            yield f"{c.name:<{width}}  {told}  {word}"
         yield from (f"  {line}" for line in lines)
     yield from (f"found: {f}" for f in checked.findings)
     yield _summary(checked, others, again)
