@@ -132,9 +132,9 @@ def test_a_licence_that_before_has_and_after_has_not_is_lost():
 
 def test_the_exit_code_of_a_lost_licence(tmp_path, capsys):
     files = []
-    for name, kind in (("serial", "range"), ("racing", "T.parallel")):
+    for name, kind, index in (("serial", "range", "i] + A[0"), ("racing", "T.parallel", "0] + A[i")):
         path = tmp_path / f"{name}.py"
-        path.write_text(f"@T.prim_func\ndef f({PARAMS}):\n    for i in {kind}(8):\n        B[0] = A[i]\n")
+        path.write_text(f"@T.prim_func\ndef f({PARAMS}):\n    for i in {kind}(8):\n        B[0] = A[{index}]\n")
         files.append(str(path))
     assert run(Options((files[0], files[1]))) == 1
     assert "lost: after: race at B" in capsys.readouterr().out

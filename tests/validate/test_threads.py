@@ -10,6 +10,7 @@ from verified_tir import parse_func
 from verified_tir.semantics import interpreter
 from verified_tir.validate import Different, Equal, Unknown, validate
 from verified_tir.validate.barriers import completed
+from verified_tir.validate.meaning import same_meaning
 from verified_tir.validate.memory import Refused
 from verified_tir.validate.threads import in_phases
 
@@ -374,3 +375,14 @@ def test_programs_without_threads_stay_the_same():
     assert in_phases(func) is func
     with pytest.raises(Refused, match="condition"):
         in_phases(program(f'for tx in T.thread_binding(8, thread="threadIdx.x"):\n    if tx < 1:\n        {SYNC}'))
+
+
+def test_scopes_and_kinds_have_a_meaning_where_threads_wait():
+    shared = program(reversed_by_threads())
+    assert same_meaning(shared, shared)
+    assert not same_meaning(shared, program(reversed_by_threads(shared="local")))
+    assert not same_meaning(shared, program(reversed_by_threads().replace("threadIdx.x", "vthread.x")))
+    plain = reversed_by_threads(barrier="T.evaluate(0)")
+    assert not same_meaning(program(plain), program(plain.replace("shared", "local")))
+    loops = "for i in {}:\n    B[i] = A[i]"
+    assert same_meaning(program(loops.format("range(8)")), program(loops.format("T.parallel(8)")))

@@ -228,7 +228,7 @@ class Calls:
 
     def _touched(self, given: Sequence[_Part], frame: Frame, evaluator: Evaluator, *, local: bool) -> list[_Part]:
         """What a call may read and write, each part of memory once."""
-        if self.declared and frame.declared is not None and not local:
+        if self.declared and frame.declared is not None:
             reads, writes = frame.declared
             parts = [replace(self._region(r, frame, evaluator), write=False) for r in reads]
             parts += [replace(self._region(r, frame, evaluator), read=False) for r in writes]

@@ -84,7 +84,7 @@ def has_barrier(node: Node) -> bool:
     return any(isinstance(n, Call) and n.op == BARRIER for n in walk(node))
 
 
-def _splits(node: Node) -> bool:
+def splits(node: Node) -> bool:
     """Whether loops over threads cannot stay around a statement: it has a barrier, or allocates for all of them."""
     return has_barrier(node) or any(
         (isinstance(n, Allocate) and is_shared(n.buffer.scope))
@@ -101,7 +101,7 @@ def in_phases(func: PrimFunc) -> PrimFunc:
 
     :raises Refused: where threads may not all reach a barrier, or what they keep past it cannot be given room.
     """
-    if not _splits(func.body):
+    if not splits(func.body):
         return func
     try:
         return func.with_body(_Phases().outside(func.body))
@@ -177,7 +177,7 @@ class _Phases:
     def outside(self, stmt: Stmt) -> Stmt:
         """A statement that no loop over threads is around."""
         match stmt:
-            case For(thread=tag) if is_thread(tag) and _splits(stmt):
+            case For(thread=tag) if is_thread(tag) and splits(stmt):
                 return AttrStmt(KERNEL, "", const(0, INT32), self._for(stmt, Threads()))
             case Seq(stmts=stmts):
                 return seq(*[self.outside(s) for s in stmts])
@@ -195,7 +195,7 @@ class _Phases:
                 return AttrStmt(key, node, value, self.outside(body))
             case While(condition=c, body=body):
                 return While(c, self.outside(body))
-            case Block() if _splits(stmt):
+            case Block() if splits(stmt):
                 return Block(
                     stmt.name, stmt.iter_vars, stmt.predicate, stmt.reads, stmt.writes, stmt.init,
                     self.outside(stmt.body), stmt.alloc_buffers, stmt.annotations,
@@ -204,7 +204,7 @@ class _Phases:
 
     def inside(self, stmt: Stmt, threads: Threads) -> Stmt:
         """A statement that all threads run."""
-        if not _splits(stmt):
+        if not splits(stmt):
             return threads.around(stmt)
         match stmt:
             case Evaluate(value=Call(op=op) as call) if op == BARRIER:
@@ -234,7 +234,7 @@ class _Phases:
         done: list[Stmt] = []
         phase: list[Stmt] = []
         for s in stmts:
-            if not _splits(s):
+            if not splits(s):
                 phase.append(s)
                 continue
             if phase:
