@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -221,6 +223,76 @@ def test_refused_attempts_leave_nothing(tmp_path: Path) -> None:
     for s in (plain, tried):
         s.parallel("i")
     assert certificate_of(plain, Origin("f")) == certificate_of(tried, Origin("f"))
+
+
+ODD: dict[str, tuple[str, Callable[[Schedule], object]]] = {
+    "no parameters": ("():\n    T.evaluate(0)\n", lambda s: None),
+    "no elements": (
+        "(A: T.Buffer((0,), 'float32')):\n    for i in range(0):\n        A[i] = T.float32(0)\n",
+        lambda s: s.split("i", [None, 4]),
+    ),
+    "rank 0": (
+        "(A: T.Buffer((), 'float32')):\n    A[()] = T.float32(0)\n",
+        lambda s: s.transform_layout("A", lambda: [0]),
+    ),
+    "int64, NaN": (
+        "(a: T.handle, n: T.int64):\n    A = T.match_buffer(a, (n,), 'float16')\n"
+        "    for i in T.serial(n):\n        A[i] = T.float16(0)\n",
+        lambda s: (
+            s.transform_layout("A", lambda i: [i // 4, i % 4], pad_value=math.nan),
+            s.partition(s.loops()[0], s.symbol("n") // 2),
+        ),
+    ),
+    "bool": (
+        "(A: T.Buffer((6,), 'bool')):\n    for i in range(6):\n        A[i] = T.bool(True)\n",
+        lambda s: s.transform_layout("A", lambda i: [i // 4, i % 4], pad_value=True),
+    ),
+    "reversed": (
+        "(A: T.Buffer((6,), 'int32')):\n    for i in range(6):\n        A[5 - i] = i\n",
+        lambda s: s.sequential_buffer_access("A"),
+    ),
+    "assumptions": (
+        "(A: T.Buffer((6,), 'int32'), B: T.Buffer((6,), 'int32')):\n"
+        "    for i in range(6):\n        T.assume(A[i] >= 0 and A[i] < 6)\n"
+        "    for i in range(6):\n        B[i] = A[A[i]]\n",
+        lambda s: s.parallel(s.loops()[1]),
+    ),
+    "names twice": (
+        "(A: T.Buffer((6,), 'int32'), n: T.int32):\n    for n_1 in range(6):\n        for i in range(1):\n"
+        "            A[n_1] = n\n    for i in range(6):\n        A[i] = n\n",
+        lambda s: (s.split(s.loops()[2], [2, 3]), s.simplify()),
+    ),
+    "a view": (
+        "(A: T.Buffer((4, 4), 'float32')):\n    B = T.decl_buffer((16,), 'float32', data=A.data)\n"
+        "    for i in range(16):\n        B[i] = T.float32(1)\n",
+        lambda s: s.split("i", [4, 4]),
+    ),
+    "a block of any name": (
+        "(A: T.Buffer((4, 4), 'float32')):\n    for i, j in T.grid(4, 4):\n"
+        "        with T.block('a \\\"b\\\" \u00e9'):\n            vi, vj = T.axis.remap('SS', [i, j])\n"
+        "            A[vi, vj] = T.float32(1)\n",
+        lambda s: s.reorder(*reversed(s.loops(s.blocks[0]))),
+    ),
+    "attributes": (
+        "(A: T.Buffer((4,), 'float32')):\n    T.func_attr({'global_symbol': 'g', 'x': 1})\n"
+        "    for i in range(4):\n        A[i] = T.float32(1)\n",
+        lambda s: s.unroll("i"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_odd_programs(name: str, tmp_path: Path) -> None:
+    text, steps = ODD[name]
+    schedule = Schedule(f"@T.prim_func\ndef f{text}")
+    steps(schedule)
+    written = Written()
+    written.add("odd", schedule, Origin("f"))
+    save(tmp_path, written.certificates, written.queries)
+    done = check(tmp_path)
+    assert done.exit_code == 0, [str(f) for f in done.all_findings]
+    assert [(r.findings, r.impossible) for r in regenerate(tmp_path)] == [((), "")]
+    assert "\n".join(content(tmp_path, "odd")["after"]["text"]) == schedule.script()
 
 
 def test_two_certificates_of_one_name() -> None:
