@@ -29,7 +29,7 @@ def f(A: T.Buffer((8, 6), "float32"), B: T.Buffer((8,), "float32")):
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ('(8,), "float32")\n    for', '(8,), "float32", scope="shared")\n    for'),
+        ('(8,), "float32")\n    for', '(8,), "float32", scope="local")\n    for'),
         ("T.reads(A[vi, vk])", "T.reads(A[0:8, vk])"),
         ('T.sblock("sum")', 'T.sblock("other")'),
         ("in range(8)", "in T.parallel(8)"),

@@ -6,6 +6,7 @@ that is also how inputs that violate an assumption are passed over.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, final
@@ -14,9 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from verified_tir.ir.dtype import DType
-from verified_tir.ir.expr import Var
+from verified_tir.ir.expr import FloatImm, IntImm, Var
 from verified_tir.ir.floats import numpy_dtype
 from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.visit import walk
 from verified_tir.semantics.interpreter import (
     ArgumentError,
     AssertionFailed,
@@ -32,7 +34,9 @@ from verified_tir.validate.verdict import Different
 
 Array = npt.NDArray[Any]
 KINDS = ("small", "normal", "special", "zeros", "extreme", "negative")
-_MORE = 30  # further inputs of special values, for programs that run quickly
+_ORDER = (*KINDS[:2], "constants", *KINDS[2:])
+_MOST_CONSTANTS = 24
+_MORE = 48  # further inputs of special values, for programs that run quickly
 
 
 @final
@@ -59,14 +63,15 @@ class Search:
     cut: bool = False
 
 
-def search(before: Side, after: Side, *, steps: int, most: int = len(KINDS) + _MORE) -> Search:
+def search(before: Side, after: Side, *, steps: int, most: int = len(_ORDER) + _MORE) -> Search:
     """Run both programs on ``most`` inputs of different kinds, ``steps`` stores and iterations at most in each run."""
     tried = undefined = spent = 0
     weak: Different | None = None
-    for number, kind in enumerate((*KINDS, *(["special", "small"] * (_MORE // 2)))[:most]):
-        if number >= len(KINDS) and spent > steps // 2:
+    pool = _constants(before.func, after.func)
+    for number, kind in enumerate((*_ORDER, *(["special", "small", "constants", "negative"] * (_MORE // 4)))[:most]):
+        if number >= len(_ORDER) and spent > steps // 2:
             break
-        arguments = _arguments(before, kind, number)
+        arguments = _arguments(before, kind, number, pool)
         try:
             first = run(before.func, arguments, max_steps=steps)
         except UndefinedBehaviour:
@@ -191,7 +196,23 @@ def _symbols(side: Side) -> dict[str, int]:
     return {v.name: n for v, n in side.values.items() if v not in params}
 
 
-def _arguments(side: Side, kind: str, seed: int) -> dict[str, Any]:
+def _constants(*funcs: PrimFunc) -> list[float]:
+    """Numbers in the programs, which conditions may compare with, and their neighbours; some, if there are many."""
+    found: dict[float, None] = {}
+    for func in funcs:
+        for node in walk(func.body):
+            match node:
+                case IntImm(value=v) if not node.type.is_bool:
+                    found.update(dict.fromkeys((v, v - 1, v + 1)))
+                case FloatImm(value=v) if math.isfinite(v):
+                    found.update(dict.fromkeys((v, -v, v * 1.5)))
+                case _:
+                    continue
+    step = len(found) // _MOST_CONSTANTS + 1
+    return list(found)[::step] or [0, 1]
+
+
+def _arguments(side: Side, kind: str, seed: int, pool: Sequence[float]) -> dict[str, Any]:
     rng = np.random.default_rng(seed)
     found: dict[str, Any] = dict(_symbols(side))
     for p in side.params:
@@ -199,15 +220,17 @@ def _arguments(side: Side, kind: str, seed: int) -> dict[str, Any]:
             if p.var in side.values:
                 found[p.var.name] = side.values[p.var]
             elif not p.var.dtype.is_int and p.var.dtype.code not in ("handle", "void"):
-                found[p.var.name] = contents(p.var.dtype, (1,), kind, rng)[0].item()
+                found[p.var.name] = contents(p.var.dtype, (1,), kind, rng, pool)[0].item()
             continue
         lanes = p.buffer.dtype.lanes
         shape = p.shape if lanes == 1 else (*p.shape, lanes)
-        found[p.buffer.name] = contents(p.buffer.dtype.scalar, shape, kind, rng)
+        found[p.buffer.name] = contents(p.buffer.dtype.scalar, shape, kind, rng, pool)
     return found
 
 
-def contents(dtype: DType, shape: tuple[int, ...], kind: str, rng: np.random.Generator) -> Array:
+def contents(
+    dtype: DType, shape: tuple[int, ...], kind: str, rng: np.random.Generator, pool: Sequence[float] = (0, 1)
+) -> Array:
     """Random contents of a kind: small numbers, special ones (NaN, infinities, zeros of both signs), extreme ones …"""
     target = numpy_dtype(dtype)
     if kind == "zeros":
@@ -216,6 +239,9 @@ def contents(dtype: DType, shape: tuple[int, ...], kind: str, rng: np.random.Gen
         return rng.integers(0, 2, shape).astype(target)
     if dtype.is_int:
         low, high = dtype.min_value, dtype.max_value
+        if kind == "constants":
+            fitting = [int(v) for v in pool if low <= v <= high] or [0]
+            return rng.choice(np.array(fitting, dtype=target), shape)
         if kind in ("special", "extreme"):
             return rng.integers(low, high, shape, dtype=target, endpoint=True)
         least = -4 if dtype.code == "int" and kind in ("negative", "normal") else 0
@@ -224,9 +250,11 @@ def contents(dtype: DType, shape: tuple[int, ...], kind: str, rng: np.random.Gen
         match kind:
             case "small":
                 return rng.integers(-4, 5, shape).astype(target)
+            case "constants":
+                return rng.choice(np.array(pool, dtype=np.float64), shape).astype(target)
             case "special":
-                pool = [np.nan, np.inf, -np.inf, -0.0, 0.0, 1.0, -1.5, 1e-45, 6e4]
-                return rng.choice(np.array(pool), shape).astype(target)
+                edges = [np.nan, np.inf, -np.inf, -0.0, 0.0, 1.0, -1.5, 1e-45, 6e4]
+                return rng.choice(np.array(edges), shape).astype(target)
             case "extreme":
                 return (rng.standard_normal(shape) * np.exp(rng.uniform(-80, 80, shape))).astype(target)
             case "negative":

@@ -201,22 +201,23 @@ class Executor:
                     self.run(arm, self.evaluator.guarded(inner, chosen, holds=holds))
 
     def _block(self, stmt: Block, frame: Frame) -> None:
-        """Instances: bind the iteration variables; where the predicate holds allocate, initialise, run the body."""
+        """Bind the iteration variables, and run the instances where the predicate holds, or may hold."""
+        for iv in stmt.iter_vars:
+            value = self.evaluator.number(iv.value, frame, "undef index", f"the value of {iv.var.name}")
+            frame.values[iv.var] = Value(iv.var.dtype, value)
+        known, terms = self.evaluator.condition(stmt.predicate, frame)
+        yes: Mask = known if known is not None else terms == self.evaluator.terms.true
+        if yes.any():
+            self._instances(stmt, frame.only(yes))
+        mixed = ~(yes | (terms == self.evaluator.terms.false)) if known is None else np.zeros(1, dtype=np.bool_)
+        if mixed.any():
+            self._instances(stmt, self.evaluator.guarded(frame.only(mixed), terms[mixed], holds=True))
+
+    def _instances(self, stmt: Block, frame: Frame) -> None:
+        """Instances whose predicate holds: allocate, initialise, run the body."""
         evaluator = self.evaluator
         first: Mask = np.ones((1, 1), dtype=np.bool_)
         outside: Mask = np.zeros((1, 1), dtype=np.bool_)
-        for iv in stmt.iter_vars:
-            value = evaluator.number(iv.value, frame, "undef index", f"the value of {iv.var.name}")
-            frame.values[iv.var] = Value(iv.var.dtype, value)
-        known, terms = evaluator.condition(stmt.predicate, frame)
-        if known is None:
-            true = evaluator.terms.true
-            if not (terms == true).all():
-                raise Refused(f"the predicate of block {stmt.name} depends on data")
-            known = np.ones(frame.count, dtype=np.bool_)
-        if not known.any():
-            return
-        frame = frame.only(known)
         for iv in stmt.iter_vars:
             start = evaluator.number(iv.min, frame, "undef bound", f"the domain of {iv.var.name}")
             extent = evaluator.number(iv.extent, frame, "undef bound", f"the domain of {iv.var.name}")
