@@ -134,7 +134,7 @@ class Log:
 
 @final
 class Blocks:
-    """All blocks of a run; ``journal``, if there is one, remembers what stores overwrote."""
+    """All blocks of a run; ``journal``, if there is one, remembers what stores overwrote; ``fill`` is in fresh cells."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph, self.parts = graph, Parts(graph)
@@ -142,6 +142,7 @@ class Blocks:
         self.journal: list[tuple[Block, int, Lane]] | None = None
         self.logs: list[Log] = []
         self.cells = 0
+        self.fill: Lane = UNDEF
 
     def new(self, name: str, size: int, align: int, unit: int = 0) -> Block:
         """A fresh block; without a ``unit`` its first access says how it is divided."""
@@ -151,7 +152,7 @@ class Blocks:
         self.cells += count
         if self.cells > MOST_CELLS:
             raise Refused(f"LLVM IR: more than {MOST_CELLS} elements of memory, the last ones for {name}")
-        block = Block(name, base, size, unit or 1, [UNDEF] * count, serial, fresh=not unit)
+        block = Block(name, base, size, unit or 1, [self.fill] * count, serial, fresh=not unit)
         self.blocks[serial] = block
         return block
 
@@ -243,7 +244,7 @@ class Blocks:
             wanted = gcd(width, offset, block.size)
             if self.journal is None:
                 block.fresh, block.unit = False, wanted
-                block.cells = [UNDEF] * (block.size // wanted)
+                block.cells = [self.fill] * (block.size // wanted)
                 unit = wanted
             elif wanted != unit or block.fresh:
                 raise Refine(block, wanted)
@@ -260,7 +261,7 @@ class Blocks:
         if self.journal is not None:
             raise Refine(block, unit)
         if block.fresh:
-            block.fresh, block.unit, block.cells = False, unit, [UNDEF] * (block.size // unit)
+            block.fresh, block.unit, block.cells = False, unit, [self.fill] * (block.size // unit)
             return
         old, bits = block.unit, block.unit * 8
         ratio = old // unit
@@ -276,7 +277,7 @@ class Blocks:
         count = size // block.unit
         if self.journal is not None:
             self.journal += [(block, first + k, block.cells[first + k]) for k in range(count)]
-        block.cells[first : first + count] = [UNDEF] * count
+        block.cells[first : first + count] = [self.fill] * count
 
     def _integer(self, kind: IntType | PointerType, lane: Lane) -> Lane:
         own: DType = self.graph.dtypes[~lane]

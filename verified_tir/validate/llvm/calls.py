@@ -14,7 +14,7 @@ from verified_tir.validate.llvm.reductions import reduction
 from verified_tir.validate.llvm.syntax import Instruction
 from verified_tir.validate.memory import Refused
 
-_NOTHING: Final = ("llvm.lifetime.end", "llvm.experimental.noalias.scope.decl", "llvm.donothing", "llvm.sideeffect")
+_NOTHING: Final = ("llvm.experimental.noalias.scope.decl", "llvm.donothing", "llvm.sideeffect")
 Routine = Callable[[Sequence[Value]], "Value | None"]
 
 

@@ -159,6 +159,8 @@ class Floats:
         if x >= 0:
             return _resized(op, old, new, flags, x)
         g = self.graph
+        if flags and 1 in (old, new):
+            raise Refused(f"LLVM IR: {op} {' '.join(sorted(flags))} of data from or to i1")
         if old == 1:
             kind = integer(new)
             return g.cast(BOOL, kind, x) if op == "zext" else g.choose(kind, x, (1 << new) - 1, 0)
@@ -205,6 +207,8 @@ class Floats:
     def _to_float(self, op: str, bits: int, target: DType, flags: Set[str], x: Lane) -> Lane:
         g = self.graph
         if bits == 1:
+            if flags:
+                raise Refused("LLVM IR: uitofp nneg of data of type i1")
             if op == "uitofp":
                 return g.cast(BOOL, target, x)
             minus = g.constant(target, _minus_one(target))

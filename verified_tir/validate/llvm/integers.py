@@ -54,6 +54,8 @@ class Integers:
         if x >= 0 and y >= 0:
             return _known(op, bits, flags, x, y)
         if bits == 1:
+            if flags:
+                raise Refused(f"LLVM IR: {op} {' '.join(sorted(flags))} of data of type i1")
             return self._logic(op, x, y)
         if op in ("shl", "lshr", "ashr"):
             return self._shift(op, bits, flags, x, y)
@@ -210,6 +212,8 @@ class Integers:
                 word if word in ("eq", "ne") else word[1:]
             ])  # fmt: skip
         g = self.graph
+        if bits == 1 and flags:
+            raise Refused("LLVM IR: icmp samesign of data of type i1")
         if word in ("eq", "ne"):
             dtype = BOOL if bits == 1 else self.common(bits, x, y)
             equal = g.negate(x if y >= 0 else y) if bits == 1 and 0 in (x, y) else g.binary("eq", dtype, x, y)

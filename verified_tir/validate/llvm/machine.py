@@ -84,11 +84,14 @@ class Machine:
     ``events`` are conditions, each with the path condition under which it means undefined behaviour, and a sentence.
 
     :param limit: how many instructions may be executed.
+    :param chosen: what is undef is 0, and so is what ``freeze`` makes of poison.  That is one of the ways in which the
+        program may run, so what it shows is true; what then is undefined is poison.
     """
 
-    def __init__(self, module: Module, graph: Graph, limit: int) -> None:
-        self.module, self.graph, self.limit = module, graph, limit
+    def __init__(self, module: Module, graph: Graph, limit: int, *, chosen: bool = False) -> None:
+        self.module, self.graph, self.limit, self.chosen = module, graph, limit, chosen
         self.blocks = Blocks(graph)
+        self.blocks.fill = 0 if chosen else UNDEF
         self.threads = Threads(self)
         self.integers = Integers(graph, self.undefined)
         self.floats = Floats(graph, self.integers.ranges)
@@ -118,12 +121,18 @@ class Machine:
 
     def _atom(self, kind: Scalar, atom: int | str) -> Lane:
         if isinstance(atom, str):
+            if atom == "undef" and self.chosen:
+                return self.zero(kind)
             if atom in ("poison", "undef"):
                 return UNDEF
             if atom[1:] not in self.addresses:
                 raise Refused(f"LLVM IR: the address of {atom}")
             return self.addresses[atom[1:]]
         return self.graph.constant(FLOATS[kind.name], atom) if isinstance(kind, FloatType) else atom
+
+    def zero(self, kind: Scalar) -> Lane:
+        """The lane with all bits zero."""
+        return self.graph.constant(FLOATS[kind.name], 0) if isinstance(kind, FloatType) else 0
 
     def choose(self, kind: Type, condition: Lane, a: Value, b: Value) -> Value:
         """A choice between values of a type; conditions are the same for all lanes."""

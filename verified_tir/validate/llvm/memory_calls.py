@@ -164,6 +164,6 @@ def _lifetime(machine: Machine, i: Instruction) -> Routine:
 MEMORY_CALLS: Final[dict[str, Callable[[Machine, Instruction], Routine]]] = {
     "llvm.masked.load": _masked_load, "llvm.masked.store": _masked_store, "llvm.masked.gather": _gather,
     "llvm.masked.scatter": _scatter, "llvm.memset": _memset, "llvm.memcpy": _memcpy, "llvm.memmove": _memcpy,
-    "llvm.lifetime.start": _lifetime,
+    "llvm.lifetime.start": _lifetime, "llvm.lifetime.end": _lifetime,
 }  # fmt: skip
 """By the beginning of their names."""

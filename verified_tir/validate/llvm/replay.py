@@ -97,8 +97,9 @@ def _replay(kernel: Kernel, arguments: dict[str, Any], expected: Outcome | Asser
     graph = Graph(Builder(Terms()))
     contents = {p.position: _terms(graph.terms, p, arguments) for p in kernel.params if _is_data(p, kernel)}
     left = run_kernel(
-        kernel.module, kernel.func, kernel.params, kernel.values, graph, limit=kernel.limit, contents=contents
-    )
+        kernel.module, kernel.func, kernel.params, kernel.values, graph,
+        limit=kernel.limit, contents=contents, chosen=True,
+    )  # fmt: skip
     undefined = left.undefined or next(iter(left.events.values()), None)
     if undefined is not None:
         return Different(arguments, arguments, "", None, undefined)

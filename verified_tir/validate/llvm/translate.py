@@ -122,7 +122,7 @@ class _Translator:
             case "fneg":
                 return self._lanewise(i, partial(self.machine.floats.negate, FLOATS[_float(i.type).name]))
             case "freeze":
-                return self._copy(i)
+                return self._freeze(i)
             case "select":
                 return self._select(i)
             case "load":
@@ -199,13 +199,10 @@ class _Translator:
 
         return regroup
 
-    def _copy(self, i: Instruction) -> Step:
-        d, x = self.target(i), self.place(i.operands[0])
-
-        def step(r: Registers) -> None:
-            r[d] = r[x]
-
-        return step
+    def _freeze(self, i: Instruction) -> Step:
+        """What is frozen stays as undefined as it was, unless a value is to be chosen."""
+        machine, zero = self.machine, self.machine.zero(scalars(i.type)[0])
+        return self._lanewise(i, lambda x: zero if x == UNDEF and machine.chosen else x)
 
     def _select(self, i: Instruction) -> Step:
         d, (c, x, y) = self.target(i), [self.place(o) for o in i.operands]
