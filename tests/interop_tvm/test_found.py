@@ -6,12 +6,16 @@ docs/tvm-findings.md shows them under "Found by this tool".
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
+import numpy as np
 import pytest
+import tvm
+from tvm.tirx import transform as tirx
 
 from tests.interop_tvm.programs import function
-from tests.must_reject.tvm_support import LIMITS, compiled, replayed, scheduled
-from verified_tir.interop.tvm import ValidatedSchedule
+from tests.must_reject.tvm_support import LIMITS, compiled, passed, replayed, scheduled
+from verified_tir.interop.tvm import StepReport, ValidatedSchedule, ValidatingInstrument
 
 Steps = Callable[[ValidatedSchedule], object]
 
@@ -169,6 +173,82 @@ def test_the_machine_shows_it(name: str) -> None:
     before = compiled(report.before, witness.arguments)
     after = compiled(report.after, witness.arguments_after)
     assert any((before[key] != after[key]).any() for key in before)
+
+
+def flattened(index: str) -> StepReport:
+    return passed(ROTATED.format(index=index), tirx.FlattenBuffer())
+
+
+ROTATED = """
+@T.prim_func(s_tir=True)
+def f(A: T.Buffer((1, 8), "int32"), C: T.Buffer((1, 8), "int32")):
+    for i, j in T.grid(1, 8):
+        C[i, j] = A[i, {index}]
+"""
+
+
+@pytest.mark.parametrize("index", ["(3 - j) % 8", "(-1 - j) % 8", "(7 - j) // 2"])
+def test_flattening_loses_where_a_reversed_index_begins(index: str) -> None:
+    replayed(flattened(index))
+    a = np.arange(8, dtype=np.int32)[None]
+    right = np.array([eval(index) for j in range(8)])
+    found = compiled(ROTATED.format(index=index), {"A": a, "C": a})["C"][0]
+    if index == "(3 - j) % 8":  # the others are simplified first
+        assert (found != right).any()
+
+
+@pytest.mark.parametrize("index", ["(0 - j) % 8", "7 - j", "j // 2"])
+def test_flattening_of_other_indices(index: str) -> None:
+    assert flattened(index).status == "equal"
+
+
+def inside(s: ValidatedSchedule) -> None:
+    (loop,) = s.get_loops("C")
+    s.compute_at("B", loop)
+    s.vectorize(loop)
+
+
+def beside(s: ValidatedSchedule) -> None:
+    s.vectorize(s.get_loops("B")[0])
+    s.vectorize(s.get_loops("C")[0])
+
+
+def test_an_allocation_inside_a_vectorized_loop_is_shared_by_the_lanes() -> None:
+    sch, instrument = lowered(inside)
+    (report,) = instrument.different
+    assert report.step == "tirx.VectorizeLoop"
+    replayed(report)
+    four = np.array([1, 2, 3, 4], np.int32)
+    text = sch.mod["main"].script()
+    assert compiled(text, {"A": four, "C": four})["C"].tolist() != [12, 14, 16, 18]
+
+
+def test_an_allocation_outside_vectorized_loops() -> None:
+    _, instrument = lowered(beside)
+    assert [r.status for r in instrument.reports if r.step == "tirx.VectorizeLoop"] == ["equal"]
+    assert instrument.different == ()
+
+
+def lowered(steps: Steps) -> tuple[ValidatedSchedule, Any]:
+    """The schedule, every step of it equal, and the passes of a build."""
+    sch = ValidatedSchedule(function(WHOLE), limits=LIMITS)
+    steps(sch)
+    instrument = ValidatingInstrument(on_different="collect", limits=LIMITS)
+    with tvm.transform.PassContext(instruments=[instrument]):
+        tvm.compile(tvm.IRModule({"f": sch.mod["main"].with_attr("global_symbol", "f")}), target="llvm")
+    return sch, instrument
+
+
+def test_cache_inplace_uses_the_variables_of_a_block_outside_of_it() -> None:
+    report = scheduled(UPDATE.format(value="A[vi]"), lambda s: s.cache_inplace("A", 0, "local"))
+    assert report.status == "different"
+    assert "vi = T.int32()" in report.after
+
+
+def test_cache_inplace_of_one_element() -> None:
+    one = UPDATE.format(value="A[vi]").replace("A[vi]", "A[0]").replace("(4,)", "(1,)").replace("range(4)", "range(1)")
+    one = one.replace("spatial(4", "spatial(1")
+    assert scheduled(one, lambda s: s.cache_inplace("A", 0, "local")).status == "equal"
 
 
 def test_a_partition_declares_no_regions() -> None:

@@ -248,6 +248,36 @@ def test_the_bits_of_nan_are_no_proof_of_a_difference() -> None:
     assert all("a NaN is re-read at another type" in r.text for r in instrument.reports)
 
 
+# -- licences ----------------------------------------------------------------------------------------------------------
+
+LICENCE = """
+@T.prim_func(s_tir=True)
+def f(A: T.Buffer((8,), "int32"), C: T.Buffer((8,), "int32")):
+    for i in {kind}(8):
+        C[{index}] = A[i]
+"""
+
+
+def test_a_licence_that_does_not_hold_is_said() -> None:
+    for index, ending in (("i // 2", "; but after: race at C between iterations of i"), ("7 - i", "")):
+        before, after = (LICENCE.format(kind=k, index=index) for k in ("range", "T.parallel"))
+        instrument = ValidatingInstrument(on_different="raise")
+        with tvm.transform.PassContext(instruments=[instrument]):
+            replacing(after)(module(before))
+        (report,) = instrument.reports
+        assert (report.status, report.text.partition(";")[0]) == ("equal", report.text.removesuffix(ending))
+        assert report.text.endswith(ending)
+
+
+def test_a_difference_behind_a_licence_that_does_not_hold_says_so() -> None:
+    loop = LICENCE.format(kind="T.vectorized", index="(i + 1) % 8").replace("A[i]", "C[i]")
+    instrument = ValidatingInstrument(on_different="collect")
+    with tvm.transform.PassContext(instruments=[instrument]):
+        tirx.VectorizeLoop()(module(loop))
+    (report,) = instrument.different
+    assert report.text.endswith("; but before: lane conflict at C between iterations of i")
+
+
 # -- the build is left alone -------------------------------------------------------------------------------------------
 
 
