@@ -75,7 +75,7 @@ def test_one_solver_that_disagrees_is_enough(folder: Path) -> None:
 def test_work_is_bounded_by_resources(folder: Path) -> None:
     """With next to no budget nothing but the trivial is decided, today as tomorrow."""
     for solver in INSTALLED:
-        first, second = (check(folder, (solver,), budget=1) for _ in range(2))
+        first, second = (check(folder, (solver,), budget=1, only="small") for _ in range(2))
         assert first.exit_code == 3
         verdicts = [{q: a[solver].verdict for q, a in done.answers.items()} for done in (first, second)]
         assert verdicts[0] == verdicts[1]
@@ -196,7 +196,7 @@ def test_the_report_of_what_is_wrong(folder: Path, capsys: pytest.CaptureFixture
 
 
 def test_undecided_is_not_proved(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = run(capsys, folder, budget=1)
+    code, out, _ = run(capsys, folder, budget=1, only="small")
     assert code == 3 and "undecided: trace[" in out and "(z3: unknown, " in out and "proved by" not in out
 
 
