@@ -138,6 +138,11 @@ class Terms:
             at[waiting] = (at[waiting] + step) & mask
         return result
 
+    def reserve(self, count: int) -> None:
+        """Make room for so many more terms, if the limit allows it, so that the table need not grow step by step."""
+        if self._capacity < self.count + count <= self.limit:
+            self._grow(self.count + count)
+
     def _grow(self, needed: int) -> None:
         if needed > self.limit:
             raise TooManyTerms(f"more than {self.limit} terms")

@@ -179,6 +179,7 @@ class _Search:
         required = writers.requirements(address, self.after[question], self.before[question])
         dead: Mask = np.zeros(rows.size, dtype=np.bool_)
         entailed = dead
+        kept, settled = None, False
         for _ in range(_PASSES):
             lows, highs = writers.tape.forward(low, high)
             entailed = ~dead
@@ -186,13 +187,17 @@ class _Search:
                 entailed &= (lows[node] >= least) & (highs[node] <= most)
             if (entailed | dead).all():
                 break
+            if kept is not None:  # what is required of a sum says more of one operand once the other is known
+                lows, highs = writers.tape.forward(low, high, kept)
             dead |= _require(required, lows, highs)
+            kept = lows, highs
             if dead.all():
                 break
             old = low.copy(), high.copy()
             writers.tape.contract(low, high, lows, highs, dead)
             np.minimum(low, high, out=low)  # keeps the empty ones harmless
-            if (low == old[0]).all() and (high == old[1]).all():
+            before, settled = settled, bool((low == old[0]).all() and (high == old[1]).all())
+            if before and settled:
                 break
         return low, high, dead, entailed & ~dead
 

@@ -178,8 +178,10 @@ class Tape:
 
     # ------------------------------------------------------------------------------------------------- running
 
-    def forward(self, low: Ids, high: Ids) -> tuple[Intervals, Intervals]:
-        """The interval of each node; boxes are rows of ``low`` and ``high``."""
+    def forward(
+        self, low: Ids, high: Ids, kept: tuple[Intervals, Intervals] | None = None
+    ) -> tuple[Intervals, Intervals]:
+        """The interval of each node, within what is ``kept`` of it; boxes are rows of ``low`` and ``high``."""
         lows: Intervals = []
         highs: Intervals = []
         for op, a, b, c in self.code:
@@ -200,6 +202,8 @@ class Tape:
                     lo, hi = 1 - highs[a], 1 - lows[a]
                 case _:
                     lo, hi = FORWARD[op](lows[a], highs[a], lows[b], highs[b])
+            if kept is not None and op not in ("const", "any"):
+                lo, hi = np.maximum(lo, kept[0][len(lows)]), np.minimum(hi, kept[1][len(highs)])
             lows.append(lo)
             highs.append(hi)
         return lows, highs

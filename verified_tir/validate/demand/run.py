@@ -14,10 +14,11 @@ import numpy as np
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import INT64
-from verified_tir.ir.expr import Expr, Load, Var
+from verified_tir.ir.expr import Binary, Expr, Load, Var
 from verified_tir.ir.stmt import Store
 from verified_tir.ir.visit import walk
 from verified_tir.validate.demand.closure import Closure
+from verified_tir.validate.demand.folds import Folds
 from verified_tir.validate.demand.frames import ROWS, Frames
 from verified_tir.validate.demand.hoist import hoist
 from verified_tir.validate.demand.levels import components, depths
@@ -79,8 +80,9 @@ class Run:
     """One symbolic evaluation of what a closure found to be needed.  ``budget`` is the most operations in all."""
 
     def __init__(
-        self, outline: Outline, closure: Closure, evaluator: Evaluator, access: SparseAccess, budget: int
+        self, outline: Outline, closure: Closure, evaluator: Evaluator, access: SparseAccess, folds: Folds, budget: int
     ) -> None:
+        self.folds = folds
         self.outline, self.closure, self.evaluator, self.access, self.budget = (
             outline, closure, evaluator, access, budget
         )  # fmt: skip
@@ -190,10 +192,17 @@ class Run:
             batch.results[rows] = result
 
     def _evaluate_prepared(self, batch: _Batch, prepared: _Prepared, rows: Ids) -> None:
-        value = prepared.evaluator.evaluate(prepared.residual, prepared.frame(rows, self.access))
         store, slots = batch.site.what, batch.slots[rows]
         assert isinstance(store, Store)
-        ids = np.broadcast_to(self.evaluator.terms_of(value), slots.shape)
+        frame = prepared.frame(rows, self.access)
+        match prepared.residual:
+            case Binary(op="add" | "sub" | "mul" as op, a=Var() as a, b=Var() as b) if a.dtype.is_float:
+                one, other = (np.broadcast_to(frame.values[x].array, slots.shape) for x in (a, b))
+                ids = self.folds.binary(op, a.dtype.scalar, one, other)
+            case residual:
+                ids = np.broadcast_to(
+                    self.evaluator.terms_of(prepared.evaluator.evaluate(residual, frame)), slots.shape
+                )
         versions = self.access.versions[store.buffer.data]
         if batch.complete:
             versions.value[slots] = ids

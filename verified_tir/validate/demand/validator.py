@@ -27,6 +27,7 @@ from verified_tir.validate.decide import decide
 from verified_tir.validate.demand.closure import Closure
 from verified_tir.validate.demand.elements import SEED, choose, tile_sizes
 from verified_tir.validate.demand.entry import Place, places
+from verified_tir.validate.demand.folds import Folds
 from verified_tir.validate.demand.frames import Frames
 from verified_tir.validate.demand.instances import Effort, TooMuch
 from verified_tir.validate.demand.outline import Area, Outline
@@ -212,11 +213,12 @@ def _judge(
     solver: Solver,
     budget: int,
 ) -> Verdict:
-    one = evaluate(first, closures[0], chosen, build, budget)
+    folds = Folds(build)
+    one = evaluate(first, closures[0], chosen, build, budget, folds)
     count = sum(k.size for k in chosen.values())
     if one.undefined is not None:
         return Equal(vacuous=True)
-    other = evaluate(second, closures[1], chosen, build, budget)
+    other = evaluate(second, closures[1], chosen, build, budget, folds)
 
     def replayed(elements: list[tuple[int, int]]) -> Different | None:
         return look(first, second, elements, lambda program, some: depend(program, some, build, budget))
@@ -253,13 +255,21 @@ def _doubtful(
     return list(found.values())
 
 
-def evaluate(program: Program, closure: Closure, chosen: Mapping[int, Ids], build: Builder, budget: int) -> Exit:
+def evaluate(
+    program: Program,
+    closure: Closure,
+    chosen: Mapping[int, Ids],
+    build: Builder,
+    budget: int,
+    folds: Folds | None = None,
+) -> Exit:
     """Evaluate what was found to be needed, and read the chosen elements."""
+    build.terms.reserve(closure.cost)
     events = Events(build)
     where = {k: p for k, p in enumerate(program.params) if isinstance(p, Place)}
     access = SparseAccess(build, events, program.outline, where)
     evaluator = Evaluator(build, events, access, data_vars(program.func.body))
-    run = Run(program.outline, closure, evaluator, access, build.operations + 2 * budget)
+    run = Run(program.outline, closure, evaluator, access, folds or Folds(build), build.operations + 2 * budget)
     for p in program.params:
         if isinstance(p, Parameter) and p.var not in program.values and not isinstance(p.var.type, PointerType):
             term = build.opaque(f"input:{p.position}", p.var.dtype, 0).reshape(1, 1)
