@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from verified_tir.validate.llvm.blocks import SLOT
+from verified_tir.validate.llvm.code import Registers, Step, Value
 from verified_tir.validate.llvm.graph import UNDEF, Lane, signed
-from verified_tir.validate.llvm.machine import Machine, Registers, Step, Value
+from verified_tir.validate.llvm.machine import Machine
 from verified_tir.validate.llvm.syntax import (
     ArrayType,
     Constant,

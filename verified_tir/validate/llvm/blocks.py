@@ -134,7 +134,7 @@ class Log:
 
 @final
 class Blocks:
-    """All blocks of a run; ``journal``, if there is one, remembers what stores overwrote; ``fill`` is in fresh cells."""
+    """All blocks of a run; ``journal``, if there is one, remembers what stores overwrote; ``fill`` is in fresh ones."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph, self.parts = graph, Parts(graph)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from verified_tir.validate.llvm.machine import BlockCode, Code
+    from verified_tir.validate.llvm.code import BlockCode, Code
 
 
 def successors(block: BlockCode) -> tuple[str, ...]:

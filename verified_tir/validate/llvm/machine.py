@@ -6,22 +6,20 @@ A loop whose end depends on data is refused.  What is undefined on one way is no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Final, TypeAlias, final
+from collections.abc import Sequence
+from typing import Final, final
 
-from verified_tir.validate.llvm.blocks import Block as Storage
-from verified_tir.validate.llvm.blocks import Blocks, Refine, Undefined
+from verified_tir.validate.llvm.blocks import Blocks, Undefined
+from verified_tir.validate.llvm.code import Arrival, BlockCode, Code, Registers, Value, is_scalar
 from verified_tir.validate.llvm.floats import Floats
+from verified_tir.validate.llvm.forks import fork
 from verified_tir.validate.llvm.graph import FLOATS, UNDEF, Graph, Lane, integer
 from verified_tir.validate.llvm.integers import NO_FLAGS, Integers
 from verified_tir.validate.llvm.syntax import (
     Constant,
     FloatType,
-    Function,
     IntType,
     Module,
-    PointerType,
     Scalar,
     Type,
     scalars,
@@ -30,51 +28,8 @@ from verified_tir.validate.llvm.syntax import (
 from verified_tir.validate.llvm.threads import Threads
 from verified_tir.validate.memory import Refused
 
-Value: TypeAlias = "Lane | tuple[Lane, ...]"
-Registers: TypeAlias = "list[Value]"
-Step: TypeAlias = Callable[[Registers], None]
-
 _FUNCTIONS: Final = 1 << 62
 _DEEPEST: Final = 40
-
-
-@final
-@dataclass(slots=True)
-class BlockCode:
-    """A basic block, ready to run: phis by predecessor as (targets, sources), steps, and how it ends.
-
-    ``end`` is ``("br", label)``, ``("if", slot, label, label)``, ``("switch", slot, bits, {number: label}, label)``,
-    ``("ret", slot)`` with -1 for no value, or ``("unreachable",)``.
-    """
-
-    name: str
-    targets: tuple[int, ...]
-    sources: dict[str, tuple[int, ...]]
-    kinds: tuple[Type, ...]
-    steps: tuple[Step, ...]
-    end: tuple[object, ...]
-
-
-@final
-@dataclass(slots=True)
-class Code:
-    """A function, ready to run: ``template`` has the constants in their slots."""
-
-    function: Function
-    template: Registers
-    parameters: tuple[int, ...]
-    blocks: dict[str, BlockCode]
-    seen: set[str] = field(default_factory=set)
-    joins: dict[str, str | None] | None = None
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Arrival:
-    """Where a path ended: the values of the phis of the block that it was to reach, or what it returned."""
-
-    values: tuple[Value, ...]
-    returned: bool = False
 
 
 @final
@@ -266,8 +221,8 @@ class Machine:
                     break
                 if isinstance(following, Arrival):
                     return following
-                arrival = self._fork(code, r, block, following)
-                meeting = self._joins(code)[block.name]
+                arrival = fork(self, code, r, block, following)
+                meeting = self.joins(code)[block.name]
                 if arrival.returned or meeting is None or meeting == stop:
                     return arrival
                 block = code.blocks[meeting]
@@ -328,89 +283,10 @@ class Machine:
             none = self.graph.both(none, self.graph.negate(here))
         return [*ways, (none, default)]
 
-    # ------------------------------------------------------------------------------------------------- forks
-
-    def _fork(self, code: Code, r: Registers, block: BlockCode, ways: Sequence[tuple[Lane, str]]) -> Arrival:
-        """Run all ways to where they meet, and merge what they leave."""
-        key = (self.depth, block.name)
-        if key in self.forked:
-            raise Refused("LLVM IR: how often a loop runs depends on data")
-        stop = self._joins(code)[block.name]
-        self.forked.add(key)
-        outer, guard = self.blocks.journal, self.guard
-        try:
-            while True:
-                try:
-                    ended = [self._way(code, r, block.name, way, stop, guard) for way in ways]
-                    break
-                except Refine as refined:
-                    if outer is not None:
-                        raise
-                    self.blocks.journal = None
-                    self.blocks.refine(refined.block, refined.unit)
-                finally:
-                    self.blocks.journal, self.guard = outer, guard
-        finally:
-            self.forked.discard(key)
-        alive = [(condition, *found) for (condition, _), found in zip(ways, ended, strict=True) if found is not None]
-        if not alive:
-            raise Undefined("undefined behaviour on every way of a branch")
-        return self._merged(code, stop, alive)
-
-    def _way(
-        self, code: Code, r: Registers, before: str, way: tuple[Lane, str], stop: str | None, guard: Lane
-    ) -> tuple[Arrival, dict[tuple[Storage, int], Lane]] | None:
-        """One way: where it ends and what it stores; memory is as before.  ``None``: it is undefined."""
-        condition, label = way
-        outer = self.blocks.journal
-        journal: list[tuple[Storage, int, Lane]] = []
-        self.blocks.journal, self.guard = journal, self.graph.both(guard, condition)
-        arrival = None
-        try:
-            arrival = self.run(code, r[:], label, before, stop)
-        except Undefined as found:
-            self.events.setdefault((self.guard, 1), str(found))
-        finally:
-            left = {(b, k): b.cells[k] for b, k, _ in journal}
-            for b, k, old in reversed(journal):
-                b.cells[k] = old
-            self.blocks.journal, self.guard = outer, guard
-        return None if arrival is None else (arrival, left)
-
-    def _merged(
-        self, code: Code, stop: str | None, ways: list[tuple[Lane, Arrival, dict[tuple[Storage, int], Lane]]]
-    ) -> Arrival:
-        for storage, k in dict.fromkeys(key for _, _, left in ways for key in left):
-            old = storage.cells[k]
-            value = ways[-1][2].get((storage, k), old)
-            for condition, _, left in reversed(ways[:-1]):
-                value = self._choose_cell(storage, condition, left.get((storage, k), old), value)
-            if self.blocks.journal is not None:
-                self.blocks.journal.append((storage, k, old))
-            storage.cells[k] = value
-        result = ways[-1][1]
-        kinds = (code.function.result,) * len(result.values) if stop is None else code.blocks[stop].kinds
-        for condition, arrival, _ in reversed(ways[:-1]):
-            pairs = zip(kinds, arrival.values, result.values, strict=True)
-            result = Arrival(tuple([self.choose(k, condition, a, b) for k, a, b in pairs]), result.returned)
-        return result
-
-    def _choose_cell(self, storage: Storage, condition: Lane, a: Lane, b: Lane) -> Lane:
-        if a == b:
-            return a
-        for lane in (a, b):
-            if lane < UNDEF:
-                return self.graph.choose(self.graph.dtypes[~lane], condition, a, b)
-        return self.graph.choose(integer(storage.unit * 8), condition, a, b)
-
-    def _joins(self, code: Code) -> dict[str, str | None]:
+    def joins(self, code: Code) -> dict[str, str | None]:
+        """Where the ways out of each block meet."""
         if code.joins is None:
             from verified_tir.validate.llvm.joins import joins
 
             code.joins = joins(code)
         return code.joins
-
-
-def is_scalar(kind: Type) -> bool:
-    """Whether values of a type are single lanes."""
-    return isinstance(kind, (IntType, FloatType, PointerType))

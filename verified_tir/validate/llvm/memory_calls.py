@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from verified_tir.validate.llvm.blocks import Undefined
+from verified_tir.validate.llvm.code import Value
 from verified_tir.validate.llvm.graph import UNDEF, Lane
-from verified_tir.validate.llvm.machine import Machine, Value
+from verified_tir.validate.llvm.machine import Machine
 from verified_tir.validate.llvm.syntax import Instruction, IntType, Scalar, VectorType
 from verified_tir.validate.memory import Refused
 

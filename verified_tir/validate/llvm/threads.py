@@ -15,7 +15,8 @@ from verified_tir.validate.llvm.syntax import IntType
 from verified_tir.validate.memory import Refused
 
 if TYPE_CHECKING:
-    from verified_tir.validate.llvm.machine import Machine, Value
+    from verified_tir.validate.llvm.code import Value
+    from verified_tir.validate.llvm.machine import Machine
 
 
 @final

@@ -8,9 +8,10 @@ from typing import Final, final
 
 from verified_tir.validate.llvm.addresses import getelementptr
 from verified_tir.validate.llvm.calls import call
+from verified_tir.validate.llvm.code import BlockCode, Code, Registers, Step, Value, is_scalar
 from verified_tir.validate.llvm.graph import FLOATS, UNDEF, Lane
 from verified_tir.validate.llvm.instructions import CASTS, FLOAT, INTEGER
-from verified_tir.validate.llvm.machine import BlockCode, Code, Machine, Registers, Step, Value, is_scalar
+from verified_tir.validate.llvm.machine import Machine
 from verified_tir.validate.llvm.syntax import (
     ArrayType,
     Block,
