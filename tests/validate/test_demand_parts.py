@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from verified_tir import parse_func
@@ -45,6 +45,7 @@ INDICES = [
 GUARDS = ["True", "i + j < 4", "i != j", "i * 2 >= j and j < 3", "i < 1 or j == 3", "not (i == 2)", "(i + j) % 2 == 0"]
 
 
+@settings(deadline=None)
 @given(
     st.sampled_from(INDICES), st.sampled_from(GUARDS), st.integers(0, 4), st.integers(0, 4),
     st.integers(-1, 40), st.integers(-1, 40),
@@ -93,6 +94,7 @@ def test_versions():
     assert [at(3, 15, made=10), at(3, 15, made=9)] == [-1, 100]
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 11), st.integers(0, 11)), max_size=30))
 def test_depths(pairs):
     edges = [(max(p), min(p)) for p in pairs if p[0] != p[1]]
