@@ -123,6 +123,7 @@ def test_certificates_of_the_examples_are_proved_by_every_solver(two_processes: 
     assert not done.all_findings
     assert {c.query: done.verdict(c.query) for c in done.claims if done.verdict(c.query) != "proved"} == {}
     assert all(len(said) == len(INSTALLED) for said in done.answers.values())
+    assert "in parts" not in {a.how for said in done.answers.values() for a in said.values()}, "docs/trust.md says so"
     assert done.exit_code == 0 and len(done.answers) > 200
 
 

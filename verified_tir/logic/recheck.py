@@ -32,7 +32,7 @@ BUDGET: Final = 60_000_000
 """Resource limit of one query, in the units of Z3 (some ten seconds)."""
 Z3_PER_CVC5: Final = 60
 """How many units of Z3 a unit of cvc5 is worth, roughly."""
-FIRST_PART: Final = 20
+FIRST_PART: Final = 10
 """Of the budget, one part is for the first round, and for each part of a question."""
 
 
