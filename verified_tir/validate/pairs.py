@@ -128,6 +128,8 @@ def _reports(
             spent += report.operations // 2
             if isinstance(report.verdict, Unknown) and _TOO_LARGE.search(report.verdict.reason):
                 continue
+            if isinstance(report.verdict, Unknown):  # perhaps for concrete runs that were too short
+                report = _at(before, after, {**offsets, **sizes}, maps, budget.operations, whole=False)
         if isinstance(report.verdict, EqualInPart) and report.verdict.compared == 0:
             why = "the programs are too large to be executed as a whole, and write no parameter"
             empty.append(replace(report, verdict=Unknown(why)))
@@ -168,7 +170,9 @@ def _at(
 
 
 def _shows(report: Report, before: PrimFunc) -> bool:
-    """Whether elements were compared, and *before* had a meaning."""
+    """Whether *before* had a meaning, no extent was 0, and elements were compared, if there are any."""
+    if any(report.sizes.get(name) == 0 for name in extents(before)):
+        return False
     match report.verdict:
         case Equal(vacuous=False, how=how):
             return sum(how.values()) > 0 or not before.buffers
@@ -186,15 +190,19 @@ def _summary(name: str, before: PrimFunc, reports: Sequence[Report], *, open_: b
             text = str(last.verdict) + (f" (at {at})" if at else "")
             if isinstance(last.verdict, Unknown):
                 reason = last.verdict.reason
-                word: Word = "unsupported" if unsupported(reason) else "unknown"
-                return Judgement(name, word, text, reason, tuple(reports), seconds)
+                kind: Word = "unsupported" if unsupported(reason) else "unknown"
+                return Judgement(name, kind, text, reason, tuple(reports), seconds)
             return Judgement(name, "different", text, "", tuple(reports), seconds)
         case _:
             pass
     telling = [r for r in reports if _shows(r, before)]
     vacuous = [r for r in reports if not isinstance(r.verdict, (Different, Unknown)) and r.verdict.vacuous]
+    word: Word
     if vacuous and not telling:
         word, text = "vacuous", str(vacuous[0].verdict)
+    elif open_ and not telling:
+        reason = "only sizes at which an extent is 0 were compared; give others"
+        return Judgement(name, "unknown", f"unknown: {reason}", reason, tuple(reports), seconds)
     else:
         word, text = _best(telling or reports, open_=open_)
     if open_:
