@@ -125,7 +125,9 @@ def test_27_the_other_factor_is_infinite(rest: str) -> None:
     report = passed(ASSUMED.format(dtype="float32", rest=rest), s_tir.UseAssumeToReduceBranches(), **ELEMENTWISE)
     assert "if_then_else" not in report.after
     before, after = replayed(report)
-    assert same(before, float(rest)) and same(after, float("nan"))  # 0 * inf
+    assert same(before, float(rest)) and not same(before, after)
+    if rest == "1":
+        assert same(after, float("nan"))  # 0 * inf + 1
     machine = on_the_machine(report)
     assert same(machine[0], before) and same(machine[1], after)
 
