@@ -129,7 +129,7 @@ def test_reinterpret_may_change_the_number_of_lanes() -> None:
 
 
 def test_no_view_is_inserted() -> None:
-    f = program("B[0] = 1", 'A: T.Buffer((2, 3), "int32"), B: T.Buffer((4,), "int32")')
+    f = program("A[0, 0] = 1", 'A: T.Buffer((2, 3), "int32"), B: T.Buffer((4,), "int32")')
     a = buffer(f, "A")
     view = Buffer.declare("V", (3, 2), "int32", data=a.data)
     same_indices = store(view, load(a, 1, 0), 1, 0)  # another element of the block
@@ -339,3 +339,13 @@ for i in range(2):
     refused(program(text.format("i == 0", 1)), Move((), "sink"), carried)
     refused(program(text.format("i >= 0", 1)), Move((), "sink"), carried)  # right, but nothing bounds B[0]
     accepted(program(text.format("i >= 0", 1).replace("t[B[0]]", "t[B[1] % 2]")), Move((), "sink"))
+
+
+def test_a_parameter_that_is_only_read_is_not_written() -> None:
+    """Such parameters may coincide; a written one overlaps nothing, so the second program would allow less."""
+    f = program("B[0] = A[0]")
+    a, b = buffer(f, "A"), buffer(f, "B")
+    refused(f, Insert((), store(a, load(a, 0), 0)), "A would be written, which was only read")
+    accepted(f, Insert((), store(b, load(b, 0), 0)))
+    alone = program("x = A[0]\nT.evaluate(x)", 'A: T.Buffer((4,), "int32")')
+    accepted(alone, Insert((), store(buffer(alone, "A"), load(buffer(alone, "A"), 0), 0)))

@@ -20,7 +20,7 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path
 from verified_tir.kernel import admissible, assumed
-from verified_tir.kernel.context import Entry
+from verified_tir.kernel.context import EVERYTHING, Entry, written_blocks
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.licences import licence_questions
 from verified_tir.kernel.memory import Padding
@@ -142,7 +142,15 @@ def apply(rule: Rule, theorem: Refines, prover: Prover) -> Refines | Refusal:
         inadmissible = admissible.problem(rewrite.after)
         if inadmissible is not None:
             return NoMatch((), f"no theorem is about the result: {inadmissible}")
+        written = _newly_written(theorem.after, rewrite.after)
+        if written is not None:
+            return NoMatch((), f"{written} would be written, which was only read: then no other argument may share it")
         if rewrite.reassociated:
+            if any(getattr(step.rule, "runs_again", False) for step in theorem.derivation):
+                reason = (
+                    "a statement runs again, or no longer: its sums would be told apart; reassociate before that step"
+                )
+                return NoMatch((), reason)
             relied = assumed.of_results(theorem.before) or assumed.of_results(theorem.after)
             if relied is not None:
                 return NoMatch((), f"{relied} may be false of a sum in another order; reassociate a program without it")
@@ -159,6 +167,20 @@ def apply(rule: Rule, theorem: Refines, prover: Prover) -> Refines | Refusal:
         _SEAL, theorem.before, rewrite.after, (*theorem.relation, *rewrite.maps), paddings,
         theorem.reassociated | rewrite.reassociated, (*theorem.derivation, step),
     )  # fmt: skip
+
+
+def _newly_written(before: PrimFunc, after: PrimFunc) -> str | None:
+    """A parameter that only the second program writes.
+
+    Parameters that are only read may coincide, and a written one may not; so the second would have less memories.
+    """
+    if len(before.buffers) == 1:
+        return None
+    old, new = written_blocks(before.body), written_blocks(after.body)
+    if EVERYTHING in old:
+        return None
+    pairs = zip(before.buffers, after.buffers, strict=False)
+    return next((b.name for a, b in pairs if b.data in new and a.data not in old), None)
 
 
 def _renamed(paddings: tuple[Padding, ...], rewrite: Rewrite) -> tuple[Padding, ...]:

@@ -29,12 +29,12 @@ def test_anything_where_nothing_is() -> None:
 
 
 def test_what_it_evaluates_is_safe() -> None:
-    f = program("B[0] = 1", AB + ", n: T.int32")
+    f = program("A[0] = 1", AB + ", n: T.int32")
     a, n, i = buffer(f, "A"), variable(f, "n"), Var.fresh("i")
     same = For(i, const(0), n, store(a, load(a, i), i))
     refused(f, Insert((), same), "safety: A[i]: in bounds (Refuted)")
     gives(f, Insert((), For(i, const(0), const(4), store(a, load(a, i), i))),
-          "for i in range(4):\n    A[i] = A[i]\nB[0] = 1")  # fmt: skip
+          "for i in range(4):\n    A[i] = A[i]\nA[0] = 1")  # fmt: skip
     refused(f, Insert((), If(load(a, 0) > 0, store(a, load(a, 0), 0))), "safety: A[0] > 0: a branch on undef (Refuted)")
     refused(f, Insert((), Assume(n > 0)), "safety: n > 0: the assumption holds (Refuted)")
     refused(f, Insert((), Assert(n > 0, "positive")), "an opaque call, an assert or a while loop cannot be inserted")

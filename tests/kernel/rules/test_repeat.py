@@ -7,15 +7,30 @@ from dataclasses import replace
 import pytest
 
 from tests.kernel.faults import instances_share_loads, stores_change_nothing
-from tests.kernel.programs import AB, accepted, buffer, gives, load, program, refused, store, variable
+from tests.kernel.programs import (
+    AB,
+    PROVER,
+    accepted,
+    buffer,
+    gives,
+    load,
+    program,
+    refused,
+    store,
+    variable,
+    why,
+)
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import INT32
 from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.expr import Call, Expr, StringImm, Var, binary, const
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Allocate, Assert, DeclBuffer, Evaluate, If, LetStmt, While, seq
+from verified_tir.kernel.obligation import NoMatch
+from verified_tir.kernel.rules.reassociate import Reassociate
 from verified_tir.kernel.rules.reindex import NewLoop
 from verified_tir.kernel.rules.repeat import Forget, Repeat
+from verified_tir.kernel.theorem import Refines, apply, reflexive
 
 STENCIL = """
 t = T.alloc_buffer((16,), "int32")
@@ -419,3 +434,18 @@ for x in range(4):
     A[x] = B[x]
 C[0] = 1
 """)  # fmt: skip
+
+
+def test_no_float_sum_is_reassociated_after_it_ran_again() -> None:
+    """One reader would see one sum and the next another, where the original has one."""
+    params = ", ".join(f'{name}: T.Buffer((8,), "float32")' for name in "ABC")
+    f = program(
+        "if C[0] > C[1]:\n    A[0] = 0.0\n    for k in range(8):\n        A[0] = A[0] + C[k]\nB[0] = A[0]", params
+    )
+    split = Reassociate((0, 0, 1), Buffer.declare("P", (2,), "float32"), (variable(f, "k") % 2,), "sum")
+    alone = apply(split, reflexive(f), PROVER)
+    assert isinstance(alone, Refines), why(alone)
+    twice = apply(Repeat((1,), (0,), (), (), ()), reflexive(f), PROVER)
+    assert isinstance(twice, Refines), why(twice)
+    refusal = apply(split, twice, PROVER)
+    assert isinstance(refusal, NoMatch) and "reassociate before that step" in refusal.reason

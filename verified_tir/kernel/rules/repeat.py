@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, final
+from typing import ClassVar, Literal, final
 
 from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.expr import Expr, all_of
@@ -68,6 +68,8 @@ class Repeat:
     guards: tuple[Expr, ...]
     instance: tuple[Expr, ...]
     where: Literal["before", "after"] = "before"
+    runs_again: ClassVar[bool] = True
+    """No float sum is reassociated after this: the copies could then differ, where the original has one result."""
 
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
         for path in (self.source, self.path):
@@ -101,6 +103,7 @@ class Forget:
 
     path: Path
     again: Repeat
+    runs_again: ClassVar[bool] = True
 
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
         target = statement_at(before, self.path)
