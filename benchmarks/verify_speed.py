@@ -4,6 +4,7 @@
     python benchmarks/verify_speed.py --json       the same figures for programs
     python benchmarks/verify_speed.py --runs 9     more runs
     python benchmarks/verify_speed.py --wall       wall time instead of processor time
+    python benchmarks/verify_speed.py --command    "vtir verify examples/" as a whole: cache and second opinion
 
 Everything runs on one thread, so processor time is what a machine with nothing else to do would take; on a busy one
 wall time measures the others.
@@ -21,9 +22,11 @@ import argparse
 import importlib.util
 import json
 import os
+import resource
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -192,7 +195,7 @@ def one_run(rotation: int, clock: Callable[[], float]) -> dict[str, list[dict[st
 
 
 def _child(*arguments: str) -> str:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "VTIR_VERDICT_CACHE": "off"}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)  # a user's second run finds the modules compiled
     return subprocess.run(
         [sys.executable, *arguments], check=True, capture_output=True, text=True, env=environment, cwd=ROOT
@@ -275,6 +278,41 @@ def show(figures: dict[str, Any]) -> None:
         print(line)
 
 
+COMMANDS: dict[str, tuple[str, ...]] = {
+    "neither cache nor second opinion": ("--no-cache", "--no-validate"),
+    "second opinion": ("--no-cache",),
+    "cache, empty": (),
+    "cache, filled": (),
+}
+"""Ways to run ``vtir verify``, in this order."""
+
+
+def measure_command(runs: int, clock: str) -> dict[str, float]:
+    """Seconds of a whole ``vtir verify examples/``, its imports included: medians over the runs.
+
+    Each run takes all ways in turn; the last two share a folder, which is new for each run.
+    """
+    taken: dict[str, list[float]] = {name: [] for name in COMMANDS}
+    code = "from verified_tir.cli.main import main; main()"
+    for _ in range(runs):
+        with tempfile.TemporaryDirectory() as folder:
+            environment = {**os.environ, "PYTHONPATH": str(ROOT), "VTIR_CACHE_DIR": folder, "VTIR_VERDICT_CACHE": "on"}
+            for name, options in COMMANDS.items():
+                command = [sys.executable, "-c", code, "verify", "-q", "examples/", *options]
+                before = _spent(clock)
+                subprocess.run(command, check=True, capture_output=True, env=environment, cwd=ROOT)
+                taken[name].append(_spent(clock) - before)
+    return {name: statistics.median(times) for name, times in taken.items()}
+
+
+def _spent(clock: str) -> float:
+    """Processor time of all finished children, or the time on the wall."""
+    if clock == "perf_counter":
+        return time.perf_counter()
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def main() -> int:
     """The command; gives the exit code."""
     parser = argparse.ArgumentParser(description="Measure how long verification takes.")
@@ -285,12 +323,21 @@ def main() -> int:
     )
     parser.add_argument("--clock", help=argparse.SUPPRESS)
     parser.add_argument("--child", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--command", action="store_true", help="measure vtir verify as a whole")
     options = parser.parse_args()
     if options.child is not None:
         print(json.dumps(one_run(options.child, getattr(time, options.clock))))
         return 0
     if options.runs < 1:
         parser.error("at least one run is needed")
+    if options.command:
+        seconds = measure_command(options.runs, options.clock)
+        print(
+            json.dumps(seconds, indent=1)
+            if options.json
+            else "\n".join(f"{n:36} {s:6.2f} s" for n, s in seconds.items())
+        )
+        return 0
     figures = measure(options.runs, options.clock)
     if options.json:
         print(json.dumps(figures, indent=1))

@@ -53,3 +53,13 @@ def test_missed_targets_are_named(speed: ModuleType) -> None:
         "schedules": {name: {"total": 10 * target} for name, target in speed.TOTALS.items()},
     }
     assert len(speed.missed(figures)) == 1 + len(speed.TOTALS)
+
+
+def test_the_command_is_timed_with_and_without_a_cache(speed: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[tuple[list[str], str]] = []
+    monkeypatch.setattr(speed.subprocess, "run", lambda command, env, **_: ran.append((command, env["VTIR_CACHE_DIR"])))
+    assert list(speed.measure_command(2, "perf_counter")) == list(speed.COMMANDS)
+    assert len(ran) == 2 * len(speed.COMMANDS) and len({folder for _, folder in ran}) == 2
+    assert [set(command) & {"--no-cache", "--no-validate"} for command, _ in ran[:4]] == [
+        {"--no-cache", "--no-validate"}, {"--no-cache"}, set(), set(),
+    ]  # fmt: skip
