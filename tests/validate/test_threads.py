@@ -9,7 +9,7 @@ from tests.validate import thread_reference
 from verified_tir import parse_func
 from verified_tir.semantics import interpreter
 from verified_tir.validate import Different, Equal, Unknown, validate
-from verified_tir.validate.barriers import completed
+from verified_tir.validate.barriers import spelled_out
 from verified_tir.validate.meaning import same_meaning
 from verified_tir.validate.memory import Refused
 from verified_tir.validate.threads import in_phases
@@ -366,7 +366,7 @@ def test_completed_programs_have_a_barrier_where_threads_meet():
     want = {"A": np.arange(8, dtype=np.float32), "B": np.zeros(8, np.float32)}
     serial = interpreter.run(in_phases(program(text)), want)
     assert not serial.defined["B"].all()  # the first thread reads what no thread wrote yet
-    whole = interpreter.run(completed(program(text)), want)
+    whole = interpreter.run(spelled_out(program(text)), want)
     assert whole.arrays["B"].tolist() == [14.0, 12.0, 10.0, 8.0, 6.0, 4.0, 2.0, 0.0]
 
 

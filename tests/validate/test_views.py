@@ -206,3 +206,16 @@ def test_random_views_agree_with_the_interpreter(seed):
             got = np.array([build.terms.value(term)], arrays[name].dtype)
             want = outcome.arrays[name][k : k + 1]
             assert got.tobytes() == want.tobytes() or (got != got and want != want), (name, k, text)
+
+
+def test_a_view_that_each_iteration_moves():
+    text = """\
+for i in range(4):
+    v = T.decl_buffer((2,), "float32", data=A.data, elem_offset=i * {})
+    for k in range(2):
+        B[i * 2 + k] = v[{}]"""
+    params = 'A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")'
+    plain = "for i in range(8):\n    B[i] = A[i]"
+    assert isinstance(verdict(plain, text.format(2, "k"), params), Equal)
+    assert isinstance(verdict(plain, text.format(2, "1 - k"), params), Different)
+    assert isinstance(verdict(plain, text.format(3, "k"), params), Different)  # the last one leaves the block

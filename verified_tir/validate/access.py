@@ -50,6 +50,9 @@ class Access:
             if wrong.any():
                 outside = outside | wrong
             element = element + index * stride
+        moved = frame.bases.get(buffer)
+        if moved is not None:
+            element = element + moved[:, None]
         size = view.dtype.lanes * view.ratio
         outside = outside | (element < 0) | (element >= view.span // size)
         if mask is not None:

@@ -3,7 +3,8 @@
 Programs that were lowered thus far (shared memory is allocated inside of ``T.launch_thread``, and the threads share
 the copying into it) cannot be read in any other way: run one after the other, threads would read what nobody has
 written.  Barriers go only where all threads come by, before a statement that may touch a block which another one since
-the last barrier touches too, one of them writing; and at the head of a loop whose iterations meet so.
+the last barrier touches too, one of them writing; and at the head of a loop whose iterations meet so.  They order what
+threads do, but excuse nothing: threads that conflict across one are found (``Loops.kernel``).
 """
 
 from __future__ import annotations
@@ -31,8 +32,7 @@ from verified_tir.ir.visit import walk
 from verified_tir.validate.calls import BARRIER, needs_order
 from verified_tir.validate.memory import Refused
 from verified_tir.validate.threads import (
-    KERNEL,
-    PHASE,
+    MISSING,
     Threads,
     expanded,
     has_barrier,
@@ -42,18 +42,19 @@ from verified_tir.validate.threads import (
 )
 
 
-def completed(func: PrimFunc) -> PrimFunc:
-    """The function in phases, as if there were a barrier wherever threads may meet in shared memory.
+def spelled_out(func: PrimFunc) -> PrimFunc:
+    """The function without barriers (:func:`in_phases`), those that lack being taken to be there.
 
-    The function itself where that cannot be said, and if it is a schedule still: in blocks with axes, statements are
-    instances, and loops over threads are loops.
+    A schedule stays as it is: in blocks with axes, statements are instances, and loops over threads are loops.
+
+    :raises Refused: where threads may not all reach a barrier, or what they keep past it cannot be given room.
     """
     if any(isinstance(n, Block) and n.iter_vars for n in walk(func.body)):
-        return func
+        return in_phases(func)
     try:
         return in_phases(complete(func))
     except Refused:
-        return func
+        return in_phases(func)
 
 
 def complete(func: PrimFunc) -> PrimFunc:
@@ -70,13 +71,13 @@ def _complete(stmt: Stmt, threads: Threads | None) -> Stmt:
         case For(var=var, min=low, extent=extent, body=body, kind=kind, thread=tag, annotations=notes):
             inner = threads
             if is_thread(tag):
-                if threads is not None and any(outer.thread == tag for outer in threads.loops):
+                if any(isinstance(n, For) and n.thread == tag for n in walk(body)):
                     return stmt
                 inner = (threads or Threads()).binding(stmt, private=var)
             elif threads is not None and not threads.alike(low, extent):
                 return stmt
             body = _complete(body, inner)
-            if threads is not None and not is_thread(tag) and _meet(body, body):
+            if threads is not None and not is_thread(tag) and _again(body):
                 body = _separated([_barrier(), body])
             return For(var, low, extent, body, kind, tag, notes)
         case If(condition=c, then_body=a, else_body=b):
@@ -93,11 +94,7 @@ def _complete(stmt: Stmt, threads: Threads | None) -> Stmt:
         case DeclBuffer(buffer=buffer, body=body):
             return DeclBuffer(buffer, _complete(body, threads))
         case AttrStmt(key=key, node=node, value=value, body=body):
-            return (
-                _complete(body, threads)
-                if key in (KERNEL, PHASE)
-                else AttrStmt(key, node, value, _complete(body, threads))
-            )
+            return AttrStmt(key, node, value, _complete(body, threads))
         case Block():
             return _complete(expanded(stmt), threads) if threads is not None else _inside_block(stmt)
     return stmt
@@ -134,6 +131,12 @@ def _meet(one: Stmt, other: Stmt) -> bool:
     return bool(b & (c | d) or d & (a | b))
 
 
+def _again(body: Stmt) -> bool:
+    """Whether an iteration may read what another one writes."""
+    reads, writes = _shared(body)
+    return bool(reads & writes)
+
+
 def _shared(stmt: Stmt) -> tuple[frozenset[Var], frozenset[Var]]:
     """The blocks of shared memory that a statement reads, and writes; opaque calls do both."""
     reads: set[Var] = set()
@@ -150,7 +153,7 @@ def _shared(stmt: Stmt) -> tuple[frozenset[Var], frozenset[Var]]:
 
 
 def _barrier() -> Stmt:
-    return Evaluate(Call(VOID, BARRIER, (StringImm("shared"),)))
+    return Evaluate(Call(VOID, BARRIER, (StringImm(MISSING),)))
 
 
 def _is_barrier(stmt: Stmt) -> bool:

@@ -145,11 +145,21 @@ class Executor:
             raise Refused(f"{what} differs between iterations")
         return int(found[0])
 
-    def _extents(self, buffer: Buffer, frame: Frame) -> tuple[tuple[int, ...], tuple[int, ...], int]:
+    def _extents(
+        self, buffer: Buffer, frame: Frame, *, moving: bool = False
+    ) -> tuple[tuple[int, ...], tuple[int, ...], int]:
+        """Shape, strides and offset; if the view is ``moving``, each row may have an offset of its own."""
         name = buffer.name
         shape = tuple([self._uniform(e, frame, f"the shape of {name}") for e in buffer.shape])
         strides = tuple([self._uniform(e, frame, f"a stride of {name}") for e in buffer.strides]) or row_major(shape)
-        return shape, strides, self._uniform(buffer.elem_offset, frame, f"the offset of {name}")
+        frame.bases.pop(buffer, None)
+        if not moving:
+            return shape, strides, self._uniform(buffer.elem_offset, frame, f"the offset of {name}")
+        offsets = self.evaluator.number(buffer.elem_offset, frame, "undef bound", f"the offset of {name}")[:, 0]
+        if (offsets == offsets[0]).all():
+            return shape, strides, int(offsets[0])
+        frame.bases[buffer] = offsets
+        return shape, strides, 0
 
     def _allocate(self, buffer: Buffer, frame: Frame) -> None:
         """A fresh block for each row, side by side in one."""
@@ -174,7 +184,7 @@ class Executor:
         whole = frame.blocks.get(buffer.data)
         if whole is None:
             raise Refused(f"{buffer.name} is declared over {buffer.data.name}, which is no block here")
-        shape, strides, offset = self._extents(buffer, frame)
+        shape, strides, offset = self._extents(buffer, frame, moving=True)
         frame.views[buffer] = View(buffer.name, buffer.dtype, whole.block, shape, strides, offset, whole.span)
 
     # ------------------------------------------------------------------------------------------------- branches

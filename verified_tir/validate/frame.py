@@ -47,17 +47,17 @@ class Value:
 class Frame:
     """``count`` rows.  ``guard`` is the path condition of each row, ``None`` where there is none that is symbolic.
 
-    ``bases`` are the addresses at which a row's own part of an allocated block begins, by data variable; ``regions``
-    pairs each open region with the number that each row has there.  ``views`` is shared by the frames of a run: a
-    variable is bound once in a program.  ``declared`` are the regions of buffers that the innermost block with such a
-    declaration says that it reads, and writes.
+    ``bases`` are the addresses at which a row's own part of an allocated block begins, by data variable; and by buffer
+    the offsets of views, in elements, that are not the same in all rows.  ``regions`` pairs each open region with the
+    number that each row has there.  ``views`` is shared by the frames of a run: a variable is bound once in a program.
+    ``declared`` are the regions that the innermost block with a declaration says that it reads, and writes.
     """
 
     count: int
     values: dict[Var, Value] = field(default_factory=dict)
     views: dict[Buffer, View] = field(default_factory=dict)
     blocks: dict[Var, View] = field(default_factory=dict)
-    bases: dict[Var, Ids] = field(default_factory=dict)
+    bases: dict[Var | Buffer, Ids] = field(default_factory=dict)
     regions: tuple[tuple[Region, Ids], ...] = ()
     guard: Ids | None = None
     declared: tuple[tuple[Accessed, ...], tuple[Accessed, ...]] | None = None

@@ -148,8 +148,6 @@ class Loops:
             self.findings[f"reduction across threads at {found.block}, over {loop.var.name}"] = None
             return
         self.findings[f"{kind} at {found.block} between iterations of {loop.var.name}"] = None
-        if is_thread(loop.thread) and is_shared(found.scope):
-            self.races.add(found.block)
 
     def _watched(self, loop: For) -> bool:
         """Whether the loop is licensed to run otherwise than serially, and the licence can be judged."""

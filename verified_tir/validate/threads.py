@@ -53,6 +53,8 @@ KERNEL: Final = "threads of thread blocks"
 """The attribute around a program in phases: who meets whom is watched between two of the following."""
 PHASE: Final = "barrier"
 """The attribute in place of a barrier."""
+MISSING: Final = "missing"
+"""The scope of a barrier that the program lacks: it orders, but threads that conflict across it are found."""
 _SLOTS: Final = {"threadIdx.x": (0, 12), "threadIdx.y": (12, 12), "threadIdx.z": (24, 7)}
 _WARP: Final = 32
 SHARED: Final = ("shared", "warp")
@@ -208,7 +210,8 @@ class _Phases:
             return threads.around(stmt)
         match stmt:
             case Evaluate(value=Call(op=op) as call) if op == BARRIER:
-                self._check(call, threads)
+                if self._lacks(call, threads):
+                    return Seq(())
                 return AttrStmt(PHASE, "", const(0, INT32), Seq(()))
             case Seq(stmts=stmts):
                 return self._sequence(stmts, threads)
@@ -298,12 +301,14 @@ class _Phases:
             return DeclBuffer(buffer, self.inside(body, threads))
         return self.inside(body, threads.binding(DeclBuffer(buffer, Seq(()))))
 
-    def _check(self, call: Call, threads: Threads) -> None:
+    def _lacks(self, call: Call, threads: Threads) -> bool:
+        """Whether a barrier is one that the program does not have."""
         scope = next((a.value for a in call.args if isinstance(a, StringImm)), "shared")
         if scope == "warp" and threads.count() > _WARP:
             raise Refused("a barrier of a warp among several warps")
         if scope == "global":
             raise Refused("a barrier between thread blocks")
+        return scope == MISSING
 
 
 def _views_of(buffer: Buffer, body: Stmt) -> list[Buffer]:

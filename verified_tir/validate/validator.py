@@ -17,7 +17,7 @@ from typing import Final, final
 
 from verified_tir.ir.func import PrimFunc
 from verified_tir.logic.solver import Solver
-from verified_tir.validate.barriers import completed
+from verified_tir.validate.barriers import spelled_out
 from verified_tir.validate.calls import declares_calls
 from verified_tir.validate.compare import compare, extra_events
 from verified_tir.validate.concrete import Search, Side, search
@@ -28,7 +28,6 @@ from verified_tir.validate.memory import Oversize, Refused
 from verified_tir.validate.operators import Builder
 from verified_tir.validate.session import Exit, execute
 from verified_tir.validate.terms import Terms, TooManyTerms
-from verified_tir.validate.threads import in_phases
 from verified_tir.validate.verdict import Equal, EqualOverReals, Report, Unknown, Verdict
 
 MOST_OPERATIONS: Final = 20_000_000
@@ -68,7 +67,7 @@ def validate(
     solver = solver or Solver(budget=BUDGET)
     limits = _Limits(fast, most_operations, most_steps, most_elements)
     try:
-        pair = in_phases(before), in_phases(after), sizes, maps or {}
+        pair = spelled_out(before), spelled_out(after), sizes, maps or {}
         if most_elements and too_long(*pair, most_operations):
             raise Oversize(f"more than {most_operations} operations")
         verdict = _judge(*pair, build, solver, findings, limits)
@@ -136,13 +135,11 @@ def _judge(
         return search(*sides, steps=limits.steps)
 
     try:
-        side, first = _run(sides[0], "before", build, limits, findings)
-        sides = side, sides[1]
+        first = _run(sides[0], "before", build, limits, findings)
         if first.undefined is not None or first.asserted is not None:
             findings.append(f"before: ends on every input by {first.undefined or first.asserted}")
             return Equal(vacuous=True)
-        side, second = _run(sides[1], "after", build, limits, findings)
-        sides = sides[0], side
+        second = _run(sides[1], "after", build, limits, findings)
     except (Refused, TooManyTerms) as problem:
         found = tried().witness
         if found is None and isinstance(problem, (Oversize, TooManyTerms)):
@@ -156,23 +153,16 @@ def _judge(
     return _memories(build, first, second, sides, solver, tried)
 
 
-def _run(side: Side, which: str, build: Builder, limits: _Limits, findings: list[str]) -> tuple[Side, Exit]:
-    """Execute one program; if its threads meet in shared memory without a barrier, as if there were one."""
-
-    def run(func: PrimFunc) -> Exit:
-        return execute(
-            func, side.params, side.values, build, fast=limits.fast, budget=limits.operations, declared=limits.declared
-        )
-
-    left = run(side.func)
+def _run(side: Side, which: str, build: Builder, limits: _Limits, findings: list[str]) -> Exit:
+    """Execute one program."""
+    left = execute(
+        side.func, side.params, side.values, build,
+        fast=limits.fast, budget=limits.operations, declared=limits.declared,
+    )  # fmt: skip
     findings.extend(f"{which}: {f}" for f in left.findings)
-    again = completed(side.func) if left.races else side.func
-    if again is side.func:
-        return side, left
-    left = run(again)
-    findings.append(f"{which}: read as if there were a barrier wherever threads meet in shared memory")
-    findings.extend(f"{which}: {f}" for f in left.findings if f"{which}: {f}" not in findings)
-    return Side(again, side.params, side.values), left
+    if left.races:
+        findings.append(f"{which}: read as if there were a barrier wherever threads meet in shared memory")
+    return left
 
 
 def _memories(
