@@ -109,12 +109,12 @@ def _worth_saying(report: StepReport) -> list[str]:
 def _doubt(report: StepReport, after: PrimFunc, scheduled: bool) -> str | None:
     """Why a difference may be one between our semantics and TVM's, and not between the programs."""
     if report.witness is not None and not scheduled and _shares(after):
-        return "threads share memory here, and are executed one after the other"
+        return "threads share memory here, and where they wait for each other is guessed until TVM has put barriers"
     return None
 
 
 def _shares(func: PrimFunc) -> bool:
-    """Whether threads meet in memory; where TVM puts barriers is decided in its last passes only."""
+    """Whether threads meet in memory.  TVM decides in its last passes only where they wait for each other."""
     nodes = list(walk(func.body))
     return any(isinstance(node, Buffer) and node.scope.startswith("shared") for node in nodes)
 
