@@ -41,7 +41,8 @@ def test_the_label_says_how_many_of_how_many():
     found = verdict(SCALE, tiled())
     assert isinstance(found, EqualInPart) and not isinstance(found, Equal)
     assert found.total == 100000 and found.compared == 256 and not found.which
-    assert str(found) == "equal on 256 of 100000 elements, evaluated on demand"
+    said = "equal on 256 of 100000 elements, evaluated on demand; undefined behaviour elsewhere is not seen"
+    assert str(found) == said
     assert isinstance(verdict(SCALE, tiled(), most_operations=10_000_000), Equal)
 
 
@@ -177,6 +178,7 @@ for o in range(100000):
 """
     found = verdict(kept, "for o in range(100000):\n    B[o] = A[o]")
     assert isinstance(found, EqualInPart) and found.how["undef before"] > 0
+    assert f"{found.how['undef before']} scalars are undefined before" in str(found)
     assert isinstance(verdict("for o in range(100000):\n    B[o] = A[o]", kept), Different)
 
 
@@ -193,6 +195,31 @@ def test_conditions_on_data():
     select = "for i in range(100000):\n    B[i] = T.Select(A[i] > T.float32(0), A[i], T.float32(0))"
     assert isinstance(verdict(clamp, select), EqualInPart)
     assert isinstance(verdict(clamp, select.replace("T.float32(0))", "T.float32(-0.0))")), Different)
+
+
+def test_a_block_predicate_on_data():
+    block = """
+for i in range(100000):
+    B[i] = T.float32(0)
+    with T.sblock("positive"):
+        v = T.axis.spatial(100000, i)
+        T.where(A[v] > T.float32(0))
+        B[v] = A[v]
+"""
+    select = "for i in range(100000):\n    B[i] = T.Select(A[i] > T.float32(0), A[i], T.float32({zero}))"
+    assert isinstance(verdict(block, select.format(zero=0)), EqualInPart)
+    assert isinstance(verdict(block, select.format(zero=1)), Different)
+
+
+def test_a_view_whose_offset_moves_with_the_loop():
+    shifted = """
+for o in range(6250):
+    V = T.decl_buffer((16,), "float32", data=B.data, elem_offset=o * 16)
+    for i in range(16):
+        V[{index}] = A[o * 16 + i] * T.float32(2)
+"""
+    assert isinstance(verdict(SCALE, shifted.format(index="i")), EqualInPart)
+    assert isinstance(verdict(SCALE, shifted.format(index="15 - i")), Different)
 
 
 def test_lets_hold_what_was_there_when_they_were_bound():

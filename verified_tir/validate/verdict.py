@@ -63,7 +63,9 @@ class EqualInPart:
     def __str__(self) -> str:
         kind = "equal over the reals" if self.which else "equal"
         text = f"{kind} on {self.compared} of {self.total} elements, evaluated on demand"
-        return "; ".join([text, *self.which])
+        free = self.how.get("undef before", 0)
+        undefined = [f"{free} scalars are undefined before"] if free else []
+        return "; ".join([text, *undefined, *self.which, "undefined behaviour elsewhere is not seen"])
 
 
 @final

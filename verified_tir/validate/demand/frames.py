@@ -109,6 +109,8 @@ class Frames:
         """The scalars of an access, shape (rows, scalars), and which of them are inside the buffer."""
         view = self.outline.views[buffer]
         element: Ids = np.full((frame.count, lanes), view.offset, dtype=np.int64)
+        if view.shift is not None:
+            element += self.evaluator.number(view.shift, frame, "undef bound", f"the offset of {view.name}")
         inside: Mask = np.ones((frame.count, lanes), dtype=np.bool_)
         for index, extent, stride in zip(indices, view.shape, view.strides, strict=True):
             inside &= (index >= 0) & (index < extent)

@@ -76,10 +76,11 @@ class Writers:
         if store.predicate is not None:
             self.fixed.append((tape.node(store.predicate), 1))
         self.indices = [tape.node(e) for e in store.indices]
-        compact = self.view.strides == row_major(self.view.shape) and self.view.offset == 0
-        self.flat = (
-            None if compact else tape.linear(self.view.offset, list(zip(self.view.strides, self.indices, strict=True)))
-        )
+        view, terms = self.view, list(zip(self.view.strides, self.indices, strict=True))
+        if view.shift is not None:
+            terms.append((1, tape.node(view.shift)))
+        compact = view.strides == row_major(view.shape) and view.offset == 0 and view.shift is None
+        self.flat = None if compact else tape.linear(view.offset, terms)
         self.when = tape.linear(
             site.offset - sum(loop.low * loop.weight for loop in site.loops),
             [(loop.weight, tape.column(k)) for k, loop in enumerate(site.loops)],

@@ -148,7 +148,8 @@ class Site:
 class Area:
     """A buffer at known sizes: shape, strides and offset in elements, ``span`` scalars of its block in all.
 
-    ``dtypes`` are the scalar types of all views of the block.
+    ``shift`` is what the offset has besides in each iteration of the loops around, ``None`` for nothing; ``dtypes`` are
+    the scalar types of all views of the block.
     """
 
     name: str
@@ -158,6 +159,7 @@ class Area:
     offset: int
     span: int
     dtypes: set[DType]
+    shift: Expr | None = None
 
     @staticmethod
     def of(buffer: Buffer, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Area:
@@ -343,12 +345,13 @@ class Outline:
             if self.is_data(iv.value):
                 raise Refused(f"the value of {iv.var.name} depends on data")
             context = (*context, Bound(iv.var, iv.value))
+        taken = 0
         if self.is_data(stmt.predicate):
-            raise Refused(f"the predicate of block {stmt.name} depends on data")
-        if not (isinstance(stmt.predicate, IntImm) and stmt.predicate.value):
+            context = (*context, DataGuard(self._site("condition", stmt.predicate, context, start), True))
+            taken = 1
+        elif not (isinstance(stmt.predicate, IntImm) and stmt.predicate.value):
             context = (*context, Guard(stmt.predicate, True))
         context = (*context, *[Domain(stmt.name, iv) for iv in stmt.iter_vars])
-        taken = 0
         for buffer in stmt.alloc_buffers:
             self._allocate(buffer, context, start + taken)
             taken += 1
@@ -359,11 +362,12 @@ class Outline:
 
     # ------------------------------------------------------------------------------------------------ buffers
 
-    def _extents(self, buffer: Buffer) -> tuple[tuple[int, ...], tuple[int, ...], int]:
+    def _extents(self, buffer: Buffer, *, moving: bool = False) -> tuple[tuple[int, ...], tuple[int, ...], int]:
         name = buffer.name
         shape = tuple([evaluate_size(e, self.values, f"the shape of {name}") for e in buffer.shape])
         strides = tuple([evaluate_size(e, self.values, f"a stride of {name}") for e in buffer.strides])
-        return shape, strides or row_major(shape), evaluate_size(buffer.elem_offset, self.values, f"{name}'s offset")
+        offset = 0 if moving else evaluate_size(buffer.elem_offset, self.values, f"the offset of {name}")
+        return shape, strides or row_major(shape), offset
 
     def _allocate(self, buffer: Buffer, context: tuple[Entry, ...], start: int) -> None:
         shape, strides, offset = self._extents(buffer)
@@ -378,7 +382,11 @@ class Outline:
             raise Refused(f"{buffer.name} is declared over {buffer.data.name}, which is no block here")
         if whole.view.dtype.scalar.nbytes != buffer.dtype.scalar.nbytes:
             raise Refused(f"{buffer.name} views {whole.view.name} by elements of another width")
-        shape, strides, offset = self._extents(buffer)
+        moving = any(isinstance(v, Var) and v not in self.values for v in walk(buffer.elem_offset))
+        if moving and self.is_data(buffer.elem_offset):
+            raise Refused(f"the offset of {buffer.name} depends on data")
+        shift = buffer.elem_offset if moving else None
+        shape, strides, offset = self._extents(buffer, moving=moving)
         whole.view.dtypes.add(buffer.dtype.scalar)
         span, dtypes = whole.view.span, whole.view.dtypes
-        self.views[buffer] = Area(buffer.name, buffer.dtype, shape, strides, offset, span, dtypes)
+        self.views[buffer] = Area(buffer.name, buffer.dtype, shape, strides, offset, span, dtypes, shift)

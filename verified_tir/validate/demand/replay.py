@@ -80,10 +80,12 @@ class _View:
     def __init__(self, area: Area, storage: Storage, cells: _Cells, frame: Frame, place: Place | None, inputs: Inputs):
         self.area, self.storage, self.cells, self.frame = area, storage, cells, frame
         self.place, self.inputs = place, inputs
+        shift = area.shift
+        self.shift = None if shift is None else number(shift, frozenset(), "undef-bound", f"the offset of {area.name}")
 
     def _locate(self, indices: Sequence[int]) -> int:
         area = self.area
-        element = area.offset
+        element = area.offset if self.shift is None else self.shift(self.frame)
         for index, extent, stride in zip(indices, area.shape, area.strides, strict=True):
             if not 0 <= index < extent:
                 raise UndefinedBehaviour("out-of-bounds", f"{area.name}{list(indices)} is outside its shape")

@@ -87,6 +87,7 @@ class Run:
             outline, closure, evaluator, access, budget
         )  # fmt: skip
         self.frames = Frames(outline, evaluator)
+        access.evaluator = evaluator
         self.batches: dict[Site, _Batch] = {}
 
     def run(self) -> None:

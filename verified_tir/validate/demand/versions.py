@@ -21,6 +21,7 @@ from verified_tir.validate.demand.entry import Place
 from verified_tir.validate.demand.frames import scalars
 from verified_tir.validate.demand.levels import distinct
 from verified_tir.validate.demand.outline import Outline, Storage
+from verified_tir.validate.evaluate import Evaluator
 from verified_tir.validate.events import Events
 from verified_tir.validate.frame import Frame
 from verified_tir.validate.memory import Mask, Memory, Refused
@@ -78,6 +79,7 @@ class SparseAccess(Access):
         super().__init__(build, events, Memory(), frozenset())
         self.outline, self.places = outline, places
         self.versions: dict[Var, Versions] = {}
+        self.evaluator: Evaluator | None = None  # for offsets that move
 
     def locate(
         self, frame: Frame, buffer: Buffer, indices: Sequence[Ids], lanes: int, mask: Ids | None
@@ -85,6 +87,9 @@ class SparseAccess(Access):
         """The scalars of an access, shape (rows or 1, scalars), and which are accessed; what is undefined is noted."""
         area = self.outline.views[buffer]
         element: Ids = np.full((1, lanes), area.offset, dtype=np.int64)
+        if area.shift is not None:
+            assert self.evaluator is not None
+            element = element + self.evaluator.number(area.shift, frame, "undef bound", f"the offset of {area.name}")
         inside: Mask = np.ones((1, 1), dtype=np.bool_)
         for index, extent, stride in zip(indices, area.shape, area.strides, strict=True):
             inside = inside & (index >= 0) & (index < extent)
