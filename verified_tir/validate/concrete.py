@@ -36,6 +36,7 @@ Array = npt.NDArray[Any]
 KINDS = ("small", "normal", "special", "zeros", "extreme", "negative")
 _ORDER = (*KINDS[:2], "constants", *KINDS[2:])
 _MOST_CONSTANTS = 24
+_MOST_SCALARS = 1 << 24  # in the arguments of all inputs together; large arrays take long to fill and to compare
 _MORE = 48  # further inputs of special values, for programs that run quickly
 
 
@@ -68,6 +69,8 @@ def search(before: Side, after: Side, *, steps: int, most: int = len(_ORDER) + _
     tried = undefined = spent = 0
     weak: Different | None = None
     pool = _constants(before.func, after.func)
+    scalars = sum(math.prod(p.shape) * p.buffer.dtype.lanes for p in before.params if p.buffer is not None)
+    most = min(most, 1 + _MOST_SCALARS // max(scalars, 1))
     for number, kind in enumerate((*_ORDER, *(["special", "small", "constants", "negative"] * (_MORE // 4)))[:most]):
         if number >= len(_ORDER) and spent > steps // 2:
             break
