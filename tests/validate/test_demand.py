@@ -136,6 +136,23 @@ def test_a_reduction_in_another_order_is_equal_over_the_reals_only():
     assert str(found).startswith(f"equal over the reals on {found.compared} of 1048576 elements")
 
 
+def test_rounding_alone_is_no_difference():
+    params = 'A: T.Buffer((64, 64), "float16"), B: T.Buffer((64,), "float32"), D: T.Buffer((100000,), "float16")'
+    body = """
+for i in range(64):
+    t = T.alloc_buffer((1,), "float16")
+    t[0] = T.float16(0)
+    for k in range(64):
+        t[0] = t[0] + A[i, {k}]
+    B[i] = T.Cast("float32", t[0]) * T.float32(3)
+for i in range(100000):
+    D[i] = A[i % 64, 0]
+"""
+    found = verdict(body.format(k="k"), body.format(k="63 - k"), params)
+    assert isinstance(found, EqualInPart) and len(found.which) == 1
+    assert isinstance(verdict(body.format(k="k"), body.format(k="k // 2 * 2"), params), Different)
+
+
 REUSED = """
 t = T.alloc_buffer((16,), "float32")
 for o in range(6250):

@@ -13,12 +13,13 @@ from verified_tir.validate.demand.folds import Folds
 from verified_tir.validate.demand.frames import Frames
 from verified_tir.validate.demand.instances import Effort, TooMuch, Writers
 from verified_tir.validate.demand.levels import depths
-from verified_tir.validate.demand.validator import Program
+from verified_tir.validate.demand.validator import Program, differing
 from verified_tir.validate.demand.versions import SparseAccess, Versions
 from verified_tir.validate.evaluate import Evaluator
 from verified_tir.validate.events import Events
 from verified_tir.validate.interface import Correspondence
 from verified_tir.validate.operators import Builder
+from verified_tir.validate.session import Exit
 from verified_tir.validate.terms import Terms
 
 F32 = DType.parse("float32")
@@ -115,6 +116,22 @@ def test_folds_give_what_building_again_would():
     assert (build.binary("sub", F32, x, y) == once).all()
     assert (folds.binary("sub", F32, y, x) != once).all()
     assert (folds.binary("add", F32, x, y) != once).all()
+
+
+def test_pairs_that_differ_by_rounding_alone_are_not_replayed():
+    build = Builder(Terms())
+    x, y, z = (build.terms.sequence("input:0", F32, 3)[k : k + 1] for k in range(3))
+
+    def plus(*terms: np.ndarray) -> np.ndarray:
+        found = terms[0]
+        for term in terms[1:]:
+            found = build.binary("add", F32, found, term)
+        return build.binary("mul", F32, found, found)
+
+    left, right, other = (int(plus(*t)[0]) for t in ((x, y, z), (z, x, y), (x, y, y)))
+    before = Exit({}, {}, (), 0)
+    assert left != right and differing(build.terms, before, [(left, right)]) == []
+    assert differing(build.terms, before, [(left, right), (left, other)]) == [(left, other)]
 
 
 def test_elements_are_corners_boundaries_and_random_ones():

@@ -181,7 +181,7 @@ def _memories(
     if decision.left:
         found = tried()
         if found.witness is None and found.cut:
-            in_part = replayed_in_part(*sides, first, second, decision.undecided, MOST_OPERATIONS)
+            in_part = replayed_in_part(*sides, build.terms, first, second, decision.undecided, MOST_OPERATIONS)
             return in_part or Unknown(decision.left + " (the programs could not be run)")
         return found.witness or Unknown(decision.left)
     return _settled(decision, vacuous)

@@ -39,6 +39,7 @@ from verified_tir.validate.events import Events
 from verified_tir.validate.frame import Value
 from verified_tir.validate.interface import Correspondence, Parameter, bind, name_of
 from verified_tir.validate.memory import Refused, UndefinedRun
+from verified_tir.validate.normal import Normaliser, TooLarge
 from verified_tir.validate.operators import Builder
 from verified_tir.validate.session import Exit
 from verified_tir.validate.terms import Ids, Terms, TooManyTerms
@@ -48,6 +49,7 @@ MOST_ELEMENTS: Final = 256
 _PILOT: Final = 2
 _PADDING: Final = 32
 _FEW: Final = 2
+_LOOKED_AT: Final = 4
 _MOST_BOXES: Final = 20_000_000
 
 
@@ -236,9 +238,27 @@ def _judge(
         if decision.undecided:
             break
     if decision.left:
-        doubtful = _doubtful(one, other, chosen, decision.undecided)
+        pairs = differing(build.terms, one, decision.undecided)
+        if decision.undecided and not pairs:  # what is left are long sums, and there was no time for all of them
+            raise TooManyTerms("the sums of the chosen elements are too long to be compared")
+        if not pairs and decision.reals:  # a difference would be no more than rounding
+            return Unknown(f"{decision.left} (evaluated on demand for {count} of {total} elements)")
+        doubtful = _doubtful(one, other, chosen, pairs)
         return replayed(doubtful) or Unknown(f"{decision.left} (evaluated on demand for {count} of {total} elements)")
     return EqualInPart(count, total, decision.reals, decision.how)
+
+
+def differing(terms: Terms, before: Exit, pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The first few pairs of terms that differ over the reals too: their values may differ by more than rounding."""
+    found = []
+    for pair in pairs[:_LOOKED_AT]:
+        reals = Normaliser(terms, before.events, reals=True)
+        try:
+            if reals.normal(pair[0]) != reals.normal(pair[1]):
+                found.append(pair)
+        except TooLarge:
+            continue
+    return found
 
 
 def _doubtful(
@@ -302,7 +322,7 @@ def _stays(place: Place, parameter: Parameter) -> bool:
 
 
 def replayed_in_part(
-    before: Side, after: Side, one: Exit, other: Exit, pairs: Sequence[tuple[int, int]], budget: int
+    before: Side, after: Side, terms: Terms, one: Exit, other: Exit, pairs: Sequence[tuple[int, int]], budget: int
 ) -> Different | None:
     """A witness for terms that differ, of programs that were executed as a whole but take too long to be run.
 
@@ -314,7 +334,8 @@ def replayed_in_part(
         for old, place in zip((*before.params, *after.params), (*first.params, *second.params), strict=True):
             if isinstance(place, Place) and not _stays(place, old):
                 return None
-        chosen = {k: np.arange(len(terms), dtype=np.int64) for k, (terms, _) in one.memory.items()}
+        chosen = {k: np.arange(len(left), dtype=np.int64) for k, (left, _) in one.memory.items()}
+        pairs = differing(terms, one, pairs)
         doubtful = _doubtful(one, other, chosen, pairs) if pairs else []
         return look(first, second, doubtful, lambda program, some: depend(program, some, build, budget))
     except Refused:
