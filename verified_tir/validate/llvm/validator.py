@@ -36,6 +36,9 @@ MOST_OPERATIONS: Final = 3_000_000
 MOST_INSTRUCTIONS: Final = 2_000_000
 MOST_STEPS: Final = 100_000
 MOST_INPUTS: Final = 25
+FEW_INPUTS: Final = 5
+FEW_INSTRUCTIONS: Final = 4_000
+"""Inputs to try in search of a difference; fewer where a run executes more than some instructions."""
 BUDGET: Final = 1_000_000  # of Z3, for each question
 
 
@@ -178,7 +181,8 @@ class _Run:
         return found.tried > 0 and found.tried == found.undefined
 
     def _tried(self, kernel: Kernel) -> Search:
-        return search(kernel, steps=self.limits.steps, most=MOST_INPUTS)
+        large = self.left is not None and self.left.steps > FEW_INSTRUCTIONS
+        return search(kernel, steps=self.limits.steps, most=FEW_INPUTS if large else MOST_INPUTS)
 
 
 def printed(llvm_text: str) -> str:
