@@ -315,6 +315,17 @@ def test_what_cannot_be_evaluated_on_demand(body, reason):
     assert isinstance(found, Unknown) and reason in found.reason
 
 
+def test_calls_in_annotations_are_not_executed():
+    noted = """
+for i in range(100000):
+    with T.sblock("scale"):
+        v = T.axis.spatial(100000, i)
+        T.sblock_attr({"schedule": {"tile": 4}})
+        B[v] = A[v] * T.float32(2)
+"""
+    assert isinstance(verdict(SCALE, noted), EqualInPart)
+
+
 def test_shapes_beyond_any_memory():
     huge = 'A: T.Buffer((65536, 65536), "float32"), B: T.Buffer((65536, 65536), "float32")'
     transpose = "for i, j in T.grid(65536, 65536):\n    B[i, j] = A[j, i]"

@@ -213,10 +213,6 @@ class Outline:
         for node in walk(func.body):
             if isinstance(node, (LetStmt, LetExpr)) and self.is_data(node.value):
                 self.data.add(node.var)
-            if isinstance(node, Call) and node.op == BARRIER:
-                raise Refused("threads wait for each other at a barrier")
-            if isinstance(node, Call) and needs_order(node):
-                raise Refused(f"what the opaque call {node.op} does may depend on all that was executed before")
         self.length = self._stmt(func.body, (), 0)
         if self.length > LONGEST:
             raise Refused("the program executes too many statements to be counted")
@@ -273,7 +269,8 @@ class Outline:
                     raise Refused(f"the assertion {stmt.message!r} depends on data or is in a loop")
                 self.asserted.append((stmt, context))
                 return 0
-            case Evaluate():
+            case Evaluate(value=value):
+                _refuse_opaque(value)
                 return 0
             case While():
                 raise Refused("a while cannot be evaluated on demand: how often it runs is not known beforehand")
@@ -283,6 +280,7 @@ class Outline:
         self, kind: Literal["store", "let", "condition"], what: Store | Expr, context: tuple[Entry, ...], start: int
     ) -> Site:
         loops = tuple([e.loop for e in context if isinstance(e, InLoop)])
+        _refuse_opaque(what)
         if isinstance(what, Store):
             for index in (*what.indices, *([what.predicate] if what.predicate is not None else [])):
                 if self.is_data(index):
@@ -390,3 +388,12 @@ class Outline:
         whole.view.dtypes.add(buffer.dtype.scalar)
         span, dtypes = whole.view.span, whole.view.dtypes
         self.views[buffer] = Area(buffer.name, buffer.dtype, shape, strides, offset, span, dtypes, shift)
+
+
+def _refuse_opaque(node: Store | Expr) -> None:
+    """:raises Refused: for calls that have an effect; annotations, which are not executed, may hold any."""
+    for call in walk(node):
+        if isinstance(call, Call) and call.op == BARRIER:
+            raise Refused("threads wait for each other at a barrier")
+        if isinstance(call, Call) and needs_order(call):
+            raise Refused(f"what the opaque call {call.op} does may depend on all that was executed before")
