@@ -7,6 +7,7 @@ of a schedule change nothing else.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import DType, PointerType
@@ -14,9 +15,13 @@ from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.expr import TRUE, FloatImm, IntImm, StringImm, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import Node
+from verified_tir.ir.paths import places
 from verified_tir.ir.stmt import Allocate, AttrStmt, Block, Evaluate, For, Seq, Stmt, seq
 from verified_tir.ir.visit import bound_vars, rewrite, walk
 from verified_tir.validate.threads import splits
+
+LICENSED: Final = ("parallel", "vectorized", "thread_binding")
+"""Kinds of loops that permit something."""
 
 
 def same_meaning(before: PrimFunc, after: PrimFunc) -> bool:
@@ -27,6 +32,16 @@ def same_meaning(before: PrimFunc, after: PrimFunc) -> bool:
     if splits(before.body) or splits(after.body):
         return structural_equal(before, after)
     return structural_equal(_bare(before), _bare(after))
+
+
+def adds_licences(before: PrimFunc, after: PrimFunc) -> bool:
+    """Whether, of two programs of the same meaning, *after* permits an execution that *before* does not."""
+    pairs = zip(_loops(before), _loops(after), strict=True)
+    return any(b.kind in LICENSED and (a.kind, a.thread) != (b.kind, b.thread) for a, b in pairs)
+
+
+def _loops(func: PrimFunc) -> list[For]:
+    return [s for _, s in places(func.body, lambda s: isinstance(s, For)) if isinstance(s, For)]
 
 
 def _bare(func: PrimFunc) -> PrimFunc:

@@ -17,7 +17,7 @@ from verified_tir.validate.constructs import unsupported
 from verified_tir.validate.demand import MOST_ELEMENTS
 from verified_tir.validate.doubts import doubt
 from verified_tir.validate.interface import Correspondence
-from verified_tir.validate.meaning import closed, same_meaning
+from verified_tir.validate.meaning import adds_licences, closed, same_meaning
 from verified_tir.validate.memory import Refused
 from verified_tir.validate.recorded import Record
 from verified_tir.validate.sizes import choices, divisors, extents, layout_symbols, scalars
@@ -46,6 +46,9 @@ class Budget:
 
     operations: int = MOST_OPERATIONS
     seconds: float = 0.0
+
+
+_SAME: Final = "the same program, but for names, claims, annotations and licences"
 
 
 class TimeIsUp(Exception):
@@ -88,15 +91,20 @@ def judge(
     """
     start = time.process_time()
     before, after = closed(before, after)
-    if not (maps and maps(given)) and same_meaning(before, after):
-        return Judgement(name, "equal", "equal: the same program, but for names, claims, annotations and licences")
+    same = not (maps and maps(given)) and same_meaning(before, after)
+    if same and not adds_licences(before, after):
+        return Judgement(name, "equal", f"equal: {_SAME}")
     numbers = {**scalars(after), **scalars(before)}
     names = [*extents(before), *extents(after)]
     numbers = {n: t for n, t in numbers.items() if n not in names}
     offsets = {**layout_symbols(before), **layout_symbols(after)}
     reports = _reports(before, after, choices(names, numbers, given, divisors(before, after)), offsets, budget, maps)
     seconds = time.process_time() - start
-    return _summary(name, before, reports, open_=any(n not in given for n in (*names, *numbers)), seconds=seconds)
+    found = _summary(name, before, reports, open_=any(n not in given for n in (*names, *numbers)), seconds=seconds)
+    if same and found.word not in ("equal", "different"):
+        judged = "" if found.word == "equal at sizes" else f"; whether the licences of after hold: {found.text}"
+        return replace(found, word="equal", text=f"equal: {_SAME}{judged}", reason="")
+    return found
 
 
 def _reports(
