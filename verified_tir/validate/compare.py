@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import final
 
 import numpy as np
+import numpy.typing as npt
 
 from verified_tir.validate.interface import Parameter, name_of
 from verified_tir.validate.memory import Refused
@@ -54,6 +55,19 @@ def _collect(gap: Gap, name: str, a: Ids, b: Ids) -> None:
     keys, counts = np.unique((a << 32) | b, return_counts=True)
     for key, count in zip(keys.tolist(), counts.tolist(), strict=True):
         gap.pairs.setdefault((key >> 32, key & 0xFFFFFFFF), {})[name] = count
+
+
+def holding(
+    pairs: Sequence[tuple[int, int]], before: Exit, after: Exit, old: Sequence[Parameter], new: Sequence[Parameter]
+) -> dict[int, npt.NDArray[np.bool_]]:
+    """Where some of the pairs of terms are: by position of the parameter, (elements of *before*, lanes)."""
+    keys = np.array([(a << 32) | b for a, b in pairs], dtype=np.int64)
+    found: dict[int, npt.NDArray[np.bool_]] = {}
+    for one, other in zip(old, new, strict=True):
+        if keys.size and one.buffer is not None and other.buffer is not None:
+            a, b = before.memory[one.position][0], after.memory[other.position][0]
+            found[one.position] = np.isin((a << 32) | b, keys)
+    return found
 
 
 def extra_events(terms: Terms, before: Exit, after: Exit) -> list[tuple[int, int]]:

@@ -7,7 +7,7 @@ that is also how inputs that violate an assumption are passed over.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -15,9 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from verified_tir.ir.dtype import DType
-from verified_tir.ir.expr import FloatImm, IntImm, Var
+from verified_tir.ir.expr import FloatImm, IntImm, Load, Var
 from verified_tir.ir.floats import numpy_dtype
 from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.stmt import Store
 from verified_tir.ir.visit import walk
 from verified_tir.semantics.interpreter import (
     ArgumentError,
@@ -37,6 +38,7 @@ KINDS = ("small", "normal", "special", "zeros", "extreme", "negative")
 _ORDER = (*KINDS[:2], "constants", *KINDS[2:])
 _MOST_CONSTANTS = 24
 _MOST_SCALARS = 1 << 24  # in the arguments of all inputs together; large arrays take long to fill and to compare
+_NEAR = 1e-3  # of what rounding in another order may explain, where inputs are small integers
 _MORE = 48  # further inputs of special values, for programs that run quickly
 
 
@@ -64,11 +66,24 @@ class Search:
     cut: bool = False
 
 
-def search(before: Side, after: Side, *, steps: int, most: int = len(_ORDER) + _MORE) -> Search:
-    """Run both programs on ``most`` inputs of different kinds, ``steps`` stores and iterations at most in each run."""
+def search(
+    before: Side,
+    after: Side,
+    *,
+    steps: int,
+    most: int = len(_ORDER) + _MORE,
+    passed_over: Mapping[int, Array] | None = None,
+) -> Search:
+    """Run both programs on ``most`` inputs of different kinds, ``steps`` stores and iterations at most in each run.
+
+    :param passed_over: elements (by position of the parameter, in rows of lanes) whose differences count for nothing:
+        sums known to be taken in another order.  ``None`` if nothing is known about the terms: then what another order
+        of float sums might explain counts for nothing.
+    """
     tried = undefined = spent = 0
     weak: Different | None = None
     pool = _constants(before.func, after.func)
+    rounded = passed_over is None and (_accumulates(before.func) or _accumulates(after.func))
     scalars = sum(math.prod(p.shape) * p.buffer.dtype.lanes for p in before.params if p.buffer is not None)
     most = min(most, 1 + _MOST_SCALARS // max(scalars, 1))
     for number, kind in enumerate((*_ORDER, *(["special", "small", "constants", "negative"] * (_MORE // 4)))[:most]):
@@ -85,7 +100,7 @@ def search(before: Side, after: Side, *, steps: int, most: int = len(_ORDER) + _
         tried += 1
         spent += first.steps
         try:
-            found = _compare(before, after, arguments, first, steps)
+            found = _compare(before, after, arguments, first, steps, _Counting(passed_over, rounded, kind))
         except (StepLimit, Unsupported, ArgumentError):
             return Search(weak, tried, undefined, True)
         if found is not None and not _nan_is_lost(found):
@@ -99,7 +114,43 @@ def _nan_is_lost(found: Different) -> bool:
     return found.element != "" and found.after is None and found.before != found.before
 
 
-def _compare(before: Side, after: Side, arguments: dict[str, Any], first: Outcome, steps: int) -> Different | None:
+@final
+@dataclass(frozen=True, slots=True)
+class _Counting:
+    """Which differences count; see :func:`search`."""
+
+    passed_over: Mapping[int, Array] | None
+    rounded: bool
+    kind: str
+
+    def of(self, wrong: Array, parameter: Parameter, before: Array, after: Array, defined: Array) -> Array:
+        if self.passed_over is not None:
+            ignored = self.passed_over.get(parameter.position)
+            return wrong if ignored is None else wrong & ~ignored
+        if not self.rounded or parameter.buffer is None or not parameter.buffer.dtype.is_float:
+            return wrong
+        if self.kind not in ("small", "zeros"):  # here sums of inputs are exact in any order
+            return wrong & ~defined
+        with np.errstate(all="ignore"):
+            one, other = before.astype(np.float64), after.astype(np.float64)
+            largest = np.maximum(np.maximum(np.abs(one), np.abs(other)), 1.0)
+            near = np.abs(one - other) <= _NEAR * largest
+        return np.asarray(wrong & ~(defined & near))
+
+
+def _accumulates(func: PrimFunc) -> bool:
+    """Whether floats are summed up in memory, so that another order of the loops is another order of a sum."""
+    return any(
+        isinstance(s, Store)
+        and s.buffer.dtype.is_float
+        and any(isinstance(n, Load) and n.buffer.data is s.buffer.data for n in walk(s.value))
+        for s in walk(func.body)
+    )
+
+
+def _compare(
+    before: Side, after: Side, arguments: dict[str, Any], first: Outcome, steps: int, counting: _Counting
+) -> Different | None:
     moved, masks, closed = _moved(before, after, arguments)
     try:
         second = run(after.func, moved, defined=masks, inaccessible=closed, max_steps=steps)
@@ -112,7 +163,7 @@ def _compare(before: Side, after: Side, arguments: dict[str, Any], first: Outcom
             continue
         one, known = _flat(first.arrays[name_of(old)], old), _flat(first.defined[name_of(old)], old)
         other, there = _images(second.arrays[name_of(new)], new), _images(second.defined[name_of(new)], new)
-        wrong = known & ~(there & same_bits(one, other))
+        wrong = counting.of(known & ~(there & same_bits(one, other)), old, one, other, there)
         if wrong.any():
             k, lane = (int(i) for i in _telling(wrong, one, there))
             element = ", ".join(str(int(axis[k])) for axis in old.images)

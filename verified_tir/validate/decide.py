@@ -20,13 +20,17 @@ from verified_tir.validate.terms import Terms
 class Decision:
     """``how`` counts elements by what settled them, ``reals`` names the sums that were reassociated.
 
-    ``left`` says what nobody could decide, empty if there is nothing; ``undecided`` are the pairs of terms it is about.
+    ``left`` says what nobody could decide, empty if there is nothing; ``undecided`` are the pairs of terms it is about,
+    ``reordered`` those of ``reals``.  ``too_large``: some that are undecided have no normal form over the reals, so they
+    may be sums in another order too.
     """
 
     how: dict[str, int] = field(default_factory=dict)
     reals: tuple[str, ...] = ()
     left: str = ""
     undecided: tuple[tuple[int, int], ...] = ()
+    reordered: tuple[tuple[int, int], ...] = ()
+    too_large: bool = False
 
 
 def decide(terms: Terms, gap: Gap, before: Exit, events: Sequence[tuple[int, int]], solver: Solver) -> Decision:
@@ -36,8 +40,10 @@ def decide(terms: Terms, gap: Gap, before: Exit, events: Sequence[tuple[int, int
     bits = Normaliser(terms, before.events, reals=False)
     open_pairs: list[tuple[int, int]] = []
     reassociated: dict[str, int] = {}
+    reordered: list[tuple[int, int]] = []
     for pair, owners in gap.pairs.items():
         if same_summands(terms, *pair):  # not in the same order: that would be the same term
+            reordered.append(pair)
             for name, number in owners.items():
                 reassociated[name] = reassociated.get(name, 0) + number
         elif _same(bits, pair):
@@ -46,15 +52,18 @@ def decide(terms: Terms, gap: Gap, before: Exit, events: Sequence[tuple[int, int
             open_pairs.append(pair)
     reals = Normaliser(terms, before.events, reals=True)
     left: list[tuple[int, int]] = []
+    too_large = False
     for pair in open_pairs:
         count = sum(gap.pairs[pair].values())
         if _same(reals, pair):  # whether such sums have the same bits after all is too hard for Z3
+            reordered.append(pair)
             for name, number in gap.pairs[pair].items():
                 reassociated[name] = reassociated.get(name, 0) + number
         elif question.small(pair) and question.equal(*pair):
             how["z3"] = how.get("z3", 0) + count
         else:
             left.append(pair)
+            too_large |= reals.budget < 0
     sentences = tuple(
         f"{n} elements of {name} are sums, products, minima or maxima in another order"
         for name, n in reassociated.items()
@@ -67,7 +76,7 @@ def decide(terms: Terms, gap: Gap, before: Exit, events: Sequence[tuple[int, int
     doubtful = [e for e in events if not question.implied(*e)]
     if doubtful and not left:
         reason = "after may have undefined behaviour on a condition about data that before does not have"
-    return Decision(how, sentences, reason, tuple(left))
+    return Decision(how, sentences, reason, tuple(left), tuple(reordered), too_large)
 
 
 def _same(normal: Normaliser, pair: tuple[int, int]) -> bool:

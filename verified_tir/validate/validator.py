@@ -15,11 +15,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, final
 
+import numpy as np
+import numpy.typing as npt
+
 from verified_tir.ir.func import PrimFunc
 from verified_tir.logic.solver import Solver
 from verified_tir.validate.barriers import spelled_out
 from verified_tir.validate.calls import declares_calls
-from verified_tir.validate.compare import compare, extra_events
+from verified_tir.validate.compare import compare, extra_events, holding
 from verified_tir.validate.concrete import Search, Side, search
 from verified_tir.validate.decide import Decision, decide
 from verified_tir.validate.demand import MOST_ELEMENTS, compare_on_demand, replayed_in_part, too_long
@@ -131,8 +134,8 @@ def _judge(
     new = parameters(after, later, old, maps)
     sides = Side(before, old, values), Side(after, new, later)
 
-    def tried() -> Search:
-        return search(*sides, steps=limits.steps)
+    def tried(passed_over: Mapping[int, npt.NDArray[np.bool_]] | None) -> Search:
+        return search(*sides, steps=limits.steps, passed_over=passed_over)
 
     try:
         first = _run(sides[0], "before", build, limits, findings)
@@ -141,14 +144,14 @@ def _judge(
             return Equal(vacuous=True)
         second = _run(sides[1], "after", build, limits, findings)
     except (Refused, TooManyTerms) as problem:
-        found = tried().witness
+        found = tried(None).witness
         if found is None and isinstance(problem, (Oversize, TooManyTerms)):
             raise
         return found or Unknown(str(problem))
     stopped = second.undefined or second.asserted
     if stopped is not None:
         longer = search(*sides, steps=LONGER * limits.steps, most=1)  # it is all but certain: worth some time
-        seen = longer.witness or tried().witness
+        seen = longer.witness or tried(None).witness
         return seen or Unknown(f"after ends by {stopped}; no input was found on which before does not")
     return _memories(build, first, second, sides, solver, tried)
 
@@ -166,20 +169,27 @@ def _run(side: Side, which: str, build: Builder, limits: _Limits, findings: list
 
 
 def _memories(
-    build: Builder, first: Exit, second: Exit, sides: tuple[Side, Side], solver: Solver, tried: Callable[[], Search]
+    build: Builder,
+    first: Exit,
+    second: Exit,
+    sides: tuple[Side, Side],
+    solver: Solver,
+    tried: Callable[[Mapping[int, npt.NDArray[np.bool_]] | None], Search],
 ) -> Verdict:
     gap = compare(build.terms, first, second, sides[0].params, sides[1].params)
     decision = decide(build.terms, gap, first, extra_events(build.terms, first, second), solver)
     vacuous = False
+    reordered = holding(decision.reordered, first, second, sides[0].params, sides[1].params)
+    passed_over = None if decision.too_large else reordered
     if first.events:
-        seen = tried()
+        seen = tried(passed_over)
         if seen.witness is not None:
             return seen.witness
         vacuous = seen.tried > 0 and seen.tried == seen.undefined
     if second.world != first.world:
         return Unknown("opaque calls differ, in their order, arguments or what they can reach")
     if decision.left:
-        found = tried()
+        found = tried(passed_over)
         if found.witness is None and found.cut:
             in_part = replayed_in_part(*sides, build.terms, first, second, decision.undecided, MOST_OPERATIONS)
             return in_part or Unknown(decision.left + " (the programs could not be run)")
