@@ -21,8 +21,8 @@ class Decision:
     """``how`` counts elements by what settled them, ``reals`` names the sums that were reassociated.
 
     ``left`` says what nobody could decide, empty if there is nothing; ``undecided`` are the pairs of terms it is about,
-    ``reordered`` those of ``reals``.  ``too_large``: some that are undecided have no normal form over the reals, so they
-    may be sums in another order too.
+    ``reordered`` those of ``reals``.  ``too_large``: some that are undecided have no normal form over the reals, so
+    they may be sums in another order too.
     """
 
     how: dict[str, int] = field(default_factory=dict)
