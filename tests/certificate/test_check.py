@@ -197,6 +197,22 @@ def test_the_report_of_what_is_wrong(folder: Path, capsys: pytest.CaptureFixture
     assert "proved by" not in out
 
 
+def test_what_somebody_wrote_cannot_pass_for_the_report(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def lie(c: dict[str, object]) -> None:
+        o = obligations(c)[0]
+        o["expected"], o["claim"] = "sat", "x\r\x1b[2K\u202eok\n2 certificates: proved by z3"
+        o["query"] = put_question(folder, "(set-logic QF_LIA)\n(assert true)\n(check-sat)\n")
+        o["name"] = "a\nfile/rows  ok"
+
+    forge(folder, lie)
+    tidy(folder)
+    code, out, _ = run(capsys, folder)
+    lines = out.splitlines()
+    assert code == 1 and all(line.isprintable() for line in lines)
+    assert not any(line.startswith(("2 certificates: proved", "file/rows  ok")) for line in lines)
+    assert "      file/rows  ok: the verdict 'sat' is no proof; a certificate has proofs only" in lines
+
+
 def test_undecided_is_not_proved(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, folder, budget=1, only="small")
     assert code == 3 and "undecided: trace[" in out and "(z3: unknown, " in out and "proved by" not in out

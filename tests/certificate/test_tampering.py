@@ -6,6 +6,8 @@ can do is written in docs/trust.md: only replaying the steps through the kernel 
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -25,6 +27,7 @@ from tests.certificate.stores import (
     store,
     tidy,
 )  # fmt: skip
+from verified_tir.certificate.canonical import write
 from verified_tir.certificate.check import Checked, check
 from verified_tir.certificate.integrity import Finding
 from verified_tir.certificate.regenerate import regenerate
@@ -208,6 +211,38 @@ def test_spelling_counts(folder: Path) -> None:
     assert "JSON" in str(findings(folder)[0]) or "nested" in str(findings(folder)[0])
 
 
+def test_line_ends_of_the_manifest_count(folder: Path) -> None:
+    path = folder / MANIFEST
+    data = path.read_bytes()
+    for other in (data.replace(b"\n", b"\r\n"), data.replace(b"\n", b"\r", 1)):
+        path.write_bytes(other)
+        with pytest.raises(BadStore, match="its spelling is not that of vtir"):
+            checked(folder)
+    path.write_bytes(data)
+    assert findings(folder) == []
+
+
+@pytest.mark.parametrize("name", ["file/./rows", "file//rows", "", ".", "a\0b", "file/small\nfile/rows", "\x1b[2Kok"])
+def test_a_certificate_has_one_name_and_it_can_be_shown(folder: Path, name: str) -> None:
+    manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    manifest["certificates"][name] = manifest["certificates"][NAME]
+    (folder / MANIFEST).write_text(write(manifest), encoding="utf-8")
+    with pytest.raises(BadStore, match="is no name of a certificate") as refused:
+        checked(folder)
+    assert str(refused.value).isprintable()
+
+
+def test_nobody_waits_for_a_pipe(folder: Path) -> None:
+    for path in (first_question(folder), folder / f"{NAME}.json"):
+        path.unlink()
+        os.mkfifo(path)
+        assert any("is no regular file" in f.problem for f in findings(folder))
+    (folder / MANIFEST).unlink()
+    os.mkfifo(folder / MANIFEST)
+    with pytest.raises(BadStore, match="is no regular file"):
+        checked(folder)
+
+
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_no_byte_of_any_file_can_be_changed(folder: Path, data: st.DataObject) -> None:
@@ -361,6 +396,18 @@ def test_a_certificate_that_says_it_cannot_be_replayed(folder: Path) -> None:
     forge(folder, replace("regenerable")({"yes": False, "why not": ["a whim"]}))
     assert check(folder).exit_code == 0
     assert [r.impossible for r in regenerate(folder)] == ["a whim", ""]
+
+
+def test_arguments_that_nobody_can_follow(folder: Path) -> None:
+    """Whatever happens while a forged call is made is a finding, and ends neither the check nor the process."""
+    deep: list[Any] = []
+    for _ in range(800):
+        deep = [deep]
+    forge(folder, replace("trace", 3, "arguments")([deep]))
+    assert checked(folder).all_findings == []
+    (found,) = differences(folder)
+    assert found.place == "trace[3] parallel"
+    assert "the step cannot be taken again: RecursionError" in found.problem
 
 
 def test_store_is_deterministic(original: Path, tmp_path: Path) -> None:

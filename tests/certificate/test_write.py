@@ -6,11 +6,12 @@ import json
 import math
 import re
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from tests.certificate.stores import ROWS, content, obligations, rows, small
+from tests.certificate.stores import ROWS, Says, content, obligations, rows, small
 from verified_tir import Schedule, script
 from verified_tir.certificate.canonical import BadJson, read, text_hash, value_hash, write
 from verified_tir.certificate.check import check
@@ -123,6 +124,40 @@ def test_questions_that_nobody_needs_any_more_go(files: Path) -> None:
     certify(out, Path("sub"))
     assert before - set(everything(out)), "the old questions are gone"
     assert check(out).exit_code == 0
+
+
+def test_two_who_write_at_once_keep_each_others_certificates(tmp_path: Path) -> None:
+    written = Written()
+    written.add("a", rows(), Origin("a"))
+    written.add("b", small(), Origin("b"))
+
+    def add(name: str) -> None:
+        one = written.certificates[name[0]]
+        save(tmp_path, {name: one}, {q: written.queries[q] for q in {o["query"] for o in obligations(one)}})
+
+    wanted = [f"{kind}{k}" for k in range(8) for kind in "ab"]
+    with ThreadPoolExecutor(4) as executor:
+        list(executor.map(add, wanted))
+    assert names(tmp_path) == sorted(wanted)
+    done = check(tmp_path, executor=Says())
+    assert done.exit_code == 0 and done.all_findings == []
+
+
+def test_a_file_called_obligations(tmp_path: Path) -> None:
+    """Its certificates lie where the questions do."""
+    written = Written()
+    written.add(certificate_name("obligations.py", "small"), small(), Origin("small"))
+    save(tmp_path, written.certificates, written.queries)
+    assert check(tmp_path, executor=Says()).all_findings == []
+
+
+@pytest.mark.parametrize("name", ["../a", "/a", "a\nb", "a//b", ""])
+def test_names_that_no_certificate_can_have(tmp_path: Path, name: str) -> None:
+    written = Written()
+    written.add(name, small(), Origin("small"))
+    with pytest.raises(BadStore):
+        save(tmp_path / "out", written.certificates, written.queries)
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_folder_that_was_changed_is_not_written_to(files: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -113,8 +113,9 @@ def of_the_folder(folder: Path, manifest: Mapping[str, Any], needed: set[str] | 
             yield Finding(path.relative_to(folder).as_posix(), "", f"{MANIFEST} does not list this certificate")
     if needed is None:
         return
+    known = listed | {folder / obligation_path(digest) for digest in needed}  # a file may be called obligations.py
     for path in sorted((folder / OBLIGATIONS).rglob("*")):
-        if path.is_file() and not (path.stem in needed and path == folder / obligation_path(path.stem)):
+        if path.is_file() and path not in known:
             yield Finding(path.relative_to(folder).as_posix(), "", "no certificate has this question")
 
 

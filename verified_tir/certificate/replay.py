@@ -28,12 +28,12 @@ def made_again(text: str, calls: Sequence[Call], solver: Solver) -> Schedule:
     """
     try:
         schedule = Schedule(text, solver=solver)
-    except (ScheduleError, IRError) as refused:
+    except Exception as refused:  # whatever a text that somebody wrote brings about, it is no proof
         raise ReplayFailed(0, _said(refused)) from refused
     for k, call in enumerate(calls, 1):
         try:
             make(schedule, call)
-        except (ScheduleError, Unrecordable, IRError, TypeError, ValueError) as refused:
+        except Exception as refused:  # so are arguments that somebody wrote
             raise ReplayFailed(k, _said(refused)) from refused
     return schedule
 
@@ -52,4 +52,7 @@ def make(schedule: Schedule, call: Call) -> None:
 
 
 def _said(refused: Exception) -> str:
-    return refused.summary() if isinstance(refused, ScheduleError) else str(refused)
+    if isinstance(refused, ScheduleError):
+        return refused.summary()
+    known = isinstance(refused, (Unrecordable, IRError, TypeError, ValueError))
+    return str(refused) if known else f"{type(refused).__name__}: {refused}"

@@ -5,13 +5,16 @@
     DIR/obligations/<first two>/<hash>.smt2 each question once, named by the SHA-256 of its text
 
 The folder is a function of the certificates in it: nothing tells when or where it was written.  Certificates that are
-there already stay, unless they are written again; questions that no certificate needs any more are removed.
+there already stay, unless they are written again; questions that no certificate needs any more are removed.  Who writes
+has the folder to himself, where the system can lock one.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
@@ -48,7 +51,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     """
     path = folder / MANIFEST
     try:
-        found = read(path.read_text(encoding="utf-8"))
+        found = read(file_text(path))
     except FileNotFoundError:
         raise BadStore(f"{path}: there is no such file; is this a folder that vtir verify --certify wrote?") from None
     except (OSError, UnicodeDecodeError) as problem:
@@ -60,10 +63,20 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     certificates = found.get("certificates")
     if not isinstance(certificates, dict) or not all(isinstance(v, str) for v in certificates.values()):
         raise BadStore(f"{path}: it lists no certificates")
-    outside = next((n for n in certificates if PurePosixPath(n).is_absolute() or ".." in PurePosixPath(n).parts), None)
-    if outside is not None:
-        raise BadStore(f"{path}: {outside} lies outside the folder")
+    for name in certificates:
+        _check_name(path, name)
     return found
+
+
+def _check_name(path: Path, name: str) -> None:
+    """Names are paths below the folder; each certificate has one only, and it can be shown on a terminal.
+
+    :raises BadStore: if it is none.
+    """
+    if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
+        raise BadStore(f"{path}: {name!r} lies outside the folder")
+    if PurePosixPath(name).as_posix() != name or name == "." or not name.isprintable():
+        raise BadStore(f"{path}: {name!r} is no name of a certificate: it is no path, or cannot be shown")
 
 
 def save(directory: Path | str, certificates: Mapping[str, dict[str, Any]], queries: Mapping[str, str]) -> None:
@@ -71,10 +84,19 @@ def save(directory: Path | str, certificates: Mapping[str, dict[str, Any]], quer
 
     :param certificates: by name: their paths below the folder, without ``.json``.
     :param queries: the texts of their questions, by hash.
-    :raises BadStore: if the folder holds a manifest that cannot be read, or other certificates that cannot.
+    :raises BadStore: if the folder holds a manifest that cannot be read, or other certificates that cannot; or if a
+        name is none.
     :raises OSError: if a file cannot be written.
     """
     folder = Path(directory)
+    for name in certificates:
+        _check_name(folder, name)
+    folder.mkdir(parents=True, exist_ok=True)
+    with _alone(folder):
+        _save(folder, certificates, queries)
+
+
+def _save(folder: Path, certificates: Mapping[str, dict[str, Any]], queries: Mapping[str, str]) -> None:
     known: dict[str, str] = {}
     if (folder / MANIFEST).exists():
         known = dict(read_manifest(folder)["certificates"])
@@ -95,10 +117,30 @@ def save(directory: Path | str, certificates: Mapping[str, dict[str, Any]], quer
     _write(folder / MANIFEST, write(manifest | {"root": value_hash(manifest)}))
 
 
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Wait until nobody else writes to the folder: two who read one manifest would each drop what the other adds.
+
+    The folder itself is locked, so that no file tells of it.  Where that cannot be done, nothing is.
+    """
+    try:
+        import fcntl
+    except ImportError:  # not on Unix
+        yield
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):  # file systems that have no locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
 def _needed_by(folder: Path, name: str) -> set[str]:
     path = folder / f"{name}.json"
     try:
-        return set(queries_of(read(path.read_text(encoding="utf-8"))))
+        return set(queries_of(read(file_text(path))))
     except (OSError, ValueError, KeyError, TypeError) as problem:
         raise BadStore(
             f"{path}: the manifest lists this certificate, but it cannot be read ({problem}); remove the folder, or "
@@ -120,9 +162,11 @@ def _write(path: Path, text: str) -> None:
 def file_text(path: Path) -> str:
     """A file's text, byte for byte.
 
-    :raises OSError: if it cannot be read.
+    :raises OSError: if it cannot be read, or is a pipe or a device, which might never end.
     :raises UnicodeDecodeError: if it is no UTF-8.
     """
+    if path.exists() and not path.is_file():
+        raise OSError(f"{path.name} is no regular file")
     return path.read_bytes().decode("utf-8")
 
 

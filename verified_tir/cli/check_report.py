@@ -20,7 +20,23 @@ SCHEMA: Final = 1
 def as_text(
     checked: Checked, others: Sequence[Finding], again: Sequence[Regenerated] | None, *, quiet: bool = False
 ) -> Iterator[str]:
-    """The report as lines; ``quiet`` leaves out certificates in which all is well."""
+    """The report as lines; ``quiet`` leaves out certificates in which all is well.
+
+    What somebody else wrote cannot pass for a line of the report: control characters are shown and not obeyed, and
+    where a text has several lines all but the first are indented further.
+    """
+    for line in _lines(checked, others, again, quiet=quiet):
+        yield from (visible(part) if k == 0 else f"      {visible(part)}" for k, part in enumerate(line.split("\n")))
+
+
+def visible(text: str) -> str:
+    """A text with its control characters, and those that change the direction of writing, as escapes."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def _lines(
+    checked: Checked, others: Sequence[Finding], again: Sequence[Regenerated] | None, *, quiet: bool
+) -> Iterator[str]:
     width = max((len(c.name) for c in checked.certificates), default=0)
     replayed = {r.name: r for r in again or ()}
     for c in checked.certificates:
