@@ -39,10 +39,12 @@ from verified_tir.validate.calls import Calls
 from verified_tir.validate.events import Events
 from verified_tir.validate.frame import Frame, Value
 from verified_tir.validate.memory import Mask, Refused, UndefinedRun
-from verified_tir.validate.numbers import fit, operate
+from verified_tir.validate.numbers import fit, leaves_uint64, operate
 from verified_tir.validate.operators import Builder
 from verified_tir.validate.terms import UNDEF_ID, Ids
 
+_OVERFLOWING = ("add", "sub", "mul", "shl")
+_UINT64 = DType("uint", 64)
 _DIVISIONS = ("floordiv", "floormod", "truncdiv", "truncmod")
 
 
@@ -89,6 +91,8 @@ class Evaluator:
         found = self.known(value)
         if found is None:
             raise Refused(f"{what} depends on data")
+        if value.dtype.scalar is _UINT64 and (found < 0).any():  # numbers of uint64 are there modulo 2**64
+            raise Refused(f"{what} is 2**63 or more")
         return found
 
     # ------------------------------------------------------------------------------------------------ evaluation
@@ -151,6 +155,12 @@ class Evaluator:
             if trouble is not None:
                 self.events.note(frame, f"{op} of {dtype} overflows or divides by zero", trouble)
             return Value(expr.dtype, result)
+        if dtype.is_int and op in _OVERFLOWING and is_index(expr, self.data):
+            if x is None or y is None:  # all but a bool parameter is known there
+                raise Refused(f"index arithmetic ({op} of {dtype}) depends on a parameter that is no integer")
+            trouble = leaves_uint64(op, x, y)
+            if trouble is not None:
+                self.events.note(frame, f"{op} of {dtype} overflows", trouble)
         p, q = self.terms_of(a), self.terms_of(b)
         if dtype.is_int and op in (*_DIVISIONS, "shl", "shr"):
             self._danger(op, dtype, p, q, frame)
@@ -285,6 +295,8 @@ class Evaluator:
             if trouble is not None:
                 self.events.note(frame, "a ramp overflows", trouble)
             return Value(expr.dtype, numbers)
+        if is_index(expr, self.data):
+            raise Refused(f"a ramp of {dtype} whose first lane or stride is no number")
         steps = self.build.binary("mul", dtype, self.terms_of(stride), self.terms.constants(dtype, lanes))
         return Value(expr.dtype, None, self.build.binary("add", dtype, self.terms_of(base), steps))
 

@@ -102,7 +102,8 @@ def bind(func: PrimFunc, sizes: Mapping[str, int], like: Sequence[Parameter] | N
         buffer = func.buffer_of(param)
         if buffer is None and not isinstance(param.type, PointerType) and param.dtype.is_int:
             twin = like[position] if like is not None and position < len(like) else None
-            name = param.name if param.name in sizes or twin is None else twin.var.name
+            paired = twin is not None and twin.buffer is None and twin.var.name in sizes
+            name = twin.var.name if twin is not None and paired else param.name  # by position, whatever the name
             if name in sizes:
                 values[param] = sizes[name]
         if buffer is None:

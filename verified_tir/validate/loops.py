@@ -168,7 +168,7 @@ class Loops:
             self.execute(nest.body, replace(frame, regions=(*frame.regions, (nest.region, numbers))))
             return
         loop = nest.loops[depth]
-        start, extent = self._bounds(loop, frame)
+        start, extent = self._bounds(loop, frame if depth == 0 else _ahead(frame, nest.region))
         total = int(extent.sum())
         if total > MOST_ROWS and frame.count > 1:  # in pieces, in order
             middle = frame.count // 2
@@ -195,7 +195,8 @@ class Loops:
         start = self.evaluator.number(loop.min, frame, "undef bound", f"the minimum of loop {name}")
         extent = self.evaluator.number(loop.extent, frame, "undef bound", f"the extent of loop {name}")
         extent = np.maximum(extent, 0)
-        over = (extent > 0) & (start > loop.var.dtype.max_value - (extent - 1))
+        last = min(loop.var.dtype.max_value, (1 << 63) - 1)  # numbers of uint64 are smaller, too
+        over = (extent > 0) & (start > last - (extent - 1))
         self.evaluator.events.note(frame, f"loop {name} overflows", over)
         return np.broadcast_to(start[:, 0], (frame.count,)), np.broadcast_to(extent[:, 0], (frame.count,))
 
@@ -249,6 +250,11 @@ class Loops:
         for region, numbers in frame.regions:
             if region.phases is not None:
                 memory.new_phase(region, numbers >> ROW_BITS)
+
+
+def _ahead(frame: Frame, region: Region) -> Frame:
+    """The frame in which inner bounds are read, before any row has run: what they read, no row may write."""
+    return replace(frame, regions=(*frame.regions, (region, np.full(frame.count, SEVERAL, dtype=np.int64))))
 
 
 def _inner(stmt: Stmt) -> Stmt:

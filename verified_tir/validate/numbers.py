@@ -63,6 +63,16 @@ def fit(dtype: DType, exact: npt.NDArray[Any], *, index: bool) -> tuple[Ids, Tro
     return wrapped, outside if index else None
 
 
+def leaves_uint64(op: str, a: Ids, b: Ids) -> Trouble:
+    """Where index arithmetic overflows uint64, whose numbers are given modulo 2**64."""
+    if op not in (*_RING, "shl"):
+        return None
+    x, y = a.astype(object) % (1 << 64), b.astype(object) % (1 << 64)
+    exact = x << np.minimum(y, 64) if op == "shl" else _RING[op](x, y)
+    outside = np.asarray((exact < 0) | (exact >= 1 << 64)).astype(np.bool_)
+    return outside if outside.any() else None
+
+
 def _divide(op: str, dtype: DType, a: Ids, b: Ids) -> tuple[Ids, Trouble]:
     trouble = b == 0
     if dtype.code == "int":

@@ -168,6 +168,10 @@ def _apply(op: str, dtype: DType, result: DType, values: list[Term]) -> Term:
     if op in ("eq", "lt", "le"):
         if dtype.is_float:
             return logic.fp_test({"eq": "fp.eq", "lt": "fp.lt", "le": "fp.leq"}[op], *values)
+        if dtype.is_bool and op != "eq":
+            first, second = values if op == "lt" else (values[1], values[0])
+            less = logic.and_(logic.not_(first), second)
+            return less if op == "lt" else logic.not_(less)
         return {"eq": logic.eq, "lt": logic.lt, "le": logic.le}[op](*values)
     if dtype.is_float and op in _FLOATS:
         return logic.fp(_FLOATS[op], _sort(dtype), *values)
