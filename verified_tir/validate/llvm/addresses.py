@@ -27,33 +27,32 @@ _MASK: Final = (1 << 64) - 1
 
 
 def getelementptr(machine: Machine, i: Instruction, d: int, places: Sequence[int]) -> Step:
-    """The closure of the instruction; ``places`` are where base and indices stand."""
-    constant, scaled = _terms(i, places)
+    """The closure of the instruction; ``places`` are where base and indices stand.
+
+    What flags promise they promise of each addition, not only of the sum.
+    """
+    scaled = _terms(i, places)
     base, flags = places[0], i.flags
 
     def one(address: Lane, indices: Sequence[Lane]) -> Lane:
         if address < 0:
             return UNDEF if address == UNDEF else _refuse()
-        offset = constant
-        negative = constant < 0
         for lane, (_, size, bits) in zip(indices, scaled, strict=True):
             number = lane if lane >= 0 else machine.graph.settled(lane)
             if number < 0:
                 return UNDEF if number == UNDEF else _refuse()
-            step = signed(bits, number)
-            negative = negative or step < 0
-            offset += step * size
-        result = address + offset
-        if flags and not _kept(machine, address, offset, result, flags, negative):
-            return UNDEF
-        return result & _MASK
+            offset = signed(bits, number) * size
+            if flags and offset and not _kept(machine, address, offset, flags):
+                return UNDEF
+            address = (address + offset) & _MASK
+        return address
 
     if isinstance(i.type, VectorType):
         lanes = i.type.lanes
 
         def vector(r: Registers) -> None:
             addresses = _spread(r[base], lanes)
-            columns = [_spread(r[k], lanes) for k, _, _ in scaled]
+            columns = [_spread(r[k] if k >= 0 else 1, lanes) for k, _, _ in scaled]
             r[d] = tuple([one(addresses[k], [c[k] for c in columns]) for k in range(lanes)])
 
         return vector
@@ -62,7 +61,7 @@ def getelementptr(machine: Machine, i: Instruction, d: int, places: Sequence[int
     def scalar(r: Registers) -> None:
         address = r[base]
         assert isinstance(address, int)
-        r[d] = one(address, [r[k] for k in slots])  # type: ignore[misc]
+        r[d] = one(address, [r[k] if k >= 0 else 1 for k in slots])  # type: ignore[misc]
 
     return scalar
 
@@ -71,16 +70,16 @@ def _refuse() -> Lane:
     raise Refused("LLVM IR: an address depends on data")
 
 
-def _terms(i: Instruction, places: Sequence[int]) -> tuple[int, list[tuple[int, int, int]]]:
-    """The constant part of the offset, and (slot, size, bits) of each index that is in a register."""
-    constant, scaled = 0, list[tuple[int, int, int]]()
+def _terms(i: Instruction, places: Sequence[int]) -> list[tuple[int, int, int]]:
+    """(slot, size, bits) of each index; for a member of a structure the slot is -1, and the size its offset."""
+    scaled = list[tuple[int, int, int]]()
     kind: Type = i.source
     for number, (operand, place) in enumerate(zip(i.operands[1:], places[1:], strict=True)):
         if number:
             if isinstance(kind, StructType):
                 assert isinstance(operand, Constant) and isinstance(operand.atoms[0], int)
                 member = operand.atoms[0]
-                constant += offsets(kind)[member]
+                scaled.append((-1, offsets(kind)[member], 64))
                 kind = kind.members[member]
                 continue
             if not isinstance(kind, (ArrayType, VectorType)):
@@ -88,24 +87,19 @@ def _terms(i: Instruction, places: Sequence[int]) -> tuple[int, list[tuple[int, 
             kind = kind.element
         index = scalars(operand.type)[0]
         assert isinstance(index, IntType)
-        size = size_of(kind)
-        if isinstance(operand, Constant) and len(operand.atoms) == 1 and isinstance(operand.atoms[0], int):
-            constant += signed(index.bits, operand.atoms[0]) * size
-        else:
-            scaled.append((place, size, index.bits))
-    return constant, scaled
+        scaled.append((place, size_of(kind), index.bits))
+    return scaled
 
 
-def _kept(machine: Machine, base: int, offset: int, result: int, flags: frozenset[str], negative: bool) -> bool:
-    """Whether the flags' promises hold: inside the object, without wrapping."""
-    if offset == 0 and not negative:
-        return True
-    if "nuw" in flags and (negative or result > _MASK):
+def _kept(machine: Machine, address: int, offset: int, flags: frozenset[str]) -> bool:
+    """Whether the flags' promises of one addition hold: inside the object, without wrapping."""
+    result = address + offset
+    if "nuw" in flags and (offset < 0 or result > _MASK):
         return False
     if "inbounds" not in flags:
-        return -(1 << 63) <= offset < 1 << 63
-    block = machine.blocks.blocks.get(base >> SLOT)
-    return block is not None and block.base <= base <= block.base + block.size and (
+        return -(1 << 63) <= offset < 1 << 63 and ("nusw" not in flags or 0 <= result <= _MASK)
+    block = machine.blocks.blocks.get(address >> SLOT)
+    return block is not None and block.base <= address <= block.base + block.size and (
         block.base <= result <= block.base + block.size
     )  # fmt: skip
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final, final
+from dataclasses import replace
+from typing import Final
 
 from verified_tir.validate.llvm.lexer import Reader
+from verified_tir.validate.llvm.syntax import Attributes
 from verified_tir.validate.llvm.values import read_type
 
 _KNOWN: Final = frozenset({
@@ -15,31 +16,66 @@ _KNOWN: Final = frozenset({
 })  # fmt: skip
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Attributes:
-    """Those that are checked: alignment of an address, no stores to it, and bounds of a number."""
-
-    align: int = 1
-    readonly: bool = False
-    bounds: tuple[int, int] | None = None
-
-
 def read_attributes(r: Reader) -> Attributes:
     """All attributes that come next; reading ends at one that is not known, which is no operand either."""
-    align, readonly, bounds = 1, False, None
+    found = Attributes()
     while r.kind == "word" and r.here in _KNOWN:
         word = r.take()
-        if word == "align":
-            align = r.number()
-        elif word == "range":
-            r.expect("(")
-            read_type(r)
-            low = r.number()
+        match word:
+            case "align":
+                found = replace(found, align=r.number())
+            case "range":
+                found = replace(found, bounds=_range(r))
+            case "dereferenceable":
+                found = replace(found, dereferenceable=_in_parentheses(r))
+            case "dereferenceable_or_null":
+                found = replace(found, or_null=_in_parentheses(r))
+            case "initializes":
+                found = replace(found, initializes=_ranges(r))
+            case "readnone":
+                found = replace(found, readonly=True, writeonly=True)
+            case "readonly":
+                found = replace(found, readonly=True)
+            case "writeonly":
+                found = replace(found, writeonly=True)
+            case "noundef":
+                found = replace(found, noundef=True)
+            case "nonnull":
+                found = replace(found, nonnull=True)
+            case "returned":
+                found = replace(found, returned=True)
+            case _ if r.here == "(":
+                r.skip_parentheses()
+    return found
+
+
+def _in_parentheses(r: Reader) -> int:
+    r.expect("(")
+    number = r.number()
+    r.expect(")")
+    return number
+
+
+def _range(r: Reader) -> tuple[int, int]:
+    r.expect("(")
+    read_type(r)
+    low = r.number()
+    r.expect(",")
+    high = r.number()
+    r.expect(")")
+    return low, high
+
+
+def _ranges(r: Reader) -> tuple[tuple[int, int], ...]:
+    """``((0, 4), (8, 16))``."""
+    found: list[tuple[int, int]] = []
+    r.expect("(")
+    while not r.accept(")"):
+        if found:
             r.expect(",")
-            bounds = low, r.number()
-            r.expect(")")
-        elif r.here == "(":
-            r.skip_parentheses()
-        readonly = readonly or word in ("readonly", "readnone")
-    return Attributes(align, readonly, bounds)
+        r.expect("(")
+        low = r.number()
+        r.expect(",")
+        found.append((low, r.number()))
+        r.expect(")")
+    return tuple(found)

@@ -39,7 +39,8 @@ class Refine(Exception):
 @final
 @dataclass(slots=True, eq=False)
 class Block:
-    """``closed`` are cells that may not be accessed; ``fresh``: nothing was stored, so that any unit will do."""
+    """``closed`` are cells that may not be accessed; ``fresh``: nothing was stored, so that any unit will do; ``dead``:
+    its ``llvm.lifetime`` has not begun, or is over, so that what is there is poison."""
 
     name: str
     base: int
@@ -50,6 +51,7 @@ class Block:
     readonly: bool = False
     fresh: bool = False
     alive: bool = True
+    dead: bool = False
     closed: frozenset[int] = frozenset()
 
 
@@ -134,7 +136,10 @@ class Log:
 
 @final
 class Blocks:
-    """All blocks of a run; ``journal``, if there is one, remembers what stores overwrote; ``fill`` is in fresh ones."""
+    """All blocks of a run; ``journal``, if there is one, remembers what stores overwrote; ``fill`` is in fresh ones.
+
+    ``unread`` and ``unwritten``: blocks up to this number may not be read, or written (``memory(…)`` of a function).
+    """
 
     def __init__(self, graph: Graph) -> None:
         self.graph, self.parts = graph, Parts(graph)
@@ -143,6 +148,7 @@ class Blocks:
         self.logs: list[Log] = []
         self.cells = 0
         self.fill: Lane = UNDEF
+        self.unread = self.unwritten = 0
 
     def new(self, name: str, size: int, align: int, unit: int = 0) -> Block:
         """A fresh block; without a ``unit`` its first access says how it is divided."""
@@ -180,7 +186,7 @@ class Blocks:
     def load(self, kind: Scalar, address: Lane, count: int) -> list[Lane]:
         """``count`` scalars that lie side by side."""
         width = _bytes(kind)
-        block, offset = self.find(address, width * count, "load")
+        block, offset = self._readable(address, width * count)
         raw = self._cells(block, offset, width, count)
         if self.logs:
             self._note(block, offset, width * count, write=False)
@@ -192,7 +198,7 @@ class Blocks:
     def raw(self, kind: IntType, address: Lane, count: int) -> list[Lane]:
         """What is there, for a copy: data of any type as they are."""
         width = _bytes(kind)
-        block, offset = self.find(address, width * count, "load")
+        block, offset = self._readable(address, width * count)
         if self.logs:
             self._note(block, offset, width * count, write=False)
         return self._cells(block, offset, width, count)
@@ -203,6 +209,10 @@ class Blocks:
         block, offset = self.find(address, width * len(lanes), "store")
         if block.readonly:
             raise Undefined(f"store to {block.name}, which is declared readonly")
+        if block.serial <= self.unwritten:
+            raise Undefined(f"store to {block.name} in a function that is declared to write no memory")
+        if block.dead:
+            raise Undefined(f"store to {block.name} outside its lifetime")
         if isinstance(kind, IntType) and kind.bits % 8:
             lanes = [self._padded(kind.bits, width * 8, lane) for lane in lanes]
         first, ratio = self._align(block, offset, width)
@@ -215,6 +225,12 @@ class Blocks:
         if journal is not None:
             journal += [(block, first + k, cells[first + k]) for k in range(len(lanes))]
         cells[first : first + len(lanes)] = lanes
+
+    def _readable(self, address: Lane, size: int) -> tuple[Block, int]:
+        block, offset = self.find(address, size, "load")
+        if block.serial <= self.unread and not block.name.startswith("@"):
+            raise Undefined(f"load of {block.name} in a function that is declared to read no memory")
+        return block, offset
 
     def _padded(self, bits: int, whole: int, lane: Lane) -> Lane:
         """A bool in a byte."""

@@ -11,8 +11,9 @@ from verified_tir.validate.llvm.graph import UNDEF
 from verified_tir.validate.llvm.intrinsics import lanewise
 from verified_tir.validate.llvm.machine import Machine
 from verified_tir.validate.llvm.memory_calls import MEMORY_CALLS
+from verified_tir.validate.llvm.promises import mismatch, promised
 from verified_tir.validate.llvm.reductions import reduction
-from verified_tir.validate.llvm.syntax import Instruction
+from verified_tir.validate.llvm.syntax import NOTHING, Instruction
 from verified_tir.validate.memory import Refused
 
 _NOTHING: Final = ("llvm.experimental.noalias.scope.decl", "llvm.donothing", "llvm.sideeffect")
@@ -22,13 +23,21 @@ Routine = Callable[[Sequence[Value]], "Value | None"]
 def call(machine: Machine, i: Instruction, d: int, places: Sequence[int]) -> Step:
     """The closure of a call."""
     routine = _routine(machine, i)
-    bounds, kind = i.bounds, i.type
+    result, *said = i.promises
+    kinds = [o.type for o in i.operands]
+    checked = [k for k, promise in enumerate(said) if promise != NOTHING and not i.word.startswith("llvm.")]
+    what = f"a value of the call of {i.word or 'a pointer'}"
 
     def step(r: Registers) -> None:
-        found = routine([r[k] for k in places])
-        if d >= 0:
+        values = [r[k] for k in places]
+        for k in checked:
+            values[k] = promised(machine, said[k], kinds[k], values[k], what)
+        found = routine(values)
+        if d >= 0 or (found is not None and result.noundef):
             found = UNDEF if found is None else found
-            r[d] = found if bounds is None else machine.bounded(kind, bounds, found)
+            found = promised(machine, result, i.type, found, what)
+        if d >= 0:
+            r[d] = UNDEF if found is None else found
 
     return step
 
@@ -36,8 +45,11 @@ def call(machine: Machine, i: Instruction, d: int, places: Sequence[int]) -> Ste
 def _routine(machine: Machine, i: Instruction) -> Routine:
     name = i.word
     if not name:
-        return lambda values: _indirect(machine, values)
+        return lambda values: _indirect(machine, i, values)
     if name in machine.module.functions:
+        wrong = mismatch(i, machine.module.functions[name])
+        if wrong:
+            return lambda _: _undefined(wrong)
         return lambda values: machine.call(name, values)
     if name in ("pthread_create", "pthread_join"):
         return machine.threads.create if name == "pthread_create" else machine.threads.join
@@ -59,12 +71,19 @@ def _routine(machine: Machine, i: Instruction) -> Routine:
     return lanewise(machine, i)
 
 
-def _indirect(machine: Machine, values: Sequence[Value]) -> Value | None:
+def _undefined(what: str) -> None:
+    raise Undefined(what)
+
+
+def _indirect(machine: Machine, i: Instruction, values: Sequence[Value]) -> Value | None:
     address = values[0]
     assert isinstance(address, int)
     name = machine.named.get(address)
     if name is None:
         raise Undefined("a call of something that is no function")
+    wrong = mismatch(i, machine.module.functions[name], 1)
+    if wrong:
+        raise Undefined(wrong)
     return machine.call(name, values[1:])
 
 

@@ -10,6 +10,7 @@ from verified_tir.validate.llvm.attributes import read_attributes
 from verified_tir.validate.llvm.lexer import Reader
 from verified_tir.validate.llvm.syntax import (
     BIT,
+    NOTHING,
     ArrayType,
     Constant,
     Instruction,
@@ -63,7 +64,7 @@ def read_instruction(r: Reader) -> Instruction:
         r.take()
     if r.here:
         raise r.refused(f"{r.here!r}")
-    return replace(made, opcode=opcode, result=result, flags=flags, text=r.line.strip())
+    return replace(made, opcode=opcode, result=result, flags=flags | made.flags, text=r.line.strip())
 
 
 def _flags(r: Reader) -> frozenset[str]:
@@ -274,9 +275,9 @@ def _unreachable(r: Reader) -> Instruction:
 
 def _call(r: Reader) -> Instruction:
     """A call; ``numbers`` are the alignments that attributes promise of the arguments."""
-    if r.here in ("fastcc", "ccc"):
-        r.take()
-    promised = read_attributes(r)
+    fast = r.accept("fastcc")
+    r.accept("ccc")
+    promised = [read_attributes(r)]
     kind = read_type(r)
     operands: list[Operand] = []
     word = ""
@@ -284,6 +285,7 @@ def _call(r: Reader) -> Instruction:
         word = r.take()[1:].strip('"')
     else:
         operands.append(read_operand(r, PointerType()))
+        promised.append(NOTHING)
     r.expect("(")
     aligns: list[int] = []
     while not r.accept(")"):
@@ -300,9 +302,12 @@ def _call(r: Reader) -> Instruction:
             r.take()
             continue
         operands.append(read_operand(r, argument))
+        promised.append(attributes)
     if r.here == "[":
         raise r.refused("an operand bundle")
-    return replace(_plain(kind, *operands), word=word, numbers=tuple(aligns), bounds=promised.bounds)
+    convention = frozenset({"fastcc"} if fast else ())
+    made = replace(_plain(kind, *operands), word=word, numbers=tuple(aligns), promises=tuple(promised))
+    return replace(made, flags=convention)
 
 
 _READERS: Final[dict[str, Callable[[Reader], Instruction]]] = {

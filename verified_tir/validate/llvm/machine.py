@@ -14,7 +14,8 @@ from verified_tir.validate.llvm.code import Arrival, BlockCode, Code, Registers,
 from verified_tir.validate.llvm.floats import Floats
 from verified_tir.validate.llvm.forks import fork
 from verified_tir.validate.llvm.graph import FLOATS, UNDEF, Graph, Lane, integer
-from verified_tir.validate.llvm.integers import NO_FLAGS, Integers
+from verified_tir.validate.llvm.integers import Integers
+from verified_tir.validate.llvm.promises import promised
 from verified_tir.validate.llvm.syntax import (
     Constant,
     FloatType,
@@ -142,26 +143,6 @@ class Machine:
         if align > 1 and address > 0 and address % align:
             raise Undefined(f"{what} at an address that is not a multiple of {align}, which it promises")
 
-    def bounded(self, kind: Type, bounds: tuple[int, int], value: Value) -> Value:
-        """A value of which ``range`` promises something: poison where that is false."""
-        lanes = (value,) if isinstance(value, int) else value
-        found = tuple([self._bounded(k, bounds, lane) for k, lane in zip(scalars(kind), lanes, strict=True)])
-        return found[0] if isinstance(value, int) else found
-
-    def _bounded(self, kind: Scalar, bounds: tuple[int, int], lane: Lane) -> Lane:
-        low, high = bounds
-        mask = (1 << kind.bits) - 1
-        if lane >= 0:
-            return lane if (lane - low) & mask < (high - low) & mask else UNDEF
-        if lane == UNDEF or not isinstance(kind, IntType):
-            return UNDEF
-        first, last = self.integers.ranges.of(lane, integer(kind.bits))
-        if low <= first and last < high:
-            return lane
-        moved = self.integers.binary("sub", kind.bits, NO_FLAGS, lane, low & mask)
-        inside = self.integers.compare("ult", kind.bits, NO_FLAGS, moved, (high - low) & mask)
-        return self.choose_lane(kind, inside, lane, UNDEF)
-
     def undefined(self, condition: Lane, what: str) -> None:
         """Undefined behaviour under a condition, on the path that is being executed."""
         if condition == 0:
@@ -186,20 +167,27 @@ class Machine:
         if len(arguments) != len(code.parameters):
             raise Undefined(f"{name} is called with another number of arguments")
         for slot, value, one in zip(code.parameters, arguments, code.function.parameters, strict=True):
-            registers[slot] = value if one.bounds is None else self.bounded(one.type, one.bounds, value)
-        first = len(self.blocks.blocks)
+            registers[slot] = promised(self, one.promised, one.type, value, f"the parameter {one.name} of {name}")
+        blocks = self.blocks
+        first, barred = len(blocks.blocks), (blocks.unread, blocks.unwritten)
+        blocks.unread = blocks.unread if code.function.reads else first
+        blocks.unwritten = blocks.unwritten if code.function.writes else first
         try:
             arrival = self.run(code, registers, code.function.entry, "", None)
         finally:
             self.depth -= 1
+            blocks.unread, blocks.unwritten = barred
         for serial in range(first + 1, len(self.blocks.blocks) + 1):
             block = self.blocks.blocks[serial]
             if block.name.startswith("%"):
                 block.alive = False
         if not arrival.values:
             return None
-        bounds = code.function.bounds
-        return arrival.values[0] if bounds is None else self.bounded(code.function.result, bounds, arrival.values[0])
+        (result,) = arrival.values
+        for value, one in zip(arguments, code.function.parameters, strict=True):
+            if one.promised.returned and value != result:
+                raise Undefined(f"{name} does not return its parameter {one.name}, which it promises")
+        return promised(self, code.function.promised, code.function.result, result, f"the result of {name}")
 
     def run(self, code: Code, r: Registers, name: str, before: str, stop: str | None) -> Arrival:
         """Run from a block, reached from ``before``, until block ``stop`` or the function's end."""

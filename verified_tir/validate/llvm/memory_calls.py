@@ -153,11 +153,16 @@ def _memcpy(machine: Machine, i: Instruction) -> Routine:
 
 
 def _lifetime(machine: Machine, i: Instruction) -> Routine:
+    """What was there is poison afterwards.  A life that ends on one way of a branch only may go on on the other."""
+    ends = i.word.startswith("llvm.lifetime.end")
+
     def run(values: Sequence[Value]) -> None:
         address = values[-1]
         assert isinstance(address, int)
         block, _ = machine.blocks.find(address, 0, "lifetime")
         machine.blocks.forget(block, 0, block.size)
+        if not ends or machine.blocks.journal is None:
+            block.dead = ends
 
     return run
 

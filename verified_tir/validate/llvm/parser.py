@@ -1,14 +1,15 @@
 """LLVM IR text to data: modules and functions.
 
 The text is the one that LLVM itself prints.  What is not known is refused, never passed over: an attribute or a piece
-of metadata may change what an instruction means.  Known and without effect here are attributes that promise what the
-executor sees for itself (``nonnull``, ``noundef``), that an optimiser may use and the optimised text then shows
-(``noalias``, ``!alias.scope``), or that say how code is to be made (``"target-cpu"``).
+of metadata may change what an instruction means.  Known and without effect here are attributes that an optimiser may
+use and the optimised text then shows (``noalias``, ``!alias.scope``), or that say how code is to be made
+(``"target-cpu"``).
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from itertools import takewhile
 from typing import Final
 
@@ -33,6 +34,8 @@ _FUNCTION_KEYS: Final = frozenset({
 })  # fmt: skip
 _NAME: Final = re.compile(r'@(?:"[^"]*"|[-\w.$]+)')
 _GROUP: Final = re.compile(r"(?<=\s)#\d+")
+_MEMORY: Final = re.compile(r"\bmemory\(([^()]*)\)")
+_ACCESS: Final = re.compile(r"@llvm\.(?:mem|masked|lifetime)")
 _PARENTHESES: Final = re.compile(r"\([^()]*(?:\([^()]*\)[^()]*)*\)")
 
 
@@ -65,7 +68,10 @@ def parse(text: str, root: str = KERNEL) -> Module:
             head, *body = definitions[name]
             for group in sorted({g for line in (head, *body) for g in _GROUP.findall(line)}):
                 _check_group(groups[group])
-            function = _function(Reader(head), body)
+            for line in body:
+                _check_call(line, groups)
+            effects = [effect for g in _GROUP.findall(head) for effect in _MEMORY.findall(groups[g])]
+            function = _function(Reader(head), body, effects)
             module.functions[function.name] = function
             wanted += [n[0] for line in body for n in _NAME.finditer(line)]
         elif name in constants:
@@ -94,6 +100,24 @@ def _check_group(line: str) -> None:
             raise Reader("").refused(f"the attribute {word!r} of a function")
 
 
+def _check_call(line: str, groups: Mapping[str, str]) -> None:
+    """What a call promises of memory must go without saying, as it does for operations on numbers."""
+    effects = [effect for g in _GROUP.findall(line) for effect in _MEMORY.findall(groups[g])]
+    if effects and _allowed(effects) != (True, True) and (_ACCESS.search(line) or "@llvm." not in line):
+        raise Reader(line.strip()).refused(f"the attribute 'memory({effects[0]})' of a call")
+
+
+def _allowed(effects: Iterable[str]) -> tuple[bool, bool]:
+    """Whether ``memory(…)`` allows to read, and to write, some memory that a program can see."""
+    reads = writes = True
+    for effect in effects:
+        parts = [part.rpartition(":") for part in effect.split(",")]
+        ways = {how.strip() for place, _, how in parts if place.strip() not in ("inaccessiblemem", "errnomem")}
+        reads = reads and not ways.isdisjoint(("read", "readwrite"))
+        writes = writes and not ways.isdisjoint(("write", "readwrite"))
+    return reads, writes
+
+
 def _global(r: Reader) -> Global:
     name = r.take()[1:].strip('"')
     r.expect("=")
@@ -110,10 +134,11 @@ def _global(r: Reader) -> Global:
     return Global(name, kind, constant, align)
 
 
-def _function(r: Reader, lines: list[str]) -> Function:
+def _function(r: Reader, lines: list[str], effects: list[str]) -> Function:
     r.expect("define")
+    fast = False
     while r.here in _LINKAGE:
-        r.take()
+        fast = r.take() == "fastcc" or fast
     promised = read_attributes(r)
     result = read_type(r)
     if r.kind != "global":
@@ -131,14 +156,15 @@ def _function(r: Reader, lines: list[str]) -> Function:
         if r.take() == "align":
             r.number()
     blocks = _blocks(lines, sum(p.name.isdigit() for p in parameters))
-    return Function(name, result, tuple(parameters), blocks, next(iter(blocks)), promised.bounds)
+    reads, writes = _allowed(effects)
+    return Function(name, result, tuple(parameters), blocks, next(iter(blocks)), promised, reads, writes, fast)
 
 
 def _parameter(r: Reader, number: int) -> Parameter:
     kind: Type = read_type(r)
     attributes = read_attributes(r)
     name = r.local() if r.kind == "local" else str(number)
-    return Parameter(kind, name, attributes.align, attributes.readonly, attributes.bounds)
+    return Parameter(kind, name, attributes)
 
 
 # ----------------------------------------------------------------------------------------------------------- blocks

@@ -86,9 +86,9 @@ def run_kernel(
     for parameter in params:
         declared = kernel.parameters[parameter.position] if parameter.position < len(kernel.parameters) else None
         if parameter.buffer is not None:
-            align = 1 if declared is None else declared.align
+            align = 1 if declared is None else declared.promised.align
             block = _enter(parameter, machine, given.get(parameter.position), align)
-            block.readonly = declared is not None and declared.readonly
+            block.readonly = declared is not None and declared.promised.readonly
             entered[parameter.position] = block
             arguments.append(block.base)
             kinds.append(PointerType())

@@ -161,11 +161,38 @@ Operand: TypeAlias = Register | Constant
 
 @final
 @dataclass(frozen=True, slots=True)
+class Attributes:
+    """What attributes promise of a parameter, an argument or a result (LLVM Language Reference, parameter attributes).
+
+    ``align``, ``nonnull`` and ``bounds`` (of a number): poison if it is false.  ``noundef``, ``dereferenceable`` (bytes
+    at the address; ``or_null``: unless it is null), ``readonly`` and ``writeonly`` (what is done through the pointer):
+    undefined behaviour.  ``initializes`` are ranges of bytes whose contents at entry may not be used.  ``returned``: it
+    is the function's result.
+    """
+
+    align: int = 1
+    readonly: bool = False
+    writeonly: bool = False
+    bounds: tuple[int, int] | None = None
+    noundef: bool = False
+    nonnull: bool = False
+    dereferenceable: int = 0
+    or_null: int = 0
+    initializes: tuple[tuple[int, int], ...] = ()
+    returned: bool = False
+
+
+NOTHING = Attributes()
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class Instruction:
     """One instruction.
 
     ``type`` is the result's (of a store, the value's).  ``flags`` are words such as ``nsw``.  ``word`` is a
-    comparison's predicate or a call's callee, if that is a name; ``numbers`` are constant indices, a shuffle's mask
+    comparison's predicate or a call's callee, if that is a name, and ``promises`` what a call says of its result and of
+    each operand; ``numbers`` are constant indices, a shuffle's mask
     (-1: poison), or an alignment; ``source`` is the element type of a ``getelementptr`` or ``alloca``, and the
     operand's type of a cast; ``labels`` are the successors or, of a phi, where each operand comes from.
     """
@@ -180,7 +207,7 @@ class Instruction:
     numbers: tuple[int, ...] = ()
     source: Type = OtherType("void")
     labels: tuple[str, ...] = ()
-    bounds: tuple[int, int] | None = None
+    promises: tuple[Attributes, ...] = ()
 
 
 @final
@@ -195,13 +222,11 @@ class Block:
 @final
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter; ``align`` and ``readonly`` are what its attributes promise of a pointer, ``bounds`` of a number."""
+    """A parameter, and what its attributes promise."""
 
     type: Type
     name: str
-    align: int = 1
-    readonly: bool = False
-    bounds: tuple[int, int] | None = None
+    promised: Attributes = NOTHING
 
 
 @final
@@ -218,12 +243,18 @@ class Global:
 @final
 @dataclass(frozen=True, slots=True)
 class Function:
+    """A function; ``promised`` is said of its result, ``reads`` and ``writes`` of memory that was there before a call;
+    ``fast``: it has the calling convention ``fastcc``."""
+
     name: str
     result: Type
     parameters: tuple[Parameter, ...]
     blocks: dict[str, Block]
     entry: str
-    bounds: tuple[int, int] | None = None
+    promised: Attributes = NOTHING
+    reads: bool = True
+    writes: bool = True
+    fast: bool = False
 
 
 @final

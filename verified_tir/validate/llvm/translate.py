@@ -7,11 +7,13 @@ from functools import partial
 from typing import Final, final
 
 from verified_tir.validate.llvm.addresses import getelementptr
+from verified_tir.validate.llvm.blocks import Undefined
 from verified_tir.validate.llvm.calls import call
 from verified_tir.validate.llvm.code import BlockCode, Code, Registers, Step, Value, is_scalar
 from verified_tir.validate.llvm.graph import FLOATS, UNDEF, Lane
 from verified_tir.validate.llvm.instructions import CASTS, FLOAT, INTEGER
 from verified_tir.validate.llvm.machine import Machine
+from verified_tir.validate.llvm.promises import barred, broken
 from verified_tir.validate.llvm.syntax import (
     ArrayType,
     Block,
@@ -50,6 +52,7 @@ class _Translator:
         self.names: dict[str, int] = {}
         self.template: Registers = []
         self._constants: dict[Constant, int] = {}
+        self.barred = barred(function)
 
     def code(self) -> Code:
         parameters = tuple([self._name(p.name) for p in self.function.parameters])
@@ -111,6 +114,9 @@ class _Translator:
 
     def step(self, i: Instruction) -> Step:
         """The closure of an instruction that is neither a phi nor the end of a block."""
+        wrong = broken(i, self.barred) if self.barred else ""
+        if wrong:
+            return partial(_undefined, wrong)
         if i.opcode in INTEGER:
             return self._integer(i)
         if i.opcode in FLOAT:
@@ -338,6 +344,10 @@ class _Translator:
         if number < UNDEF:
             raise Refused("LLVM IR: the index of a vector's lane depends on data")
         return number
+
+
+def _undefined(what: str, _: Registers) -> None:
+    raise Undefined(what)
 
 
 def recast(machine: Machine, source: tuple[Scalar, ...], target: tuple[Scalar, ...], value: Value) -> tuple[Lane, ...]:

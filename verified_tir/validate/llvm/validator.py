@@ -154,7 +154,7 @@ class _Run:
             why = "no input was found on which the program has none"
             return found.witness or Unknown(f"the kernel has undefined behaviour ({left.undefined}); {why}")
         if first.asserted is not None or left.status:
-            if first.asserted is not None and left.status > 0:
+            if first.asserted is not None and left.status > 0 and self._is_defined(terms, first, left):
                 return Equal(how={"ends by an assertion": 1})
             found = self._tried(kernel)
             return found.witness or Unknown(f"the kernel returns {left.status}, and no input was found that shows why")
@@ -172,6 +172,11 @@ class _Run:
             return Equal(self._vacuous(kernel, first), decision.how)
         found = self._tried(kernel)
         return found.witness or Unknown(decision.left + (f"; {found.why}" if found.why else ""))
+
+    def _is_defined(self, terms: Terms, first: Exit, left: LLVMExit) -> bool:
+        """Whether the kernel has no undefined behaviour before its assertion, where the program has none."""
+        judge = Judge(terms, self.solver, first.events)
+        return all(pair in first.events or judge.never(*pair) for pair in left.events)
 
     def _vacuous(self, kernel: Kernel, first: Exit) -> bool:
         """Whether every input that is tried is one on which the program has no meaning."""
