@@ -43,6 +43,7 @@ def optimise(text: str, target: Target) -> tuple[llvm.ModuleRef, llvm.TargetMach
     except RuntimeError as refused:
         raise CodegenError(f"LLVM refuses the generated text: {refused}") from refused
     machine = target.machine()
+    module.data_layout = str(machine.target_data)  # else the optimiser assumes another alignment than code is made for
     loops = "\n!vtir.loops = " in text
     options = llvm.create_pipeline_tuning_options(speed_level=3 if loops else 1)
     options.loop_vectorization = options.slp_vectorization = loops
