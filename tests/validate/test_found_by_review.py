@@ -3,7 +3,11 @@
 import pytest
 
 from verified_tir import parse_func
-from verified_tir.validate import Different, Equal, Unknown, validate
+from verified_tir.logic.solver import Solver
+from verified_tir.validate import Different, Equal, EqualInPart, Unknown, validate
+from verified_tir.validate.demand import compare_on_demand
+from verified_tir.validate.operators import Builder
+from verified_tir.validate.terms import Terms
 
 COUNTS = 'N: T.Buffer((5,), "int32")'
 WIDE = 'A: T.Buffer((1,), "uint64"), n: T.uint64'
@@ -77,3 +81,21 @@ def test_integer_parameters_that_trade_names():
     assert isinstance(validate(before, traded, sizes={"m": 2, "n": 7}).verdict, Different)
     assert isinstance(validate(before, renamed, sizes={"m": 2, "n": 7, "x": 2, "y": 2}).verdict, Different)
     assert isinstance(validate(before, again, sizes={"m": 2, "n": 7}).verdict, Equal)
+
+
+def on_demand(params, before, after, sizes):
+    pair = program(params, *before), program(params, *after)
+    return compare_on_demand(*pair, sizes, {}, Builder(Terms()), Solver(budget=300_000), budget=10**6)
+
+
+def test_assertions_of_programs_that_are_evaluated_on_demand():
+    params = 'A: T.Buffer((4,), "int32"), B: T.Buffer((4,), "int32"), n: T.int32'
+    plain, asserting = ["B[0] = A[0]"], ['assert n > 5, "too small"', "B[0] = A[0]"]
+    inside = ["if n > 7:", '    assert n > 9, "too small"', "B[0] = A[0]"]
+    assert isinstance(on_demand(params, plain, asserting, {"n": 6}), EqualInPart)
+    assert isinstance(on_demand(params, plain, asserting, {"n": 5}), Unknown)
+    assert isinstance(on_demand(params, plain, inside, {"n": 5}), EqualInPart)
+    assert isinstance(on_demand(params, plain, inside, {"n": 8}), Unknown)
+    ended = on_demand(params, asserting, ["B[0] = A[1]"], {"n": 5})
+    assert isinstance(ended, Equal)
+    assert ended.vacuous  # before ends on every input; what memory holds then is unspecified

@@ -25,6 +25,7 @@ from verified_tir.validate.demand.levels import components, depths
 from verified_tir.validate.demand.outline import BoundData, DataGuard, Outline, Site
 from verified_tir.validate.demand.versions import NOT_YET, TIME, SparseAccess, Versions
 from verified_tir.validate.evaluate import Evaluator
+from verified_tir.validate.execute import Asserted
 from verified_tir.validate.frame import Frame, Value
 from verified_tir.validate.memory import Mask, Refused
 from verified_tir.validate.terms import Ids, TooManyTerms
@@ -94,7 +95,9 @@ class Run:
         """Evaluate everything.
 
         :raises UndefinedRun: undefined behaviour on every input.
+        :raises Asserted: an assertion that is false at these sizes.
         """
+        self._assert()
         self._lay_out()
         sites = [s for s in self.outline.sites if s in self.batches]
         sources = {site: self._sources(site) for site in sites}
@@ -105,6 +108,13 @@ class Run:
                 batch = self.batches[members[0]]
                 for first in range(0, batch.times.size, ROWS):
                     self._evaluate(batch, np.arange(first, min(first + ROWS, batch.times.size)))
+
+    def _assert(self) -> None:
+        """Assertions are about sizes alone here, and outside of loops: they hold, or no run goes on."""
+        for stmt, context in self.outline.asserted:
+            frame, rows = self.frames.of(Site(-1, "condition", stmt.condition, context, 0), np.zeros(1, dtype=np.int64))
+            if rows.size and not self.evaluator.number(stmt.condition, frame, "undef assert", "an assertion").all():
+                raise Asserted(stmt.message)
 
     # ------------------------------------------------------------------------------------------------- layout
 

@@ -36,6 +36,7 @@ from verified_tir.validate.demand.versions import SparseAccess
 from verified_tir.validate.demand.witness import look
 from verified_tir.validate.evaluate import Evaluator
 from verified_tir.validate.events import Events
+from verified_tir.validate.execute import Asserted
 from verified_tir.validate.frame import Value
 from verified_tir.validate.interface import Correspondence, Parameter, bind, name_of
 from verified_tir.validate.memory import Refused, UndefinedRun
@@ -218,13 +219,15 @@ def _judge(
     folds = Folds(build)
     one = evaluate(first, closures[0], chosen, build, budget, folds)
     count = sum(k.size for k in chosen.values())
-    if one.undefined is not None:
+    if one.undefined is not None or one.asserted is not None:
         return Equal(vacuous=True)
     other = evaluate(second, closures[1], chosen, build, budget, folds)
 
     def replayed(elements: list[tuple[int, int]]) -> Different | None:
         return look(first, second, elements, lambda program, some: depend(program, some, build, budget))
 
+    if other.asserted is not None:
+        return Unknown(f"after ends by {other.asserted} (evaluated on demand)")
     if other.undefined is not None:
         every = [(position, int(e)) for position, elements in chosen.items() for e in elements]
         unknown = f"after ends by {other.undefined}; no input was found on which before does not"
@@ -298,6 +301,8 @@ def evaluate(
         run.run()
     except UndefinedRun as found:
         return Exit({}, {}, (), 0, undefined=str(found))
+    except Asserted as found:
+        return Exit({}, {}, (), 0, asserted=f"the assertion {str(found)!r}")
     memory = {}
     for position, elements in chosen.items():
         place, buffer = where[position], where[position].parameter.buffer
