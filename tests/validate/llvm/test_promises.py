@@ -163,3 +163,23 @@ def test_undefined_behaviour_before_an_assertion_fails() -> None:
         text = kernel("ptr %A, i32 %n", *lines, "ret i32 1").replace("  ret i32 1\n  ret i32 0", "  ret i32 1")
         verdict = validate_llvm(func, text, sizes={"n": 1}).verdict
         assert isinstance(verdict, Equal if right else Different), verdict
+
+
+@pytest.mark.parametrize(
+    "lines, right",
+    [
+        (("%c = icmp ult ptr %A, %B",), False),
+        (("%c = icmp ne ptr %A, %B",), True),
+        (("%i = ptrtoint ptr %A to i64", "%m = and i64 %i, 7", "%c = icmp eq i64 %m, 4"), False),
+        (("%i = ptrtoint ptr %A to i64", "%m = and i64 %i, 15", "%c = icmp ne i64 %m, 0"), False),
+        (("%i = ptrtoint ptr %A to i64", "%m = and i64 %i, 3", "%c = icmp eq i64 %m, 0"), True),
+        (("%i = ptrtoint ptr %A to i64", "%j = ptrtoint ptr %B to i64", "%m = sub i64 %j, %i",
+          "%c = icmp slt i64 %m, 0"), False),
+        (("%i = ptrtoint ptr %A to i64", "%j = ptrtoint ptr %B to i64", "%m = sub i64 %j, %i",
+          "%c = icmp ugt i64 %m, 64"), True),
+    ],
+)  # fmt: skip
+def test_where_memory_lies_decides_nothing(lines: tuple[str, ...], right: bool) -> None:
+    """A branch on an order of addresses, or on an alignment, that the program does not promise."""
+    verdict = verdict_of(*lines, "br i1 %c, label %yes, label %no", "no:", "unreachable", "yes:", LOAD, STORE)
+    assert isinstance(verdict, Equal if right else Different), verdict

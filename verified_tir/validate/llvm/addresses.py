@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from verified_tir.validate.llvm.blocks import SLOT
 from verified_tir.validate.llvm.code import Registers, Step, Value
 from verified_tir.validate.llvm.graph import UNDEF, Lane, signed
 from verified_tir.validate.llvm.machine import Machine
@@ -98,7 +97,7 @@ def _kept(machine: Machine, address: int, offset: int, flags: frozenset[str]) ->
         return False
     if "inbounds" not in flags:
         return -(1 << 63) <= offset < 1 << 63 and ("nusw" not in flags or 0 <= result <= _MASK)
-    block = machine.blocks.blocks.get(address >> SLOT)
+    block = machine.blocks.around(address)
     return block is not None and block.base <= address <= block.base + block.size and (
         block.base <= result <= block.base + block.size
     )  # fmt: skip

@@ -2,7 +2,8 @@
 
 Block k lies in the middle of the k-th slot of 2**44 bytes, so that an address says which block it belongs to, also
 where it misses that.  Its alignment is exactly what was promised, so that an access that takes more for granted
-shows.
+shows.  A program that computes with addresses must not depend on this: ``backwards`` the slots are taken from above,
+and every block has more alignment than was promised.
 
 A block is divided into *cells* of some bytes, one lane each, undefined at first.  An access of another width divides
 them further; the parts of data remember the whole (``Parts``), so that copies by other widths change nothing.
@@ -21,6 +22,8 @@ from verified_tir.validate.llvm.syntax import IntType, PointerType, Scalar
 from verified_tir.validate.memory import Refused
 
 SLOT: Final = 44
+_SLOTS: Final = 1 << 17
+_ALIGN: Final = 4096
 MOST_CELLS: Final = 1 << 24
 
 
@@ -136,13 +139,14 @@ class Log:
 
 @final
 class Blocks:
-    """All blocks of a run; ``journal``, if there is one, remembers what stores overwrote; ``fill`` is in fresh ones.
+    """All blocks of a run, by their numbers; ``journal``, if there is one, remembers what stores overwrote; ``fill`` is
+    in fresh ones.
 
     ``unread`` and ``unwritten``: blocks up to this number may not be read, or written (``memory(…)`` of a function).
     """
 
-    def __init__(self, graph: Graph) -> None:
-        self.graph, self.parts = graph, Parts(graph)
+    def __init__(self, graph: Graph, *, backwards: bool = False) -> None:
+        self.graph, self.parts, self.backwards = graph, Parts(graph), backwards
         self.blocks: dict[int, Block] = {}
         self.journal: list[tuple[Block, int, Lane]] | None = None
         self.logs: list[Log] = []
@@ -153,7 +157,8 @@ class Blocks:
     def new(self, name: str, size: int, align: int, unit: int = 0) -> Block:
         """A fresh block; without a ``unit`` its first access says how it is divided."""
         serial = len(self.blocks) + 1
-        base = (serial << SLOT) + (1 << (SLOT - 1)) + max(align, 1)
+        slot = _SLOTS - serial if self.backwards else serial
+        base = (slot << SLOT) + (1 << (SLOT - 1)) + max(align, _ALIGN if self.backwards else 1)
         count = size // (unit or 1)
         self.cells += count
         if self.cells > MOST_CELLS:
@@ -161,6 +166,11 @@ class Blocks:
         block = Block(name, base, size, unit or 1, [self.fill] * count, serial, fresh=not unit)
         self.blocks[serial] = block
         return block
+
+    def around(self, address: int) -> Block | None:
+        """The block in whose slot an address lies."""
+        slot = address >> SLOT
+        return self.blocks.get(_SLOTS - slot if self.backwards else slot)
 
     def find(self, address: Lane, size: int, what: str) -> tuple[Block, int]:
         """The block that has ``size`` bytes at an address, and where in it.
@@ -171,7 +181,7 @@ class Blocks:
             if address == UNDEF:
                 raise Undefined(f"{what} at an undefined address")
             raise Refused(f"LLVM IR: the address of a {what} depends on data")
-        block = self.blocks.get(address >> SLOT)
+        block = self.around(address)
         if block is None:
             raise Undefined(f"{what} at an address outside every object")
         offset = address - block.base

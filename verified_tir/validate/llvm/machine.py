@@ -42,11 +42,14 @@ class Machine:
     :param limit: how many instructions may be executed.
     :param chosen: what is undef is 0, and so is what ``freeze`` makes of poison.  That is one of the ways in which the
         program may run, so what it shows is true; what then is undefined is poison.
+    :param backwards: where memory lies (:class:`Blocks`).
     """
 
-    def __init__(self, module: Module, graph: Graph, limit: int, *, chosen: bool = False) -> None:
+    def __init__(
+        self, module: Module, graph: Graph, limit: int, *, chosen: bool = False, backwards: bool = False
+    ) -> None:
         self.module, self.graph, self.limit, self.chosen = module, graph, limit, chosen
-        self.blocks = Blocks(graph)
+        self.blocks = Blocks(graph, backwards=backwards)
         self.blocks.fill = 0 if chosen else UNDEF
         self.threads = Threads(self)
         self.integers = Integers(graph, self.undefined)

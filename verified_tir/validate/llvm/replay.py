@@ -53,6 +53,7 @@ class Kernel:
     module: Module
     text: str
     limit: int
+    backwards: bool = False
 
 
 @final
@@ -98,7 +99,7 @@ def _replay(kernel: Kernel, arguments: dict[str, Any], expected: Outcome | Asser
     contents = {p.position: _terms(graph.terms, p, arguments) for p in kernel.params if _is_data(p, kernel)}
     left = run_kernel(
         kernel.module, kernel.func, kernel.params, kernel.values, graph,
-        limit=kernel.limit, contents=contents, chosen=True,
+        limit=kernel.limit, contents=contents, chosen=True, backwards=kernel.backwards,
     )  # fmt: skip
     undefined = left.undefined or next(iter(left.events.values()), None)
     if undefined is not None:

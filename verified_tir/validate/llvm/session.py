@@ -66,6 +66,7 @@ def run_kernel(
     limit: int,
     contents: Mapping[int, Ids] | None = None,
     chosen: bool = False,
+    backwards: bool = False,
 ) -> LLVMExit:
     """Run the kernel symbolically.
 
@@ -73,12 +74,13 @@ def run_kernel(
     :param limit: the most instructions to execute.
     :param contents: by position, terms of the parameters' elements at entry in place of inputs.
     :param chosen: whether undef is 0 (:class:`Machine`).
+    :param backwards: where memory lies (:class:`Machine`).
     :raises Refused: where the executor cannot follow.
     """
     kernel = module.functions.get(KERNEL)
     if kernel is None:
         raise Refused(f"LLVM IR: there is no function {KERNEL}")
-    machine = Machine(module, graph, limit, chosen=chosen)
+    machine = Machine(module, graph, limit, chosen=chosen, backwards=backwards)
     given = contents or {}
     arguments: list[Lane] = []
     kinds: list[Type] = []

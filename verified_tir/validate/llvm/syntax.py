@@ -264,3 +264,11 @@ class Module:
 
     functions: dict[str, Function] = field(default_factory=dict)
     globals: dict[str, Global] = field(default_factory=dict)
+
+    def asks_where(self) -> bool:
+        """Whether addresses are compared or computed with, so that it may matter where memory lies."""
+        found = (i for f in self.functions.values() for b in f.blocks.values() for i in b.body)
+        return any(
+            i.opcode == "ptrtoint" or (i.opcode == "icmp" and isinstance(scalars(i.operands[0].type)[0], PointerType))
+            for i in found
+        )

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, final
 
 from verified_tir.ir.func import PrimFunc
@@ -136,13 +136,26 @@ class _Run:
         values = bind(self.func, self.sizes, None)
         params = parameters(self.func, values)
         kernel = Kernel(self.func, params, values, module, text, self.limits.instructions)
+        found = self._judged(kernel)
+        if not isinstance(found, Equal) or self.left is None or not module.asks_where():
+            return found
+        once = self.left
+        again = self._judged(replace(kernel, backwards=True))
+        self.left = replace(once, unreached=once.unreached & self.left.unreached)
+        return again
+
+    def _judged(self, kernel: Kernel) -> Verdict:
+        params, values = kernel.params, kernel.values
         build = Builder(Terms())
         try:
             program = in_machine_words(self.func)
             first = execute(program, params, values, build, fast=True, budget=self.limits.operations)
             if first.undefined is not None:
                 return Equal(vacuous=True)
-            self.left = run_kernel(module, self.func, params, values, Graph(build), limit=self.limits.instructions)
+            self.left = run_kernel(
+                kernel.module, self.func, params, values, Graph(build),
+                limit=self.limits.instructions, backwards=kernel.backwards,
+            )  # fmt: skip
         except (Refused, TooManyTerms) as problem:
             return self._tried(kernel).witness or Unknown(str(problem))
         return self._ended(kernel, build.terms, first, self.left)
