@@ -247,6 +247,13 @@ def test_the_programs_of_ones_own_files(folder: Path, tmp_path: Path, capsys: py
     assert run(capsys, folder, before=str(before))[0] == 1, "the other certificate is about another program"
 
 
+def test_a_file_that_is_missing_is_missed_before_anybody_is_asked(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("verified_tir.cli.check.check", lambda *_, **__: pytest.fail("the solvers were asked"))
+    assert run(capsys, folder, after="missing.py")[0] == 2
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [

@@ -1,6 +1,6 @@
 """Programs of the user's own files, compared with those of a certificate.
 
-The files are read as TVMScript and never executed.
+The files are never executed: the programs in them are read as TVMScript, and all else is left out.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from verified_tir.certificate.excerpt import Ambiguous, excerpt
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.script import parse, script
@@ -34,11 +35,14 @@ def programs(where: str) -> list[PrimFunc]:
     head, colon, name = where.rpartition(":")
     path, name = (Path(head), name) if colon and name.isidentifier() else (Path(where), "")
     try:
-        read = parse(path.read_text(encoding="utf-8"), filename=str(path))
-    except (OSError, UnicodeDecodeError, IRError) as problem:
-        raise BadSource(f"{path}: {problem}") from None
+        read = parse(excerpt(path.read_text(encoding="utf-8")), filename=str(path))
+    except (OSError, UnicodeDecodeError, IRError, Ambiguous) as problem:
+        said = str(problem)  # an error in a text names the file itself
+        raise BadSource(said if said.startswith(f"{path}:") else f"{path}: {said}") from None
     found = [read] if isinstance(read, PrimFunc) else [f for _, f in read.functions]
     chosen = [f for f in found if name in ("", f.name)]
+    if not found:
+        raise BadSource(f"{path}: there is no program in it, no function decorated with @T.prim_func")
     if not chosen:
-        raise BadSource(f"{path}: there is no function {name}; there are {', '.join(f.name for f in found) or 'none'}")
+        raise BadSource(f"{path}: there is no function {name}; there are {', '.join(f.name for f in found)}")
     return chosen

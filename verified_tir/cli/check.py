@@ -26,6 +26,7 @@ from verified_tir.logic.recheck import BUDGET, PACKAGES, SolverName, version
 if TYPE_CHECKING:
     from verified_tir.certificate.check import Progress
     from verified_tir.certificate.regenerate import Regenerated
+    from verified_tir.ir.func import PrimFunc
 
 OK, FALSE, MISTAKE, UNDECIDED, INTERRUPTED = 0, 1, 2, 3, 130
 """Exit codes."""
@@ -73,6 +74,7 @@ def run(options: Options) -> int:
 def _run(options: Options) -> int:
     solvers = _solvers(options.solver)
     jobs = options.jobs or os.cpu_count() or 1
+    wanted = {which: (where, programs(where)) for which, where in _given(options) if where}
     with _executor(options.executor, jobs) as executor:
         with _bar(options) as progress:
             checked = check(
@@ -82,7 +84,7 @@ def _run(options: Options) -> int:
         if not checked.certificates:
             what = f"no certificate's name contains {options.only!r}" if options.only else "there are no certificates"
             raise _Mistake(f"{options.directory}: {what}")
-        others = list(_sources(options, checked))
+        others = list(_sources(wanted, checked))
         again = _regenerated(options, executor) if options.regenerate else None
     code = _exit_code(checked, others, again)
     if options.json:
@@ -108,15 +110,17 @@ def _solvers(name: str) -> tuple[SolverName, ...]:
     return SOLVERS[name]
 
 
-def _sources(options: Options, checked: Checked) -> Iterator[Finding]:
+def _given(options: Options) -> tuple[tuple[str, str], ...]:
+    return ("before", options.before), ("after", options.after)
+
+
+def _sources(wanted: dict[str, tuple[str, list[PrimFunc]]], checked: Checked) -> Iterator[Finding]:
     """Programs that are not those of the files given."""
-    for which, where in (("before", options.before), ("after", options.after)):
-        if where:
-            found = programs(where)
-            for c in checked.certificates:
-                problem = "" if c.content is None else other_program(c.content, which, found)
-                if problem:
-                    yield Finding(c.name, which, f"{problem} of {where}")
+    for which, (where, found) in wanted.items():
+        for c in checked.certificates:
+            problem = "" if c.content is None else other_program(c.content, which, found)
+            if problem:
+                yield Finding(c.name, which, f"{problem} of {where}")
 
 
 def _regenerated(options: Options, executor: Executor | None) -> list[Regenerated]:
