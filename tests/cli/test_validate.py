@@ -57,6 +57,8 @@ def test_verdicts_and_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
     assert code == 0 and out.startswith("g: equal over the reals: ")
     code, out, _ = said(capsys, "double.py", "guarded.py", shape=("n=300000",), most_operations=1000)
     assert code == 3 and out.startswith(("f: unknown: ", "f: equal on "))
+    code, out, _ = said(capsys, "double.py", "guarded.py", shape=("n=5",), most_operations=3)
+    assert code == 3 and out.startswith("f: equal on 1 of 5 elements")
 
 
 def test_functions_by_name(capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from verified_tir import parse_func
 from verified_tir.logic.solver import Solver
-from verified_tir.validate import Different, Equal, EqualInPart, Unknown, validate
+from verified_tir.validate import Correspondence, Different, Equal, EqualInPart, Unknown, validate
 from verified_tir.validate.demand import compare_on_demand
 from verified_tir.validate.operators import Builder
 from verified_tir.validate.terms import Terms
@@ -99,3 +99,13 @@ def test_assertions_of_programs_that_are_evaluated_on_demand():
     ended = on_demand(params, asserting, ["B[0] = A[1]"], {"n": 5})
     assert isinstance(ended, Equal)
     assert ended.vacuous  # before ends on every input; what memory holds then is unspecified
+
+
+def test_padding_that_is_undef_where_a_value_is_owed():
+    before = program('A: T.Buffer((6,), "float32")', "A[0] = A[0]")
+    after = program('A: T.Buffer((2, 4), "float32")', "A[1, 3] = T.undef('float32')")
+    for owed in (0.0, 2.0):
+        maps = {"A": Correspondence(lambda i: (i // 4, i % 4), padding=owed)}
+        found = validate(before, after, maps=maps).verdict
+        assert isinstance(found, Different)
+        assert (found.element, found.before, found.after) == ("the padding of A", owed, None)

@@ -212,7 +212,8 @@ Examples:
   vtir validate pairs.jsonl -k compute_at          recorded pairs, and a table
 
 Without --shape, symbols are 0, 1, 2, 3, 7, 8 and 17 in turns. Exit code: 0 if all are equal (or equal over the \
-reals, which is said); 1 if a difference was found and replayed; 2 for a mistake; 3 if something was not decided.
+reals, which is said); 1 if a difference was found and replayed, or a licence is lost; 2 for a mistake; 3 if something \
+was not decided, or in part only.
 """
 
 Files = Annotated[list[str], typer.Argument(metavar="BEFORE AFTER | PAIRS", help="Two files, or one of pairs.")]

@@ -172,9 +172,12 @@ def _compare(
         if new.padding not in (None, "undef") and new.rest is not None and new.rest.size:
             padding = _padding(second.arrays[name_of(new)], new)
             want = np.full_like(padding, new.padding)
-            if not same_bits(padding, want).all() or not _padding(second.defined[name_of(new)], new).all():
-                k = int(np.argwhere(~same_bits(padding, want))[0][0]) if padding.size else 0
-                return Different(arguments, moved, f"the padding of {name_of(new)}", want[k, 0], padding[k, 0])
+            there = _padding(second.defined[name_of(new)], new)
+            wrong = ~(there & same_bits(padding, want))
+            if wrong.any():
+                k, lane = (int(i) for i in np.argwhere(wrong)[0])
+                now = padding[k, lane] if there[k, lane] else None
+                return Different(arguments, moved, f"the padding of {name_of(new)}", want[k, lane], now)
     return None
 
 
