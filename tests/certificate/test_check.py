@@ -7,9 +7,11 @@ import re
 import subprocess
 import sys
 import tomllib
-from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +19,7 @@ import verified_tir
 from tests.certificate.stores import ROWS, Says, content, forge, obligations, put_question, rows, tidy
 from verified_tir import Schedule, script
 from verified_tir.certificate.check import BadStore, check
+from verified_tir.certificate.discharge import answers
 from verified_tir.certificate.regenerate import regenerate
 from verified_tir.cli import check as command
 from verified_tir.logic.recheck import BUDGET, Answer, SolverName, ask, version
@@ -61,6 +64,23 @@ def test_a_worker_that_dies_proves_nothing(folder: Path) -> None:
     assert {a.reason for said in done.answers.values() for a in said.values()} == {
         "the worker failed: RuntimeError: killed"
     }
+
+
+def test_a_pool_that_broke_proves_nothing(folder: Path) -> None:
+    """A solver that crashes takes its process along, and with it the pool: what is left of the check says so."""
+
+    class Broken(Says):
+        def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+            if fn is not answers or len(self.work) > 2:
+                raise BrokenProcessPool("a process ended")
+            return super().submit(fn, *args, **kwargs)
+
+    executor = Broken()
+    done = check(folder, executor=executor)
+    assert done.exit_code == 3 and len(executor.work) == 3
+    reasons = {c: a["z3"].reason for c, a in done.answers.items() if a["z3"].verdict == "unknown"}
+    assert reasons and set(reasons.values()) == {"the worker failed: BrokenProcessPool: a process ended"}
+    assert [r.impossible for r in regenerate(folder, executor)] == [*reasons.values()][:1] * 2
 
 
 def test_one_solver_that_disagrees_is_enough(folder: Path) -> None:
@@ -281,6 +301,7 @@ def test_a_check_loads_no_kernel(folder: Path) -> None:
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 from verified_tir.cli.main import main
 sys.argv = ["vtir", "check", {str(folder)!r}, "--jobs", "1"]
 try:

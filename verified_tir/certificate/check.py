@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, final
 
-from verified_tir.certificate.discharge import Work, answers
+from verified_tir.certificate.discharge import Work, answers, submitted
 from verified_tir.certificate.integrity import Claim, Finding, claims_of, load, of_the_folder, question
 from verified_tir.certificate.store import BadStore, read_manifest
 from verified_tir.logic.recheck import BUDGET, Answer, SolverName
@@ -148,7 +148,7 @@ def _results(
     try:
         for solver in solvers:
             for chunk in chunks:
-                waiting[executor.submit(answers, solver, chunk, budget)] = solver, chunk
+                waiting[submitted(executor, answers, solver, chunk, budget)] = solver, chunk
         for future in as_completed(waiting):
             solver, chunk = waiting[future]
             yield solver, _result(future, chunk)

@@ -1,12 +1,19 @@
-"""The unit of work of a check: some questions for one solver.
+"""The unit of work of a check: some questions for one solver; and how work is handed to others.
 
-A function of this module is what travels to other processes and machines.  It needs nothing there but
+The function ``answers`` is what travels to other processes and machines.  It needs nothing there but
 ``verified_tir.logic`` and the solver.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
+from typing import ParamSpec, TypeVar
+
 from verified_tir.logic.recheck import Answer, SolverName, ask, version
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 Work = tuple[tuple[str, str], ...]
 """Questions: hash and text."""
@@ -17,3 +24,13 @@ def answers(solver: SolverName, work: Work, budget: int) -> list[tuple[str, Answ
     if version(solver) is None:
         return [(digest, Answer("unknown", 0.0, reason=f"{solver} is not installed there")) for digest, _ in work]
     return [(digest, ask(solver, text, budget)) for digest, text in work]
+
+
+def submitted(executor: Executor, call: Callable[P, R], *args: P.args, **named: P.kwargs) -> Future[R]:
+    """The future of a call; one that has failed already where the executor takes no more, as when a worker died."""
+    try:
+        return executor.submit(call, *args, **named)
+    except RuntimeError as broken:
+        failed: Future[R] = Future()
+        failed.set_exception(broken)
+        return failed

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Final, final
 
 from verified_tir.certificate.check import Progress
+from verified_tir.certificate.discharge import submitted
 from verified_tir.certificate.integrity import Finding, load
 from verified_tir.certificate.replay import ReplayFailed, made_again
 from verified_tir.certificate.store import read_manifest
@@ -67,7 +68,7 @@ def _results(work: list[tuple[str, dict[str, Any]]], executor: Executor | None) 
     if executor is None:
         yield from (replayed(name, content) for name, content in work)
         return
-    waiting = [(name, executor.submit(replayed, name, content)) for name, content in work]
+    waiting = [(name, submitted(executor, replayed, name, content)) for name, content in work]
     try:
         for name, future in waiting:
             try:
