@@ -144,6 +144,14 @@ UNDEFINED: dict[str, tuple[str, str, Steps]] = {
         THREE.format(value="B[vi]"), THREE.format(value="A[vi]"),
         lambda s: s.reverse_compute_at("B", s.get_loops("D")[0]),
     ),
+    "merge across a reader": (
+        THREE.format(value="B[vi]"), THREE.format(value="A[vi]"),
+        lambda s: s.merge(s.get_loops("B")[0], s.get_loops("D")[0]),
+    ),
+    "merge in another order": (
+        THREE.format(value="B[vi]"), THREE.format(value="A[vi]"),
+        lambda s: s.merge(s.get_loops("C")[0], s.get_loops("B")[0]),
+    ),
     "reindex of a guarded read": (
         GUARDED, GUARDED.replace("A[vi - 1]", "A[vi // 2]"), lambda s: s.reindex("C", ("read", 0))
     ),
