@@ -223,6 +223,10 @@ def test_only_plain_files_are_read(store: VerdictStore) -> None:
     path.mkdir(parents=True)
     assert store.load("text", 7) is None and not store.save("text", 7, ("unsat", None))
     assert list(path.parent.iterdir()) == [path], "what was half written is gone"
+    path.rmdir()
+    os.mkfifo(path, 0o600)  # nobody writes to it: whoever opens it would wait
+    assert store.load("text", 7) is None and store.save("text", 7, ("unsat", None))
+    assert store.load("text", 7) == ("unsat", None)
 
 
 def test_large_models_are_not_kept(store: VerdictStore) -> None:
