@@ -165,6 +165,22 @@ def test_undefined_behaviour_before_an_assertion_fails() -> None:
         assert isinstance(verdict, Equal if right else Different), verdict
 
 
+INTEGER = program('A: T.Buffer((1,), "int32"), B: T.Buffer((1,), "int32")', "B[0] = A[0]")
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("%m = sub nsw i32 0, %a", "%v = sub i32 0, %m"),
+        ("%m = add nsw i32 %a, 1", "%v = sub i32 %m, 1"),
+        ("%r = srem i32 %a, -1", "%v = add i32 %a, %r"),
+    ],
+)
+def test_what_only_the_least_and_the_largest_integer_show(lines: tuple[str, ...]) -> None:
+    text = kernel("ptr %A, ptr %B", "%a = load i32, ptr %A, align 4", *lines, "store i32 %v, ptr %B, align 4")
+    assert isinstance(validate_llvm(INTEGER, text).verdict, Different)
+
+
 @pytest.mark.parametrize(
     "lines, right",
     [

@@ -41,7 +41,10 @@ def contents(dtype: DType, shape: tuple[int, ...], kind: str, rng: np.random.Gen
         return (rng.random(shape) < 0.5).astype(target)
     if kind == "zeros":
         return np.zeros(shape, dtype=target)
-    if kind == "bits" or (dtype.is_int and kind == "special"):
+    if dtype.is_int and kind == "special":
+        ends = (dtype.min_value, dtype.max_value, 0, 1 if dtype.code == "uint" else -1)
+        return rng.choice(np.array(ends, dtype=target), shape)
+    if kind == "bits":
         raw = rng.integers(0, 2**dtype.bits - 1, shape, dtype=np.uint64, endpoint=True).astype(f"uint{dtype.bits}")
         return raw.view(target)
     with np.errstate(all="ignore"):
