@@ -49,6 +49,9 @@ def test_sizes_of_uint64_from_2_to_the_63_on():
     assert isinstance(verdict(WIDE, ["A[0] = n"], ["A[0] = n + T.uint64(0)"], sizes={"n": 2**63}), Equal)
     assert isinstance(verdict(WIDE, ["A[0] = n"], ["A[0] = n + n - n"], sizes={"n": 2**63}), Different)
     assert isinstance(verdict(WIDE, ["A[0] = n"], ["A[0] = n"], sizes={"n": 2**64}), Unknown)
+    assert isinstance(on_demand(WIDE, ["A[0] = n"], ["A[0] = n + T.uint64(0)"], {"n": 2**63}), EqualInPart)
+    assert isinstance(on_demand(WIDE, ["A[0] = n"], ["A[0] = n + n - n"], {"n": 2**63}), Different)
+    assert isinstance(on_demand(WIDE, ["A[0] = n"], ["A[0] = n"], {"n": 2**64}), Unknown)
 
 
 def test_loops_over_uint64():

@@ -16,7 +16,7 @@ from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import Var
 from verified_tir.ir.stmt import Region as Accessed
 from verified_tir.validate.memory import Region, View
-from verified_tir.validate.terms import Ids
+from verified_tir.validate.terms import Ids, Terms
 
 
 @final
@@ -40,6 +40,13 @@ class Value:
         if array.shape[0] == 1:
             return self
         return Value(self.dtype, array[rows]) if self.ids is None else Value(self.dtype, None, array[rows])
+
+
+def given(dtype: DType, number: int, terms: Terms) -> Value:
+    """The value of an integer parameter or a shape symbol; from 2**63 on a term, as all results of uint64 are."""
+    if number >= 1 << 63:
+        return Value(dtype, None, np.full((1, 1), terms.constant(dtype, number)))
+    return Value(dtype, np.full((1, 1), number, dtype=np.int64))
 
 
 @final

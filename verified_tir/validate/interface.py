@@ -96,6 +96,7 @@ def bind(func: PrimFunc, sizes: Mapping[str, int], like: Sequence[Parameter] | N
     """The numbers of a function's integer parameters and shape symbols.
 
     :param like: the parameters of *before*, whose shapes say what symbols of other names are.
+    :raises Refused: if a number does not fit the type of its variable.
     """
     values: dict[Var, int] = {}
     for position, param in enumerate(func.params):
@@ -122,6 +123,9 @@ def bind(func: PrimFunc, sizes: Mapping[str, int], like: Sequence[Parameter] | N
         for node in walk(buffer):
             if isinstance(node, Var) and node.name in sizes and node.dtype.is_int:
                 values.setdefault(node, sizes[node.name])
+    for var, number in values.items():
+        if not var.dtype.min_value <= number <= var.dtype.max_value:
+            raise Refused(f"{var.name} = {number} does not fit its type, {var.dtype}")
     return values
 
 

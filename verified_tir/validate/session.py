@@ -19,9 +19,9 @@ from verified_tir.validate.calls import needs_order
 from verified_tir.validate.evaluate import Evaluator
 from verified_tir.validate.events import Events
 from verified_tir.validate.execute import Asserted, Executor, cell_widths
-from verified_tir.validate.frame import Frame, Value
+from verified_tir.validate.frame import Frame, Value, given
 from verified_tir.validate.interface import Parameter
-from verified_tir.validate.memory import Memory, Refused, UndefinedRun, View
+from verified_tir.validate.memory import Memory, UndefinedRun, View
 from verified_tir.validate.operators import Builder
 from verified_tir.validate.terms import UNDEF_ID, Ids
 from verified_tir.validate.widths import parts
@@ -76,12 +76,7 @@ def execute(
     executor = Executor(evaluator, fast, build.operations + budget, widths)
     frame = Frame(1)
     for var, number in values.items():
-        if not var.dtype.min_value <= number <= var.dtype.max_value:
-            raise Refused(f"{var.name} = {number} does not fit its type, {var.dtype}")
-        if number >= 1 << 63:  # of uint64, kept as a term like all results of that type
-            frame.values[var] = Value(var.dtype, None, np.full((1, 1), build.terms.constant(var.dtype, number)))
-        else:
-            frame.values[var] = Value(var.dtype, np.full((1, 1), number, dtype=np.int64))
+        frame.values[var] = given(var.dtype, number, build.terms)
     for parameter in params:
         _enter(parameter, frame, access, build, widths)
     undefined = asserted = None

@@ -19,7 +19,7 @@ from verified_tir.ir.stmt import Store
 from verified_tir.ir.visit import children, walk
 from verified_tir.validate.demand.outline import Bound, BoundData, DataGuard, Domain, Guard, InLoop, Outline, Site
 from verified_tir.validate.evaluate import Evaluator
-from verified_tir.validate.frame import Frame, Value
+from verified_tir.validate.frame import Frame, Value, given
 from verified_tir.validate.memory import Mask, Refused
 from verified_tir.validate.terms import Ids
 
@@ -53,7 +53,7 @@ class Frames:
         """One row, in which sizes have their values."""
         frame = Frame(1)
         for var, number in self.outline.values.items():
-            frame.values[var] = Value(var.dtype, np.full((1, 1), number, dtype=np.int64))
+            frame.values[var] = given(var.dtype, number, self.evaluator.terms)
         frame.values.update(self.scalars)
         return frame
 
