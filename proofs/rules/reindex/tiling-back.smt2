@@ -3,7 +3,7 @@
 ;
 ; The lemma holds if this is unsatisfiable.
 (set-info :status unsat)
-(set-logic QF_NIA)
+(set-logic QF_LIA)
 ; i0 in [0, ceil(n / 64)), i1 in [0, 8), i2 in [0, 8), guard (i0 * 8 + i1) * 8 + i2 < n
 (declare-const n Int)
 (assert (and (<= 0 n) (<= n 2147418112)))
