@@ -165,6 +165,15 @@ def test_undefined_behaviour_before_an_assertion_fails() -> None:
         assert isinstance(verdict, Equal if right else Different), verdict
 
 
+def test_a_negative_status_is_no_failed_assertion() -> None:
+    """It says that memory or a thread could not be had."""
+    func = program('A: T.Buffer((2,), "int32"), n: T.int32', 'assert n > 2, "large"\nA[0] = n')
+    text = "define i32 @vtir_kernel(ptr %A, i32 %n) {\n  ret i32 -1\n}\n"
+    verdict = validate_llvm(func, text, sizes={"n": 1}).verdict
+    assert isinstance(verdict, Different)
+    assert "returns -1" in str(verdict.after)
+
+
 INTEGER = program('A: T.Buffer((1,), "int32"), B: T.Buffer((1,), "int32")', "B[0] = A[0]")
 
 

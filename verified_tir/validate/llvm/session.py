@@ -19,7 +19,7 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.visit import walk
 from verified_tir.validate.interface import Parameter, name_of
 from verified_tir.validate.llvm.blocks import Block, Undefined
-from verified_tir.validate.llvm.graph import UNDEF, Graph, Lane, integer
+from verified_tir.validate.llvm.graph import UNDEF, Graph, Lane, integer, signed
 from verified_tir.validate.llvm.machine import Machine
 from verified_tir.validate.llvm.parser import KERNEL
 from verified_tir.validate.llvm.syntax import FloatType, IntType, Module, PointerType, Type
@@ -141,7 +141,7 @@ def _status(machine: Machine, returned: object) -> int:
         raise Undefined(f"{KERNEL} returns undef or poison")
     if found < 0:
         raise Refused("LLVM IR: whether an assertion fails depends on data")
-    return found
+    return signed(32, found)
 
 
 def _scalar(parameter: Parameter, values: Mapping[Var, int], graph: Graph, given: Ids | None) -> Lane:
