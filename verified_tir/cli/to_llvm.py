@@ -7,8 +7,6 @@ some sizes. If that finds a difference, the emitter, LLVM or the executor is wro
 
 from __future__ import annotations
 
-import hashlib
-import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -19,6 +17,7 @@ from typing import TYPE_CHECKING, Final, final
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import script
 from verified_tir.report.model import MachineCodeReport, MachineCodeSize, OpinionName
+from verified_tir.schedule.disagreement import write_reproduction
 from verified_tir.validate.sizes import symbols
 
 if TYPE_CHECKING:
@@ -154,12 +153,4 @@ def _written(func: PrimFunc, text: str, report: LLVMReport) -> Path:
         '    print(name, "=", repr(value))',
         "",
     ]
-    content = "\n".join(lines)
-    name = f"vtir-bug-llvm-{hashlib.sha256(content.encode()).hexdigest()[:10]}.py"
-    path = Path.cwd() / name
-    try:
-        path.write_text(content, encoding="utf-8")
-    except OSError:
-        path = Path(tempfile.gettempdir()) / name
-        path.write_text(content, encoding="utf-8")
-    return path
+    return write_reproduction("vtir-bug-llvm", "\n".join(lines))

@@ -31,6 +31,20 @@ from verified_tir.schedule.correspondence import moves_to
 from verified_tir.schedule.replay_inputs import shapes
 from verified_tir.validate import Correspondence, Different, Report
 
+
+def write_reproduction(name: str, text: str, folder: Path | None = None) -> Path:
+    """Write a file that shows a bug, named after its content, into a folder: the working folder unless given, or where
+    that cannot be written the one for temporary files."""
+    name = f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:10]}.py"
+    path = (folder or Path.cwd()) / name
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError:
+        path = Path(tempfile.gettempdir()) / name
+        path.write_text(text, encoding="utf-8")
+    return path
+
+
 _PACKAGES = ("verified_tir", "z3-solver", "numpy", "ml_dtypes")
 
 _HELPERS = '''\
@@ -103,14 +117,7 @@ class Evidence:
         """Write the file into a folder (by default the working folder; if that cannot be, one for temporary files)."""
         text = self.text()
         name = re.sub(r"[^\w.-]+", "_", self.before.name)
-        name = f"vtir-bug-{name}-{hashlib.sha256(text.encode()).hexdigest()[:10]}.py"
-        path = (folder or Path.cwd()) / name
-        try:
-            path.write_text(text, encoding="utf-8")
-        except OSError:
-            path = Path(tempfile.gettempdir()) / name
-            path.write_text(text, encoding="utf-8")
-        return path
+        return write_reproduction(f"vtir-bug-{name}", text, folder)
 
     def _summary(self) -> Iterator[str]:
         yield "Two nets of verified_tir disagree about one schedule: the kernel proved it, the validator objects."

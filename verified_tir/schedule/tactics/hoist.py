@@ -18,7 +18,6 @@ from enum import IntFlag
 
 from verified_tir.ir.dtype import BOOL
 from verified_tir.ir.expr import Binary, Expr, IfThenElse, IntImm, LetExpr, Load, Not, Select, Var, const
-from verified_tir.ir.node import Node
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import SKIP, For, If, LetStmt, Stmt
 from verified_tir.ir.visit import bound_vars, children, free_vars, map_children, substitute, walk
@@ -26,7 +25,7 @@ from verified_tir.kernel.context import EVERYTHING, written_blocks
 from verified_tir.kernel.rules.bind import Bind, Inline
 from verified_tir.kernel.rules.branch import Decide, Introduce
 from verified_tir.kernel.rules.erase import Erase
-from verified_tir.kernel.rules.rewrite import ExprPath, Rewrite, expressions
+from verified_tir.kernel.rules.rewrite import ExprPath, Rewrite, expressions, replace_expression
 from verified_tir.schedule.session import Session, TacticFailed
 from verified_tir.schedule.tactics.conditionals import trim
 
@@ -247,23 +246,14 @@ def _narrowed(where: ExprPath, old: Expr, new: Expr) -> tuple[ExprPath, Expr]:
     while type(old) is type(new):
         before, after = expressions(old), expressions(new)
         differ = [k for k, (a, b) in enumerate(zip(before, after, strict=False)) if a is not b]
-        if len(before) != len(after) or len(differ) != 1 or _rebuilt(old, differ[0], after[differ[0]]) is not new:
+        if (
+            len(before) != len(after)
+            or len(differ) != 1
+            or replace_expression(old, (differ[0],), after[differ[0]]) is not new
+        ):
             break
         where, old, new = (*where, differ[0]), before[differ[0]], after[differ[0]]
     return where, new
-
-
-def _rebuilt(node: Expr, k: int, part: Expr) -> Node:
-    count = -1
-
-    def visit(child: Node) -> Node:
-        nonlocal count
-        if not isinstance(child, Expr):
-            return child
-        count += 1
-        return part if count == k else child
-
-    return map_children(node, visit)
 
 
 def _remove_empty(session: Session, path: Path) -> None:
