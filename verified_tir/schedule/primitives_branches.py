@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TypeVar
-
 from verified_tir.ir.paths import Path
-from verified_tir.schedule.recording import Call, recorded
+from verified_tir.schedule.primitives import Primitives
+from verified_tir.schedule.recording import recorded
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics import extents, no_op
 from verified_tir.schedule.tactics.hoist import HoistConditional, HoistLetBinding, hoist_expression
 
-T = TypeVar("T")
 
-
-class BranchPrimitives:
+class BranchPrimitives(Primitives):
     """A part of :class:`~verified_tir.schedule.schedule.Schedule`."""
-
-    _session: Session
-    _call: Call | None
-
-    def _do(self, name: str, arguments: Sequence[object], tactic: Callable[[Session], T]) -> T:
-        raise AssertionError(name)  # a schedule has its own
 
     @recorded
     def hoist_expression(

@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TypeVar
-
 from verified_tir.ir.buffer import Buffer
-from verified_tir.schedule.recording import Call, recorded
-from verified_tir.schedule.session import Session
+from verified_tir.schedule.primitives import Primitives
+from verified_tir.schedule.recording import recorded
 from verified_tir.schedule.tactics import compute, staging
 from verified_tir.schedule.tactics.layout import BufferIn
 from verified_tir.schedule.tactics.loops import Handle
 
-T = TypeVar("T")
 
-
-class StagingPrimitives:
+class StagingPrimitives(Primitives):
     """A part of :class:`~verified_tir.schedule.schedule.Schedule`."""
-
-    _session: Session
-    _call: Call | None
-
-    def _do(self, name: str, arguments: Sequence[object], tactic: Callable[[Session], T]) -> T:
-        raise AssertionError(name)  # a schedule has its own
 
     @recorded
     def cache_read(

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, final, overload
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Expr, Var
+from verified_tir.ir.expr import Var
 from verified_tir.ir.func import IRModule, PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import places
@@ -28,18 +28,19 @@ from verified_tir.logic.solver import INTEGER_BUDGET, Solver
 from verified_tir.schedule.errors import ScheduleError
 from verified_tir.schedule.index_map import IndexMap
 from verified_tir.schedule.primitives_branches import BranchPrimitives
+from verified_tir.schedule.primitives_loops import Handle, LoopPrimitives
 from verified_tir.schedule.primitives_staging import StagingPrimitives
 from verified_tir.schedule.recording import Call, recorded
 from verified_tir.schedule.refusals import report
 from verified_tir.schedule.session import Session, TacticFailed
-from verified_tir.schedule.tactics import branches, fission, layout, loops, reduction
+from verified_tir.schedule.shown import map_text, short
+from verified_tir.schedule.tactics import branches, layout, reduction
 from verified_tir.schedule.tactics import simplify as simplification
 from verified_tir.schedule.verdicts import open_store
 
 if TYPE_CHECKING:
     from verified_tir.schedule.second_opinion import Validation
 
-Handle = Var | str
 MapLike = IndexMap | Callable[..., Any]
 T = TypeVar("T")
 
@@ -66,7 +67,7 @@ class StepRecord:
         return f"{self.name}({self.arguments})"
 
 
-class Schedule(BranchPrimitives, StagingPrimitives):
+class Schedule(LoopPrimitives, BranchPrimitives, StagingPrimitives):
     """A program and the theorem about what it has become.
 
     :param func: the program: a ``PrimFunc``, a module with one function, or TVMScript text.
@@ -216,91 +217,6 @@ class Schedule(BranchPrimitives, StagingPrimitives):
         """Keep an expected refusal for the report."""
         self._refusals.append(refused)
 
-    # -- loops --------------------------------------------------------------------------------------------------
-
-    @recorded
-    def split(self, loop: Handle, factors: Sequence[int | None]) -> list[Var]:
-        """Split a loop into nested serial loops of the given extents, outermost first; one factor may be ``None``.
-
-        Where the factors do not divide the extent, a guard is added.  Gives the new loops, ``<loop>_0``, ``<loop>_1`` …
-        """
-        return self._do("split", (loop, _listed(factors)), lambda s: loops.split(s, loop, factors))
-
-    @recorded
-    def fuse(self, *handles: Handle) -> Var:
-        """Make one loop of perfectly nested ones, given outermost first; gives it, ``<loop>_<loop>_fused``."""
-        return self._do("fuse", handles, lambda s: loops.fuse(s, handles))
-
-    @recorded
-    def reorder(self, *handles: Handle) -> None:
-        """Put nested loops into the given order; loops between them that are not named keep their places.
-
-        Handles of the loops stay good.
-        """
-        self._do("reorder", handles, lambda s: loops.reorder(s, handles))
-
-    @recorded
-    def tile(self, *handles: Handle, factors: Sequence[int]) -> list[Var]:
-        """Split each loop by its factor and put all outer loops before all inner ones; gives outer, then inner
-        loops."""
-        return self._do("tile", (*handles, _listed(factors)), lambda s: loops.tile(s, handles, factors))
-
-    @recorded
-    def partition(self, loop: Handle, mid: Expr | int) -> tuple[Var, Var]:
-        """Cut a loop's range in two at ``mid``, which must lie in it; gives the two loops.
-
-        ``mid`` may use symbols (see :meth:`symbol`) and the variables of loops around.  Handles into the loop stay with
-        the first part.
-        """
-        return self._do("partition", (loop, mid), lambda s: loops.partition(s, loop, mid))
-
-    @recorded
-    def peel(self, loop: Handle, end: bool = False) -> Var:
-        """Run the first (``end``: the last) iteration outside the loop; gives the rest, where handles stay."""
-        return self._do("peel", (loop, "end") if end else (loop,), lambda s: loops.peel(s, loop, end))
-
-    @recorded
-    def fission(self, loop: Handle, position: int | None = None, *, after: Handle | None = None) -> tuple[Var, Var]:
-        """Split a loop over several statements into two loops; gives both.
-
-        :param position: the statement of the body that begins the second part (1 unless given).
-        :param after: instead, the block or loop that ends the first part, at any depth; loops between are split too.
-
-        Handles go with their statements; that of the loop itself stays with the first part.
-        """
-        said = (loop, f"after={_short(after)}") if after is not None else (loop, 1 if position is None else position)
-        return self._do("fission", said, lambda s: fission.fission(s, loop, position, after))
-
-    @recorded
-    def merge_loops(self, first: Handle, second: Handle) -> Var:
-        """Merge two adjacent loops; gives the merged loop, which both handles mean from then on."""
-        return self._do("merge_loops", (first, second), lambda s: fission.merge(s, first, second))
-
-    @recorded
-    def remove_loop(self, loop: Handle) -> None:
-        """Replace a loop whose iterations all do the same by its body."""
-        self._do("remove_loop", (loop,), lambda s: reduction.remove_loop(s, loop))
-
-    @recorded
-    def parallel(self, loop: Handle) -> None:
-        """Permit a loop's iterations to run at once."""
-        self._do("parallel", (loop,), lambda s: loops.mark(s, loop, "parallel"))
-
-    @recorded
-    def vectorize(self, loop: Handle) -> None:
-        """Permit a loop's iterations to run as vector lanes."""
-        self._do("vectorize", (loop,), lambda s: loops.mark(s, loop, "vectorized"))
-
-    @recorded
-    def unroll(self, loop: Handle) -> None:
-        """Mark a loop to be unrolled."""
-        self._do("unroll", (loop,), lambda s: loops.mark(s, loop, "unrolled"))
-
-    @recorded
-    def bind(self, loop: Handle, thread: str) -> None:
-        """Bind a loop to a thread axis such as ``"threadIdx.x"``."""
-        self._do("bind", (loop, thread), lambda s: loops.mark(s, loop, "thread_binding", thread))
-
     # -- layouts and buffers ------------------------------------------------------------------------------------
 
     @overload
@@ -321,7 +237,7 @@ class Schedule(BranchPrimitives, StagingPrimitives):
             number or expression is stored by a new block ``<buffer>_padding``.
         """
         block, where, index_map, pad_value = layout.layout_arguments(args, named)
-        text = [*([] if block is None else [block]), where, _map_text(index_map), f"pad_value={_short(pad_value)}"]
+        text = [*([] if block is None else [block]), where, map_text(index_map), f"pad_value={short(pad_value)}"]
 
         def steps(s: Session) -> None:
             buffer = where if block is None else layout.buffer_in(s, block, where)
@@ -366,7 +282,7 @@ class Schedule(BranchPrimitives, StagingPrimitives):
         session = self._session
         theorem = session.theorem
         start = time.perf_counter()
-        text = ", ".join(_short(a) for a in arguments)
+        text = ", ".join(short(a) for a in arguments)
         reached = theorem
         try:
             with session.atomic():
@@ -409,33 +325,6 @@ def _program(func: PrimFunc | IRModule | str) -> PrimFunc:
         names = ", ".join(name for name, _ in module.functions)
         raise IRError(f"a schedule takes one function; pick one of the module's: {names}")
     return module.functions[0][1]
-
-
-def _listed(values: object) -> object:
-    return list(values) if isinstance(values, tuple) else values
-
-
-def _short(value: object) -> str:
-    """An argument as a record shows it."""
-    if isinstance(value, (Var, Buffer)):
-        return value.name
-    if isinstance(value, Expr):
-        from verified_tir.ir.script import script
-
-        return script(value)
-    if callable(value):
-        return "<function>"
-    return str(value) if isinstance(value, str) else repr(value)
-
-
-def _map_text(index_map: object) -> str:
-    if isinstance(index_map, IndexMap):
-        return str(index_map)
-    try:
-        count = index_map.__code__.co_argcount  # type: ignore[attr-defined]
-        return str(IndexMap.from_func(index_map, count))  # type: ignore[arg-type]
-    except Exception:  # only a name for the record
-        return "<index map>"
 
 
 __all__ = ["Schedule", "StepRecord"]

@@ -1,0 +1,23 @@
+"""What the parts of the schedule have in common: each is a class of primitives on one topic."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from verified_tir.schedule.recording import Call
+from verified_tir.schedule.session import Session
+
+T = TypeVar("T")
+
+
+class Primitives(ABC):
+    """A part of :class:`~verified_tir.schedule.schedule.Schedule`."""
+
+    _session: Session
+    _call: Call | None
+
+    @abstractmethod
+    def _do(self, name: str, arguments: Sequence[object], tactic: Callable[[Session], T]) -> T:
+        """Run a tactic as a primitive, all of it or nothing, and note it."""

@@ -1,0 +1,100 @@
+"""Primitives of the schedule that change loops."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from verified_tir.ir.expr import Expr, Var
+from verified_tir.schedule.primitives import Primitives
+from verified_tir.schedule.recording import recorded
+from verified_tir.schedule.shown import listed, short
+from verified_tir.schedule.tactics import fission, loops, reduction
+
+Handle = Var | str
+
+
+class LoopPrimitives(Primitives):
+    """A part of :class:`~verified_tir.schedule.schedule.Schedule`."""
+
+    @recorded
+    def split(self, loop: Handle, factors: Sequence[int | None]) -> list[Var]:
+        """Split a loop into nested serial loops of the given extents, outermost first; one factor may be ``None``.
+
+        Where the factors do not divide the extent, a guard is added.  Gives the new loops, ``<loop>_0``, ``<loop>_1`` …
+        """
+        return self._do("split", (loop, listed(factors)), lambda s: loops.split(s, loop, factors))
+
+    @recorded
+    def fuse(self, *handles: Handle) -> Var:
+        """Make one loop of perfectly nested ones, given outermost first; gives it, ``<loop>_<loop>_fused``."""
+        return self._do("fuse", handles, lambda s: loops.fuse(s, handles))
+
+    @recorded
+    def reorder(self, *handles: Handle) -> None:
+        """Put nested loops into the given order; loops between them that are not named keep their places.
+
+        Handles of the loops stay good.
+        """
+        self._do("reorder", handles, lambda s: loops.reorder(s, handles))
+
+    @recorded
+    def tile(self, *handles: Handle, factors: Sequence[int]) -> list[Var]:
+        """Split each loop by its factor and put all outer loops before all inner ones; gives outer, then inner
+        loops."""
+        return self._do("tile", (*handles, listed(factors)), lambda s: loops.tile(s, handles, factors))
+
+    @recorded
+    def partition(self, loop: Handle, mid: Expr | int) -> tuple[Var, Var]:
+        """Cut a loop's range in two at ``mid``, which must lie in it; gives the two loops.
+
+        ``mid`` may use symbols (see :meth:`symbol`) and the variables of loops around.  Handles into the loop stay with
+        the first part.
+        """
+        return self._do("partition", (loop, mid), lambda s: loops.partition(s, loop, mid))
+
+    @recorded
+    def peel(self, loop: Handle, end: bool = False) -> Var:
+        """Run the first (``end``: the last) iteration outside the loop; gives the rest, where handles stay."""
+        return self._do("peel", (loop, "end") if end else (loop,), lambda s: loops.peel(s, loop, end))
+
+    @recorded
+    def fission(self, loop: Handle, position: int | None = None, *, after: Handle | None = None) -> tuple[Var, Var]:
+        """Split a loop over several statements into two loops; gives both.
+
+        :param position: the statement of the body that begins the second part (1 unless given).
+        :param after: instead, the block or loop that ends the first part, at any depth; loops between are split too.
+
+        Handles go with their statements; that of the loop itself stays with the first part.
+        """
+        said = (loop, f"after={short(after)}") if after is not None else (loop, 1 if position is None else position)
+        return self._do("fission", said, lambda s: fission.fission(s, loop, position, after))
+
+    @recorded
+    def merge_loops(self, first: Handle, second: Handle) -> Var:
+        """Merge two adjacent loops; gives the merged loop, which both handles mean from then on."""
+        return self._do("merge_loops", (first, second), lambda s: fission.merge(s, first, second))
+
+    @recorded
+    def remove_loop(self, loop: Handle) -> None:
+        """Replace a loop whose iterations all do the same by its body."""
+        self._do("remove_loop", (loop,), lambda s: reduction.remove_loop(s, loop))
+
+    @recorded
+    def parallel(self, loop: Handle) -> None:
+        """Permit a loop's iterations to run at once."""
+        self._do("parallel", (loop,), lambda s: loops.mark(s, loop, "parallel"))
+
+    @recorded
+    def vectorize(self, loop: Handle) -> None:
+        """Permit a loop's iterations to run as vector lanes."""
+        self._do("vectorize", (loop,), lambda s: loops.mark(s, loop, "vectorized"))
+
+    @recorded
+    def unroll(self, loop: Handle) -> None:
+        """Mark a loop to be unrolled."""
+        self._do("unroll", (loop,), lambda s: loops.mark(s, loop, "unrolled"))
+
+    @recorded
+    def bind(self, loop: Handle, thread: str) -> None:
+        """Bind a loop to a thread axis such as ``"threadIdx.x"``."""
+        self._do("bind", (loop, thread), lambda s: loops.mark(s, loop, "thread_binding", thread))
