@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from verified_tir import parse_func
+from verified_tir.validate import pairs
 from verified_tir.validate.pairs import Budget, judge
 from verified_tir.validate.verdict import lost_licences
 
@@ -43,3 +44,16 @@ def test_where_nothing_can_be_executed_the_text_says_so() -> None:
     found = judged("100000000", "parallel", EACH)
     assert found.word == "equal"
     assert "whether the licences of after hold" in found.text
+
+
+def test_where_time_runs_out_the_program_is_still_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    def late(*_: object, **__: object) -> None:
+        raise pairs.TimeIsUp
+
+    monkeypatch.setattr(pairs, "_reports", late)
+    found = judged("16", "parallel", ALL)
+    assert found.word == "equal"
+    assert "its licences take too long to judge" in found.text
+    with pytest.raises(pairs.TimeIsUp):  # of other programs nothing is known then
+        pairs.judge("f", parse_func(SUM.format(16, "range(16)", ALL)),
+                    parse_func(SUM.format(16, "range(16)", EACH)), {}, Budget(1000))  # fmt: skip

@@ -82,6 +82,8 @@ def _reasons(title: str, judged: Sequence[Judgement]) -> str:
 
 
 def _because(judged: Judgement) -> str:
+    if judged.word == "vacuous":
+        return judged.text
     return judged.reason or judged.text.partition(": ")[2] or judged.text
 
 

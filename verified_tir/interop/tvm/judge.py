@@ -18,10 +18,9 @@ from verified_tir.interop.tvm.reading import Printed, same_program
 from verified_tir.interop.tvm.report import StepReport
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.stmt import For
 from verified_tir.ir.visit import walk
-from verified_tir.validate import Correspondence, Report, validate
-from verified_tir.validate.pairs import Budget
+from verified_tir.validate import Correspondence
+from verified_tir.validate.pairs import Budget, TimeIsUp
 from verified_tir.validate.pairs import judge as judge_pair
 
 
@@ -77,24 +76,15 @@ def _compared(report: StepReport, before: Printed, after: Printed, limits: Limit
     try:
         with _bounded(limits.seconds):
             verdict = judge_pair(before.name, before.func, after.func, limits.sizes, given, lambda _: report.maps)
-            reports = verdict.reports or _licences(before.func, after.func, limits)
-    except _TimeIsUp:
+    except TimeIsUp:
         return replace(report, status="unknown", text=f"unknown: it takes more than {limits.seconds:g} seconds")
     except Exception as problem:
         text = f"unknown: the validator failed, by a fault of its own: {type(problem).__name__}: {problem}"
         return replace(report, status="unknown", text=text)
-    result = replace(report, status=verdict.word, text=verdict.text, reports=reports)
+    result = replace(report, status=verdict.word, text=verdict.text, reports=verdict.reports)
     result = replace(result, text="; ".join([result.text, *_worth_saying(result)]))
     doubt = _doubt(result, after.func, scheduled)
     return result if doubt is None else replace(result, status="unknown", text=f"unknown: {doubt} ({result.text})")
-
-
-def _licences(before: PrimFunc, after: PrimFunc, limits: Limits) -> tuple[Report, ...]:
-    """Whether the loops that run otherwise than serially may, where nothing else changed."""
-    kinds = [[node.kind for node in walk(func.body) if isinstance(node, For)] for func in (before, after)]
-    if kinds[0] == kinds[1]:
-        return ()
-    return (validate(before, after, sizes=limits.sizes, most_operations=limits.operations),)
 
 
 def _worth_saying(report: StepReport) -> list[str]:
@@ -122,10 +112,6 @@ def _shares(func: PrimFunc) -> bool:
     return any(isinstance(node, Buffer) and node.scope.startswith("shared") for node in nodes)
 
 
-class _TimeIsUp(Exception):
-    pass
-
-
 @contextmanager
 def _bounded(seconds: float) -> Iterator[None]:
     """End the block after some seconds, where that is possible: in the main thread, if no other timer runs."""
@@ -135,7 +121,7 @@ def _bounded(seconds: float) -> Iterator[None]:
         return
 
     def ring(_: int, __: FrameType | None) -> None:
-        raise _TimeIsUp
+        raise TimeIsUp
 
     previous = signal.signal(signal.SIGALRM, ring)
     signal.setitimer(signal.ITIMER_REAL, seconds)
