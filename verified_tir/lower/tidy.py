@@ -1,24 +1,11 @@
-"""What passes share: removing what holds nothing, asking whether something occurs."""
+"""What passes share: removing what holds nothing."""
 
 from __future__ import annotations
 
 from verified_tir.ir.paths import Path, places
-from verified_tir.ir.stmt import SKIP, Allocate, AttrStmt, Block, DeclBuffer, For, If, LetStmt, Stmt
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.lower.passes import Lowering
-
-
-def is_empty(stmt: Stmt) -> bool:
-    """Whether a statement holds nothing (sequences of nothing are nothing already)."""
-    match stmt:
-        case (
-            For(body=body) | LetStmt(body=body) | Allocate(body=body) | DeclBuffer(body=body) | Block(body=body)
-            | AttrStmt(body=body)
-        ):  # fmt: skip
-            return body is SKIP
-        case If(then_body=body, else_body=other):
-            return body is SKIP and (other is None or other is SKIP)
-    return False
+from verified_tir.schedule.tactics.tidy import is_empty
 
 
 def remove_empty(work: Lowering) -> None:

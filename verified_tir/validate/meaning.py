@@ -7,7 +7,6 @@ of a schedule change nothing else.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import DType, PointerType
@@ -18,10 +17,8 @@ from verified_tir.ir.node import Node
 from verified_tir.ir.paths import places
 from verified_tir.ir.stmt import Allocate, AttrStmt, Block, Evaluate, For, Seq, Stmt, seq
 from verified_tir.ir.visit import bound_vars, rewrite, walk
+from verified_tir.validate.loops import LICENSED
 from verified_tir.validate.threads import splits
-
-LICENSED: Final = ("parallel", "vectorized", "thread_binding")
-"""Kinds of loops that permit something."""
 
 
 def same_meaning(before: PrimFunc, after: PrimFunc) -> bool:

@@ -20,7 +20,7 @@ from verified_tir.ir.dtype import BOOL
 from verified_tir.ir.expr import Binary, Expr, IfThenElse, IntImm, LetExpr, Load, Not, Select, Var, const
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import SKIP, For, If, LetStmt, Stmt
-from verified_tir.ir.visit import bound_vars, children, free_vars, map_children, substitute, walk
+from verified_tir.ir.visit import bound_vars, free_vars, map_children, substitute, walk
 from verified_tir.kernel.context import EVERYTHING, written_blocks
 from verified_tir.kernel.rules.bind import Bind, Inline
 from verified_tir.kernel.rules.branch import Decide, Introduce
@@ -28,6 +28,7 @@ from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.rewrite import ExprPath, Rewrite, expressions, replace_expression
 from verified_tir.schedule.session import Session, TacticFailed
 from verified_tir.schedule.tactics.conditionals import trim
+from verified_tir.schedule.tactics.tidy import is_empty
 
 MOST = 64
 """How often something is hoisted at most: each condition doubles what it is hoisted over."""
@@ -263,7 +264,7 @@ def _remove_empty(session: Session, path: Path) -> None:
         found = [
             p
             for p, s in places(session.stmt(path), lambda s: isinstance(s, (For, If, LetStmt)) and s not in kept)
-            if p and all(c is SKIP for c in children(s) if isinstance(c, Stmt))
+            if p and is_empty(s)
         ]
         if not found:
             return

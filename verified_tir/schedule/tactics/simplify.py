@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from verified_tir.ir.expr import Binary, Expr, IntImm, Load, Var
 from verified_tir.ir.paths import Path, places
-from verified_tir.ir.stmt import SKIP, Allocate, Assume, Block, For, If, LetStmt, Seq, Stmt
+from verified_tir.ir.stmt import Allocate, Assume, Block, For, If, LetStmt, Seq, Stmt
 from verified_tir.ir.visit import sub_statements
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.rewrite import ExprPath, Rewrite, expressions
@@ -19,7 +19,7 @@ from verified_tir.schedule.simplify_index import Simplifier, junction
 from verified_tir.schedule.tactics.branches import decide_branches
 from verified_tir.schedule.tactics.conditionals import merge_conditionals
 from verified_tir.schedule.tactics.known import Known, Values
-from verified_tir.schedule.tactics.tidy import run_once, size
+from verified_tir.schedule.tactics.tidy import is_empty, run_once, size
 
 Ranges = dict[Var, tuple[Expr, Expr]]
 
@@ -156,9 +156,7 @@ def _trivial(stmt: Stmt) -> bool:
     match stmt:
         case For(extent=IntImm(value=n), kind=kind):
             return n <= 0 or (n == 1 and kind != "thread_binding")
-        case For(body=body) | LetStmt(body=body):
-            return body is SKIP
-        case If(then_body=body, else_body=other):
-            return body is SKIP and (other is None or other is SKIP)
+        case For() | LetStmt() | If():
+            return is_empty(stmt)
         case _:
             return False

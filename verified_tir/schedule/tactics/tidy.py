@@ -14,7 +14,7 @@ from verified_tir.ir.expr import Binary, Expr, IntImm, Load, Var, binary, const
 from verified_tir.ir.index_arith import is_index
 from verified_tir.ir.node import IRError, Node
 from verified_tir.ir.paths import Path
-from verified_tir.ir.stmt import Allocate, Block, For, If, Seq, Stmt
+from verified_tir.ir.stmt import SKIP, Allocate, AttrStmt, Block, DeclBuffer, For, If, LetStmt, Seq, Stmt
 from verified_tir.ir.visit import children, map_children, sub_statements, substitute, walk
 from verified_tir.kernel.rules.branch import Reshape
 from verified_tir.kernel.rules.rewrite import ExprPath, Rewrite, expressions
@@ -185,3 +185,16 @@ def guards_of(chain: Iterable[Stmt], mapping: Mapping[Var, Expr]) -> tuple[Expr,
 def mentions(e: Node, var: Var) -> bool:
     """Whether a variable occurs below a node."""
     return any(n is var for n in walk(e))
+
+
+def is_empty(stmt: Stmt) -> bool:
+    """Whether a statement holds nothing (sequences of nothing are nothing already)."""
+    match stmt:
+        case (
+            For(body=body) | LetStmt(body=body) | Allocate(body=body) | DeclBuffer(body=body) | Block(body=body)
+            | AttrStmt(body=body)
+        ):  # fmt: skip
+            return body is SKIP
+        case If(then_body=body, else_body=other):
+            return body is SKIP and (other is None or other is SKIP)
+    return False
