@@ -52,6 +52,14 @@ def test_a_corrupt_entry_is_no_entry(folder: Path) -> None:
     assert cache.load(KEY) == ENTRY
 
 
+def test_a_pipe_is_not_waited_for(folder: Path) -> None:
+    folder.mkdir()
+    os.mkfifo(folder / f"{KEY}.vtir", 0o600)  # nobody writes to it
+    assert cache.load(KEY) is None
+    assert cache.store(KEY, ENTRY)
+    assert cache.load(KEY) == ENTRY
+
+
 def test_what_others_may_write_is_not_read(folder: Path) -> None:
     cache.store(KEY, ENTRY)
     path = folder / f"{KEY}.vtir"

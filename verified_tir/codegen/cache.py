@@ -15,22 +15,17 @@ import contextlib
 import hashlib
 import json
 import os
-import stat
-import tempfile
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import final
 
+from verified_tir.logic.entry_files import note_use, read_entry, write_entry
+
 MAGIC = b"verified_tir object code 1\n"
 SUFFIX = ".vtir"
 LARGEST_CACHE = 256 * 2**20
 """Bytes that the folder holds at the most; the entries that were not used for longest go first."""
-
-
-SELDOM = 3600.0
-"""Seconds for which an entry counts as used just now: noting each use would cost more than reading it."""
 
 
 @final
@@ -62,18 +57,13 @@ def load(key: str) -> Compiled | None:
     if folder is None:
         return None
     path = folder / f"{key}{SUFFIX}"
-    try:
-        with open(path, "rb") as file:
-            status = os.fstat(file.fileno())
-            if not _trusted(status):
-                return None
-            content = file.read()
-    except OSError:
+    entry = read_entry(path)
+    if entry is None:
         return None
+    content, used = entry
     found = _decoded(content)
-    if found is not None and time.time() - status.st_mtime > SELDOM:
-        with contextlib.suppress(OSError):
-            os.utime(path)  # used just now
+    if found is not None:
+        note_use(path, used)
     return found
 
 
@@ -82,17 +72,7 @@ def store(key: str, compiled: Compiled, *, largest: int = LARGEST_CACHE) -> bool
     folder = cache_folder()
     if folder is None:
         return False
-    temporary = None
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor, temporary = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=folder)  # readable by its owner only
-        with open(descriptor, "wb") as file:
-            file.write(_encoded(compiled))
-        os.replace(temporary, folder / f"{key}{SUFFIX}")
-    except OSError:
-        if temporary is not None:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
+    if not write_entry(folder / f"{key}{SUFFIX}", _encoded(compiled)):
         return False
     _prune(folder, largest)
     return True
@@ -112,13 +92,6 @@ def _decoded(content: bytes) -> Compiled | None:
     size = int.from_bytes(body[:8], "little")
     asserts = json.loads(body[8 : 8 + size])["asserts"]
     return Compiled(body[8 + size :], tuple(asserts))
-
-
-def _trusted(found: os.stat_result) -> bool:
-    """A plain file that nobody else can have written."""
-    if not stat.S_ISREG(found.st_mode):
-        return False
-    return not hasattr(os, "geteuid") or (found.st_uid == os.geteuid() and not found.st_mode & 0o022)
 
 
 def _entries(folder: Path) -> Iterator[tuple[float, int, str]]:

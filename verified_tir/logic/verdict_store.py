@@ -19,8 +19,6 @@ import hashlib
 import json
 import os
 import shutil
-import stat
-import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -28,6 +26,7 @@ from functools import cache
 from pathlib import Path
 from typing import final
 
+from verified_tir.logic.entry_files import SELDOM, note_use, read_entry, write_entry
 from verified_tir.logic.solver import Answer
 
 MAGIC = b"verified_tir verdict 1\n"
@@ -36,8 +35,6 @@ MOST_IN_FOLDER = 128
 """Entries in each of the 256 folders: 32,768 in all, which take 128 MB where a file takes 4 KB at the least."""
 LARGEST = 1 << 16
 """Bytes of an entry: larger models are not kept."""
-SELDOM = 3600.0
-"""Seconds for which an entry counts as used just now; and after which a half-written one was given up."""
 
 
 @cache
@@ -79,18 +76,13 @@ class VerdictStore:
         """The answer to a query, if there is a sound entry."""
         key = self.key(text, budget)
         path = self._path(key)
-        try:
-            with open(path, "rb", opener=_at_once) as file:
-                status = os.fstat(file.fileno())
-                if not _trusted(status) or status.st_size > LARGEST:
-                    return None
-                content = file.read(LARGEST)
-        except OSError:
+        entry = read_entry(path, LARGEST)
+        if entry is None:
             return None
+        content, used = entry
         found = _decoded(content, key)
-        if found is not None and time.time() - status.st_mtime > SELDOM:
-            with contextlib.suppress(OSError):
-                os.utime(path)  # used just now
+        if found is not None:
+            note_use(path, used)
         return found
 
     def save(self, text: str, budget: int, answer: Answer) -> bool:
@@ -105,17 +97,7 @@ class VerdictStore:
         if len(content) > LARGEST:
             return False
         path = self._path(key)
-        temporary = None
-        try:
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            descriptor, temporary = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=path.parent)  # for its owner only
-            with open(descriptor, "wb") as file:
-                file.write(content)
-            os.replace(temporary, path)
-        except OSError:
-            if temporary is not None:
-                with contextlib.suppress(OSError):
-                    os.unlink(temporary)
+        if not write_entry(path, content):
             return False
         self._prune(path.parent)
         return True
@@ -181,15 +163,3 @@ def _decoded(content: bytes, key: str) -> Answer | None:
     except (ValueError, RecursionError):
         return None
     return None
-
-
-def _at_once(path: str, flags: int) -> int:
-    """Open a file without waiting for somebody to write it, should it be a pipe."""
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
-
-
-def _trusted(found: os.stat_result) -> bool:
-    """A plain file that nobody else can have written."""
-    if not stat.S_ISREG(found.st_mode):
-        return False
-    return not hasattr(os, "geteuid") or (found.st_uid == os.geteuid() and not found.st_mode & 0o022)
