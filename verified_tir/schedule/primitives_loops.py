@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, Var
 from verified_tir.schedule.primitives import Primitives
 from verified_tir.schedule.recording import recorded
 from verified_tir.schedule.shown import listed, short
-from verified_tir.schedule.tactics import fission, loops, reduction
+from verified_tir.schedule.tactics import fission, follow, loops, reduction
 
 Handle = Var | str
 
@@ -98,3 +99,12 @@ class LoopPrimitives(Primitives):
     def bind(self, loop: Handle, thread: str) -> None:
         """Bind a loop to a thread axis such as ``"threadIdx.x"``."""
         self._do("bind", (loop, thread), lambda s: loops.mark(s, loop, "thread_binding", thread))
+
+    @recorded
+    def sequential_buffer_access(self, buffer: str | Buffer, block: str | None = None) -> list[Var]:
+        """Make the loops around the accesses of a buffer (only those in ``block``, if given) follow its layout.
+
+        Gives the new loops of the last nest, in the order of the layout.
+        """
+        text = [buffer, *([] if block is None else [f"block={block}"])]
+        return self._do("sequential_buffer_access", text, lambda s: follow.sequential_buffer_access(s, buffer, block))

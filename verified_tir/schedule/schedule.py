@@ -246,15 +246,6 @@ class Schedule(LoopPrimitives, BranchPrimitives, StagingPrimitives):
         self._do("transform_layout", text, steps)
 
     @recorded
-    def sequential_buffer_access(self, buffer: str | Buffer, block: str | None = None) -> list[Var]:
-        """Make the loops around the accesses of a buffer (only those in ``block``, if given) follow its layout.
-
-        Gives the new loops of the last nest, in the order of the layout.
-        """
-        text = [buffer, *([] if block is None else [f"block={block}"])]
-        return self._do("sequential_buffer_access", text, lambda s: layout.sequential_buffer_access(s, buffer, block))
-
-    @recorded
     def sink_allocation(self, buffer: str | Buffer) -> None:
         """Move an allocation into the loop below it."""
         self._do("sink_allocation", (buffer,), lambda s: reduction.sink_allocation(s, buffer))

@@ -26,6 +26,7 @@ from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.simplify_index import simplify as simplify_index
 from verified_tir.schedule.tactics.branches import decide_branches
 from verified_tir.schedule.tactics.fission import separate
+from verified_tir.schedule.tactics.layout import find_buffer
 from verified_tir.schedule.tactics.simplify import simplify_expressions
 from verified_tir.schedule.tactics.tidy import guards_of, join_guards
 
@@ -35,8 +36,6 @@ ATTEMPTS = 12
 
 def sequential_buffer_access(session: Session, name: str | Buffer, block: str | None = None) -> list[Var]:
     """Make the loops around each access of a buffer follow its layout; gives the new loops of the last nest."""
-    from verified_tir.schedule.tactics.layout import find_buffer
-
     buffer, _ = find_buffer(session, name)
     if block is not None:
         session.block(block)

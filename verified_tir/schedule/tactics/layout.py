@@ -22,7 +22,6 @@ from verified_tir.kernel.rules.relayout import Relayout
 from verified_tir.kernel.rules.storage import Storage
 from verified_tir.schedule.index_map import IndexMap, NotInjective
 from verified_tir.schedule.session import Session, fail
-from verified_tir.schedule.tactics.follow import sequential_buffer_access
 
 MapLike: TypeAlias = IndexMap | Callable[..., Any]
 BufferIn: TypeAlias = "str | Buffer | tuple[str, int]"
@@ -212,7 +211,4 @@ def _writes(stmt: Stmt, buffer: Buffer) -> bool:
     return any(isinstance(n, Store) and n.buffer is buffer for n in walk(stmt))
 
 
-__all__ = [
-    "BufferIn", "MapLike", "buffer_in", "find_buffer", "find_symbol", "layout_arguments",
-    "sequential_buffer_access", "transform_layout",
-]  # fmt: skip
+__all__ = ["BufferIn", "MapLike", "buffer_in", "find_buffer", "find_symbol", "layout_arguments", "transform_layout"]
