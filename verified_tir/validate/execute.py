@@ -257,8 +257,15 @@ class Executor:
                 self._claim(a, frame)
                 self._claim(b, frame)
                 return
-        if any(isinstance(node, Undef) for node in walk(condition)):
-            raise Refused("an assumption about undef that is no conjunction")
+            case Binary(op="or", a=a, b=b) if _about_undef(b) and not _about_undef(a):
+                known, _ = self.evaluator.condition(a, frame)
+                if known is None:
+                    raise Refused("an assumption about undef that is made where data say so")
+                if not known.all():
+                    self._claim(b, frame.only(~known))
+                return
+        if _about_undef(condition):
+            raise Refused("an assumption about undef that is neither a conjunction nor `condition or x == undef`")
         value = self.evaluator.evaluate(condition, frame)
         known = self.evaluator.known(value)
         if known is not None:
@@ -285,3 +292,7 @@ class Executor:
                 return
             self.run(stmt.body, frame)
         raise Refused(f"a while makes more than {_LARGEST_LOOP} iterations")
+
+
+def _about_undef(condition: Expr) -> bool:
+    return any(isinstance(node, Undef) for node in walk(condition))
