@@ -258,11 +258,11 @@ class Executor:
                 self._claim(b, frame)
                 return
             case Binary(op="or", a=a, b=b) if _about_undef(b) and not _about_undef(a):
-                known, _ = self.evaluator.condition(a, frame)
-                if known is None:
+                decided, _ = self.evaluator.condition(a, frame)
+                if decided is None:
                     raise Refused("an assumption about undef that is made where data say so")
-                if not known.all():
-                    self._claim(b, frame.only(~known))
+                if not decided.all():
+                    self._claim(b, frame.only(~decided))
                 return
         if _about_undef(condition):
             raise Refused("an assumption about undef that is neither a conjunction nor `condition or x == undef`")
