@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from verified_tir.ir.buffer import Buffer
 from verified_tir.schedule.primitives import Primitives
 from verified_tir.schedule.recording import recorded
+from verified_tir.schedule.session import Session
 from verified_tir.schedule.tactics import compute, staging
+from verified_tir.schedule.tactics.buffers import buffer_arguments
 from verified_tir.schedule.tactics.layout import BufferIn
 from verified_tir.schedule.tactics.loops import Handle
 
@@ -15,32 +19,53 @@ class StagingPrimitives(Primitives):
 
     @recorded
     def cache_read(
-        self, block: str, buffer: BufferIn, scope: str = "global", loop: Handle | None = None, *, name: str = ""
-    ) -> Buffer:
-        """Let a block read a copy of a buffer; gives the copy, ``<buffer>_<scope>`` unless named.
+        self, block: str | Buffer | None = None, buffer: BufferIn | int | None = None, scope: str | None = None,
+        loop: Handle | None = None, *, name: str = "", consumer_blocks: Sequence[str] = (),
+    ) -> Buffer:  # fmt: skip
+        """Let reads of a buffer read a copy; gives the copy, ``<buffer>_<scope>`` unless named.
 
-        :param buffer: a buffer that the block reads, also as ``("read", k)``.
-        :param loop: copy what an iteration of this loop reads, in each iteration.  Without it the copy is made once,
-            before the outermost loop around the block in which nothing writes the buffer.
+        TVM's form is ``cache_read("C", 0, "local")``: the first buffer that block C reads (or its name).  RFC 77's is
+        ``cache_read("A", "local")``: all reads of A.
+
+        :param buffer: a buffer that the block reads: its name, itself, its number, or ``("read", k)``.
+        :param scope: the storage scope of the copy, ``"global"`` unless given.
+        :param loop: copy what an iteration of this loop reads, in each iteration.  Without it the copy is made once:
+            before the outermost loop around the block in which nothing writes the buffer; without a block, before the
+            first statement of the function, or after the last one that writes the buffer.
+        :param consumer_blocks: blocks whose reads read the copy, if others shall go on reading the buffer.
         :raises ScheduleError: if the buffer may be written between the copy and its use, or the region cannot be found.
         """
         said = _said(block, buffer, scope, loop)
-        return self._do("cache_read", said, lambda s: staging.cache_read(s, block, buffer, scope, loop, name))
+
+        def steps(s: Session) -> Buffer:
+            where, which, storage = buffer_arguments(s, block, buffer, scope, "read")
+            consumers = [consumer_blocks] if isinstance(consumer_blocks, str) else list(consumer_blocks)
+            return staging.cache_read(s, where, which, storage, loop, name, consumers)
+
+        return self._do("cache_read", said, steps)
 
     @recorded
     def cache_write(
-        self, block: str, buffer: BufferIn, scope: str = "global", loop: Handle | None = None, *, name: str = ""
-    ) -> Buffer:
+        self, block: str | Buffer | None = None, buffer: BufferIn | int | None = None, scope: str | None = None,
+        loop: Handle | None = None, *, name: str = "",
+    ) -> Buffer:  # fmt: skip
         """Let a block, and all under the same loop, work on a copy of a buffer, copied back afterwards; gives the copy.
 
-        It is filled from the buffer first, unless everything in it is written before it is read or copied back.
+        It is filled from the buffer first, unless everything in it is written before it is read or copied back.  The
+        forms are those of ``cache_read``: without a block the whole function works on the copy.
 
-        :param buffer: a buffer that the block writes, also as ``("write", k)``.
+        :param buffer: a buffer that the block writes: its name, itself, its number, or ``("write", k)``.
+        :param scope: the storage scope of the copy, ``"global"`` unless given.
         :param loop: do so in each iteration of this loop; without it once, around the whole nest.
         :raises ScheduleError: if something else, another view perhaps, touches what was copied.
         """
         said = _said(block, buffer, scope, loop)
-        return self._do("cache_write", said, lambda s: staging.cache_write(s, block, buffer, scope, loop, name))
+
+        def steps(s: Session) -> Buffer:
+            where, which, storage = buffer_arguments(s, block, buffer, scope, "write")
+            return staging.cache_write(s, where, which, storage, loop, name)
+
+        return self._do("cache_write", said, steps)
 
     @recorded
     def compute_at(self, block: str, loop: Handle) -> None:
@@ -53,5 +78,6 @@ class StagingPrimitives(Primitives):
         self._do("compute_at", (block, loop), lambda s: compute.compute_at(s, block, loop))
 
 
-def _said(block: str, buffer: BufferIn, scope: str, loop: Handle | None) -> list[object]:
-    return [block, buffer, scope, *([] if loop is None else [loop])]
+def _said(*arguments: object) -> list[object]:
+    """The arguments that were given, for the record."""
+    return [a for a in arguments if a is not None]

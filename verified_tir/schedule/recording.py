@@ -127,9 +127,14 @@ def _placed(session: Session, parameter: str, value: Any) -> Any:
     try:
         if parameter in _LOOPS and all(b.name != value for _, b in session.blocks()):
             return session.loop(value)[1].var
-        return find_buffer(session, value)[0] if parameter in _BUFFERS else value
+        return find_buffer(session, value)[0] if _names_buffer(session, parameter, value) else value
     except TacticFailed:  # a view, or one of several of that name: the primitive knows which is meant
         return value
+
+
+def _names_buffer(session: Session, parameter: str, value: str) -> bool:
+    """Whether an argument is a buffer; some primitives take one in the place of a block."""
+    return parameter in _BUFFERS or (parameter == "block" and all(b.name != value for _, b in session.blocks()))
 
 
 def _callers() -> tuple[tuple[str, int], ...]:

@@ -1,6 +1,6 @@
 """What means nothing: labels, attributes, annotations.
 
-    with T.block("b"): S           ⟷     S                        (a label)
+    with T.block("b"): S           ⟷     S                        (a label; S may be several statements)
     with T.attr(…): S               ⟶     S
     T.func_attr({…})                ⟶     T.func_attr({…′})
     for i in …, annotations={…}     ⟶     for i in …, annotations={…′}
@@ -21,7 +21,7 @@ from verified_tir.ir.stmt import Allocate, Annotations, AttrStmt, Block, For, Se
 from verified_tir.ir.visit import rewrite
 from verified_tir.kernel.context import Entry
 from verified_tir.kernel.obligation import NoMatch
-from verified_tir.kernel.rules.common import kept, statement_at
+from verified_tir.kernel.rules.common import following, kept, statement_at
 from verified_tir.kernel.theorem import Rewrite
 
 
@@ -44,20 +44,30 @@ class Unwrap:
 @final
 @dataclass(frozen=True, slots=True)
 class Label:
-    """The statement at ``path`` gets a label.  Owes nothing."""
+    """The statement at ``path`` gets a label.  Owes nothing.
+
+    :param count: how many statements of a sequence stand under it, from the one at ``path`` on.
+    """
 
     path: Path
     name: str
+    count: int = 1
 
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
         target = statement_at(before, self.path)
         if isinstance(target, NoMatch):
             return target
-        return Rewrite(
-            before.with_body(put(before.body, self.path, Block.label(self.name, target))),
-            (),
-            kept=kept(before, self.path),
-        )
+        others = following(before, self.path, self.count - 1)
+        if isinstance(others, NoMatch):
+            return others
+        labelled, where = Block.label(self.name, seq(target, *others)), self.path
+        new: Stmt = labelled
+        if others:
+            where, k = self.path[:-1], self.path[-1]
+            around = statement_at(before, where)
+            assert isinstance(around, Seq)
+            new = seq(*around.stmts[:k], labelled, *around.stmts[k + self.count :])
+        return Rewrite(before.with_body(put(before.body, where, new)), (), kept=kept(before, self.path))
 
 
 @final

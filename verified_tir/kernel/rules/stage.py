@@ -13,7 +13,8 @@ to the block miss R; let φ(φ⁻¹(y)) = y, so that each element of R has one p
 is in the old program: so after the copy in, and kept by each store, which changes one element of R and its one place.
 Outside R nothing differs.  After the copy out memory is what it was, and T is gone.
 
-Theorem (copy in only).  Reads through B go to T, and S stores nothing in R: T[φ(x)] holds B[x] throughout.
+Theorem (copy in only).  Reads through B go to T, and S stores nothing in R: T[φ(x)] holds B[x] throughout.  So any of
+the reads may go to T, and the others stay.
 
 Theorem (copy out only).  T[y] is what B[φ⁻¹(y)] is once S has written it.  So each read must see a write of S, and each
 element of R must be written by S (the copy out stores them all), unless it was undefined when S began.
@@ -33,7 +34,7 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import FALSE, Load, Not, Var, const
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError, Node
-from verified_tir.ir.paths import Path, put
+from verified_tir.ir.paths import Path, at, put
 from verified_tir.ir.stmt import Allocate, Block, For, If, Stmt, Store, seq
 from verified_tir.ir.visit import refresh_binders, rewrite, walk
 from verified_tir.kernel.context import Context, Entry, context_at, opaque_calls
@@ -59,6 +60,7 @@ class Stage:
 
     :param layout: φ with its inverse, the new buffer's shape, and where no element of the region lives.
     :param copy_out: whether stores go to the new buffer too, which is copied back afterwards; reads always do.
+    :param only: places within the statement; what reads elsewhere goes on reading ``buffer``.  All of it, if empty.
     """
 
     path: Path
@@ -68,6 +70,7 @@ class Stage:
     scope: str = "global"
     copy_in: bool = True
     copy_out: bool = False
+    only: tuple[Path, ...] = ()
 
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
         target = statement_at(before, self.path)
@@ -105,6 +108,12 @@ class Stage:
         if len(set(variables)) != len(variables) or any(occurs(before, v) for v in variables):
             return "the variables of the copy are not fresh"
         stores = any(isinstance(n, Store) and n.buffer is self.buffer for n in walk(target))
+        if self.only and self.copy_out:
+            return "what is copied out is used by the whole statement, or what one part stores the other would not see"
+        for place in self.only:
+            found = statement_at(before, (*self.path, *place))
+            if isinstance(found, NoMatch):
+                return found.reason
         if self.copy_out and not stores:
             return f"{name} is not written there, so there is nothing to copy out"
         if self.copy_out and self.buffer.strides:
@@ -128,8 +137,10 @@ class Stage:
                     return Store(new, value, self.layout.apply(indices), mask) if self.copy_out else None
             return None
 
-        moved = rewrite(target, visit)
-        left = any(n is self.buffer for n in walk(moved))
+        moved = target
+        for place in self.only or ((),):
+            moved = put(moved, place, rewrite(at(moved, place), visit))
+        left = any(n is self.buffer for place in self.only or ((),) for n in walk(at(moved, place)))
         if left and (self.copy_out or not any(isinstance(n, Store) and n.buffer is self.buffer for n in walk(moved))):
             raise IRError(f"{self.buffer.name} is used other than by loads and stores")
         return moved
@@ -162,7 +173,7 @@ class Stage:
             yield from safe_questions(run.context, (safety,), (), self.path)
         yield from masked_lanes_safe(context.fork(), allocated, new, self.path)
         accesses = list(instance(context, target).outer())
-        through = [a for a in accesses if a.buffer is self.buffer and (self.copy_out or not a.write)]
+        through = [a for a in accesses if a.buffer is self.buffer and (self.copy_out or not a.write) and self._goes(a)]
         for a in through:
             yield from self._in_region(context, a)
         region, element = self._element(context)
@@ -178,6 +189,10 @@ class Stage:
             yield self._one_place(region, element)
         if not self.copy_in:
             yield from self._written(context, target, region, element)
+
+    def _goes(self, a: Access) -> bool:
+        """Whether an access stands where accesses are redirected."""
+        return not self.only or any(a.place[: len(place)] == place for place in self.only)
 
     def _in_region(self, context: Context, a: Access) -> Iterator[Question]:
         """An access through B at x finds, at φ(x), a place of T that is filled from x."""

@@ -11,14 +11,15 @@ condition.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import FALSE, Expr, Load, Not, Var, all_of, binary, const
+from verified_tir.ir.expr import FALSE, Broadcast, Expr, Load, Not, Ramp, Var, all_of, binary, const
 from verified_tir.ir.index_arith import is_index
 from verified_tir.ir.node import Node
+from verified_tir.ir.paths import Path, at
 from verified_tir.ir.stmt import For, LetStmt, Stmt, Store
 from verified_tir.ir.visit import children, substitute
 from verified_tir.kernel.rules.layout import LayoutMap
@@ -70,12 +71,18 @@ class Box:
         )  # fmt: skip
 
 
-def box_of(stmt: Stmt, buffer: Buffer, around: Ranges, *, reads: bool = True, writes: bool = True) -> Box | None:
+def box_of(
+    stmt: Stmt, buffer: Buffer, around: Ranges, *, reads: bool = True, writes: bool = True, only: Sequence[Path] = ()
+) -> Box | None:
     """The box of what ``stmt`` touches of ``buffer``; ``None`` if it does not touch it at all.
 
     :param around: the ranges of the loops around the statement.
+    :param only: places within the statement, if what happens elsewhere in it does not count.
     """
-    found = list(_accesses(stmt, buffer, {}, {}, reads, writes))
+    found = list(_accesses(stmt, buffer, {}, {}, reads, writes)) if not only else []
+    for place in only:
+        ranges = {s.var: (s.min, s.extent) for k in range(len(place)) if isinstance(s := at(stmt, place[:k]), For)}
+        found += _accesses(at(stmt, place), buffer, ranges, {}, reads, writes)
     if not found:
         return None
     outer = Bounds(around)
@@ -114,15 +121,15 @@ def _side(found: list[Access], dim: int, size: Expr, outer: Bounds, around: Rang
     lows: list[Poly] = []
     highs: list[Poly] = []
     for indices, ranges in found:
-        index = indices[dim]
-        if index.dtype.lanes > 1 or not is_index(index):
-            return whole
         inner = Bounds(ranges)
-        low, high = inner.lower(as_poly(index)), inner.upper(as_poly(index))
-        if low is None or high is None:
-            return whole
-        lows.append(low)
-        highs.append(high)
+        for index in _ends(indices[dim]):
+            if index.dtype.lanes > 1 or not is_index(index):
+                return whole
+            low, high = inner.lower(as_poly(index)), inner.upper(as_poly(index))
+            if low is None or high is None:
+                return whole
+            lows.append(low)
+            highs.append(high)
     first = next((a for a in lows if all(outer.nonneg(b - a) for b in lows)), None)
     last = next((a for a in highs if all(outer.nonneg(a - b) for b in highs)), None)
     if first is None or last is None:
@@ -132,6 +139,16 @@ def _side(found: list[Access], dim: int, size: Expr, outer: Bounds, around: Rang
         return whole
     below, above = not outer.nonneg(first), not outer.nonneg(as_poly(size) - last - 1)
     return Side(start, extent, below, above)
+
+
+def _ends(index: Expr) -> tuple[Expr, ...]:
+    """An index; of a vector of indices the first and the last, between which the others lie."""
+    match index:
+        case Ramp(base=base, stride=stride, lanes=lanes):
+            return base, base + stride * (lanes - 1)
+        case Broadcast(value=value):
+            return (value,)
+    return (index,)
 
 
 def _unknown(exprs: tuple[Expr, ...], found: list[Access], around: Ranges) -> bool:

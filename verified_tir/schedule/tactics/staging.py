@@ -1,101 +1,216 @@
-"""cache_read, cache_write: a block works on a copy of what it reads or writes.
+"""cache_read, cache_write: statements work on a copy of what they read or write.
 
 Both guess a place and a region and ask for the kernel's ``stage``.  The place is the body of a loop that the caller
-names, or the outermost loop or statement around the block at which the step makes sense.  The copies appear as blocks
-``<copy>`` (in) and ``<copy>_back`` (out), under loops ``ax0``, ``ax1`` …
+names, or the outermost loop or statement around a block at which the step makes sense; without a block it is all that
+runs while the buffer is alive ("outside of any loop": RFC 77, "Enhancement - cache_read, cache_write").  The copies
+appear as blocks ``<copy>`` (in) and ``<copy>_back`` (out), under loops ``ax0``, ``ax1`` …
+
+Several statements of a sequence are staged together under a label, which goes again.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import final
+
 from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.expr import IntImm, Load
 from verified_tir.ir.paths import Path, places
-from verified_tir.ir.stmt import Allocate, Block, DeclBuffer, For, If, Seq, Stmt, Store
+from verified_tir.ir.stmt import Allocate, AttrStmt, Block, DeclBuffer, For, If, Seq, Stmt, Store
+from verified_tir.ir.visit import walk
 from verified_tir.kernel.context import written_blocks
-from verified_tir.kernel.rules.annotate import Label
+from verified_tir.kernel.rules.annotate import Label, Unwrap
 from verified_tir.kernel.rules.stage import Stage
 from verified_tir.schedule.session import Session, TacticFailed, fail
-from verified_tir.schedule.tactics.layout import BufferIn, buffer_in
+from verified_tir.schedule.tactics.buffers import buffer_of, home_of
+from verified_tir.schedule.tactics.layout import BufferIn
 from verified_tir.schedule.tactics.loops import Handle
-from verified_tir.schedule.tactics.regions import Ranges, box_of
+from verified_tir.schedule.tactics.regions import Box, Ranges, box_of
 from verified_tir.schedule.tactics.simplify import simplify_expressions
 
 
-def cache_read(
-    session: Session, block: str, buffer: BufferIn, scope: str = "global", loop: Handle | None = None, name: str = ""
-) -> Buffer:
-    """Let ``block`` read a copy of a buffer; gives the copy, ``<buffer>_<scope>`` unless named.
+@final
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Statements that are staged together: ``count`` of a sequence, from the one at ``path`` on."""
 
-    :param loop: the loop in each iteration of which what that iteration reads is copied.  Without it the copy is made
-        once, before the outermost loop around the block in which nothing writes the buffer.
+    path: Path
+    count: int = 1
+
+    def stmts(self, session: Session) -> tuple[Stmt, ...]:
+        first = session.stmt(self.path)
+        if self.count == 1:
+            return (first,)
+        around = session.stmt(self.path[:-1])
+        assert isinstance(around, Seq)
+        return around.stmts[self.path[-1] : self.path[-1] + self.count]
+
+
+def cache_read(
+    session: Session,
+    block: str | None,
+    buffer: BufferIn,
+    scope: str = "global",
+    loop: Handle | None = None,
+    name: str = "",
+    consumers: Sequence[str] = (),
+) -> Buffer:
+    """Let reads of a buffer read a copy; gives the copy, ``<buffer>_<scope>`` unless named.
+
+    :param block: the copy is made before the outermost loop around it in which nothing writes the buffer; without it,
+        before all that reads the buffer and comes after what writes it.
+    :param loop: the loop in each iteration of which what that iteration reads is copied instead.
+    :param consumers: blocks whose reads read the copy; the others go on reading the buffer.
     """
-    source = buffer_in(session, block, buffer)
+    source = buffer_of(session, block, buffer)
+    wanted = [session.block(b)[0] for b in ([block] if block is not None and not consumers else consumers)]
     if loop is not None:
-        path = _body_of(session, block, loop)
+        spans = [Span(_body_of(session, wanted, loop))]
+    elif wanted:
+        around = _candidates(session, _shared(session, wanted), source)
+        spans = [next((s for s in around if not _writes(session, s, source)), around[-1])]
     else:
-        around = _candidates(session, block, source)
-        unwritten = [p for p in around if source.data not in written_blocks(session.stmt(p))]
-        path = unwritten[0] if unwritten else around[-1]
-    return _stage(session, path, source, scope, name, copy_in=True, copy_out=False)
+        spans = _all_readers(session, source)
+    only = [session.block(b)[0] for b in consumers]
+    for span in spans[:-1]:
+        try:
+            with session.atomic():
+                return _stage(session, span, source, scope, name, copy_in=True, copy_out=False, only=only)
+        except TacticFailed:
+            continue
+    return _stage(session, spans[-1], source, scope, name, copy_in=True, copy_out=False, only=only)
 
 
 def cache_write(
-    session: Session, block: str, buffer: BufferIn, scope: str = "global", loop: Handle | None = None, name: str = ""
-) -> Buffer:
-    """Let ``block``, and what stands under the same loop, work on a copy of a buffer that is copied back afterwards;
-    gives the copy.
+    session: Session, block: str | None, buffer: BufferIn, scope: str = "global", loop: Handle | None = None,
+    name: str = "",
+) -> Buffer:  # fmt: skip
+    """Let a block, and what stands under the same loop, work on a copy of a buffer that is copied back afterwards;
+    gives the copy.  Without a block all that happens to the buffer happens to the copy.
 
     The copy is filled before only where something of the buffer's old contents may be wanted.
 
     :param loop: the loop in each iteration of which this happens; without it, it happens once around the whole nest.
     """
-    target = buffer_in(session, block, buffer)
-    path = _body_of(session, block, loop) if loop is not None else _candidates(session, block, target)[0]
+    target = buffer_of(session, block, buffer)
+    wanted = [] if block is None else [session.block(block)[0]]
+    if loop is not None:
+        span = Span(_body_of(session, wanted, loop))
+    elif wanted:
+        span = _candidates(session, _shared(session, wanted), target)[0]
+    else:
+        span = Span(home_of(session, target))
     try:
         with session.atomic():
-            return _stage(session, path, target, scope, name, copy_in=False, copy_out=True)
+            return _stage(session, span, target, scope, name, copy_in=False, copy_out=True)
     except TacticFailed:
-        return _stage(session, path, target, scope, name, copy_in=True, copy_out=True)
+        return _stage(session, span, target, scope, name, copy_in=True, copy_out=True)
 
 
 def _stage(
-    session: Session, path: Path, buffer: Buffer, scope: str, name: str, *, copy_in: bool, copy_out: bool
-) -> Buffer:
-    box = box_of(session.stmt(path), buffer, ranges_around(session, path), writes=copy_out)
+    session: Session, span: Span, buffer: Buffer, scope: str, name: str, *, copy_in: bool, copy_out: bool,
+    only: Sequence[Path] = (),
+) -> Buffer:  # fmt: skip
+    path = span.path
+    if span.count > 1:
+        session.apply(Label(path, "staged", span.count))
+        first = path[-1]
+        only = [(*path, 0, p[len(path) - 1] - first, *p[len(path) :]) for p in only]
+    relative = tuple(p[len(path) :] for p in only)
+    box = box_of(session.stmt(path), buffer, ranges_around(session, path), writes=copy_out, only=relative)
     if box is None:
         raise fail(f"{buffer.name} is not {'used' if copy_out else 'read'} there", path)
     called = name or f"{buffer.name}_{scope.replace('.', '_')}"
-    session.apply(Stage(path, buffer, box.layout(), called, scope, copy_in, copy_out))
+    session.apply(Stage(path, buffer, box.layout(), called, scope, copy_in, copy_out, relative))
+    return _tidied(session, span, box, called, copy_in=copy_in, copy_out=copy_out)
+
+
+def _tidied(session: Session, span: Span, box: Box, called: str, *, copy_in: bool, copy_out: bool) -> Buffer:
+    """Shorter indices, a label for each copy, and none for what was staged; gives the copy."""
+    path = span.path
     allocation = session.stmt(path)
     assert isinstance(allocation, Allocate) and isinstance(allocation.body, Seq)
-    copies = [*([(0, called)] if copy_in else [])]
-    copies += [(len(allocation.body.stmts) - 1, f"{called}_back")] if copy_out else []
-    simplify_expressions(session, path)
+    last = len(allocation.body.stmts) - 1
+    copies = [*([(0, called)] if copy_in else []), *([(last, f"{called}_back")] if copy_out else [])]
+    moved = any(not (isinstance(s.start, IntImm) and s.start.value == 0) for s in box.sides)
+    for where in [path] if moved else [(*path, 0, k) for k, _ in copies]:
+        simplify_expressions(session, where)
     for k, label in copies:
         nest = session.stmt((*path, 0, k))
         store = next(p for p, s in places(nest, lambda s: isinstance(s, Store)))
         session.apply(Label((*path, 0, k, *store), label))
+    if span.count > 1:
+        session.apply(Unwrap((*path, 0, int(copy_in))))
     return allocation.buffer
 
 
-def _body_of(session: Session, block: str, handle: Handle) -> Path:
-    """The body of a loop that stands around the block."""
+# -- places ------------------------------------------------------------------------------------------------------------
+
+
+def _body_of(session: Session, wanted: Sequence[Path], handle: Handle) -> Path:
+    """The body of a loop that stands around the blocks."""
     where, loop = session.loop(handle)
-    place, _ = session.block(block)
-    if place[: len(where)] != where:
-        raise fail(f"block {block} does not stand inside the loop over {loop.var.name}", where)
+    for place in wanted:
+        if place[: len(where)] != where:
+            stmt = session.stmt(place)
+            called = stmt.name if isinstance(stmt, Block) else ""
+            raise fail(f"block {called} does not stand inside the loop over {loop.var.name}", where)
     return (*where, 0)
 
 
-def _candidates(session: Session, block: str, buffer: Buffer) -> list[Path]:
-    """Places around a block where the buffer is alive, outermost first: loops, conditions, the block itself."""
-    place, _ = session.block(block)
+def _shared(session: Session, wanted: Sequence[Path]) -> Span:
+    """The smallest statement, or run of statements, around the places."""
+    if len(wanted) == 1:
+        return Span(wanted[0])
+    steps = zip(*wanted, strict=False)
+    common = tuple(xs[0] for xs in takewhile(lambda xs: len(set(xs)) == 1, steps))
+    if not isinstance(session.stmt(common), Seq):
+        return Span(common)
+    at = [p[len(common)] for p in wanted]
+    return Span((*common, min(at)), max(at) - min(at) + 1)
+
+
+def _candidates(session: Session, inner: Span, buffer: Buffer) -> list[Span]:
+    """Places around some statements where the buffer is alive, outermost first: loops, conditions, these themselves."""
+    place = inner.path if inner.count == 1 else inner.path[:-1]
     stmts = [(place[:k], session.stmt(place[:k])) for k in range(len(place) + 1)]
     born = max((k for k, (_, s) in enumerate(stmts) if _declares(s, buffer)), default=-1)
-    return [p for p, s in stmts[born + 1 :] if isinstance(s, (For, If, Block))] or [place]
+    found = [Span(p) for p, s in stmts[born + 1 :] if isinstance(s, (For, If, Block))]
+    return [*found, inner] if inner.count > 1 else found or [inner]
+
+
+def _all_readers(session: Session, buffer: Buffer) -> list[Span]:
+    """Where all reads of a buffer may find a copy: all that happens while it is alive, if nothing writes it; else the
+    statements that read it, if no writer stands between them; else those after the last writer."""
+    home = home_of(session, buffer)
+    if not _writes(session, Span(home), buffer):
+        return [Span(home)]
+    inside = home
+    while isinstance(session.stmt(inside), (Allocate, DeclBuffer, AttrStmt, Block)):
+        inside = (*inside, 0)
+    body = session.stmt(inside)
+    if not isinstance(body, Seq):
+        return [Span(home)]
+    writers = {k for k, s in enumerate(body.stmts) if buffer.data in written_blocks(s)}
+    readers = [k for k, s in enumerate(body.stmts) if _reads(s, buffer)]
+    if readers and writers & set(range(readers[0], readers[-1] + 1)):
+        readers = [k for k in readers if k > max(writers)]
+    some = [Span((*inside, readers[0]), readers[-1] - readers[0] + 1)] if readers else []
+    return [*some, Span(home)]
 
 
 def _declares(stmt: Stmt, buffer: Buffer) -> bool:
     return isinstance(stmt, (Allocate, DeclBuffer)) and (stmt.buffer is buffer or stmt.buffer.data is buffer.data)
+
+
+def _writes(session: Session, span: Span, buffer: Buffer) -> bool:
+    return any(buffer.data in written_blocks(s) for s in span.stmts(session))
+
+
+def _reads(stmt: Stmt, buffer: Buffer) -> bool:
+    return any(isinstance(n, Load) and n.buffer is buffer for n in walk(stmt))
 
 
 def ranges_around(session: Session, path: Path) -> Ranges:

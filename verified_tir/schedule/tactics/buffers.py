@@ -1,0 +1,85 @@
+"""Which buffer a primitive means, and where in the program that buffer is alive.
+
+TVM names a block and then one of its buffers, ``cache_read("C", 0, "local")``; RFC 77 names the buffer alone,
+``cache_read("A", "local")``.  :func:`buffer_arguments` reads both.
+"""
+
+from __future__ import annotations
+
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.paths import Path, places
+from verified_tir.ir.stmt import Allocate, DeclBuffer
+from verified_tir.schedule.session import Session, fail
+from verified_tir.schedule.tactics.layout import BufferIn, buffer_in, find_buffer
+
+Meant = tuple[str | None, BufferIn, str]
+"""Block, buffer and storage scope; without a block the buffer is one of the whole function's."""
+
+SCOPES = frozenset(["global", "shared", "local", "warp", "wmma", "m16n8k8", "metal", "texture", "vtcm"])
+"""The first words of the storage scopes that TVM knows; any other text is a scope, too."""
+
+
+def buffer_arguments(
+    session: Session, block: str | Buffer | None, buffer: BufferIn | int | None, scope: str | None, index: str
+) -> Meant:
+    """Block, buffer and scope from TVM's form (block, buffer, scope) or RFC 77's (buffer, scope).
+
+    A name that no block has means a buffer, and so does one that is followed by a well-known scope.
+
+    :param index: what a plain number counts, ``"read"`` or ``"write"``: the buffers that the block reads or writes.
+    """
+    if (isinstance(block, str) and _means_buffer(session, block, buffer, scope)) or isinstance(block, Buffer):
+        if scope is not None and buffer is not None:
+            raise fail("a buffer that is named first is followed by a scope alone; TVM's form names a block first")
+        block, buffer, scope = None, block, buffer if buffer is not None else scope
+    if buffer is None:
+        raise fail("name a buffer: (block, buffer, scope), or (buffer, scope)")
+    if isinstance(buffer, int) and not isinstance(buffer, bool):
+        buffer = (index, buffer)
+    if block is None and isinstance(buffer, tuple):
+        raise fail("a buffer by number is one of a block's: name the block, or the buffer")
+    if scope is not None and not isinstance(scope, str):
+        raise fail(f"a storage scope is a text such as 'shared', not {scope!r}")
+    return block, buffer, scope or "global"  # type: ignore[return-value]
+
+
+def _means_buffer(session: Session, name: str, second: BufferIn | int | None, scope: str | None) -> bool:
+    """Whether the first argument names a buffer rather than a block."""
+    known = {b.name for b in _all(session)}
+    if name not in known:
+        return False
+    if all(b.name != name for _, b in session.blocks()):
+        return True
+    return scope is None and isinstance(second, str) and second.partition(".")[0] in SCOPES and second not in known
+
+
+def _all(session: Session) -> list[Buffer]:
+    """Parameters, local buffers and views."""
+    local = [s.buffer for _, s in places(session.func.body, lambda s: isinstance(s, (Allocate, DeclBuffer)))
+             if isinstance(s, (Allocate, DeclBuffer))]  # fmt: skip
+    return [*session.func.buffers, *local]
+
+
+def buffer_anywhere(session: Session, which: BufferIn) -> Buffer:
+    """A parameter, a local buffer or a view of either, by its name or itself."""
+    found = [b for b in _all(session) if b is which] or [b for b in _all(session) if b.name == which]
+    if len(found) == 1:
+        return found[0]
+    if isinstance(which, tuple):
+        raise fail("a buffer by number is one of a block's: name the block, or the buffer")
+    return find_buffer(session, which)[0]
+
+
+def buffer_of(session: Session, block: str | None, which: BufferIn) -> Buffer:
+    """A buffer of a block, or without a block one of the function."""
+    return buffer_anywhere(session, which) if block is None else buffer_in(session, block, which)
+
+
+def home_of(session: Session, buffer: Buffer) -> Path:
+    """The statement throughout which a buffer is alive: the body below its declaration, or the function's."""
+    declared = places(session.func.body, lambda s: isinstance(s, (Allocate, DeclBuffer)) and s.buffer is buffer)
+    path = next((p for p, _ in declared), None)
+    return () if path is None else (*path, 0)
+
+
+__all__ = ["Meant", "buffer_anywhere", "buffer_arguments", "buffer_of", "home_of"]
