@@ -107,7 +107,9 @@ def staged(draw: Draw) -> tuple[PrimFunc, list[Rule]]:
         layout = LayoutMap(xs, out, ys, back, (extent,), padding)
     else:
         layout = LayoutMap(xs, xs[::-1], ys, ys[::-1], buffer.shape[::-1], FALSE)
-    return func, [Stage(path, buffer, layout, "c", "local", *kind)]
+    inside = [p[len(path) :] for p, _ in found if p[: len(path)] == path]
+    some = draw(st.lists(st.sampled_from(inside), max_size=2)) if kind == (True, False) else []
+    return func, [Stage(path, buffer, layout, "c", "local", *kind, only=tuple(some))]
 
 
 SHAPES = {

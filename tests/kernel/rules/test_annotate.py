@@ -25,6 +25,17 @@ def test_remove_labels_flattens() -> None:
     gives(inner, RemoveLabels(), "A[0] = 1\nA[1] = 2\nB[0] = 3")
 
 
+def test_a_label_around_several_statements() -> None:
+    f = program("A[0] = 1\nA[1] = 2\nB[0] = 3")
+    both = 'with T.sblock("b"):\n    A[0] = 1\n    A[1] = 2\nB[0] = 3'
+    gives(f, Label((0,), "b", 2), both)
+    gives(accepted(f, Label((0,), "b", 2)), Unwrap((0,)), "A[0] = 1\nA[1] = 2\nB[0] = 3")
+    whole = accepted(f, Label((0,), "b", 3))
+    gives(whole, Unwrap(()), "A[0] = 1\nA[1] = 2\nB[0] = 3")
+    refused(f, Label((1,), "b", 3), "there are no 2 statements after this one")
+    refused(program("A[0] = 1"), Label((), "b", 2), "there are no 1 statements after this one")
+
+
 def test_annotate() -> None:
     f = program("for i in range(4):\n    A[i] = 1")
     marked = accepted(f, Annotate((), (("hint", 1),)))

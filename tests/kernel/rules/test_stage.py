@@ -109,6 +109,7 @@ for i in range(4):
 
 SIX = 'A: T.Buffer((6,), "int32"), B: T.Buffer((6,), "int32")'
 LIES, MISSES, PLACE = "lies in the region (Refuted)", "misses the region (Refuted)", "has one place in c (Refuted)"
+LATE = "comes after its last read (Refuted)"
 
 
 def read(f: PrimFunc, layout: LayoutMap) -> Stage:
@@ -228,7 +229,10 @@ for i in range(2):
         ("A[i] = B[i]\n    V[0, i] = 0", None, "writes A"),
         ("B[i] = A[i] + V[0, i]", True, None),
         ("B[i] = A[i]\n    V[1, i] = 0", True, None),
-        ("B[i] = A[i]\n    V[0, 2] = 0", False, None),
+        ("B[i] = A[i]\n    V[0, 2] = 0", True, None),
+        ("B[i] = A[i]\n    V[0, i] = 0", True, None),
+        ("B[i] = A[i]\n    V[0, 1] = 0", False, None),
+        ("V[0, i] = 0\n    B[i] = A[i]", False, None),
     ],
 )
 def test_other_views_miss_the_region_or_only_read_it(statement: str, reading: bool | None, writing: str | None) -> None:
@@ -237,7 +241,7 @@ def test_other_views_miss_the_region_or_only_read_it(statement: str, reading: bo
     b = buffer(f, "A")
     if reading is not None:
         stage = Stage((0,), b, window(0, 3), "c")
-        accepted(f, stage) if reading else refused(f, stage, f"writes V without going through c {MISSES}")
+        accepted(f, stage) if reading else refused(f, stage, f"writes V without going through c {LATE}")
         return
     stage = Stage((0,), b, window(0, 3), "c", "global", copy_out=True)
     if writing is None:
@@ -246,13 +250,88 @@ def test_other_views_miss_the_region_or_only_read_it(statement: str, reading: bo
         refused(f, stage, f"what {writing.replace('A', 'V')} without going through c {MISSES}")
 
 
-def test_what_is_copied_in_only_is_not_overwritten() -> None:
+def test_what_is_copied_in_only_is_overwritten_after_its_last_read() -> None:
     text = "for i in range(3):\n    B[i] = A[i]\n    A[{}] = 0"
-    f, g = program(text.format("i + 3"), SIX), program(text.format("i"), SIX)
+    f, g, h = (program(text.format(e), SIX) for e in ("i + 3", "i", "2 - i"))
     accepted(f, read(f, window(0, 3)))
-    refused(g, read(g, window(0, 3)), f"what writes A without going through c {MISSES}")
-    accepted(g, written(g, window(0, 3)))
+    accepted(g, read(g, window(0, 3)))
+    refused(h, read(h, window(0, 3)), f"what writes A without going through c {LATE}")
+    accepted(h, written(h, window(0, 3)))
     refused(f, written(f, window(0, 3)), f"what writes A {LIES}")
+
+
+@pytest.mark.parametrize(
+    ("body", "right"),
+    [
+        ("for i in range(3):\n    A[i] = A[i + 1]", True),
+        ("for i in range(3):\n    A[i + 1] = A[i]", False),
+        ("for i in range(3):\n    A[i + 1] = A[i + 1] + 1", True),
+        ("for i in range(3):\n    if A[i] > 0:\n        A[i] = 1", True),
+        ("for i in range(3):\n    if A[i] > 0:\n        A[i + 1] = 1", False),
+        ("for i in range(2):\n    for j in range(A[i]):\n        A[i] = j", True),
+        ("for i in range(2):\n    for j in range(A[i]):\n        A[1] = j", False),
+        ("for r in range(2):\n    for i in range(3):\n        A[i] = A[i] + 1", False),
+        ("for i in range(2):\n    for j in range(2):\n        A[2 * i + j] = A[2 * i + 1 - j]", False),
+        ("for i in range(2):\n    B[i] = A[B[i] % 4]\n    A[B[5] % 4] = 0", False),
+        ("if B[0] > 0:\n    A[1] = 0\nelse:\n    B[1] = A[1]", True),
+        ("for i in range(2):\n    if i == 0:\n        A[1] = 0\n    else:\n        B[1] = A[1]", False),
+        ("for i in range(1):\n    A[i + 1] = A[i]", True),
+        ("for i in range(-1):\n    A[1] = A[1] + A[2]", True),
+    ],
+)
+def test_each_read_comes_before_the_stores_that_it_must_not_see(body: str, right: bool) -> None:
+    """Stores through the buffer itself, which the copy does not see: right where every read comes first."""
+    f = program(body, SIX)
+    rule = read(f, window(0, 4))
+    accepted(f, rule) if right else refused(f, rule, f"without going through c {LATE}")
+
+
+def test_a_while_loop_does_not_tell_its_iterations_apart() -> None:
+    text = "while B[0] > 0:\n    B[0] = B[0] - A[{}]\n    A[0] = 1"
+    f, g = program(text.format(0), SIX), program(text.format(4), SIX)
+    refused(f, read(f, window(0, 4)), f"what writes A without going through c {MISSES}")
+    refused(g, read(g, window(0, 6)), f"what writes A without going through c {MISSES}")
+
+
+# ------------------------------------------------------------------------------------------------- some of the reads
+
+THREE = """
+for i in range(4):
+    B[i] = A[i]
+A[0] = 5
+for i in range(4):
+    B[i] = B[i] + A[i]
+"""
+
+
+def test_some_of_the_reads_go_to_the_copy() -> None:
+    f = program(THREE, SIX)
+    whole = read(f, window(0, 4))
+    gives(
+        f,
+        replace(whole, only=((0,),)),
+        """
+c = T.alloc_buffer((4,), "int32")
+for y in range(4):
+    c[y] = A[y]
+for i in range(4):
+    B[i] = c[i]
+A[0] = 5
+for i in range(4):
+    B[i] = B[i] + A[i]
+""",
+    )
+    for only in ((), ((2,),), ((0,), (2,)), ((2, 0),)):
+        refused(f, replace(whole, only=only), f"what writes A without going through c {LATE}")
+
+
+def test_reads_that_stay_may_lie_outside_the_region() -> None:
+    f = program("for i in range(4):\n    B[i] = A[i]\nB[5] = A[5]", SIX)
+    accepted(f, replace(read(f, window(0, 4)), only=((0,),)))
+    refused(f, replace(read(f, window(0, 4)), only=((1,),)), f"what reads A {LIES}")
+    refused(f, replace(read(f, window(0, 4)), only=((0, 0, 0),)), "no statement at step")
+    g = program("for i in range(4):\n    A[i] = B[i]", SIX)
+    refused(g, replace(written(g, window(0, 4)), only=((0,),)), "used by the whole statement")
 
 
 def test_views_of_several_types_are_not_copied_out() -> None:

@@ -13,8 +13,9 @@ to the block miss R; let φ(φ⁻¹(y)) = y, so that each element of R has one p
 is in the old program: so after the copy in, and kept by each store, which changes one element of R and its one place.
 Outside R nothing differs.  After the copy out memory is what it was, and T is gone.
 
-Theorem (copy in only).  Reads through B go to T, and S stores nothing in R: T[φ(x)] holds B[x] throughout.  So any of
-the reads may go to T, and the others stay.
+Theorem (copy in only).  Reads through B go to T, which holds at φ(x) what B[x] was when S began.  So B[x] may be stored
+in S only after the last such read of x; in particular it may where S stores nothing in R.  Any of the reads may go to
+T, and the others stay.
 
 Theorem (copy out only).  T[y] is what B[φ⁻¹(y)] is once S has written it.  So each read must see a write of S, and each
 element of R must be written by S (the copy out stores them all), unless it was undefined when S began.
@@ -35,13 +36,19 @@ from verified_tir.ir.expr import FALSE, Load, Not, Var, const
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError, Node
 from verified_tir.ir.paths import Path, at, put
-from verified_tir.ir.stmt import Allocate, Block, For, If, Stmt, Store, seq
+from verified_tir.ir.stmt import Allocate, Block, For, If, Seq, Stmt, Store, While, seq
 from verified_tir.ir.visit import refresh_binders, rewrite, walk
 from verified_tir.kernel.context import Context, Entry, context_at, opaque_calls
 from verified_tir.kernel.memory import Allocated, Version
 from verified_tir.kernel.obligation import NoMatch, Question
 from verified_tir.kernel.region import Access, instance, overlap
-from verified_tir.kernel.rules.common import evaluated_safely, occurs, safe_questions, statement_at
+from verified_tir.kernel.rules.common import (
+    evaluated_safely,
+    lexicographic_less,
+    occurs,
+    safe_questions,
+    statement_at,
+)  # fmt: skip
 from verified_tir.kernel.rules.dead import overwrites
 from verified_tir.kernel.rules.insert import scope_problem
 from verified_tir.kernel.rules.layout import LayoutMap, masked_lanes_safe
@@ -184,7 +191,8 @@ class Stage:
                 verb = "writes" if a.write else "reads"
                 claim = f"what {verb} {a.buffer.name} without going through {self.name} misses the region"
                 goal = f.not_(overlap(region, a, element))
-                yield Question("stage", claim, region, a.given, goal, (*self.path, *a.place))
+                late = () if self.copy_out else self._after_reads(context, target, a)
+                yield Question("stage", claim, region, a.given, goal, (*self.path, *a.place), otherwise=late)
         if self.copy_out:
             yield self._one_place(region, element)
         if not self.copy_in:
@@ -212,6 +220,20 @@ class Stage:
         goal = f.and_(*fits, f.not_(at.encoder().value(self.layout.padding)), *same)
         claim = f"what {'writes' if a.write else 'reads'} {self.buffer.name} lies in the region"
         yield Question("stage", claim, context, given, goal, place)
+
+    def _after_reads(self, context: Context, target: Stmt, store: Access) -> tuple[Question, ...]:
+        """A store to the block, which T does not see, comes after all redirected reads of its element."""
+        if any(isinstance(n, While) for n in walk(target)):  # iterations of which nothing tells apart
+            return ()
+        name = store.buffer.name if store.buffer is not None else ""
+        claim = f"what writes {name} without going through {self.name} comes after its last read"
+        run = instance(context, target)
+        found = []
+        for a in (a for a in run.outer() if a.buffer is self.buffer and not a.write and self._goes(a)):
+            given = (*store.given, *a.given, _runs_before(target, store, a))
+            goal = f.not_(overlap(run.context, store, a))
+            found.append(Question("stage", claim, run.context, given, goal, (*self.path, *store.place)))
+        return tuple(found)
 
     def _element(self, context: Context) -> tuple[Context, Access]:
         """An arbitrary element of the region, as if it were accessed, and the context that says so."""
@@ -254,6 +276,20 @@ class Stage:
         goal = f.or_(*overwrites(region, element, target), f.not_(old))
         claim = f"what is copied out to {name} was written, or undefined to begin with"
         yield Question("stage", claim, region, (), goal, self.path)
+
+
+def _runs_before(stmt: Stmt, a: Access, b: Access) -> Term:
+    """That one access of an instance of ``stmt`` comes before another: in an earlier iteration of a loop around both,
+    or in the same iteration of all of them and earlier in a sequence.  A statement reads before it stores, and of an
+    ``if`` one arm runs."""
+    depth = next((k for k, (x, y) in enumerate(zip(a.place, b.place, strict=False)) if x != y), None)
+    shared = min(len(a.place), len(b.place)) if depth is None else depth
+    loops = sum(isinstance(at(stmt, a.place[:k]), For) for k in range(shared))
+    mine, theirs = list(a.inner[:loops]), list(b.inner[:loops])
+    earlier = lexicographic_less(mine, theirs)
+    if depth is not None and isinstance(at(stmt, a.place[:depth]), Seq) and a.place[depth] < b.place[depth]:
+        earlier = f.or_(earlier, f.and_(*[f.eq(x, y) for x, y in zip(mine, theirs, strict=True)]))
+    return earlier
 
 
 def _bound(variables: tuple[Var, ...], terms: Sequence[Term]) -> dict[Var, Encoded]:

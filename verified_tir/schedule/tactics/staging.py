@@ -169,16 +169,25 @@ def _shared(session: Session, wanted: Sequence[Path]) -> Span:
     if not isinstance(session.stmt(common), Seq):
         return Span(common)
     at = [p[len(common)] for p in wanted]
-    return Span((*common, min(at)), max(at) - min(at) + 1)
+    return _run(session, common, min(at), max(at))
+
+
+def _run(session: Session, sequence: Path, first: int, last: int) -> Span:
+    """Some statements of a sequence; the sequence itself, if that is all of them."""
+    stmt = session.stmt(sequence)
+    assert isinstance(stmt, Seq)
+    whole = last - first + 1 == len(stmt.stmts)
+    return Span(sequence) if whole else Span((*sequence, first), last - first + 1)
 
 
 def _candidates(session: Session, inner: Span, buffer: Buffer) -> list[Span]:
     """Places around some statements where the buffer is alive, outermost first: loops, conditions, these themselves."""
-    place = inner.path if inner.count == 1 else inner.path[:-1]
-    stmts = [(place[:k], session.stmt(place[:k])) for k in range(len(place) + 1)]
+    place = inner.path
+    stmts = [(place[:k], session.stmt(place[:k])) for k in range(len(place) + (inner.count == 1))]
     born = max((k for k, (_, s) in enumerate(stmts) if _declares(s, buffer)), default=-1)
     found = [Span(p) for p, s in stmts[born + 1 :] if isinstance(s, (For, If, Block))]
-    return [*found, inner] if inner.count > 1 else found or [inner]
+    several = inner.count > 1 or isinstance(session.stmt(inner.path), Seq)
+    return [*found, inner] if several else found or [inner]
 
 
 def _all_readers(session: Session, buffer: Buffer) -> list[Span]:
@@ -197,8 +206,7 @@ def _all_readers(session: Session, buffer: Buffer) -> list[Span]:
     readers = [k for k, s in enumerate(body.stmts) if _reads(s, buffer)]
     if readers and writers & set(range(readers[0], readers[-1] + 1)):
         readers = [k for k in readers if k > max(writers)]
-    some = [Span((*inside, readers[0]), readers[-1] - readers[0] + 1)] if readers else []
-    return [*some, Span(home)]
+    return [*([_run(session, inside, readers[0], readers[-1])] if readers else []), Span(home)]
 
 
 def _declares(stmt: Stmt, buffer: Buffer) -> bool:
