@@ -29,6 +29,7 @@ from verified_tir.schedule.errors import ScheduleError
 from verified_tir.schedule.index_map import IndexMap
 from verified_tir.schedule.primitives_branches import BranchPrimitives
 from verified_tir.schedule.primitives_loops import Handle, LoopPrimitives
+from verified_tir.schedule.primitives_reductions import ReductionPrimitives
 from verified_tir.schedule.primitives_staging import StagingPrimitives
 from verified_tir.schedule.recording import Call, recorded
 from verified_tir.schedule.refusals import report
@@ -67,7 +68,7 @@ class StepRecord:
         return f"{self.name}({self.arguments})"
 
 
-class Schedule(LoopPrimitives, BranchPrimitives, StagingPrimitives):
+class Schedule(LoopPrimitives, BranchPrimitives, StagingPrimitives, ReductionPrimitives):
     """A program and the theorem about what it has become.
 
     :param func: the program: a ``PrimFunc``, a module with one function, or TVMScript text.

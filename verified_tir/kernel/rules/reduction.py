@@ -1,0 +1,216 @@
+"""What a reduction is, and when the order of its terms does not matter: shared by the rules in ``reassociate``.
+
+    for k…: if c: B[x] = B[x] ⊕ e
+
+A nest of loops, guards and lets around one *update*.  Neither bounds, guards, lets, x nor e read B, so every term is
+the same in whatever order the iterations come, and an element that n of them meet ends as B[x] ⊕ e₁ ⊕ … ⊕ eₙ.
+
+⊕ is *exact* if it is associative and commutative on the values that meet here, and has an identity that changes no bit:
+
+* integers: ``+ * min max & | ^``, modulo 2ʷ; bools: ``& | ^``.
+* ``and``, ``or``: e is not evaluated once the result is decided.  In another order it may be, so every term must be
+  safe and defined wherever the nest reaches it.
+* float ``min`` and ``max``: ``min(a, b)`` is ``select(a < b, a, b)``, which drops a NaN on its left, keeps one on its
+  right, and of two zeros takes the second.  Without NaN and -0.0, among the terms and in B, it is the minimum of a
+  totally ordered set.
+* float ``+ *`` never are.
+
+With the user's word (a licence) the result of a float reduction may be that of any tree over the same terms.  For
+``min`` and ``max`` the word speaks of zeros only: what a tree makes of a NaN depends on terms that other steps may add
+(``max(B, -inf)``), so NaN has to be excluded all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+from verified_tir.ir.dtype import DType
+from verified_tir.ir.expr import Binary, Expr, Load, const
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.paths import Path, at
+from verified_tir.ir.stmt import Block, For, If, LetStmt, Stmt, Store
+from verified_tir.ir.visit import walk
+from verified_tir.kernel.context import Context, Entry, context_at
+from verified_tir.kernel.obligation import NoMatch, Question
+from verified_tir.kernel.rules.common import has_effect, safe_questions, statement_at
+from verified_tir.logic import formula as f
+from verified_tir.logic.formula import Term
+from verified_tir.semantics.encode import Safety
+
+if TYPE_CHECKING:
+    from verified_tir.ir.buffer import Buffer
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """The nest ``nest`` at ``path``, in which ``store`` at ``inner`` is ``B[x] = B[x] ⊕ term``.
+
+    ``licensed`` says whether the user allows another order.
+    """
+
+    path: Path
+    nest: Stmt
+    inner: Path
+    store: Store
+    op: str
+    term: Expr
+    identity: Expr
+    licensed: bool
+
+    @property
+    def buffer(self) -> Buffer:
+        """B."""
+        return self.store.buffer
+
+    @property
+    def weakened(self) -> bool:
+        """Whether only the licence makes another order right."""
+        return self.licensed and self.buffer.dtype.is_float
+
+    @property
+    def identity_on_the_left(self) -> bool:
+        """Whether the identity changes nothing as the left operand only."""
+        return self.op in ("and", "or") or (self.buffer.dtype.is_float and self.op in ("min", "max"))
+
+    def enter(self, before: PrimFunc, entry: Entry) -> tuple[Context, Context]:
+        """What is known before the nest, and at the update in an arbitrary iteration."""
+        start = context_at(before, self.path, entry)
+        inside, stmt = start.fork(), self.nest
+        for step in self.inner:
+            stmt = inside.enter(stmt, step)
+        return start, inside
+
+    def ran(self, inside: Context) -> tuple[Term, ...]:
+        """What is known because the update was run: its own indices could be evaluated, in bounds."""
+        safety: list[Safety] = []
+        inside.encoder(safety).address(self.store.value, self.buffer, self.store.indices, None)
+        return tuple(f.implies(f.and_(*s.premises), s.condition) for s in safety)
+
+    def any_order(self, start: Context, inside: Context) -> Iterator[Question]:
+        """The order of the terms does not matter."""
+        place = (*self.path, *self.inner)
+        if self.op in ("and", "or"):
+            safety: list[Safety] = []
+            term = inside.encoder(safety).encode(self.term)
+            claim = f"every term that `{self.op}` puts into {self.buffer.name} is defined"
+            yield from safe_questions(inside, safety, (), place)
+            yield Question("rounding", claim, inside, (), term.defined, place)
+        elif self.buffer.dtype.is_float and self.op in ("min", "max"):
+            yield from self._comparable(start, inside, place)
+        elif self.buffer.dtype.is_float and not self.licensed:  # associativity of floats, which is false in every type
+            what = {"add": "sum", "mul": "product"}[self.op]
+            claim = f"the {what} of {self.buffer.dtype} into {self.buffer.name} has the same bits in any order"
+            yield Question("rounding", claim, inside, (), f.FALSE, place)
+
+    def _comparable(self, start: Context, inside: Context, place: Path) -> Iterator[Question]:
+        """No NaN, and unless licensed no -0.0, among the terms and in the element before the nest."""
+        encoder = inside.encoder()
+        term = encoder.encode(self.term)
+        indices, _ = encoder.address(self.store.value, self.buffer, self.store.indices, None)
+        old = inside.load_from(start.memory, self.buffer, indices, None)
+        name = self.buffer.name
+        for what, value, defined in (
+            (f"no term of the {self.op} into {name}", term.value, term.defined),
+            (f"no element of {name} that the {self.op} begins with", old.value, old.defined),
+        ):
+            given: tuple[Term, ...] = (defined,)
+            yield Question("rounding", f"{what} is NaN", inside, given, f.not_(f.fp_test("fp.isNaN", value)), place)
+            if not self.licensed:
+                zero = f.negative_zero(value.sort)
+                yield Question("rounding", f"{what} is -0.0", inside, given, f.ne(value, zero), place)
+
+
+def reduction_at(before: PrimFunc, path: Path, licensed: bool) -> Reduction | NoMatch:
+    """The reduction whose nest stands at ``path``."""
+    nest = statement_at(before, path)
+    if isinstance(nest, NoMatch):
+        return nest
+    inner = update_in(nest)
+    if inner is None:
+        return NoMatch(path, "no nest of loops around one store")
+    store = at(nest, inner)
+    assert isinstance(store, Store)
+    split = term_of(store)
+    if split is None:
+        return NoMatch(path, f"the store to {store.buffer.name} is no update B[x] = B[x] + e")
+    op, term = split
+    problem = _problem(nest, store, term)
+    if problem is not None:
+        return NoMatch(path, problem)
+    identity = identity_of(op, store.buffer.dtype)
+    if identity is None:
+        return NoMatch(path, f"{op} on {store.buffer.dtype} is not associative with an identity")
+    return Reduction(path, nest, inner, store, op, term, identity, licensed)
+
+
+def _problem(nest: Stmt, store: Store, term: Expr) -> str | None:
+    old = store.buffer
+    if store.value.dtype is not old.dtype or old.dtype.lanes != 1 or store.predicate is not None:
+        return f"{old.name} is not updated one element at a time"
+    own = Load(old, store.indices)
+    others = tuple(_others(nest))
+    reads = [n for n in walk(nest) if isinstance(n, Load) and n.buffer.data is old.data]
+    if any(n is not own for n in reads) or any(n is own for e in (*others, term) for n in walk(e)):
+        return f"{old.name} is read in the nest other than by its own update"
+    if has_effect((*others, store.value, *store.indices)):
+        return "an opaque call stays in its place"
+    return None
+
+
+def identity_of(op: str, dtype: DType) -> Expr | None:
+    """The value that changes nothing as the left operand of ⊕ and, unless ⊕ is ``and``, ``or`` or a float ``min`` or
+    ``max``, as the right one.  ``None`` if ⊕ has none, or is not associative and commutative even of real numbers."""
+    neutral: float | bool | None
+    if dtype.is_float:
+        neutral = {"add": -0.0, "mul": 1.0, "min": float("inf"), "max": float("-inf")}.get(op)
+    elif dtype.is_bool:
+        neutral = {"and": True, "or": False, "bitand": True, "bitor": False, "bitxor": False}.get(op)
+    elif dtype.is_int:
+        neutral = {
+            "add": 0, "mul": 1, "min": dtype.max_value, "max": dtype.min_value, "bitor": 0, "bitxor": 0,
+            "bitand": -1 if dtype.min_value < 0 else dtype.max_value,
+        }.get(op)  # fmt: skip
+    else:
+        neutral = None
+    return None if neutral is None else const(neutral, dtype)
+
+
+def update_in(stmt: Stmt) -> Path | None:
+    """Where the only store of a nest stands; the nest has at least one loop."""
+    path: list[int] = []
+    loops = 0
+    while not isinstance(stmt, Store):
+        match stmt:
+            case For(body=body) | If(then_body=body, else_body=None) | LetStmt(body=body):
+                loops += isinstance(stmt, For)
+            case Block(is_label=True, body=body):
+                pass
+            case _:
+                return None
+        path.append(0)
+        stmt = body
+    return tuple(path) if loops else None
+
+
+def term_of(store: Store) -> tuple[str, Expr] | None:
+    """⊕ and e of an update ``B[x] = B[x] ⊕ e`` or ``B[x] = e ⊕ B[x]``."""
+    own = Load(store.buffer, store.indices)
+    match store.value:
+        case Binary(op=op, a=a, b=b) if a is own:
+            return op, b
+        case Binary(op=op, a=a, b=b) if b is own and op not in ("and", "or"):
+            return op, a
+    return None
+
+
+def _others(nest: Stmt) -> Iterator[Expr]:
+    """What a nest evaluates besides its store: bounds, conditions, lets."""
+    for n in walk(nest):
+        match n:
+            case For(min=low, extent=extent):
+                yield from (low, extent)
+            case If(condition=e) | LetStmt(value=e):
+                yield e

@@ -1,0 +1,226 @@
+"""rfactor: a reduction over a nest of loops is split into partial ones, which are then reduced.
+
+The reduction may stand in a block with its initialisation, as TVM writes it, or be a nest of loops around one update.
+The partial results are kept in a buffer with one more dimension than the result.  What comes out, for the block ``B``
+that adds ``A[i, ko, ki]`` to ``B[i]``, factored by ``ki``:
+
+    for i: B[i] = 0                                        block B_init
+    for ki, i: B_rf[ki, i] = identity                      block B_rf_init
+    for i, ko, ki: B_rf[ki, i] = B_rf[ki, i] + A[…]        block B_rf
+    for i, ki: B[i] = B[i] + B_rf[ki, i]                   block B
+
+The kernel's rule is ``reassociate``; the identity of a float sum is -0.0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import final
+
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.expr import Expr, IntImm, Var
+from verified_tir.ir.paths import Path, places
+from verified_tir.ir.stmt import Block, For, If, LetStmt, Seq, Stmt, Store
+from verified_tir.ir.visit import free_vars, walk, writes_of
+from verified_tir.kernel.obligation import Unproved
+from verified_tir.kernel.rules.annotate import Label, Unwrap
+from verified_tir.kernel.rules.reassociate import Reassociate, Reordered
+from verified_tir.kernel.rules.reindex import NewLoop, Reindex
+from verified_tir.kernel.theorem import Rule
+from verified_tir.schedule.session import Session, TacticFailed, fail
+from verified_tir.schedule.tactics.loops import Handle, is_zero
+from verified_tir.schedule.tactics.reduction import decompose_reduction
+from verified_tir.schedule.tactics.tidy import fold_at
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Nest:
+    """The nest of loops around an update: its place, the update, the loop that is factored, and the block's name."""
+
+    path: Path
+    store: Store
+    loop: For
+    name: str
+
+
+def rfactor(session: Session, loop: Handle, factor_axis: int = 0, licence: str = "") -> str:
+    """Split a reduction into one partial reduction for each iteration of ``loop``; gives the new block's name.
+
+    :param factor_axis: which dimension of the buffer of partial results is the new one; counted from the end if
+        negative.
+    :param licence: the buffer whose float sum may be rounded in another order.
+    """
+    nest = _nest(session, loop)
+    buffer = nest.store.buffer
+    if licence and licence != buffer.name:
+        raise fail(f"the reduction is one into {buffer.name}, not into {licence!r}", nest.path)
+    dims, inside = _dimensions(session, nest)
+    axis = _axis(factor_axis, len(dims), nest.path)
+    _check_extents(nest, inside)
+    offset: Expr = nest.loop.var if is_zero(nest.loop.min) else nest.loop.var - nest.loop.min
+    index = [nest.store.indices[d] for d in dims]
+    shape = [buffer.shape[d] for d in dims]
+    index.insert(axis, offset)
+    shape.insert(axis, nest.loop.extent)
+    partial = Buffer.declare(f"{buffer.name}_rf", tuple(shape), buffer.dtype, scope="global")
+    inputs = tuple(Var.fresh(f"y{k}", e.dtype) for k, e in enumerate(shape))
+    kept = iter(v for k, v in enumerate(inputs) if k != axis)
+    element = tuple(next(kept) if d in dims else e for d, e in enumerate(nest.store.indices))
+    rule = Reassociate(nest.path, partial, tuple(index), licence, inputs, element)
+    apply_licensed(session, rule, buffer, f'rfactor(…, reassociate="{buffer.name}")')
+    return _tidy(session, nest, dims, axis)
+
+
+def apply_licensed(session: Session, rule: Reassociate | Reordered, buffer: Buffer, remedy: str) -> None:
+    """Take a step that may need the user's word; a refusal for want of it says how it is given."""
+    exact: Rule = replace(rule, licence="")
+    if rule.licence and session.attempt(exact):
+        return
+    try:
+        session.apply(rule)
+    except TacticFailed as failed:
+        refusal = failed.refusal
+        if isinstance(refusal, Unproved) and refusal.obligation.name == "rounding" and buffer.dtype.is_float:
+            nan = refusal.obligation.claim.endswith("NaN")
+            how = "assume it, as T.assume(x == x) of each" if nan else f"another order may be allowed: {remedy}"
+            claim = f"{refusal.obligation.claim} ({how})"
+            refusal = replace(refusal, obligation=replace(refusal.obligation, claim=claim))
+        raise TacticFailed(refusal) from None
+
+
+def _nest(session: Session, handle: Handle) -> Nest:
+    """The nest around the update that the loop reduces, its initialisation split off."""
+    path, loop = session.loop(handle)
+    where = _update(session, path, loop)
+    block = next((s for k in range(len(where), -1, -1) if isinstance(s := session.stmt(where[:k]), Block)), None)
+    top = _top(session, where)
+    if block is not None and isinstance(block.body, Seq):
+        first = session.stmt(top)
+        assert isinstance(first, For)
+        decompose_reduction(session, block.name, first.var)
+        path, loop = session.loop(session.current(loop.var))
+        where = _update(session, path, loop)
+        top = _top(session, where)
+    store = session.stmt(where)
+    assert isinstance(store, Store)
+    if loop.var in {v for e in store.indices for v in free_vars(e)}:
+        raise fail(
+            f"the loop over {loop.var.name} runs over elements of {store.buffer.name}; it is no loop of the reduction",
+            path,
+        )
+    return Nest(top, store, loop, block.name if block is not None else store.buffer.name)
+
+
+def _update(session: Session, path: Path, loop: For) -> Path:
+    """The one update in the loop; an initialisation under a condition may stand before it in its block."""
+    stmt: Stmt = loop
+    while not isinstance(stmt, Store):
+        match stmt:
+            case For(body=body) | If(then_body=body, else_body=None) | LetStmt(body=body):
+                path, stmt = (*path, 0), body
+            case Block(is_label=True, body=Seq(stmts=(If(else_body=None), Store() as update))):
+                return (*path, 0, 1) if isinstance(update, Store) else path
+            case Block(is_label=True, body=body):
+                path, stmt = (*path, 0), body
+            case Seq(stmts=stmts) if len({b for s in stmts for b in _written(s)}) > 1:
+                names = ", ".join(dict.fromkeys(b.name for s in stmts for b in _written(s)))
+                raise fail(
+                    f"the loop over {loop.var.name} updates several buffers at once ({names}); "
+                    "a reduction of tuples is not split", path,
+                )  # fmt: skip
+            case _:
+                raise fail(f"in the loop over {loop.var.name} stands something other than one update", path)
+    return path
+
+
+def _written(stmt: Stmt) -> list[Buffer]:
+    return [s.buffer for s in writes_of(stmt)]
+
+
+def _top(session: Session, where: Path) -> Path:
+    """The outermost loop of the nest around an update: loops, guards, lets and labels, with nothing beside them."""
+    top = where
+    for k in range(len(where) - 1, -1, -1):
+        stmt = session.stmt(where[:k])
+        block = isinstance(stmt, Seq) and k > 0 and isinstance(session.stmt(where[: k - 1]), Block)
+        if not (block or isinstance(stmt, (For, LetStmt, Block)) or (isinstance(stmt, If) and stmt.else_body is None)):
+            break
+        top = where[:k] if isinstance(stmt, For) else top
+    return top
+
+
+def _dimensions(session: Session, nest: Nest) -> tuple[list[int], set[Var]]:
+    """The dimensions of the result that the nest runs over, and the nest's variables; one of extent 1 stays too."""
+    inside = {n.var for n in walk(session.stmt(nest.path)) if isinstance(n, (For, LetStmt))}
+    pairs = zip(nest.store.indices, nest.store.buffer.shape, strict=True)
+    dims = [
+        d for d, (e, extent) in enumerate(pairs)
+        if inside & set(free_vars(e)) or (isinstance(extent, IntImm) and extent.value == 1)
+    ]  # fmt: skip
+    return dims, inside
+
+
+def _axis(factor_axis: int, rank: int, path: Path) -> int:
+    if isinstance(factor_axis, bool) or not isinstance(factor_axis, int) or not -rank - 1 <= factor_axis <= rank:
+        raise fail(
+            f"the partial results have {rank + 1} dimensions, so factor_axis is from {-rank - 1} to {rank}, "
+            f"not {factor_axis!r}", path,
+        )  # fmt: skip
+    return factor_axis if factor_axis >= 0 else factor_axis + rank + 1
+
+
+def _check_extents(nest: Nest, inside: set[Var]) -> None:
+    around = [v for e in (nest.loop.min, nest.loop.extent) for v in free_vars(e) if v in inside]
+    if around:
+        raise fail(
+            f"the range of the loop over {nest.loop.var.name} depends on {around[0].name}, so the number of partial "
+            "results is not known before the nest", nest.path,
+        )  # fmt: skip
+
+
+# -- the text that is left ---------------------------------------------------------------------------------------------
+
+
+def _tidy(session: Session, nest: Nest, dims: list[int], axis: int) -> str:
+    """Names for the new loops and blocks; the new dimension is the innermost loop of the last nest."""
+    base = (*nest.path, 0)
+    body = session.stmt(base)
+    assert isinstance(body, Seq)
+    _relabel(session, (*base, 1), nest.name)
+    names = [_name(nest.store.indices[d], f"ax{k}") for k, d in enumerate(dims)]
+    names.insert(axis, nest.loop.var.name)
+    order = [k for k in range(len(names)) if k != axis] + [axis]
+    _rename(session, (*base, 0), [f"{n}_init" for n in names], list(range(len(names))))
+    _rename(session, (*base, 2), names, order)
+    fold_at(session, (*base, 0), (*base, 2))
+    for k, label in enumerate((f"{nest.name}_rf_init", f"{nest.name}_rf", nest.name)):
+        found = [p for p, s in places(session.stmt((*base, k)), lambda s: isinstance(s, Store))]
+        session.apply(Label((*base, k, *found[0]), label))
+    return f"{nest.name}_rf"
+
+
+def _name(index: Expr, otherwise: str) -> str:
+    return index.name if isinstance(index, Var) else otherwise
+
+
+def _relabel(session: Session, path: Path, name: str) -> None:
+    """The block's label goes from the partial reduction: another statement bears it from now on."""
+    found = [p for p, s in places(session.stmt(path), lambda s: isinstance(s, Block) and s.name == name)]
+    for p in found:
+        session.apply(Unwrap((*path, *p)))
+
+
+def _rename(session: Session, path: Path, names: list[str], order: list[int]) -> None:
+    """The nest's loops get these names, in this order."""
+    loops: list[For] = []
+    stmt = session.stmt(path)
+    while isinstance(stmt, For) and len(loops) < len(names):
+        loops.append(stmt)
+        stmt = stmt.body
+    fresh = [Var.fresh(name, loop.var.dtype) for name, loop in zip(names, loops, strict=True)]
+    news = tuple(NewLoop(fresh[k], loops[k].min, loops[k].extent) for k in order)
+    session.apply(Reindex(path, len(loops), news, (), tuple(fresh), tuple(loops[k].var for k in order)))
+
+
+__all__ = ["apply_licensed", "rfactor"]
