@@ -1,0 +1,177 @@
+"""compute_inline: what the readers become, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.schedule.schedule_support import accepted, not_applicable, refused
+from verified_tir import NotApplicable, Schedule
+
+HEAD = """
+@T.prim_func
+def f(A: T.Buffer((16,), "{t}"), C: T.Buffer((16,), "{t}"), D: T.Buffer((16,), "{t}"), P: T.Buffer((16,), "int32")):
+    B = T.alloc_buffer((16,), "{t}")
+"""
+
+
+def program(body: str, dtype: str = "float32") -> str:
+    """A program over four parameters and the local buffer B."""
+    lines = body.strip("\n").split("\n")
+    return HEAD.replace("{t}", dtype) + "".join(f"    {line}\n" for line in lines)
+
+
+def inline(s: Schedule) -> None:
+    s.compute_inline("B")
+
+
+def inlined(body: str, dtype: str = "float32") -> str:
+    """The statements after B was inlined into all that reads it."""
+    return accepted(program(body, dtype), inline).script().split("):\n", 1)[1] + "\n"
+
+
+DOUBLED = """
+for i in range(16):
+    with T.block("B"):
+        B[i] = A[i] * 2.0
+"""
+
+
+def test_reads_through_different_indices() -> None:
+    text = inlined(DOUBLED + "for i in range(16):\n    C[i] = B[15 - i] + B[i]")
+    assert (
+        text
+        == """\
+    for i in range(16):
+        C[i] = A[15 - i] * T.float32(2.0) + A[i] * T.float32(2.0)
+"""
+    )
+
+
+def test_a_reduction_and_a_second_consumer() -> None:
+    text = inlined(
+        DOUBLED + "C[0] = 0.0\nfor i in range(16):\n    C[0] = C[0] + B[i]\nfor i in range(16):\n    D[i] = B[i]"
+    )
+    assert (
+        text
+        == """\
+    C[0] = T.float32(0.0)
+    for i in range(16):
+        C[0] = C[0] + A[i] * T.float32(2.0)
+    for i in range(16):
+        D[i] = A[i] * T.float32(2.0)
+"""
+    )
+
+
+def test_the_inverse_of_a_tiling() -> None:
+    text = inlined("""
+for i, j in T.grid(4, 4):
+    with T.block("B"):
+        B[i * 4 + j] = A[j * 4 + i]
+for i in range(16):
+    C[i] = B[i]
+""")
+    assert text == "    for i in range(16):\n        C[i] = A[i % 4 * 4 + i // 4]\n"
+
+
+def test_lets_on_both_sides() -> None:
+    text = inlined("""
+for i in range(16):
+    with T.block("B"):
+        x: T.float32 = A[i] * 2.0
+        B[i] = x * x
+for i in range(16):
+    z: T.float32 = B[i]
+    C[i] = z
+""")
+    assert "z: T.let[T.float32] = A[i] * T.float32(2.0) * (A[i] * T.float32(2.0))" in text
+
+
+def test_integers_from_memory_become_index_arithmetic() -> None:
+    text = inlined(
+        """
+for i in range(16):
+    with T.block("B"):
+        B[i] = i + 1
+for i in range(16):
+    for j in range(B[i]):
+        C[i] = A[j % 16] + B[i] * 2
+""",
+        "int32",
+    )
+    assert (
+        text
+        == """\
+    for i in range(16):
+        for j in range(i + 1):
+            C[i] = A[j % 16] + (i + 1) * 2
+"""
+    )
+
+
+def test_a_wrapping_product_does_not_become_index_arithmetic_that_overflows() -> None:
+    refused(
+        program(
+            """
+for i in range(16):
+    with T.block("B"):
+        B[i] = i * 100000000
+for i in range(16):
+    C[i] = B[i] * 2
+""",
+            "int32",
+        ),
+        inline,
+        "no overflow",
+        confirmed=True,
+    )
+
+
+def test_past_a_write_to_what_the_value_reads() -> None:
+    between = "for i in range({low}, 16):\n    A[i] = 0.0\nfor i in range(8):\n    C[i] = B[i]"
+    refused(program(DOUBLED + between.format(low=7)), inline, "A[i] * T.float32(2.0) equals B[i]")
+    assert "C[i] = A[i] * T.float32(2.0)" in inlined(DOUBLED + between.format(low=8))
+
+
+def test_a_reduction_is_not_inlined() -> None:
+    body = """
+for i in range(16):
+    B[i] = 0.0
+    for k in range(16):
+        with T.block("B"):
+            B[i] = B[i] + A[k]
+for i in range(16):
+    C[i] = B[i]
+"""
+    refused(program(body), inline, "T.float32(0.0) equals B[i]")
+
+
+def test_an_opaque_call_is_not_inlined() -> None:
+    body = DOUBLED.replace("A[i] * 2.0", 'T.call_extern("float32", "g", A[i])') + "for i in range(16):\n    C[i] = B[i]"
+    with pytest.raises(NotApplicable, match="the value calls call_extern, which is opaque"):
+        inline(Schedule(program(body)))
+
+
+def test_a_parameter_is_not_inlined() -> None:
+    body = 'for i in range(16):\n    with T.block("B"):\n        D[i] = A[i]\n    C[i] = D[i]'
+    not_applicable(program(body), inline, "D, which is seen when the function has ended")
+
+
+def test_undef_is_passed_on() -> None:
+    text = inlined(DOUBLED.replace("A[i] * 2.0", 'T.if_then_else(i < 3, T.undef("float32"), A[i])')
+                   + "for i in range(16):\n    C[i] = B[i]")  # fmt: skip
+    assert 'C[i] = T.if_then_else(i < 3, T.undef(dtype="float32"), A[i])' in text
+
+
+def test_vectors() -> None:
+    scalar_producer = DOUBLED + "for i in range(4):\n    C[i * 4:i * 4 + 4] = B[i * 4:i * 4 + 4]"
+    expected = "C[i * 4:i * 4 + 4] = A[T.Ramp(i * 4, 1, 4)] * T.Broadcast(T.float32(2.0), 4)"
+    assert expected in inlined(scalar_producer)
+    vector_producer = """
+for i in range(4):
+    with T.block("B"):
+        B[i * 4:i * 4 + 4] = A[i * 4:i * 4 + 4] * T.Broadcast(T.float32(2.0), 4)
+for i in range(16):
+    C[i] = B[i]
+"""
+    assert "C[i] = A[i] * T.float32(2.0)" in inlined(vector_producer)

@@ -1,0 +1,241 @@
+"""compute_inline: what reads a local buffer computes the value itself, and the buffer goes.
+
+    for i: B[i] = A[i] * 2                  for y: C[y] = A[y + 1] * 2
+    for y: C[y] = B[y + 1]          ⟶
+
+Each read ``B[x]`` is rewritten to the value that was stored at x: for every store ``B[a(j)] = v(j)`` that ran before,
+the inverse of a says which iteration j stored there (``stored_values``).  Where several stores may have been the one,
+the later ones come first, each under its condition, in lazy branches.  The kernel proves each replacement (``rewrite``,
+with what it knows of finished loops); then the stores are dead (``erase``), and the allocation goes (``scope``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.calls import is_pure
+from verified_tir.ir.expr import Call, Expr, IfThenElse, Load, Not, Undef, Var, all_of, const
+from verified_tir.ir.node import Node
+from verified_tir.ir.paths import Path, places
+from verified_tir.ir.stmt import SKIP, Allocate, Assume, For, Stmt, Store
+from verified_tir.ir.visit import map_children, walk
+from verified_tir.kernel.context import written_blocks
+from verified_tir.kernel.obligation import NoMatch
+from verified_tir.kernel.rules.erase import Erase
+from verified_tir.kernel.rules.rewrite import ExprPath, Rewrite, expressions, replace_expression
+from verified_tir.kernel.rules.scope import Drop
+from verified_tir.schedule.session import Session, TacticFailed, fail
+from verified_tir.schedule.tactics.stored import Piece, Place, lane_of, stored_values
+
+
+def compute_inline(session: Session, block: str) -> None:
+    """Compute what ``block`` stores to a local buffer wherever it is read, and remove the buffer.
+
+    All stores to the buffer take part, those of other blocks too (its padding, perhaps).
+    """
+    buffer = inlined_buffer(session, block)
+    _only_accessed(session, buffer)
+    while (found := next(reads_of(session.func.body, buffer), None)) is not None:
+        inline_read(session, *found)
+    remove_buffer(session, buffer)
+
+
+def inlined_buffer(session: Session, block: str) -> Buffer:
+    """The one local buffer that a block stores to.
+
+    :raises TacticFailed: if it stores to several, or to one that outlives the function.
+    """
+    path, label = session.block(block)
+    buffers = list(dict.fromkeys(n.buffer for n in walk(label) if isinstance(n, Store)))
+    if len(buffers) != 1:
+        names = ", ".join(b.name for b in buffers) or "nothing"
+        raise fail(f"block {block} stores to {names}; what is inlined is stored to one buffer", path)
+    (buffer,) = buffers
+    if all(s.buffer is not buffer for _, s in _allocations(session)):
+        what = "a view of another buffer" if buffer not in session.func.buffers else "seen when the function has ended"
+        raise fail(f"block {block} stores to {buffer.name}, which is {what}; only local buffers are inlined", path)
+    return buffer
+
+
+def _allocations(session: Session) -> list[tuple[Path, Allocate]]:
+    found = places(session.func.body, lambda s: isinstance(s, Allocate))
+    return [(p, s) for p, s in found if isinstance(s, Allocate)]
+
+
+def _only_accessed(session: Session, buffer: Buffer) -> None:
+    """The buffer is used by loads and stores only, and none of the values that they store makes an opaque call.
+
+    :raises TacticFailed: otherwise.
+    """
+    for path, stmt in places(session.func.body, lambda s: True):
+        for n in walk(_own(stmt)):
+            if isinstance(n, Buffer) and n.data is buffer.data and n is not buffer:
+                raise fail(f"{n.name} is another view of {buffer.name}; a buffer with views is not inlined", path)
+            if isinstance(n, Call) and not is_pure(n.op) and any(m is buffer.data for a in n.args for m in walk(a)):
+                raise fail(f"{buffer.name} is passed to {n.op}, which may do anything with it", path)
+        if isinstance(stmt, Store) and stmt.buffer is buffer:
+            call = next((n for n in walk(stmt.value) if isinstance(n, Call) and not is_pure(n.op)), None)
+            if call is not None:
+                raise fail(f"the value calls {call.op}, which is opaque: it is called once, where it stands", path)
+
+
+def _own(stmt: Stmt) -> Node:
+    """A statement without those below it."""
+    return map_children(stmt, lambda c: SKIP if isinstance(c, Stmt) else c)
+
+
+def reads_of(root: Stmt, buffer: Buffer) -> Iterator[tuple[Path, ExprPath]]:
+    """Where a buffer is read, in program order; what stands in the index of a read comes before the read."""
+    for path, stmt in places(root, lambda s: True):
+        for k, e in enumerate(expressions(stmt)):
+            for where in _loads(e, buffer):
+                yield path, (k, *where)
+
+
+def _loads(e: Expr, buffer: Buffer) -> Iterator[ExprPath]:
+    for k, sub in enumerate(expressions(e)):
+        for where in _loads(sub, buffer):
+            yield (k, *where)
+    if isinstance(e, Load) and e.buffer is buffer:
+        yield ()
+
+
+def expression_at(node: Node, where: ExprPath) -> Expr:
+    """The expression at a position of a statement."""
+    for step in where:
+        node = expressions(node)[step]
+    assert isinstance(node, Expr)
+    return node
+
+
+# ---------------------------------------------------------------------------------------------------------- one read
+
+
+def inline_read(session: Session, path: Path, where: ExprPath) -> None:
+    """Replace one read of a buffer by the value that was stored there.
+
+    :raises TacticFailed: if that cannot be proved: the best of the proposals is the one reported.
+    """
+    load = expression_at(session.stmt(path), where)
+    assert isinstance(load, Load)
+    buffer = load.buffer
+    problem: TacticFailed | None = None
+    for new in proposals(session, path, where, load):
+        if any(isinstance(n, Load) and n.buffer is buffer for n in walk(new)):
+            raise fail(f"{buffer.name} is computed from itself, as in a reduction: no expression gives its value", path)
+        try:
+            replace_with(session, path, where, new)
+            return
+        except TacticFailed as refused:
+            problem = problem or refused
+    raise problem or fail(f"nothing is stored to {buffer.name} before it is read here", path)
+
+
+def proposals(session: Session, path: Path, where: ExprPath, load: Load) -> Iterator[Expr]:
+    """What a read may be replaced by: first with the last alternative unconditional, then with undef beside it.
+
+    Where nothing was stored the old value is undef, which anything refines; but the new value must be safe there.
+    """
+    lane = None
+    if load.dtype.lanes > 1:
+        if load.buffer.dtype.lanes > 1 or load.predicate is not None:
+            raise fail(f"{load.buffer.name} is read under a mask, or its elements are vectors", path)
+        lane = Var.fresh("lane", load.indices[-1].dtype.scalar)
+    place = Place(session, path, where, lane, load.dtype.lanes)
+    indices = tuple(_scalar(i, lane) for i in load.indices)
+    pieces = stored_values(place, load.buffer, indices)
+    if not pieces:
+        return
+    dtype = load.buffer.dtype
+    nothing = Undef(dtype)
+    for fallback in (None, nothing) if pieces[-1].conditions else (None,):
+        value = _alternatives(pieces, fallback)
+        yield value if lane is None else _vector(value, lane, load.dtype.lanes, path)
+
+
+def _alternatives(pieces: list[Piece], fallback: Expr | None) -> Expr:
+    """The pieces in lazy branches; without a fallback the last one is taken whatever its condition says."""
+    last = pieces[-1]
+    value = last.value
+    if fallback is not None:
+        value = IfThenElse(all_of(last.conditions), last.value, fallback)
+    for piece in reversed(pieces[:-1]):
+        match piece.conditions:
+            case (Not(a=c),):
+                value = IfThenElse(c, value, piece.value)
+            case conditions:
+                value = IfThenElse(all_of(conditions), piece.value, value)
+    return value
+
+
+def _scalar(index: Expr, lane: Var | None) -> Expr:
+    """An index of one lane of a read."""
+    if index.dtype.lanes == 1:
+        return index
+    assert lane is not None
+    return lane_of(index, lane)
+
+
+def _vector(value: Expr, lane: Var, lanes: int, path: Path) -> Expr:
+    """All lanes of a value at once."""
+    from verified_tir.lower.vector_lanes import Lanes, NoVector  # the passes are built on schedules
+
+    all_lanes = Lanes(lane, const(0, lane.dtype), lanes)
+    try:
+        return all_lanes.spread(all_lanes.of(value))
+    except NoVector as reason:
+        raise fail(f"the value has no vector form: {reason}", path) from reason
+
+
+def replace_with(session: Session, path: Path, where: ExprPath, new: Expr) -> None:
+    """Rewrite the expression at ``where``; or, where data would become index arithmetic, what stands around it.
+
+    An operation around an integer from memory wraps, and one on indices must not overflow.  That it does not is proved
+    when the whole operation is what is replaced.
+    """
+    stmt = session.stmt(path)
+    problem: TacticFailed | None = None
+    for depth in range(len(where), 0, -1):
+        whole = replace_expression(expression_at(stmt, where[:depth]), where[depth:], new)
+        assert isinstance(whole, Expr)
+        try:
+            session.apply(Rewrite(path, where[:depth], whole))
+            return
+        except TacticFailed as refused:
+            problem = refused
+            if not (isinstance(refused.refusal, NoMatch) and "index arithmetic" in refused.refusal.reason):
+                break
+    assert problem is not None
+    raise problem
+
+
+# ------------------------------------------------------------------------------------------------------ what is left
+
+
+def remove_buffer(session: Session, buffer: Buffer) -> None:
+    """Erase the stores to a buffer that nothing reads any more, with the loops around nothing else, and drop it."""
+    while True:
+        found = places(session.func.body, lambda s: isinstance(s, Store) and s.buffer is buffer)
+        path = next((p for p, _ in found), None)
+        if path is None:
+            break
+        while path and _only_stores(session.stmt(path[:-1]), buffer):
+            path = path[:-1]
+        for n in walk(session.stmt(path)):
+            if isinstance(n, For):
+                session.gone[n.var] = f"what it computed, {buffer.name}, was inlined"
+        session.apply(Erase(path))
+    path = next(p for p, s in _allocations(session) if s.buffer is buffer)
+    session.apply(Drop(path))
+
+
+def _only_stores(stmt: Stmt, buffer: Buffer) -> bool:
+    """Whether a statement has no effect but stores to the buffer; an assumption is kept, as it may be of use."""
+    if isinstance(stmt, Allocate) and stmt.buffer is buffer:
+        return False
+    kept = any(isinstance(n, Assume) for n in walk(stmt))
+    return not kept and written_blocks(stmt) == {buffer.data}
+
+
+__all__ = ["compute_inline", "inline_read", "inlined_buffer", "reads_of", "remove_buffer", "replace_with"]
