@@ -1,0 +1,72 @@
+"""RFC 77, implementation option "Apply operator element-wise over the transformation padding"."""
+
+from displayed import assert_confirmed, assert_structural_equal
+
+from verified_tir import Schedule, expect_refusal, schedule
+from verified_tir.script import tir as T
+
+
+@T.prim_func
+def initial(A: T.Buffer((14,), "int32"), B: T.Buffer((14,), "int32")):
+    for i in T.serial(14):
+        B[i] = 2 * A[i]
+
+
+@T.prim_func
+def transformed_a(A: T.Buffer((4, 4), "int32"), B: T.Buffer((14,), "int32")):
+    for i in T.serial(14):
+        B[i] = 2 * A[i // 4, i % 4]
+
+
+@T.prim_func
+def transformed_b(A: T.Buffer((4, 4), "int32"), B: T.Buffer((4, 4), "int32")):
+    for i in T.serial(14):
+        B[i // 4, i % 4] = 2 * A[i // 4, i % 4]
+
+
+@T.prim_func
+def sequential(A: T.Buffer((4, 4), "int32"), B: T.Buffer((4, 4), "int32")):
+    for io, ii in T.grid(4, 4):
+        if 4 * io + ii < 14:
+            B[io, ii] = 2 * A[io, ii]
+
+
+@T.prim_func
+def overcompute(A: T.Buffer((4, 4), "int32"), B: T.Buffer((4, 4), "int32")):
+    for io, ii in T.grid(4, 4):
+        B[io, ii] = 2 * A[io, ii]
+
+
+@schedule(initial)
+def element_wise(s: Schedule) -> None:
+    """The relation of the layouts says what the RFC's stages of T.assume and of T.undef say."""
+    s.transform_layout("A", lambda i: [i // 4, i % 4], pad_value=lambda io, ii: T.undef())
+    assert_structural_equal(s, transformed_a)
+
+    s.transform_layout("B", lambda i: [i // 4, i % 4], pad_value=lambda io, ii: T.undef())
+    assert_structural_equal(s, transformed_b)
+
+    s.sequential_buffer_access("B")
+    assert_structural_equal(s, sequential)
+
+    s.remove_branching_through_overcompute()
+    assert_structural_equal(s, overcompute)
+
+
+@T.prim_func
+def reciprocal(A: T.Buffer((14,), "int32"), B: T.Buffer((14,), "int32")):
+    for i in T.serial(14):
+        T.assume(A[i] > 0)
+    for i in T.serial(14):
+        B[i] = 1000 // A[i]
+
+
+@schedule(reciprocal)
+def an_operator_that_can_fail(s: Schedule) -> None:
+    """Not every element-wise operator may run over arbitrary padding: this one divides by it."""
+    s.transform_layout("A", lambda i: [i // 4, i % 4], pad_value=T.undef())
+    s.transform_layout("B", lambda i: [i // 4, i % 4], pad_value=T.undef())
+    s.sequential_buffer_access("B")
+    with expect_refusal(s) as refusals:
+        s.remove_branching_through_overcompute()
+    assert_confirmed(refusals)
