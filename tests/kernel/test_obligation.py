@@ -15,14 +15,17 @@ PROGRAM = '@T.prim_func\ndef p(A: T.Buffer((4,), "int32")):\n    A[0] = 0\n'
 
 
 class Prover:
-    """Finds out two things for the first question, and remembers them for the others."""
+    """Finds out two things in the two attempts at the first question, and remembers them for the others."""
 
     def __init__(self) -> None:
         self.lemmas: list[Lemma] = []
 
-    def prove(self, context: object, given: tuple[f.Term, ...], goal: f.Term, *, small: object) -> Any:
-        if not self.lemmas:
-            self.lemmas += [Lemma(Obligation(name, name, (), f.TRUE), Proved()) for name in ("one", "two")]
+    def prove(
+        self, context: object, given: tuple[f.Term, ...], goal: f.Term, *, small: object = (), quick: bool = False
+    ) -> Any:
+        if len(self.lemmas) < 2:
+            name = "one" if quick else "two"
+            self.lemmas.append(Lemma(Obligation(name, name, (), f.TRUE), Proved()))
             return Unknown("too hard"), given
         if goal is f.TRUE:
             self.lemmas.append(Lemma(Obligation("three", "three", (), f.TRUE), Proved()))

@@ -62,11 +62,16 @@ LARGEST = {32: 2**31 - 2**16, 64: 2**63 - 2**32}
 class Entry:
     """What is assumed at the function's entry.
 
-    ``inputs_defined`` holds when the question is whether a program has a meaning on arrays of definite values.
+    ``inputs_defined`` holds when a question is about arrays of definite values.
     """
 
     paddings: tuple[Padding, ...] = ()
     inputs_defined: bool = False
+    definite: bool = False
+    """The theorem is about arguments of definite values (but for padding declared otherwise): ``inputs_defined`` may be
+    taken for granted where a question is not proved without."""
+    thorough: bool = False
+    """More properties of memory are tried."""
     shapes: tuple[Buffer, ...] = ()
     """Parameters as they were declared before their layouts changed: their extents are those of real arrays, too."""
 

@@ -74,9 +74,13 @@ class Prover:
         self.throughout = Throughout(self)
 
     def prove(
-        self, context: Context, given: tuple[Term, ...], goal: Term, *, lemma: str = "", small: tuple[Term, ...] = ()
-    ) -> tuple[Verdict, tuple[Term, ...]]:
-        """The verdict, and the givens (facts included) under which it was reached.  A proved lemma is recorded."""
+        self, context: Context, given: tuple[Term, ...], goal: Term, *,
+        lemma: str = "", small: tuple[Term, ...] = (), quick: bool = False,
+    ) -> tuple[Verdict, tuple[Term, ...]]:  # fmt: skip
+        """The verdict, and the givens (facts included) under which it was reached.  A proved lemma is recorded.
+
+        ``quick`` is the solver's.
+        """
         base = (*context.path, *given)
         used = base
         verdict = self.solver.prove(base, goal, quick=True)
@@ -84,7 +88,7 @@ class Prover:
             facts = self.facts(context, base, (goal, *given))
             used = (*base, *facts)
             if facts or small or not isinstance(verdict, Refuted):
-                verdict = self.solver.prove(used, goal, small)
+                verdict = self.solver.prove(used, goal, small, quick=quick)
         if lemma and isinstance(verdict, Proved):
             self.lemmas.append(Lemma(Obligation(lemma, lemma, used, goal), verdict))
         return verdict, used
@@ -116,7 +120,8 @@ class Prover:
 
     def about(self, context: Context, base: tuple[Term, ...], e: Element) -> tuple[Term, ...]:
         """Facts about one element; each holds wherever ``base`` does."""
-        key = (e.value, base, *(stmt for _, stmt in context.observed))
+        entry = context.entry
+        key = (e.value, base, entry.inputs_defined, entry.thorough, *(stmt for _, stmt in context.observed))
         if key in self._memo:
             return self._memo[key]
         if key in self._busy:
@@ -196,6 +201,7 @@ class Prover:
                 known.append(f.implies(inside, f.not_(e.defined)))
             else:
                 known.append(f.implies(inside, f.implies(value.defined, f.and_(e.defined, f.eq(e.value, value.value)))))
+                in_undef.append(f.and_(inside, f.not_(value.defined)))
         if context.entry.inputs_defined and _bits_have_a_value(context, e):
             known.append(f.or_(e.defined, *in_undef))
         return tuple(known)
@@ -313,7 +319,7 @@ class Prover:
         """Properties true of the element before, and kept by every store that may touch it."""
         found = []
         old_facts = (*self.facts(context, base, (older.value, older.defined)),)
-        for name, holds in _candidates(e):
+        for name, holds in _candidates(e, context.entry.thorough):
             at_start = self.solver.prove((*base, *old_facts), holds(older.value, older.defined), quick=True)
             if not isinstance(at_start, Proved):
                 continue
@@ -376,13 +382,15 @@ class Property:
         return f.implies(defined, f.le(self.bound, value))
 
 
-def _candidates(e: Element) -> list[tuple[str, Property]]:
+def _candidates(e: Element, thorough: bool) -> list[tuple[str, Property]]:
     """Properties worth trying, by type.  Trying one costs a query; a wrong one is merely not proved."""
     found = [("stays defined", Property("defined"))]
     sort = e.value.sort
     if sort in f.FLOAT_SORTS:
         found.append(("is never -0.0", Property("differs", f.negative_zero(sort))))
         found.append(("is always 0.0", Property("equals", f.positive_zero(sort))))
+        if thorough:
+            found.append(("is never NaN", Property("differs", f.not_a_number(sort))))
     elif sort == f.INT:
         found.append(("is never negative", Property("at least", f.integer(0))))
     return found

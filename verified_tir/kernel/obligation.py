@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias, final
 
 from verified_tir.ir.buffer import Buffer
@@ -90,13 +90,19 @@ def discharge(
 ) -> tuple[list[Discharged], tuple[Obligation, Verdict] | None]:
     """Prove a question.  Gives what was proved, and the obligation that could not be, if there is one.
 
+    What cannot be proved is tried once more, with more properties of memory and, if the theorem is about definite
+    arguments, with that.
+
     :param since: how many lemmas there were before a first attempt.  The prover remembers what it found out then, so
         the lemmas for it belong to what is proved instead.
     """
     before = len(prover.lemmas) if since is None else since
     sizes = tuple(question.context.sizes)
     small = sizes if not question.otherwise else ()
-    verdict, used = prover.prove(question.context, question.given, question.goal, small=small)
+    verdict, used = prover.prove(question.context, question.given, question.goal, quick=True)
+    if not isinstance(verdict, Proved):
+        context = _thorough(question.context)
+        verdict, used = prover.prove(context, question.given, question.goal, small=small)
     obligation = Obligation(
         question.name, question.claim, used, question.goal, question.place, question.where, question.context.names
     )
@@ -112,3 +118,9 @@ def discharge(
         if failed is not None:
             return done, failed
     return done, None
+
+
+def _thorough(context: Context) -> Context:
+    here, entry = context.fork(), context.entry
+    here.entry = replace(entry, inputs_defined=entry.inputs_defined or entry.definite, thorough=True)
+    return here

@@ -116,7 +116,7 @@ def instance(
     here = context.fork()
     if env:
         here.env.update(env)
-    volatile: set[Var] = set() if share_loads else {*written_blocks(stmt), *also_written}
+    volatile = {*also_written} if share_loads else {*written_blocks(stmt), *also_written}
     local = {n.buffer.data for n in walk(stmt) if isinstance(n, Allocate)}
     return _Walker(here, volatile | local, local, with_safety, list(given)).run(stmt)
 

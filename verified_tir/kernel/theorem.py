@@ -70,12 +70,12 @@ _SEAL = object()
 class Refines:
     """A theorem.  Made by the kernel only; every attribute is read-only."""
 
-    __slots__ = ("_after", "_before", "_derivation", "_paddings", "_reassociated", "_relation")
+    __slots__ = ("_after", "_before", "_definite", "_derivation", "_paddings", "_reassociated", "_relation")
 
     def __init__(self, seal: object, *values: Any) -> None:
         if seal is not _SEAL:
             raise TypeError("a theorem is made by the kernel: use reflexive() and apply()")
-        fields = ("_before", "_after", "_relation", "_paddings", "_reassociated", "_derivation")
+        fields = ("_before", "_after", "_relation", "_paddings", "_reassociated", "_derivation", "_definite")
         for name, value in zip(fields, values, strict=True):
             object.__setattr__(self, name, value)
 
@@ -119,17 +119,25 @@ class Refines:
         return self._derivation  # type: ignore[attr-defined, no-any-return]
 
     @property
+    def definite(self) -> bool:
+        """Whether it is a theorem about arguments of definite values only (but for padding declared otherwise)."""
+        return self._definite  # type: ignore[attr-defined, no-any-return]
+
+    @property
     def entry(self) -> Entry:
         """The assumptions under which ``after`` is looked at."""
-        return Entry(self.paddings, shapes=tuple(m.before for m in self.relation))
+        return Entry(self.paddings, definite=self.definite, shapes=tuple(m.before for m in self.relation))
 
     def __repr__(self) -> str:
         return f"<theorem: {self.before.name} ⊑ {self.after.name}, {len(self.derivation)} steps>"
 
 
-def reflexive(func: PrimFunc) -> Refines:
-    """``func ⊑ func``."""
-    return Refines(_SEAL, func, func, (), (), frozenset(), ())
+def reflexive(func: PrimFunc, *, definite: bool = False) -> Refines:
+    """``func ⊑ func``; with ``definite``, the first of a chain of theorems about arguments of definite values.
+
+    Such theorems compose: a layout change keeps elements definite, and what it adds is declared.
+    """
+    return Refines(_SEAL, func, func, (), (), frozenset(), (), definite)
 
 
 def apply(rule: Rule, theorem: Refines, prover: Prover) -> Refines | Refusal:
@@ -165,7 +173,7 @@ def apply(rule: Rule, theorem: Refines, prover: Prover) -> Refines | Refusal:
     step = Step(rule, rewrite.after, tuple(discharged))
     return Refines(
         _SEAL, theorem.before, rewrite.after, (*theorem.relation, *rewrite.maps), paddings,
-        theorem.reassociated | rewrite.reassociated, (*theorem.derivation, step),
+        theorem.reassociated | rewrite.reassociated, (*theorem.derivation, step), theorem.definite,
     )  # fmt: skip
 
 
@@ -192,5 +200,6 @@ def _questions(theorem: Refines, rewrite: Rewrite, paddings: tuple[Padding, ...]
     yield from rewrite.questions
     shapes = tuple(m.before for m in (*theorem.relation, *rewrite.maps))
     yield from licence_questions(
-        rewrite.after, Entry(paddings, shapes=shapes), unchanged=theorem.after, kept=rewrite.kept
-    )
+        rewrite.after, Entry(paddings, definite=theorem.definite, shapes=shapes), unchanged=theorem.after,
+        kept=rewrite.kept,
+    )  # fmt: skip

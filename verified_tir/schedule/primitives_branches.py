@@ -6,12 +6,34 @@ from verified_tir.ir.paths import Path
 from verified_tir.schedule.primitives import Primitives
 from verified_tir.schedule.recording import recorded
 from verified_tir.schedule.session import Session, fail
-from verified_tir.schedule.tactics import extents, no_op
+from verified_tir.schedule.tactics import extents, no_op, overcompute
 from verified_tir.schedule.tactics.hoist import HoistConditional, HoistLetBinding, hoist_expression
 
 
 class BranchPrimitives(Primitives):
     """A part of :class:`~verified_tir.schedule.schedule.Schedule`."""
+
+    @recorded
+    def remove_branching_through_overcompute(self, block: str | None = None, *, wrap_indices: bool = False) -> int:
+        """Remove branches whose body may as well run always; gives how many conditions went.
+
+        RFC 77, "New Primitive - Remove Branching Through Overcompute".  The body may run where its condition is false
+        if there it writes what is there already (known padding, a neutral element), where nothing is defined, or what a
+        later statement overwrites before it is read.  An ``if`` with ``else`` becomes the one arm of which the other is
+        a simplified form.  Of several conditions joined by ``and`` some may go and others stay.
+
+        :param block: only branches in this block.
+        :param wrap_indices: an index that would leave its range where the condition is false is taken modulo the
+            extent: any element of the buffer does, if what is written there is what it holds.
+        :raises ScheduleError: if there is a branch and none can be removed; with the reason for the first.
+        """
+
+        def tactic(session: Session) -> int:
+            under = _under(session, block)
+            return overcompute.remove_branching_through_overcompute(session, under, wrap_indices=wrap_indices)
+
+        text = _named(block, "wrap_indices=True" if wrap_indices else None)
+        return self._do("remove_branching_through_overcompute", text, tactic)
 
     @recorded
     def hoist_expression(

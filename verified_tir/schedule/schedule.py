@@ -36,7 +36,7 @@ from verified_tir.schedule.recording import Call, recorded
 from verified_tir.schedule.refusals import report
 from verified_tir.schedule.session import Session, TacticFailed
 from verified_tir.schedule.shown import map_text, short
-from verified_tir.schedule.tactics import branches, layout, reduction
+from verified_tir.schedule.tactics import layout, reduction
 from verified_tir.schedule.tactics import simplify as simplification
 from verified_tir.schedule.verdicts import open_store
 
@@ -96,7 +96,7 @@ class Schedule(LoopPrimitives, BranchPrimitives, StagingPrimitives, ReductionPri
         if isinstance(result, (NoMatch, Unproved)):
             raise report("the program itself", result, program, None)
         expanded, obligations = result
-        self._session = Session(reflexive(expanded), prover)
+        self._session = Session(reflexive(expanded, definite=True), prover)
         seconds = time.perf_counter() - start
         self._records.append(StepRecord("program", program.name, obligations, seconds, program, expanded))
 
@@ -258,11 +258,6 @@ class Schedule(LoopPrimitives, BranchPrimitives, StagingPrimitives, ReductionPri
     def decompose_reduction(self, block: str, loop: Handle) -> str:
         """Move a block's initialisation into a nest of its own before ``loop``; gives its block, ``<block>_init``."""
         return self._do("decompose_reduction", (block, loop), lambda s: reduction.decompose_reduction(s, block, loop))
-
-    @recorded
-    def remove_branching_through_overcompute(self) -> int:
-        """Remove branches whose body may as well run always; gives how many went."""
-        return self._do("remove_branching_through_overcompute", (), branches.remove_branching_through_overcompute)
 
     @recorded
     def simplify(self) -> int:

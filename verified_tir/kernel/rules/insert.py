@@ -5,16 +5,16 @@
                B
 
 Theorem.  Let M be the memory at this place.  Suppose that, run from M, all that S evaluates is safe, and each store of
-S
-writes to an element either the bits that M has there, or anything where M is undefined or where the
-store is dead (see ``dead``).  Then S's run, whatever order
-its own stores come in, ends in a memory at least as defined as M: by induction every state in between is at least M,
-and S's expressions, being monotone, give there at least what they give on M.  The rest of the program, being monotone
-too, refines what it did.  An ``assume`` must be true; an opaque call, ``assert`` or ``while`` is not inserted.
+S writes to an element either the bits that M has there, or anything where M is undefined or where the store is dead
+(see ``dead``).  Then S's run, whatever order its own stores come in, ends in a memory at least as defined as M, but for
+dead elements: by induction every state in between is, and S's expressions, being monotone, give there at least what
+they give on M.  The rest of the program, being monotone too, refines what it did.  An ``assume`` must be true; an
+opaque call, ``assert`` or ``while`` is not inserted.
 
 So the obligations look at M only; S's reads of places that it fills itself count as undefined.  A dead store does
-change
-M, so S may not read the buffer that it goes to.
+change M.  If S reads blocks that it stores to and a killer is named, each of these reads may give any value, defined or
+not: the obligations hold whatever the elements of such blocks are meanwhile, and at the end they are what they were, or
+dead.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, put
 from verified_tir.ir.stmt import Assert, DeclBuffer, If, Stmt, Store, While, seq
 from verified_tir.ir.visit import bound_vars, free_vars, refresh_binders, walk
-from verified_tir.kernel.context import Context, Entry, context_at, opaque_calls, read_blocks
+from verified_tir.kernel.context import Context, Entry, context_at, opaque_calls, read_blocks, written_blocks
 from verified_tir.kernel.obligation import NoMatch, Question
 from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.common import following, safe_questions, statement_at
@@ -88,7 +88,8 @@ class Insert:
     def _questions(
         self, context: Context, added: Stmt, later: tuple[Stmt, ...], unread: set[Var]
     ) -> Iterator[Question]:
-        run = instance(context, added, share_loads=True, with_safety=True)
+        fed = read_blocks(added) & written_blocks(added) if later else set()
+        run = instance(context, added, share_loads=True, also_written=fed, with_safety=True)
         for place, safety in run.safety:
             yield from safe_questions(run.context, (safety,), (), (*self.path, *place))
         for a in run.outer():
@@ -100,7 +101,7 @@ class Insert:
             place = (*self.path, *a.place)
             otherwise = (
                 killed(run.context, a, later[:-1], later[-1], f"the store to {a.buffer.name} is dead", place, "after")
-                if later and a.buffer.data not in read_blocks(added)
+                if later
                 else ()
             )
             yield Question("no-op", claim, run.context, (*a.given, old.defined), goal, place, "after", tuple(otherwise))

@@ -32,7 +32,7 @@ def merge_conditionals(session: Session, under: Path = ()) -> int:
             return merged + _merge_identical(session, under)
         where, k, pair = found
         tried.add(pair)
-        merged += int(_merge_pair(session, (*under, *where), k))
+        merged += int(merge_pair(session, (*under, *where), k))
 
 
 def _adjacent(root: Stmt, tried: set[tuple[Stmt, Stmt]]) -> Iterator[tuple[Path, int, tuple[Stmt, Stmt]]]:
@@ -49,7 +49,7 @@ def _related(a: If, b: If) -> bool:
     return bool(set(free_vars(a.condition)) & set(free_vars(b.condition)))
 
 
-def _merge_pair(session: Session, where: Path, k: int) -> bool:
+def merge_pair(session: Session, where: Path, k: int) -> bool:
     first = session.stmt((*where, k))
     assert isinstance(first, If)
     try:

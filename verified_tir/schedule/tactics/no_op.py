@@ -38,14 +38,15 @@ def remove_no_op(session: Session, under: Path = ()) -> int:
             return erased + remove_trivial_loops(session, under)
         path = found[-1]
         skipped.add(session.stmt(path))
-        erased += int(_erase(session, path))
+        erased += int(erase(session, path))
 
 
 def _may_go(stmt: Stmt) -> bool:
     return isinstance(stmt, (Store, For, If, Block)) and not isinstance(stmt, Assume)
 
 
-def _erase(session: Session, path: Path) -> bool:
+def erase(session: Session, path: Path) -> bool:
+    """Erase the statement at a place, if it changes nothing or a later one overwrites what it wrote."""
     if session.attempt(Erase(path)):
         return True
     around = session.stmt(path[:-1]) if path else None

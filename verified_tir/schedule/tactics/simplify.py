@@ -6,6 +6,7 @@ The simplifier is untrusted; each expression that it changes is a ``rewrite`` of
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypeAlias
 
 from verified_tir.ir.expr import Binary, Expr, IntImm, Load, Var
 from verified_tir.ir.paths import Path, places
@@ -21,7 +22,7 @@ from verified_tir.schedule.tactics.conditionals import merge_conditionals
 from verified_tir.schedule.tactics.known import Known, Values
 from verified_tir.schedule.tactics.tidy import is_empty, run_once, size
 
-Ranges = dict[Var, tuple[Expr, Expr]]
+Ranges: TypeAlias = dict[Var, tuple[Expr, Expr]]
 
 
 def simplify(session: Session, under: Path = ()) -> int:
@@ -40,7 +41,7 @@ def simplify_expressions(session: Session, under: Path = ()) -> int:
 
 def proposed_rewrites(session: Session, under: Path = ()) -> list[Rewrite]:
     """The replacements that the simplifier would make at or below a place; none of them moves another's place."""
-    found = _proposals(session.stmt(under), under, *_known_at(session, under))
+    found = _proposals(session.stmt(under), under, *known_at(session, under))
     return [Rewrite(path, where, new) for path, where, new in found]
 
 
@@ -49,18 +50,18 @@ def remove_trivial_loops(session: Session, under: Path = ()) -> int:
     return _trivial_loops(session, under)
 
 
-def _known_at(session: Session, path: Path) -> tuple[Ranges, Known]:
+def known_at(session: Session, path: Path) -> tuple[Ranges, Known]:
     """The loops around a place, and what is known there."""
     ranges: Ranges = {}
     known = Known()
     stmt: Stmt = session.func.body
     for step in path:
-        ranges, known = _inside(stmt, step, ranges, known)
+        ranges, known = inside(stmt, step, ranges, known)
         stmt = sub_statements(stmt)[step]
     return ranges, known
 
 
-def _inside(stmt: Stmt, step: int, ranges: Ranges, known: Known) -> tuple[Ranges, Known]:
+def inside(stmt: Stmt, step: int, ranges: Ranges, known: Known) -> tuple[Ranges, Known]:
     """What is known in one of a statement's parts."""
     match stmt:
         case For(var=var, min=low, extent=extent):
@@ -85,7 +86,7 @@ def _proposals(stmt: Stmt, path: Path, ranges: Ranges, known: Known) -> Iterator
         simplifier = Simplifier(Bounds(ranges))
         yield from ((path, where, new) for where, new in _simpler(stmt.condition, (0,), simplifier, ()))
     for k, sub in enumerate(sub_statements(stmt)):
-        yield from _proposals(sub, (*path, k), *_inside(stmt, k, ranges, known))
+        yield from _proposals(sub, (*path, k), *inside(stmt, k, ranges, known))
 
 
 def _bounds(loop: For, path: Path, simplifier: Simplifier) -> Iterator[tuple[Path, ExprPath, Expr]]:
