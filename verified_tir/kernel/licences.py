@@ -4,6 +4,10 @@ The meaning of a program is always the serial one.  A loop marked ``parallel``, 
 be executed with its iterations at once; that is allowed when no two iterations conflict, at any depth of nesting: the
 question is asked for one arbitrary iteration of every enclosing loop.  ``unrolled`` permits nothing that needs a proof.
 
+Threads do not all see the same memory.  What a thread allocates in scope ``shared`` is its thread block's, so it
+conflicts with what the other threads of the block do there.  Memory of scope ``local`` is one thread's, and nothing but
+``global`` memory is seen by several thread blocks: a loop over threads (blocks) may not use such memory from outside.
+
 The question is asked again whenever the program changed, for every licensed loop of the new program.  A rule may say
 that it changed one statement only, which still touches, in each of its runs, the same elements or fewer (``kept``).
 Control flow and addresses are as before then (they depend on defined values, which refinement keeps), so the iterations
@@ -15,14 +19,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import For, Stmt
 from verified_tir.ir.visit import sub_statements, walk
 from verified_tir.kernel.context import Context, Entry, begin
 from verified_tir.kernel.obligation import Question
-from verified_tir.kernel.region import conflicts, instance, overlap
+from verified_tir.kernel.region import Access, Instance, conflicts, instance, overlap
 from verified_tir.logic import formula as f
+from verified_tir.logic.formula import Term
 from verified_tir.semantics.encode import Encoded, fresh
 
 LICENSED = ("parallel", "vectorized", "thread_binding")
@@ -69,7 +75,8 @@ def no_conflict_between_iterations(context: Context, loop: For, path: Path) -> I
     context.names[str(second.payload)] = f"{name}'"
     domain = [f.and_(f.le(low, v), f.lt(v, f.add(low, extent))) for v in (first, second)]
     runs = [instance(context, loop.body, env={loop.var: Encoded(v, f.TRUE, False)}, given=()) for v in (first, second)]
-    for a, b in conflicts(runs[0].outer(), runs[1].outer()):
+    yield from _reached(context, loop, runs[0], (domain[0],), path)
+    for a, b in conflicts(_common(runs[0], loop), _common(runs[1], loop)):
         what = f"the loop over {name} is {loop.kind}"
         if a.buffer is None or b.buffer is None:
             claim = f"{what}: no opaque call, assertion or while loop stands in its body"
@@ -83,6 +90,33 @@ def no_conflict_between_iterations(context: Context, loop: For, path: Path) -> I
         given = (*domain, f.lt(first, second), *a.given, *b.given)
         # Both orders of the pair are asked, since a and b come from all accesses of the body.
         yield Question("licence", claim, merged, given, f.not_(overlap(context, a, b)), (*path, 0, *a.place), "after")
+
+
+def _common(run: Instance, loop: For) -> Iterator[Access]:
+    """Accesses to memory that all iterations have in common."""
+    threads = loop.thread.startswith("threadIdx")
+    for a in run.accesses:
+        if a.buffer is None or a.buffer.data not in run.local or (threads and _kind(a.buffer) == "shared"):
+            yield a
+
+
+def _reached(context: Context, loop: For, run: Instance, given: tuple[Term, ...], path: Path) -> Iterator[Question]:
+    """No iteration uses memory from outside that is another's alone."""
+    private = {"threadIdx": ("local",), "blockIdx": ("local", "shared", "warp", "wmma")}.get(loop.thread[:-2], ())
+    seen: set[Buffer] = set()
+    for a in run.outer():
+        if a.buffer is not None and _kind(a.buffer) in private and a.buffer not in seen:
+            seen.add(a.buffer)
+            claim = (
+                f"the loop over {loop.var.name} is bound to {loop.thread}: none of its iterations uses "
+                f"{a.buffer.name} of scope {a.buffer.scope} from outside, of which each has its own"
+            )
+            yield Question("licence", claim, run.context, (*given, *a.given), f.FALSE, (*path, 0, *a.place), "after")
+
+
+def _kind(buffer: Buffer) -> str:
+    """The first word of a storage scope."""
+    return buffer.scope.partition(".")[0]
 
 
 __all__ = ["LICENSED", "licence_questions", "no_conflict_between_iterations"]

@@ -12,6 +12,7 @@ from verified_tir.schedule.tactics import compute, staging
 from verified_tir.schedule.tactics.buffers import buffer_arguments
 from verified_tir.schedule.tactics.layout import BufferIn
 from verified_tir.schedule.tactics.loops import Handle
+from verified_tir.schedule.tactics.scope import set_scope
 
 
 class StagingPrimitives(Primitives):
@@ -66,6 +67,25 @@ class StagingPrimitives(Primitives):
             return staging.cache_write(s, where, which, storage, loop, name)
 
         return self._do("cache_write", said, steps)
+
+    @recorded
+    def set_scope(
+        self, block: str | Buffer | None = None, buffer: BufferIn | int | None = None, scope: str | None = None
+    ) -> None:
+        """Let a local buffer live in another storage scope.
+
+        ``set_scope("C", 0, "shared")``, as in TVM: the first buffer that block C writes (or its name); or
+        ``set_scope("t", "shared")``.
+
+        :raises ScheduleError: for a parameter; or if threads of the program would then share the buffer, or no longer
+            share it (see ``docs/rules/licences.md``).
+        """
+
+        def steps(s: Session) -> None:
+            where, which, storage = buffer_arguments(s, block, buffer, scope, "write")
+            set_scope(s, where, which, storage)
+
+        self._do("set_scope", _said(block, buffer, scope), steps)
 
     @recorded
     def compute_at(self, block: str, loop: Handle) -> None:

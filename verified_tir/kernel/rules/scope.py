@@ -4,25 +4,30 @@
     for i: B = alloc(s); S             ⟶   B = alloc(s); for i: S                (hoist)
     B = alloc(s); for i: S             ⟶   for i: B = alloc(s); S                (sink)
     B = alloc(s); A; S; C              ⟶   A; B = alloc(s); S; C                 (narrow: A and C do not use B)
+    B = alloc(s, scope="global"); S    ⟶   B = alloc(s, scope="shared"); S       (rescope)
 
 Theorem.  *Hoist*: contents may now survive from one iteration to the next, but what was read there before it was
 written
 was undefined, and undefined may become anything.  *Sink*: contents no longer survive, so every read of an iteration
-must see a write of its own iteration.  The extents must have the same value at both places.
+must see a write of its own iteration.  The extents must have the same value at both places.  *Rescope*: the serial
+meaning does not look at a scope, so every run is the same run; which threads a scope lets share the block is a matter
+of the licences, which are asked again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, final
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Expr
+from verified_tir.ir.dtype import PointerType
+from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.node import Node
 from verified_tir.ir.paths import Path, put
 from verified_tir.ir.stmt import Allocate, For, If, Seq, Stmt, seq
-from verified_tir.ir.visit import free_vars, walk
+from verified_tir.ir.visit import free_vars, rewrite, walk
 from verified_tir.kernel.context import Context, Entry, context_at, opaque_calls
 from verified_tir.kernel.memory import Allocated, Version
 from verified_tir.kernel.obligation import NoMatch, Question
@@ -142,6 +147,37 @@ class Move:
             claim = f"the read of {buffer.name} sees a write of its own iteration"
             known = read.access.value.defined if read.access.value is not None else f.FALSE
             yield Question("scope", claim, read.context, read.given, f.or_(read.written, known), read.place)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Rescope:
+    """The buffer allocated at ``path``, and every view of its block, lives in another storage scope.  Owes nothing but
+    the licences."""
+
+    path: Path
+    scope: str
+
+    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
+        match statement_at(before, self.path):
+            case NoMatch() as refusal:
+                return refusal
+            case Allocate(buffer=old) as allocation:
+                pointer = old.data.type
+                assert isinstance(pointer, PointerType)
+                data = Var.fresh(old.data.name, PointerType(pointer.element, self.scope))
+
+                def moved(n: Node) -> Node | None:
+                    match n:
+                        case Var() if n is old.data:
+                            return data
+                        case Buffer() if n.data is data:  # its variable was replaced first
+                            return replace(n, scope=self.scope)
+                    return None
+
+                allocated = rewrite(allocation, moved)
+                return Rewrite(before.with_body(put(before.body, self.path, allocated)), ())
+        return NoMatch(self.path, "no buffer is allocated here")
 
 
 def _around(loop: For, body: Stmt) -> For:
