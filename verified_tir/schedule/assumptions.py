@@ -25,6 +25,7 @@ def assumptions(theorem: Refines) -> list[str]:
     found += _extents(theorem)
     found += [_padding(p) for p in paddings]
     found += [f"{claim} (T.assume in the program)" for claim in _assumed(theorem.before.body, ())]
+    found += [_rounded(sorted(theorem.reassociated))] if theorem.reassociated else []
     return found
 
 
@@ -47,6 +48,10 @@ def _extents(theorem: Refines) -> Iterator[str]:
     for e in (*symbols, *(e for e in given if not isinstance(e, Var))):
         largest = LARGEST.get(e.dtype.bits, LARGEST[32])
         yield f"0 <= {script(e)} <= {largest}, and so for every number of elements"
+
+
+def _rounded(names: list[str]) -> str:
+    return f"the bits of a float reduction into {' or '.join(names)} may be those of another order of its terms"
 
 
 def _padding(p: Padding) -> str:

@@ -31,12 +31,16 @@ class LoopPrimitives(Primitives):
         return self._do("fuse", handles, lambda s: loops.fuse(s, handles))
 
     @recorded
-    def reorder(self, *handles: Handle) -> None:
+    def reorder(self, *handles: Handle, reassociate: str = "") -> None:
         """Put nested loops into the given order; loops between them that are not named keep their places.
 
         Handles of the loops stay good.
+
+        :param reassociate: the user's word that a float reduction may be rounded in another order: the name of the
+            buffer that is reduced into.  Integers need none.
         """
-        self._do("reorder", handles, lambda s: loops.reorder(s, handles))
+        said = [*handles, *([f"reassociate={reassociate}"] if reassociate else [])]
+        self._do("reorder", said, lambda s: loops.reorder(s, handles, reassociate))
 
     @recorded
     def tile(self, *handles: Handle, factors: Sequence[int]) -> list[Var]:

@@ -20,6 +20,7 @@ from verified_tir.kernel.rules.order import Partition
 from verified_tir.kernel.rules.reindex import NewLoop, Reindex
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.simplify_index import simplify as simplify_index
+from verified_tir.schedule.tactics.licensed import in_another_order
 from verified_tir.schedule.tactics.tidy import fold_at, fold_bounds, folded, guards_of, join_guards, run_once, size
 
 Handle = Var | str
@@ -136,8 +137,11 @@ def nest_between(session: Session, handles: Sequence[Handle]) -> tuple[Path, lis
     return start, chain, [s for s in chain if isinstance(s, For)]
 
 
-def reorder(session: Session, handles: Sequence[Handle]) -> None:
-    """Put nested loops into the given order; loops between them that are not named stay where they are."""
+def reorder(session: Session, handles: Sequence[Handle], licence: str = "") -> None:
+    """Put nested loops into the given order; loops between them that are not named stay where they are.
+
+    :param licence: the buffer whose float sum may be rounded in another order.
+    """
     if len(handles) < 2:
         raise fail("reorder takes at least two loops")
     path, chain, loops = nest_between(session, handles)
@@ -151,10 +155,10 @@ def reorder(session: Session, handles: Sequence[Handle]) -> None:
                     f"the range of the loop over {outer.var.name} depends on {inner.var.name}, "
                     "which must stay outside it", path,
                 )  # fmt: skip
-    rebuild(session, path, chain, order)
+    rebuild(session, path, chain, order, licence)
 
 
-def rebuild(session: Session, path: Path, chain: list[Stmt], order: Sequence[For]) -> None:
+def rebuild(session: Session, path: Path, chain: list[Stmt], order: Sequence[For], licence: str = "") -> None:
     """Run the nest's loops in another order, guards innermost."""
     loops = [s for s in chain if isinstance(s, For)]
     fresh = {s.var: Var.fresh(s.var.name, s.var.dtype) for s in loops}
@@ -164,7 +168,8 @@ def rebuild(session: Session, path: Path, chain: list[Stmt], order: Sequence[For
     )
     guards = guards_of(chain, fresh)
     old_of_new = tuple(fresh[s.var] for s in loops)
-    session.apply(Reindex(path, len(chain), news, guards, old_of_new, tuple(s.var for s in order)))
+    rule = Reindex(path, len(chain), news, guards, old_of_new, tuple(s.var for s in order))
+    in_another_order(session, rule, licence)
     session.renamed.update(fresh)
     join_guards(session, path)
 

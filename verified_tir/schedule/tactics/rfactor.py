@@ -14,7 +14,8 @@ The kernel's rule is ``reassociate``; the identity of a float sum is -0.0.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import itertools
+from dataclasses import dataclass
 from typing import final
 
 from verified_tir.ir.buffer import Buffer
@@ -22,14 +23,14 @@ from verified_tir.ir.expr import Expr, IntImm, Var
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Block, For, If, LetStmt, Seq, Stmt, Store
 from verified_tir.ir.visit import free_vars, walk, writes_of
-from verified_tir.kernel.obligation import Unproved
 from verified_tir.kernel.rules.annotate import Label, Unwrap
-from verified_tir.kernel.rules.reassociate import Reassociate, Reordered
+from verified_tir.kernel.rules.reassociate import Reassociate
 from verified_tir.kernel.rules.reindex import NewLoop, Reindex
-from verified_tir.kernel.theorem import Rule
-from verified_tir.schedule.session import Session, TacticFailed, fail
+from verified_tir.schedule.session import Session, fail
+from verified_tir.schedule.tactics.licensed import apply_licensed
 from verified_tir.schedule.tactics.loops import Handle, is_zero
 from verified_tir.schedule.tactics.reduction import decompose_reduction
+from verified_tir.schedule.tactics.simplify import remove_trivial_loops
 from verified_tir.schedule.tactics.tidy import fold_at
 
 
@@ -63,30 +64,14 @@ def rfactor(session: Session, loop: Handle, factor_axis: int = 0, licence: str =
     shape = [buffer.shape[d] for d in dims]
     index.insert(axis, offset)
     shape.insert(axis, nest.loop.extent)
-    partial = Buffer.declare(f"{buffer.name}_rf", tuple(shape), buffer.dtype, scope="global")
+    taken = {n.name for n in walk(session.func) if isinstance(n, Buffer)}
+    partial = Buffer.declare(_fresh(f"{buffer.name}_rf", taken), tuple(shape), buffer.dtype, scope="global")
     inputs = tuple(Var.fresh(f"y{k}", e.dtype) for k, e in enumerate(shape))
     kept = iter(v for k, v in enumerate(inputs) if k != axis)
     element = tuple(next(kept) if d in dims else e for d, e in enumerate(nest.store.indices))
     rule = Reassociate(nest.path, partial, tuple(index), licence, inputs, element)
-    apply_licensed(session, rule, buffer, f'rfactor(…, reassociate="{buffer.name}")')
+    apply_licensed(session, rule, f'rfactor(…, reassociate="{buffer.name}")')
     return _tidy(session, nest, dims, axis)
-
-
-def apply_licensed(session: Session, rule: Reassociate | Reordered, buffer: Buffer, remedy: str) -> None:
-    """Take a step that may need the user's word; a refusal for want of it says how it is given."""
-    exact: Rule = replace(rule, licence="")
-    if rule.licence and session.attempt(exact):
-        return
-    try:
-        session.apply(rule)
-    except TacticFailed as failed:
-        refusal = failed.refusal
-        if isinstance(refusal, Unproved) and refusal.obligation.name == "rounding" and buffer.dtype.is_float:
-            nan = refusal.obligation.claim.endswith("NaN")
-            how = "assume it, as T.assume(x == x) of each" if nan else f"another order may be allowed: {remedy}"
-            claim = f"{refusal.obligation.claim} ({how})"
-            refusal = replace(refusal, obligation=replace(refusal.obligation, claim=claim))
-        raise TacticFailed(refusal) from None
 
 
 def _nest(session: Session, handle: Handle) -> Nest:
@@ -193,11 +178,19 @@ def _tidy(session: Session, nest: Nest, dims: list[int], axis: int) -> str:
     order = [k for k in range(len(names)) if k != axis] + [axis]
     _rename(session, (*base, 0), [f"{n}_init" for n in names], list(range(len(names))))
     _rename(session, (*base, 2), names, order)
-    fold_at(session, (*base, 0), (*base, 2))
-    for k, label in enumerate((f"{nest.name}_rf_init", f"{nest.name}_rf", nest.name)):
+    for k in (0, 2):
+        remove_trivial_loops(session, (*base, k))
+        fold_at(session, (*base, k))
+    name = _fresh(f"{nest.name}_rf", {s.name for _, s in session.blocks()})
+    for k, label in enumerate((f"{name}_init", name, nest.name)):
         found = [p for p, s in places(session.stmt((*base, k)), lambda s: isinstance(s, Store))]
         session.apply(Label((*base, k, *found[0]), label))
-    return f"{nest.name}_rf"
+    return name
+
+
+def _fresh(name: str, taken: set[str]) -> str:
+    numbered = (f"{name}_{k}" if k else name for k in itertools.count())
+    return next(n for n in numbered if n not in taken)
 
 
 def _name(index: Expr, otherwise: str) -> str:
@@ -221,6 +214,3 @@ def _rename(session: Session, path: Path, names: list[str], order: list[int]) ->
     fresh = [Var.fresh(name, loop.var.dtype) for name, loop in zip(names, loops, strict=True)]
     news = tuple(NewLoop(fresh[k], loops[k].min, loops[k].extent) for k in order)
     session.apply(Reindex(path, len(loops), news, (), tuple(fresh), tuple(loops[k].var for k in order)))
-
-
-__all__ = ["apply_licensed", "rfactor"]

@@ -1,0 +1,74 @@
+"""What another order of a float reduction may do to results: which steps changed one, and how far that reaches.
+
+The validator knows nothing of rules.  It says "equal over the reals" of sums in another order, and "different" of bits
+that it finds computed from them.  Both are as they should be where the theorem says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.expr import Expr, Var
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.paths import at
+from verified_tir.ir.stmt import For, If, LetStmt, Stmt, Store, While
+from verified_tir.ir.visit import sub_statements, walk, writes_of
+from verified_tir.kernel.rules.reassociate import Reassociate, Reordered
+from verified_tir.kernel.theorem import Refines
+
+
+def reordered(theorem: Refines) -> bool:
+    """Whether float reductions were put in another order: with the user's word, or minima and maxima, where that was
+    proved to change no bit (which is too hard for the validator)."""
+    if theorem.reassociated:
+        return True
+    for step in theorem.derivation:
+        match step.rule:
+            case Reassociate(partial=partial) if partial.dtype.is_float:
+                return True
+            case Reordered(reindex=reindex):
+                written = writes_of(at(step.after.body, reindex.path))
+                if any(s.buffer.dtype.is_float for s in written):
+                    return True
+    return False
+
+
+def may_reach(element: str, sums: Collection[str], *programs: PrimFunc) -> bool:
+    """Whether an element (``"C[0, 3]"``) may depend on the reductions into buffers of the names ``sums``."""
+    name = element.partition("[")[0]
+    return any(name in {b.name for b in _reached(f, set(sums))} for f in programs)
+
+
+def _reached(func: PrimFunc, names: set[str]) -> set[Buffer]:
+    """Buffers that hold what was computed from buffers of these names."""
+    buffers = {n for n in walk(func) if isinstance(n, Buffer)}
+    found: set[Var] = {b.data for b in buffers if b.name in names}
+    while True:
+        more = {v for v in _flow(func.body, found, False) if v not in found}
+        if not more:
+            return {b for b in buffers if b.data in found}
+        found |= more
+
+
+def _flow(stmt: Stmt, found: set[Var], under: bool) -> Iterator[Var]:
+    """The blocks and lets that depend on what was found, also by being written or not."""
+
+    def reads(*exprs: Expr) -> bool:
+        return any(n in found for e in exprs for n in walk(e) if isinstance(n, Var))
+
+    match stmt:
+        case Store(buffer=b, value=value, indices=indices):
+            if under or reads(value, *indices):
+                yield b.data
+        case LetStmt(var=v, value=value):
+            if reads(value):
+                yield v
+        case If(condition=c) | While(condition=c):
+            under = under or reads(c)
+        case For(min=low, extent=extent):
+            under = under or reads(low, extent)
+        case _:
+            pass
+    for inner in sub_statements(stmt):
+        yield from _flow(inner, found, under)

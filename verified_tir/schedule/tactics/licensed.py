@@ -1,0 +1,67 @@
+"""Steps that may need the user's word: another order of the terms of a float reduction.
+
+The word is the name of the buffer that is reduced into.  Without it the kernel refuses, and the refusal says how the
+word is given; with it, the exact theorem is tried first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from verified_tir.ir.paths import at
+from verified_tir.ir.visit import writes_of
+from verified_tir.kernel.obligation import Unproved
+from verified_tir.kernel.rules.reassociate import Reassociate, Reordered
+from verified_tir.kernel.rules.reindex import Reindex
+from verified_tir.kernel.theorem import Rule
+from verified_tir.schedule.session import Session, TacticFailed, fail
+
+
+def apply_licensed(session: Session, rule: Reassociate, remedy: str) -> None:
+    """Take a step that needs no word, or the one given; a refusal for want of it names ``remedy``."""
+    if rule.licence and session.attempt(replace(rule, licence="")):
+        return
+    try:
+        session.apply(rule)
+    except TacticFailed as failed:
+        raise _with_remedy(failed, remedy, "rounding") from None
+
+
+def in_another_order(session: Session, rule: Reindex, licence: str) -> None:
+    """Take a step that puts the iterations of a nest into another order; if the nest is a reduction, that of its terms.
+
+    :param licence: the buffer whose float sum may be rounded in another order.
+    """
+    stores = {s.buffer.name for s in writes_of(at(session.func.body, rule.path))}
+    if licence and licence not in stores:
+        names = " and ".join(sorted(stores)) or "nothing"
+        raise fail(f"the nest reduces into {names}, not into {licence!r}", rule.path)
+    steps: list[Rule] = [rule, Reordered(rule), *([Reordered(rule, licence)] if licence else [])]
+    tried: list[TacticFailed] = []
+    for step in steps:
+        try:
+            session.apply(step)
+        except TacticFailed as failed:
+            tried.append(failed)
+        else:
+            return
+    last = tried[-1].refusal
+    rounds = isinstance(last, Unproved) and last.obligation.name == "rounding"
+    if rounds and licence:
+        raise _with_remedy(tried[-1], "", "rounding")
+    raise _with_remedy(tried[0], f'reorder(…, reassociate="{next(iter(stores))}")', "order") if rounds else tried[0]
+
+
+def _with_remedy(failed: TacticFailed, remedy: str, name: str) -> TacticFailed:
+    """The refusal, its claim followed by what would help."""
+    refusal = failed.refusal
+    if not isinstance(refusal, Unproved) or refusal.obligation.name != name:
+        return failed
+    claim = refusal.obligation.claim
+    if claim.endswith(" is NaN"):
+        how = "assume it: T.assume(x == x) is false of NaN"
+    elif claim.endswith(" is defined"):
+        return failed
+    else:
+        how = f"another order may be allowed: {remedy}"
+    return TacticFailed(replace(refusal, obligation=replace(refusal.obligation, claim=f"{claim} ({how})")))
