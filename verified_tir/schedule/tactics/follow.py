@@ -3,281 +3,359 @@ Loops According to Buffer").
 
 The indices of an access, as functions of the loops around it, are an index map; its outputs become the new loops and
 its inverse says what the old ones were.  Where the indices do not determine the iteration (``A[i + f]`` in a
-convolution), some loops stay, innermost; those of a reduction are tried first.  Statements that stand in the way are
-taken out by fission.
+convolution), some loops stay, innermost; those of a reduction are tried first.  Where an initialisation stands between
+two loops, each of the two is rebuilt by itself; if an index needs both, it is taken out first (``access_nest``).
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Binary, Expr, IntImm, Load, Not, Var, const
+from verified_tir.ir.expr import COMPARE_OPS, FALSE, Binary, Expr, IntImm, Load, Var, binary, const
+from verified_tir.ir.index_arith import is_index
+from verified_tir.ir.node import Node
 from verified_tir.ir.paths import Path, places
-from verified_tir.ir.stmt import Block, For, If, Seq, Stmt, Store
-from verified_tir.ir.visit import free_vars, substitute, walk
+from verified_tir.ir.stmt import For, If, Store
+from verified_tir.ir.visit import free_vars, substitute
 from verified_tir.kernel.rules.reindex import NewLoop, Reindex
-from verified_tir.schedule.index_layout import MapOnBox
-from verified_tir.schedule.index_map import IndexMap, IndexMapError, NegativeIndex, NotInjective
+from verified_tir.kernel.rules.rewrite import ExprPath, Rewrite, expressions
+from verified_tir.schedule.bounds import Bounds
+from verified_tir.schedule.index_map import IndexMap, IndexMapError, NegativeIndex
+from verified_tir.schedule.poly import as_poly
 from verified_tir.schedule.session import Session, TacticFailed, fail
+from verified_tir.schedule.simplify_index import negate
 from verified_tir.schedule.simplify_index import simplify as simplify_index
+from verified_tir.schedule.tactics.access_nest import (
+    Nest,
+    Segment,
+    in_order,
+    inline_lets,
+    isolate,
+    leaves,
+    moving,
+    nest_around,
+    uses,
+)
 from verified_tir.schedule.tactics.branches import decide_branches
-from verified_tir.schedule.tactics.fission import separate
-from verified_tir.schedule.tactics.layout import find_buffer
-from verified_tir.schedule.tactics.simplify import simplify_expressions
-from verified_tir.schedule.tactics.tidy import guards_of, join_guards
+from verified_tir.schedule.tactics.layout import BufferIn, buffer_in, find_buffer
+from verified_tir.schedule.tactics.loops import is_zero
+from verified_tir.schedule.tactics.simplify import proposed_rewrites
+from verified_tir.schedule.tactics.tidy import folded, guards_of, join_guards, size
 
 ATTEMPTS = 12
-"""How many choices of loops that stay are tried for one access."""
+"""How many choices of loops that stay are looked at for one access,"""
+PROOFS = 3
+"""and how many of them the kernel is asked for."""
+
+Ranges = dict[Var, tuple[Expr, Expr]]
 
 
-def sequential_buffer_access(session: Session, name: str | Buffer, block: str | None = None) -> list[Var]:
-    """Make the loops around each access of a buffer follow its layout; gives the new loops of the last nest."""
-    buffer, _ = find_buffer(session, name)
-    if block is not None:
-        session.block(block)
+def sequential_buffer_access(session: Session, buffer: BufferIn, block: str | None = None) -> list[Var]:
+    """Make the loops around each access of a buffer follow its layout; gives the loops of the last nest."""
+    if block is None:
+        assert not isinstance(buffer, tuple)
+        found = find_buffer(session, buffer)[0]
+    else:
+        found = buffer_in(session, block, buffer)
     done: list[Var] = []
-    seen: set[Stmt] = set()
-    problem: TacticFailed | None = None
+    followed: set[Var] = set()
+    last = (-1, 0)
     while True:
-        found = next(_accesses(session, buffer, block, seen), None)
-        if found is None:
+        site = next((s for s in _sites(session, found, block) if s > last), None)
+        if site is None:
             break
-        path, stmt = found
-        seen.add(stmt)
-        try:
-            with session.atomic():
-                nest = _nest_of(session, path, stmt, buffer)
-                loops = [] if nest is None else _follow(session, nest, buffer)
-        except TacticFailed as refused:
-            problem = problem or refused
-            continue
-        if loops:
-            done = loops
-            seen.update(n for n in walk(_around(session, loops[0])) if isinstance(n, Store))
+        before = len(leaves(session))
+        loops = _follow(session, site, found, followed)
+        done = loops or done
+        followed.update(loops)
+        # a branch that went took its statements with it: looking at some again does no harm
+        last = (site[0] + min(0, len(leaves(session)) - before), site[1])
     if not done:
-        raise problem or fail(f"no loop nest around an access of {buffer.name} can follow its layout")
+        where = f" in block {block}" if block else ""
+        raise fail(f"no loop nest around an access of {found.name}{where} has a loop that its indices use")
     return done
 
 
-def _accesses(session: Session, buffer: Buffer, block: str | None, seen: set[Stmt]) -> Iterator[tuple[Path, Stmt]]:
-    """Stores that use the buffer."""
-    within = None if block is None else next((p for p, s in session.blocks() if s.name == block), None)
-    for path, stmt in places(session.func.body, lambda s: isinstance(s, Store) and s not in seen):
-        if any(n is buffer for n in walk(stmt)) and (within is None or path[: len(within)] == within):
-            yield path, stmt
+Site = tuple[int, int]
+"""A statement that accesses the buffer: the number of its first leaf, and how far above that it stands, negated."""
 
 
-def _around(session: Session, var: Var) -> Stmt:
-    return session.loop(var)[1]
+def _sites(session: Session, buffer: Buffer, block: str | None) -> list[Site]:
+    """In program order."""
+    within = () if block is None else session.block(block)[0]
+    found = [p for p, _ in places(session.func.body, lambda s: uses(s, buffer)) if p[: len(within)] == within]
+    return sorted(
+        next((k, len(p) - len(leaf)) for k, leaf in enumerate(leaves(session)) if leaf[: len(p)] == p) for p in found
+    )
 
 
-# -- the nest ----------------------------------------------------------------------------------------------------------
+def _place(session: Session, site: Site) -> Path:
+    """Where a statement stands now: neither fission nor reindexing changes the order of leaves, or what is below it."""
+    leaf = leaves(session)[site[0]]
+    return leaf[: len(leaf) + site[1]]
+
+
+def _follow(session: Session, site: Site, buffer: Buffer, followed: set[Var]) -> list[Var]:
+    """Rebuild the loops around one access where they are not in order; gives the loops of the layout."""
+    nest = _nest(session, site, buffer)
+    if nest is None:
+        return []
+    while (split := nest.in_the_way(followed)) is not None:
+        func = session.func
+        isolate(session, nest, *split)
+        if session.func is func:
+            name = split[1].name
+            reason = f"the loop over {name} follows another access of {buffer.name} in the same nest already"
+            raise fail(reason, nest.path)
+        nest = _nest(session, site, buffer)
+        assert nest is not None
+    rebuilt: list[Var] = []
+    for _ in nest.segments:
+        k = next((k for k in range(len(nest.segments)) if not in_order(moving(nest, k), nest.loops(k))), None)
+        if k is None:
+            break
+        loops = _rebuild(session, nest, k, buffer)
+        rebuilt += loops
+        again = _nest(session, site, buffer)
+        if again is not None:
+            _straighten(session, again, buffer, dict(zip(moving(nest, k), loops, strict=True)), nest)
+            again = _nest(session, site, buffer)
+        if again is None:  # every loop of the layout runs once, so no index depends on one
+            break
+        nest = again
+    if rebuilt or any(new is not old for new, old in zip(nest.indices, nest.written, strict=True)):
+        _tidy(session, nest)
+    path = _place(session, site)
+    kept = {v for k in range(len(nest.segments)) if not set(rebuilt) & set(nest.loops(k)) for v in nest.loops(k)}
+    kept &= {v for e in nest.indices for v in free_vars(e)}
+    around = [s.var for k in range(len(path)) if isinstance(s := session.stmt(path[:k]), For)]
+    return [v for v in around if v in rebuilt or v in kept]
+
+
+def _nest(session: Session, site: Site, buffer: Buffer) -> Nest | None:
+    """The nest of an access, with its indices in their simplest form: an earlier step may not have left them so."""
+    nest = nest_around(session, _place(session, site), buffer)
+    if nest is None:
+        return None
+    loops = [s for segment in nest.segments for s in segment.loops]
+    ranges = {s.var: (s.min, s.extent) for s in loops}
+    simpler = [simplify_index(e, ranges) for e in nest.indices]
+    # a dimension stays one of the layout's, also where it has a single place
+    indices = tuple(new if free_vars(new) else old for old, new in zip(nest.indices, simpler, strict=True))
+    return replace(nest, indices=indices)
+
+
+def _straighten(session: Session, nest: Nest, buffer: Buffer, now: dict[Expr, Var], before: Nest) -> None:
+    """Put the new loops in the place of the indices that they follow, where the simplifier did not see it."""
+    stmt = session.stmt(nest.path)
+    target = isinstance(stmt, Store) and stmt.buffer is buffer
+    where = (1,) if target else next(_where(stmt, nest.written), None)
+    if where is None:
+        return
+    first = where if target else (*where, 0)
+    for d, (index, old) in enumerate(zip(nest.indices, before.indices, strict=True)):
+        var = now.get(old)
+        if var is not None and index is not var:
+            session.attempt(Rewrite(nest.path, (*first[:-1], first[-1] + d), var))
+
+
+def _where(node: Node, indices: tuple[Expr, ...]) -> Iterator[ExprPath]:
+    """Where loads with the given indices stand."""
+    if isinstance(node, Load) and node.indices == indices:
+        yield ()
+    for k, e in enumerate(expressions(node)):
+        yield from ((k, *rest) for rest in _where(e, indices))
+
+
+def _tidy(session: Session, nest: Nest) -> None:
+    """Simplify the nest, its new guards apart, which are in their best form."""
+    guards = {
+        (*s.start, *(0 for _ in s.chain[:k])) for s in nest.segments for k, g in enumerate(s.chain) if isinstance(g, If)
+    }
+    start = nest.segments[0].start
+    for rule in proposed_rewrites(session, start):
+        if rule.path not in guards:
+            session.attempt(rule)
+    decide_branches(session, start)
+
+
+# -- one segment -------------------------------------------------------------------------------------------------------
+
+
+def _rebuild(session: Session, nest: Nest, k: int, buffer: Buffer) -> list[Var]:
+    """Rebuild a segment in the order of the layout, with the first choice of loops that stay which the kernel allows;
+    gives the loops of the layout."""
+    end = inline_lets(session, nest.segments[k].start, (*nest.segments[k].end, 0))
+    segment = Segment.between(session, nest.segments[k].start, end[:-1])
+    _check_segment(segment)
+    problem: TacticFailed | None = None
+    tried = 0
+    for layout in _layouts(segment, nest, k, buffer):
+        try:
+            with session.atomic():
+                _reindex(session, segment, layout, buffer)
+            return [s.var for s in layout.loops[: len(moving(nest, k))]]
+        except TacticFailed as refused:
+            problem = problem or refused
+            tried += 1
+            if tried == PROOFS:
+                break
+    assert problem is not None
+    raise problem
+
+
+def _check_segment(segment: Segment) -> None:
+    inner = {s.var for s in segment.loops}
+    for s in segment.loops:
+        if inner & {*free_vars(s.min), *free_vars(s.extent)}:
+            raise fail(f"the range of the loop over {s.var.name} depends on another: not a box", segment.start)
+        if s.kind == "thread_binding":
+            raise fail(f"the loop over {s.var.name} is bound to {s.thread}; follow the layout first", segment.start)
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Nest:
-    """A perfect nest around an access: where it begins, its statements, and the indices that its loops move."""
+class Layout:
+    """The loops that follow a layout, and what the old loops are in them."""
 
-    start: Path
-    chain: tuple[Stmt, ...]
-    indices: tuple[Expr, ...]
-    stored: frozenset[Var]
-    """Variables in the indices of what is stored; the other loops are those of a reduction."""
+    order: tuple[For, ...]
+    """The old loops that the indices use,"""
+    outputs: tuple[Expr, ...]
+    """the new loops' values over these,"""
+    loops: tuple[NewLoop, ...]
+    inverse: tuple[Expr, ...]
+    """and the old loops' values over the new ones."""
+    hole: Expr
+    """Where the new loops run over places that no old iteration has."""
 
     @property
-    def loops(self) -> list[For]:
-        return [s for s in self.chain if isinstance(s, For)]
+    def ranges(self) -> Ranges:
+        return {s.var: (s.min, s.extent) for s in self.loops}
 
 
-def _nest_of(session: Session, path: Path, stmt: Stmt, buffer: Buffer) -> Nest | None:
-    """The nest of the loops that an access uses; statements in the way are taken out first."""
-    assert isinstance(stmt, Store)
-    loads = (n.indices for n in walk(stmt) if isinstance(n, Load) and n.buffer is buffer)
-    indices = stmt.indices if stmt.buffer is buffer else next(loads)
-    if any(isinstance(n, Load) for e in indices for n in walk(e)):
-        raise fail(f"the indices of {buffer.name} are read from memory, so no loops follow its layout", path)
-    used = {v for e in indices for v in free_vars(e)}
-    around = [path[:k] for k in range(len(path)) if _is_over(session.stmt(path[:k]), used)]
-    if not around:
-        return None
-    innermost = around[-1]
-    start = _start(session, around[0], innermost, used)
-    inside = {s.var for k in range(len(start), len(innermost) + 1) if isinstance(s := session.stmt(path[:k]), For)}
-    outside = {s.var for p in around if len(p) < len(start) and isinstance(s := session.stmt(p), For)}
-    if any(set(free_vars(e)) & inside and set(free_vars(e)) & outside for e in indices):
-        path = _isolate(session, path, around[0])
-        return _nest_of(session, path, session.stmt(path), buffer)
-    chain = tuple(session.stmt(path[:k]) for k in range(len(start), len(innermost) + 1))
-    stored = frozenset(v for e in stmt.indices for v in free_vars(e))
-    return Nest(start, chain, tuple(e for e in indices if inside & set(free_vars(e))), stored)
-
-
-def _start(session: Session, outermost: Path, innermost: Path, used: set[Var]) -> Path:
-    """Where the perfect nest that ends at ``innermost`` begins."""
-    start = innermost
-    for k in range(len(innermost) - 1, len(outermost) - 1, -1):
-        stmt = session.stmt(innermost[:k])
-        if _is_over(stmt, used):
-            start = innermost[:k]
-        elif not (isinstance(stmt, (For, Block)) or (isinstance(stmt, If) and stmt.else_body is None)):
-            break
-    return start
-
-
-def _is_over(stmt: Stmt, used: set[Var]) -> bool:
-    return isinstance(stmt, For) and stmt.var in used
-
-
-def _isolate(session: Session, path: Path, top: Path) -> Path:
-    """Take out of the loops from ``top`` on all that stands beside a store; gives the store's new place.
-
-    Fission keeps the order in which stores stand in the text, so their number tells where it is now.
-    """
-    number = [p for p, _ in places(session.func.body, lambda s: isinstance(s, Store))].index(path)
-    while True:
-        depths = [k for k in range(len(top) + 1, len(path)) if isinstance(session.stmt(path[:k]), Seq)]
-        if not depths:
-            return path
-        k = depths[-1]
-        stmt = session.stmt(path[:k])
-        assert isinstance(stmt, Seq)
-        if path[k] + 1 < len(stmt.stmts):
-            top, _ = separate(session, path[:k], path[k] + 1, top)
-        else:
-            _, top = separate(session, path[:k], path[k], top)
-        path = [p for p, _ in places(session.func.body, lambda s: isinstance(s, Store))][number]
-
-
-# -- following ---------------------------------------------------------------------------------------------------------
-
-
-def _follow(session: Session, nest: Nest, buffer: Buffer) -> list[Var]:
-    """Rebuild a nest, if it is not in the order of the layout already; gives the loops of the layout."""
-    nest = _simplified(nest)
-    used = {v for e in nest.indices for v in free_vars(e)}
-    order = [s for s in nest.loops if s.var in used]
-    if nest.indices == tuple(s.var for s in order):
-        simplify_expressions(session, nest.start)
-        return [s.var for s in order]
-    inner = {s.var for s in nest.loops}
-    if any(inner & {*free_vars(s.min), *free_vars(s.extent)} for s in nest.loops):
-        raise fail("the range of one loop depends on another: not a box", nest.start)
-    box, kept = _box(nest, order, buffer)
-    hit = box.hit_vars
-    outputs = (*nest.indices, *(s.var for s in kept))
-    fresh = {v: Var.fresh(n, v.dtype) for v, n in zip(hit, _names(order, kept, outputs, hit), strict=True)}
-    others = [s for s in nest.loops if s not in order]
-    keep = {s.var: Var.fresh(s.var.name, s.var.dtype) for s in others}
-    news = [_new_loop(e, fresh[v], extent, order) for e, v, extent in zip(outputs, hit, box.padded, strict=True)]
-    news += [NewLoop(keep[s.var], s.min, s.extent, s.kind, s.thread, s.annotations) for s in others]
-    back = {s.var: substitute(g, fresh) + s.min for s, g in zip(order, box.inverse, strict=True)}
-    mapping: dict[Var, Expr] = {**keep, **back}
-    guards = guards_of(nest.chain, mapping)
-    old_of_new = tuple(mapping[s.var] for s in nest.loops)
-    new_of_old = (*nest.indices, *(s.var - s.min for s in kept), *(s.var for s in others))
-    inside = _inside(order, box, fresh)
-    start, depth = nest.start, len(nest.chain)
-    if not session.attempt(Reindex(start, depth, tuple(news), (*inside, *guards), old_of_new, new_of_old)):
-        hole = substitute(box.padding(True), fresh)
-        if not (isinstance(hole, IntImm) and hole.value == 0):
-            guards = (_negation(hole), *guards)
-        session.apply(Reindex(start, depth, tuple(news), guards, old_of_new, new_of_old))
-    session.renamed.update(keep)
-    for s in order:
-        same = next((fresh[v] for e, v in zip(outputs, hit, strict=True) if e is s.var), None)
-        if same is not None:
-            session.renamed[s.var] = same
-        else:
-            new = ", ".join(v.name for v in fresh.values())
-            session.gone[s.var] = f"its nest was rebuilt to follow {buffer.name}: {new}"
-    join_guards(session, start)
-    simplify_expressions(session, start)
-    decide_branches(session, start)
-    return [fresh[v] for v in hit[: len(nest.indices)]]
-
-
-def _simplified(nest: Nest) -> Nest:
-    """The nest with its indices in their simplest form, as an earlier step may not have left them."""
-    ranges = {s.var: (s.min, s.extent) for s in nest.loops}
-    simpler = [simplify_index(e, ranges) for e in nest.indices]
-    # a dimension stays one of the layout's, also where it has a single place
-    indices = tuple(new if free_vars(new) else old for old, new in zip(nest.indices, simpler, strict=True))
-    moving = tuple(e for e in indices if {s.var for s in nest.loops} & set(free_vars(e)))
-    return Nest(nest.start, nest.chain, moving, nest.stored)
-
-
-def _box(nest: Nest, order: list[For], buffer: Buffer) -> tuple[MapOnBox, list[For]]:
-    """The map from loops (each from zero) to indices, made injective by loops that stay; and these."""
-    zero = {s.var: Var.fresh(s.var.name, s.var.dtype) for s in order}
-    shift: dict[Var, Expr] = {s.var: zero[s.var] + s.min for s in order}
-    extents = [s.extent for s in order]
+def _layouts(segment: Segment, nest: Nest, k: int, buffer: Buffer) -> Iterator[Layout]:
+    """Nests that follow the layout, for each choice of loops that stay; those of a reduction are tried first."""
+    places = [(e, n) for e, n in zip(nest.indices, buffer.shape, strict=True) if set(nest.loops(k)) & set(free_vars(e))]
+    order = [s for s in segment.loops if any(s.var in free_vars(e) for e, _ in places)]
     reduction = [s for s in order if s.var not in nest.stored]
     choices = [*_subsets(reduction), *(c for c in _subsets(order) if not set(c) <= set(reduction))]
     problem: IndexMapError | None = None
+    found = False
     for kept in choices[:ATTEMPTS]:
-        outputs = (*(substitute(e, shift) for e in nest.indices), *(zero[s.var] for s in kept))
         try:
-            box = IndexMap(tuple(zero.values()), outputs).on(extents)
-            if box.inverse is not None and box.padded is not None:
-                return box, kept
-        except NotInjective as reason:
-            problem = problem or reason
+            yield _layout(segment, order, places, kept)
+            found = True
         except NegativeIndex as reason:
-            raise fail(f"loops cannot follow negative indices of {buffer.name}: {reason}", nest.start) from reason
+            what = f"loops cannot follow negative indices of {buffer.name}: {reason}"
+            raise fail(what, segment.start) from reason
         except IndexMapError as reason:
             problem = problem or reason
-            break
-    raise fail(f"the accesses of {buffer.name} do not determine the iteration: {problem}", nest.start)
+    if not found:
+        raise fail(f"the accesses of {buffer.name} do not determine the iteration: {problem}", segment.start)
 
 
 def _subsets(loops: list[For]) -> Iterator[list[For]]:
     """Small choices first; never all loops, for then nothing would follow the layout."""
-    for size in range(len(loops) + 1):
-        yield from (list(c) for c in itertools.combinations(loops, size))
+    for count in range(len(loops) + 1):
+        yield from (list(c) for c in itertools.combinations(loops, count))
 
 
-def _new_loop(output: Expr, var: Var, extent: Expr, order: list[For]) -> NewLoop:
-    """A loop of the layout; one that was there before keeps its kind."""
-    same = next((s for s in order if s.var is output), None)
-    if same is None:
-        return NewLoop(var, const(0, var.dtype), extent)
-    return NewLoop(var, const(0, var.dtype), extent, same.kind, same.thread, same.annotations)
+def _layout(segment: Segment, order: list[For], places: list[tuple[Expr, Expr]], kept: list[For]) -> Layout:
+    """The map from loops (each from zero) to indices, made injective by loops that stay, and its inverse.
+
+    :raises IndexMapError: if it is not injective, or cannot be inverted.
+    """
+    zero = {s.var: Var.fresh(s.var.name, s.var.dtype) for s in order}
+    shift: dict[Var, Expr] = {s.var: zero[s.var] + s.min for s in order}
+    bounds = Bounds({s.var: (s.min, s.extent) for s in order})
+    guarded = any(isinstance(s, If) for s in segment.chain)
+    outputs = (*(e for e, _ in places), *(s.var for s in kept))
+    same = [next((s for s in order if s.var is e), None) for e in outputs]
+    lows = [s.min if s is not None else _least(bounds, e, guarded) for e, s in zip(outputs, same, strict=True)]
+    from_zero = [zero[s.var] if s is not None else _less(substitute(e, shift), low)
+                 for e, s, low in zip(outputs, same, lows, strict=True)]  # fmt: skip
+    box = IndexMap(tuple(zero.values()), tuple(from_zero)).on([s.extent for s in order])
+    fresh = [Var.fresh(n, e.dtype) for e, n in zip(outputs, _names(order, kept, outputs, box.hit_vars), strict=True)]
+    loops: list[NewLoop] = []
+    for d, (v, s, low, extent) in enumerate(zip(fresh, same, lows, box.padded, strict=True)):
+        if s is not None:
+            loops.append(NewLoop(v, s.min, s.extent, s.kind, s.thread, s.annotations))
+        else:
+            loops.append(NewLoop(v, *_within(low, extent, places[d][1] if guarded else None)))
+    at = {v: _less(n, low) for v, n, low in zip(box.hit_vars, fresh, lows, strict=True)}
+    inverse = tuple(folded(substitute(g, at) + s.min) for s, g in zip(order, box.inverse, strict=True))
+    return Layout(tuple(order), outputs, tuple(loops), inverse, substitute(box.padding(True), at))
 
 
-def _inside(order: list[For], box: MapOnBox, fresh: dict[Var, Var]) -> tuple[Expr, ...]:
-    """Conditions that the inverse leads into the old ranges, without those that the new ranges imply."""
-    ranges: dict[Var, tuple[Expr, Expr]] = {
-        fresh[v]: (const(0, v.dtype), e) for v, e in zip(box.hit_vars, box.padded, strict=True)
-    }
-    found = []
-    for s, g in zip(order, box.inverse, strict=True):
-        value = simplify_index(substitute(g, fresh), ranges)
-        for condition in (value >= 0, value < s.extent):
-            known = simplify_index(condition, ranges)
-            if not (isinstance(known, IntImm) and known.value == 1):
-                found.append(condition)
-    return tuple(found)
+def _least(bounds: Bounds, e: Expr, guarded: bool) -> Expr:
+    """The least value of an index, if that is a known constant; one below zero only where a guard rules it out."""
+    low, _ = bounds.interval(as_poly(e))
+    return const(0 if low is None or (low < 0 and not guarded) else low, e.dtype)
 
 
-def _negation(e: Expr) -> Expr:
-    match e:
-        case Binary(op="ge", a=a, b=b):
-            return Binary("lt", a, b)
-        case Binary(op="gt", a=a, b=b):
-            return Binary("le", a, b)
-        case Binary(op="le", a=a, b=b):
-            return Binary("gt", a, b)
-        case Binary(op="lt", a=a, b=b):
-            return Binary("ge", a, b)
-        case Not(a=a):
-            return a
-        case _:
-            return Not(e)
+def _less(e: Expr, low: Expr) -> Expr:
+    return e if is_zero(low) else folded(e - low)
+
+
+def _within(low: Expr, extent: Expr, shape: Expr | None) -> tuple[Expr, Expr]:
+    """The range of a new loop: that of the index, without what lies outside of the buffer (where a guard skips it)."""
+    match low, extent, shape:
+        case IntImm(value=a), IntImm(value=n), IntImm(value=size):
+            first, end = max(a, 0), min(a + n, size)
+            return const(first, low.dtype), const(max(0, end - first), low.dtype)
+        case IntImm(value=a), _, _ if a < 0:
+            return const(0, low.dtype), folded(extent + a)
+    return low, extent
+
+
+def _reindex(session: Session, segment: Segment, layout: Layout, buffer: Buffer) -> None:
+    """Ask the kernel for the new nest: with guards that the inverse leads to an iteration, else that no hole is met."""
+    others = [s for s in segment.loops if s not in layout.order]
+    keep = {s.var: Var.fresh(s.var.name, s.var.dtype) for s in others}
+    loops = (*layout.loops, *(NewLoop(keep[s.var], s.min, s.extent, s.kind, s.thread, s.annotations) for s in others))
+    mapping = {**keep, **{s.var: g for s, g in zip(layout.order, layout.inverse, strict=True)}}
+    guards = guards_of(segment.chain, mapping)
+    new_of_old = (*layout.outputs, *(s.var for s in others))
+    old_of_new = tuple(mapping[s.var] for s in segment.loops)
+    start, depth = segment.start, len(segment.chain)
+    ranges = {**layout.ranges, **{keep[s.var]: (s.min, s.extent) for s in others}}
+    inside = [c for s, g in zip(layout.order, layout.inverse, strict=True) for c in _inside(s, g, ranges)]
+    short = [c for g in guards if (c := _condition(g, ranges)) is not None]
+    if not session.attempt(Reindex(start, depth, loops, (*inside, *short), old_of_new, new_of_old)):
+        hole = [] if layout.hole is FALSE else [negate(layout.hole)]
+        session.apply(Reindex(start, depth, loops, (*hole, *guards), old_of_new, new_of_old))
+    session.renamed.update(keep)
+    for s in layout.order:
+        same = next((n.var for e, n in zip(layout.outputs, layout.loops, strict=True) if e is s.var), None)
+        if same is not None:
+            session.renamed[s.var] = same
+        else:
+            new = ", ".join(n.var.name for n in layout.loops)
+            session.gone[s.var] = f"its nest was rebuilt to follow {buffer.name}: {new}"
+    join_guards(session, start)
+
+
+def _inside(loop: For, value: Expr, ranges: Ranges) -> Iterator[Expr]:
+    """Conditions that a value lies in a loop's range, without those that the new ranges imply."""
+    value = simplify_index(value, ranges)
+    for condition in (binary("le", loop.min, value), binary("lt", value, folded(loop.min + loop.extent))):
+        known = simplify_index(condition, ranges)
+        if not (isinstance(known, IntImm) and known.value == 1):
+            yield condition
+
+
+def _condition(guard: Expr, ranges: Ranges) -> Expr | None:
+    """A guard in a shorter form, comparisons as they were written; ``None`` if it is true."""
+    known = simplify_index(guard, ranges)
+    if isinstance(known, IntImm) and known.value == 1:
+        return None
+    if isinstance(guard, Binary) and guard.op in COMPARE_OPS and guard.a.dtype.is_int and is_index(guard):
+        return binary(guard.op, simplify_index(guard.a, ranges), simplify_index(guard.b, ranges))
+    return known if size(known) < size(guard) else guard
 
 
 def _names(order: list[For], kept: list[For], outputs: tuple[Expr, ...], hit: tuple[Var, ...]) -> list[str]:

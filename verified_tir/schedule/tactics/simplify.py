@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from verified_tir.ir.expr import Binary, Expr, IntImm, Load, Var
+from verified_tir.ir.expr import Binary, Expr, IntImm, Load, Undef, Var
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, Assume, Block, For, If, LetStmt, Seq, Stmt
-from verified_tir.ir.visit import sub_statements
+from verified_tir.ir.visit import sub_statements, walk
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.rewrite import ExprPath, Rewrite, expressions
 from verified_tir.schedule.bounds import Bounds
@@ -119,13 +119,18 @@ def _simpler(e: Expr, where: ExprPath, simplifier: Simplifier, values: Values) -
         if value is not None:
             yield where, value
             return
-    elif (e.dtype.is_int or e.dtype.is_bool) and not isinstance(e, (Var, IntImm)):
+    elif (e.dtype.is_int or e.dtype.is_bool) and not isinstance(e, (Var, IntImm)) and not _mentions_undef(e):
         new = _shorter(e, simplifier)
         if new is not e:
             yield where, new
             return
     for k, sub in enumerate(expressions(e)):
         yield from _simpler(sub, (*where, k), simplifier, values)
+
+
+def _mentions_undef(e: Expr) -> bool:
+    """Whether ``T.undef()`` stands below: in an assumption ``x == undef`` is no comparison; only its parts change."""
+    return any(isinstance(n, Undef) for n in walk(e))
 
 
 def _trivial_loops(session: Session, under: Path) -> int:

@@ -1,0 +1,288 @@
+"""The loops around one access of a buffer, and taking out what stands in their way.
+
+Input: a statement that reads or writes a buffer.  The loops that its indices use need not be nested perfectly: an
+initialisation may stand between two of them, so the nest is a list of perfect *segments*, outermost first.  Output: the
+segments, or a program in which what stood between two of them has a nest of its own (:func:`isolate`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import final
+
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.expr import Expr, LetExpr, Load, Ramp, Var
+from verified_tir.ir.node import Node
+from verified_tir.ir.paths import Path, places
+from verified_tir.ir.script import script
+from verified_tir.ir.stmt import Allocate, Block, For, If, LetStmt, Seq, Stmt, Store
+from verified_tir.ir.visit import children, free_vars, sub_statements, substitute, walk
+from verified_tir.kernel.rules.bind import Inline
+from verified_tir.kernel.rules.order import Distribute
+from verified_tir.kernel.rules.rewrite import expressions
+from verified_tir.schedule.poly import as_poly
+from verified_tir.schedule.session import Session, fail
+from verified_tir.schedule.tactics.fission import separate
+from verified_tir.schedule.tactics.loops import pair_at
+
+# -- accesses ----------------------------------------------------------------------------------------------------------
+
+
+def uses(stmt: Stmt, buffer: Buffer) -> bool:
+    """Whether the statement itself (not one inside it) accesses the buffer."""
+    if isinstance(stmt, Store) and stmt.buffer is buffer:
+        return True
+    return any(isinstance(n, Load) and n.buffer is buffer for e in expressions(stmt) for n in walk(e))
+
+
+def leaves(session: Session) -> list[Path]:
+    """The places of the statements that hold no other, in program order.  Fission and reindexing keep their order."""
+    return [p for p, _ in places(session.func.body, lambda s: not sub_statements(s))]
+
+
+def indices_of(session: Session, path: Path, buffer: Buffer) -> tuple[Expr, ...]:
+    """The indices of the access in the statement at ``path``, lets written out: of the store, else of the first load
+    whose indices are not read from memory.
+
+    :raises TacticFailed: if all are read from memory.
+    """
+    stmt = session.stmt(path)
+    values: dict[Var, Expr] = {}
+    for k in range(len(path)):
+        around = session.stmt(path[:k])
+        if isinstance(around, LetStmt):
+            values[around.var] = substitute(around.value, values)
+    found = [stmt.indices] if isinstance(stmt, Store) and stmt.buffer is buffer else []
+    found = [tuple(substitute(e, values) for e in indices) for indices in found]
+    if not found:
+        found = [i for e in expressions(stmt) for i in _loads(e, buffer, values)]
+    for indices in found:
+        if not any(isinstance(n, Load) for e in indices for n in walk(e)):
+            return tuple(_first_lane(e) for e in indices)
+    raise fail(f"the indices of {buffer.name} are read from memory, so no loops follow its layout", path)
+
+
+def _loads(e: Node, buffer: Buffer, values: dict[Var, Expr]) -> Iterator[tuple[Expr, ...]]:
+    """Indices of the loads of a buffer, lets written out."""
+    if isinstance(e, LetExpr):
+        values = {**values, e.var: substitute(e.value, values)}
+    if isinstance(e, Load) and e.buffer is buffer:
+        yield tuple(substitute(i, values) for i in e.indices)
+    for child in children(e):
+        if isinstance(child, Expr):
+            yield from _loads(child, buffer, values)
+
+
+def _first_lane(e: Expr) -> Expr:
+    """Of a vector of neighbours, the number of the vector."""
+    return e.base // e.lanes if isinstance(e, Ramp) else e
+
+
+# -- nests -------------------------------------------------------------------------------------------------------------
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A perfect part of a nest: its place, and its loops, guards, labels and lets from there on."""
+
+    start: Path
+    chain: tuple[Stmt, ...]
+
+    @staticmethod
+    def between(session: Session, start: Path, end: Path) -> Segment:
+        """The segment from the statement at ``start`` to that at ``end``."""
+        return Segment(start, tuple(session.stmt(end[:k]) for k in range(len(start), len(end) + 1)))
+
+    @property
+    def loops(self) -> list[For]:
+        return [s for s in self.chain if isinstance(s, For)]
+
+    @property
+    def end(self) -> Path:
+        """The place of the innermost statement of the chain."""
+        return (*self.start, *(0 for _ in self.chain[1:]))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Nest:
+    """The loops around an access that its indices use, in perfect segments, outermost first."""
+
+    path: Path
+    indices: tuple[Expr, ...]
+    written: tuple[Expr, ...]
+    """The indices as they stand in the text, lets written out."""
+    stored: frozenset[Var]
+    """Variables in the indices of what is stored; the other loops are those of a reduction."""
+    segments: tuple[Segment, ...]
+
+    def loops(self, k: int) -> list[Var]:
+        """The loops of a segment."""
+        return [s.var for s in self.segments[k].loops]
+
+    def in_the_way(self, followed: set[Var]) -> tuple[int, Var] | None:
+        """The innermost two segments that must become one: the number of the first, and the loop from which on.
+
+        Inside may not be run through before outside, so: an index may not use loops of both, nor may one that uses
+        outer loops come behind one that uses inner ones.  ``followed`` are loops that another access needs as they are.
+        """
+        used = [set(free_vars(e)) for e in self.indices]
+        for k in reversed(range(len(self.segments) - 1)):
+            outer = [v for j in range(k + 1) for v in self.loops(j)]
+            inner = set().union(*(set(self.loops(j)) for j in range(k + 1, len(self.segments))))
+            first = next((d for d, u in enumerate(used) if u & inner), len(used))
+            between = [v for v in outer if any(v in u for u in used[first:])]
+            if between:
+                return k, between[0]
+        last = len(self.segments) - 1
+        return next(((last, v) for k in range(last + 1) for v in self.shared(k, followed)), None)
+
+    def shared(self, k: int, followed: set[Var]) -> list[Var]:
+        """Loops of a segment that would be rebuilt, though another access needs them as they are."""
+        return [] if in_order(moving(self, k), self.loops(k)) else [v for v in self.loops(k) if v in followed]
+
+
+def moving(nest: Nest, k: int) -> tuple[Expr, ...]:
+    """The indices that the loops of a segment move."""
+    return tuple(e for e in nest.indices if set(nest.loops(k)) & set(free_vars(e)))
+
+
+def in_order(indices: tuple[Expr, ...], loops: list[Var]) -> bool:
+    """Whether each index is a loop's variable plus something constant, and they come in the order of the loops."""
+    used = [v for v in loops if any(v in free_vars(e) for e in indices)]
+    if len(used) != len(indices):
+        return False
+    rests = [as_poly(e) - as_poly(v) for e, v in zip(indices, used, strict=True)]
+    return not any(v in loops for rest in rests for a in rest.atoms() for v in free_vars(a))
+
+
+def nest_around(session: Session, path: Path, buffer: Buffer) -> Nest | None:
+    """The nest of the loops that the access in the statement at ``path`` uses; ``None`` if it uses none."""
+    stmt = session.stmt(path)
+    indices = indices_of(session, path, buffer)
+    used = {v for e in indices for v in free_vars(e)}
+    depths = [k for k in range(len(path)) if _is_over(session.stmt(path[:k]), used)]
+    if not depths:
+        return None
+    segments: list[Segment] = []
+    for k in depths:
+        if segments and _perfect(session, segments[-1].end, path[:k]):
+            start = segments.pop().start
+        else:
+            start = path[:k]
+        segments.append(Segment.between(session, start, path[:k]))
+    last = segments[-1]
+    chain = _with_guards(session, last, path)
+    segments[-1] = Segment(last.start, chain)
+    stored = frozenset(v for e in stmt.indices for v in free_vars(e)) if isinstance(stmt, Store) else frozenset()
+    return Nest(path, indices, indices, stored, tuple(segments))
+
+
+def _is_over(stmt: Stmt, used: set[Var]) -> bool:
+    return isinstance(stmt, For) and stmt.var in used
+
+
+def _perfect(session: Session, start: Path, end: Path) -> bool:
+    """Whether nothing stands beside the loops between two places."""
+    return all(is_link(session.stmt(end[:k])) for k in range(len(start), len(end)))
+
+
+def is_link(stmt: Stmt) -> bool:
+    """Whether a statement may stand within a perfect nest: a loop, a guard, a label or a let."""
+    match stmt:
+        case For() | LetStmt() | If(else_body=None):
+            return True
+        case Block():
+            return stmt.is_label
+    return False
+
+
+def _with_guards(session: Session, segment: Segment, path: Path) -> tuple[Stmt, ...]:
+    """The chain as far as the last guard below it that speaks of its loops and reads no memory."""
+    chain = list(segment.chain)
+    own = {s.var for s in segment.loops}
+    values: dict[Var, Expr] = {}
+    last, place = len(chain), segment.end
+    while is_link(chain[-1]) and len(place) < len(path):
+        place = (*place, 0)
+        stmt = session.stmt(place)
+        if isinstance(stmt, For) or not is_link(stmt) or place != path[: len(place)]:
+            break
+        chain.append(stmt)
+        if isinstance(stmt, LetStmt):
+            values[stmt.var] = substitute(stmt.value, values)
+        elif isinstance(stmt, If):
+            condition = substitute(stmt.condition, values)
+            if any(isinstance(n, Load) for n in walk(condition)):
+                break
+            last = len(chain) if own & set(free_vars(condition)) else last
+    return tuple(chain[:last])
+
+
+# -- taking out --------------------------------------------------------------------------------------------------------
+
+
+def inline_lets(session: Session, start: Path, end: Path) -> Path:
+    """Write out the lets between two places; gives where ``end`` is then."""
+    k = len(start)
+    while k < len(end):
+        if isinstance(session.stmt(end[:k]), LetStmt):
+            session.apply(Inline(end[:k]))
+            end = (*end[:k], *end[k + 1 :])
+        else:
+            k += 1
+    return end
+
+
+def isolate(session: Session, nest: Nest, between: int, loop: Var) -> Path:
+    """Take out of the loops from ``loop`` on all that stands between two segments; gives the access's new place.
+
+    What stood before a label's nest gets a label of its own, ``init_<label>``.
+    """
+    path = nest.path
+    top, _ = session.loop(loop)
+    number = next(k for k, p in enumerate(leaves(session)) if p[: len(path)] == path)
+    below = len(leaves(session)[number]) - len(path)
+    path = inline_lets(session, top, path)
+    after = len(path) - len(nest.segments[between + 1].start if between + 1 < len(nest.segments) else path)
+    while True:
+        depths = [k for k in range(len(top) + 1, len(path) - after + 1) if not is_link(session.stmt(path[:k]))]
+        depths = [k for k in depths if k < len(path)]
+        if not depths:
+            return path
+        k = depths[-1]
+        stmt = session.stmt(path[:k])
+        if not isinstance(stmt, Seq):
+            raise fail(f"{_what(stmt)} stands between the loops that are to follow", path[:k])
+        if path[k] + 1 < len(stmt.stmts):
+            top, _ = separate(session, path[:k], path[k] + 1, top)
+        else:
+            before, top = separate(session, path[:k], path[k], top)
+            top = _own_label(session, before, top)
+        leaf = leaves(session)[number]
+        path = leaf[: len(leaf) - below]
+
+
+def _what(stmt: Stmt) -> str:
+    match stmt:
+        case Allocate(buffer=b):
+            return f"the allocation of {b.name}"
+        case If():
+            return f"the branch with an else on {script(stmt.condition)}"
+    return f"a statement of kind {type(stmt).__name__}"
+
+
+def _own_label(session: Session, before: Path, top: Path) -> Path:
+    """Give the part before its own label, if both stand alone under one; gives the second part's new place."""
+    around = top[:-2]
+    label = session.stmt(around) if len(top) > 1 else None
+    if not (isinstance(label, Block) and label.is_label and before == (*around, 0, 0)):
+        return top
+    names = {b.name for _, b in session.blocks()}
+    name = f"init_{label.name}"
+    while name in names:
+        name += "_"
+    session.apply(Distribute(around, 1, name))
+    return (*pair_at(session, around)[1], *((0,) if len(label.body.stmts) == 2 else (0, 0)))  # type: ignore[attr-defined]
