@@ -1,0 +1,197 @@
+"""Calls of functions mean what they expand to: the callee's body, with the caller's buffers and values in it.
+
+    A function f(P₁, …, n)      f(a₁, …, e)  means  its body with aₖ for Pₖ and e for n
+
+Buffers are passed whole, by their data variables, as the interpreter does; a parameter of another shape is another view
+of the same block.  What is computed from memory is not passed as a scalar: it might be undefined, which an argument may
+not be.  A label with the callee's name stays around its body (``CALL`` in its annotations), so that tactics find it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, final
+
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.calls import is_pure
+from verified_tir.ir.dtype import PointerType
+from verified_tir.ir.equal import structural_equal
+from verified_tir.ir.expr import Call, Expr, Load, Undef, Var
+from verified_tir.ir.func import IRModule, PrimFunc
+from verified_tir.ir.node import IRError, Node
+from verified_tir.ir.stmt import Allocate, Block, DeclBuffer, Evaluate, Seq, Stmt, Store, seq
+from verified_tir.ir.visit import free_vars, map_children, refresh_binders, rewrite, substitute, walk
+from verified_tir.ir.wellformed import recursion
+
+CALL: Final = "call"
+"""The annotation of a label around what a function does: the function's name."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """What a function is called with: a buffer for each of its buffers, in order, and a value for each scalar parameter
+    and each symbol of its shapes, strides and offsets."""
+
+    buffers: tuple[Buffer, ...]
+    values: tuple[tuple[Var, Expr], ...] = ()
+
+    def problem(self, func: PrimFunc) -> str | None:
+        """Why these are no arguments of the function, as far as types say it."""
+        if len(self.buffers) != len(func.buffers):
+            return f"{func.name} takes {len(func.buffers)} buffers, not {len(self.buffers)}"
+        for p, a in zip(func.buffers, self.buffers, strict=True):
+            for what, wanted, given in (
+                ("type", p.dtype, a.dtype), ("scope", p.scope, a.scope), ("rank", len(p.shape), len(a.shape)),
+            ):  # fmt: skip
+                if wanted != given:
+                    return f"{p.name} of {func.name} has {what} {wanted}, and {a.name} has {what} {given}"
+        values = dict(self.values)
+        for v in scalars_of(func):
+            if v not in values:
+                return f"{func.name} needs a value for {v.name}"
+            if values[v].dtype is not v.dtype:
+                return f"{v.name} of {func.name} has type {v.dtype}, its value {values[v].dtype}"
+        if len(values) != len(self.values) or len(values) != len(scalars_of(func)):
+            return f"{func.name} is given a value for what is no scalar of it"
+        return None
+
+
+def scalars_of(func: PrimFunc) -> list[Var]:
+    """The scalar parameters of a function, then the symbols of its buffers."""
+    params = [p for p in func.params if func.buffer_of(p) is None]
+    symbols = [v for b in func.buffers for e in (*b.shape, *b.strides, b.elem_offset) for v in free_vars(e)]
+    return list(dict.fromkeys((*params, *symbols)))
+
+
+def instantiate(func: PrimFunc, arguments: Arguments) -> Stmt:
+    """The function's body on the arguments; it binds the function's own variables (see ``refresh_binders``)."""
+    memo: dict[Node, Node] = dict(arguments.values)
+    for p, a in zip(func.buffers, arguments.buffers, strict=True):
+        memo[p] = a
+        memo[p.data] = a.data
+
+    def go(n: Node) -> Node:
+        found = memo.get(n)
+        if found is None:
+            found = memo[n] = map_children(n, go)
+        return found
+
+    made = go(func.body)
+    assert isinstance(made, Stmt)
+    return made
+
+
+def without_labels(stmt: Stmt) -> Stmt:
+    """The statement without the labels in it."""
+
+    def visit(n: Node) -> Node | None:
+        match n:
+            case Block(is_label=True, body=body):
+                return body
+            case Seq(stmts=stmts):
+                return seq(*stmts)
+        return None
+
+    return rewrite(stmt, visit)
+
+
+def is_instance(stmt: Stmt, instance: Stmt) -> bool:
+    """Whether a statement is a function's body on some arguments, up to labels and the names that it binds."""
+    return structural_equal(without_labels(stmt), without_labels(instance))
+
+
+# -- modules -----------------------------------------------------------------------------------------------------------
+
+
+def expand_calls(module: IRModule, name: str) -> PrimFunc:
+    """The function of a module with all calls of other functions of the module replaced by what they mean.
+
+    :raises IRError: for recursion, and for a call that does not fit the function that it names.
+    """
+    circle = recursion(module)
+    if circle is not None:
+        raise IRError(f"recursion has no meaning here: {' calls '.join(circle)}")
+    func = module[name]
+    owners = {b.data: b for b in func.buffers}
+    return func.with_body(_expand(func.body, module, owners))
+
+
+def _expand(stmt: Stmt, module: IRModule, owners: Mapping[Var, Buffer]) -> Stmt:
+    """:param owners: the buffers as which blocks were passed or allocated, by data variable."""
+    match stmt:
+        case Evaluate(value=Call(op=op) as call) if op.startswith("@"):
+            return _expanded(call, module, owners)
+        case Allocate(buffer=b):
+            owners = {**owners, b.data: b}
+        case Block(alloc_buffers=buffers) if buffers:
+            owners = {**owners, **{b.data: b for b in buffers}}
+    return map_children(stmt, lambda n: _expand(n, module, owners) if isinstance(n, Stmt) else n)
+
+
+def _expanded(call: Call, module: IRModule, owners: Mapping[Var, Buffer]) -> Stmt:
+    callee = module[call.op[1:]]
+    if len(call.args) != len(callee.params):
+        raise IRError(f"{callee.name} takes {len(callee.params)} arguments, not {len(call.args)}")
+    passed: dict[Buffer, Buffer] = {}
+    values: dict[Var, Expr] = {}
+    for param, argument in zip(callee.params, call.args, strict=True):
+        buffer = callee.buffer_of(param)
+        if argument.dtype is not param.dtype:
+            raise IRError(f"{callee.name} takes a {param.dtype} for {param.name}, not a {argument.dtype}")
+        if buffer is not None:
+            if not (isinstance(argument, Var) and argument in owners):
+                raise IRError(f"{callee.name} takes a whole buffer for {param.name}")
+            passed[buffer] = owners[argument]
+        elif isinstance(param.type, PointerType) or any(_of_memory(n) for n in walk(argument)):
+            raise IRError(f"{param.name} of {callee.name} would be computed from memory; pass the buffer")
+        else:
+            values[param] = argument
+    _solve_symbols(callee, passed, values)
+    body = _expand(callee.body, module, {b.data: b for b in callee.buffers})
+    _refuse_overlap(callee, body, passed)
+    buffers = {p: _view(p, a, values) for p, a in passed.items()}
+    body, _ = refresh_binders(body)
+    body = instantiate(callee.with_body(body), Arguments(tuple(buffers.values()), tuple(values.items())))
+    body = Block.label(callee.name, body, ((CALL, callee.name),))
+    for p, a in passed.items():
+        if buffers[p] is not a:
+            body = DeclBuffer(buffers[p], body)
+    return body
+
+
+def _of_memory(node: Node) -> bool:
+    return isinstance(node, (Load, Undef)) or (isinstance(node, Call) and not is_pure(node.op))
+
+
+def _solve_symbols(callee: PrimFunc, passed: Mapping[Buffer, Buffer], values: dict[Var, Expr]) -> None:
+    """Symbols that stand alone as an extent, a stride or an offset are the argument's."""
+    for p, a in passed.items():
+        if len(p.shape) == len(a.shape):
+            pairs = [*zip(p.shape, a.shape, strict=True), (p.elem_offset, a.elem_offset)]
+            if p.strides and a.strides:
+                pairs += zip(p.strides, a.strides, strict=True)
+            for mine, given in pairs:
+                if isinstance(mine, Var) and mine.dtype is given.dtype:
+                    values.setdefault(mine, given)
+    missing = [v.name for v in scalars_of(callee) if v not in values]
+    if missing:
+        raise IRError(f"the call of {callee.name} does not say what {', '.join(missing)} is; make it a parameter")
+
+
+def _refuse_overlap(callee: PrimFunc, body: Stmt, passed: Mapping[Buffer, Buffer]) -> None:
+    written = {n.buffer.data for n in walk(body) if isinstance(n, Store)}
+    if any(isinstance(n, Call) and not is_pure(n.op) for n in walk(body)):
+        written |= {b.data for b in callee.buffers}
+    for p, a in passed.items():
+        for q, b in passed.items():
+            if p is not q and a.data is b.data and p.data in written:
+                raise IRError(f"{a.name} is passed to {callee.name} for {p.name}, which it writes, and for {q.name}")
+
+
+def _view(parameter: Buffer, argument: Buffer, values: Mapping[Var, Expr]) -> Buffer:
+    """The argument itself, or the parameter as another view of its block."""
+    made = substitute(parameter, {**values, parameter.data: argument.data})
+    fields = ("dtype", "shape", "strides", "elem_offset", "scope")
+    return argument if all(getattr(made, k) == getattr(argument, k) for k in fields) else made
