@@ -12,6 +12,7 @@ from verified_tir.schedule.tactics import compute, staging
 from verified_tir.schedule.tactics.buffers import buffer_arguments
 from verified_tir.schedule.tactics.layout import BufferIn
 from verified_tir.schedule.tactics.loops import Handle
+from verified_tir.schedule.tactics.reverse_compute import reverse_compute_at
 from verified_tir.schedule.tactics.scope import set_scope
 
 
@@ -96,6 +97,17 @@ class StagingPrimitives(Primitives):
         :raises ScheduleError: if something else reads what the block stores, or its inputs change on the way.
         """
         self._do("compute_at", (block, loop), lambda s: compute.compute_at(s, block, loop))
+
+    @recorded
+    def reverse_compute_at(self, block: Handle, loop: Handle) -> None:
+        """Run a block at the end of the iterations of its producer's ``loop``, each instance in the iteration in which
+        the last element that it reads was stored.
+
+        :param block: the block's name, or the outermost loop of its nest.
+        :raises ScheduleError: if some instance belongs to no iteration, or something stands in between that keeps its
+            place.
+        """
+        self._do("reverse_compute_at", (block, loop), lambda s: reverse_compute_at(s, block, loop))
 
 
 def _said(*arguments: object) -> list[object]:

@@ -121,17 +121,12 @@ def _side(found: list[Access], dim: int, size: Expr, outer: Bounds, around: Rang
     lows: list[Poly] = []
     highs: list[Poly] = []
     for indices, ranges in found:
-        inner = Bounds(ranges)
-        for index in _ends(indices[dim]):
-            if index.dtype.lanes > 1 or not is_index(index):
-                return whole
-            low, high = inner.lower(as_poly(index)), inner.upper(as_poly(index))
-            if low is None or high is None:
-                return whole
-            lows.append(low)
-            highs.append(high)
-    first = next((a for a in lows if all(outer.nonneg(b - a) for b in lows)), None)
-    last = next((a for a in highs if all(outer.nonneg(a - b) for b in highs)), None)
+        ends = _extremes(indices[dim], Bounds(ranges))
+        if ends is None:
+            return whole
+        lows.append(ends[0])
+        highs.append(ends[1])
+    first, last = _outermost(lows, highs, outer)
     if first is None or last is None:
         return whole
     start, extent = render(first, size.dtype), render(last - first + 1, size.dtype)
@@ -139,6 +134,39 @@ def _side(found: list[Access], dim: int, size: Expr, outer: Bounds, around: Rang
         return whole
     below, above = not outer.nonneg(first), not outer.nonneg(as_poly(size) - last - 1)
     return Side(start, extent, below, above)
+
+
+def _extremes(index: Expr, inner: Bounds) -> tuple[Poly, Poly] | None:
+    """Bounds of an index over the loops inside."""
+    found = []
+    for e in _ends(index):
+        if e.dtype.lanes > 1 or not is_index(e):
+            return None
+        low, high = inner.lower(as_poly(e)), inner.upper(as_poly(e))
+        if low is None or high is None:
+            return None
+        found.append((low, high))
+    low, high = _outermost([a for a, _ in found], [b for _, b in found], inner)
+    return None if low is None or high is None else (low, high)
+
+
+def _outermost(lows: list[Poly], highs: list[Poly], outer: Bounds) -> tuple[Poly | None, Poly | None]:
+    """The least of some lower bounds and the greatest of some upper ones, if they can be compared."""
+    first = next((a for a in lows if all(outer.nonneg(b - a) for b in lows)), None)
+    last = next((a for a in highs if all(outer.nonneg(a - b) for b in highs)), None)
+    return first, last
+
+
+def index_bounds(indices: Sequence[Expr], inner: Bounds, outer: Bounds) -> tuple[Expr | None, Expr | None]:
+    """The least and the greatest of some indices: over the loops that ``inner`` knows, compared by what ``outer``
+    knows; ``None`` where that cannot be told."""
+    found = [_extremes(e, inner) for e in indices]
+    known = [ends for ends in found if ends is not None]
+    if len(known) < len(found):
+        return None, None
+    first, last = _outermost([a for a, _ in known], [b for _, b in known], outer)
+    dtype = indices[0].dtype.scalar
+    return None if first is None else render(first, dtype), None if last is None else render(last, dtype)
 
 
 def _ends(index: Expr) -> tuple[Expr, ...]:

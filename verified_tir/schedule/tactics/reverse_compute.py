@@ -1,0 +1,314 @@
+"""reverse_compute_at: a consumer runs in the iterations of its producer's loop, each instance where its input is ready.
+
+    for i: C[i] = A[i]                          for i_0, i_1: if 4*i_0 + i_1 < n: C[4*i_0 + i_1] = A[…]
+    (split by 4)                      ⟶         becomes, per i_0:
+    for x: D[x] = C[x] + C[x + 1]                   for x in range(4): if 1 <= 4*i_0 + x < n: D[4*i_0 + x - 1] = …
+
+The chain of rules: what stands between the two changes places with one of them (``swap``); the consumer's nest gets the
+producer's loops around it (``reindex``), an instance standing where the last element that it reads was stored; then the
+loops are merged one by one, outermost first (``fuse``).  The kernel proves that every instance runs once, and that none
+runs before something that it needs.
+
+The iteration that stored an element is guessed from the region that one iteration stores.  Loops that do not move this
+region (those of a reduction) must have ended: there an instance runs in the last iteration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import final
+
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.expr import Binary, Expr, IntImm, Load, Var, const
+from verified_tir.ir.index_arith import is_index
+from verified_tir.ir.paths import Path, loop_path
+from verified_tir.ir.stmt import Allocate, Block, For, If, Seq, Stmt, Store
+from verified_tir.ir.visit import free_vars, substitute, walk
+from verified_tir.kernel.rules.order import Fuse, Swap
+from verified_tir.kernel.rules.reindex import NewLoop, Reindex
+from verified_tir.schedule.bounds import Bounds
+from verified_tir.schedule.poly import as_poly, render
+from verified_tir.schedule.session import Session, TacticFailed, fail
+from verified_tir.schedule.simplify_index import Simplifier
+from verified_tir.schedule.tactics.branches import decide_branches
+from verified_tir.schedule.tactics.loops import Handle
+from verified_tir.schedule.tactics.produced import Produced, iteration_of, produced_by
+from verified_tir.schedule.tactics.regions import index_bounds
+from verified_tir.schedule.tactics.simplify import remove_trivial_loops, simplify_expressions
+from verified_tir.schedule.tactics.staging import ranges_around
+from verified_tir.schedule.tactics.tidy import conjuncts, join_guards
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Nest:
+    """The consumer: its place in the sequence, the loops, guards and labels around its body, and the body."""
+
+    path: Path
+    chain: tuple[Stmt, ...]
+    body: Stmt
+
+    @property
+    def loops(self) -> list[For]:
+        return [s for s in self.chain if isinstance(s, For)]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Renewed:
+    """The consumer's nest under the producer's loops."""
+
+    loops: tuple[NewLoop, ...]
+    guards: tuple[Expr, ...]
+    old_of_new: tuple[Expr, ...]
+    new_of_old: tuple[Expr, ...]
+
+
+def reverse_compute_at(session: Session, block: Handle, loop: Handle) -> None:
+    """Run a block, which reads what the nest around ``loop`` stores, at the end of the iterations of ``loop``.
+
+    :param block: the block's name; or the outermost loop of its nest, with all that this holds.
+    """
+    where, target = session.loop(loop)
+    place = _place_of(session, block)
+    shared = _shared(session, place, where, block, target)
+    order = _brought_together(session, where[:shared], where[shared], place[shared])
+    where = (*where[:shared], order, *where[shared + 1 :])
+    nest = _nest(session, (*where[:shared], order + 1), block)
+    around = [s for k in range(shared + 1, len(where) + 1) if isinstance(s := session.stmt(where[:k]), For)]
+    problem: TacticFailed | None = None
+    for produced, element in _inputs(session, nest, where, around):
+        try:
+            with session.atomic():
+                _moved(session, nest, around, produced, element)
+                return
+        except TacticFailed as refused:
+            problem = problem or refused
+    raise problem or fail(f"{_called(block)} reads nothing that the loop over {target.var.name} stores", place)
+
+
+# -- places ------------------------------------------------------------------------------------------------------------
+
+
+def _called(block: Handle) -> str:
+    return f"block {block}" if isinstance(block, str) else f"the loop over {block.name}"
+
+
+def _place_of(session: Session, block: Handle) -> Path:
+    named = isinstance(block, str) and any(b.name == block for _, b in session.blocks())
+    return session.block(block)[0] if named else session.loop(block)[0]  # type: ignore[arg-type]
+
+
+def _shared(session: Session, place: Path, where: Path, block: Handle, target: For) -> int:
+    """How many steps lead to the sequence in which producer and consumer stand."""
+    if place[: len(where)] == where:
+        raise fail(f"{_called(block)} stands inside the loop over {target.var.name} already", place)
+    shared = next((k for k, (a, b) in enumerate(zip(place, where, strict=False)) if a != b), None)
+    if shared is None or not isinstance(session.stmt(place[:shared]), Seq):
+        raise fail(f"{_called(block)} and the loop stand in no two statements of one sequence", place)
+    if place[shared] < where[shared]:
+        raise fail(f"{_called(block)} comes before the loop over {target.var.name}; it must come after it", place)
+    return shared
+
+
+def _brought_together(session: Session, sequence: Path, producer: int, consumer: int) -> int:
+    """Let the consumer follow the producer directly; gives where the producer stands then.
+
+    What stands between them goes behind the consumer, or else before the producer.
+    """
+    while consumer > producer + 1:
+        try:
+            session.apply(Swap(sequence, consumer - 1))
+            consumer -= 1
+        except TacticFailed:
+            with session.atomic():
+                for k in range(consumer - 2, producer - 1, -1):
+                    session.apply(Swap(sequence, k))
+            producer += 1
+    return producer
+
+
+def _nest(session: Session, path: Path, block: Handle) -> Nest:
+    """The perfect nest at a place, down to the block or to something other than loops, guards and labels."""
+    chain: list[Stmt] = []
+    stmt = session.stmt(path)
+    while True:
+        match stmt:
+            case Block(name=name) if name == block:
+                return Nest(path, tuple(chain), stmt)
+            case For(body=inside) | If(then_body=inside, else_body=None) | Block(is_label=True, body=inside):
+                chain.append(stmt)
+                stmt = inside
+            case Allocate(buffer=b) if any(isinstance(n, Block) and n.name == block for n in walk(stmt)):
+                raise fail(f"the buffer {b.name} is allocated around block {block}; move the allocation first", path)
+            case _ if any(isinstance(n, Block) and n.name == block for n in walk(stmt)):
+                raise fail(f"block {block} shares its loops with something else (fission it out first)", path)
+            case _:
+                return Nest(path, tuple(chain), stmt)
+
+
+# -- which iteration ---------------------------------------------------------------------------------------------------
+
+
+def _inputs(
+    session: Session, nest: Nest, where: Path, around: list[For]
+) -> Iterator[tuple[Produced, tuple[Expr, ...]]]:
+    """What one iteration stores of a buffer that the consumer reads, with an element that decides where an instance
+    runs: the one with the greatest index in each dimension first."""
+    written = dict.fromkeys(n.buffer for n in walk(session.stmt(where)) if isinstance(n, Store))
+    for buffer in written:
+        loads = _loads(nest, buffer)
+        if not loads:
+            continue
+        produced = produced_by(session, where, around, buffer)
+        for element in _corners(nest, loads):
+            yield produced, element
+
+
+def _loads(nest: Nest, buffer: Buffer) -> list[Load]:
+    return [n for n in walk(nest.body) if isinstance(n, Load) and n.buffer is buffer]
+
+
+def _corners(nest: Nest, loads: list[Load]) -> Iterator[tuple[Expr, ...]]:
+    """The last element that an instance reads, the first one, and each by itself."""
+    ranges = {s.var: (s.min, s.extent) for s in walk(nest.body) if isinstance(s, For)}
+    inner = Bounds(ranges)
+    outer = Bounds({s.var: (s.min, s.extent) for s in nest.loops})
+    seen: set[tuple[Expr, ...]] = set()
+    last = tuple(index_bounds([n.indices[d] for n in loads], inner, outer)[1] for d in range(len(loads[0].indices)))
+    first = tuple(index_bounds([n.indices[d] for n in loads], inner, outer)[0] for d in range(len(loads[0].indices)))
+    found = [tuple(e for e in corner if e is not None) for corner in (last, first) if None not in corner]
+    for element in (*found, *(n.indices for n in loads)):
+        usable = all(is_index(e) and not set(free_vars(e)) & set(ranges) for e in element)
+        if usable and element not in seen:
+            seen.add(element)
+            yield element
+
+
+# -- the nest under other loops ----------------------------------------------------------------------------------------
+
+
+def _moved(session: Session, nest: Nest, around: list[For], produced: Produced, element: tuple[Expr, ...]) -> None:
+    """Put the nest under the loops ``around``, and merge these."""
+    fresh = {s.var: Var.fresh(s.var.name, s.var.dtype) for s in around}
+    inner = {s.var: Var.fresh(s.var.name, s.var.dtype) for s in nest.loops}
+    new = _renewed(session, nest, around, produced, element, fresh, inner)
+    session.apply(Reindex(nest.path, len(nest.chain), new.loops, new.guards, new.old_of_new, new.new_of_old))
+    session.renamed.update(inner)
+    join_guards(session, nest.path)
+    simplify_expressions(session, nest.path)
+    consumer = nest.path
+    for s in around:
+        producer = loop_path(session.func, s.var)
+        assert producer is not None
+        sequence = consumer[:-1]
+        if producer[:-1] != sequence:
+            raise _between(session, producer, sequence, s)
+        position = _brought_together(session, sequence, producer[-1], consumer[-1])
+        session.apply(Fuse(sequence, position))
+        fused = loop_path(session.func, s.var)
+        assert fused is not None
+        body = session.stmt((*fused, 0))
+        assert isinstance(body, Seq)
+        consumer = (*fused, 0, len(body.stmts) - 1)
+    decide_branches(session, consumer)
+    while isinstance(session.stmt(consumer), For) and remove_trivial_loops(session, consumer):
+        pass  # it stops where the statement at the place has become another
+
+
+def _between(session: Session, producer: Path, sequence: Path, loop: For) -> TacticFailed:
+    """Something other than loops stands between two loops of the producer."""
+    stmt = session.stmt(producer[: len(sequence) + 1])
+    match stmt:
+        case Allocate(buffer=b):
+            what = f"the allocation of {b.name}"
+        case If():
+            what = "a condition"
+        case Block(name=name):
+            what = f"the label {name}"
+        case _:
+            what = f"a {type(stmt).__name__}"
+    return fail(f"{what} stands around the loop over {loop.var.name}; nothing is moved into that", producer)
+
+
+def _renewed(
+    session: Session,
+    nest: Nest,
+    around: list[For],
+    produced: Produced,
+    element: tuple[Expr, ...],
+    fresh: dict[Var, Var],
+    inner: dict[Var, Var],
+) -> Renewed:
+    """The new loops: the producer's, and within them those of the consumer, cut down to what one iteration decides."""
+    outer = tuple(
+        NewLoop(fresh[s.var], substitute(s.min, fresh), substitute(s.extent, fresh), s.kind, s.thread, s.annotations)
+        for s in around
+    )
+    iteration = iteration_of(produced, around, element)
+    ranges = {**ranges_around(session, nest.path), **{s.var: (s.min, s.extent) for s in outer}}
+    loops: list[NewLoop] = []
+    values: dict[Var, Expr] = {}
+    back: list[Expr] = []
+    for s in nest.loops:
+        tied = _tied(s, produced, element, around)
+        if tied is None:
+            low, extent = substitute(s.min, values), substitute(s.extent, values)
+            values[s.var] = inner[s.var]
+            back.append(s.var)
+        else:
+            start, extent = tied
+            low = const(0, s.var.dtype)
+            values[s.var] = inner[s.var] + substitute(start, fresh)
+            back.append(s.var - substitute(start, iteration))
+        ranges[inner[s.var]] = (low, extent)
+        loops.append(NewLoop(inner[s.var], low, extent, s.kind, s.thread, s.annotations))
+    simpler = Simplifier(Bounds(ranges))
+    values = {v: simpler.expr(e) for v, e in values.items()}
+    guards = [*_inside(nest, values, inner), *_there(iteration, values, fresh)]
+    guards += [c for s in nest.chain if isinstance(s, If) for c in conjuncts(substitute(s.condition, values))]
+    kept = [g for c in guards if not _is_true(g := simpler.expr(c))]
+    old_of_new = tuple(values[s.var] for s in nest.loops)
+    return Renewed((*outer, *loops), tuple(kept), old_of_new, (*(iteration[s.var] for s in around), *back))
+
+
+def _tied(loop: For, produced: Produced, element: tuple[Expr, ...], around: Sequence[For]) -> tuple[Expr, Expr] | None:
+    """Where the iterations of a consumer's loop start that belong to one iteration of the producer, and how many."""
+    moving = {s.var for s in around}
+    for side, index in zip(produced.sides, element, strict=True):
+        split = as_poly(index).coefficient(loop.var)
+        if split is None or loop.var not in free_vars(index) or not moving & set(free_vars(side.start)):
+            continue
+        factor, rest = split[0].constant, split[1]
+        if factor is None or factor < 1 or any(isinstance(a, Var) and a is loop.var for a in rest.atoms()):
+            continue
+        if any(v in moving for v in free_vars(side.extent)):
+            continue
+        start = render(as_poly(side.start) - rest, loop.var.dtype)
+        others = [v for v in free_vars(start) if v not in produced.known]
+        if others:
+            continue
+        if factor == 1:
+            return start, side.extent
+        return (start + (factor - 1)) // factor, (side.extent + (factor - 1)) // factor
+    return None
+
+
+def _inside(nest: Nest, values: dict[Var, Expr], inner: dict[Var, Var]) -> Iterator[Expr]:
+    """The old ranges."""
+    for s in nest.loops:
+        if values[s.var] is not inner[s.var]:
+            low, extent = substitute(s.min, values), substitute(s.extent, values)
+            yield Binary("ge", values[s.var], low)
+            yield Binary("lt", values[s.var], low + extent)
+
+
+def _there(iteration: dict[Var, Expr], values: dict[Var, Expr], fresh: dict[Var, Var]) -> Iterator[Expr]:
+    """That the instance belongs to this iteration of the producer's loops."""
+    for v, e in iteration.items():
+        yield Binary("eq", fresh[v], substitute(substitute(e, values), fresh))
+
+
+def _is_true(e: Expr) -> bool:
+    return isinstance(e, IntImm) and e.value == 1
