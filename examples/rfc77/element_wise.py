@@ -3,6 +3,7 @@
 from displayed import assert_confirmed, assert_structural_equal
 
 from verified_tir import Schedule, expect_refusal, schedule
+from verified_tir.lower import RemoveAssume, RemoveStoreUndef
 from verified_tir.script import tir as T
 
 
@@ -51,6 +52,39 @@ def element_wise(s: Schedule) -> None:
 
     s.remove_branching_through_overcompute()
     assert_structural_equal(s, overcompute)
+
+
+@T.prim_func
+def with_stages(A: T.Buffer((4, 4), "int32"), B: T.Buffer((4, 4), "int32")):
+    for io, ii in T.grid(4, 4):
+        T.assume(4 * io + ii < 14 or A[io, ii] == T.undef())
+    for io, ii in T.grid(4, 4):
+        if 4 * io + ii < 14:
+            B[io, ii] = 2 * A[io, ii]
+    for io, ii in T.grid(4, 4):
+        if 4 * io + ii >= 14:
+            B[io, ii] = T.undef()
+
+
+@T.prim_func
+def overcompute_with_stages(A: T.Buffer((4, 4), "int32"), B: T.Buffer((4, 4), "int32")):
+    for io, ii in T.grid(4, 4):
+        T.assume(4 * io + ii < 14 or A[io, ii] == T.undef())
+    for io, ii in T.grid(4, 4):
+        B[io, ii] = 2 * A[io, ii]
+    for io, ii in T.grid(4, 4):
+        if 4 * io + ii >= 14:
+            B[io, ii] = T.undef()
+
+
+@schedule(with_stages)
+def stages_of_assume_and_undef(s: Schedule) -> None:
+    """The same from the program with both stages, which are removed when it is lowered."""
+    s.remove_branching_through_overcompute()
+    assert_structural_equal(s, overcompute_with_stages)
+
+    without = (RemoveAssume() >> RemoveStoreUndef()).run(s)
+    assert_structural_equal(without.after, overcompute)
 
 
 @T.prim_func
