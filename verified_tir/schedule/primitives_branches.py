@@ -6,7 +6,7 @@ from verified_tir.ir.paths import Path
 from verified_tir.schedule.primitives import Primitives
 from verified_tir.schedule.recording import recorded
 from verified_tir.schedule.session import Session, fail
-from verified_tir.schedule.tactics import extents, no_op, overcompute
+from verified_tir.schedule.tactics import extents, no_op, overcompute, undercompute
 from verified_tir.schedule.tactics.hoist import HoistConditional, HoistLetBinding, hoist_expression
 
 
@@ -34,6 +34,22 @@ class BranchPrimitives(Primitives):
 
         text = _named(block, "wrap_indices=True" if wrap_indices else None)
         return self._do("remove_branching_through_overcompute", text, tactic)
+
+    @recorded
+    def remove_overcompute_through_branching(self, block: str | None = None) -> int:
+        """Keep statements from running on padding wherever that changes nothing; gives how many branches appeared.
+
+        RFC 77, "New Primitive - Remove Overcompute Through Branching".  Padding is what the layout relation declares,
+        what ``T.assume(c or A[io, ii] == v)`` says, or what a nest fills with a constant.
+
+        :param block: only statements in this block.
+        :raises ScheduleError: if no padding is known, or what runs on it has an effect; with the reason for the first.
+        """
+
+        def tactic(session: Session) -> int:
+            return undercompute.remove_overcompute_through_branching(session, _under(session, block))
+
+        return self._do("remove_overcompute_through_branching", _named(block), tactic)
 
     @recorded
     def hoist_expression(

@@ -25,7 +25,7 @@ from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.expr import Binary, Expr, Not
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, put
-from verified_tir.ir.stmt import SKIP, For, If, Seq, Stmt, seq
+from verified_tir.ir.stmt import SKIP, Evaluate, For, If, Seq, Stmt, seq
 from verified_tir.ir.visit import free_vars, refresh_binders
 from verified_tir.kernel.context import Entry, context_at
 from verified_tir.kernel.obligation import NoMatch, Question
@@ -84,7 +84,10 @@ class Introduce:
 @final
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """``if c: S else: S`` ⟶ ``S``.  Owes nothing: c is no longer evaluated."""
+    """``if c: S else: S`` ⟶ ``S``.  Owes nothing: c is no longer evaluated.
+
+    If an opaque call stands in c, it is still made: ``S`` stands behind ``T.evaluate(c)`` then.
+    """
 
     path: Path
 
@@ -92,10 +95,9 @@ class Merge:
         match statement_at(before, self.path):
             case NoMatch() as refusal:
                 return refusal
-            case If(condition=c) if has_effect((c,)):
-                return NoMatch(self.path, "the condition is an opaque call, which has to be made")
-            case If(then_body=a, else_body=b) if structural_equal(a, b if b is not None else SKIP):
-                return Rewrite(before.with_body(put(before.body, self.path, a)), (), kept=kept(before, self.path))
+            case If(condition=c, then_body=a, else_body=b) if structural_equal(a, b if b is not None else SKIP):
+                new = seq(Evaluate(c), a) if has_effect((c,)) else a
+                return Rewrite(before.with_body(put(before.body, self.path, new)), (), kept=kept(before, self.path))
         return NoMatch(self.path, "not a branch with the same statement on both sides")
 
 

@@ -7,6 +7,9 @@
 
 Both statements are put under c (``introduce``), and there each of the four branches is decided.  So the kernel proves
 that c and d agree, whatever they look like, and where the first statement changes what d reads it says no.
+
+A branch under labels of its own counts too.  Its labels go with what it does, into the arm; the labels of a branch that
+does something on both sides are dropped.
 """
 
 from __future__ import annotations
@@ -15,8 +18,9 @@ from collections.abc import Iterator
 
 from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.paths import Path, places
-from verified_tir.ir.stmt import SKIP, If, Seq, Stmt
+from verified_tir.ir.stmt import SKIP, Block, If, Seq, Stmt
 from verified_tir.ir.visit import free_vars
+from verified_tir.kernel.rules.annotate import Annotate, Label, Unwrap
 from verified_tir.kernel.rules.branch import Decide, Introduce, Merge, Reshape
 from verified_tir.schedule.session import Session, TacticFailed
 
@@ -40,20 +44,45 @@ def _adjacent(root: Stmt, tried: set[tuple[Stmt, Stmt]]) -> Iterator[tuple[Path,
     for where, stmt in places(root, lambda s: isinstance(s, Seq)):
         assert isinstance(stmt, Seq)
         for k, (a, b) in enumerate(zip(stmt.stmts, stmt.stmts[1:], strict=False)):
-            if isinstance(a, If) and isinstance(b, If) and (a, b) not in tried and _related(a, b):
+            if (a, b) not in tried and _related(_labelled_branch(a), _labelled_branch(b)):
                 yield where, k, (a, b)
 
 
-def _related(a: If, b: If) -> bool:
+def _labelled_branch(stmt: Stmt) -> If | None:
+    """The branch that a statement is, labels around it left aside."""
+    while isinstance(stmt, Block) and stmt.is_label:
+        stmt = stmt.body
+    return stmt if isinstance(stmt, If) else None
+
+
+def _related(a: If | None, b: If | None) -> bool:
     """Whether two conditions could be the same: they mention a variable in common."""
-    return bool(set(free_vars(a.condition)) & set(free_vars(b.condition)))
+    return a is not None and b is not None and bool(set(free_vars(a.condition)) & set(free_vars(b.condition)))
+
+
+def _labels_inside(session: Session, path: Path) -> None:
+    """``with block: if c: S`` ⟶ ``if c: with block: S``; of a branch with two arms the label is dropped."""
+    label = session.stmt(path)
+    if not isinstance(label, Block):
+        return
+    session.apply(Unwrap(path))
+    _labels_inside(session, path)
+    branch = session.stmt(path)
+    assert isinstance(branch, If)
+    if branch.else_body is None:
+        session.apply(Label((*path, 0), label.name))
+        if label.annotations:
+            session.apply(Annotate((*path, 0), label.annotations))
 
 
 def merge_pair(session: Session, where: Path, k: int) -> bool:
-    first = session.stmt((*where, k))
-    assert isinstance(first, If)
+    """Merge the ``k``-th statement of a sequence and the next one, two branches, if their conditions allow it."""
     try:
         with session.atomic():
+            for branch in ((*where, k), (*where, k + 1)):
+                _labels_inside(session, branch)
+            first = session.stmt((*where, k))
+            assert isinstance(first, If)
             whole = len(session.stmt(where).stmts) == 2  # type: ignore[attr-defined]
             session.apply(Introduce((*where, k), first.condition, 2))
             branch = where if whole else (*where, k)

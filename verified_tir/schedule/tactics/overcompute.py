@@ -21,6 +21,7 @@ from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Block, For, If, Seq, Stmt, Store
 from verified_tir.ir.visit import map_children, sub_statements
 from verified_tir.kernel.context import EVERYTHING, written_blocks
+from verified_tir.kernel.obligation import Unproved
 from verified_tir.kernel.rules.annotate import Annotate, Label, Unwrap
 from verified_tir.kernel.rules.branch import Merge, Reshape
 from verified_tir.kernel.rules.insert import Insert
@@ -92,9 +93,11 @@ def _run_always(session: Session, path: Path, wrap_indices: bool) -> None:
         return
     except TacticFailed as problem:
         why = problem
-    if _overwritten_later(session, path) or (wrap_indices and _wrapped(session, path)):
-        return
-    raise why
+    try:
+        _overwritten_later(session, path, why)
+    except TacticFailed:
+        if not (wrap_indices and _wrapped(session, path)):
+            raise
 
 
 def _without(session: Session, path: Path, stmt: If, k: int, wrap_indices: bool) -> bool:
@@ -117,13 +120,16 @@ def _without(session: Session, path: Path, stmt: If, k: int, wrap_indices: bool)
 # ----------------------------------------------------------------------------------------- overwritten by what follows
 
 
-def _overwritten_later(session: Session, path: Path) -> bool:
-    """Run the body always, because a statement after the branch or after a loop around it overwrites what it writes."""
+def _overwritten_later(session: Session, path: Path, why: TacticFailed) -> None:
+    """Run the body always, because a statement after the branch or after a loop around it overwrites what it writes.
+
+    :raises TacticFailed: if none does; with what is against the nearest that writes there, or else ``why``.
+    """
     branch = session.stmt(path)
     assert isinstance(branch, If)
     wanted = written_blocks(branch.then_body)
     if EVERYTHING in wanted:
-        return False
+        raise why
     for depth in range(len(path) - 1, -1, -1):
         around = session.stmt(path[:depth])
         if not isinstance(around, Seq):
@@ -131,7 +137,7 @@ def _overwritten_later(session: Session, path: Path) -> bool:
         nest, way = path[: depth + 1], path[depth + 1 :]
         copy = _only(session.stmt(nest), way)
         if copy is None:
-            return False
+            raise why
         for distance, later in enumerate(around.stmts[path[depth] + 1 :][:FARTHEST], start=1):
             if wanted & written_blocks(later):
                 try:
@@ -139,10 +145,20 @@ def _overwritten_later(session: Session, path: Path) -> bool:
                         session.apply(Insert(nest, copy, "after", killer=distance))
                         place, below = _merged(session, nest, way)
                         session.apply(Merge((*place, *below)))
-                    return True
-                except TacticFailed:
-                    continue
-    return False
+                    return
+                except TacticFailed as problem:
+                    why = better(why, problem)
+    raise why
+
+
+def better(one: TacticFailed, other: TacticFailed) -> TacticFailed:
+    """The more telling of two reasons: that what is overwritten later is read before."""
+    refusal = other.refusal
+    is_told = isinstance(one.refusal, Unproved) and one.refusal.obligation.name == "dead"
+    tells = (
+        isinstance(refusal, Unproved) and refusal.obligation.name == "dead" and "not read" in refusal.obligation.claim
+    )
+    return other if tells and not is_told else one
 
 
 def _only(stmt: Stmt, way: Path) -> Stmt | None:
