@@ -10,6 +10,7 @@ from verified_tir.schedule.primitives import Primitives
 from verified_tir.schedule.recording import recorded
 from verified_tir.schedule.shown import listed, short
 from verified_tir.schedule.tactics import fission, follow, loops, reduction
+from verified_tir.schedule.tactics.layout import BufferIn
 
 Handle = Var | str
 
@@ -105,10 +106,25 @@ class LoopPrimitives(Primitives):
         self._do("bind", (loop, thread), lambda s: loops.mark(s, loop, "thread_binding", thread))
 
     @recorded
-    def sequential_buffer_access(self, buffer: str | Buffer, block: str | None = None) -> list[Var]:
-        """Make the loops around the accesses of a buffer (only those in ``block``, if given) follow its layout.
+    def sequential_buffer_access(
+        self, buffer: BufferIn, block: str | Var | Buffer | None = None, *, reassociate: str = ""
+    ) -> list[Var]:
+        """Make the loops around the accesses of a buffer follow its layout.
 
-        Gives the new loops of the last nest, in the order of the layout.
+        RFC 77, "New Utility - Reorder Loops According to Buffer".  The indices of an access become the loops, with a
+        guard where they run over places that were not touched; loops that the indices do not determine stay innermost.
+        What stands between the loops stays there if each of the two can be rebuilt by itself; if an index needs both,
+        it gets a nest of its own (``init_<block>``), or the step is refused.  Of several accesses in one statement the
+        store counts, else the first load.  A nest that is in order already does not change.
+
+        Gives the loops of the last nest, in the order of the layout.
+
+        :param block: a block, or a loop: only accesses in it.  Then the buffer may also be ``("read", k)`` or
+            ``("write", k)``; and the two may come in TVM's order, block first.
+        :param reassociate: the user's word that a float reduction may be rounded in another order: the name of the
+            buffer that is reduced into.  Integers need none.
         """
-        text = [buffer, *([] if block is None else [f"block={block}"])]
-        return self._do("sequential_buffer_access", text, lambda s: follow.sequential_buffer_access(s, buffer, block))
+        said = [buffer, *([] if block is None else [f"block={short(block)}"]),
+                *([f"reassociate={reassociate}"] if reassociate else [])]  # fmt: skip
+        return self._do("sequential_buffer_access", said,
+                        lambda s: follow.sequential_buffer_access(s, buffer, block, reassociate))  # fmt: skip

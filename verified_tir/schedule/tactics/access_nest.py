@@ -21,7 +21,7 @@ from verified_tir.ir.visit import children, free_vars, sub_statements, substitut
 from verified_tir.kernel.rules.bind import Inline
 from verified_tir.kernel.rules.order import Distribute
 from verified_tir.kernel.rules.rewrite import expressions
-from verified_tir.schedule.poly import as_poly
+from verified_tir.schedule.poly import Poly, as_poly
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.fission import separate
 from verified_tir.schedule.tactics.loops import pair_at
@@ -141,7 +141,7 @@ class Nest:
 
     def shared(self, k: int, followed: set[Var]) -> list[Var]:
         """Loops of a segment that would be rebuilt, though another access needs them as they are."""
-        return [] if in_order(moving(self, k), self.loops(k)) else [v for v in self.loops(k) if v in followed]
+        return [] if in_order(moving(self, k), self.segments[k].loops) else [v for v in self.loops(k) if v in followed]
 
 
 def moving(nest: Nest, k: int) -> tuple[Expr, ...]:
@@ -149,13 +149,22 @@ def moving(nest: Nest, k: int) -> tuple[Expr, ...]:
     return tuple(e for e in nest.indices if set(nest.loops(k)) & set(free_vars(e)))
 
 
-def in_order(indices: tuple[Expr, ...], loops: list[Var]) -> bool:
-    """Whether each index is a loop's variable plus something constant, and they come in the order of the loops."""
-    used = [v for v in loops if any(v in free_vars(e) for e in indices)]
-    if len(used) != len(indices):
-        return False
-    rests = [as_poly(e) - as_poly(v) for e, v in zip(indices, used, strict=True)]
-    return not any(v in loops for rest in rests for a in rest.atoms() for v in free_vars(a))
+def in_order(indices: tuple[Expr, ...], loops: list[For]) -> bool:
+    """Whether the loops run through the indices in order: each index is the number that some loops are the digits of
+    (``i`` or ``4*i_0 + i_1``) plus something constant, and they come in the order of the loops."""
+    used = [s for s in loops if any(s.var in free_vars(e) for e in indices)]
+    for e in reversed(indices):
+        rest = as_poly(e)
+        weight = Poly.of(1)
+        while used and used[-1].var in free_vars(e):
+            digit = used.pop()
+            found = rest.coefficient(digit.var)
+            if found is None or not (found[0] - weight).is_zero:
+                return False
+            weight, rest = weight * as_poly(digit.extent), found[1]
+        if any(s.var in free_vars(a) for s in loops for a in rest.atoms()):
+            return False
+    return not used
 
 
 def nest_around(session: Session, path: Path, buffer: Buffer) -> Nest | None:

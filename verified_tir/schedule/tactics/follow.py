@@ -19,8 +19,10 @@ from verified_tir.ir.expr import COMPARE_OPS, FALSE, Binary, Expr, IntImm, Load,
 from verified_tir.ir.index_arith import is_index
 from verified_tir.ir.node import Node
 from verified_tir.ir.paths import Path, places
-from verified_tir.ir.stmt import For, If, Store
+from verified_tir.ir.stmt import Allocate, For, If, Store
 from verified_tir.ir.visit import free_vars, substitute
+from verified_tir.kernel.obligation import Unproved
+from verified_tir.kernel.rules.common import loads_in
 from verified_tir.kernel.rules.reindex import NewLoop, Reindex
 from verified_tir.kernel.rules.rewrite import ExprPath, Rewrite, expressions
 from verified_tir.schedule.bounds import Bounds
@@ -42,6 +44,7 @@ from verified_tir.schedule.tactics.access_nest import (
 )
 from verified_tir.schedule.tactics.branches import decide_branches
 from verified_tir.schedule.tactics.layout import BufferIn, buffer_in, find_buffer
+from verified_tir.schedule.tactics.licensed import in_another_order
 from verified_tir.schedule.tactics.loops import is_zero
 from verified_tir.schedule.tactics.simplify import proposed_rewrites
 from verified_tir.schedule.tactics.tidy import folded, guards_of, join_guards, size
@@ -54,40 +57,58 @@ PROOFS = 3
 Ranges = dict[Var, tuple[Expr, Expr]]
 
 
-def sequential_buffer_access(session: Session, buffer: BufferIn, block: str | None = None) -> list[Var]:
-    """Make the loops around each access of a buffer follow its layout; gives the loops of the last nest."""
-    if block is None:
-        assert not isinstance(buffer, tuple)
-        found = find_buffer(session, buffer)[0]
+def sequential_buffer_access(
+    session: Session, buffer: BufferIn, block: str | Var | Buffer | None = None, reassociate: str = ""
+) -> list[Var]:
+    """Make the loops around each access of a buffer follow its layout; gives the loops of the last nest.
+
+    :param block: a block, or a loop: only what stands in it.  It may come first and the buffer second, as in TVM.
+    """
+    if isinstance(block, Buffer) or (isinstance(block, str) and isinstance(buffer, str) and _swapped(session, buffer)):
+        assert isinstance(buffer, str)
+        buffer, block = block, buffer
+    if isinstance(block, str):
+        found, within = buffer_in(session, block, buffer), session.block(block)[0]
+    elif isinstance(buffer, tuple):
+        raise fail(f"{buffer!r} is a buffer of a block; say which block")
     else:
-        found = buffer_in(session, block, buffer)
+        found, within = find_buffer(session, buffer)[0], () if block is None else session.loop(block)[0]
+    numbers = [k for k, leaf in enumerate(leaves(session)) if leaf[: len(within)] == within]
+    after = len(leaves(session)) - numbers[-1] - 1
     done: list[Var] = []
     followed: set[Var] = set()
-    last = (-1, 0)
+    last = (numbers[0] - 1, 0)
     while True:
-        site = next((s for s in _sites(session, found, block) if s > last), None)
-        if site is None:
+        site = next((s for s in _sites(session, found) if s > last), None)
+        if site is None or site[0] >= len(leaves(session)) - after:
             break
         before = len(leaves(session))
-        loops = _follow(session, site, found, followed)
+        loops = _follow(session, site, found, followed, reassociate)
         done = loops or done
         followed.update(loops)
         # a branch that went took its statements with it: looking at some again does no harm
-        last = (site[0] + min(0, len(leaves(session)) - before), site[1])
+        last = (max(numbers[0] - 1, site[0] + min(0, len(leaves(session)) - before)), site[1])
     if not done:
-        where = f" in block {block}" if block else ""
+        where = "" if block is None else f" in {block if isinstance(block, str) else block.name}"
         raise fail(f"no loop nest around an access of {found.name}{where} has a loop that its indices use")
     return done
+
+
+def _swapped(session: Session, name: str) -> bool:
+    """Whether a name means a block and no buffer."""
+    blocks = {b.name for _, b in session.blocks()}
+    local = {s.buffer.name for _, s in places(session.func.body, lambda s: isinstance(s, Allocate))
+             if isinstance(s, Allocate)}  # fmt: skip
+    return name in blocks and name not in local and all(b.name != name for b in session.func.buffers)
 
 
 Site = tuple[int, int]
 """A statement that accesses the buffer: the number of its first leaf, and how far above that it stands, negated."""
 
 
-def _sites(session: Session, buffer: Buffer, block: str | None) -> list[Site]:
+def _sites(session: Session, buffer: Buffer) -> list[Site]:
     """In program order."""
-    within = () if block is None else session.block(block)[0]
-    found = [p for p, _ in places(session.func.body, lambda s: uses(s, buffer)) if p[: len(within)] == within]
+    found = [p for p, _ in places(session.func.body, lambda s: uses(s, buffer))]
     return sorted(
         next((k, len(p) - len(leaf)) for k, leaf in enumerate(leaves(session)) if leaf[: len(p)] == p) for p in found
     )
@@ -99,7 +120,7 @@ def _place(session: Session, site: Site) -> Path:
     return leaf[: len(leaf) + site[1]]
 
 
-def _follow(session: Session, site: Site, buffer: Buffer, followed: set[Var]) -> list[Var]:
+def _follow(session: Session, site: Site, buffer: Buffer, followed: set[Var], licence: str) -> list[Var]:
     """Rebuild the loops around one access where they are not in order; gives the loops of the layout."""
     nest = _nest(session, site, buffer)
     if nest is None:
@@ -115,10 +136,10 @@ def _follow(session: Session, site: Site, buffer: Buffer, followed: set[Var]) ->
         assert nest is not None
     rebuilt: list[Var] = []
     for _ in nest.segments:
-        k = next((k for k in range(len(nest.segments)) if not in_order(moving(nest, k), nest.loops(k))), None)
+        k = next((k for k, s in enumerate(nest.segments) if not in_order(moving(nest, k), s.loops)), None)
         if k is None:
             break
-        loops = _rebuild(session, nest, k, buffer)
+        loops = _rebuild(session, nest, k, buffer, licence)
         rebuilt += loops
         again = _nest(session, site, buffer)
         if again is not None:
@@ -186,7 +207,7 @@ def _tidy(session: Session, nest: Nest) -> None:
 # -- one segment -------------------------------------------------------------------------------------------------------
 
 
-def _rebuild(session: Session, nest: Nest, k: int, buffer: Buffer) -> list[Var]:
+def _rebuild(session: Session, nest: Nest, k: int, buffer: Buffer, licence: str) -> list[Var]:
     """Rebuild a segment in the order of the layout, with the first choice of loops that stay which the kernel allows;
     gives the loops of the layout."""
     end = inline_lets(session, nest.segments[k].start, (*nest.segments[k].end, 0))
@@ -197,7 +218,7 @@ def _rebuild(session: Session, nest: Nest, k: int, buffer: Buffer) -> list[Var]:
     for layout in _layouts(segment, nest, k, buffer):
         try:
             with session.atomic():
-                _reindex(session, segment, layout, buffer)
+                _reindex(session, segment, layout, buffer, licence)
             return [s.var for s in layout.loops[: len(moving(nest, k))]]
         except TacticFailed as refused:
             problem = problem or refused
@@ -312,7 +333,7 @@ def _within(low: Expr, extent: Expr, shape: Expr | None) -> tuple[Expr, Expr]:
     return low, extent
 
 
-def _reindex(session: Session, segment: Segment, layout: Layout, buffer: Buffer) -> None:
+def _reindex(session: Session, segment: Segment, layout: Layout, buffer: Buffer, licence: str) -> None:
     """Ask the kernel for the new nest: with guards that the inverse leads to an iteration, else that no hole is met."""
     others = [s for s in segment.loops if s not in layout.order]
     keep = {s.var: Var.fresh(s.var.name, s.var.dtype) for s in others}
@@ -325,9 +346,12 @@ def _reindex(session: Session, segment: Segment, layout: Layout, buffer: Buffer)
     ranges = {**layout.ranges, **{keep[s.var]: (s.min, s.extent) for s in others}}
     inside = [c for s, g in zip(layout.order, layout.inverse, strict=True) for c in _inside(s, g, ranges)]
     short = [c for g in guards if (c := _condition(g, ranges)) is not None]
-    if not session.attempt(Reindex(start, depth, loops, (*inside, *short), old_of_new, new_of_old)):
-        hole = [] if layout.hole is FALSE else [negate(layout.hole)]
-        session.apply(Reindex(start, depth, loops, (*hole, *guards), old_of_new, new_of_old))
+    hole = [] if layout.hole is FALSE else [negate(layout.hole)]
+    plain = [c for c in short if not loads_in((c,))]  # what reads memory may be evaluated at old iterations only
+    _either(session, [
+        Reindex(start, depth, loops, tuple(all_guards), old_of_new, new_of_old)
+        for all_guards in ([*plain, *inside, *(c for c in short if c not in plain)], [*hole, *guards])
+    ], licence)  # fmt: skip
     session.renamed.update(keep)
     for s in layout.order:
         same = next((n.var for e, n in zip(layout.outputs, layout.loops, strict=True) if e is s.var), None)
@@ -337,6 +361,21 @@ def _reindex(session: Session, segment: Segment, layout: Layout, buffer: Buffer)
             new = ", ".join(n.var.name for n in layout.loops)
             session.gone[s.var] = f"its nest was rebuilt to follow {buffer.name}: {new}"
     join_guards(session, start)
+
+
+def _either(session: Session, rules: list[Reindex], licence: str) -> None:
+    """Take the first of some steps that the kernel allows; in one that only changes the order of a reduction, that."""
+    for rule in rules:
+        try:
+            session.apply(rule)
+        except TacticFailed as failed:
+            refused = failed
+        else:
+            return
+        if isinstance(refused.refusal, Unproved) and refused.refusal.obligation.name == "order":
+            in_another_order(session, rule, licence, "sequential_buffer_access")
+            return
+    raise refused
 
 
 def _inside(loop: For, value: Expr, ranges: Ranges) -> Iterator[Expr]:

@@ -27,10 +27,11 @@ def apply_licensed(session: Session, rule: Reassociate, remedy: str) -> None:
         raise _with_remedy(failed, remedy, "rounding") from None
 
 
-def in_another_order(session: Session, rule: Reindex, licence: str) -> None:
+def in_another_order(session: Session, rule: Reindex, licence: str, primitive: str = "reorder") -> None:
     """Take a step that puts the iterations of a nest into another order; if the nest is a reduction, that of its terms.
 
     :param licence: the buffer whose float sum may be rounded in another order.
+    :param primitive: what the user called.
     """
     stores = {s.buffer.name for s in writes_of(at(session.func.body, rule.path))}
     if licence and licence not in stores:
@@ -49,7 +50,7 @@ def in_another_order(session: Session, rule: Reindex, licence: str) -> None:
     rounds = isinstance(last, Unproved) and last.obligation.name == "rounding"
     if rounds and licence:
         raise _with_remedy(tried[-1], "", "rounding")
-    raise _with_remedy(tried[0], f'reorder(…, reassociate="{next(iter(stores))}")', "order") if rounds else tried[0]
+    raise _with_remedy(tried[0], f'{primitive}(…, reassociate="{next(iter(stores))}")', "order") if rounds else tried[0]
 
 
 def _with_remedy(failed: TacticFailed, remedy: str, name: str) -> TacticFailed:
