@@ -33,12 +33,12 @@ def meaning(body: str) -> str:
 
 
 def test_an_element_may_come_from_another_one() -> None:
-    text = "for j in range(4):\n    if B[2 * j] > T.float32(0):\n        B[j] = B[j] + B[3] * {}"
+    text = "for j in range(4):\n    if B[j // 2] > T.float32(0):\n        B[j] = B[j] + B[3] * {}"
     assert meaning(text.format("A[j]")) == ""
     assert meaning(text.format("B[j + 1]")) == ""
-    assert (
-        meaning(text.format('T.undef("float32")')) == "safety: B[2 * j] > T.float32(0.0): a branch on undef (Refuted)"
-    )
+    undef = text.format('T.undef("float32")')
+    assert meaning(undef) == "safety: B[j // 2] > T.float32(0.0): a branch on undef (Refuted)"
+    assert meaning(undef.replace("j // 2", "2 * j")) == ""  # no earlier iteration wrote that one
 
 
 def test_two_blocks_at_once() -> None:
@@ -50,7 +50,7 @@ def test_two_blocks_at_once() -> None:
     # one block is lost, and with it what is copied from it; the third one stays
     lost = (
         LOCAL
-        + "for j in range(4):\n    A[j] = t[j]\n    B[j] = A[j + 1]\n    C[j] = C[j + 1]\n    if {} > 0:\n        pass"
+        + "for j in range(4):\n    A[j] = t[j]\n    B[j] = A[j]\n    C[j] = C[j + 1]\n    if {} > 0:\n        pass"
     )
     assert meaning(lost.format("C[j]")) == ""
     assert meaning(lost.format("B[j]")).endswith("a branch on undef (Refuted)")

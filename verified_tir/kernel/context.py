@@ -209,11 +209,14 @@ class Context:
         self.path.extend((f.le(low, v), f.lt(v, f.add(low, extent))))
         return v
 
-    def repeat(self, loop: Stmt, body: Stmt) -> None:
-        """Arbitrarily many iterations may have run: new versions of all that the body writes."""
+    def repeat(self, loop: Stmt, body: Stmt, reached: Term | None = None) -> None:
+        """Arbitrarily many iterations may have run: new versions of all that the body writes.
+
+        :param reached: the value of the loop's variable in the iteration that begins.  Those before it are smaller.
+        """
         before = dict(self.memory)
         for data in self.touched(body):
-            self.memory[data] = Version(data, Repeating(before, loop))
+            self.memory[data] = Version(data, Repeating(before, loop, reached))
 
     def touched(self, stmt: Stmt) -> list[Var]:
         """The blocks alive here that a statement may write."""
@@ -273,8 +276,8 @@ class Context:
             case For(body=body):
                 if self.evaluated(stmt.min) is None or self.evaluated(stmt.extent) is None:
                     raise Unencodable(f"the range of the loop over {stmt.var.name} is the result of an opaque call")
-                self.bind_loop(stmt)  # the bounds are evaluated once, before the first iteration
-                self.repeat(stmt, body)
+                v = self.bind_loop(stmt)  # the bounds are evaluated once, before the first iteration
+                self.repeat(stmt, body, v)
             case While(condition=c, body=body):
                 self.repeat(stmt, body)
                 if self.evaluated(c) is not None:

@@ -19,12 +19,12 @@ Every lemma used this way is itself an obligation, proved and recorded.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import final
 
 from verified_tir.ir.stmt import Stmt, While
 from verified_tir.ir.visit import walk
-from verified_tir.kernel.context import EVERYTHING, Context, read_blocks, written_blocks
+from verified_tir.kernel.context import EVERYTHING, Context, written_blocks
 from verified_tir.kernel.defined import Throughout
 from verified_tir.kernel.memory import (
     Allocated,
@@ -151,9 +151,9 @@ class Prover:
             case Stored(before=before, buffer=buffer, address=address, value=value):
                 return self._stored(context, e, before, buffer is e.buffer, address, value)
             case Ran(memory=memory, stmt=stmt):
-                return self._ran(context, base, e, memory, stmt, finished=True)
-            case Repeating(memory=memory, loop=loop):
-                return self._ran(context, base, e, memory, loop, finished=False)
+                return self._ran(context, base, e, memory, stmt)
+            case Repeating(memory=memory, loop=loop, reached=reached):
+                return self._ran(context, base, e, memory, loop, finished=False, reached=reached)
 
     def _assumed(self, context: Context, e: Element) -> tuple[Term, ...]:
         """What loops that have finished assumed of this element, in the version that they saw."""
@@ -233,8 +233,9 @@ class Prover:
     # -- statements that ran --------------------------------------------------------------------------------------
 
     def _ran(
-        self, context: Context, base: tuple[Term, ...], e: Element, memory: Memory, stmt: Stmt, *, finished: bool
-    ) -> tuple[Term, ...]:
+        self, context: Context, base: tuple[Term, ...], e: Element, memory: Memory, stmt: Stmt,
+        *, finished: bool = True, reached: Term | None = None,
+    ) -> tuple[Term, ...]:  # fmt: skip
         data = e.buffer.data
         if EVERYTHING in written_blocks(stmt):
             return ()
@@ -246,13 +247,19 @@ class Prover:
         stores = [a for a in run.accesses if a.write and a.buffer is not None and a.buffer.data is data]
         if any(a.buffer is not None and a.buffer.dtype.scalar is not e.buffer.dtype.scalar for a in stores):
             return ()
+        if reached is not None:  # the outermost of its loops is ``stmt``, which runs in ascending order
+            stores = [replace(a, given=(*a.given, f.lt(a.inner[0], reached))) for a in stores]
         touching = [a for a in stores if not self._misses(context, base, e, a)]
         if not touching:
             unchanged = f.and_(f.eq(e.value, older.value), f.eq(e.defined, older.defined))
-            return (unchanged, *self.about(context, base, older))  # however deep the nest, it is the same element
+            # However deep the nest, it is the same element.  What is known of it is said of it by this name, since
+            # lemmas about floats do not look through equalities.
+            renamed = {older.value: e.value, older.defined: e.defined}
+            return (unchanged, *[f.replace(fact, renamed) for fact in self.about(context, base, older)])
         found: list[Term] = []
-        if finished and len(touching) == 1:
-            found.extend(self._content(context, base, e, run, touching[0], stmt))
+        if (finished or reached is not None) and len(touching) == 1:
+            a = self._settled(context, base, before, run, touching[0], stmt)
+            found.extend(self._content(context, base, e, run, a, stmt))
         found.extend(self._invariants(context, base, e, older, run, touching))
         return tuple(found)
 
@@ -270,12 +277,42 @@ class Prover:
             return True
         return False
 
+    def _settled(
+        self, context: Context, base: tuple[Term, ...], before: Context, run: Instance, a: Access, stmt: Stmt
+    ) -> Access:
+        """The store, resting on the memory before the statement where it reads what no iteration of it writes."""
+        assert a.value is not None
+        parts = (a.value.value, a.value.defined, *a.given, *a.address)
+        unknown = set(run.unknown).intersection(f.subterms(*parts))
+        loads = [x for x in run.accesses if not x.write and x.value is not None and x.value.value in unknown]
+        if not loads or any(x.buffer is None for x in run.accesses):
+            return a
+        stores = [s for s in instance(before, stmt).accesses if s.write and s.buffer is not None]
+        same: dict[Term, Term] = {}
+        for x in loads:
+            assert x.buffer is not None and x.value is not None
+            others = [s for s in stores if s.buffer is not None and s.buffer.data is x.buffer.data]
+            if x.buffer.data in run.local or any(s.buffer is not x.buffer for s in others):
+                continue
+            claim = f"what is read of {x.buffer.name} at {x.place} is not written meanwhile"
+            apart = [f.not_(f.and_(*map(f.eq, x.address, s.address))) for s in others]
+            if all(self.holds_plain(context, (*base, *x.given, *s.given), goal, claim)
+                   for s, goal in zip(others, apart, strict=True)):  # fmt: skip
+                old = context.load_from(before.memory, x.buffer, x.indices, x.lane)
+                same |= {x.value.value: old.value, x.value.defined: old.defined}
+        memo: dict[Term, Term] = {}
+        value, defined, *rest = [f.replace(t, same, memo) for t in parts]
+        given, address = tuple(rest[: len(a.given)]), tuple(rest[len(a.given) :])
+        return replace(a, value=Encoded(value, defined, a.value.data), given=given, address=address)
+
     def _content(
         self, context: Context, base: tuple[Term, ...], e: Element, run: Instance, a: Access, stmt: Stmt
     ) -> tuple[Term, ...]:
         """``P(x) ⟹ b[x] = v(h(x))`` for the only store that touches x, if nothing it reads is written meanwhile."""
-        if a.value is None or (read_blocks(stmt) & (written_blocks(stmt) | run.local)):
+        if a.value is None:
             return ()
+        if not set(run.unknown).isdisjoint(f.subterms(a.value.value, a.value.defined, *a.given, *a.address)):
+            return ()  # it rests on what the statement writes
         if any(isinstance(n, While) for n in walk(stmt)):
             return ()  # its instances are told apart by no variable
         inner = list(a.inner)

@@ -73,10 +73,14 @@ class Ran:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Repeating:
-    """The head of an arbitrary iteration of a loop whose body may write the block."""
+    """The head of an arbitrary iteration of a loop whose body may write the block.
+
+    ``reached`` is the value of the loop's variable there, if known: only iterations before it have run.
+    """
 
     memory: Memory
     loop: Stmt
+    reached: Term | None = None
 
 
 Event: TypeAlias = Entered | Allocated | Stored | Ran | Repeating
