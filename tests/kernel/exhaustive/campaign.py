@@ -26,6 +26,7 @@ from tests.kernel.exhaustive import (
     layouts,
     nests,
     order,
+    reduced,
     shapes,
     staged,
     types,
@@ -45,6 +46,7 @@ FAMILIES = (
     *lanes.FAMILIES,
     *again.FAMILIES,
     *staged.FAMILIES,
+    *reduced.FAMILIES,
 )
 PART = 100
 """How many turns a family has before the next one's."""

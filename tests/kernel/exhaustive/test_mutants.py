@@ -22,6 +22,8 @@ from verified_tir.kernel.rules import (
     common,
     insert,
     order,
+    reassociate,
+    reduction,
     reindex,
     repeat,
     rewrite,
@@ -42,6 +44,10 @@ def nothing(*_: object, **__: object) -> Iterator[Any]:
 
 def never(*_: object, **__: object) -> bool:
     return False
+
+
+def nobody_minds(*_: object, **__: object) -> None:
+    """Nothing is wrong with it."""
 
 
 def always(*_: object, **__: object) -> bool:
@@ -189,6 +195,17 @@ MUTANTS: dict[str, tuple[Callable[[Patch], None], tuple[str, ...]]] = {
     "the copy is stored unwritten": (without("stage", "is copied out"), ("staged",)),
     "unsafe is safe (stage)": (both(unsafe_is_safe(stage), setting(stage, "evaluated_safely", nothing)), ("staged",)),
     "outdated results are read": (without("outdated"), ("outdated",)),
+    "terms outside the groups": (without("partial", "goes to one"), ("reduced",)),
+    "terms in the group of another element": (without("partial", "belongs to"), ("reduced",)),
+    "groups of elements out of bounds": (unsafe_is_safe(reassociate), ("reduced",)),
+    "unsafe groups": (setting(reassociate, "evaluated_safely", nothing), ("reduced",)),
+    "fewer groups than none": (setting(reassociate, "extents_safe", nothing), ("reduced",)),
+    "sums that read themselves": (setting(reduction, "_problem", nobody_minds), ("reduced",)),
+    "sums of floats are exact": (without("rounding", "same bits"), ("float reductions",)),
+    "terms that are NaN": (without("rounding", "is NaN"), ("float reductions",)),
+    "zeros of both signs": (without("rounding", "is -0.0"), ("float reductions",)),
+    "terms that are undefined": (without("rounding", "is defined"), ("bool reductions",)),
+    "unsafe is safe (reduction)": (unsafe_is_safe(reduction), ("bool reductions",)),
 }
 """What is dropped, and the families of which one at least must notice."""
 
