@@ -60,7 +60,7 @@ CASES = [
     ("for i, k in T.grid(8, 3):\n    A[i] = 7\nif A[5] == 7:\n    B[0] = 1", True),
     ("for i, k in T.grid(8, 3):\n    A[i] = k\nif A[5] == 2:\n    B[0] = 1", False),
     ("for i in range(n):\n    A[0] = 7\nif A[0] == 7:\n    B[0] = 1", False),
-    ("A[0] = 7\nfor i in range(n):\n    A[0] = 7\nif A[0] == 7:\n    B[0] = 1", False),
+    ("A[0] = 7\nfor i in range(n):\n    A[0] = 7\nif A[0] == 7:\n    B[0] = 1", True),
     ("for i in range(8):\n    A[X[i]] = 0\nif A[5] == 0:\n    B[0] = 1", False),
     # assumptions
     ("T.assume(A[0] == 3)\nif A[0] == 3:\n    B[0] = 1", True),
@@ -74,7 +74,7 @@ CASES = [
     ("if X[0] == 0:\n    T.assume(A[0] == 3)\nif A[0] == 3:\n    B[0] = 1", False),
     ("for i in range(8):\n    T.assume(0 <= X[i] and X[i] < 4)\nif X[2] < 4:\n    B[0] = 1", True),
     # branches
-    ("if X[0] == 0:\n    A[0] = 1\nelse:\n    A[0] = 1\nif A[0] == 1:\n    B[0] = 1", False),
+    ("if X[0] == 0:\n    A[0] = 1\nelse:\n    A[0] = 1\nif A[0] == 1:\n    B[0] = 1", True),
     ("if X[0] == 0:\n    A[1] = 1\nif A[0] == A[0]:\n    B[0] = 1", True),
     # inside loops
     ("A[0] = 5\nfor i in range(4):\n    B[i] = 1\n    if A[0] == 5:\n        B[0] = 1", True),

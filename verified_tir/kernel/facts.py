@@ -5,9 +5,8 @@ A question mentions loads; each is an element of some version of a block.  :clas
 * the block was allocated: undefined;  it came in with declared padding: the padding's value;
 * one element was stored: that value there, the older version elsewhere;
 * a statement ran that may have written the block.  If no store in it can touch the element (proved, for arbitrary
-  instances, renamed apart), the element is the older version's.  Else, if a store ``b[a(j)] = v(j)`` has an inverse h
-  with ``h(x)`` in its domain, its conditions true and ``a(h(x)) = x``, and it is the only store that touches x, the
-  element is ``v(h(x))``.  Else, a property that held before and that every store to this element keeps still holds;
+  instances, renamed apart), the element is the older version's.  Else what the stores left there is looked at (see
+  ``contents``), and a property that held before and that every store to this element keeps still holds;
 * it is the head of an arbitrary iteration: as before, without the second case.
 
 The element is *rigid*: its address is a term of the question, the same throughout.  That is what makes the induction
@@ -22,8 +21,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import final
 
-from verified_tir.ir.stmt import Stmt, While
-from verified_tir.ir.visit import walk
+from verified_tir.ir.stmt import Stmt
+from verified_tir.kernel.contents import Asked, contents, register
 from verified_tir.kernel.context import EVERYTHING, Context, written_blocks
 from verified_tir.kernel.defined import Throughout
 from verified_tir.kernel.memory import (
@@ -174,7 +173,7 @@ class Prover:
                     reached = [f.eq(f.replace(x, witness, memo), y) for x, y in zip(load.args, e.address, strict=True)]
                     premises = [f.replace(g, witness, memo) for g in a.given]
                     condition = f.replace(a.condition, witness, memo)
-                    self._register(context, run, condition, *premises)
+                    register(context, run, condition, *premises)
                     found.append(f.implies(f.and_(*premises, *reached), condition))
         return tuple(found)
 
@@ -257,9 +256,9 @@ class Prover:
             renamed = {older.value: e.value, older.defined: e.defined}
             return (unchanged, *[f.replace(fact, renamed) for fact in self.about(context, base, older)])
         found: list[Term] = []
-        if (finished or reached is not None) and len(touching) == 1:
-            a = self._settled(context, base, before, run, touching[0], stmt)
-            found.extend(self._content(context, base, e, run, a, stmt))
+        if finished or reached is not None:
+            settled = [self._settled(context, base, before, run, a, stmt) for a in touching]
+            found.extend(contents(Asked(self, context, base, e), older, before, run, settled, stmt, finished=finished))
         found.extend(self._invariants(context, base, e, older, run, touching))
         return tuple(found)
 
@@ -304,51 +303,6 @@ class Prover:
         value, defined, *rest = [f.replace(t, same, memo) for t in parts]
         given, address = tuple(rest[: len(a.given)]), tuple(rest[len(a.given) :])
         return replace(a, value=Encoded(value, defined, a.value.data), given=given, address=address)
-
-    def _content(
-        self, context: Context, base: tuple[Term, ...], e: Element, run: Instance, a: Access, stmt: Stmt
-    ) -> tuple[Term, ...]:
-        """``P(x) ⟹ b[x] = v(h(x))`` for the only store that touches x, if nothing it reads is written meanwhile."""
-        if a.value is None:
-            return ()
-        if not set(run.unknown).isdisjoint(f.subterms(a.value.value, a.value.defined, *a.given, *a.address)):
-            return ()  # it rests on what the statement writes
-        if any(isinstance(n, While) for n in walk(stmt)):
-            return ()  # its instances are told apart by no variable
-        inner = list(a.inner)
-        solved = solve_address(a.address, e.address, inner, a.given)
-        if solved is None:
-            return ()
-        witness, loose = solved
-        if any(v in loose for v in f.subterms(a.value.value, a.value.defined)):
-            return ()  # which of several instances wrote last would matter
-        memo: dict[Term, Term] = {}
-        conditions = [f.replace(g, witness, memo) for g in a.given]
-        reached = f.and_(*[f.eq(f.replace(x, witness, memo), y) for x, y in zip(a.address, e.address, strict=True)])
-        value = f.replace(a.value.value, witness, memo)
-        defined = f.replace(a.value.defined, witness, memo)
-        if any(v in set(f.subterms(value, defined, *conditions)) for v in inner):
-            return ()
-        # Any instance that touches x is the witness, or writes what the witness wrote: so it does not matter which
-        # of them came last.
-        same = f.and_(*[f.eq(x, y) for x, y in zip(a.address, e.address, strict=True)])
-        only = f.and_(*[f.eq(v, witness[v]) for v in inner if v not in loose])
-        if not self.holds_plain(context, (*base, *a.given, same), only, "all stores to the element write one value"):
-            return ()
-        self._register(context, run, value, defined, *conditions)
-        wrote = f.and_(f.eq(e.defined, defined), f.implies(defined, f.eq(e.value, value)))
-        return (f.implies(f.and_(*conditions, reached), wrote),)
-
-    def _register(self, context: Context, run: Instance, *terms: Term) -> None:
-        """Loads whose address changed with a substitution are elements too."""
-        known = list(run.context.elements.items())
-        by_function = {t.payload: e for t, e in known if t.op == "app"}
-        for t in f.subterms(*terms):
-            if t.op == "app" and t not in context.elements and t.payload in by_function:
-                like = by_function[t.payload]
-                made = element(like.version, like.buffer, t.args, context.several_views(like.buffer.data))
-                context.elements[made.value] = made
-                context.elements[made.defined] = made
 
     def _invariants(
         self, context: Context, base: tuple[Term, ...], e: Element, older: Element, run: Instance, stores: list[Access]
