@@ -55,6 +55,16 @@ def test_narrow() -> None:
     refused(both, Move((), "narrow"), "no allocation of the form that 'narrow' needs")
 
 
+def test_widen() -> None:
+    text = 'A[0] = 1\nwith T.alloc_buffer((2,), "int32") as t:\n    t[0] = 2\n    B[0] = t[0]\nA[1] = 3\nA[2] = 4'
+    wider = 'A[0] = 1\nwith T.alloc_buffer((2,), "int32") as t:\n    t[0] = 2\n    B[0] = t[0]\n    A[1] = 3\nA[2] = 4'
+    gives(program(text), Move((1,), "widen"), wider)
+    twice = accepted(program(text), Move((1,), "widen"), Move((1,), "widen"))
+    refused(twice, Move((1,), "widen"), "there are no 1 statements after this one")
+    refused(program(text), Move((0,), "widen"), "no allocation of the form that 'widen' needs")
+    refused(program(f"{ALLOC}\nt[0] = 2"), Move((), "widen"), "there are no 1 statements after this one")
+
+
 def test_rescope() -> None:
     view = 'v = T.decl_buffer((2, 1), "int32", data=t.data{})\nt[0] = 1\nB[0] = v[0, 0]'
     shared = ALLOC.replace('"int32")', '"int32", scope="shared")')

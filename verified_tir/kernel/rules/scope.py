@@ -4,6 +4,7 @@
     for i: B = alloc(s); S             ⟶   B = alloc(s); for i: S                (hoist)
     B = alloc(s); for i: S             ⟶   for i: B = alloc(s); S                (sink)
     B = alloc(s); A; S; C              ⟶   A; B = alloc(s); S; C                 (narrow: A and C do not use B)
+    (B = alloc(s); S); C               ⟶   B = alloc(s); S; C                    (widen: narrow read backwards)
     B = alloc(s, scope="global"); S    ⟶   B = alloc(s, scope="shared"); S       (rescope)
 
 Theorem.  *Hoist*: contents may now survive from one iteration to the next, but what was read there before it was
@@ -31,7 +32,7 @@ from verified_tir.ir.visit import free_vars, rewrite, walk
 from verified_tir.kernel.context import Context, Entry, context_at, opaque_calls
 from verified_tir.kernel.memory import Allocated, Version
 from verified_tir.kernel.obligation import NoMatch, Question
-from verified_tir.kernel.rules.common import changes, evaluated_safely, statement_at
+from verified_tir.kernel.rules.common import changes, evaluated_safely, following, statement_at
 from verified_tir.kernel.rules.insert import scope_problem
 from verified_tir.kernel.rules.written import reads_of
 from verified_tir.kernel.theorem import Rewrite
@@ -94,10 +95,11 @@ class Drop:
 @final
 @dataclass(frozen=True, slots=True)
 class Move:
-    """Hoist, sink or narrow an allocation (see above); ``path`` is the outer of the two statements."""
+    """Hoist, sink, narrow or widen an allocation (see above); ``path`` is the outer of the two statements, or for
+    ``widen`` the allocation, which the next statement of its sequence joins."""
 
     path: Path
-    how: Literal["hoist", "sink", "narrow"]
+    how: Literal["hoist", "sink", "narrow", "widen"]
 
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
         match self.how, statement_at(before, self.path):
@@ -133,7 +135,19 @@ class Move:
                 if uses(c, b):
                     return NoMatch(self.path, f"the condition reads {b.name}")
                 return Rewrite(before.with_body(put(before.body, self.path, If(c, Allocate(b, body, notes)))), ())
+            case "widen", Allocate() as allocation:
+                return self._wider(before, allocation)
         return NoMatch(self.path, f"no allocation of the form that {self.how!r} needs")
+
+    def _wider(self, before: PrimFunc, allocation: Allocate) -> Rewrite | NoMatch:
+        others = following(before, self.path, 1)
+        if isinstance(others, NoMatch):
+            return others
+        around, k = statement_at(before, self.path[:-1]), self.path[-1]
+        assert isinstance(around, Seq)  # what follows cannot use the buffer: it was out of scope
+        inside = Allocate(allocation.buffer, seq(allocation.body, *others), allocation.annotations)
+        new = seq(*around.stmts[:k], inside, *around.stmts[k + 2 :])
+        return Rewrite(before.with_body(put(before.body, self.path[:-1], new)), ())
 
     def _sunk(self, before: PrimFunc, buffer: Buffer, loop: For, entry: Entry) -> Iterator[Question]:
         """Every read of an iteration sees a write of that iteration."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import final
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Expr, IntImm, Var, binary
+from verified_tir.ir.expr import Binary, Expr, IntImm, Var, binary
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import For, Store
 from verified_tir.ir.visit import free_vars, substitute, walk
@@ -163,9 +163,23 @@ def _inverse(
         if box.inverse is None:
             return None
     except IndexMapError:
-        return None
+        return _recomposed(moving, outputs, at)
     values = [substitute(e, dict(zip(box.hit_vars, at, strict=True))) for e in box.inverse[: len(moving)]]
     return {s.var: e if _zero(s.min) else e + s.min for s, e in zip(moving, values, strict=True)}
+
+
+def _recomposed(moving: Sequence[For], outputs: Sequence[Expr], at: Sequence[Expr]) -> dict[Var, Expr] | None:
+    """Loops whose quotient and remainder by one divisor are known, which may be a symbol."""
+    values = dict(zip(outputs, at, strict=True))
+    found: dict[Var, Expr] = {}
+    for s in moving:
+        for e, quotient in values.items():
+            match e:
+                case Binary(op="floordiv", a=Var() as a, b=b) if a is s.var:
+                    remainder = values.get(Binary("floormod", a, b))
+                    if remainder is not None:
+                        found[a] = quotient * b + remainder
+    return found if len(found) == len(moving) else None
 
 
 def is_one(e: Expr) -> bool:

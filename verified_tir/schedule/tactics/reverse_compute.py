@@ -24,9 +24,12 @@ from verified_tir.ir.expr import Binary, Expr, IntImm, Load, Var, const
 from verified_tir.ir.index_arith import is_index
 from verified_tir.ir.paths import Path, loop_path
 from verified_tir.ir.stmt import Allocate, Block, For, If, Seq, Stmt, Store
-from verified_tir.ir.visit import free_vars, substitute, walk
+from verified_tir.ir.visit import free_vars, sub_statements, substitute, walk
+from verified_tir.kernel.rules.branch import Decide, Introduce, Reshape
+from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.order import Fuse, Swap
 from verified_tir.kernel.rules.reindex import NewLoop, Reindex
+from verified_tir.kernel.rules.scope import Move
 from verified_tir.schedule.bounds import Bounds
 from verified_tir.schedule.poly import as_poly, render
 from verified_tir.schedule.session import Session, TacticFailed, fail
@@ -200,36 +203,60 @@ def _moved(session: Session, nest: Nest, around: list[For], produced: Produced, 
     simplify_expressions(session, nest.path)
     consumer = nest.path
     for s in around:
+        consumer = _beside(session, consumer, s)
         producer = loop_path(session.func, s.var)
         assert producer is not None
-        sequence = consumer[:-1]
-        if producer[:-1] != sequence:
-            raise _between(session, producer, sequence, s)
-        position = _brought_together(session, sequence, producer[-1], consumer[-1])
-        session.apply(Fuse(sequence, position))
-        fused = loop_path(session.func, s.var)
-        assert fused is not None
-        body = session.stmt((*fused, 0))
-        assert isinstance(body, Seq)
-        consumer = (*fused, 0, len(body.stmts) - 1)
+        session.apply(Fuse(producer[:-1], producer[-1]))
+        consumer = _last(session, loop_path(session.func, s.var))
     decide_branches(session, consumer)
     while isinstance(session.stmt(consumer), For) and remove_trivial_loops(session, consumer):
         pass  # it stops where the statement at the place has become another
 
 
-def _between(session: Session, producer: Path, sequence: Path, loop: For) -> TacticFailed:
-    """Something other than loops stands between two loops of the producer."""
-    stmt = session.stmt(producer[: len(sequence) + 1])
-    match stmt:
-        case Allocate(buffer=b):
-            what = f"the allocation of {b.name}"
-        case If():
-            what = "a condition"
-        case Block(name=name):
-            what = f"the label {name}"
-        case _:
-            what = f"a {type(stmt).__name__}"
-    return fail(f"{what} stands around the loop over {loop.var.name}; nothing is moved into that", producer)
+def _beside(session: Session, consumer: Path, loop: For) -> Path:
+    """Bring the consumer, which stands somewhere after the producer, directly behind one of its loops: into the
+    allocations and conditions around that; gives the consumer's place."""
+    while True:
+        sequence = consumer[:-1]
+        producer = loop_path(session.func, loop.var)
+        assert producer is not None and producer[: len(sequence)] == sequence
+        position = _brought_together(session, sequence, producer[len(sequence)], consumer[-1])
+        consumer = (*sequence, position + 1)
+        top = (*sequence, position)
+        stmt = session.stmt(top)
+        if stmt is loop or (isinstance(stmt, For) and stmt.var is loop.var):
+            return consumer
+        alone = len(sub_statements(session.stmt(sequence))) == 2
+        match stmt:
+            case Allocate():
+                session.apply(Move(top, "widen"))
+            case If(condition=c, else_body=None):
+                _under(session, top, c, sequence if alone else top)
+            case _:
+                what = f"the label {stmt.name}" if isinstance(stmt, Block) else f"a {type(stmt).__name__}"
+                raise fail(f"{what} stands around the loop over {loop.var.name}; nothing is moved into that", top)
+        consumer = _last(session, sequence if alone else top)
+
+
+def _under(session: Session, top: Path, condition: Expr, branch: Path) -> None:
+    """``if c: A`` and the consumer behind it come under one condition, where the consumer does nothing without it.
+
+    :param branch: where the two stand then.
+    """
+    session.apply(Introduce(top, condition, 2))
+    session.apply(Erase((*branch, 1, 1)))
+    otherwise = session.stmt((*branch, 1))
+    session.apply(Decide((*branch, 1, 0) if isinstance(otherwise, Seq) else (*branch, 1), False))
+    session.apply(Decide((*branch, 0, 0), True))
+    session.apply(Reshape(branch, "trim"))
+
+
+def _last(session: Session, around: Path | None) -> Path:
+    """The last statement below a loop, an allocation or a condition."""
+    assert around is not None
+    body = session.stmt((*around, 0))
+    assert isinstance(body, Seq)
+    return (*around, 0, len(body.stmts) - 1)
 
 
 def _renewed(
