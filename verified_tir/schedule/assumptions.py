@@ -26,6 +26,7 @@ def assumptions(theorem: Refines) -> list[str]:
     found += [_padding(p) for p in paddings]
     found += [f"{claim} (T.assume in the program)" for claim in _assumed(theorem.before.body, ())]
     found += [_rounded(sorted(theorem.reassociated))] if theorem.reassociated else []
+    found += [f"{a} (an axiom, of tensorize)" for step in theorem.derivation if (a := getattr(step.rule, "axiom", ""))]
     return found
 
 

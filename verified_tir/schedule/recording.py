@@ -33,6 +33,7 @@ from verified_tir.ir.script import parse_func, script
 from verified_tir.ir.stmt import Allocate, Evaluate, For, Seq, Stmt
 from verified_tir.ir.visit import free_vars, rewrite, substitute, walk
 from verified_tir.schedule.index_map import IndexMap
+from verified_tir.schedule.intrinsics import TensorIntrin
 from verified_tir.schedule.session import Session, TacticFailed
 from verified_tir.schedule.tactics.layout import buffer_in, find_buffer, find_symbol, layout_arguments
 
@@ -92,6 +93,7 @@ def recorded(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, 
 
 _LOOPS: Final = frozenset({"loop", "first", "second", "handles", "after"})
 _BUFFERS: Final = frozenset({"buffer"})
+_INTRINSICS: Final = frozenset({"tensor_intrin"})
 """Parameters of primitives, by what a name that is passed means."""
 
 
@@ -124,6 +126,8 @@ def _placed(session: Session, parameter: str, value: Any) -> Any:
     """The loop or the buffer that a name means: in the program's text names may be others (``I`` is ``I_`` there)."""
     if not isinstance(value, str):
         return value
+    if parameter in _INTRINSICS and value in TensorIntrin.registered:
+        return TensorIntrin.registered[value]
     try:
         if parameter in _LOOPS and all(b.name != value for _, b in session.blocks()):
             return session.loop(value)[1].var
@@ -181,6 +185,8 @@ def _noted(session: Session, value: Any) -> Any:
             return _buffer(session, value)
         case IndexMap(inputs=inputs, outputs=outputs, separators=separators):
             return {"index_map": _texts(session, inputs, outputs) | {"separators": list(separators)}}
+        case TensorIntrin():
+            return {"tensor_intrin": value.as_json()}
     raise Unrecordable(f"an argument of type {type(value).__name__} has no text")
 
 
@@ -305,6 +311,8 @@ def _value(session: Session, noted: Any) -> Any:
             return [_value(session, v) for v in noted]
         case {"float": str(text), **rest} if not rest:
             return math.copysign(math.nan, -1) if text == "-nan" else float.fromhex(text)
+        case {"tensor_intrin": dict(values), **rest} if not rest:
+            return TensorIntrin.from_json(values)
         case {"tuple": list(items), **rest} if not rest:
             return tuple(_value(session, v) for v in items)
         case {"loop": _} | {"symbol": _}:

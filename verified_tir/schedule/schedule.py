@@ -28,6 +28,7 @@ from verified_tir.logic.solver import INTEGER_BUDGET, Solver
 from verified_tir.schedule.errors import ScheduleError
 from verified_tir.schedule.index_map import IndexMap
 from verified_tir.schedule.primitives_branches import BranchPrimitives
+from verified_tir.schedule.primitives_calls import CallPrimitives
 from verified_tir.schedule.primitives_inline import InlinePrimitives
 from verified_tir.schedule.primitives_loops import Handle, LoopPrimitives
 from verified_tir.schedule.primitives_reductions import ReductionPrimitives
@@ -69,7 +70,9 @@ class StepRecord:
         return f"{self.name}({self.arguments})"
 
 
-class Schedule(LoopPrimitives, BranchPrimitives, StagingPrimitives, ReductionPrimitives, InlinePrimitives):
+class Schedule(
+    LoopPrimitives, BranchPrimitives, StagingPrimitives, ReductionPrimitives, InlinePrimitives, CallPrimitives
+):
     """A program and the theorem about what it has become.
 
     :param func: the program: a ``PrimFunc``, a module with one function, or TVMScript text.

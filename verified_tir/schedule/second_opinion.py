@@ -124,8 +124,10 @@ class Stage:
 
 
 def stages_of(steps: Sequence[StepRecord]) -> tuple[Stage, ...]:
-    """The programs on the way that differ from the one that was written."""
+    """The programs on the way that differ from the one that was written, up to the first that rests on an axiom."""
     written = steps[0].before
+    believed = (k for k, s in enumerate(steps) if any(getattr(step.rule, "axiom", "") for step in s.rules))
+    steps = steps[: next(believed, len(steps))]
     texts = tuple(map(str, steps))
     return tuple(Stage(k, texts[: k + 1], s.after) for k, s in enumerate(steps) if s.after is not written)
 

@@ -1,0 +1,85 @@
+"""blockize: the nest under a loop gets a name, and the regions that it reads and writes.
+
+A block is a label here, so nothing changes.  The regions stand in the label's annotations, as text, ``reads`` and
+``writes``.  They are those of ``regions``; each was proved to cover what the nest touches, or is the whole buffer.
+"""
+
+from __future__ import annotations
+
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.expr import Expr, Load
+from verified_tir.ir.paths import Path
+from verified_tir.ir.script import script
+from verified_tir.ir.stmt import Allocate, Block, Stmt, Store
+from verified_tir.ir.visit import walk
+from verified_tir.kernel.region import instance
+from verified_tir.kernel.rules.annotate import Annotate, Label
+from verified_tir.logic import formula as f
+from verified_tir.logic.verdict import Proved
+from verified_tir.schedule.session import Session, fail
+from verified_tir.schedule.tactics.loops import Handle
+from verified_tir.schedule.tactics.regions import box_of
+from verified_tir.schedule.tactics.staging import ranges_around
+
+Region = list[tuple[Expr, Expr]]
+"""Start and extent in each dimension."""
+
+
+def blockize(session: Session, loop: Handle, name: str = "") -> str:
+    """Label the nest of a loop; gives the label, ``<block>_o`` unless named, after the first block in it."""
+    path, _ = session.loop(loop)
+    nest = session.stmt(path)
+    inside = [n.name for n in walk(nest) if isinstance(n, Block)]
+    if not name and not inside:
+        raise fail("no block stands in the nest to name it after; give a name", path)
+    called = name or f"{inside[0]}_o"
+    if any(b.name == called for _, b in session.blocks()):
+        raise fail(f"there is a block called {called!r} already; give another name", path)
+    reads, writes = regions(session, path)
+    session.apply(Label(path, called))
+    session.apply(Annotate(path, (("reads", reads), ("writes", writes))))
+    return called
+
+
+def regions(session: Session, path: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What the statement at a place reads and writes of the buffers from outside, as text."""
+    nest = session.stmt(path)
+    local = {n.buffer.data for n in walk(nest) if isinstance(n, Allocate)}
+    nodes = list(walk(nest))
+    found: list[tuple[str, ...]] = []
+    for kind in (Load, Store):
+        buffers = dict.fromkeys(n.buffer for n in nodes if isinstance(n, kind))
+        outer = [b for b in buffers if b.data not in local]
+        found.append(tuple(_text(b, _region(session, path, nest, b, kind is Store)) for b in outer))
+    return found[0], found[1]
+
+
+def _region(session: Session, path: Path, nest: Stmt, buffer: Buffer, write: bool) -> Region | None:
+    """The region, if it was proved to hold all that the statement reads or writes of the buffer."""
+    box = box_of(nest, buffer, ranges_around(session, path), reads=not write, writes=write)
+    if box is None:
+        return None
+    region = [(s.start, s.extent) for s in box.sides]
+    context = session.context(path)
+    encoder = context.encoder()
+    run = instance(context, nest)
+    for a in run.outer():
+        if a.buffer is not buffer or a.write is not write:
+            continue
+        inside = [
+            f.between(encoder.value(low), x, f.add(encoder.value(low), encoder.value(extent)))
+            for x, (low, extent) in zip(a.indices, region, strict=True)
+        ]
+        verdict, _ = session.prover.prove(run.context, a.given, f.and_(*inside))
+        if not isinstance(verdict, Proved):
+            return None
+    return region
+
+
+def _text(buffer: Buffer, region: Region | None) -> str:
+    if region is None:
+        region = [(e * 0, e) for e in buffer.shape]
+    return f"{buffer.name}[{', '.join(f'{script(low)}:{script(low + extent)}' for low, extent in region)}]"
+
+
+__all__ = ["blockize", "regions"]

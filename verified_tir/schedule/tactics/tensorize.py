@@ -1,0 +1,147 @@
+"""tensorize: a nest that is what an intrinsic describes becomes the intrinsic.
+
+The nest is compared with the description in step (``unify``); that gives the value of each symbol, and for each buffer
+of the description a view of the site's buffer: where it starts, and its strides.  All of this is a guess.  The kernel
+proves that the accesses through the views are the same, what the description assumes, and that the arguments fit.
+"""
+
+from __future__ import annotations
+
+from verified_tir.ir.expr import Expr, Load, Var
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.node import IRError
+from verified_tir.ir.paths import Path
+from verified_tir.ir.stmt import SKIP, Assume, Block, For, If, Seq, Stmt, Store, seq
+from verified_tir.ir.visit import walk
+from verified_tir.kernel.calls import Arguments, instantiate, scalars_of, without_labels
+from verified_tir.kernel.rules.annotate import Annotate, Label
+from verified_tir.kernel.rules.call import Implement, Refine
+from verified_tir.kernel.rules.insert import Insert
+from verified_tir.kernel.rules.view import DeclareView, DropView, View
+from verified_tir.schedule.intrinsics import TensorIntrin, lemma
+from verified_tir.schedule.session import Session, TacticFailed, fail
+from verified_tir.schedule.tactics.loops import Handle
+from verified_tir.schedule.tactics.simplify import simplify_expressions
+from verified_tir.schedule.tactics.unify import Match, Mismatch, unify
+from verified_tir.schedule.tactics.windows import Window, window
+
+INTRINSIC = "tensorized"
+"""The annotation of a label: the intrinsic that its body was made of."""
+
+
+def tensorize(session: Session, place: Handle, intrin: TensorIntrin) -> str:
+    """Replace the nest of a loop, or a block, by an intrinsic; gives the name of the block that it becomes."""
+    path = place_of(session, place)
+    proved = lemma(intrin.description, intrin.steps, session.solver)
+    described = proved.before
+    assumed, body = _head(described)
+    site = without_labels(session.stmt(path))
+    try:
+        match = unify(described, body, site)
+    except Mismatch as difference:
+        raise fail(f"{intrin.name} does not fit: {difference}", path) from difference
+    windows = _windows(described, match, path, intrin)
+    session.apply(Label(path, intrin.name))
+    session.apply(Annotate(path, ((INTRINSIC, intrin.name),)))
+    inner = (*path, 0)
+    views = [w for w in windows if w.view is not w.buffer]
+    for w in views:
+        session.apply(DeclareView(inner, w.view))
+        inner = (*inner, 0)
+    for w in views:
+        session.apply(View(inner, w.buffer, w.view, w.moves))
+    arguments = Arguments(tuple(w.view for w in windows), tuple(match.values.items()))
+    if assumed is not SKIP:
+        session.apply(Insert(inner, _instance(described, assumed, arguments)))
+    if intrin.implementation is None:
+        session.apply(Refine(inner, proved, arguments))
+        _without_views(session, inner, views)
+        simplify_expressions(session, path)
+    else:
+        impl = intrin.implementation
+        given = Arguments(arguments.buffers, _given(impl, described, windows, match, path))
+        session.apply(Implement(inner, described, impl, arguments, given))
+    return intrin.name
+
+
+def place_of(session: Session, place: Handle) -> Path:
+    """Where a loop or a block stands; of a block, the loops that stand around it and nothing else."""
+    if isinstance(place, str) and any(b.name == place for _, b in session.blocks()):
+        return session.block(place)[0]
+    return session.loop(place)[0]
+
+
+def _head(func: PrimFunc) -> tuple[Stmt, Stmt]:
+    """What a function assumes before all else, and the rest; without labels."""
+    body = without_labels(func.body)
+    stmts = body.stmts if isinstance(body, Seq) else (body,)
+    count = next((k for k, s in enumerate(stmts) if not assumes(s)), len(stmts))
+    return seq(*stmts[:count]), seq(*stmts[count:])
+
+
+def assumes(stmt: Stmt) -> bool:
+    """Whether a statement does nothing but assume."""
+    match stmt:
+        case Assume():
+            return True
+        case For(body=body) | If(then_body=body, else_body=None) | Block(is_label=True, body=body):
+            return assumes(body)
+        case Seq(stmts=stmts):
+            return bool(stmts) and all(assumes(s) for s in stmts)
+    return False
+
+
+def _instance(func: PrimFunc, stmt: Stmt, arguments: Arguments) -> Stmt:
+    return instantiate(func.with_body(stmt), arguments)
+
+
+def _windows(func: PrimFunc, match: Match, path: Path, intrin: TensorIntrin) -> list[Window]:
+    """A view of the site for each buffer of the description; symbols of strides and offsets get their values."""
+    found: list[Window] = []
+    for p in func.buffers:
+        if p not in match.accesses:
+            raise fail(f"{intrin.name}: {func.name} does not use {p.name}, so nothing says what to pass for it", path)
+        try:
+            found.append(window(p, match))
+        except Mismatch as difference:
+            raise fail(f"{intrin.name} does not fit: {difference}", path) from difference
+    missing = [v.name for v in scalars_of(func) if v not in match.values]
+    if missing:
+        raise fail(f"{intrin.name}: nothing in the nest says what {', '.join(missing)} of {func.name} is", path)
+    return found
+
+
+def _given(
+    impl: PrimFunc, described: PrimFunc, windows: list[Window], match: Match, path: Path
+) -> tuple[tuple[Var, Expr], ...]:
+    """The values of the implementation's scalars: those of the description by position, and the views' own."""
+    values: dict[Var, Expr] = {}
+    if len(impl.buffers) != len(windows):
+        raise fail(f"{impl.name} takes {len(impl.buffers)} buffers, and {described.name} {len(windows)}", path)
+    mine = [v for v in impl.params if impl.buffer_of(v) is None]
+    theirs = [v for v in described.params if described.buffer_of(v) is None]
+    values.update((a, match.values[b]) for a, b in zip(mine, theirs, strict=False))
+    for p, w in zip(impl.buffers, windows, strict=True):
+        pairs = [*zip(p.shape, w.view.shape, strict=False), *zip(p.strides, w.strides, strict=False)]
+        for e, value in (*pairs, (p.elem_offset, w.view.elem_offset)):
+            if isinstance(e, Var):
+                values.setdefault(e, value)
+    return tuple((v, values[v]) for v in scalars_of(impl) if v in values)
+
+
+def _without_views(session: Session, path: Path, views: list[Window]) -> None:
+    """Accesses through the views become accesses of the buffers themselves, where that can be done."""
+    for w in reversed(views):
+        where = path[:-1]
+        try:
+            with session.atomic():
+                nodes = [n for n in walk(session.stmt(path)) if isinstance(n, (Load, Store)) and n.buffer is w.view]
+                moves = tuple((n, w.through(n)) for n in dict.fromkeys(x.indices for x in nodes))
+                session.apply(View(path, w.view, w.buffer, moves))
+                session.apply(DropView(where))
+        except (TacticFailed, IRError):
+            return
+        path = where
+
+
+__all__ = ["assumes", "place_of", "tensorize"]
