@@ -63,6 +63,7 @@ def groups(path: tuple[int, ...], update: Store, i: Expr, j: Expr, sizes: tuple[
         group((size,), (i,), None)
         group((size, count), (i, x), lambda a, b: b)
     group((2,), (i % 2,), None)
+    group((2,), (7 // (i - 1) % 2,), None)
     if dtype.is_int:
         group((2,), (load(X, i) % 2,), None)
     group((count, 2), (x, plus(i, j) % 2), lambda a, b: a)
