@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from verified_tir.ir.func import IRModule, PrimFunc
     from verified_tir.ir.script import ScriptError, parse, parse_func, script
     from verified_tir.kernel.theorem import Refines
+    from verified_tir.schedule.constraint import BufferConstraint
     from verified_tir.schedule.errors import NotApplicable, Refuted, ScheduleError, Undecided
     from verified_tir.schedule.index_map import AXIS_SEPARATOR, IndexMap
     from verified_tir.schedule.registry import expect_refusal, schedule
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 _WHERE = {
     "AXIS_SEPARATOR": "verified_tir.schedule.index_map",
+    "BufferConstraint": "verified_tir.schedule.constraint",
     "CodegenError": "verified_tir.codegen.errors",
     "Function": "verified_tir.codegen.runtime",
     "HoistConditional": "verified_tir.schedule.tactics.hoist",
@@ -52,6 +54,7 @@ _WHERE = {
 
 __all__ = [
     "AXIS_SEPARATOR",
+    "BufferConstraint",
     "CodegenError",
     "Function",
     "HoistConditional",

@@ -160,6 +160,16 @@ def overcompute(s: Schedule) -> None:
     s.remove_branching_through_overcompute()
 
 
+def constraints(s: Schedule) -> None:
+    """Axioms of the parameter as it was written and as it is now, padding that repeats elements, and what is proved."""
+    a = s.buffer("A")
+    s.assume(lambda i, j: a[i, j] >= a[i, 0], buffer="A", axiom=True)
+    s.transform_layout("A", lambda i, j: [i, j // 4, j % 4], pad_value=lambda i, jo, ji, A: A[i, 0, ji])
+    s.add_buffer_constraint("A", lambda i, jo, ji: jo.equal(0), lambda i, jo, ji: T.Cast("float32", ji), axiom=True)
+    s.assume_padding("A")
+    s.add_buffer_constraint("A", predicate=lambda i, jo, ji: jo * 4 + ji < 4, value=T.undef(), before=s.loops()[-1])
+
+
 ROW = """
 @T.prim_func
 def row_summation(A: T.Buffer((3, 6), "float32"), B: T.Buffer((3,), "float32")):
@@ -181,6 +191,7 @@ SCHEDULES: list[tuple[str, Callable[[Schedule], object]]] = [
     (ROW, overcompute),
     (STENCIL, copies),
     (GUARDED, branches),
+    (ROW, constraints),
     (PROGRAMS["mean_pool"], lambda s: s.fission("i", after="r")),
     (PROGRAMS["mean_pool"], lambda s: s.fission("j", after=s.loops()[2])),
 ]

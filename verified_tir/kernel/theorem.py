@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, NoReturn, Protocol, final
+from typing import Any, NoReturn, Protocol, final, runtime_checkable
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.func import PrimFunc
@@ -21,6 +21,7 @@ from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path
 from verified_tir.kernel import admissible, assumed
 from verified_tir.kernel.context import EVERYTHING, Entry, written_blocks
+from verified_tir.kernel.entry import contradictory
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.licences import licence_questions
 from verified_tir.kernel.memory import Padding
@@ -43,6 +44,8 @@ class Rewrite:
     """Only the statement there changed, and in each of its runs it still touches the same elements, or fewer, reading
     and writing: then iterations of loops around it, or elsewhere, conflict no more than they did.  ``None`` if the rule
     does not say so."""
+    before: PrimFunc | None = None
+    """The program that the theorem begins with from now on, if an assumption comes in front of both."""
 
 
 class Rule(Protocol):
@@ -50,6 +53,15 @@ class Rule(Protocol):
 
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
         """The new program with its obligations, or why the rule does not apply."""
+        ...
+
+
+@runtime_checkable
+class RuleOfBoth(Protocol):
+    """A rule that changes both programs of a theorem."""
+
+    def rewrite_both(self, theorem: Refines) -> Rewrite | NoMatch:
+        """The new programs with the obligations, or why the rule does not apply."""
         ...
 
 
@@ -144,7 +156,11 @@ def apply(rule: Rule, theorem: Refines, prover: Prover) -> Refines | Refusal:
     """Extend a theorem by one rule, after proving every obligation of the rule and every licence of the new program."""
     discharged: list[Discharged] = []
     try:
-        rewrite = rule.rewrite(theorem.after, theorem.entry)
+        rewrite = (
+            rule.rewrite_both(theorem)
+            if isinstance(rule, RuleOfBoth)
+            else rule.rewrite(theorem.after, theorem.entry)
+        )
         if isinstance(rewrite, NoMatch):
             return rewrite
         inadmissible = admissible.problem(rewrite.after)
@@ -168,11 +184,13 @@ def apply(rule: Rule, theorem: Refines, prover: Prover) -> Refines | Refusal:
             discharged.extend(proved)
             if failed is not None:
                 return Unproved(*failed, rewrite.after, paddings, rewrite.maps)
+        if rewrite.before is not None and contradictory(rewrite.before, prover, Entry()):
+            return NoMatch((), "with this, what is assumed of the arguments contradicts itself: no input is left")
     except (Unencodable, IRError) as problem:
         return NoMatch((), str(problem))
     step = Step(rule, rewrite.after, tuple(discharged))
     return Refines(
-        _SEAL, theorem.before, rewrite.after, (*theorem.relation, *rewrite.maps), paddings,
+        _SEAL, rewrite.before or theorem.before, rewrite.after, (*theorem.relation, *rewrite.maps), paddings,
         theorem.reassociated | rewrite.reassociated, (*theorem.derivation, step), theorem.definite,
     )  # fmt: skip
 

@@ -57,7 +57,7 @@ def steps_of(schedule: Schedule, *, places: bool = False) -> tuple[StepReport, .
 def _rules(schedule: Schedule) -> Iterator[tuple[int, Owed]]:
     """For every obligation of a step, by identity: the rule that owed it, and the programs around that rule."""
     theorem = schedule.theorem
-    before = theorem.before
+    before = schedule.steps[0].after
     for step in theorem.derivation:
         for d in step.obligations:
             yield id(d), (type(step.rule).__name__, before, step.after)

@@ -19,9 +19,10 @@ from verified_tir.ir.expr import FALSE, Expr, all_of, any_of
 from verified_tir.ir.visit import substitute, walk
 from verified_tir.logic.verdict import Proved
 from verified_tir.schedule import isl_search
+from verified_tir.schedule.bounds import Bounds
 from verified_tir.schedule.index_box import GRID_LIMIT, Box, guarded, holds, is_safe
 from verified_tir.schedule.index_errors import NotInvertible
-from verified_tir.schedule.index_eval import UnsafeIndex, evaluate
+from verified_tir.schedule.index_eval import NotEvaluable, UnsafeIndex, evaluate
 from verified_tir.schedule.index_table import Mask, as_block, cover
 from verified_tir.schedule.poly import Poly, as_poly
 from verified_tir.schedule.simplify_index import Simplifier, negate
@@ -164,3 +165,24 @@ def union(predicates: Sequence[Expr]) -> Expr:
     """True where one of the predicates is."""
     kept = [p for p in predicates if p is not FALSE]
     return any_of(kept)
+
+
+def readable(hits: Box, predicate: Expr) -> Expr:
+    """A shorter condition that is true at the same points of a box; the predicate itself if none is found."""
+    best = predicate
+    shape = hits.small
+    mask: Mask | None = None
+    if shape is not None and 0 not in shape and not hits.symbols(predicate):
+        with suppress(UnsafeIndex, NotEvaluable):
+            (value,) = evaluate([predicate], hits.grid())
+            mask = np.array(np.broadcast_to(value, shape), dtype=np.bool_)
+    if mask is not None and not mask.any():
+        return FALSE
+    candidates = [Simplifier(Bounds(hits.ranges, [as_poly(e) for e in hits.extents])).expr(predicate)]
+    if mask is not None:
+        candidates += [c for c in (as_block(mask, hits.vars), cover(mask, hits.vars)) if c is not None]
+    for candidate in candidates:
+        same = any_of([all_of([candidate, predicate]), all_of([negate(candidate), negate(predicate)])])
+        if _size(candidate) < _size(best) and isinstance(holds(hits, same, hits.at_least_zero()), Proved):
+            best = candidate
+    return best

@@ -21,3 +21,7 @@ class Primitives(ABC):
     @abstractmethod
     def _do(self, name: str, arguments: Sequence[object], tactic: Callable[[Session], T]) -> T:
         """Run a tactic as a primitive, all of it or nothing, and note it."""
+
+    @abstractmethod
+    def _look(self, what: str, question: Callable[[Session], T]) -> T:
+        """An answer about the program, or a :class:`ScheduleError` that says what there is instead."""

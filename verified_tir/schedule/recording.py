@@ -32,10 +32,12 @@ from verified_tir.ir.paths import at, loop_path, places
 from verified_tir.ir.script import parse_func, script
 from verified_tir.ir.stmt import Allocate, Evaluate, For, Seq, Stmt
 from verified_tir.ir.visit import free_vars, rewrite, substitute, walk
+from verified_tir.schedule.constraint import IndexFunction
 from verified_tir.schedule.index_map import IndexMap
 from verified_tir.schedule.intrinsics import TensorIntrin
 from verified_tir.schedule.session import Session, TacticFailed
-from verified_tir.schedule.tactics.layout import buffer_in, find_buffer, find_symbol, layout_arguments
+from verified_tir.schedule.tactics.layout import buffer_in, find_buffer, find_symbol, layout_arguments, layout_map
+from verified_tir.schedule.tactics.pad_value import called, transformed
 
 PRIMITIVES: Final[dict[str, Callable[..., Any]]] = {}
 """The recorded primitives by name."""
@@ -183,6 +185,8 @@ def _noted(session: Session, value: Any) -> Any:
             return {"expression": _texts(session, (), (value,))}
         case Buffer():
             return _buffer(session, value)
+        case IndexFunction(inputs=inputs, output=output):
+            return {"function": _texts(session, inputs, (output,))}
         case IndexMap(inputs=inputs, outputs=outputs, separators=separators):
             return {"index_map": _texts(session, inputs, outputs) | {"separators": list(separators)}}
         case TensorIntrin():
@@ -227,10 +231,15 @@ def _layout(session: Session, block: str | None, where: Any, index_map: Any, pad
         dtype = buffer.shape[0].dtype if buffer.shape else DType.parse("int32")
         index_map = IndexMap.from_func(index_map, len(buffer.shape), dtype)
     own = tuple(Var.fresh(f"p{k}", index_map.dtype) for k in range(len(index_map.outputs)))
+    new: Buffer | None = None
     if callable(pad_value) and not isinstance(pad_value, Expr):
-        pad_value = pad_value(*own)
+        made = layout_map(index_map, buffer)
+        new = transformed(buffer, made)
+        pad_value = called(pad_value, buffer, made, new)
+        if isinstance(pad_value, Expr):
+            pad_value = substitute(pad_value, dict(zip(made.inverse_inputs, own, strict=True)))
     if isinstance(pad_value, Expr) and not isinstance(pad_value, Undef):
-        padding: Any = {"function": _texts(session, own, (pad_value,))}
+        padding: Any = {"function": _texts(session, own, (pad_value,), new)}
     else:
         padding = _noted(session, pad_value)
     named = [] if block is None else [block]
@@ -238,8 +247,13 @@ def _layout(session: Session, block: str | None, where: Any, index_map: Any, pad
     return [*named, _noted(session, where), _noted(session, index_map), padding]
 
 
-def _texts(session: Session, own: Sequence[Var], exprs: Sequence[Expr]) -> dict[str, Any]:
-    """Expressions over index variables ``own``, and over loops, symbols and buffers of the program, as text."""
+def _texts(
+    session: Session, own: Sequence[Var], exprs: Sequence[Expr], new: Buffer | None = None
+) -> dict[str, Any]:
+    """Expressions over index variables ``own``, and over loops, symbols and buffers of the program, as text.
+
+    :param new: a buffer that is not there yet, the transformed one.
+    """
     loads = dict.fromkeys(n.buffer for e in exprs for n in walk(e) if isinstance(n, Load))
     known = {b.data for b in loads} | {v for b in loads for v in _shape_vars(b)}
     others = dict.fromkeys(v for e in exprs for v in free_vars(e) if v not in own and v not in known)
@@ -250,11 +264,11 @@ def _texts(session: Session, own: Sequence[Var], exprs: Sequence[Expr]) -> dict[
     if others:
         found["where"] = {names[v].name: _variable(session, v) for v in others}
     if loads:
-        found["buffers"] = {b.name: _positioned(session, b) for b in loads}
+        found["buffers"] = {b.name: _rank(b) if b is new else _positioned(session, b) for b in loads}
         if len(found["buffers"]) < len(loads):
             raise Unrecordable("an expression reads two buffers of one name")
     found["text"] = [script(substitute(e, names)) for e in exprs]
-    again = _expressions(session, found, own)
+    again = _expressions(session, found, own, new)
     if not all(structural_equal(a, b) for a, b in zip(exprs, again, strict=True)):
         raise Unrecordable(f"{', '.join(found['text'])} does not read back as the same expression")
     return found
@@ -263,6 +277,10 @@ def _texts(session: Session, own: Sequence[Var], exprs: Sequence[Expr]) -> dict[
 def _shape_vars(buffer: Buffer) -> set[Var]:
     """Variables that an access needs to know its address, which are not written where it stands."""
     return {v for e in (*buffer.shape, *buffer.strides, buffer.elem_offset) for v in free_vars(e)}
+
+
+def _rank(buffer: Buffer) -> dict[str, Any]:
+    return {"rank": len(buffer.shape), "dtype": str(buffer.dtype)}
 
 
 def _positioned(session: Session, buffer: Buffer) -> int:
@@ -329,10 +347,26 @@ def _value(session: Session, noted: Any) -> Any:
             own = _own(texts)
             return IndexMap(own, _expressions(session, texts, own), tuple(texts["separators"]))
         case {"function": dict(texts), **rest} if not rest:
-            own = _own(texts)
-            (e,) = _expressions(session, texts, own)
-            return lambda *indices: substitute(e, dict(zip(own, indices, strict=True)))
+            return _function(session, texts)
     raise Unrecordable(f"{noted!r} is no argument")
+
+
+def _function(session: Session, texts: Mapping[str, Any]) -> Callable[..., Any]:
+    """A function of indices, and of the transformed buffer if the text reads it."""
+    own = _own(texts)
+    dtype = next((b["dtype"] for b in texts.get("buffers", {}).values() if isinstance(b, dict)), None)
+    if dtype is None:
+        (e,) = _expressions(session, texts, own)
+        return IndexFunction(own, e)
+
+    def of_transformed(*arguments: Any) -> Expr:
+        *indices, new = arguments
+        (e,) = _expressions(session, texts, own, new)
+        return substitute(e, dict(zip(own, indices, strict=True)))
+
+    indices = [inspect.Parameter(v.name, inspect.Parameter.POSITIONAL_ONLY) for v in (*own, Var.fresh("buffer"))]
+    of_transformed.__signature__ = inspect.Signature(indices)  # type: ignore[attr-defined]
+    return of_transformed
 
 
 def _own(texts: Mapping[str, Any]) -> tuple[Var, ...]:
@@ -351,12 +385,14 @@ def _named_variable(session: Session, noted: Mapping[str, Any]) -> Var:
     raise Unrecordable(f"{noted!r} is no variable")
 
 
-def _expressions(session: Session, texts: Mapping[str, Any], own: Sequence[Var]) -> tuple[Expr, ...]:
+def _expressions(
+    session: Session, texts: Mapping[str, Any], own: Sequence[Var], new: Buffer | None = None
+) -> tuple[Expr, ...]:
     """Texts as expressions: read as the statements of a function whose parameters are all the names in them."""
     variables: dict[str, Var] = dict(zip([name for name, _ in texts["of"]], own, strict=True))
     variables |= {name: _named_variable(session, v) for name, v in texts.get("where", {}).items()}
     everything = _buffers(session)
-    buffers = {name: everything[position] for name, position in texts.get("buffers", {}).items()}
+    buffers = {name: _read(everything, b, new) for name, b in texts.get("buffers", {}).items()}
     params = [f"{name}: T.{v.dtype}" for name, v in variables.items()]
     params += [f'{name}: T.Buffer({_ones(b)}, "{b.dtype}")' for name, b in buffers.items()]
     if not texts["text"]:  # the map of a buffer of rank 0
@@ -379,6 +415,14 @@ def _expressions(session: Session, texts: Mapping[str, Any], own: Sequence[Var])
             raise Unrecordable(f"{script(s)} is no expression")
         found.append(substitute(rewrite(s.value, moved), actual))
     return tuple(found)
+
+
+def _read(everything: Sequence[Buffer], where: int | Mapping[str, Any], new: Buffer | None) -> Buffer:
+    if isinstance(where, int):
+        return everything[where]
+    if new is None or _rank(new) != dict(where):
+        raise Unrecordable(f"the transformed buffer is not one of {where}")
+    return new
 
 
 def _ones(buffer: Buffer) -> str:

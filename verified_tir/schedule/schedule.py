@@ -29,6 +29,7 @@ from verified_tir.schedule.errors import ScheduleError
 from verified_tir.schedule.index_map import IndexMap
 from verified_tir.schedule.primitives_branches import BranchPrimitives
 from verified_tir.schedule.primitives_calls import CallPrimitives
+from verified_tir.schedule.primitives_constraints import ConstraintPrimitives
 from verified_tir.schedule.primitives_inline import InlinePrimitives
 from verified_tir.schedule.primitives_loops import Handle, LoopPrimitives
 from verified_tir.schedule.primitives_reductions import ReductionPrimitives
@@ -71,7 +72,13 @@ class StepRecord:
 
 
 class Schedule(
-    LoopPrimitives, BranchPrimitives, StagingPrimitives, ReductionPrimitives, InlinePrimitives, CallPrimitives
+    CallPrimitives,
+    ConstraintPrimitives,
+    LoopPrimitives,
+    BranchPrimitives,
+    StagingPrimitives,
+    ReductionPrimitives,
+    InlinePrimitives,
 ):
     """A program and the theorem about what it has become.
 

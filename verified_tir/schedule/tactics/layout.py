@@ -4,24 +4,24 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-import numpy as np
-
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import FALSE, Expr, FloatImm, IntImm, Load, Undef, Var, const
-from verified_tir.ir.node import IRError, Node
+from verified_tir.ir.expr import FALSE, Expr, Load, Undef, Var, const
+from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path, places
-from verified_tir.ir.stmt import Allocate, AttrStmt, Block, DeclBuffer, For, If, Seq, Stmt, Store
-from verified_tir.ir.visit import free_vars, rewrite, substitute, walk
-from verified_tir.kernel.rules.insert import Insert
+from verified_tir.ir.stmt import Allocate, Store
+from verified_tir.ir.visit import free_vars, walk
+from verified_tir.kernel.context import written_blocks
 from verified_tir.kernel.rules.layout import LayoutMap
+from verified_tir.kernel.rules.padding import PadValue
 from verified_tir.kernel.rules.relayout import Relayout
 from verified_tir.kernel.rules.storage import Storage
 from verified_tir.schedule.index_map import IndexMap, NotInjective
 from verified_tir.schedule.session import Session, fail
+from verified_tir.schedule.tactics.pad_value import of_buffer, reads_memory, transformed, write_padding
+from verified_tir.schedule.tactics.pad_value import pad_value as padding_value
 
 MapLike: TypeAlias = IndexMap | Callable[..., Any]
 BufferIn: TypeAlias = "str | Buffer | tuple[str, int]"
@@ -119,24 +119,48 @@ def transform_layout(session: Session, name: str | Buffer, index_map: MapLike, p
         mapping = (
             index_map if isinstance(index_map, IndexMap) else IndexMap.from_func(index_map, len(buffer.shape), dtype)
         )
-        layout = _layout(mapping, buffer)
+        layout = layout_map(mapping, buffer)
     except IRError as problem:
         raise fail(f"layout of {buffer.name}: {problem}", path or ()) from problem
-    value = _pad_value(pad_value, layout, buffer, path or ())
+    stand_in = transformed(buffer, layout)
+    value = padding_value(pad_value, layout, buffer, stand_in, path or ())
     if path is None:
-        position = next(k for k, b in enumerate(session.func.buffers) if b is buffer)
-        session.apply(Relayout(buffer, layout, value, mapping.separators))
-        new = session.func.buffers[position]
-        if _writes(session.func.body, new):
-            _write_padding(session, (), buffer, new, layout, value)
+        _parameter(session, buffer, layout, value, stand_in, mapping.separators)
         return
     session.apply(Storage(path, layout, mapping.separators))
     allocation = session.stmt(path)
     assert isinstance(allocation, Allocate)
-    _write_padding(session, (*path, 0), buffer, allocation.buffer, layout, value)
+    new = allocation.buffer
+    write_padding(session, (*path, 0), new, layout, None if value is None else of_buffer(value, stand_in, new))
 
 
-def _layout(mapping: IndexMap, buffer: Buffer) -> LayoutMap:
+def _parameter(
+    session: Session,
+    buffer: Buffer,
+    layout: LayoutMap,
+    value: Expr | None,
+    stand_in: Buffer,
+    separators: tuple[int, ...],
+) -> None:
+    """Move a parameter, and write its padding if the program writes it.
+
+    A value that is read from the buffer is not kept by itself if the program writes it: such padding is free at first,
+    then the program writes it, and then it is declared to hold the value.
+    """
+    position = next(k for k, b in enumerate(session.func.buffers) if b is buffer)
+    written = buffer.data in written_blocks(session.func.body)
+    later = reads_memory(value) and layout.padding is not FALSE
+    session.apply(Relayout(buffer, layout, Undef(buffer.dtype) if later else value, separators))
+    new = session.func.buffers[position]
+    if value is not None:
+        value = of_buffer(value, stand_in, new)
+        if written:
+            write_padding(session, (), new, layout, value)
+        if later:
+            session.apply(PadValue(new, 0, value))
+
+
+def layout_map(mapping: IndexMap, buffer: Buffer) -> LayoutMap:
     """The map with its witnesses; one that is not injective keeps a wrong one, which the kernel refutes."""
     box = mapping.on(buffer.shape)
     shape = box.padded
@@ -148,67 +172,13 @@ def _layout(mapping: IndexMap, buffer: Buffer) -> LayoutMap:
         return LayoutMap(mapping.inputs, mapping.outputs, hit, wrong, shape, FALSE)
 
 
-def _pad_value(pad_value: Any, layout: LayoutMap, buffer: Buffer, path: Path) -> Expr | None:
-    """The padding's value over the new indices; ``None`` where it may not be touched."""
-    value = pad_value
-    if callable(value) and not isinstance(value, Expr):
-        rank = len(layout.inverse_inputs)
-        try:
-            inspect.signature(value).bind(*layout.inverse_inputs)
-        except TypeError as problem:
-            raise fail(f"the padding of {buffer.name} is a function of {rank} indices: {problem}", path) from problem
-        value = value(*layout.inverse_inputs)
-    match value:
-        case None:
-            return None
-        case Undef():
-            return Undef(buffer.dtype)
-        case IntImm(value=x) | FloatImm(value=x):
-            value = x
-        case Expr():
-            if value.dtype is not buffer.dtype:
-                raise fail(f"the padding has type {value.dtype}, the elements of {buffer.name} {buffer.dtype}", path)
-            return value
-    try:
-        if not isinstance(value, (int, float, np.number, np.bool_)):
-            raise TypeError("it is no number, no expression, not T.undef() and not None")
-        plain = value.item() if isinstance(value, (np.number, np.bool_)) else value
-        return const(plain, buffer.dtype)
-    except (IRError, TypeError, ValueError, OverflowError) as problem:
-        raise fail(f"the padding of {buffer.name} ({buffer.dtype}) cannot be {value!r}: {problem}", path) from problem
-
-
-def _write_padding(
-    session: Session, body: Path, old: Buffer, new: Buffer, layout: LayoutMap, value: Expr | None
-) -> None:
-    """Store the padding's value after the last statement that writes the buffer; before the first that uses it, if a
-    local buffer is read nowhere later."""
-    if value is None or isinstance(value, Undef) or layout.padding is FALSE:
-        return
-    fresh = {v: Var.fresh(v.name, v.dtype) for v in layout.inverse_inputs}
-    stored = substitute(rewrite(value, lambda n: _moved(n, old, new, layout)), fresh)
-    nest: Stmt = Store(new, stored, tuple(fresh.values()))
-    nest = Block.label(f"{new.name}_padding", If(substitute(layout.padding, fresh), nest))
-    for v, extent in reversed(list(zip(fresh.values(), layout.shape, strict=True))):
-        nest = For(v, const(0, v.dtype), extent, nest)
-    while isinstance(inside := session.stmt(body), (Allocate, DeclBuffer, AttrStmt, Block)):
-        body = (*body, 0)
-    stmts = inside.stmts if isinstance(inside, Seq) else (inside,)
-    writers = [k for k, s in enumerate(stmts) if _writes(s, new)]
-    users = [k for k, s in enumerate(stmts) if any(n is new for n in walk(s))]
-    consumed = not writers or users[-1] > writers[-1]  # otherwise it is read where it is written, and nowhere later
-    after = bool(writers) and (consumed or new in session.func.buffers)
-    position = writers[-1] if after else min(users, default=0)
-    place = (*body, position) if isinstance(inside, Seq) else body
-    session.apply(Insert(place, nest, "after" if after else "before"))
-
-
-def _moved(n: Node, old: Buffer, new: Buffer, layout: LayoutMap) -> Node | None:
-    return Load(new, layout.apply(n.indices)) if isinstance(n, Load) and n.buffer is old else None
-
-
-def _writes(stmt: Stmt, buffer: Buffer) -> bool:
-    return any(isinstance(n, Store) and n.buffer is buffer for n in walk(stmt))
-
-
-__all__ = ["BufferIn", "MapLike", "buffer_in", "find_buffer", "find_symbol", "layout_arguments", "transform_layout"]
+__all__ = [
+    "BufferIn",
+    "MapLike",
+    "buffer_in",
+    "find_buffer",
+    "find_symbol",
+    "layout_arguments",
+    "layout_map",
+    "transform_layout",
+]

@@ -1,0 +1,127 @@
+"""Primitives of the schedule that say what is known of a buffer, and that add to it (RFC 77)."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.expr import Expr
+from verified_tir.schedule.constraint import BufferConstraint, IndexFunction
+from verified_tir.schedule.primitives import Primitives
+from verified_tir.schedule.recording import PRIMITIVES, recorded
+from verified_tir.schedule.shown import short
+from verified_tir.schedule.tactics import constraints
+from verified_tir.schedule.tactics.layout import find_buffer
+from verified_tir.schedule.tactics.loops import Handle
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _with_functions_called(
+    method: Callable[Concatenate[ConstraintPrimitives, P], T],
+) -> Callable[Concatenate[ConstraintPrimitives, P], T]:
+    """Decorator: arguments that are functions of a buffer's indices are called once, so that the call can be noted."""
+
+    @functools.wraps(method)
+    def call(self: ConstraintPrimitives, /, *args: P.args, **named: P.kwargs) -> T:
+        buffer: Any = named.get("buffer", next((a for a in args if isinstance(a, (str, Buffer))), None))
+
+        def plain(value: Any) -> Any:
+            if not callable(value) or isinstance(value, (Expr, IndexFunction)):
+                return value
+            try:
+                return constraints.function_of(value, find_buffer(self._session, buffer)[0])
+            except Exception:  # the primitive itself will say what is wrong
+                return value
+
+        return method(self, *map(plain, args), **{k: plain(v) for k, v in named.items()})
+
+    PRIMITIVES[method.__name__] = call
+    return call
+
+
+class ConstraintPrimitives(Primitives):
+    """A part of :class:`~verified_tir.schedule.schedule.Schedule`."""
+
+    def constraints(self, buffer: str | Buffer) -> list[BufferConstraint]:
+        """What is known of a buffer's elements, over its indices as they are now (RFC 77's buffer constraints).
+
+        Of a parameter: the padding of each of its layouts, the latest first, and the assumptions with which the program
+        begins.  Of a local buffer: values that the program leaves in it, as far as the prover sees that.
+        """
+        return self._look("constraints", lambda s: constraints.constraints(s, buffer))
+
+    @_with_functions_called
+    @recorded
+    def add_buffer_constraint(
+        self,
+        buffer: str | Buffer,
+        predicate: Any,
+        value: Any,
+        *,
+        before: Handle | None = None,
+        axiom: bool = False,
+    ) -> None:
+        """Assume that the elements of a buffer under a predicate hold a value: loops around one ``T.assume``.
+
+        :param predicate: a function of the indices, or a constant.
+        :param value: a number, an expression or a function of the indices; ``T.undef()``: they may be touched.
+        :param before: the block or loop before which it is assumed.  Otherwise that is at the beginning of the program,
+            or behind the last store to a local buffer.
+        :param axiom: take it for granted of a parameter's elements at entry.  The theorem is then about arrays for
+            which it is true (see :attr:`Schedule.assumptions`).  Without it, it is proved.
+        :raises ScheduleError: if it is not true at that place; if an axiom contradicts what is assumed already, or
+            speaks of padding.
+        """
+        said = _said((buffer, predicate, value), before, axiom)
+
+        def steps(s: Any) -> None:
+            constraints.add_constraint(s, constraints.described(s, buffer, predicate, value), before, axiom)
+
+        self._do("add_buffer_constraint", said, steps)
+
+    @_with_functions_called
+    @recorded
+    def assume(
+        self,
+        condition: Any,
+        buffer: str | Buffer | None = None,
+        *,
+        before: Handle | None = None,
+        axiom: bool = False,
+    ) -> None:
+        """Insert a ``T.assume``: proved where it stands, or taken for granted of the arguments.
+
+        :param condition: an expression; with ``buffer``, a function of its indices, assumed for all of them.
+        :param before: the block or loop before which it stands, instead of the beginning.
+        :param axiom: take it for granted of the arguments at entry.
+        :raises ScheduleError: as :meth:`add_buffer_constraint`.
+        """
+        said = _said((condition, *([] if buffer is None else [buffer])), before, axiom)
+        self._do("assume", said, lambda s: constraints.assume(s, condition, buffer, before, axiom))
+
+    @recorded
+    def assume_padding(self, buffer: str | Buffer) -> None:
+        """Let the program begin by assuming what a parameter's layouts say of its padding.
+
+        This is the stage that RFC 77's ``transform_layout`` adds for inputs.  The theorem says it already, in its
+        relation, so nothing new is assumed.
+
+        :raises ScheduleError: if there is no padding that the program may touch.
+        """
+        self._do("assume_padding", (buffer,), lambda s: constraints.assume_padding(s, buffer))
+
+
+def _said(values: tuple[object, ...], before: Handle | None, axiom: bool) -> list[object]:
+    shown: list[object] = [_text(v) for v in values]
+    shown += [] if before is None else [f"before={short(before)}"]
+    return [*shown, *(["axiom=True"] if axiom else [])]
+
+
+def _text(value: object) -> object:
+    if isinstance(value, IndexFunction):
+        return f"lambda {', '.join(v.name for v in value.inputs)}: {short(value.output)}"
+    return value
