@@ -179,6 +179,23 @@ def row_summation(A: T.Buffer((3, 6), "float32"), B: T.Buffer((3,), "float32")):
             B[i] = B[i] + A[i, j]
 """
 
+PAIR = """
+@T.prim_func
+def pair(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+    for i in range(8):
+        A[i] = 0.0
+    for j in range(8):
+        B[j] = 1.0
+"""
+
+
+def neighbours(s: Schedule) -> None:
+    i, j = s.loops()
+    s.move_after(i, j)
+    s.move_before("i", j)
+    s.merge_adjacent_loops(i, "j")
+
+
 SCHEDULES: list[tuple[str, Callable[[Schedule], object]]] = [
     (PROGRAMS["matmul"], split_and_more),
     (SYMBOLIC, ranges),
@@ -192,6 +209,7 @@ SCHEDULES: list[tuple[str, Callable[[Schedule], object]]] = [
     (STENCIL, copies),
     (GUARDED, branches),
     (ROW, constraints),
+    (PAIR, neighbours),
     (PROGRAMS["mean_pool"], lambda s: s.fission("i", after="r")),
     (PROGRAMS["mean_pool"], lambda s: s.fission("j", after=s.loops()[2])),
 ]

@@ -9,7 +9,7 @@ from verified_tir.ir.expr import Expr, Var
 from verified_tir.schedule.primitives import Primitives
 from verified_tir.schedule.recording import recorded
 from verified_tir.schedule.shown import listed, short
-from verified_tir.schedule.tactics import fission, follow, loops, reduction
+from verified_tir.schedule.tactics import fission, follow, loops, merge, reduction
 from verified_tir.schedule.tactics.layout import BufferIn
 
 Handle = Var | str
@@ -79,6 +79,31 @@ class LoopPrimitives(Primitives):
     def merge_loops(self, first: Handle, second: Handle) -> Var:
         """Merge two adjacent loops; gives the merged loop, which both handles mean from then on."""
         return self._do("merge_loops", (first, second), lambda s: fission.merge(s, first, second))
+
+    @recorded
+    def merge_adjacent_loops(self, *handles: Handle) -> list[Var]:
+        """Merge neighbouring nests of equal ranges, as deep as they agree; without loops, all that may be merged.
+
+        RFC 77, "Utility - Merge Adjacent Loops".  Labels around the nests go inside.  Given loops need not be
+        neighbours: if one may move past what stands between them, it does.  Gives the merged loops in program order;
+        handles of both mean the merged one from then on.
+
+        :raises ScheduleError: if nothing can be merged; it says which of the RFC's two conditions fails, and where.
+        """
+        return self._do("merge_adjacent_loops", handles, lambda s: merge.merge_adjacent_loops(s, handles))
+
+    @recorded
+    def move_before(self, first: Handle, second: Handle) -> None:
+        """Move ``first`` directly before ``second``: blocks or loops, or what holds them, in one sequence.
+
+        All that it moves past must touch other elements.  Handles stay good.
+        """
+        self._do("move_before", (first, second), lambda s: merge.move(s, first, second, after=False))
+
+    @recorded
+    def move_after(self, second: Handle, first: Handle) -> None:
+        """Move ``second`` directly behind ``first``: blocks or loops, or what holds them, in one sequence."""
+        self._do("move_after", (second, first), lambda s: merge.move(s, second, first, after=True))
 
     @recorded
     def remove_loop(self, loop: Handle) -> None:

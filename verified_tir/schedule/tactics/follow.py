@@ -65,8 +65,10 @@ def sequential_buffer_access(
     :param block: a block, or a loop: only what stands in it.  It may come first and the buffer second, as in TVM.
     """
     if isinstance(block, Buffer) or (isinstance(block, str) and isinstance(buffer, str) and _swapped(session, buffer)):
-        assert isinstance(buffer, str)
+        if not isinstance(buffer, str):
+            raise fail(f"sequential_buffer_access takes a buffer and a block or loop, not {buffer!r} and {block!r}")
         buffer, block = block, buffer
+    assert not isinstance(block, Buffer)
     if isinstance(block, str):
         found, within = buffer_in(session, block, buffer), session.block(block)[0]
     elif isinstance(buffer, tuple):

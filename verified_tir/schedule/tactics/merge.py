@@ -1,0 +1,274 @@
+"""merge_adjacent_loops: neighbouring nests become one, as deep as they agree; and statements moved next to each other
+(RFC 77, "Utility - Merge Adjacent Loops").
+
+Two loops may be merged if they have the same range and, for every i later than j,
+
+1. what the first loop writes in iteration i, the second does not touch in iteration j;
+2. what the first loop reads in iteration i, the second does not write in iteration j.
+
+Labels around the nests go inside, around what they named.  One around several statements of which some are merged
+deeper has nothing left that it could stand around, and goes.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from verified_tir.ir.expr import Expr, Load, Var
+from verified_tir.ir.paths import Path, places
+from verified_tir.ir.stmt import Block, For, Seq, Stmt, Store
+from verified_tir.ir.visit import free_vars, sub_statements, walk
+from verified_tir.kernel.obligation import Unproved
+from verified_tir.kernel.rules.annotate import Label, Unwrap
+from verified_tir.kernel.rules.order import Fuse, Swap
+from verified_tir.logic.verdict import Refuted
+from verified_tir.schedule.index_eval import NotEvaluable, UnsafeIndex, evaluate
+from verified_tir.schedule.session import Session, TacticFailed, fail
+from verified_tir.schedule.tactics.loops import Handle
+
+COMBINATIONS = 64
+"""How many values of inner loops are looked at for the element in which two iterations meet."""
+
+Labels = tuple[Block, ...]
+
+
+def merge_adjacent_loops(session: Session, handles: Sequence[Handle]) -> list[Var]:
+    """Merge the given loops, one after the other, or all adjacent ones that may be; with the loops inside them.
+
+    Gives the merged loops in program order.
+    """
+    if len(handles) == 1:
+        raise fail("merge_adjacent_loops takes two loops or more, or none for all")
+    merged = _given(session, handles) if handles else _all(session)
+    loops = [s.var for _, s in places(session.func.body, lambda s: isinstance(s, For)) if isinstance(s, For)]
+    return [v for v in loops if v in merged]
+
+
+def _given(session: Session, handles: Sequence[Handle]) -> set[Var]:
+    found = [session.loop(h)[1] for h in handles]
+    if len(set(found)) != len(found):
+        raise fail("a loop is named twice")
+    merged: set[Var] = set()
+    for second in found[1:]:
+        one, two = slot(session, session.loop(found[0].var)[0]), slot(session, session.loop(second.var)[0])
+        where, position = _side_by_side(session, one, two, (found[0].var.name, second.var.name))
+        merged |= _merge_at(session, where, position)
+    return merged
+
+
+def _all(session: Session) -> set[Var]:
+    """All adjacent loops that may be merged, from the first on; what has been refused is not tried again."""
+    merged: set[Var] = set()
+    refused: set[tuple[Stmt, Stmt]] = set()
+    problem: TacticFailed | None = None
+    while True:
+        pair = next((p for p in _pairs(session) if p[2] not in refused), None)
+        if pair is None:
+            break
+        where, position, stmts = pair
+        try:
+            with session.atomic():
+                merged |= _merge_at(session, where, position)
+        except TacticFailed as reason:
+            problem = problem or reason
+            refused.add(stmts)
+    if not merged:
+        raise problem or fail("no two loops are adjacent; a statement between them can be moved with move_before")
+    return merged
+
+
+def _pairs(session: Session) -> Iterator[tuple[Path, int, tuple[Stmt, Stmt]]]:
+    """Adjacent loops, labels around them aside."""
+    for where, stmt in places(session.func.body, lambda s: isinstance(s, Seq)):
+        for k, (a, b) in enumerate(itertools.pairwise(sub_statements(stmt))):
+            if isinstance(_inside(a), For) and isinstance(_inside(b), For):
+                yield where, k, (a, b)
+
+
+def _inside(stmt: Stmt) -> Stmt:
+    """What stands under labels."""
+    while isinstance(stmt, Block) and stmt.is_label:
+        stmt = stmt.body
+    return stmt
+
+
+# -- merging -----------------------------------------------------------------------------------------------------------
+
+
+def _merge_at(session: Session, where: Path, position: int, outer: tuple[Labels, Labels] = ((), ())) -> set[Var]:
+    """Merge the loops at ``position`` of a sequence and after it, and those inside; gives the merged loops.
+
+    ``outer`` are labels that stood around the two further out, and are still to be put around their parts.
+    """
+    place = (*where, position)
+    labels = tuple(own + _unwrap(session, (*where, position + k)) for k, own in enumerate(outer))
+    first, second = session.stmt(place), session.stmt((*where, position + 1))
+    for s in (first, second):
+        if not isinstance(s, For):
+            raise fail("beside the loop stands something other than a loop", place)
+    assert isinstance(first, For) and isinstance(second, For)
+    counts = [len(s.body.stmts) if isinstance(s.body, Seq) else 1 for s in (first, second)]
+    try:
+        session.apply(Fuse(where, position))
+    except TacticFailed as refused:
+        raise _explained(refused, first, second) from None
+    session.renamed[second.var] = first.var
+    place = where if isinstance(session.stmt(where), For) else place
+    loop = session.stmt(place)
+    assert isinstance(loop, For)
+    inside, boundary = (*place, 0), counts[0] - 1
+    merged = {loop.var}
+    if all(isinstance(_inside(session.stmt((*inside, boundary + k))), For) for k in (0, 1)):
+        alone = (labels[0] if counts[0] == 1 else (), labels[1] if counts[1] == 1 else ())
+        try:
+            with session.atomic():
+                return merged | _merge_at(session, inside, boundary, alone)
+        except TacticFailed:
+            pass  # as deep as they agree
+    for start, count, names in ((counts[0], counts[1], labels[1]), (0, counts[0], labels[0])):
+        for k, label in enumerate(reversed(names)):
+            session.apply(Label((*inside, start), label.name, count if k == 0 else 1))
+    return merged
+
+
+def _unwrap(session: Session, path: Path) -> Labels:
+    """Take the labels off a loop; gives them, outermost first."""
+    found: list[Block] = []
+    if not isinstance(_inside(session.stmt(path)), For):
+        return ()
+    while isinstance(label := session.stmt(path), Block):
+        found.append(label)
+        session.apply(Unwrap(path))
+    return tuple(found)
+
+
+def _explained(failed: TacticFailed, first: For, second: For) -> TacticFailed:
+    """A refusal that says which of the two conditions fails, and in which element the iterations meet."""
+    refusal = failed.refusal
+    if not (isinstance(refusal, Unproved) and refusal.obligation.name == "order"):
+        return failed
+    claim = refusal.obligation.claim
+    if " touch different elements" not in claim:
+        return failed
+    if "and the write of" in claim:
+        why = "condition 1: what the first loop writes, the second does not touch in an earlier iteration"
+    else:
+        why = "condition 2: what the first loop reads, the second does not write in an earlier iteration"
+    where = _meeting(refusal, first, second)
+    text = f"{claim} ({why}{f'; but both touch {where}' if where else ''})"
+    return TacticFailed(replace(refusal, obligation=replace(refusal.obligation, claim=text)))
+
+
+def _meeting(refusal: Unproved, first: For, second: For) -> str:
+    """The element that a later iteration of the first loop and an earlier one of the second touch, as text."""
+    verdict, names = refusal.verdict, refusal.obligation.names
+    if not isinstance(verdict, Refuted):
+        return ""
+    values: dict[str, list[int]] = {}
+    for name, value in verdict.model.values.items():
+        if name in names:
+            values.setdefault(names[name], []).append(value)
+    i, j = values.get(f"{first.var.name}'", []), values.get(first.var.name, [])
+    if len(i) != 1 or len(j) != 1:
+        return ""
+    late, early = _elements(first, i[0], values), _elements(second, j[0], values)
+    verbs = refusal.obligation.claim.rpartition(": the ")[2].split()
+    for buffer, write, element in late:
+        wanted = (buffer, verbs[0] == "write", element)
+        if write == (verbs[3] == "write") and f" of {buffer} touch" in refusal.obligation.claim and wanted in early:
+            text = ", ".join(map(str, element))
+            return f"{buffer}[{text}] where {first.var.name} = {j[0]} and {first.var.name}' = {i[0]}"
+    return ""
+
+
+Touched = tuple[str, bool, tuple[int, ...]]
+"""A buffer's name, whether it is written, and an element."""
+
+
+def _elements(loop: For, iteration: int, values: Mapping[str, list[int]]) -> list[Touched]:
+    """Elements that an iteration touches, for the values that a counterexample gives to the variables inside."""
+    found: list[Touched] = []
+    for n in walk(loop.body):
+        match n:
+            case Load(buffer=b, indices=indices) | Store(buffer=b, indices=indices):
+                variables = [v for v in dict.fromkeys(v for e in indices for v in free_vars(e)) if v is not loop.var]
+                choices = [values.get(v.name, []) + values.get(f"{v.name}'", []) for v in variables]
+                for choice in itertools.islice(itertools.product(*choices), COMBINATIONS):
+                    point = {loop.var: iteration, **dict(zip(variables, choice, strict=True))}
+                    element = _at(indices, point)
+                    found += [] if element is None else [(b.name, isinstance(n, Store), element)]
+    return found
+
+
+def _at(indices: Sequence[Expr], point: Mapping[Var, int]) -> tuple[int, ...] | None:
+    try:
+        return tuple(int(x) for x in evaluate(indices, point))
+    except (NotEvaluable, UnsafeIndex):
+        return None
+
+
+# -- moving ------------------------------------------------------------------------------------------------------------
+
+
+def slot(session: Session, path: Path) -> Path:
+    """The place of a statement together with the labels that stand around it alone."""
+    while path and isinstance(around := session.stmt(path[:-1]), Block) and around.is_label:
+        path = path[:-1]
+    return path
+
+
+def move(session: Session, what: Handle, target: Handle, *, after: bool) -> None:
+    """Move a statement before (or after) another of the same sequence, past all that stands between.
+
+    Both are given by a block or a loop; what moves is the statement of the sequence that holds it.
+    """
+    one, two = _place(session, what), _place(session, target)
+    depth = next((k for k, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), None)
+    if depth is None:
+        raise fail("a statement cannot be moved next to itself or to one inside it", one)
+    where = one[:depth]
+    if not isinstance(session.stmt(where), Seq):
+        raise fail("the two stand in different branches", where)
+    here, there = one[depth], two[depth]
+    goal = there + after if here > there else there - (not after)
+    _shift(session, where, here, goal)
+
+
+def _place(session: Session, handle: Handle) -> Path:
+    if isinstance(handle, str) and any(b.name == handle for _, b in session.blocks()):
+        return session.block(handle)[0]
+    return session.loop(handle)[0]
+
+
+def _shift(session: Session, where: Path, here: int, goal: int) -> None:
+    """Exchange a statement of a sequence with its neighbours until it is at its new position."""
+    while here != goal:
+        step = 1 if here < goal else -1
+        session.apply(Swap(where, min(here, here + step)))
+        here += step
+
+
+def _side_by_side(session: Session, one: Path, two: Path, names: tuple[str, str]) -> tuple[Path, int]:
+    """Bring two statements of one sequence together: the second behind the first, or else the first before the second.
+
+    Gives the sequence and the position of the first.
+    """
+    where = one[:-1]
+    if not one or where != two[:-1] or not isinstance(session.stmt(where), Seq):
+        raise fail(f"the loops over {names[0]} and {names[1]} do not stand in one sequence of statements", one)
+    here, there = one[-1], two[-1]
+    if there < here:
+        raise fail(f"the loop over {names[1]} comes before the loop over {names[0]}", two)
+    try:
+        with session.atomic():
+            _shift(session, where, there, here + 1)
+        return where, here
+    except TacticFailed as refused:
+        with session.atomic():
+            try:
+                _shift(session, where, here, there - 1)
+            except TacticFailed:
+                raise refused from None
+        return where, there - 1
