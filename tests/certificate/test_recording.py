@@ -134,6 +134,16 @@ def copies(s: Schedule) -> None:
     s.cache_write("B", "B", name="out")
 
 
+def consumers(s: Schedule) -> None:
+    """Copies of buffers that are named alone, of some consumers; a consumer that joins its producer."""
+    s.cache_read("A", "local", name="a")
+    s.cache_read(s.buffer("t"), "global", "y")
+    s.cache_read(buffer="a", scope="shared", consumer_blocks=["t"])
+    s.set_scope("a", "warp")
+    s.set_scope("t", 0, "shared")
+    s.reverse_compute_at("B", s.loops("t")[0])
+
+
 GUARDED = """
 @T.prim_func
 def guarded(A: T.Buffer((8, 4), "float32"), B: T.Buffer((8, 4), "float32"), n: T.int32):
@@ -207,6 +217,7 @@ SCHEDULES: list[tuple[str, Callable[[Schedule], object]]] = [
     (REPEATED, lambda s: s.remove_loop(s.loops()[0])),
     (ROW, overcompute),
     (STENCIL, copies),
+    (STENCIL, consumers),
     (GUARDED, branches),
     (ROW, constraints),
     (PAIR, neighbours),

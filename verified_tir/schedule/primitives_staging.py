@@ -21,13 +21,13 @@ class StagingPrimitives(Primitives):
 
     @recorded
     def cache_read(
-        self, block: str | Buffer | None = None, buffer: BufferIn | int | None = None, scope: str | None = None,
+        self, block: str | Buffer | None = None, buffer: BufferIn | int | None = None, scope: Handle | None = None,
         loop: Handle | None = None, *, name: str = "", consumer_blocks: Sequence[str] = (),
     ) -> Buffer:  # fmt: skip
         """Let reads of a buffer read a copy; gives the copy, ``<buffer>_<scope>`` unless named.
 
         TVM's form is ``cache_read("C", 0, "local")``: the first buffer that block C reads (or its name).  RFC 77's is
-        ``cache_read("A", "local")``: all reads of A.
+        ``cache_read("A", "local")``: all reads of A.  Both may go on with a loop.
 
         :param buffer: a buffer that the block reads: its name, itself, its number, or ``("read", k)``.
         :param scope: the storage scope of the copy, ``"global"`` unless given.
@@ -40,15 +40,15 @@ class StagingPrimitives(Primitives):
         said = _said(block, buffer, scope, loop)
 
         def steps(s: Session) -> Buffer:
-            where, which, storage = buffer_arguments(s, block, buffer, scope, "read")
+            where, which, storage, around = buffer_arguments(s, block, buffer, scope, loop, "read")
             consumers = [consumer_blocks] if isinstance(consumer_blocks, str) else list(consumer_blocks)
-            return staging.cache_read(s, where, which, storage, loop, name, consumers)
+            return staging.cache_read(s, where, which, storage, around, name, consumers)
 
         return self._do("cache_read", said, steps)
 
     @recorded
     def cache_write(
-        self, block: str | Buffer | None = None, buffer: BufferIn | int | None = None, scope: str | None = None,
+        self, block: str | Buffer | None = None, buffer: BufferIn | int | None = None, scope: Handle | None = None,
         loop: Handle | None = None, *, name: str = "",
     ) -> Buffer:  # fmt: skip
         """Let a block, and all under the same loop, work on a copy of a buffer, copied back afterwards; gives the copy.
@@ -64,8 +64,8 @@ class StagingPrimitives(Primitives):
         said = _said(block, buffer, scope, loop)
 
         def steps(s: Session) -> Buffer:
-            where, which, storage = buffer_arguments(s, block, buffer, scope, "write")
-            return staging.cache_write(s, where, which, storage, loop, name)
+            where, which, storage, around = buffer_arguments(s, block, buffer, scope, loop, "write")
+            return staging.cache_write(s, where, which, storage, around, name)
 
         return self._do("cache_write", said, steps)
 
@@ -83,7 +83,7 @@ class StagingPrimitives(Primitives):
         """
 
         def steps(s: Session) -> None:
-            where, which, storage = buffer_arguments(s, block, buffer, scope, "write")
+            where, which, storage, _ = buffer_arguments(s, block, buffer, scope, None, "write")
             set_scope(s, where, which, storage)
 
         self._do("set_scope", _said(block, buffer, scope), steps)

@@ -11,46 +11,58 @@ from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, DeclBuffer
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.layout import BufferIn, buffer_in, find_buffer
+from verified_tir.schedule.tactics.loops import Handle
 
-Meant = tuple[str | None, BufferIn, str]
-"""Block, buffer and storage scope; without a block the buffer is one of the whole function's."""
+Meant = tuple[str | None, BufferIn, str, Handle | None]
+"""Block, buffer, storage scope and loop; without a block the buffer is one of the whole function's."""
 
 SCOPES = frozenset(["global", "shared", "local", "warp", "wmma", "m16n8k8", "metal", "texture", "vtcm"])
 """The first words of the storage scopes that TVM knows; any other text is a scope, too."""
 
 
 def buffer_arguments(
-    session: Session, block: str | Buffer | None, buffer: BufferIn | int | None, scope: str | None, index: str
+    session: Session,
+    block: str | Buffer | None,
+    buffer: BufferIn | int | None,
+    scope: Handle | None,
+    loop: Handle | None,
+    index: str,
 ) -> Meant:
-    """Block, buffer and scope from TVM's form (block, buffer, scope) or RFC 77's (buffer, scope).
+    """Block, buffer, scope and loop from TVM's form (block, buffer, scope, loop) or RFC 77's (buffer, scope, loop).
 
     A name that no block has means a buffer, and so does one that is followed by a well-known scope.
 
     :param index: what a plain number counts, ``"read"`` or ``"write"``: the buffers that the block reads or writes.
     """
-    if (isinstance(block, str) and _means_buffer(session, block, buffer, scope)) or isinstance(block, Buffer):
+    if isinstance(block, Buffer) or (isinstance(block, str) and _means_buffer(session, block, buffer, scope)):
+        if buffer is not None and not isinstance(buffer, str):
+            raise fail("a buffer that is named first is followed by a scope; TVM's form names a block first")
         if scope is not None and buffer is not None:
-            raise fail("a buffer that is named first is followed by a scope alone; TVM's form names a block first")
+            if loop is not None:
+                raise fail("a buffer that is named first is followed by a scope and a loop, and no more")
+            scope, loop = None, scope
         block, buffer, scope = None, block, buffer if buffer is not None else scope
     if buffer is None:
         raise fail("name a buffer: (block, buffer, scope), or (buffer, scope)")
-    if isinstance(buffer, int) and not isinstance(buffer, bool):
+    if isinstance(buffer, bool):
+        raise fail(f"a buffer is its name, itself or its number, not {buffer}")
+    if isinstance(buffer, int):
         buffer = (index, buffer)
     if block is None and isinstance(buffer, tuple):
         raise fail("a buffer by number is one of a block's: name the block, or the buffer")
     if scope is not None and not isinstance(scope, str):
         raise fail(f"a storage scope is a text such as 'shared', not {scope!r}")
-    return block, buffer, scope or "global"  # type: ignore[return-value]
+    return block, buffer, scope or "global", loop
 
 
-def _means_buffer(session: Session, name: str, second: BufferIn | int | None, scope: str | None) -> bool:
+def _means_buffer(session: Session, name: str, second: BufferIn | int | None, scope: Handle | None) -> bool:
     """Whether the first argument names a buffer rather than a block."""
     known = {b.name for b in _all(session)}
     if name not in known:
         return False
     if all(b.name != name for _, b in session.blocks()):
         return True
-    return scope is None and isinstance(second, str) and second.partition(".")[0] in SCOPES and second not in known
+    return isinstance(second, str) and second.partition(".")[0] in SCOPES and second not in known
 
 
 def _all(session: Session) -> list[Buffer]:
