@@ -98,7 +98,7 @@ def contents(
     for w in witnesses:
         value = _value(run, w)
         others = [x for x in witnesses if x is not w]
-        if value is None or not w.alone or not all(_precedes(asked, x, w, stmt) for x in others):
+        if value is None or w.runs is None or not w.alone or not all(_precedes(asked, x, w, stmt) for x in others):
             continue
         register(context, run, *value, *w.runs)
         wrote = f.and_(f.eq(e.defined, value[1]), f.implies(value[1], f.eq(e.value, value[0])))

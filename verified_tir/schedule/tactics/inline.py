@@ -35,7 +35,7 @@ def compute_inline(session: Session, block: str) -> None:
     All stores to the buffer take part, those of other blocks too (its padding, perhaps).
     """
     buffer = inlined_buffer(session, block)
-    _only_accessed(session, buffer)
+    only_accessed(session, buffer)
     while (found := next(reads_of(session.func.body, buffer), None)) is not None:
         inline_read(session, *found)
     remove_buffer(session, buffer)
@@ -63,7 +63,7 @@ def _allocations(session: Session) -> list[tuple[Path, Allocate]]:
     return [(p, s) for p, s in found if isinstance(s, Allocate)]
 
 
-def _only_accessed(session: Session, buffer: Buffer) -> None:
+def only_accessed(session: Session, buffer: Buffer) -> None:
     """The buffer is used by loads and stores only, and none of the values that they store makes an opaque call.
 
     :raises TacticFailed: otherwise.
@@ -238,4 +238,12 @@ def _only_stores(stmt: Stmt, buffer: Buffer) -> bool:
     return not kept and written_blocks(stmt) == {buffer.data}
 
 
-__all__ = ["compute_inline", "inline_read", "inlined_buffer", "reads_of", "remove_buffer", "replace_with"]
+__all__ = [
+    "compute_inline",
+    "inline_read",
+    "inlined_buffer",
+    "only_accessed",
+    "reads_of",
+    "remove_buffer",
+    "replace_with",
+]

@@ -1,0 +1,196 @@
+"""reverse_compute_inline: a producer stores what its consumer would have made of it, and the buffer between them goes.
+
+    for i: B[i] = A[i] * 2                  for i:
+    for x: C[x + 1] = B[x] + 1      ⟶           C[i + 1] = A[i] * 2 + 1
+
+The consumer's nest gets the producer's loops (``reindex``): the instance x runs in the iteration i that stores what x
+reads, under a condition where there is no such x.  Then the value takes the place of the read (``rewrite``), and the
+producer's stores are dead.  If something between the two changes what the value is made of, the consumer must run
+earlier: in the producer's own iterations (``reverse_compute_at``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.expr import Expr, IntImm, Load, Var
+from verified_tir.ir.paths import Path, places
+from verified_tir.ir.stmt import Allocate, Block, For, If, Seq, Stmt, Store
+from verified_tir.ir.visit import free_vars, substitute, walk
+from verified_tir.kernel.obligation import Unproved
+from verified_tir.kernel.rules.order import Swap
+from verified_tir.kernel.rules.reindex import NewLoop, Reindex
+from verified_tir.schedule.bounds import Bounds
+from verified_tir.schedule.session import Session, TacticFailed, fail
+from verified_tir.schedule.simplify_index import Simplifier
+from verified_tir.schedule.tactics.inline import (
+    expression_at,
+    inline_read,
+    only_accessed,
+    reads_of,
+    remove_buffer,
+)
+from verified_tir.schedule.tactics.reverse_compute import reverse_compute_at
+from verified_tir.schedule.tactics.staging import ranges_around
+from verified_tir.schedule.tactics.stored import solved, tidied
+from verified_tir.schedule.tactics.tidy import guards_of
+
+
+def reverse_compute_inline(session: Session, block: str) -> None:
+    """Let the producer of the local buffer that ``block`` reads store what ``block`` stores; the buffer goes.
+
+    The block must be the only reader.  A producer that adds up what it stores is refused.
+    """
+    path, _ = session.block(block)
+    buffer = _input(session, block)
+    only_accessed(session, buffer)
+    for where, _ in reads_of(session.func.body, buffer):
+        if where[: len(path)] != path:
+            reader = session.stmt(where)
+            own = isinstance(reader, Store) and reader.buffer is buffer
+            why = "its producer, which adds it up: it is not complete" if own else "something else"
+            raise fail(f"{buffer.name} is read by {why}; block {block} must be its only reader", where)
+    producer = _innermost(session, buffer, path)
+    try:
+        with session.atomic():
+            _follow(session, path, buffer, producer)
+            _inline_all(session, buffer)
+    except TacticFailed as refused:
+        if not isinstance(session.stmt(producer), For):
+            raise
+        try:
+            with session.atomic():
+                loop = session.stmt(producer)
+                assert isinstance(loop, For)
+                reverse_compute_at(session, block, loop.var)
+                _move_up(session, block, buffer)
+                _inline_all(session, buffer)
+        except TacticFailed as again:
+            raise (refused if isinstance(refused.refusal, Unproved) else again) from None
+
+
+def _move_up(session: Session, block: str, buffer: Buffer) -> None:
+    """Let the block follow what stores to the buffer, as far as what stands between them can come later."""
+    path, _ = session.block(block)
+    first = next(p for p, s in places(session.func.body, lambda s: isinstance(s, Store) and s.buffer is buffer))
+    shared = _parting(session, first, path)
+    for k in range(path[shared], first[shared] + 1, -1):
+        if not session.attempt(Swap(path[:shared], k - 1)):
+            return
+
+
+def _inline_all(session: Session, buffer: Buffer) -> None:
+    while (found := next(reads_of(session.func.body, buffer), None)) is not None:
+        inline_read(session, *found)
+    remove_buffer(session, buffer)
+
+
+def _input(session: Session, block: str) -> Buffer:
+    """The one local buffer that a block reads, and that it does not store to.
+
+    :raises TacticFailed: if there is none, or several.
+    """
+    path, label = session.block(block)
+    stored = {n.buffer for n in walk(label) if isinstance(n, Store)}
+    local = {
+        s.buffer for _, s in places(session.func.body, lambda s: isinstance(s, Allocate)) if isinstance(s, Allocate)
+    }
+    read = dict.fromkeys(n.buffer for n in walk(label) if isinstance(n, Load))
+    found = [b for b in read if b in local and b not in stored]
+    if len(found) != 1:
+        names = ", ".join(b.name for b in found) or "none"
+        raise fail(f"block {block} must read one local buffer that others store to; it reads {names}", path)
+    return found[0]
+
+
+def _parting(session: Session, store: Path, consumer: Path) -> int:
+    """How many steps lead to the sequence in which the store comes before the consumer.
+
+    :raises TacticFailed: if there is none.
+    """
+    parting = next((k for k, (a, b) in enumerate(zip(store, consumer, strict=False)) if a != b), None)
+    if parting is None or not isinstance(session.stmt(store[:parting]), Seq) or store[parting] > consumer[parting]:
+        raise fail("what stores to the buffer does not come before the block that reads it", store)
+    return parting
+
+
+def _innermost(session: Session, buffer: Buffer, consumer: Path) -> Path:
+    """The innermost loop around all stores to a buffer, below the sequence in which they precede the consumer; the
+    statement of the sequence, if there is no loop.
+
+    :raises TacticFailed: if they stand in several nests.
+    """
+    stores = [p for p, s in places(session.func.body, lambda s: isinstance(s, Store) and s.buffer is buffer)]
+    if not stores:
+        raise fail(f"nothing is stored to {buffer.name}", consumer)
+    first = stores[0]
+    parting = _parting(session, first, consumer)
+    loops = [first[:k] for k in range(parting + 1, len(first)) if isinstance(session.stmt(first[:k]), For)]
+    innermost = loops[-1] if loops else first[: parting + 1]
+    apart = next((p for p in stores if p[: len(innermost)] != innermost), None)
+    if apart is not None:
+        raise fail(f"{buffer.name} is stored to in several nests; compute_inline takes them all", apart)
+    return innermost
+
+
+# ------------------------------------------------------------------------------------------------ the producer's loops
+
+
+def _follow(session: Session, block: Path, buffer: Buffer, producer: Path) -> None:
+    """Rebuild the nest around a block from the loops around the producer's store.
+
+    :raises TacticFailed: if one does not determine the other, or the kernel refuses.
+    """
+    start = block[: _parting(session, producer, block) + 1]
+    path, where = next((p, w) for p, w in reads_of(session.func.body, buffer) if p[: len(start)] == start)
+    load = expression_at(session.stmt(path), where)
+    store = next(n for n in walk(session.stmt(producer)) if isinstance(n, Store) and n.buffer is buffer)
+    assert isinstance(load, Load)
+    theirs = [s for k in range(len(start), len(producer) + 1) if isinstance(s := session.stmt(producer[:k]), For)]
+    chain = list(_chain(session.stmt(start)))
+    mine = [s for s in chain if isinstance(s, For)]
+    used = {v for e in load.indices for v in free_vars(e)}
+    moved = [s for s in mine if s.var in used]
+    if not theirs and not moved:
+        return
+    fresh = {s.var: Var.fresh(s.var.name, s.var.dtype) for s in (*theirs, *(s for s in mine if s not in moved))}
+    stored = [substitute(e, fresh) for e in store.indices]
+    back = solved([(s.var, s.min, s.extent) for s in moved], load.indices, stored)
+    forth = solved([(fresh[s.var], s.min, s.extent) for s in theirs], stored, load.indices)
+    if back is None or forth is None or {fresh[s.var] for s in theirs} - {v for e in stored for v in free_vars(e)}:
+        raise fail(
+            f"what is read of {buffer.name} does not tell which iteration stored it, or the other way round", path
+        )
+    loops = [NewLoop(fresh[s.var], s.min, s.extent) for s in theirs]
+    loops += [NewLoop(fresh[s.var], s.min, s.extent, s.kind, s.thread, s.annotations) for s in mine if s not in moved]
+    ranges = dict(ranges_around(session, start))
+    ranges.update({new.var: (new.min, new.extent) for new in loops})
+    simplifier = Simplifier(Bounds(ranges))
+    mapping: dict[Var, Expr] = {**fresh, **{v: tidied(e, simplifier) for v, e in back.items()}}
+    guards = [c for s in moved for c in (mapping[s.var] >= s.min, mapping[s.var] < s.min + s.extent)]
+    guards += [substitute(e, mapping).equal(x) for e, x in zip(load.indices, stored, strict=True)]
+    kept = [c for c in (simplifier.expr(g) for g in guards) if not (isinstance(c, IntImm) and c.value)]
+    g, h = tuple(mapping[s.var] for s in mine), (*(forth[fresh[s.var]] for s in theirs), *_rest(mine, moved))
+    rule = Reindex(start, len(chain), tuple(loops), (*dict.fromkeys(kept), *guards_of(chain, mapping)), g, h)
+    session.apply(rule)
+    for s in mine:
+        if s in moved:
+            session.gone[s.var] = f"its nest has the loops of what stores to {buffer.name} now"
+        else:
+            session.renamed[s.var] = fresh[s.var]
+
+
+def _rest(mine: list[For], moved: list[For]) -> Iterator[Expr]:
+    yield from (s.var for s in mine if s not in moved)
+
+
+def _chain(stmt: Stmt) -> Iterator[Stmt]:
+    """The loops, labels and guards that stand around one statement, outermost first, up to the last loop or label."""
+    found: list[Stmt] = []
+    while isinstance(stmt, (For, Block)) or (isinstance(stmt, If) and stmt.else_body is None):
+        found.append(stmt)
+        stmt = stmt.then_body if isinstance(stmt, If) else stmt.body
+    while found and isinstance(found[-1], If):
+        found.pop()
+    yield from found
