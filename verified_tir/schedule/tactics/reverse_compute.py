@@ -143,8 +143,8 @@ def _nest(session: Session, path: Path, block: Handle) -> Nest:
             case For(body=inside) | If(then_body=inside, else_body=None) | Block(is_label=True, body=inside):
                 chain.append(stmt)
                 stmt = inside
-            case Allocate(buffer=b) if any(isinstance(n, Block) and n.name == block for n in walk(stmt)):
-                raise fail(f"the buffer {b.name} is allocated around block {block}; move the allocation first", path)
+            case Allocate():  # what is computed for the block moves with it
+                return Nest(path, tuple(chain), stmt)
             case _ if any(isinstance(n, Block) and n.name == block for n in walk(stmt)):
                 raise fail(f"block {block} shares its loops with something else (fission it out first)", path)
             case _:
