@@ -10,6 +10,7 @@ import pytest
 from tests.schedule.schedule_support import accepted, not_applicable, refused
 from tests.schedule.test_schedule_staging import MATMUL, body
 from verified_tir import Schedule
+from verified_tir.ir.expr import Var
 
 PRODUCER = """
 for i, j in T.grid(16, 12):
@@ -34,7 +35,7 @@ def program(producer: str, consumer: str, rows: int = 16) -> str:
 TWO = program(PRODUCER, CONSUMER)
 
 
-def tiled(s: Schedule, *factors: int) -> list[object]:
+def tiled(s: Schedule, *factors: int) -> list[Var]:
     return list(s.tile(*s.loops("C"), factors=factors))
 
 
