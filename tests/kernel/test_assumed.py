@@ -44,6 +44,35 @@ def test_an_assumption_that_was_erased_has_been_relied_upon() -> None:
     assert isinstance(found, NoMatch) and "may be false" in found.reason
 
 
+def before_the_sum(text: str) -> tuple[PrimFunc, Reassociate]:
+    f = program(text + SUM + "D[0] = 1", PARAMS.format("float32"))
+    return f, Reassociate((1,), Buffer.declare("P", (2,), "float32"), (variable(f, "k") % 2,), "sum")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "T.assume(B[0] == T.float32(0))\n",
+        "for i in range(1):\n    T.assume(B[i] == T.float32(0) and D[i] >= 0)\n",
+        "if B[0] > T.float32(0):\n    T.assume(D[0] > 0)\n",
+    ],
+)
+def test_what_was_there_at_the_beginning_is_no_result(text: str) -> None:
+    accepted(*before_the_sum(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "for i in range(2):\n    T.assume(B[0] == T.float32(0))\n    B[0] = B[0] + A[i]\n",
+        "if D[0] > 0:\n    B[0] = A[0]\n    T.assume(B[0] == T.float32(0))\n",
+        "with T.block('b'):\n    B[0] = A[0]\n    T.assume(B[0] == T.float32(0))\n",
+    ],
+)
+def test_what_was_stored_is_one(text: str) -> None:
+    refused(*before_the_sum(text), "may be false of a sum in another order")
+
+
 def test_other_assumptions_and_exact_reductions_remain() -> None:
     f, rule = split("T.assume(A[0] == T.float32(0))\nif B[0] > T.float32(0):\n    D[0] = 1")
     accepted(f, rule)

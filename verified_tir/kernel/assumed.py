@@ -3,7 +3,8 @@
 A float reduction that is summed in another order may give other bits.  Everything that a program does is proved safe
 whatever the bits of floats are, except where an ``assume`` says what they are: it could be false of the new bits, and
 what was proved from it (an index in bounds) with it.  So no reduction is reassociated in a program that assumes
-something of what it computed.
+something of what it computed.  What a buffer held before anything was stored to it is no result: an assumption about
+that may stand in front.
 """
 
 from __future__ import annotations
@@ -11,25 +12,33 @@ from __future__ import annotations
 from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import Node
-from verified_tir.ir.stmt import Assume, For, If, LetStmt, Stmt, While
+from verified_tir.ir.stmt import Assume, Block, For, If, LetStmt, Seq, Stmt, While
 from verified_tir.ir.visit import sub_statements, walk
 from verified_tir.kernel.context import EVERYTHING, written_blocks
 
 
 def of_results(func: PrimFunc) -> str | None:
-    """The assumption of ``func`` that reads, or stands under a condition that reads, what ``func`` writes."""
+    """The assumption of ``func`` that reads, or stands under a condition that reads, what ``func`` may have written."""
     if not any(isinstance(n, Assume) for n in walk(func.body)):
         return None
-    return _find(func.body, written_blocks(func.body), frozenset())
+    written = written_blocks(func.body)
+    return _find(func.body, written if EVERYTHING in written else set(), frozenset())  # a call may come at any time
 
 
 def _find(stmt: Stmt, written: set[Var], computed: frozenset[Var]) -> str | None:
+    """The same in a statement.
+
+    :param written: blocks that may have been written when it begins.
+    :param computed: variables bound to what was read of those.
+    """
     from verified_tir.ir.script import script
 
     def reads(*exprs: Expr) -> bool:
         nodes: list[Node] = [n for e in exprs for n in walk(e)]
         return any(n in written or n in computed for n in nodes) or (EVERYTHING in written and bool(nodes))
 
+    if isinstance(stmt, (For, While)):  # by an earlier iteration, too
+        written = written | written_blocks(stmt)
     match stmt:
         case Assume(condition=c) if reads(c):
             return f"T.assume({script(c)})"
@@ -41,7 +50,13 @@ def _find(stmt: Stmt, written: set[Var], computed: frozenset[Var]) -> str | None
             return _any_in(stmt)
         case _:
             pass
-    return next((found for s in sub_statements(stmt) if (found := _find(s, written, computed)) is not None), None)
+    for s in sub_statements(stmt):
+        found = _find(s, written, computed)
+        if found is not None:
+            return found
+        if isinstance(stmt, (Seq, Block)):
+            written = written | written_blocks(s)
+    return None
 
 
 def _any_in(stmt: Stmt) -> str | None:

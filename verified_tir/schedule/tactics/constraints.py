@@ -24,12 +24,13 @@ from verified_tir.kernel.rules.axiom import Axiom
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.padding import at_exit, holds_value
 from verified_tir.logic.verdict import Proved
+from verified_tir.schedule.bounds import Bounds
 from verified_tir.schedule.constraint import BufferConstraint, IndexFunction, When
 from verified_tir.schedule.index_box import Box, holds
 from verified_tir.schedule.index_map import IndexMap
 from verified_tir.schedule.index_padding import readable
 from verified_tir.schedule.session import Session, fail
-from verified_tir.schedule.simplify_index import negate
+from verified_tir.schedule.simplify_index import Simplifier, negate
 from verified_tir.schedule.tactics.layout import find_buffer
 from verified_tir.schedule.tactics.loops import Handle
 from verified_tir.schedule.tactics.pad_value import after_last_store, element_value
@@ -65,7 +66,8 @@ def _of_padding(p: Padding, written: bool) -> BufferConstraint:
     box = Box(p.indices, p.buffer.shape)
     free = p.value is None or isinstance(p.value, Undef)
     when: When = "always" if free or not written else "at entry and exit"
-    return BufferConstraint(p.buffer, p.indices, readable(box, p.predicate), p.value, when)
+    value = p.value if p.value is None or free else Simplifier(Bounds(box.ranges)).expr(p.value)
+    return BufferConstraint(p.buffer, p.indices, readable(box, p.predicate), value, when)
 
 
 def _assumed(
