@@ -15,12 +15,16 @@ def initial(A: T.Buffer((14,), "int32"), B: T.Buffer((14,), "int32")):
 
 @T.prim_func
 def transformed_a(A: T.Buffer((4, 4), "int32"), B: T.Buffer((14,), "int32")):
+    for io, ii in T.grid(4, 4):
+        T.assume(io != 3 or ii < 2 or A[io, ii] == T.undef())
     for i in T.serial(14):
         B[i] = 2 * A[i // 4, i % 4]
 
 
 @T.prim_func
 def transformed_b(A: T.Buffer((4, 4), "int32"), B: T.Buffer((4, 4), "int32")):
+    for io, ii in T.grid(4, 4):
+        T.assume(io != 3 or ii < 2 or A[io, ii] == T.undef())
     for i in T.serial(14):
         B[i // 4, i % 4] = 2 * A[i // 4, i % 4]
 
@@ -28,8 +32,18 @@ def transformed_b(A: T.Buffer((4, 4), "int32"), B: T.Buffer((4, 4), "int32")):
 @T.prim_func
 def sequential(A: T.Buffer((4, 4), "int32"), B: T.Buffer((4, 4), "int32")):
     for io, ii in T.grid(4, 4):
+        T.assume(io != 3 or ii < 2 or A[io, ii] == T.undef())
+    for io, ii in T.grid(4, 4):
         if 4 * io + ii < 14:
             B[io, ii] = 2 * A[io, ii]
+
+
+@T.prim_func
+def overcompute_and_assume(A: T.Buffer((4, 4), "int32"), B: T.Buffer((4, 4), "int32")):
+    for io, ii in T.grid(4, 4):
+        T.assume(io != 3 or ii < 2 or A[io, ii] == T.undef())
+    for io, ii in T.grid(4, 4):
+        B[io, ii] = 2 * A[io, ii]
 
 
 @T.prim_func
@@ -40,8 +54,9 @@ def overcompute(A: T.Buffer((4, 4), "int32"), B: T.Buffer((4, 4), "int32")):
 
 @schedule(initial)
 def element_wise(s: Schedule) -> None:
-    """The relation of the layouts says what the RFC's stages of T.assume and of T.undef say."""
+    """The relation of the layouts says that B's padding may hold anything: no stage has to."""
     s.transform_layout("A", lambda i: [i // 4, i % 4], pad_value=lambda io, ii: T.undef())
+    s.assume_padding("A")
     assert_structural_equal(s, transformed_a)
 
     s.transform_layout("B", lambda i: [i // 4, i % 4], pad_value=lambda io, ii: T.undef())
@@ -51,7 +66,10 @@ def element_wise(s: Schedule) -> None:
     assert_structural_equal(s, sequential)
 
     s.remove_branching_through_overcompute()
-    assert_structural_equal(s, overcompute)
+    assert_structural_equal(s, overcompute_and_assume)
+
+    without = (RemoveAssume() >> RemoveStoreUndef()).run(s)
+    assert_structural_equal(without.after, overcompute)
 
 
 @T.prim_func
@@ -79,7 +97,7 @@ def overcompute_with_stages(A: T.Buffer((4, 4), "int32"), B: T.Buffer((4, 4), "i
 
 @schedule(with_stages)
 def stages_of_assume_and_undef(s: Schedule) -> None:
-    """The same from the program with both stages, which are removed when it is lowered."""
+    """The same from the RFC's program, with a stage that stores undef."""
     s.remove_branching_through_overcompute()
     assert_structural_equal(s, overcompute_with_stages)
 

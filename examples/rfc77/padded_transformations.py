@@ -77,3 +77,18 @@ def undefined_values(s: Schedule) -> None:
     s.transform_layout("C", IN_FOURS, pad_value=lambda io, ii: T.undef("float32"))
     s.sequential_buffer_access("C")
     s.remove_branching_through_overcompute()
+
+
+@schedule(double)
+def repeated_from_the_beginning(s: Schedule) -> None:
+    """Padding that wraps to the beginning of the array, at the index that the RFC means."""
+    s.transform_layout("B", IN_FOURS, pad_value=lambda io, ii, B: B[0, (4 * io + ii - 14) % 4])
+    (found,) = padding_of(s, "B")
+    assert found == "B[io, ii] == B[0, (4 * io + ii - 14) % 4] where io == 3 and ii >= 2, before and after"
+
+
+@schedule(double)
+def repeated_padding(s: Schedule) -> None:
+    """Padding may not repeat padding."""
+    with expect_refusal(s):
+        s.transform_layout("B", IN_FOURS, pad_value=lambda io, ii, B: B[3, 2])

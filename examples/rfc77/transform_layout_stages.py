@@ -67,6 +67,9 @@ def with_parameters(A: T.Buffer((14,), "float32"), B: T.Buffer((14,), "float32")
 
 @T.prim_func
 def padded_parameters(A: T.Buffer((4, 4), "float32"), B: T.Buffer((4, 4), "float32")):
+    for io, ii in T.grid(4, 4):
+        T.assume(io != 3 or ii < 2 or A[io, ii] == -1.0)
+
     for i in T.serial(14):
         with T.block("compute"):
             B[i // 4, i % 4] = 2.0 * A[i // 4, i % 4]
@@ -79,8 +82,9 @@ def padded_parameters(A: T.Buffer((4, 4), "float32"), B: T.Buffer((4, 4), "float
 
 @schedule(with_parameters)
 def parameters(s: Schedule) -> None:
-    """What an input's padding holds is the caller's duty, and stands in the theorem instead of a stage of T.assume."""
+    """What an input's padding holds is the caller's duty, and part of the theorem; the stage of T.assume repeats it."""
     s.transform_layout("compute", "A", lambda i: [i // 4, i % 4], pad_value=-1.0)
+    s.assume_padding("A")
     s.transform_layout("compute", "B", lambda i: [i // 4, i % 4], pad_value=-2.0)
     assert_structural_equal(s, padded_parameters)
     assert "A[io, ii] == T.float32(-1.0) where io == 3 and ii >= 2, before and after" in s.assumptions
