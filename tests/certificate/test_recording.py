@@ -172,6 +172,8 @@ def overcompute(s: Schedule) -> None:
 
 def constraints(s: Schedule) -> None:
     """Axioms of the parameter as it was written and as it is now, padding that repeats elements, and what is proved."""
+    s.transform_layout("B", lambda i: [i + 1], pad_value=T.undef())
+    s.write_padding("B")
     a = s.buffer("A")
     s.assume(lambda i, j: a[i, j] >= a[i, 0], buffer="A", axiom=True)
     s.transform_layout("A", lambda i, j: [i, j // 4, j % 4], pad_value=lambda i, jo, ji, A: A[i, 0, ji])

@@ -114,6 +114,17 @@ class ConstraintPrimitives(Primitives):
         """
         self._do("assume_padding", (buffer,), lambda s: constraints.assume_padding(s, buffer))
 
+    @recorded
+    def write_padding(self, buffer: str | Buffer) -> None:
+        """Store the padding of a parameter behind the last store to it: RFC 77's stage for producers.
+
+        ``transform_layout`` does that for padding that holds a value.  Here ``T.undef()`` is stored, too, where the
+        padding may hold anything; lowering removes such stores again (``RemoveStoreUndef``).
+
+        :raises ScheduleError: if the buffer is not written, or has no padding that may be touched.
+        """
+        self._do("write_padding", (buffer,), lambda s: constraints.write_padding(s, buffer))
+
 
 def _said(values: tuple[object, ...], before: Handle | None, axiom: bool) -> list[object]:
     shown: list[object] = [_text(v) for v in values]

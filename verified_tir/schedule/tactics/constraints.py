@@ -33,7 +33,7 @@ from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.simplify_index import Simplifier, negate
 from verified_tir.schedule.tactics.layout import find_buffer
 from verified_tir.schedule.tactics.loops import Handle
-from verified_tir.schedule.tactics.pad_value import after_last_store, element_value
+from verified_tir.schedule.tactics.pad_value import after_last_store, element_value, store_where
 from verified_tir.schedule.tactics.tidy import conjuncts
 
 # -- what is known -----------------------------------------------------------------------------------------------------
@@ -283,6 +283,20 @@ def assume_padding(session: Session, name: str | Buffer) -> None:
         add_constraint(session, c, None, False)
 
 
+def write_padding(session: Session, name: str | Buffer) -> None:
+    """RFC 77's stage of producers: the padding of a parameter is stored, ``T.undef()`` where it may hold anything."""
+    buffer, path = find_buffer(session, name)
+    if path is not None or buffer.data not in written_blocks(session.func.body):
+        raise fail(f"{buffer.name} is no parameter that the program writes", path or ())
+    known = [_of_padding(p, True) for p in session.theorem.paddings if p.buffer is buffer and p.value is not None]
+    known = [c for c in known if c.predicate is not FALSE]
+    if not known:
+        raise fail(f"{buffer.name} has no padding that may be written")
+    for c in known:
+        assert c.value is not None
+        store_where(session, (), buffer, c.indices, c.predicate, c.value)
+
+
 def assume(
     session: Session,
     condition: Expr | Callable[..., Any],
@@ -436,4 +450,4 @@ def _text(e: Expr) -> str:
     return script(e)
 
 
-__all__ = ["add_constraint", "assume", "assume_padding", "constraints", "described"]
+__all__ = ["add_constraint", "assume", "assume_padding", "constraints", "described", "function_of", "write_padding"]

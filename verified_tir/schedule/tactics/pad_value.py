@@ -177,14 +177,20 @@ def write_padding(session: Session, body: Path, new: Buffer, layout: LayoutMap, 
     :param body: the path of the statement in which the buffer is alive.
     :param value: over ``layout.inverse_inputs``.
     """
-    if value is None or isinstance(value, Undef) or layout.padding is FALSE:
-        return
-    fresh = {v: Var.fresh(v.name, v.dtype) for v in layout.inverse_inputs}
-    nest: Stmt = Store(new, substitute(value, fresh), tuple(fresh.values()))
-    nest = Block.label(_label(session, new), If(substitute(layout.padding, fresh), nest))
-    for v, extent in reversed(list(zip(fresh.values(), layout.shape, strict=True))):
+    if value is not None and not isinstance(value, Undef) and layout.padding is not FALSE:
+        store_where(session, body, new, layout.inverse_inputs, layout.padding, value)
+
+
+def store_where(
+    session: Session, body: Path, buffer: Buffer, indices: tuple[Var, ...], predicate: Expr, value: Expr
+) -> None:
+    """A stage that stores a value to all elements under a predicate, behind the last store to the buffer."""
+    fresh = {v: Var.fresh(v.name, v.dtype) for v in indices}
+    nest: Stmt = Store(buffer, substitute(value, fresh), tuple(fresh.values()))
+    nest = Block.label(_label(session, buffer), If(substitute(predicate, fresh), nest))
+    for v, extent in reversed(list(zip(fresh.values(), buffer.shape, strict=True))):
         nest = For(v, const(0, v.dtype), extent, nest)
-    place, where = after_last_store(session, body, new)
+    place, where = after_last_store(session, body, buffer)
     session.apply(Insert(place, nest, "after" if where == "after" else "before"))
 
 
@@ -225,6 +231,6 @@ def writes(stmt: Stmt, buffer: Buffer) -> bool:
 
 
 __all__ = [
-    "after_last_store", "called", "element_value", "of_buffer", "pad_value", "reads_memory", "transformed",
-    "write_padding",
+    "after_last_store", "called", "element_value", "of_buffer", "pad_value", "reads_memory", "store_where",
+    "transformed", "write_padding",
 ]  # fmt: skip
