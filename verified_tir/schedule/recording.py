@@ -104,7 +104,9 @@ def note(session: Session, primitive: str, args: Sequence[Any], named: Mapping[s
     lines = _callers()
     try:
         if primitive == "transform_layout":
-            return Call(primitive, _layout(session, *layout_arguments(tuple(args), dict(named))), lines=lines)
+            found = layout_arguments(tuple(args), dict(named))
+            wanted = {} if found[-1] is None else {"shape": _noted(session, list(found[-1]))}
+            return Call(primitive, _layout(session, *found), wanted, lines=lines)
         parameters = _positional(PRIMITIVES[primitive], len(args))
         arguments = [_noted(session, _placed(session, p, a)) for p, a in zip(parameters, args, strict=True)]
         keywords = {k: _noted(session, _placed(session, k, v)) for k, v in named.items()}
@@ -224,7 +226,7 @@ def _buffer(session: Session, buffer: Buffer) -> dict[str, Any] | str:
     return buffer.name if position is None else {"buffer": position, "name": buffer.name}
 
 
-def _layout(session: Session, block: str | None, where: Any, index_map: Any, pad_value: Any) -> list[Any]:
+def _layout(session: Session, block: str | None, where: Any, index_map: Any, pad_value: Any, shape: Any) -> list[Any]:
     """The arguments of ``transform_layout``, its functions evaluated."""
     buffer = find_buffer(session, where)[0] if block is None else buffer_in(session, block, where)
     if not isinstance(index_map, IndexMap):
@@ -233,7 +235,7 @@ def _layout(session: Session, block: str | None, where: Any, index_map: Any, pad
     own = tuple(Var.fresh(f"p{k}", index_map.dtype) for k in range(len(index_map.outputs)))
     new: Buffer | None = None
     if callable(pad_value) and not isinstance(pad_value, Expr):
-        made = layout_map(index_map, buffer)
+        made = layout_map(index_map, buffer, shape)
         new = transformed(buffer, made)
         pad_value = called(pad_value, buffer, made, new)
         if isinstance(pad_value, Expr):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, final, overload
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Var
+from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.func import IRModule, PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import places
@@ -37,7 +37,7 @@ from verified_tir.schedule.primitives_staging import StagingPrimitives
 from verified_tir.schedule.recording import Call, recorded
 from verified_tir.schedule.refusals import report
 from verified_tir.schedule.session import Session, TacticFailed
-from verified_tir.schedule.shown import map_text, short
+from verified_tir.schedule.shown import listed, map_text, short
 from verified_tir.schedule.tactics import layout, reduction
 from verified_tir.schedule.tactics import simplify as simplification
 from verified_tir.schedule.verdicts import open_store
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from verified_tir.schedule.second_opinion import Validation
 
 MapLike = IndexMap | Callable[..., Any]
+Shape = Sequence[Expr | int]
 T = TypeVar("T")
 
 
@@ -232,11 +233,14 @@ class Schedule(
     # -- layouts and buffers ------------------------------------------------------------------------------------
 
     @overload
-    def transform_layout(self, buffer: str | Buffer, index_map: MapLike, pad_value: Any = None) -> None: ...
+    def transform_layout(
+        self, buffer: str | Buffer, index_map: MapLike, pad_value: Any = None, *, shape: Shape | None = None
+    ) -> None: ...
     @overload
     def transform_layout(
-        self, block: str, buffer: layout.BufferIn, index_map: MapLike, pad_value: Any = None
-    ) -> None: ...
+        self, block: str, buffer: layout.BufferIn, index_map: MapLike, pad_value: Any = None,
+        *, shape: Shape | None = None,
+    ) -> None: ...  # fmt: skip
     @recorded  # type: ignore[misc]  # for mypy a decorated implementation takes no more than *args
     def transform_layout(self, *args: Any, **named: Any) -> None:
         """Move every element of a buffer (parameter or local) to ``index_map`` of its indices.
@@ -247,13 +251,15 @@ class Schedule(
         :param pad_value: what the padding holds: ``None`` (touching it is forbidden), a number, ``T.undef()``, or a
             function of the new indices giving one of these or an expression.  In a buffer that the program writes, a
             number or expression is stored by a new block ``<buffer>_padding``.
+        :param shape: the new extents, where they are to be larger than the elements need: what is more is padding.
         """
-        block, where, index_map, pad_value = layout.layout_arguments(args, named)
+        block, where, index_map, pad_value, shape = layout.layout_arguments(args, named)
         text = [*([] if block is None else [block]), where, map_text(index_map), f"pad_value={short(pad_value)}"]
+        text += [] if shape is None else [f"shape={listed(shape)}"]
 
         def steps(s: Session) -> None:
             buffer = where if block is None else layout.buffer_in(s, block, where)
-            layout.transform_layout(s, buffer, index_map, pad_value)
+            layout.transform_layout(s, buffer, index_map, pad_value, shape)
 
         self._do("transform_layout", text, steps)
 

@@ -4,11 +4,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import FALSE, Expr, Load, Undef, Var, const
+from verified_tir.ir.expr import FALSE, Expr, IntImm, Load, Undef, Var, any_of, const
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, Store
@@ -18,7 +18,7 @@ from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.padding import PadValue
 from verified_tir.kernel.rules.relayout import Relayout
 from verified_tir.kernel.rules.storage import Storage
-from verified_tir.schedule.index_map import IndexMap, NotInjective
+from verified_tir.schedule.index_map import IndexMap, IndexMapError, NotInjective
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.pad_value import of_buffer, reads_memory, transformed, write_padding
 from verified_tir.schedule.tactics.pad_value import pad_value as padding_value
@@ -87,8 +87,10 @@ def find_symbol(session: Session, name: str) -> Var:
 # -- transform_layout --------------------------------------------------------------------------------------------------
 
 
-def layout_arguments(args: tuple[Any, ...], named: dict[str, Any]) -> tuple[str | None, Any, Any, Any]:
-    """Block (``None`` if not given), buffer, index map and pad value, from either form of ``transform_layout``."""
+def layout_arguments(args: tuple[Any, ...], named: dict[str, Any]) -> tuple[str | None, Any, Any, Any, Any]:
+    """Block (``None`` if not given), buffer, index map, pad value and shape, from either form of ``transform_layout``."""
+    named = dict(named)
+    shape = named.pop("shape", None)
     second_is_buffer = len(args) > 1 and isinstance(args[1], (str, tuple, Buffer))
     in_block = "block" in named or second_is_buffer or (len(args) == 1 and "buffer" in named)
     names = ["block", "buffer", "index_map", "pad_value"][0 if in_block else 1 :]
@@ -102,14 +104,21 @@ def layout_arguments(args: tuple[Any, ...], named: dict[str, Any]) -> tuple[str 
     for name in names[:-1]:
         if name not in found:
             raise TypeError(f"transform_layout needs {name}")
-    return found.get("block"), found["buffer"], found["index_map"], found.get("pad_value")
+    return found.get("block"), found["buffer"], found["index_map"], found.get("pad_value"), shape
 
 
-def transform_layout(session: Session, name: str | Buffer, index_map: MapLike, pad_value: Any = None) -> None:
+def transform_layout(
+    session: Session,
+    name: str | Buffer,
+    index_map: MapLike,
+    pad_value: Any = None,
+    shape: Sequence[Expr | int] | None = None,
+) -> None:
     """Move every element x of a buffer to ``index_map(x)``; a parameter's interface changes with it.
 
     :param pad_value: what padding holds: ``None`` (access forbidden), a number, ``T.undef()``, or a function of the new
         indices that gives one of these or an expression, which may read the buffer itself at its old indices.
+    :param shape: the new extents, where they are to be larger than the elements need.
     """
     buffer, path = find_buffer(session, name)
     dtype = buffer.shape[0].dtype if buffer.shape else const(0).dtype
@@ -119,7 +128,7 @@ def transform_layout(session: Session, name: str | Buffer, index_map: MapLike, p
         mapping = (
             index_map if isinstance(index_map, IndexMap) else IndexMap.from_func(index_map, len(buffer.shape), dtype)
         )
-        layout = layout_map(mapping, buffer)
+        layout = layout_map(mapping, buffer, shape)
     except IRError as problem:
         raise fail(f"layout of {buffer.name}: {problem}", path or ()) from problem
     stand_in = transformed(buffer, layout)
@@ -160,16 +169,39 @@ def _parameter(
             session.apply(PadValue(new, 0, value))
 
 
-def layout_map(mapping: IndexMap, buffer: Buffer) -> LayoutMap:
-    """The map with its witnesses; one that is not injective keeps a wrong one, which the kernel refutes."""
+def layout_map(mapping: IndexMap, buffer: Buffer, wanted: Sequence[Expr | int] | None = None) -> LayoutMap:
+    """The map with its witnesses; one that is not injective keeps a wrong one, which the kernel refutes.
+
+    :param wanted: the new extents, if not the least that hold every element.
+    :raises IndexMapError: if an extent is no index, or too small.
+    """
     box = mapping.on(buffer.shape)
-    shape = box.padded
+    shape = box.padded if wanted is None else _roomy(box.padded, wanted)
     try:
-        return LayoutMap(mapping.inputs, mapping.outputs, box.hit_vars, box.inverse, shape, box.padding(True))
+        beyond = [y >= least for y, n, least in zip(box.hit_vars, shape, box.padded, strict=True) if n is not least]
+        padding = any_of([e for e in (box.padding(True), *beyond) if e is not FALSE])
+        return LayoutMap(mapping.inputs, mapping.outputs, box.hit_vars, box.inverse, shape, padding)
     except NotInjective:
         hit = tuple(Var.fresh(f"y{k}", e.dtype) for k, e in enumerate(shape))
         wrong = tuple(const(0, v.dtype) for v in mapping.inputs)
         return LayoutMap(mapping.inputs, mapping.outputs, hit, wrong, shape, FALSE)
+
+
+def _roomy(least: tuple[Expr, ...], wanted: Sequence[Expr | int]) -> tuple[Expr, ...]:
+    """The extents that are wanted, as expressions; those in symbols are compared by the kernel."""
+    if len(wanted) != len(least):
+        raise IndexMapError(f"the new shape has {len(least)} dimensions, not {len(wanted)}")
+    found: list[Expr] = []
+    for k, (n, smallest) in enumerate(zip(wanted, least, strict=True)):
+        extent = const(n, smallest.dtype) if isinstance(n, int) and not isinstance(n, bool) else n
+        if not isinstance(extent, Expr) or extent.dtype is not smallest.dtype:
+            raise IndexMapError(f"extent {k} of the new shape is an index of type {smallest.dtype}, not {n!r}")
+        if isinstance(extent, IntImm) and isinstance(smallest, IntImm) and extent.value < smallest.value:
+            raise IndexMapError(
+                f"extent {k} of the new shape is at least {smallest.value}; {extent.value} is too small"
+            )
+        found.append(extent)
+    return tuple(found)
 
 
 __all__ = [
