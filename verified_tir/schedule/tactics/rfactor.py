@@ -20,6 +20,7 @@ from typing import final
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, IntImm, Var
+from verified_tir.ir.index_arith import is_index
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Block, For, If, LetStmt, Seq, Stmt, Store
 from verified_tir.ir.visit import free_vars, walk, writes_of
@@ -89,7 +90,7 @@ def _nest(session: Session, handle: Handle) -> Nest:
         top = _top(session, where)
     store = session.stmt(where)
     assert isinstance(store, Store)
-    if loop.var in {v for e in store.indices for v in free_vars(e)}:
+    if any(loop.var in free_vars(e) for e in store.indices if is_index(e)):
         raise fail(
             f"the loop over {loop.var.name} runs over elements of {store.buffer.name}; it is no loop of the reduction",
             path,
