@@ -1,0 +1,199 @@
+"""Padding that was free is declared to hold a value, which the program leaves there."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from tests.kernel.programs import PROVER, body_of, load, program, why
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.expr import Expr, FloatImm, Load, Undef, Var, binary, const
+from verified_tir.ir.func import PrimFunc
+from verified_tir.kernel.obligation import NoMatch, Unproved
+from verified_tir.kernel.rules.layout import LayoutMap
+from verified_tir.kernel.rules.padding import PadValue
+from verified_tir.kernel.rules.relayout import Relayout
+from verified_tir.kernel.theorem import Refines, apply, reflexive
+
+PARAMS = 'B: T.Buffer((5,), "{0}"), C: T.Buffer((5,), "{0}"), n: T.int32'
+STAGE = "for y, z in T.grid(3, 2):\n    if y * 2 + z >= 5:\n        B[y, z] = {}\n"
+
+
+def tiled(b: Buffer, pad: Expr | None) -> Relayout:
+    """``i -> [i // 2, i % 2]`` for five elements: the padding is ``[2, 1]``."""
+    x, y, z = (Var.fresh(name) for name in "xyz")
+    element = binary("add", y * 2, z)
+    layout = LayoutMap((x,), (x // 2, x % 2), (y, z), (element,), (const(3), const(2)), element >= 5)
+    return Relayout(b, layout, pad)
+
+
+def padded(text: str, dtype: str = "int32", pad: str = "undef") -> Refines:
+    """``text`` with ``B`` in tiles of two already: the same program, written before the layout changed."""
+    before = program("pass", PARAMS.format(dtype))
+    free = Undef(before.buffers[0].dtype) if pad == "undef" else None
+    moved = apply(tiled(before.buffers[0], free), reflexive(before), PROVER)
+    assert isinstance(moved, Refines)
+    return _with_body(moved, program(text, PARAMS.format(dtype).replace("(5,)", "(3, 2)", 1)))
+
+
+def _with_body(theorem: Refines, other: PrimFunc) -> Refines:
+    """The theorem's program with another body: what the rule is asked about is its last program alone."""
+    from verified_tir.ir.visit import substitute, substitute_buffers
+    from verified_tir.kernel import theorem as kernel
+
+    after = theorem.after
+    buffers = dict(zip(other.buffers, after.buffers, strict=True))
+    scalars = {a: b for a, b in zip(other.params, after.params, strict=True) if other.buffer_of(a) is None}
+    blocks = {a.data: b.data for a, b in buffers.items()}
+    body = substitute_buffers(substitute(other.body, {**scalars, **blocks}), _views(buffers))
+    return Refines(
+        kernel._SEAL, theorem.before, after.with_body(body), theorem.relation, theorem.paddings,
+        theorem.reassociated, theorem.derivation, theorem.definite,
+    )  # fmt: skip
+
+
+def _views(buffers: dict[Buffer, Buffer]) -> dict[Buffer, Buffer]:
+    """Substitution has given the parameters' own buffers new blocks already; those go, views of them stay."""
+    return {a.with_data(b.data): b for a, b in buffers.items()}
+
+
+def declared(theorem: Refines, value: Expr, position: int = 0) -> Refines | NoMatch | Unproved:
+    return apply(PadValue(theorem.after.buffers[0], position, value), theorem, PROVER)
+
+
+def first(theorem: Refines) -> Load:
+    return load(theorem.after.buffers[0], 0, 0)
+
+
+def holds(text: str, value: Expr | None = None, dtype: str = "int32", pad: str = "undef") -> Refines:
+    """Accepted, of ``B[0, 0]`` unless a value is given."""
+    theorem = padded(text, dtype, pad)
+    found = declared(theorem, first(theorem) if value is None else value)
+    assert isinstance(found, Refines), why(found)
+    return found
+
+
+def fails(text: str, value: Expr | None = None, dtype: str = "int32", pad: str = "undef") -> None:
+    """Refuted, since it does not stand there at the end."""
+    theorem = padded(text, dtype, pad)
+    found = declared(theorem, first(theorem) if value is None else value)
+    assert isinstance(found, Unproved) and found.obligation.name == "padding", found
+    assert found.obligation.claim == "the padding of B holds its value at the end"
+
+
+WRITES = "for i in range(5):\n    B[i // 2, i % 2] = C[i]\n"
+
+
+def test_a_program_that_writes_it_last() -> None:
+    theorem = holds(WRITES + STAGE.format("B[0, 0]"))
+    (padding,) = theorem.paddings
+    assert isinstance(padding.value, Load) and padding.value.buffer is theorem.after.buffers[0]
+    assert theorem.relation[-1].paddings == theorem.paddings
+    assert body_of(theorem.after) == body_of(padded(WRITES + STAGE.format("B[0, 0]")).after)
+
+
+@pytest.mark.parametrize("pad", ["undef", "none"])
+def test_a_constant_where_nobody_writes(pad: str) -> None:
+    """It held that value at entry, by the new relation, and nobody touched it."""
+    holds(WRITES, const(7), pad=pad)
+    holds("C[0] = 1", const(7), pad=pad)
+    holds("for i in range(5):\n    B[(i + 1) // 2 % 2, 0] = C[i]", const(7), pad=pad)
+
+
+def test_what_is_read_may_not_change_afterwards() -> None:
+    holds("C[0] = 1")  # the same element, before and after
+    fails(WRITES)
+    fails(STAGE.format("B[0, 0]") + WRITES)
+    fails(WRITES + STAGE.format("B[0, 0]") + "B[0, 0] = B[0, 0] + 1")
+    holds(WRITES + STAGE.format("B[0, 0]") + "B[0, 1] = B[0, 0] + 1")
+
+
+def test_the_padding_may_not_change_afterwards() -> None:
+    fails(WRITES + STAGE.format("B[0, 0]") + "B[2, 1] = 3")
+    fails(WRITES + STAGE.format("B[0, 0]") + "if n > 3:\n    B[2, 1] = 3")
+    fails(WRITES + STAGE.format("B[0, 0]") + "for i in range(n):\n    B[2, i] = 3")
+
+
+def test_it_must_be_written_on_every_way() -> None:
+    fails(WRITES + "if n > 3:\n" + "".join(f"    {line}\n" for line in STAGE.format("B[0, 0]").splitlines()))
+    fails(WRITES + "for k in range(n):\n" + "".join(f"    {s}\n" for s in STAGE.format("B[0, 0]").splitlines()))
+    fails(WRITES + STAGE.format("B[0, 0]").replace("T.grid(3, 2)", "T.grid(n, 2)"))
+    fails(WRITES + STAGE.format("B[0, 0]").replace("T.grid(3, 2)", "T.grid(2, 2)"))
+
+
+def test_it_must_be_the_same_value() -> None:
+    fails(WRITES + STAGE.format("B[0, 1]"))
+    fails(WRITES + STAGE.format("B[0, 0] + 1"))
+    fails(WRITES + STAGE.format("4"), const(5))
+    holds(WRITES + STAGE.format("4"), const(4))
+
+
+def test_undef_is_no_value() -> None:
+    fails(WRITES + STAGE.format('T.undef("int32")'), const(5))
+    fails(WRITES + STAGE.format('T.Select(n > 3, 5, T.undef("int32"))'), const(5))
+
+
+def test_the_bits_count() -> None:
+    zero, minus, nan = (FloatImm(const(0.0, "float32").dtype, x) for x in (0.0, -0.0, math.nan))
+    holds(STAGE.format("T.float32(0)"), zero, "float32")
+    fails(STAGE.format("T.float32(-0.0)"), zero, "float32")
+    fails(STAGE.format("T.float32(0)"), minus, "float32")
+    holds(STAGE.format("T.float32('nan')"), nan, "float32")
+    fails(STAGE.format("C[0] * T.float32(0)"), zero, "float32")
+
+
+def test_while_loops_and_assertions() -> None:
+    """Where the run ends otherwise nothing is owed; what a loop leaves is not known."""
+    holds(WRITES + 'assert n > 3, "text"\n' + STAGE.format("B[0, 0]"))
+    fails(WRITES + STAGE.format("B[0, 0]") + "while B[0, 0] > 3:\n    B[0, 0] = B[0, 0] - 1")
+
+
+def test_within_an_allocation() -> None:
+    inside = "t = T.alloc_buffer((5,), '{}')\nfor i in range(5):\n    t[i] = C[i]\n".format("int32")
+    holds(inside + "for i in range(5):\n    B[i // 2, i % 2] = t[i]\n" + STAGE.format("B[0, 0]"))
+
+
+def reason(theorem: Refines, value: Expr, position: int = 0) -> str:
+    found = declared(theorem, value, position)
+    assert not isinstance(found, Refines)
+    return why(found)
+
+
+def test_what_is_no_value_for_it() -> None:
+    theorem = padded(WRITES)
+    b, c = theorem.after.buffers
+    assert "may read no other buffer" in reason(theorem, load(c, 0))
+    assert "mentions n" in reason(theorem, theorem.after.params[2])
+    assert "has type float32" in reason(theorem, const(1.0, "float32"))
+    assert "has type int32" in reason(theorem, Undef(b.dtype))
+    assert "no parameter with that padding" in reason(theorem, const(1), 1)
+    assert "safety: B[3, 0]: in bounds" in reason(theorem, load(b, 3, 0))
+    assert "a divisor that is undef" in reason(theorem, binary("floordiv", load(b, 0, 0), load(b, 0, 1)))
+
+
+def test_forbidden_padding_is_not_read() -> None:
+    """Free padding on the left of every row; the element at [2, 2] is padding of the first layout, and forbidden."""
+    theorem = padded("C[0] = 1", pad="none")
+    x, y, p, q = (Var.fresh(name) for name in "xypq")
+    shifted = LayoutMap((x, y), (x, y + 1), (p, q), (p, q - 1), (const(3), const(3)), q < 1)
+    b = theorem.after.buffers[0]
+    moved = apply(Relayout(b, shifted, Undef(b.dtype)), theorem, PROVER)
+    assert isinstance(moved, Refines), why(moved)
+    b = moved.after.buffers[0]
+    assert "accessible" in reason(moved, load(b, 2, 2))
+    found = declared(moved, load(b, 2, 1))
+    assert isinstance(found, Refines)
+    assert [v if v is None else type(v) for v in (p.value for p in found.paddings)] == [Load, None]
+
+
+def test_it_is_declared_once() -> None:
+    theorem = holds("C[0] = 1", const(7))
+    assert "holds a value already" in reason(theorem, const(8))
+
+
+def test_views_and_calls() -> None:
+    view = padded("V = T.decl_buffer((6,), 'int32', data=B.data)\nV[5] = 1")
+    assert "other views" in reason(view, const(1))
+    call = padded("T.evaluate(T.call_extern('void', 'elsewhere', B.data))")
+    assert "opaque call" in reason(call, const(1))
