@@ -88,7 +88,7 @@ def find_symbol(session: Session, name: str) -> Var:
 
 
 def layout_arguments(args: tuple[Any, ...], named: dict[str, Any]) -> tuple[str | None, Any, Any, Any, Any]:
-    """Block (``None`` if not given), buffer, index map, pad value and shape, from either form of ``transform_layout``."""
+    """Block (or ``None``), buffer, index map, pad value and shape, from either form of ``transform_layout``."""
     named = dict(named)
     shape = named.pop("shape", None)
     second_is_buffer = len(args) > 1 and isinstance(args[1], (str, tuple, Buffer))
