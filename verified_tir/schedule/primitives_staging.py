@@ -89,11 +89,12 @@ class StagingPrimitives(Primitives):
         self._do("set_scope", _said(block, buffer, scope), steps)
 
     @recorded
-    def compute_at(self, block: str, loop: Handle) -> None:
+    def compute_at(self, block: Handle, loop: Handle) -> None:
         """Compute what a block stores to a local buffer in each iteration of ``loop``, as far as that one reads it.
 
         What several iterations read is computed several times.  The buffer shrinks to what one iteration needs.
 
+        :param block: the block's name, or the outermost loop of its nest.
         :raises ScheduleError: if something else reads what the block stores, or its inputs change on the way.
         """
         self._do("compute_at", (block, loop), lambda s: compute.compute_at(s, block, loop))

@@ -55,6 +55,13 @@ def test_narrow() -> None:
     refused(both, Move((), "narrow"), "no allocation of the form that 'narrow' needs")
 
 
+def test_two_allocations_change_places() -> None:
+    text = f'{ALLOC}\nu = T.alloc_buffer(({{}},), "int32")\nt[0] = 1\nu[0] = t[0]'
+    result = f'u = T.alloc_buffer((3,), "int32")\n{ALLOC}\nt[0] = 1\nu[0] = t[0]'
+    gives(program(text.format(3)), Move((), "narrow"), result)
+    refused(program(text.format("t[0]")), Move((), "narrow"), "the extents of u read t")
+
+
 def test_widen() -> None:
     text = 'A[0] = 1\nwith T.alloc_buffer((2,), "int32") as t:\n    t[0] = 2\n    B[0] = t[0]\nA[1] = 3\nA[2] = 4'
     wider = 'A[0] = 1\nwith T.alloc_buffer((2,), "int32") as t:\n    t[0] = 2\n    B[0] = t[0]\n    A[1] = 3\nA[2] = 4'

@@ -4,6 +4,7 @@
     for i: B = alloc(s); S             ⟶   B = alloc(s); for i: S                (hoist)
     B = alloc(s); for i: S             ⟶   for i: B = alloc(s); S                (sink)
     B = alloc(s); A; S; C              ⟶   A; B = alloc(s); S; C                 (narrow: A and C do not use B)
+    B = alloc(s); C = alloc(r); S      ⟶   C = alloc(r); B = alloc(s); S         (narrow: r does not read B)
     (B = alloc(s); S); C               ⟶   B = alloc(s); S; C                    (widen: narrow read backwards)
     B = alloc(s, scope="global"); S    ⟶   B = alloc(s, scope="shared"); S       (rescope)
 
@@ -122,7 +123,16 @@ class Move:
                     return NoMatch(self.path, f"an opaque call may read what an earlier iteration left in {b.name}")
                 new = _around(loop, Allocate(b, loop.body, notes))
                 return Rewrite(before.with_body(put(before.body, self.path, new)), self._sunk(before, b, loop, entry))
-            case "narrow", Allocate(buffer=b, body=Seq(stmts=stmts), annotations=notes):
+            case "narrow", Allocate() as allocation:
+                return self._narrower(before, allocation)
+            case "widen", Allocate() as allocation:
+                return self._wider(before, allocation)
+        return NoMatch(self.path, f"no allocation of the form that {self.how!r} needs")
+
+    def _narrower(self, before: PrimFunc, allocation: Allocate) -> Rewrite | NoMatch:
+        b, notes = allocation.buffer, allocation.annotations
+        match allocation.body:
+            case Seq(stmts=stmts):
                 used = [k for k, s in enumerate(stmts) if uses(s, b)]
                 if not used:
                     return NoMatch(self.path, f"{b.name} is not used")
@@ -130,14 +140,17 @@ class Move:
                 if any(changes(s, b.shape) for s in stmts[:first]):
                     return NoMatch(self.path, f"the extents of {b.name} change before its first use")
                 new = seq(*stmts[:first], Allocate(b, seq(*stmts[first:last]), notes), *stmts[last:])
-                return Rewrite(before.with_body(put(before.body, self.path, new)), ())
-            case "narrow", Allocate(buffer=b, body=If(condition=c, then_body=body, else_body=None), annotations=notes):
+            case If(condition=c, then_body=body, else_body=None):
                 if uses(c, b):
                     return NoMatch(self.path, f"the condition reads {b.name}")
-                return Rewrite(before.with_body(put(before.body, self.path, If(c, Allocate(b, body, notes)))), ())
-            case "widen", Allocate() as allocation:
-                return self._wider(before, allocation)
-        return NoMatch(self.path, f"no allocation of the form that {self.how!r} needs")
+                new = If(c, Allocate(b, body, notes))
+            case Allocate(buffer=c, body=body, annotations=others):
+                if any(uses(e, b) for e in (*c.shape, *c.strides, c.elem_offset)):
+                    return NoMatch(self.path, f"the extents of {c.name} read {b.name}")
+                new = Allocate(c, Allocate(b, body, notes), others)
+            case _:
+                return NoMatch(self.path, "no allocation of the form that 'narrow' needs")
+        return Rewrite(before.with_body(put(before.body, self.path, new)), ())
 
     def _wider(self, before: PrimFunc, allocation: Allocate) -> Rewrite | NoMatch:
         others = following(before, self.path, 1)

@@ -139,7 +139,7 @@ def _side(found: list[Access], dim: int, size: Expr, outer: Bounds, around: Rang
 def _extremes(index: Expr, inner: Bounds) -> tuple[Poly, Poly] | None:
     """Bounds of an index over the loops inside."""
     found = []
-    for e in _ends(index):
+    for e in ends_of(index):
         if e.dtype.lanes > 1 or not is_index(e):
             return None
         low, high = inner.lower(as_poly(e)), inner.upper(as_poly(e))
@@ -169,7 +169,7 @@ def index_bounds(indices: Sequence[Expr], inner: Bounds, outer: Bounds) -> tuple
     return None if first is None else render(first, dtype), None if last is None else render(last, dtype)
 
 
-def _ends(index: Expr) -> tuple[Expr, ...]:
+def ends_of(index: Expr) -> tuple[Expr, ...]:
     """An index; of a vector of indices the first and the last, between which the others lie."""
     match index:
         case Ramp(base=base, stride=stride, lanes=lanes):

@@ -74,7 +74,7 @@ def reverse_compute_at(session: Session, block: Handle, loop: Handle) -> None:
     :param block: the block's name; or the outermost loop of its nest, with all that this holds.
     """
     where, target = session.loop(loop)
-    place = _place_of(session, block)
+    place = place_of(session, block)
     shared = _shared(session, place, where, block, target)
     order = _brought_together(session, where[:shared], where[shared], place[shared])
     where = (*where[:shared], order, *where[shared + 1 :])
@@ -88,17 +88,19 @@ def reverse_compute_at(session: Session, block: Handle, loop: Handle) -> None:
                 return
         except TacticFailed as refused:
             problem = problem or refused
-    raise problem or fail(f"{_called(block)} reads nothing that the loop over {target.var.name} stores", place)
+    raise problem or fail(f"{called(block)} reads nothing that the loop over {target.var.name} stores", place)
 
 
 # -- places ------------------------------------------------------------------------------------------------------------
 
 
-def _called(block: Handle) -> str:
+def called(block: Handle) -> str:
+    """What a report calls a block, or the loop that stands for one."""
     return f"block {block}" if isinstance(block, str) else f"the loop over {block.name}"
 
 
-def _place_of(session: Session, block: Handle) -> Path:
+def place_of(session: Session, block: Handle) -> Path:
+    """Where a block stands; or a loop, if no block has that name."""
     named = isinstance(block, str) and any(b.name == block for _, b in session.blocks())
     return session.block(block)[0] if named else session.loop(block)[0]  # type: ignore[arg-type]
 
@@ -106,12 +108,12 @@ def _place_of(session: Session, block: Handle) -> Path:
 def _shared(session: Session, place: Path, where: Path, block: Handle, target: For) -> int:
     """How many steps lead to the sequence in which producer and consumer stand."""
     if place[: len(where)] == where:
-        raise fail(f"{_called(block)} stands inside the loop over {target.var.name} already", place)
+        raise fail(f"{called(block)} stands inside the loop over {target.var.name} already", place)
     shared = next((k for k, (a, b) in enumerate(zip(place, where, strict=False)) if a != b), None)
     if shared is None or not isinstance(session.stmt(place[:shared]), Seq):
-        raise fail(f"{_called(block)} and the loop stand in no two statements of one sequence", place)
+        raise fail(f"{called(block)} and the loop stand in no two statements of one sequence", place)
     if place[shared] < where[shared]:
-        raise fail(f"{_called(block)} comes before the loop over {target.var.name}; it must come after it", place)
+        raise fail(f"{called(block)} comes before the loop over {target.var.name}; it must come after it", place)
     return shared
 
 
