@@ -180,14 +180,26 @@ def _stored(session: Session, buffer: Buffer, path: Path) -> Iterator[BufferCons
     """Values that some store leaves in a local buffer, and that stand there when all statements have run."""
     for place, store in places(session.stmt((*path, 0)), lambda s: isinstance(s, Store) and s.buffer is buffer):
         assert isinstance(store, Store)
-        if _reads(store.value) or store.predicate is not None or store.value.dtype.lanes > 1:
-            continue
         around = _around(session, (*path, 0), place)
-        if around is None:
+        if around is None or store.predicate is not None or store.value.dtype.lanes > 1:
             continue
-        found = _over_indices(buffer, store.indices, store.value, *around, when="when all is written")
-        if found is not None and found.predicate is not FALSE and _left_there(session, found, path):
-            yield found
+        loops, given = around
+        for value, where in _values(session, store.value, buffer):
+            found = _over_indices(buffer, store.indices, value, loops, [*given, *where], "when all is written")
+            if found is not None and found.predicate is not FALSE and _left_there(session, found, path):
+                yield found
+
+
+def _values(session: Session, value: Expr, into: Buffer) -> Iterator[tuple[Expr, list[Expr]]]:
+    """What is stored, as values that are no loads, each with the conditions under which it is that: a copy of a buffer
+    has its constraints."""
+    if not _reads(value):
+        yield value, []
+    elif isinstance(value, Load) and value.buffer is not into and not any(map(_reads, value.indices)):
+        parameter = value.buffer in session.func.buffers
+        for c in constraints(session, value.buffer) if parameter else ():
+            if c.value is not None and not isinstance(c.value, Undef) and not _reads(c.value):
+                yield substitute(c.value, dict(zip(c.indices, value.indices, strict=True))), [c.holds_at(value.indices)]
 
 
 def _around(session: Session, start: Path, place: Path) -> tuple[list[For], list[Expr]] | None:
