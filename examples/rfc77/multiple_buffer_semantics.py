@@ -120,10 +120,10 @@ def sequential_with_stages(A: T.Buffer((4, 4, 8, 8), "int32"), B: T.Buffer((4, 4
 
 @schedule(third_with_stages)
 def with_stages(s: Schedule) -> None:
-    """The same from the program with its stages, which are removed when it is lowered."""
+    """The same from the RFC's program, whose stages say it."""
     s.sequential_buffer_access("A")
     assert_structural_equal(s, sequential_with_stages)
 
     s.remove_branching_through_overcompute()
-    without = (RemoveAssume() >> RemoveStoreUndef()).run(s)
-    assert_structural_equal(without.after, overcompute)
+    lowered = (RemoveAssume() >> RemoveStoreUndef()).run(s)
+    assert_structural_equal(lowered.after, overcompute)

@@ -71,54 +71,59 @@ def out_of_bounds(s: Schedule) -> None:
 
 
 @T.prim_func
-def wrapped(A: T.Buffer((4, 4), "float32"), F: T.Buffer((3,), "float32"), B: T.Buffer((4, 4), "float32")):
+def with_room(A: T.Buffer((5, 4), "float32"), F: T.Buffer((3,), "float32"), B: T.Buffer((4, 4), "float32")):
     with T.block("compute"):
         for io, ii in T.grid(4, 4):
             if 4 * io + ii < 14:
                 B[io, ii] = 0.0
                 for f in T.serial(3):
-                    B[io, ii] = B[io, ii] + A[(io + (ii + f) // 4) % 4, (ii + f) % 4]
+                    B[io, ii] = B[io, ii] + A[io + (f + ii) // 4, (f + ii) % 4]
 
-    with T.block("B_pad_value"):
         for io, ii in T.grid(4, 4):
-            if io == 3 and ii >= 2:
-                B[io, ii] = 0.0
+            with T.block("B_padding"):
+                if io == 3 and ii >= 2:
+                    B[io, ii] = 0.0
 
 
 @T.prim_func
-def overcompute(A: T.Buffer((4, 4), "float32"), F: T.Buffer((3,), "float32"), B: T.Buffer((4, 4), "float32")):
+def overcompute(A: T.Buffer((5, 4), "float32"), F: T.Buffer((3,), "float32"), B: T.Buffer((4, 4), "float32")):
     with T.block("compute"):
         for io, ii in T.grid(4, 4):
             B[io, ii] = 0.0
             for f in T.serial(3):
-                B[io, ii] = B[io, ii] + A[(io + (ii + f) // 4) % 4, (ii + f) % 4]
+                B[io, ii] = B[io, ii] + A[io + (f + ii) // 4, (f + ii) % 4]
 
-    with T.block("B_pad_value"):
         for io, ii in T.grid(4, 4):
-            if io == 3 and ii >= 2:
-                B[io, ii] = 0.0
+            with T.block("B_padding"):
+                if io == 3 and ii >= 2:
+                    B[io, ii] = 0.0
 
 
-@schedule(wrapped)
+@schedule(initial)
 def remove_branching(s: Schedule) -> None:
-    """The same where the row is taken modulo their number, so that any element of A is read instead."""
+    """The same with one row more in A, of which nothing is known but that it may be read."""
+    s.transform_layout("A", lambda i: [i // 4, i % 4], pad_value=T.undef(), shape=(5, 4))
+    s.transform_layout("B", lambda i: [i // 4, i % 4], pad_value=0.0)
+    s.sequential_buffer_access(block="compute", buffer="B")
+    assert_structural_equal(s, with_room)
+
     s.remove_branching_through_overcompute(block="compute")
     assert_structural_equal(s, overcompute)
 
 
 @T.prim_func
-def branching(A: T.Buffer((4, 4), "float32"), F: T.Buffer((3,), "float32"), B: T.Buffer((4, 4), "float32")):
+def branching(A: T.Buffer((5, 4), "float32"), F: T.Buffer((3,), "float32"), B: T.Buffer((4, 4), "float32")):
     with T.block("compute"):
         for io, ii in T.grid(4, 4):
             if io != 3 or ii < 2:
                 B[io, ii] = 0.0
                 for f in T.serial(3):
-                    B[io, ii] = B[io, ii] + A[(io + (ii + f) // 4) % 4, (ii + f) % 4]
+                    B[io, ii] = B[io, ii] + A[io + (f + ii) // 4, (f + ii) % 4]
 
-    with T.block("B_pad_value"):
         for io, ii in T.grid(4, 4):
-            if io == 3 and ii >= 2:
-                B[io, ii] = 0.0
+            with T.block("B_padding"):
+                if io == 3 and ii >= 2:
+                    B[io, ii] = 0.0
 
 
 @schedule(overcompute)

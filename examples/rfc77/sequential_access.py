@@ -109,6 +109,29 @@ def option_1(s: Schedule) -> None:
 
 
 @T.prim_func
+def conv1d_follows_a(A: T.Buffer((4, 4), "int32"), F: T.Buffer((3,), "int32"), B: T.Buffer((4, 4), "int32")):
+    with T.block("init_compute"):
+        for i in T.serial(14):
+            B[i // 4, i % 4] = 0
+
+    with T.block("compute"):
+        for io, ii, f in T.grid(4, 4, 3):
+            if 0 <= 4 * io + ii - f < 14:
+                B[io + (ii - f) // 4, (ii - f) % 4] = B[io + (ii - f) // 4, (ii - f) % 4] + F[f] * A[io, ii]
+
+
+@schedule(conv1d)
+def option_2(s: Schedule) -> None:
+    """The loops follow A's layout; the initialisation, which does not depend on ``f``, is split off."""
+    s.transform_layout(block="compute", buffer="A", index_map=lambda i: [i // 4, i % 4])
+    s.transform_layout(block="compute", buffer="B", index_map=lambda i: [i // 4, i % 4])
+    assert_structural_equal(s, conv1d_transformed)
+
+    s.sequential_buffer_access(block="compute", buffer="A")
+    assert_structural_equal(s, conv1d_follows_a)
+
+
+@T.prim_func
 def conv1d_cumsum(A: T.Buffer((16,), "int32"), F: T.Buffer((3,), "int32"), B: T.Buffer((14,), "int32")):
     with T.block("compute"):
         for i in T.serial(14):
