@@ -7,6 +7,7 @@ here at all (:class:`NotApplicable`).  The message of the exception is the whole
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, final
 
@@ -27,11 +28,24 @@ class ScheduleError(Exception):
     program: PrimFunc
     place: Path = ()
     where: str = field(default="", kw_only=True)
+    search: Callable[[], str | None] | None = field(default=None, kw_only=True, repr=False)
+    _remedy: str | None = field(default=None, init=False, repr=False)
+
+    @property
+    def remedy(self) -> str | None:
+        """An assumption about the arguments with which the step would be proved; ``None`` if none is found.
+
+        It is looked for when it is asked for first.
+        """
+        if self.search is not None:
+            found, self.search = self.search(), None
+            self._remedy = found
+        return self._remedy
 
     def __str__(self) -> str:
         lines = [f"{self.step}: {self.summary()}"]
         lines += ["", marked(self.program, self.place)]
-        return "\n".join(lines)
+        return "\n".join([*lines, *([] if self.remedy is None else ["", self.remedy])])
 
     def summary(self) -> str:
         """One line: what is wrong."""
@@ -70,6 +84,8 @@ class Refuted(ScheduleError):
             lines.append(f"counterexample: {values}")
         if self.replay is not None:
             lines.append(self.replay.describe())
+        if self.remedy is not None:
+            lines.append(self.remedy)
         return "\n".join(lines)
 
 

@@ -129,6 +129,9 @@ def contents(func: PrimFunc, of: Mapping[str, tuple[int, ...]]) -> Iterator[dict
     for odd in (0, 1):  # a small value beside one that is too large or too small for most indices
         for far in (97, -97):
             yield each(lambda k, b, n, odd=odd, far=far: shaped((np.arange(n) + odd) % 2 * far, b))
+    for end in ("min_value", "max_value"):
+        yield each(lambda k, b, n, end=end: shaped(np.full(n, getattr(b.dtype.scalar, end)), b)
+                   if b.dtype.is_int else simple(k, b, n))  # fmt: skip
     rng = np.random.default_rng(0)
     for draw in range(DRAWS):
         yield each(lambda k, b, n, draw=draw: shaped(_random(rng, b.dtype, n, special=draw % 2 == 1), b))
@@ -214,7 +217,7 @@ def _candidates(condition: Expr, dtype: DType, rng: np.random.Generator) -> list
     """Values for one element: the constants of the condition and their neighbours last, small numbers first."""
     named = [n.value for n in walk(condition) if isinstance(n, (IntImm, FloatImm))]
     if dtype.is_float:
-        return [*named, 0.0, 1.0, -1.0, 0.5, *(x + 1 for x in named), *(x - 1 for x in named)]
+        return [*named, *(-x for x in named), 0.0, 1.0, -1.0, 0.5, *(x + 1 for x in named), *(x - 1 for x in named)]
     low, high = max(dtype.min_value, -64), min(dtype.max_value, 64)
     small = [int(x) for x in rng.permutation(np.arange(0, 12))]
     near = [int(x) + d for x in named for d in (0, -1, 1)]

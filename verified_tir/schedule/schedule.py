@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, final, overload
 
 from verified_tir.ir.buffer import Buffer
@@ -27,6 +28,7 @@ from verified_tir.kernel.theorem import Refines, Step, reflexive
 from verified_tir.logic.solver import INTEGER_BUDGET, Solver
 from verified_tir.schedule.errors import ScheduleError
 from verified_tir.schedule.index_map import IndexMap
+from verified_tir.schedule.missing import about_floats, missing_assumption
 from verified_tir.schedule.primitives_branches import BranchPrimitives
 from verified_tir.schedule.primitives_calls import CallPrimitives
 from verified_tir.schedule.primitives_constraints import ConstraintPrimitives
@@ -295,7 +297,10 @@ class Schedule(
                 finally:
                     reached = session.theorem
         except TacticFailed as failed:
-            raise report(f"{name}({text})", failed.refusal, reached.after, reached) from None
+            error = report(f"{name}({text})", failed.refusal, reached.after, reached)
+            if about_floats(failed.refusal):
+                error.search = partial(missing_assumption, theorem, session.prover, tactic)
+            raise error from None
         done = session.theorem.derivation[len(theorem.derivation) :]
         obligations = tuple(d for step in done for d in step.obligations)
         seconds = time.perf_counter() - start

@@ -84,3 +84,51 @@ def test_what_does_not_fit() -> None:
     other = program('t = T.alloc_buffer((4,), "int32")\nB[0] = 1')
     refused(f, Insert((1,), store(buffer(other, "t"), 1, 0)), "buffer t is not alive here")
     refused(f, Insert((1,), seq(store(a, 1, 0)), "else"), "not an if without else")
+
+
+# ------------------------------------------------------------------------- dead stores that the statement itself reads
+
+DEAD = "the store to {} is dead: it is certainly overwritten later (Refuted)"
+
+
+def test_a_dead_store_may_read_what_is_dead() -> None:
+    f = program("A[0] = 1\nB[0] = 2")
+    a = buffer(f, "A")
+    twice = seq(store(a, load(a, 0) * 2, 0), store(a, load(a, 0) + 1, 0))
+    gives(f, Insert((0,), twice, "before", 1), "A[0] = A[0] * 2\nA[0] = A[0] + 1\nA[0] = 1\nB[0] = 2")
+    refused(f, Insert((1,), twice, "before", 1), DEAD.format("A"))  # B[0] = 2 overwrites nothing of A
+
+
+def test_a_dead_value_goes_nowhere_else() -> None:
+    f = program("B[1] = 0\nA[0] = 1\nB[0] = 2")
+    a, b = buffer(f, "A"), buffer(f, "B")
+    leak = seq(store(a, 7, 0), store(b, load(a, 0) * 0, 1))
+    refused(f, Insert((1,), leak, "before", 1), DEAD.format("B"))
+    gives(f, Insert((1,), seq(store(a, load(a, 0), 0), store(b, 0, 1)), "before", 1),
+          "B[1] = 0\nA[0] = A[0]\nB[1] = 0\nA[0] = 1\nB[0] = 2")  # fmt: skip
+
+
+def test_indices_and_conditions_do_not_rest_on_dead_values() -> None:
+    f = program("A[0] = 3\nB[0] = 2\nA[0] = 1")
+    a, b = buffer(f, "A"), buffer(f, "B")
+    dead = store(a, load(a, 0) + 100, 0)
+    refused(f, Insert((1,), seq(dead, store(a, 9, load(a, 0))), "before", 2), "safety: A[A[0]]")
+    refused(f, Insert((1,), seq(dead, store(b, load(b, load(a, 0)), 3)), "before", 2), "safety: B[A[0]]")
+    branch = If(load(a, 0) > 5, store(a, 7, 0))
+    refused(f, Insert((1,), seq(dead, branch), "before", 2), "safety: A[0] > 5: a branch on undef (Refuted)")
+
+
+def test_every_element_is_overwritten_and_none_is_read_before() -> None:
+    for body, claim in (
+        ("for i in range(4):\n    A[i] = i", None),
+        ("for i in range(3):\n    A[i] = i", DEAD.format("A")),
+        ("for i in range(4):\n    A[i] = A[3 - i]", "what is overwritten later is not read"),
+        ("for i in range(4):\n    if B[i] > 0:\n        A[i] = i", DEAD.format("A")),
+    ):
+        f = program("B[0] = 1\n" + body)
+        a, i = buffer(f, "A"), Var.fresh("i")
+        rule = Insert((0,), For(i, const(0), const(4), store(a, load(a, i) + 1, i)), "after", 1)
+        if claim is None:
+            gives(f, rule, "B[0] = 1\nfor i in range(4):\n    A[i] = A[i] + 1\n" + body)
+        else:
+            refused(f, rule, claim)

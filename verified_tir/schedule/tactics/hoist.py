@@ -19,7 +19,7 @@ from enum import IntFlag
 from verified_tir.ir.dtype import BOOL
 from verified_tir.ir.expr import Binary, Expr, IfThenElse, IntImm, LetExpr, Load, Not, Select, Var, const
 from verified_tir.ir.paths import Path, places
-from verified_tir.ir.stmt import SKIP, For, If, LetStmt, Stmt
+from verified_tir.ir.stmt import SKIP, Assume, For, If, LetStmt, Stmt
 from verified_tir.ir.visit import bound_vars, free_vars, map_children, substitute, walk
 from verified_tir.kernel.context import EVERYTHING, written_blocks
 from verified_tir.kernel.rules.bind import Bind, Inline
@@ -112,7 +112,11 @@ def _lets(loop: For, wanted: HoistLetBinding) -> Iterator[LetStmt | LetExpr]:
 
 
 def _conditions(stmt: Stmt, wanted: HoistConditional) -> Iterator[Expr]:
+    """The conditions in a statement, but for those of assumptions: nobody evaluates them."""
+    assumed = {n for assume in walk(stmt) if isinstance(assume, Assume) for n in walk(assume)}
     for n in walk(stmt):
+        if n in assumed:
+            continue
         match n:
             case If(condition=c) if HoistConditional.IF_ELSE_STMT in wanted:
                 yield c

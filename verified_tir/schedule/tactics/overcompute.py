@@ -96,8 +96,10 @@ def _run_always(session: Session, path: Path, wrap_indices: bool) -> None:
     try:
         _overwritten_later(session, path, why)
     except TacticFailed:
-        if not (wrap_indices and _wrapped(session, path)):
+        unsafe = isinstance(why.refusal, Unproved) and why.refusal.obligation.name == "safety"
+        if not (wrap_indices and unsafe and _wrapped(session, path)):
             raise
+        _run_always(session, path, wrap_indices=False)
 
 
 def _without(session: Session, path: Path, stmt: If, k: int, wrap_indices: bool) -> bool:
@@ -246,23 +248,14 @@ def _place_of_both(session: Session, first: Path) -> Path:
 
 
 def _wrapped(session: Session, path: Path) -> bool:
-    """Run the body always, its indices taken modulo the extents: where the condition holds they are what they were."""
+    """Take the indices that may leave their ranges if the condition of a branch is false modulo the extents: where it
+    is true, they are what they were.  Tells whether there are any."""
     branch = session.stmt(path)
     assert isinstance(branch, If)
-    try:
-        with session.atomic():
-            found = list(_wrapping(branch.then_body, (*path, 0), *known_at(session, path)))
-            if not found:
-                return False
-            for where, k, new in found:
-                session.apply(Rewrite(where, (k,), new))
-            branch = session.stmt(path)
-            assert isinstance(branch, If)
-            session.apply(Insert(path, branch.then_body, "else"))
-            session.apply(Merge(path))
-    except TacticFailed:
-        return False
-    return True
+    found = list(_wrapping(branch.then_body, (*path, 0), *known_at(session, path)))
+    for where, k, new in found:
+        session.apply(Rewrite(where, (k,), new))
+    return bool(found)
 
 
 def _wrapping(stmt: Stmt, path: Path, ranges: Ranges, known: Known) -> Iterator[tuple[Path, int, Expr]]:
