@@ -17,6 +17,7 @@ from verified_tir.kernel.rules.repeat import Repeat
 from verified_tir.kernel.rules.scope import Move
 from verified_tir.kernel.rules.storage import Compact
 from verified_tir.schedule.session import Session, TacticFailed, fail
+from verified_tir.schedule.tactics.branches import decide_branches
 from verified_tir.schedule.tactics.loops import Handle
 from verified_tir.schedule.tactics.producer import again_for, producer_of
 from verified_tir.schedule.tactics.regions import Box, box_of
@@ -46,6 +47,7 @@ def compute_at(session: Session, block: Handle, loop: Handle) -> None:
     session.apply(Outdated(producer.nest))
     where, _ = session.loop(loop)
     simplify_expressions(session, where)
+    decide_branches(session, where)
     remove_trivial_loops(session, (*where, 0))
     _narrow(session, producer.buffer, box, loop)
     for marked in licensed:
@@ -69,9 +71,12 @@ def _narrow(session: Session, buffer: Buffer, box: Box, loop: Handle) -> None:
     path, _ = _allocation(session, buffer)
     if path[: len(session.loop(loop)[0])] != session.loop(loop)[0]:
         return
-    layout = box.layout()
-    if session.attempt(Compact(path, layout.inputs, layout.outputs, layout.shape)):
-        simplify_expressions(session, path)
+    touched = box_of(session.stmt(path), buffer, ranges_around(session, path))
+    for region in (box, *([touched] if touched is not None else [])):
+        layout = region.layout()
+        if session.attempt(Compact(path, layout.inputs, layout.outputs, layout.shape)):
+            simplify_expressions(session, path)
+            return
 
 
 def _inwards(session: Session, buffer: Buffer, depth: int) -> bool:
