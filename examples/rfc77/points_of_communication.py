@@ -1,0 +1,257 @@
+"""RFC 77, "Points of Communication": one function of two stages, and the same split in two, each with what it knows."""
+
+from displayed import assert_confirmed, assert_structural_equal
+
+from verified_tir import Refines, Schedule, expect_refusal, schedule
+from verified_tir.ir.expr import Not, const
+from verified_tir.ir.stmt import For, If, Seq, Stmt, Store
+from verified_tir.kernel.facts import Prover
+from verified_tir.kernel.obligation import NoMatch, Unproved
+from verified_tir.kernel.rules.insert import Insert
+from verified_tir.kernel.theorem import apply
+from verified_tir.logic.solver import Solver
+from verified_tir.logic.verdict import Refuted as Counterexample
+from verified_tir.script import tir as T
+
+# One function: what B's padding holds is seen in the function itself.
+
+
+@T.prim_func
+def single_func(A: T.Buffer((14,), "int32"), C: T.Buffer((1,), "int32")):
+    B = T.alloc_buffer((14,), "int32")
+    with T.block("transform"):
+        for i in T.serial(14):
+            B[i] = A[i]
+
+    with T.block("compute"):
+        C[0] = 0
+        for i in T.serial(14):
+            C[0] = C[0] + B[i]
+
+
+@T.prim_func
+def single_func_step0(A: T.Buffer((14,), "int32"), C: T.Buffer((1,), "int32")):
+    B = T.alloc_buffer((4, 4), "int32")
+    with T.block("transform"):
+        for io, ii in T.grid(4, 4):
+            if 4 * io + ii < 14:
+                B[io, ii] = A[4 * io + ii]
+
+    with T.block("compute"):
+        C[0] = 0
+        for io, ii in T.grid(4, 4):
+            if 4 * io + ii < 14:
+                C[0] = C[0] + B[io, ii]
+
+
+@T.prim_func
+def single_func_step1(A: T.Buffer((14,), "int32"), C: T.Buffer((1,), "int32")):
+    B = T.alloc_buffer((4, 4), "int32")
+    for io, ii in T.grid(4, 4):
+        if 4 * io + ii < 14:
+            with T.block("transform"):
+                B[io, ii] = A[4 * io + ii]
+        else:
+            with T.block("B_padding"):
+                B[io, ii] = 0
+
+    with T.block("compute"):
+        C[0] = 0
+        for io, ii in T.grid(4, 4):
+            if 4 * io + ii < 14:
+                C[0] = C[0] + B[io, ii]
+
+
+@T.prim_func
+def single_func_step2(A: T.Buffer((14,), "int32"), C: T.Buffer((1,), "int32")):
+    B = T.alloc_buffer((4, 4), "int32")
+    for io, ii in T.grid(4, 4):
+        if 4 * io + ii < 14:
+            with T.block("transform"):
+                B[io, ii] = A[4 * io + ii]
+        else:
+            with T.block("B_padding"):
+                B[io, ii] = 0
+
+    with T.block("compute"):
+        C[0] = 0
+        for io, ii in T.grid(4, 4):
+            C[0] = C[0] + B[io, ii]
+
+
+@schedule(single_func)
+def padding_of_which_nothing_is_known(s: Schedule) -> None:
+    """The program that the RFC starts from: the second branch has to stay."""
+    s.transform_layout("B", lambda i: [i // 4, i % 4])
+    s.sequential_buffer_access("B")
+    assert_structural_equal(s, single_func_step0)
+
+    with expect_refusal(s) as refusals:
+        s.remove_branching_through_overcompute(block="compute")
+    assert_confirmed(refusals)
+
+
+@schedule(single_func)
+def padding_of_an_internal_buffer(s: Schedule) -> None:
+    """Zeros in the padding of B concern nobody outside, and let the second branch go."""
+    s.transform_layout("B", lambda i: [i // 4, i % 4], pad_value=0)
+    s.sequential_buffer_access("B")
+    s.merge_adjacent_loops()
+    s.simplify()
+    assert_structural_equal(s, single_func_step1)
+
+    s.remove_branching_through_overcompute(block="compute")
+    assert_structural_equal(s, single_func_step2)
+
+
+# Two functions.  B is a parameter now.
+
+
+@T.prim_func
+def transform_A(A: T.Buffer((14,), "int32"), B: T.Buffer((4, 4), "int32")):
+    for io, ii in T.grid(4, 4):
+        if 4 * io + ii < 14:
+            B[io, ii] = A[4 * io + ii]
+
+
+@T.prim_func
+def transform_A_undef(A: T.Buffer((14,), "int32"), B: T.Buffer((4, 4), "int32")):
+    for io, ii in T.grid(4, 4):
+        if 4 * io + ii < 14:
+            B[io, ii] = A[4 * io + ii]
+
+    for io, ii in T.grid(4, 4):
+        if 4 * io + ii >= 14:
+            B[io, ii] = T.undef()
+
+
+@T.prim_func
+def transform_A_undef_rewritten(A: T.Buffer((14,), "int32"), B: T.Buffer((4, 4), "int32")):
+    for io, ii in T.grid(4, 4):
+        if 4 * io + ii < 14:
+            B[io, ii] = A[4 * io + ii]
+        else:
+            B[io, ii] = 0
+
+    for io, ii in T.grid(4, 4):
+        if 4 * io + ii >= 14:
+            B[io, ii] = T.undef()
+
+
+def zeros_in_the_padding(stmt: Stmt) -> Stmt:
+    """The nest that stores zeros where the given one stores nothing."""
+    match stmt:
+        case For(var=var, min=low, extent=extent, body=body):
+            return For(var, low, extent, zeros_in_the_padding(body))
+        case If(condition=c, then_body=Store(buffer=buffer, indices=indices)):
+            return If(Not(c), Store(buffer, const(0), indices))
+    raise AssertionError(f"not the nest of transform_A: {stmt}")
+
+
+def zeros_inserted(s: Schedule, killer: int) -> Refines | Unproved | NoMatch:
+    """What the kernel says to zeros in the padding; ``killer``: how many statements later it is overwritten."""
+    body = s.func.body
+    nest = body.stmts[0] if isinstance(body, Seq) else body
+    place = (0,) if isinstance(body, Seq) else ()
+    return apply(Insert(place, zeros_in_the_padding(nest), "after", killer), s.theorem, Prover(Solver()))
+
+
+@schedule(transform_A)
+def an_output_is_changed(s: Schedule) -> None:
+    """Not valid: what B's padding held is lost."""
+    refused = zeros_inserted(s, killer=0)
+    assert isinstance(refused, Unproved) and isinstance(refused.verdict, Counterexample)
+
+
+@schedule(transform_A_undef)
+def an_output_that_may_hold_anything(s: Schedule) -> None:
+    """Valid: the store of undef behind it overwrites the zeros."""
+    theorem = zeros_inserted(s, killer=1)
+    assert isinstance(theorem, Refines)
+
+    merged = Schedule(theorem.after)
+    first, second = merged.loops()[0], merged.loops()[2]
+    merged.merge_adjacent_loops(first, second)
+    merged.simplify()
+    assert_structural_equal(merged, transform_A_undef_rewritten)
+
+
+@T.prim_func
+def transform_A_known(A: T.Buffer((14,), "int32"), B: T.Buffer((4, 4), "int32")):
+    for io, ii in T.grid(4, 4):
+        if 4 * io + ii < 14:
+            B[io, ii] = A[4 * io + ii]
+
+    for io, ii in T.grid(4, 4):
+        if 4 * io + ii >= 14:
+            B[io, ii] = 0
+
+
+@schedule(transform_A_known)
+def an_output_with_a_known_value(s: Schedule) -> None:
+    """The third module leaves this half as it is; it may be merged into one nest."""
+    s.merge_adjacent_loops()
+    s.simplify()
+
+
+@T.prim_func
+def compute_C(B: T.Buffer((4, 4), "int32"), C: T.Buffer((1,), "int32")):
+    C[0] = 0
+    for io, ii in T.grid(4, 4):
+        if 4 * io + ii < 14:
+            C[0] = C[0] + B[io, ii]
+
+
+@schedule(compute_C)
+def nothing_is_known(s: Schedule) -> None:
+    """Not valid: the padding may hold anything."""
+    with expect_refusal(s) as refusals:
+        s.remove_branching_through_overcompute()
+    assert_confirmed(refusals)
+
+
+@T.prim_func
+def compute_C_undef(B: T.Buffer((4, 4), "int32"), C: T.Buffer((1,), "int32")):
+    for io, ii in T.grid(4, 4):
+        T.assume(4 * io + ii < 14 or B[io, ii] == T.undef())
+
+    C[0] = 0
+    for io, ii in T.grid(4, 4):
+        if 4 * io + ii < 14:
+            C[0] = C[0] + B[io, ii]
+
+
+@schedule(compute_C_undef)
+def only_access_is_known(s: Schedule) -> None:
+    """Not valid: the padding may be read, and is not known to be zero."""
+    with expect_refusal(s) as refusals:
+        s.remove_branching_through_overcompute()
+    assert_confirmed(refusals)
+
+
+@T.prim_func
+def compute_C_known(B: T.Buffer((4, 4), "int32"), C: T.Buffer((1,), "int32")):
+    for io, ii in T.grid(4, 4):
+        T.assume(4 * io + ii < 14 or B[io, ii] == 0)
+
+    C[0] = 0
+    for io, ii in T.grid(4, 4):
+        if 4 * io + ii < 14:
+            C[0] = C[0] + B[io, ii]
+
+
+@T.prim_func
+def compute_C_known_rewritten(B: T.Buffer((4, 4), "int32"), C: T.Buffer((1,), "int32")):
+    for io, ii in T.grid(4, 4):
+        T.assume(4 * io + ii < 14 or B[io, ii] == 0)
+
+    C[0] = 0
+    for io, ii in T.grid(4, 4):
+        C[0] = C[0] + B[io, ii]
+
+
+@schedule(compute_C_known)
+def a_value_is_known(s: Schedule) -> None:
+    """Valid: it is zero."""
+    s.remove_branching_through_overcompute()
+    assert_structural_equal(s, compute_C_known_rewritten)
