@@ -2,9 +2,12 @@
 
     S[e]        ⟷        let x = e in S[x]
 
-Theorem.  If nothing that e reads is written in S, then e has one value throughout S, and x has it too.  Naming
-evaluates e once, also where S would not have, so e must be safe there; putting it back evaluates it only where x was
-used, after it had been evaluated once without trouble.
+Theorem.  If nothing that e reads is written in S, then e has one value throughout S, and x has it too.  A store writes
+after all that it evaluates, so there the premise is not needed; nor is it where x does not occur.  Naming evaluates e
+once, also where S would not have, so e must be safe there; putting it back evaluates it only where x was used, after it
+had been evaluated once without trouble.
+
+S begins by evaluating something in the memory in which e is named; that this was safe may be used.
 
 A let is index arithmetic when its value is, so whether operations on x wrap or must not overflow does not change.
 """
@@ -19,24 +22,29 @@ from verified_tir.ir.expr import Call, Expr, Undef, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import Node
 from verified_tir.ir.paths import Path, put
-from verified_tir.ir.stmt import LetStmt
-from verified_tir.ir.visit import free_vars, rewrite, substitute, walk
-from verified_tir.kernel.context import Entry, context_at
+from verified_tir.ir.stmt import Block, If, LetStmt, Seq, Stmt, Store
+from verified_tir.ir.visit import children, free_vars, rewrite, substitute, walk
+from verified_tir.kernel.context import Context, Entry, context_at, opaque_calls
 from verified_tir.kernel.obligation import NoMatch, Question
 from verified_tir.kernel.rules.common import changes, kept, occurs, safe_questions, statement_at
 from verified_tir.kernel.theorem import Rewrite
 from verified_tir.logic import formula as f
+from verified_tir.logic.formula import Term
 from verified_tir.semantics.encode import Safety, fresh
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Bind:
-    """``S`` ⟶ ``let var = value in S`` with every occurrence of ``value`` in S replaced by ``var``."""
+    """``S`` ⟶ ``let var = value in S`` with every occurrence of ``value`` in S replaced by ``var``.
+
+    :param replace: without it no occurrence is replaced: ``rewrite`` may do that one by one, each with its obligation.
+    """
 
     path: Path
     var: Var
     value: Expr
+    replace: bool = True
 
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
         target = statement_at(before, self.path)
@@ -48,7 +56,7 @@ class Bind:
             return NoMatch(self.path, "an opaque call cannot be evaluated early")
         if any(isinstance(n, Undef) for n in walk(self.value)):
             return NoMatch(self.path, "undef takes no name: each evaluation is a fresh one, and assumptions ask for it")
-        if changes(target, (self.value,)):
+        if self.replace and not _writes_last(target) and changes(target, (self.value,)):
             return NoMatch(self.path, "the statement writes what the value reads")
         context = context_at(before, self.path, entry)
         out = [v.name for v in free_vars(self.value) if v.dtype.code != "handle" and v not in context.env]
@@ -58,11 +66,13 @@ class Bind:
         def name_it(n: Node) -> Node | None:
             return self.var if n is self.value else None
 
-        after = before.with_body(put(before.body, self.path, LetStmt(self.var, self.value, rewrite(target, name_it))))
+        body = rewrite(target, name_it) if self.replace else target
+        after = before.with_body(put(before.body, self.path, LetStmt(self.var, self.value, body)))
         safety: list[Safety] = []
         lane = fresh("lane", f.INT) if self.value.dtype.lanes > 1 else None
         context.encoder(safety).encode(self.value, lane)
         given = () if lane is None else (f.between(f.integer(0), lane, f.integer(self.value.dtype.lanes)),)
+        given = (*given, *_evaluated_first(context, target))
         questions: list[Question] = list(safe_questions(context, safety, given, self.path))
         return Rewrite(after, questions, kept=kept(before, self.path, (self.value,)))
 
@@ -70,7 +80,7 @@ class Bind:
 @final
 @dataclass(frozen=True, slots=True)
 class Inline:
-    """``let x = e in S`` ⟶ ``S[x := e]``.  Owes nothing beyond: S writes nothing that e reads."""
+    """``let x = e in S`` ⟶ ``S[x := e]``.  Owes nothing beyond: S writes nothing that e reads, or writes last."""
 
     path: Path
 
@@ -81,7 +91,7 @@ class Inline:
             case LetStmt(var=v, value=value, body=body):
                 if any(isinstance(n, Call) and not is_pure(n.op) for n in walk(value)):
                     return NoMatch(self.path, "an opaque call is evaluated once")
-                if changes(body, (value,)):
+                if any(n is v for n in walk(body)) and not _writes_last(body) and changes(body, (value,)):
                     return NoMatch(self.path, "the body writes what the value reads")
                 return Rewrite(
                     before.with_body(put(before.body, self.path, substitute(body, {v: value}))),
@@ -89,3 +99,28 @@ class Inline:
                     kept=kept(before, self.path),
                 )
         return NoMatch(self.path, "not a let")
+
+
+def _writes_last(stmt: Stmt) -> bool:
+    """Whether a statement evaluates all that it evaluates before it writes."""
+    return isinstance(stmt, Store) and not opaque_calls(stmt)
+
+
+def _evaluated_first(context: Context, stmt: Stmt) -> tuple[Term, ...]:
+    """What a statement evaluates in the memory in which it begins was safe, and what that says of memory."""
+    while isinstance(stmt, (Seq, Block)) and (isinstance(stmt, Seq) or stmt.is_label):
+        if isinstance(stmt, Seq) and not stmt.stmts:
+            return ()
+        stmt = stmt.stmts[0] if isinstance(stmt, Seq) else stmt.body
+    if not isinstance(stmt, (Store, If, LetStmt)) or opaque_calls(stmt):
+        return ()  # in an assumption a comparison with undef is none
+    safety: list[Safety] = []
+    encoder = context.encoder(safety)
+    for e in children(stmt):
+        if isinstance(e, Expr) and e.dtype.lanes == 1 and e is not getattr(stmt, "var", None):
+            encoder.encode(e)
+    return tuple(f.implies(f.and_(*s.premises), s.condition) for s in safety if _of_memory(s.condition))
+
+
+def _of_memory(condition: Term) -> bool:
+    return any(t.op == "app" for t in f.subterms(condition))
