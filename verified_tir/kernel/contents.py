@@ -52,8 +52,6 @@ class _Witness:
     loose: set[Term]
     runs: tuple[Term, ...] | None
     """P(x): that the instance runs, and stores to the element; ``None`` if that cannot be told from outside."""
-    alone: bool
-    """Whether every instance that touches the element agrees with ``values``, but for the free ones."""
 
 
 @final
@@ -98,7 +96,9 @@ def contents(
     for w in witnesses:
         value = _value(run, w)
         others = [x for x in witnesses if x is not w]
-        if value is None or w.runs is None or not w.alone or not all(_precedes(asked, x, w, stmt) for x in others):
+        if value is None or w.runs is None or not _alone(asked, w):
+            continue
+        if not all(_precedes(asked, x, w, stmt) for x in others):
             continue
         register(context, run, *value, *w.runs)
         wrote = f.and_(f.eq(e.defined, value[1]), f.implies(value[1], f.eq(e.value, value[0])))
@@ -109,20 +109,24 @@ def contents(
 
 
 def _witness(asked: Asked, run: Instance, a: Access) -> _Witness:
-    """A guess which instance stores to the element, and whether it is the only one."""
+    """A guess which instance stores to the element."""
     solved = solve_address(a.address, asked.element.address, list(a.inner), a.given)
     if solved is None:
-        return _Witness(a, {}, set(a.inner), None, False)
+        return _Witness(a, {}, set(a.inner), None)
     values, loose = solved
     memo: dict[Term, Term] = {}
     conditions = [f.replace(g, values, memo) for g in a.given]
     address = [f.replace(x, values, memo) for x in a.address]
     reached = f.and_(*[f.eq(x, y) for x, y in zip(address, asked.element.address, strict=True)])
-    # Any instance that touches x is the witness, or differs from it in loops that make no difference to the address.
-    only = f.and_(*[f.eq(v, values[v]) for v in a.inner if v not in loose])
-    alone = asked.holds((*a.given, asked.touched(a)), only, "all stores to the element write one value")
     runs = (*conditions, reached)
-    return _Witness(a, values, loose, None if _varies(run, a, *runs) else runs, alone)
+    return _Witness(a, values, loose, None if _varies(run, a, *runs) else runs)
+
+
+def _alone(asked: Asked, w: _Witness) -> bool:
+    """Whether any instance that touches the element is the witness, or differs from it in free loops only."""
+    a = w.access
+    only = f.and_(*[f.eq(v, w.values[v]) for v in a.inner if v not in w.loose])
+    return asked.holds((*a.given, asked.touched(a)), only, "all stores to the element write one value")
 
 
 def _varies(run: Instance, a: Access, *terms: Term) -> bool:
@@ -145,7 +149,7 @@ def _precedes(asked: Asked, x: _Witness, w: _Witness, stmt: Stmt) -> bool:
     assert w.runs is not None
     b = x.access
     given, inner = (*b.given, asked.touched(b)), list(b.inner)
-    if x.alone:
+    if _alone(asked, x):
         determined = {v: t for v, t in x.values.items() if v not in x.loose}
         memo: dict[Term, Term] = {}
         given = tuple(f.replace(g, determined, memo) for g in given)
