@@ -25,11 +25,13 @@ if TYPE_CHECKING:
     from verified_tir.schedule.registry import expect_refusal, schedule
     from verified_tir.schedule.schedule import Schedule
     from verified_tir.schedule.tactics.hoist import HoistConditional, HoistLetBinding
+    from verified_tir.schedule.touched import DomainTouched, domain_touched
 
 _WHERE = {
     "AXIS_SEPARATOR": "verified_tir.schedule.index_map",
     "BufferConstraint": "verified_tir.schedule.constraint",
     "CodegenError": "verified_tir.codegen.errors",
+    "DomainTouched": "verified_tir.schedule.touched",
     "Function": "verified_tir.codegen.runtime",
     "HoistConditional": "verified_tir.schedule.tactics.hoist",
     "HoistLetBinding": "verified_tir.schedule.tactics.hoist",
@@ -45,6 +47,7 @@ _WHERE = {
     "Target": "verified_tir.codegen.target",
     "Undecided": "verified_tir.schedule.errors",
     "build": "verified_tir.codegen.build",
+    "domain_touched": "verified_tir.schedule.touched",
     "expect_refusal": "verified_tir.schedule.registry",
     "parse": "verified_tir.ir.script",
     "parse_func": "verified_tir.ir.script",
@@ -56,6 +59,7 @@ __all__ = [
     "AXIS_SEPARATOR",
     "BufferConstraint",
     "CodegenError",
+    "DomainTouched",
     "Function",
     "HoistConditional",
     "HoistLetBinding",
@@ -72,6 +76,7 @@ __all__ = [
     "Undecided",
     "__version__",
     "build",
+    "domain_touched",
     "expect_refusal",
     "parse",
     "parse_func",

@@ -9,25 +9,22 @@ two loops, each of the two is rebuilt by itself; if an index needs both, it is t
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import final
+from dataclasses import replace
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import COMPARE_OPS, FALSE, Binary, Expr, IntImm, Load, Var, binary, const
+from verified_tir.ir.expr import COMPARE_OPS, FALSE, Binary, Expr, IntImm, Load, Var, binary
 from verified_tir.ir.index_arith import is_index
 from verified_tir.ir.node import Node
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, For, If, Store
-from verified_tir.ir.visit import free_vars, substitute
+from verified_tir.ir.visit import free_vars
 from verified_tir.kernel.obligation import Unproved
 from verified_tir.kernel.rules.common import loads_in
 from verified_tir.kernel.rules.reindex import NewLoop, Reindex
 from verified_tir.kernel.rules.rewrite import ExprPath, Rewrite, expressions
-from verified_tir.schedule.bounds import Bounds
-from verified_tir.schedule.index_map import IndexMap, IndexMapError, NegativeIndex
-from verified_tir.schedule.poly import as_poly
+from verified_tir.schedule.index_map import IndexMapError, NegativeIndex
+from verified_tir.schedule.loop_layout import Layout, Ranges, choices, layout_of
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.simplify_index import negate
 from verified_tir.schedule.simplify_index import simplify as simplify_index
@@ -45,16 +42,11 @@ from verified_tir.schedule.tactics.access_nest import (
 from verified_tir.schedule.tactics.branches import decide_branches
 from verified_tir.schedule.tactics.layout import BufferIn, buffer_in, find_buffer
 from verified_tir.schedule.tactics.licensed import in_another_order
-from verified_tir.schedule.tactics.loops import is_zero
 from verified_tir.schedule.tactics.simplify import proposed_rewrites
 from verified_tir.schedule.tactics.tidy import folded, guards_of, join_guards, size
 
-ATTEMPTS = 12
-"""How many choices of loops that stay are looked at for one access,"""
 PROOFS = 3
-"""and how many of them the kernel is asked for."""
-
-Ranges = dict[Var, tuple[Expr, Expr]]
+"""For how many choices of loops that stay the kernel is asked."""
 
 
 def sequential_buffer_access(
@@ -240,37 +232,16 @@ def _check_segment(segment: Segment) -> None:
             raise fail(f"the loop over {s.var.name} is bound to {s.thread}; follow the layout first", segment.start)
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """The loops that follow a layout, and what the old loops are in them."""
-
-    order: tuple[For, ...]
-    """The old loops that the indices use,"""
-    outputs: tuple[Expr, ...]
-    """the new loops' values over these,"""
-    loops: tuple[NewLoop, ...]
-    inverse: tuple[Expr, ...]
-    """and the old loops' values over the new ones."""
-    hole: Expr
-    """Where the new loops run over places that no old iteration has."""
-
-    @property
-    def ranges(self) -> Ranges:
-        return {s.var: (s.min, s.extent) for s in self.loops}
-
-
 def _layouts(segment: Segment, nest: Nest, k: int, buffer: Buffer) -> Iterator[Layout]:
     """Nests that follow the layout, for each choice of loops that stay; those of a reduction are tried first."""
     places = [(e, n) for e, n in zip(nest.indices, buffer.shape, strict=True) if set(nest.loops(k)) & set(free_vars(e))]
     order = [s for s in segment.loops if any(s.var in free_vars(e) for e, _ in places)]
     reduction = [s for s in order if s.var not in nest.stored]
-    choices = [*_subsets(reduction), *(c for c in _subsets(order) if not set(c) <= set(reduction))]
     problem: IndexMapError | None = None
     found = False
-    for kept in choices[:ATTEMPTS]:
+    for kept in choices(order, reduction):
         try:
-            yield _layout(segment, order, places, kept)
+            yield layout_of(order, places, kept, guarded=any(isinstance(s, If) for s in segment.chain))
             found = True
         except NegativeIndex as reason:
             what = f"loops cannot follow negative indices of {buffer.name}: {reason}"
@@ -279,60 +250,6 @@ def _layouts(segment: Segment, nest: Nest, k: int, buffer: Buffer) -> Iterator[L
             problem = problem or reason
     if not found:
         raise fail(f"the accesses of {buffer.name} do not determine the iteration: {problem}", segment.start)
-
-
-def _subsets(loops: list[For]) -> Iterator[list[For]]:
-    """Small choices first; never all loops, for then nothing would follow the layout."""
-    for count in range(len(loops) + 1):
-        yield from (list(c) for c in itertools.combinations(loops, count))
-
-
-def _layout(segment: Segment, order: list[For], places: list[tuple[Expr, Expr]], kept: list[For]) -> Layout:
-    """The map from loops (each from zero) to indices, made injective by loops that stay, and its inverse.
-
-    :raises IndexMapError: if it is not injective, or cannot be inverted.
-    """
-    zero = {s.var: Var.fresh(s.var.name, s.var.dtype) for s in order}
-    shift: dict[Var, Expr] = {s.var: zero[s.var] + s.min for s in order}
-    bounds = Bounds({s.var: (s.min, s.extent) for s in order})
-    guarded = any(isinstance(s, If) for s in segment.chain)
-    outputs = (*(e for e, _ in places), *(s.var for s in kept))
-    same = [next((s for s in order if s.var is e), None) for e in outputs]
-    lows = [s.min if s is not None else _least(bounds, e, guarded) for e, s in zip(outputs, same, strict=True)]
-    from_zero = [zero[s.var] if s is not None else _less(substitute(e, shift), low)
-                 for e, s, low in zip(outputs, same, lows, strict=True)]  # fmt: skip
-    box = IndexMap(tuple(zero.values()), tuple(from_zero)).on([s.extent for s in order])
-    fresh = [Var.fresh(n, e.dtype) for e, n in zip(outputs, _names(order, kept, outputs, box.hit_vars), strict=True)]
-    loops: list[NewLoop] = []
-    for d, (v, s, low, extent) in enumerate(zip(fresh, same, lows, box.padded, strict=True)):
-        if s is not None:
-            loops.append(NewLoop(v, s.min, s.extent, s.kind, s.thread, s.annotations))
-        else:
-            loops.append(NewLoop(v, *_within(low, extent, places[d][1] if guarded else None)))
-    at = {v: _less(n, low) for v, n, low in zip(box.hit_vars, fresh, lows, strict=True)}
-    inverse = tuple(folded(substitute(g, at) + s.min) for s, g in zip(order, box.inverse, strict=True))
-    return Layout(tuple(order), outputs, tuple(loops), inverse, substitute(box.padding(True), at))
-
-
-def _least(bounds: Bounds, e: Expr, guarded: bool) -> Expr:
-    """The least value of an index, if that is a known constant; one below zero only where a guard rules it out."""
-    low, _ = bounds.interval(as_poly(e))
-    return const(0 if low is None or (low < 0 and not guarded) else low, e.dtype)
-
-
-def _less(e: Expr, low: Expr) -> Expr:
-    return e if is_zero(low) else folded(e - low)
-
-
-def _within(low: Expr, extent: Expr, shape: Expr | None) -> tuple[Expr, Expr]:
-    """The range of a new loop: that of the index, without what lies outside of the buffer (where a guard skips it)."""
-    match low, extent, shape:
-        case IntImm(value=a), IntImm(value=n), IntImm(value=size):
-            first, end = max(a, 0), min(a + n, size)
-            return const(first, low.dtype), const(max(0, end - first), low.dtype)
-        case IntImm(value=a), _, _ if a < 0:
-            return const(0, low.dtype), folded(extent + a)
-    return low, extent
 
 
 def _reindex(session: Session, segment: Segment, layout: Layout, buffer: Buffer, licence: str) -> None:
@@ -397,20 +314,3 @@ def _condition(guard: Expr, ranges: Ranges) -> Expr | None:
     if isinstance(guard, Binary) and guard.op in COMPARE_OPS and guard.a.dtype.is_int and is_index(guard):
         return binary(guard.op, simplify_index(guard.a, ranges), simplify_index(guard.b, ranges))
     return known if size(known) < size(guard) else guard
-
-
-def _names(order: list[For], kept: list[For], outputs: tuple[Expr, ...], hit: tuple[Var, ...]) -> list[str]:
-    """Loops that stay keep their names; the parts of one that is split are called ``j_0``, ``j_1``, …"""
-    names: list[str] = []
-    counts: dict[str, int] = {}
-    for e, v in zip(outputs, hit, strict=True):
-        inside = [s.var for s in order if s not in kept and s.var in free_vars(e)]
-        if isinstance(e, Var):
-            names.append(e.name)
-        elif len(inside) == 1:
-            name = inside[0].name
-            names.append(f"{name}_{counts.get(name, 0)}")
-            counts[name] = counts.get(name, 0) + 1
-        else:
-            names.append(v.name)
-    return names

@@ -1,0 +1,156 @@
+"""The elements that one access touches, as a range for each dimension and a condition over the indices.
+
+The indices are inverted as an index map (``loop_layout``).  Loops that they do not determine, and loops that only move
+a condition, remain as witnesses: the element is touched if the condition holds for some values of theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.expr import FALSE, Expr, IntImm, Var, binary, const
+from verified_tir.ir.node import IRError
+from verified_tir.ir.stmt import For
+from verified_tir.ir.visit import free_vars, substitute
+from verified_tir.schedule.bounds import Bounds
+from verified_tir.schedule.index_map import IndexMapError
+from verified_tir.schedule.loop_layout import Layout, Ranges, choices, layout_of
+from verified_tir.schedule.poly import as_poly, render
+from verified_tir.schedule.simplify_index import simplify as simplify_index
+from verified_tir.schedule.tactics.tidy import size
+from verified_tir.schedule.touched_accesses import Piece
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Solved:
+    """The elements of one access."""
+
+    ranges: tuple[tuple[Expr, Expr], ...]
+    conditions: tuple[Expr, ...]
+    witnesses: tuple[tuple[Var, Expr, Expr], ...]
+    why: str
+
+
+def index_variables(buffer: Buffer, parts: Sequence[Piece]) -> tuple[Var, ...]:
+    """Variables for the dimensions, named after a loop inside that is the index, where nothing else has its name."""
+    bound = {s.var for p in parts for s in p.loops}
+    exprs = [e for p in parts for e in (*p.indices, *p.conditions) if e is not None]
+    exprs += [e for p in parts for s in p.loops for e in (s.min, s.extent)]
+    names = [v.name for e in exprs for v in free_vars(e) if v not in bound]
+    found: list[Var] = []
+    for d, extent in enumerate(buffer.shape):
+        own = next((e.name for p in parts if isinstance(e := p.indices[d], Var) and e in bound), f"i{d}")
+        name = next(n for n in (own, f"i{d}", f"axis{d}", f"{buffer.name}_{d}") if n not in names)
+        names.append(name)
+        found.append(Var.fresh(name, extent.dtype))
+    return tuple(found)
+
+
+def solve(buffer: Buffer, indices: tuple[Var, ...], piece: Piece) -> Solved:
+    """The condition that an access of some iteration touches the element."""
+    loops = {s.var: s for s in piece.loops}
+    moved = [d for d, e in enumerate(piece.indices) if e is not None and loops.keys() & set(free_vars(e))]
+    order = [s for s in piece.loops if any(s.var in free_vars(_index(piece, d)) for d in moved)]
+    layout = _inverted(buffer, piece, order, moved)
+    bound = {s.var for s in piece.loops}
+    if layout is None or any(bound & {*free_vars(e)} for s in order for e in (s.min, s.extent)):
+        return _searched(buffer, indices, piece)
+    kept = layout.loops[len(moved) :]
+    at_index = {s.var: indices[d] for s, d in zip(layout.loops, moved, strict=False)}
+    inverse = {s.var: substitute(g, at_index) for s, g in zip(layout.order, layout.inverse, strict=True)}
+    ranges: list[tuple[Expr, Expr]] = []
+    conditions: list[Expr] = []
+    for d, (index, v, extent) in enumerate(zip(piece.indices, indices, buffer.shape, strict=True)):
+        if d in moved:
+            new = layout.loops[moved.index(d)]
+            ranges.append((new.min, new.extent))
+        elif index is None:
+            ranges.append((const(0, v.dtype), extent))
+        else:
+            ranges.append((index, const(1, v.dtype)))
+    for s in layout.order:
+        conditions += [binary("le", s.min, inverse[s.var]), binary("lt", inverse[s.var], s.min + s.extent)]
+    conditions += [binary("eq", substitute(_index(piece, d), inverse), indices[d]) for d in moved]
+    witnesses = [(s.var, s.min, s.extent) for s in kept]
+    others = _others(piece, order)
+    witnesses += [(s.var, s.min, s.extent) for s in others]
+    conditions += [substitute(c, inverse) for c in piece.conditions]
+    conditions += _not_empty(piece, [*order, *others])
+    return _tidied(Solved(tuple(ranges), tuple(conditions), tuple(witnesses), piece.why), indices)
+
+
+def _index(piece: Piece, d: int) -> Expr:
+    index = piece.indices[d]
+    assert index is not None
+    return index
+
+
+def _inverted(buffer: Buffer, piece: Piece, order: Sequence[For], moved: Sequence[int]) -> Layout | None:
+    """The indices turned round, with as few loops beside them as will do; ``None`` if that is not found."""
+    if not order:
+        return Layout((), (), (), (), FALSE)
+    where = [(_index(piece, d), buffer.shape[d]) for d in moved]
+    found: list[Layout] = []
+    for kept in choices(order, []):
+        if found and len(kept) > len(found[0].loops) - len(moved):
+            break
+        try:
+            found.append(layout_of(order, where, kept, guarded=bool(piece.conditions)))
+        except IndexMapError:
+            continue
+    return min(found, key=lambda x: sum(size(e) for e in x.inverse), default=None)
+
+
+def _searched(buffer: Buffer, indices: tuple[Var, ...], piece: Piece) -> Solved:
+    """Every loop is a witness: there is an iteration whose index is this one."""
+    ranges = [(const(0, v.dtype), n) for v, n in zip(indices, buffer.shape, strict=True)]
+    conditions = [binary("eq", v, e) for v, e in zip(indices, piece.indices, strict=True) if e is not None]
+    conditions += [c for s in piece.loops for c in (binary("le", s.min, s.var), binary("lt", s.var, s.min + s.extent))]
+    boxed = _boxed(piece.loops)
+    witnesses = tuple((s.var, *boxed[s.var]) for s in piece.loops)
+    return _tidied(Solved(tuple(ranges), (*conditions, *piece.conditions), witnesses, piece.why), indices)
+
+
+def _boxed(loops: Sequence[For]) -> Ranges:
+    """Ranges that mention no other loop of the nest: where one does, the greatest that it may be."""
+    known: Ranges = {}
+    for s in loops:
+        low, end = as_poly(s.min), as_poly(s.min + s.extent)
+        bounds = Bounds(known)
+        least, most = bounds.lower(low), bounds.upper(end)
+        if least is None or most is None:
+            raise IRError(f"the range of {s.var.name} has no known bounds")
+        known[s.var] = render(least, s.var.dtype), render(most - least, s.var.dtype)
+    return known
+
+
+def _others(piece: Piece, order: Sequence[For]) -> list[For]:
+    """Loops that move no index, but a condition or the range of such a loop."""
+    mentioned = {v for c in piece.conditions for v in free_vars(c)}
+    found: list[For] = []
+    for s in reversed(piece.loops):
+        if s not in order and s.var in mentioned:
+            found.insert(0, s)
+            mentioned |= {*free_vars(s.min), *free_vars(s.extent)}
+    return found
+
+
+def _not_empty(piece: Piece, used: Sequence[For]) -> list[Expr]:
+    """That the loops which move nothing run at all."""
+    return [binary("gt", s.extent, const(0, s.var.dtype)) for s in piece.loops if s not in used]
+
+
+def _tidied(solved: Solved, indices: Sequence[Var]) -> Solved:
+    """Conditions in short form, those that the ranges imply left out."""
+    ranges: Ranges = dict(zip(indices, solved.ranges, strict=True))
+    ranges |= {v: (low, n) for v, low, n in solved.witnesses}
+    found: dict[Expr, None] = {}
+    for c in solved.conditions:
+        short = simplify_index(c, ranges)
+        if not (isinstance(short, IntImm) and short.value == 1):
+            found[short if size(short) < size(c) else c] = None
+    return Solved(solved.ranges, tuple(found), solved.witnesses, solved.why)
