@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from verified_tir.schedule.constraint import BufferConstraint
     from verified_tir.schedule.errors import NotApplicable, Refuted, ScheduleError, Undecided
     from verified_tir.schedule.index_map import AXIS_SEPARATOR, IndexMap
+    from verified_tir.schedule.intrinsics import TensorIntrin
     from verified_tir.schedule.registry import expect_refusal, schedule
     from verified_tir.schedule.schedule import Schedule
     from verified_tir.schedule.tactics.hoist import HoistConditional, HoistLetBinding
@@ -45,6 +46,7 @@ _WHERE = {
     "ScheduleError": "verified_tir.schedule.errors",
     "ScriptError": "verified_tir.ir.script",
     "Target": "verified_tir.codegen.target",
+    "TensorIntrin": "verified_tir.schedule.intrinsics",
     "Undecided": "verified_tir.schedule.errors",
     "build": "verified_tir.codegen.build",
     "domain_touched": "verified_tir.schedule.touched",
@@ -73,6 +75,7 @@ __all__ = [
     "ScheduleError",
     "ScriptError",
     "Target",
+    "TensorIntrin",
     "Undecided",
     "__version__",
     "build",

@@ -98,6 +98,15 @@ class TensorIntrin:
             raise ValueError(f"there is no intrinsic {name!r}; registered are {known}")
         return TensorIntrin.registered[name]
 
+    @staticmethod
+    def of_schedule(schedule: Any) -> TensorIntrin:
+        """What a schedule made of a function: its program as written, and the steps.
+
+        :raises IRError: if a step cannot be noted.
+        """
+        program: PrimFunc = schedule.steps[0].before
+        return TensorIntrin(program.name, program, None, noted(schedule))
+
     def as_json(self) -> dict[str, Any]:
         """The intrinsic as JSON values."""
         made = None if self.implementation is None else script(self.implementation)

@@ -2,15 +2,46 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from verified_tir.ir.func import IRModule
+from verified_tir.ir.script import parse_func
+from verified_tir.schedule.functions import outlined
 from verified_tir.schedule.intrinsics import TensorIntrin
 from verified_tir.schedule.primitives import Primitives
-from verified_tir.schedule.recording import recorded
-from verified_tir.schedule.tactics import blockize, tensorize
+from verified_tir.schedule.recording import PRIMITIVES, recorded
+from verified_tir.schedule.tactics import blockize, outline, tensorize
 from verified_tir.schedule.tactics.loops import Handle
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _with_schedules_noted(
+    method: Callable[Concatenate[CallPrimitives, P], T],
+) -> Callable[Concatenate[CallPrimitives, P], T]:
+    """Decorator: a schedule that is passed becomes an intrinsic, its program with its steps, which can be noted."""
+
+    @functools.wraps(method)
+    def call(self: CallPrimitives, /, *args: P.args, **named: P.kwargs) -> T:
+        def plain(value: Any) -> Any:
+            return TensorIntrin.of_schedule(value) if isinstance(value, CallPrimitives) else value
+
+        return method(self, *map(plain, args), **{k: plain(v) for k, v in named.items()})
+
+    PRIMITIVES[method.__name__] = call
+    return call
 
 
 class CallPrimitives(Primitives):
     """A part of :class:`~verified_tir.schedule.schedule.Schedule`."""
+
+    @property
+    def module(self) -> IRModule:
+        """The program as a module: each block that is a function's body (see :meth:`outline`) is called."""
+        return outlined(self._session.func)
 
     @recorded
     def blockize(self, loop: Handle, *, name: str = "") -> str:
@@ -20,16 +51,55 @@ class CallPrimitives(Primitives):
         """
         return self._do("blockize", (loop, *([name] if name else [])), lambda s: blockize.blockize(s, loop, name))
 
+    @_with_schedules_noted
     @recorded
-    def tensorize(self, loop: Handle, tensor_intrin: str | TensorIntrin) -> str:
+    def tensorize(self, loop: Handle, tensor_intrin: Any) -> str:
         """Replace the nest of a loop (or a block) by an intrinsic; gives the name of the block that it becomes.
 
         The nest must be what the intrinsic's description says, loop by loop and operand by operand.  What the
         description assumes is proved here.
 
-        :param tensor_intrin: a :class:`~verified_tir.schedule.intrinsics.TensorIntrin`, or its name.
+        :param tensor_intrin: a :class:`~verified_tir.schedule.intrinsics.TensorIntrin`, the name of a registered one,
+            or a schedule of the description.
         :raises ScheduleError: if the nest is something else (the message shows the first difference), or what the
             intrinsic needs is not so.
         """
         intrin = TensorIntrin.get(tensor_intrin) if isinstance(tensor_intrin, str) else tensor_intrin
         return self._do("tensorize", (loop, intrin.name), lambda s: tensorize.tensorize(s, loop, intrin))
+
+    @recorded
+    def outline(self, loop: Handle, name: str) -> str:
+        """Make a block (or the nest of a loop) a function of its own; gives its name.  :attr:`module` shows it.
+
+        Assumptions that stand right before the block (see ``add_buffer_constraint``) become the function's: they were
+        proved here, and whoever schedules the function alone may use them.
+
+        :raises ScheduleError: if the block uses what cannot be passed.
+        """
+        return self._do("outline", (loop, name), lambda s: outline.outline(s, loop, name))
+
+    @recorded
+    def inline(self, block: str) -> None:
+        """Make a function's body (see :meth:`outline`) a part of the program again."""
+        self._do("inline", (block,), lambda s: outline.inline(s, block))
+
+    @_with_schedules_noted
+    @recorded
+    def refine_call(self, block: str, function: Any) -> None:
+        """Replace a function's body by what a schedule made of the function alone.
+
+        :param function: a schedule of the function, as :attr:`module` shows it.
+        :raises ScheduleError: if the block is another function, or may not be called so for the schedule's theorem to
+            hold: what is written overlaps another argument, for example.
+        """
+        self._do("refine_call", (block, function.name), lambda s: tensorize.refine_call(s, block, function))
+
+    @recorded
+    def assume_precondition(self, block: str, function: str) -> None:
+        """Insert what a function assumes before all else, in front of the rest of its body.  It is proved there.
+
+        :param function: the function's text.
+        :raises ScheduleError: if it is not true there.
+        """
+        func = parse_func(function)
+        self._do("assume_precondition", (block, func.name), lambda s: tensorize.precondition(s, block, func))

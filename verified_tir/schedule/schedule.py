@@ -16,10 +16,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, final, overload
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.func import IRModule, PrimFunc
-from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import places
 from verified_tir.ir.stmt import Allocate, For
-from verified_tir.ir.wellformed import recursion
 from verified_tir.kernel.context import Entry
 from verified_tir.kernel.entry import verify_program
 from verified_tir.kernel.facts import Prover
@@ -27,6 +25,7 @@ from verified_tir.kernel.obligation import Discharged, NoMatch, Unproved
 from verified_tir.kernel.theorem import Refines, Step, reflexive
 from verified_tir.logic.solver import INTEGER_BUDGET, Solver
 from verified_tir.schedule.errors import ScheduleError
+from verified_tir.schedule.functions import program_of
 from verified_tir.schedule.index_map import IndexMap
 from verified_tir.schedule.missing import about_floats, missing_assumption
 from verified_tir.schedule.primitives_branches import BranchPrimitives
@@ -85,7 +84,8 @@ class Schedule(
 ):
     """A program and the theorem about what it has become.
 
-    :param func: the program: a ``PrimFunc``, a module with one function, or TVMScript text.
+    :param func: the program: a ``PrimFunc``, a module, or TVMScript text.
+    :param name: the function of a module; the only one, or ``main``, unless given.  Calls of the others are expanded.
     :param budget: resource limit of one integer query (Z3's rlimit); larger decides more and takes longer.
     :param cache: whether verdicts are kept on disk, and those of earlier runs believed (see ``docs/trust.md``).
     :raises ScheduleError: if the program itself has no meaning on some input, or a block declares something false.
@@ -95,11 +95,12 @@ class Schedule(
         self,
         func: PrimFunc | IRModule | str,
         *,
+        name: str | None = None,
         budget: int = INTEGER_BUDGET,
         solver: Solver | None = None,
         cache: bool = True,
     ) -> None:
-        program = _program(func)
+        program, owed = program_of(func, name)
         self._records: list[StepRecord] = []
         self._refusals: list[ScheduleError] = []
         self._call: Call | None = None
@@ -112,6 +113,8 @@ class Schedule(
         self._session = Session(reflexive(expanded, definite=True), prover)
         seconds = time.perf_counter() - start
         self._records.append(StepRecord("program", program.name, obligations, seconds, program, expanded))
+        for block, function in owed:
+            self.assume_precondition(block, function)
 
     # -- what there is ------------------------------------------------------------------------------------------
 
@@ -315,25 +318,6 @@ class Schedule(
             return question(self._session)
         except TacticFailed as failed:
             raise report(what, failed.refusal, self.func, self.theorem) from None
-
-
-def _program(func: PrimFunc | IRModule | str) -> PrimFunc:
-    """The function to schedule.
-
-    :raises IRError: if there are several to choose from, or functions call each other in a circle.
-    """
-    if isinstance(func, str):
-        from verified_tir.ir.script import parse
-
-        func = parse(func)
-    module = func if isinstance(func, IRModule) else IRModule(((func.name, func),))
-    circle = recursion(module)
-    if circle is not None:
-        raise IRError(f"recursion has no meaning here: {' calls '.join(circle)}")
-    if len(module.functions) != 1:
-        names = ", ".join(name for name, _ in module.functions)
-        raise IRError(f"a schedule takes one function; pick one of the module's: {names}")
-    return module.functions[0][1]
 
 
 __all__ = ["Schedule", "StepRecord"]

@@ -352,6 +352,13 @@ def test_a_lemma_about_other_layouts_is_refused() -> None:
     refused(f, call((), padded, f, "A", "B"), "the lemma about double changes the layout of a parameter")
 
 
+def test_a_lemma_about_definite_values_is_refused() -> None:
+    f = program(LOOP, AB)
+    theorem = apply(Partition((), const(2)), reflexive(parse_func(DOUBLE), definite=True), PROVER)
+    assert isinstance(theorem, Refines)
+    refused(f, call((), theorem, f, "A", "B"), "is about arguments of definite values only")
+
+
 def test_what_was_proved_for_the_lemma_stands_in_the_record() -> None:
     f = program(LOOP, AB)
     result = apply(call((), halves(), f, "A", "B"), reflexive(f), PROVER)

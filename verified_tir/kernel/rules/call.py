@@ -129,7 +129,7 @@ class Implement:
 def _lemma_problem(lemma: Refines) -> str | None:
     if not isinstance(lemma, Refines):
         return "a lemma is a theorem"
-    if getattr(lemma, "definite", False):
+    if lemma.definite:
         return f"the lemma about {lemma.before.name} is about arguments of definite values only"
     if lemma.relation or lemma.paddings or lemma.before.buffer_map != lemma.after.buffer_map:
         return f"the lemma about {lemma.before.name} changes the layout of a parameter"

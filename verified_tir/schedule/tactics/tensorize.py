@@ -11,13 +11,14 @@ from verified_tir.ir.expr import Expr, Load, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path
-from verified_tir.ir.stmt import SKIP, Assume, Block, For, If, Seq, Stmt, Store, seq
+from verified_tir.ir.stmt import SKIP, Store
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.calls import Arguments, instantiate, scalars_of, without_labels
 from verified_tir.kernel.rules.annotate import Annotate, Label
 from verified_tir.kernel.rules.call import Implement, Refine
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.view import DeclareView, DropView, View
+from verified_tir.schedule.functions import assumes, head
 from verified_tir.schedule.intrinsics import TensorIntrin, lemma
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.tactics.loops import Handle
@@ -32,19 +33,49 @@ INTRINSIC = "tensorized"
 def tensorize(session: Session, place: Handle, intrin: TensorIntrin) -> str:
     """Replace the nest of a loop, or a block, by an intrinsic; gives the name of the block that it becomes."""
     path = place_of(session, place)
-    proved = lemma(intrin.description, intrin.steps, session.solver)
-    described = proved.before
-    assumed, body = _head(described)
-    site = without_labels(session.stmt(path))
-    try:
-        match = unify(described, body, site)
-    except Mismatch as difference:
-        raise fail(f"{intrin.name} does not fit: {difference}", path) from difference
-    windows = _windows(described, match, path, intrin)
     session.apply(Label(path, intrin.name))
     session.apply(Annotate(path, ((INTRINSIC, intrin.name),)))
-    inner = (*path, 0)
+    _replace(session, (*path, 0), intrin)
+    return intrin.name
+
+
+def refine_call(session: Session, block: str, function: TensorIntrin) -> None:
+    """Replace what a function does at a block by what refines it; the block keeps its name."""
+    path, _ = session.block(block)
+    _replace(session, (*path, 0), function)
+
+
+def precondition(session: Session, block: str, function: PrimFunc) -> None:
+    """Insert, in a block that is the rest of a function's body, what the function assumes before all else."""
+    path, label = session.block(block)
+    assumed, rest = head(without_labels(function.body))
+    try:
+        match = unify(function, rest, without_labels(label.body))
+        windows = _windows(function, match, path, function.name)
+    except Mismatch as difference:
+        raise fail(f"block {block} is not {function.name}: {difference}", path) from difference
+    if any(w.view is not w.buffer for w in windows):
+        raise fail(f"block {block} is {function.name} on parts of buffers; tensorize it", path)
+    arguments = Arguments(tuple(w.view for w in windows), tuple(match.values.items()))
+    session.apply(Insert((*path, 0), instantiate(function.with_body(assumed), arguments)))
+
+
+def _replace(session: Session, path: Path, intrin: TensorIntrin) -> None:
+    """The statement becomes the intrinsic; if what the description assumes does not stand in it, it is inserted."""
+    proved = lemma(intrin.description, intrin.steps, session.solver)
+    described = proved.before
+    site, whole = without_labels(session.stmt(path)), without_labels(described.body)
+    assumed, rest = head(whole)
+    try:
+        if assumes(head(site)[0]):
+            match, assumed = unify(described, whole, site), SKIP
+        else:
+            match = unify(described, rest, site)
+        windows = _windows(described, match, path, intrin.name)
+    except Mismatch as difference:
+        raise fail(f"{intrin.name} does not fit: {difference}", path) from difference
     views = [w for w in windows if w.view is not w.buffer]
+    inner = path
     for w in views:
         session.apply(DeclareView(inner, w.view))
         inner = (*inner, 0)
@@ -52,7 +83,7 @@ def tensorize(session: Session, place: Handle, intrin: TensorIntrin) -> str:
         session.apply(View(inner, w.buffer, w.view, w.moves))
     arguments = Arguments(tuple(w.view for w in windows), tuple(match.values.items()))
     if assumed is not SKIP:
-        session.apply(Insert(inner, _instance(described, assumed, arguments)))
+        session.apply(Insert(inner, instantiate(described.with_body(assumed), arguments)))
     if intrin.implementation is None:
         session.apply(Refine(inner, proved, arguments))
         _without_views(session, inner, views)
@@ -61,7 +92,6 @@ def tensorize(session: Session, place: Handle, intrin: TensorIntrin) -> str:
         impl = intrin.implementation
         given = Arguments(arguments.buffers, _given(impl, described, windows, match, path))
         session.apply(Implement(inner, described, impl, arguments, given))
-    return intrin.name
 
 
 def place_of(session: Session, place: Handle) -> Path:
@@ -71,43 +101,19 @@ def place_of(session: Session, place: Handle) -> Path:
     return session.loop(place)[0]
 
 
-def _head(func: PrimFunc) -> tuple[Stmt, Stmt]:
-    """What a function assumes before all else, and the rest; without labels."""
-    body = without_labels(func.body)
-    stmts = body.stmts if isinstance(body, Seq) else (body,)
-    count = next((k for k, s in enumerate(stmts) if not assumes(s)), len(stmts))
-    return seq(*stmts[:count]), seq(*stmts[count:])
+def _windows(func: PrimFunc, match: Match, path: Path, name: str) -> list[Window]:
+    """A view of the site for each buffer of the description; symbols of strides and offsets get their values.
 
-
-def assumes(stmt: Stmt) -> bool:
-    """Whether a statement does nothing but assume."""
-    match stmt:
-        case Assume():
-            return True
-        case For(body=body) | If(then_body=body, else_body=None) | Block(is_label=True, body=body):
-            return assumes(body)
-        case Seq(stmts=stmts):
-            return bool(stmts) and all(assumes(s) for s in stmts)
-    return False
-
-
-def _instance(func: PrimFunc, stmt: Stmt, arguments: Arguments) -> Stmt:
-    return instantiate(func.with_body(stmt), arguments)
-
-
-def _windows(func: PrimFunc, match: Match, path: Path, intrin: TensorIntrin) -> list[Window]:
-    """A view of the site for each buffer of the description; symbols of strides and offsets get their values."""
+    :raises Mismatch: if a buffer is used in a way that is not understood.
+    """
     found: list[Window] = []
     for p in func.buffers:
         if p not in match.accesses:
-            raise fail(f"{intrin.name}: {func.name} does not use {p.name}, so nothing says what to pass for it", path)
-        try:
-            found.append(window(p, match))
-        except Mismatch as difference:
-            raise fail(f"{intrin.name} does not fit: {difference}", path) from difference
+            raise fail(f"{name}: {func.name} does not use {p.name}, so nothing says what to pass for it", path)
+        found.append(window(p, match))
     missing = [v.name for v in scalars_of(func) if v not in match.values]
     if missing:
-        raise fail(f"{intrin.name}: nothing in the nest says what {', '.join(missing)} of {func.name} is", path)
+        raise fail(f"{name}: nothing in the nest says what {', '.join(missing)} of {func.name} is", path)
     return found
 
 
@@ -144,4 +150,4 @@ def _without_views(session: Session, path: Path, views: list[Window]) -> None:
         path = where
 
 
-__all__ = ["assumes", "place_of", "tensorize"]
+__all__ = ["place_of", "precondition", "refine_call", "tensorize"]

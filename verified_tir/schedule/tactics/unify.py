@@ -112,7 +112,7 @@ class _Unifier:
                 self.local(x, y, a, b)
             case Node(), Node():
                 if type(x) is not type(y):
-                    raise self.differ(x if isinstance(x, Expr) else a, y if isinstance(y, Expr) else b)
+                    raise self.differ(a, b)
                 self.fields(x, y)
             case tuple(), tuple():
                 if len(x) != len(y):
