@@ -57,6 +57,21 @@ def test_each_refusal_on_the_way_is_confirmed(path: Path, verified: dict[str, An
                 assert refusal["replay"]["confirmed"], f"{one['name']}: {refusal['step']}"
 
 
+def test_the_table_of_the_errata_adds_up() -> None:
+    """docs/rfc77-errata.md counts the RFC's steps, and names the file of each section's schedules."""
+    page = (ROOT / "docs" / "rfc77-errata.md").read_text(encoding="utf-8")
+    rows = [[c.strip() for c in line.strip("|").split("|")] for line in page.splitlines() if line.startswith("| ")]
+    start = next(k for k, row in enumerate(rows) if row[0] == "section of the RFC") + 1
+    end = next(k for k, row in enumerate(rows) if row[0] == "total")
+    counts = [[int(c or 0) for c in row[1:6]] for row in rows[start : end + 1]]
+    assert all(row[0] == sum(row[1:]) for row in counts)
+    assert [sum(column) for column in zip(*counts[:-1], strict=True)] == counts[-1]
+    named = {row[6].strip("`") for row in rows[start:end]}
+    assert named - {"examples/row_summation.py"} | {"padded_transformations.py", "remove_assume_undef.py"} == {
+        p.name for p in FILES if p.parent.name == "rfc77"
+    }
+
+
 def test_the_layout_keeps_a_dimension_of_one_place() -> None:
     from verified_tir import Schedule
 
