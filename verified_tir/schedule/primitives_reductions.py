@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from verified_tir.schedule.primitives import Primitives
 from verified_tir.schedule.recording import recorded
-from verified_tir.schedule.tactics import rfactor
+from verified_tir.schedule.shown import listed
+from verified_tir.schedule.tactics import pad_einsum, rfactor
 from verified_tir.schedule.tactics.loops import Handle
 
 
@@ -26,3 +29,18 @@ class ReductionPrimitives(Primitives):
         """
         said = [loop, factor_axis, *([f"reassociate={reassociate}"] if reassociate else [])]
         return self._do("rfactor", said, lambda s: rfactor.rfactor(s, loop, factor_axis, reassociate))
+
+    @recorded
+    def pad_einsum(self, block: str, padding: Sequence[int]) -> None:
+        """Pad the loops of a sum of products to multiples of factors, on padded copies (TVM's ``pad_einsum``).
+
+        The operands are copied to ``<buffer>_pad``, which holds 0 beyond the operand; the result is computed in a
+        ``<buffer>_pad``, and what lies in the result's box is copied back.  Conditions there are none in the loops.
+
+        :param block: an update ``C[…] = C[…] + A[…] * B[…] …``, indexed by loops' variables and constants.
+        :param padding: one factor for each loop directly around the block, outermost first; 1 pads nothing.
+        :raises ScheduleError: if the block is no such sum, or adding the padding might change a bit: products of floats
+            need padding in *all* operands, or one that is finite, and a sum that is never -0.0.
+        """
+        said = (block, listed(padding))
+        self._do("pad_einsum", said, lambda s: pad_einsum.pad_einsum(s, block, padding))
