@@ -77,8 +77,8 @@ def remove_overcompute_through_branching(session: Session, under: Path = ()) -> 
             break
         place, where, stmt, condition = found
         tried.add((stmt, condition))
-        if session.knows(where, negate(condition)):
-            continue
+        if session.knows(where, negate(condition)) or session.knows(where, condition):
+            continue  # always or never: no branch would tell
         try:
             with session.atomic():
                 _keep_out(session, place, condition)
@@ -193,14 +193,16 @@ def _overwritten_later(session: Session, place: Path, wanted: set[Var], why: Tac
             break  # what stands beside the loops would go with the first part
         top, behind = place[: depth + 1], around.stmts[place[depth] + 1 :][:FARTHEST]
         killers = [k for k, s in enumerate(behind, start=2) if wanted & written_blocks(s)]
-        for killer in killers:
+        for killer, padding_first in [(k, first) for k in killers for first in (True, False)]:
             try:
                 with session.atomic():
+                    if not padding_first:
+                        session.apply(Reshape(place, "negate"))
                     session.apply(Reshape(place, "split"))
-                    first, second = separate(session, place, 1, top, moves=True)
-                    branch = (*second, *place[len(top) :])
-                    _positive(session, branch)
-                    session.apply(Erase(first, killer))
+                    one, two = separate(session, place, 1, top, moves=padding_first)
+                    kept = two if padding_first else one
+                    _positive(session, (*kept, *place[len(top) :]))
+                    session.apply(Erase(one, killer) if padding_first else Erase(two, killer - 1))
                 return
             except TacticFailed as problem:
                 why = better(why, problem)
