@@ -33,7 +33,7 @@ from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.simplify_index import Simplifier, negate
 from verified_tir.schedule.tactics.layout import find_buffer
 from verified_tir.schedule.tactics.loops import Handle
-from verified_tir.schedule.tactics.pad_value import after_last_store, element_value, store_where
+from verified_tir.schedule.tactics.pad_value import after_last_store, element_value, shorter, store_where
 from verified_tir.schedule.tactics.tidy import conjuncts
 
 # -- what is known -----------------------------------------------------------------------------------------------------
@@ -66,7 +66,9 @@ def _of_padding(p: Padding, written: bool) -> BufferConstraint:
     box = Box(p.indices, p.buffer.shape)
     free = p.value is None or isinstance(p.value, Undef)
     when: When = "always" if free or not written else "at entry and exit"
-    value = p.value if p.value is None or free else Simplifier(Bounds(box.ranges)).expr(p.value)
+    value = p.value
+    if value is not None and not free:
+        value = shorter(value, Simplifier(Bounds(box.ranges)).expr(value))
     return BufferConstraint(p.buffer, p.indices, readable(box, p.predicate), value, when)
 
 

@@ -89,7 +89,7 @@ def _at_new_indices(value: Expr, buffer: Buffer, new: Buffer, layout: LayoutMap)
     box = Box(layout.inverse_inputs, layout.shape)
 
     def short(e: Expr) -> Expr:
-        found = simplify(e, box.ranges)
+        found = shorter(e, simplify(e, box.ranges))
         same = holds(box, found.equal(e), (*box.at_least_zero(), layout.padding))
         return found if isinstance(same, Proved) else e
 
@@ -98,28 +98,49 @@ def _at_new_indices(value: Expr, buffer: Buffer, new: Buffer, layout: LayoutMap)
             return None
         return Load(new, tuple(map(short, layout.apply(n.indices))))
 
+    for n in walk(value):
+        if isinstance(n, Load) and n.buffer is buffer:
+            _reads_within(n, layout, buffer.shape, f"which lies outside of {buffer.name} as it is before the step")
+
     return rewrite(value, moved)
+
+
+def shorter(e: Expr, other: Expr) -> Expr:
+    """Of two expressions the one with less nodes, the first if they are alike."""
+    return other if sum(1 for _ in walk(other)) < sum(1 for _ in walk(e)) else e
 
 
 def _reads_an_element(load: Load, layout: LayoutMap) -> None:
     """That a read at new indices, made wherever there is padding, is of an element and of no padding."""
+    inside = _reads_within(load, layout, layout.shape, "which lies outside of the new shape")
+    there = dict(zip(layout.inverse_inputs, load.indices, strict=True))
+    _everywhere(load, layout, (inside,), negate(substitute(layout.padding, there)), "which is padding itself")
+
+
+def _reads_within(load: Load, layout: LayoutMap, shape: tuple[Expr, ...], problem: str) -> Expr:
+    """That a read, made wherever there is padding, is in bounds; the condition for it."""
+    if any(isinstance(n, Load) for i in load.indices for n in walk(i)) or load.dtype.lanes != 1:
+        raise IRError(f"the padding reads {_text(load)}, at an index that depends on the contents of memory")
+    inside = all_of([c for i, e in zip(load.indices, shape, strict=True) for c in (i >= 0, i < e)])
+    _everywhere(load, layout, (), inside, problem)
+    return inside
+
+
+def _everywhere(load: Load, layout: LayoutMap, given: tuple[Expr, ...], claim: Expr, problem: str) -> None:
+    """That a claim is true wherever there is padding.
+
+    :raises IRError: if not, with a place; or if that could not be decided.
+    """
+    point = _counterexample(Box(layout.inverse_inputs, layout.shape), (layout.padding, *given), claim)
+    if point is not None:
+        at = ", ".join(f"{v.name} = {x}" for v, x in point.items())
+        raise IRError(f"the padding reads {_text(load)}, {problem}{f' at {at}' if at else ''}")
+
+
+def _text(e: Expr) -> str:
     from verified_tir.ir.script import script
 
-    what = f"the padding reads {script(load)}"
-    if any(isinstance(n, Load) for i in load.indices for n in walk(i)) or load.dtype.lanes != 1:
-        raise IRError(f"{what}, at an index that depends on the contents of memory")
-    box = Box(layout.inverse_inputs, layout.shape)
-    there = dict(zip(layout.inverse_inputs, load.indices, strict=True))
-    inside = all_of([c for i, e in zip(load.indices, layout.shape, strict=True) for c in (i >= 0, i < e)])
-    element = negate(substitute(layout.padding, there))
-    for claim, given, problem in (
-        (inside, (), "which lies outside of the new shape"),
-        (element, (inside,), "which is padding itself"),
-    ):
-        point = _counterexample(box, (layout.padding, *given), claim)
-        if point is not None:
-            at = ", ".join(f"{v.name} = {x}" for v, x in point.items())
-            raise IRError(f"{what}, {problem}{f' at {at}' if at else ''}")
+    return script(e)
 
 
 def _counterexample(box: Box, given: tuple[Expr, ...], claim: Expr) -> dict[Var, int] | None:
@@ -231,6 +252,6 @@ def writes(stmt: Stmt, buffer: Buffer) -> bool:
 
 
 __all__ = [
-    "after_last_store", "called", "element_value", "of_buffer", "pad_value", "reads_memory", "store_where",
-    "transformed", "write_padding",
+    "after_last_store", "called", "element_value", "of_buffer", "pad_value", "reads_memory", "shorter",
+    "store_where", "transformed", "write_padding",
 ]  # fmt: skip
