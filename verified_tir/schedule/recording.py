@@ -249,9 +249,7 @@ def _layout(session: Session, block: str | None, where: Any, index_map: Any, pad
     return [*named, _noted(session, where), _noted(session, index_map), padding]
 
 
-def _texts(
-    session: Session, own: Sequence[Var], exprs: Sequence[Expr], new: Buffer | None = None
-) -> dict[str, Any]:
+def _texts(session: Session, own: Sequence[Var], exprs: Sequence[Expr], new: Buffer | None = None) -> dict[str, Any]:
     """Expressions over index variables ``own``, and over loops, symbols and buffers of the program, as text.
 
     :param new: a buffer that is not there yet, the transformed one.
