@@ -4,7 +4,8 @@ from displayed import assert_confirmed, assert_structural_equal
 
 from verified_tir import Refines, Schedule, expect_refusal, schedule
 from verified_tir.ir.expr import Not, const
-from verified_tir.ir.stmt import For, If, Seq, Stmt, Store
+from verified_tir.ir.paths import places
+from verified_tir.ir.stmt import For, If, Stmt, Store
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.obligation import NoMatch, Unproved
 from verified_tir.kernel.rules.insert import Insert
@@ -104,38 +105,33 @@ def padding_of_an_internal_buffer(s: Schedule) -> None:
     assert_structural_equal(s, single_func_step2)
 
 
-# Two functions.  B is a parameter now.
+# Two functions.  B is a parameter of both, and what each knows of its padding has to be said.
 
 
 @T.prim_func
 def transform_A(A: T.Buffer((14,), "int32"), B: T.Buffer((4, 4), "int32")):
-    for io, ii in T.grid(4, 4):
-        if 4 * io + ii < 14:
-            B[io, ii] = A[4 * io + ii]
+    with T.block("transform"):
+        for io, ii in T.grid(4, 4):
+            if 4 * io + ii < 14:
+                B[io, ii] = A[4 * io + ii]
 
 
 @T.prim_func
-def transform_A_undef(A: T.Buffer((14,), "int32"), B: T.Buffer((4, 4), "int32")):
-    for io, ii in T.grid(4, 4):
-        if 4 * io + ii < 14:
-            B[io, ii] = A[4 * io + ii]
-
-    for io, ii in T.grid(4, 4):
-        if 4 * io + ii >= 14:
-            B[io, ii] = T.undef()
+def compute_C(B: T.Buffer((4, 4), "int32"), C: T.Buffer((1,), "int32")):
+    with T.block("compute"):
+        C[0] = 0
+        for io, ii in T.grid(4, 4):
+            if 4 * io + ii < 14:
+                C[0] = C[0] + B[io, ii]
 
 
-@T.prim_func
-def transform_A_undef_rewritten(A: T.Buffer((14,), "int32"), B: T.Buffer((4, 4), "int32")):
-    for io, ii in T.grid(4, 4):
-        if 4 * io + ii < 14:
-            B[io, ii] = A[4 * io + ii]
-        else:
-            B[io, ii] = 0
-
-    for io, ii in T.grid(4, 4):
-        if 4 * io + ii >= 14:
-            B[io, ii] = T.undef()
+@schedule(single_func_step0)
+def split_in_two(s: Schedule) -> None:
+    """Nothing is said of the padding."""
+    s.outline("transform", "transform_A")
+    s.outline("compute", "compute_C")
+    assert_structural_equal(s.module["transform_A"], transform_A)
+    assert_structural_equal(s.module["compute_C"], compute_C)
 
 
 def zeros_in_the_padding(stmt: Stmt) -> Stmt:
@@ -150,9 +146,7 @@ def zeros_in_the_padding(stmt: Stmt) -> Stmt:
 
 def zeros_inserted(s: Schedule, killer: int) -> Refines | Unproved | NoMatch:
     """What the kernel says to zeros in the padding; ``killer``: how many statements later it is overwritten."""
-    body = s.func.body
-    nest = body.stmts[0] if isinstance(body, Seq) else body
-    place = (0,) if isinstance(body, Seq) else ()
+    place, nest = next(places(s.func.body, lambda stmt: isinstance(stmt, For)))
     return apply(Insert(place, zeros_in_the_padding(nest), "after", killer), s.theorem, Prover(Solver()))
 
 
@@ -161,6 +155,84 @@ def an_output_is_changed(s: Schedule) -> None:
     """Not valid: what B's padding held is lost."""
     refused = zeros_inserted(s, killer=0)
     assert isinstance(refused, Unproved) and isinstance(refused.verdict, Counterexample)
+
+
+@schedule(compute_C)
+def nothing_is_known(s: Schedule) -> None:
+    """Not valid: the padding may hold anything."""
+    with expect_refusal(s) as refusals:
+        s.remove_branching_through_overcompute()
+    assert_confirmed(refusals)
+
+
+# With T.undef and T.assume: the padding may be written with anything, and read.
+
+
+@T.prim_func
+def single_func_undef(A: T.Buffer((14,), "int32"), C: T.Buffer((1,), "int32")):
+    B = T.alloc_buffer((4, 4), "int32")
+    with T.block("transform"):
+        for io, ii in T.grid(4, 4):
+            if 4 * io + ii < 14:
+                B[io, ii] = A[4 * io + ii]
+
+        for io, ii in T.grid(4, 4):
+            if 4 * io + ii >= 14:
+                B[io, ii] = T.undef()
+
+    with T.block("compute"):
+        C[0] = 0
+        for io, ii in T.grid(4, 4):
+            if 4 * io + ii < 14:
+                C[0] = C[0] + B[io, ii]
+
+
+@T.prim_func
+def transform_A_undef(A: T.Buffer((14,), "int32"), B: T.Buffer((4, 4), "int32")):
+    with T.block("transform"):
+        for io, ii in T.grid(4, 4):
+            if 4 * io + ii < 14:
+                B[io, ii] = A[4 * io + ii]
+
+        for io, ii in T.grid(4, 4):
+            if 4 * io + ii >= 14:
+                B[io, ii] = T.undef()
+
+
+@T.prim_func
+def transform_A_undef_rewritten(A: T.Buffer((14,), "int32"), B: T.Buffer((4, 4), "int32")):
+    with T.block("transform"):
+        for io, ii in T.grid(4, 4):
+            if 4 * io + ii < 14:
+                B[io, ii] = A[4 * io + ii]
+            else:
+                B[io, ii] = 0
+
+        for io, ii in T.grid(4, 4):
+            if 4 * io + ii >= 14:
+                B[io, ii] = T.undef()
+
+
+@T.prim_func
+def compute_C_undef(B: T.Buffer((4, 4), "int32"), C: T.Buffer((1,), "int32")):
+    for io, ii in T.grid(4, 4):
+        T.assume(4 * io + ii < 14 or B[io, ii] == T.undef())
+
+    with T.block("compute"):
+        C[0] = 0
+        for io, ii in T.grid(4, 4):
+            if 4 * io + ii < 14:
+                C[0] = C[0] + B[io, ii]
+
+
+@schedule(single_func_undef)
+def split_with_undef(s: Schedule) -> None:
+    """That the padding of B may be read is proved before it is split off."""
+    s.add_buffer_constraint("B", lambda io, ii: 4 * io + ii >= 14, T.undef("int32"), before="compute")
+    s.outline("transform", "transform_A")
+    s.outline("compute", "compute_C")
+    assert_structural_equal(s.module["transform_A"], transform_A_undef)
+    assert_structural_equal(s.module["compute_C"], compute_C_undef)
 
 
 @schedule(transform_A_undef)
@@ -176,51 +248,6 @@ def an_output_that_may_hold_anything(s: Schedule) -> None:
     assert_structural_equal(merged, transform_A_undef_rewritten)
 
 
-@T.prim_func
-def transform_A_known(A: T.Buffer((14,), "int32"), B: T.Buffer((4, 4), "int32")):
-    for io, ii in T.grid(4, 4):
-        if 4 * io + ii < 14:
-            B[io, ii] = A[4 * io + ii]
-
-    for io, ii in T.grid(4, 4):
-        if 4 * io + ii >= 14:
-            B[io, ii] = 0
-
-
-@schedule(transform_A_known)
-def an_output_with_a_known_value(s: Schedule) -> None:
-    """The third module leaves this half as it is; it may be merged into one nest."""
-    s.merge_adjacent_loops()
-    s.simplify()
-
-
-@T.prim_func
-def compute_C(B: T.Buffer((4, 4), "int32"), C: T.Buffer((1,), "int32")):
-    C[0] = 0
-    for io, ii in T.grid(4, 4):
-        if 4 * io + ii < 14:
-            C[0] = C[0] + B[io, ii]
-
-
-@schedule(compute_C)
-def nothing_is_known(s: Schedule) -> None:
-    """Not valid: the padding may hold anything."""
-    with expect_refusal(s) as refusals:
-        s.remove_branching_through_overcompute()
-    assert_confirmed(refusals)
-
-
-@T.prim_func
-def compute_C_undef(B: T.Buffer((4, 4), "int32"), C: T.Buffer((1,), "int32")):
-    for io, ii in T.grid(4, 4):
-        T.assume(4 * io + ii < 14 or B[io, ii] == T.undef())
-
-    C[0] = 0
-    for io, ii in T.grid(4, 4):
-        if 4 * io + ii < 14:
-            C[0] = C[0] + B[io, ii]
-
-
 @schedule(compute_C_undef)
 def only_access_is_known(s: Schedule) -> None:
     """Not valid: the padding may be read, and is not known to be zero."""
@@ -229,15 +256,50 @@ def only_access_is_known(s: Schedule) -> None:
     assert_confirmed(refusals)
 
 
+# With a known value.
+
+
+@T.prim_func
+def single_func_known(A: T.Buffer((14,), "int32"), C: T.Buffer((1,), "int32")):
+    B = T.alloc_buffer((4, 4), "int32")
+    with T.block("transform"):
+        for io, ii in T.grid(4, 4):
+            if 4 * io + ii < 14:
+                B[io, ii] = A[4 * io + ii]
+
+        for io, ii in T.grid(4, 4):
+            if 4 * io + ii >= 14:
+                B[io, ii] = 0
+
+    with T.block("compute"):
+        C[0] = 0
+        for io, ii in T.grid(4, 4):
+            if 4 * io + ii < 14:
+                C[0] = C[0] + B[io, ii]
+
+
+@T.prim_func
+def transform_A_known(A: T.Buffer((14,), "int32"), B: T.Buffer((4, 4), "int32")):
+    with T.block("transform"):
+        for io, ii in T.grid(4, 4):
+            if 4 * io + ii < 14:
+                B[io, ii] = A[4 * io + ii]
+
+        for io, ii in T.grid(4, 4):
+            if 4 * io + ii >= 14:
+                B[io, ii] = 0
+
+
 @T.prim_func
 def compute_C_known(B: T.Buffer((4, 4), "int32"), C: T.Buffer((1,), "int32")):
     for io, ii in T.grid(4, 4):
         T.assume(4 * io + ii < 14 or B[io, ii] == 0)
 
-    C[0] = 0
-    for io, ii in T.grid(4, 4):
-        if 4 * io + ii < 14:
-            C[0] = C[0] + B[io, ii]
+    with T.block("compute"):
+        C[0] = 0
+        for io, ii in T.grid(4, 4):
+            if 4 * io + ii < 14:
+                C[0] = C[0] + B[io, ii]
 
 
 @T.prim_func
@@ -245,9 +307,33 @@ def compute_C_known_rewritten(B: T.Buffer((4, 4), "int32"), C: T.Buffer((1,), "i
     for io, ii in T.grid(4, 4):
         T.assume(4 * io + ii < 14 or B[io, ii] == 0)
 
-    C[0] = 0
-    for io, ii in T.grid(4, 4):
-        C[0] = C[0] + B[io, ii]
+    with T.block("compute"):
+        C[0] = 0
+        for io, ii in T.grid(4, 4):
+            C[0] = C[0] + B[io, ii]
+
+
+@schedule(single_func_known)
+def split_with_a_known_value(s: Schedule) -> None:
+    """The value is proved before it is split off; then either half is rewritten alone, and put back."""
+    s.add_buffer_constraint("B", lambda io, ii: 4 * io + ii >= 14, 0, before="compute")
+    s.outline("transform", "transform_A")
+    s.outline("compute", "compute_C")
+    assert_structural_equal(s.module["transform_A"], transform_A_known)
+    assert_structural_equal(s.module["compute_C"], compute_C_known)
+
+    half = Schedule(s.module["compute_C"])
+    half.remove_branching_through_overcompute()
+    s.refine_call("compute_C", half)
+    assert_structural_equal(s.module["compute_C"], compute_C_known_rewritten)
+
+
+@schedule(single_func_undef)
+def a_value_that_is_not_known(s: Schedule) -> None:
+    """More may not be said than the first stage sees to."""
+    with expect_refusal(s) as refusals:
+        s.add_buffer_constraint("B", lambda io, ii: 4 * io + ii >= 14, 0, before="compute")
+    assert_confirmed(refusals)
 
 
 @schedule(compute_C_known)
