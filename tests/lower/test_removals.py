@@ -47,12 +47,14 @@ for i in range(8):
 B[0] = A[0]
 A[1] = T.Select(A[0] > 0.0, A[2], T.undef())
 """
-    rest = 'B[0] = A[0]\nA[1] = T.Select(A[0] > T.float32(0.0), A[2], T.undef(dtype="float32"))'
+    rest = "B[0] = A[0]\nif A[0] > T.float32(0.0):\n    A[1] = A[2]"
     gives(program(text), RemoveStoreUndef(), rest)
 
 
-def test_a_store_that_is_undefined_now_and_then_stays() -> None:
+def test_a_store_that_is_undefined_now_and_then_is_left_where_it_is_not() -> None:
     text = "for i in range(8):\n    B[i] = T.if_then_else(i < 4, A[i], T.undef())"
+    gives(program(text), RemoveStoreUndef(), "for i in range(8):\n    if i < 4:\n        B[i] = A[i]")
+    text = "for i in range(8):\n    B[i] = A[i] + T.if_then_else(i < 4, A[i], T.undef())"
     gives(program(text), RemoveStoreUndef(), text.replace("undef()", 'undef(dtype="float32")'))
 
 

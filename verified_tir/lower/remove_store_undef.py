@@ -1,11 +1,13 @@
 """RemoveStoreUndef: stores of undefined values go.
 
-    A[i] = T.undef()                   ⟶
-    A[i] = A[i] + T.undef()            ⟶
+    A[i] = T.undef()                          ⟶
+    A[i] = A[i] + T.undef()                   ⟶
+    A[i] = T.Select(c, x, T.undef())          ⟶     if c: A[i] = x
 
 "Anything may be here" is what a store of ``T.undef()`` says (it declares padding dead, and lets a branch be removed),
-and leaving the element as it was is one way to satisfy it.  The kernel's rule is ``erase``.  A store that is sometimes
-undefined, ``A[i] = T.Select(c, x, T.undef())``, stays.
+and leaving the element as it was is one way to satisfy it.  The kernel's rule is ``erase``.  Of a choice between a
+value and undef the branch is made a statement first (``branch``), and only its undefined part goes.  Any other store
+that is sometimes undefined stays as it is.
 """
 
 from __future__ import annotations
@@ -13,13 +15,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from verified_tir.ir.expr import Undef
+from verified_tir.ir.expr import Expr, IfThenElse, Select, Undef, Var
 from verified_tir.ir.paths import Path
-from verified_tir.ir.stmt import Stmt, Store
+from verified_tir.ir.stmt import LetStmt, Stmt, Store
 from verified_tir.ir.visit import walk
+from verified_tir.kernel.rules.bind import Inline
+from verified_tir.kernel.rules.branch import Introduce, Reshape
 from verified_tir.kernel.rules.erase import Erase
+from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.lower.passes import Lowering, Pass
 from verified_tir.lower.tidy import remove_empty
+from verified_tir.schedule.simplify_index import negate
 
 
 @final
@@ -28,13 +34,43 @@ class RemoveStoreUndef(Pass):
     """Remove every store whose value is undefined, and loops and branches that held nothing else."""
 
     def lower(self, work: Lowering) -> None:
-        def remove(path: Path, stmt: Stmt) -> None:
-            del stmt
-            work.session.attempt(Erase(path))
+        undefined = _names_of_undef(work.session.func.body)
 
-        work.each(_stores_undef, remove)
+        def remove(path: Path, stmt: Stmt) -> None:
+            assert isinstance(stmt, Store)
+            if not work.session.attempt(Erase(path)):
+                _remove_part(work, path, stmt.value)
+
+        work.each(lambda s: isinstance(s, Store) and _is_undefined(s.value, undefined), remove)
+        work.each(_unused, lambda path, _: work.session.attempt(Inline(path)))
         remove_empty(work)
 
 
-def _stores_undef(stmt: Stmt) -> bool:
-    return isinstance(stmt, Store) and any(isinstance(n, Undef) for n in walk(stmt.value))
+def _remove_part(work: Lowering, path: Path, value: Expr) -> None:
+    """Of ``A[i] = T.Select(c, x, undef)`` the store of undef."""
+    match value:
+        case Select(condition=c, true_value=a, false_value=b) | IfThenElse(condition=c, true_value=a, false_value=b):
+            if c.dtype.lanes == 1 and isinstance(a, Undef) is not isinstance(b, Undef):
+                c, kept = (c, a) if isinstance(b, Undef) else (negate(c), b)
+                only = Rewrite((*path, 0), (0,), kept)
+                work.session.attempt(Introduce(path, c), only, Erase((*path, 1)), Reshape(path, "trim"))
+
+
+def _names_of_undef(body: Stmt) -> set[Var]:
+    """Variables whose values are computed from undef."""
+    found: set[Var] = set()
+    for n in walk(body):  # parents first, so that a name comes before its uses
+        if isinstance(n, LetStmt) and _is_undefined(n.value, found):
+            found.add(n.var)
+    return found
+
+
+def _is_undefined(value: Expr, names: set[Var]) -> bool:
+    return any(isinstance(n, Undef) or n in names for n in walk(value))
+
+
+def _unused(stmt: Stmt) -> bool:
+    """Whether a let gives undef a name that nobody uses."""
+    if not isinstance(stmt, LetStmt) or not any(isinstance(n, Undef) for n in walk(stmt.value)):
+        return False
+    return not any(n is stmt.var for n in walk(stmt.body))
