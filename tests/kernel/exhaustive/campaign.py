@@ -20,6 +20,7 @@ from typing import Any
 
 from tests.kernel.exhaustive import (
     again,
+    calls,
     compaction,
     dense,
     lanes,
@@ -47,6 +48,7 @@ FAMILIES = (
     *again.FAMILIES,
     *staged.FAMILIES,
     *reduced.FAMILIES,
+    *calls.FAMILIES,
 )
 PART = 100
 """How many turns a family has before the next one's."""

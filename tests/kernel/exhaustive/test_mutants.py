@@ -17,6 +17,7 @@ from tests.kernel.exhaustive.family import Family, PlainSolver, explore
 from verified_tir.ir.stmt import SKIP, For, Seq
 from verified_tir.kernel import context, facts, licences
 from verified_tir.kernel.rules import (
+    arguments,
     bind,
     branch,
     common,
@@ -162,6 +163,10 @@ MUTANTS: dict[str, tuple[Callable[[Patch], None], tuple[str, ...]]] = {
     "iterations lost": (without("bijection", "is run"), ("two-loop nests", "one-loop nests")),
     "iterations disguised": (without("bijection", "as itself"), ("two-loop nests", "one-loop nests")),
     "no licence": (without("licence"), ("licences",)),
+    "arguments overlap (call)": (without("call", "have nothing in common"), ("calls",)),
+    "arguments fold (call)": (without("call", "mean one element"), ("calls",)),
+    "arguments end early (call)": (without("call", "may be touched"), ("calls",)),
+    "pointers to anywhere (call)": (setting(arguments, "_pointed", never), ("pointers",)),
     "half a licence": (first_order_only, ("licences",)),
     "unsafe is safe (rewrite)": (unsafe_is_safe(rewrite), ("values", "conditions")),
     "unsafe is safe (insert)": (unsafe_is_safe(insert), ("in and out",)),
