@@ -25,7 +25,7 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Binary, Cast, Expr, IntImm, Load, Var, binary, const
 from verified_tir.ir.paths import Path, loop_path
 from verified_tir.ir.stmt import For, If, Seq, Store
-from verified_tir.ir.visit import free_vars
+from verified_tir.ir.visit import free_vars, walk
 from verified_tir.kernel.obligation import Unproved
 from verified_tir.kernel.rules.branch import Merge
 from verified_tir.kernel.rules.insert import Insert
@@ -36,6 +36,7 @@ from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.tactics.layout import transform_layout
 from verified_tir.schedule.tactics.loops import ceildiv, is_zero, reorder
 from verified_tir.schedule.tactics.reduction import decompose_reduction
+from verified_tir.schedule.tactics.rfactor import unused_name
 from verified_tir.schedule.tactics.staging import cache_read, cache_write
 from verified_tir.schedule.tactics.tidy import fold_at, folded
 
@@ -75,7 +76,7 @@ def pad_einsum(session: Session, block: str, padding: Sequence[int]) -> None:
     for var, extent in (*guarded.items(), *first.items()):
         _extend(session, var, extent)
     for var in (*reversed(guarded), *reversed(first)):  # while what comes first is guarded, its places are undefined
-        _run_always(session, session.current(var), einsum)
+        _run_always(session, var, einsum)
     if [s.var for s in inner_last] != written:
         reorder(session, written)
 
@@ -96,6 +97,8 @@ def _einsum(session: Session, block: str) -> Einsum:
     factors = None if split is None or split[0] != "add" else _factors(split[1])
     if factors is None:
         raise fail(f"block {block} is no sum of products: {store.buffer.name} is updated otherwise", place)
+    if any(load.buffer.data is store.buffer.data for load in factors):
+        raise fail(f"block {block} is no sum of products: a factor is read from {store.buffer.name} itself", place)
     accesses: tuple[Load | Store, ...] = (store, *factors)
     for access in accesses:
         name, indices = access.buffer.name, access.indices
@@ -184,8 +187,8 @@ def _padded_copy(
     place, _ = session.block(block)
     if any(len(extents) > 1 for extents in wanted):
         raise fail(f"{buffer.name} is read at loops that are padded to different extents", place)
-    name = f"{buffer.name}_pad"
-    copy = (cache_write if result else cache_read)(session, block, buffer.name, name=name)
+    name = unused_name(f"{buffer.name}_pad", {n.name for n in walk(session.func) if isinstance(n, Buffer)})
+    copy = (cache_write if result else cache_read)(session, block, buffer, name=name)
     shape = tuple(next(iter(extents)) if extents else n for extents, n in zip(wanted, copy.shape, strict=True))
     inputs = tuple(Var.fresh(f"x{d}", n.dtype) for d, n in enumerate(copy.shape))
     transform_layout(session, copy, IndexMap(inputs, inputs, ()), None if result else 0, shape)
@@ -225,7 +228,7 @@ def _extend(session: Session, handle: Var, extent: Expr) -> None:
 
 def _run_always(session: Session, var: Var, einsum: Einsum) -> None:
     """Remove the guard below a loop; if that cannot be, say what is missing."""
-    path = loop_path(session.func, var)
+    path = loop_path(session.func, session.current(var))
     assert path is not None
     guard = session.stmt((*path, 0))
     assert isinstance(guard, If)
@@ -239,18 +242,17 @@ def _run_always(session: Session, var: Var, einsum: Einsum) -> None:
 
 def _with_remedy(failed: TacticFailed, var: Var, einsum: Einsum) -> TacticFailed:
     """The refusal, with what would make the step right: for a loop of a float sum, two things can be in the way."""
-    refusal = failed.refusal
-    summed = not any(isinstance(e, Var) and e.name == var.name for e in einsum.store.indices)
-    if not isinstance(refusal, Unproved) or refusal.obligation.name != "no-op" or not summed:
+    refusal, result = failed.refusal, einsum.store.buffer
+    summed = next((s for s in einsum.loops if s.var is var and not einsum.over_elements(s)), None)
+    refuted = isinstance(refusal, Unproved) and refusal.obligation.name == "no-op"
+    if summed is None or not refuted or not result.dtype.is_float:
         return failed
-    free = [load.buffer.name for load in einsum.factors
-            if not any(isinstance(e, Var) and e.name == var.name for e in load.indices)]  # fmt: skip
-    if not einsum.store.buffer.dtype.is_float:
-        return failed
+    assert isinstance(refusal, Unproved)
+    free = [load.buffer.name for load in einsum.factors if var not in load.indices]
     if free:
         names = " and ".join(dict.fromkeys(free))
         hint = f"{names} is not indexed by {var.name}, and 0 * inf is nan: assume that it is finite"
     else:
-        hint = f"{einsum.store.buffer.name} may be -0.0, and -0.0 + 0.0 is 0.0: let the sum begin with 0.0"
+        hint = f"{result.name} may be -0.0, and -0.0 + 0.0 is 0.0: let the sum begin with 0.0"
     claim = f"{refusal.obligation.claim} ({hint})"
     return TacticFailed(replace(refusal, obligation=replace(refusal.obligation, claim=claim)))

@@ -66,7 +66,7 @@ def rfactor(session: Session, loop: Handle, factor_axis: int = 0, licence: str =
     index.insert(axis, offset)
     shape.insert(axis, nest.loop.extent)
     taken = {n.name for n in walk(session.func) if isinstance(n, Buffer)}
-    partial = Buffer.declare(_fresh(f"{buffer.name}_rf", taken), tuple(shape), buffer.dtype, scope="global")
+    partial = Buffer.declare(unused_name(f"{buffer.name}_rf", taken), tuple(shape), buffer.dtype, scope="global")
     inputs = tuple(Var.fresh(f"y{k}", e.dtype) for k, e in enumerate(shape))
     kept = iter(v for k, v in enumerate(inputs) if k != axis)
     element = tuple(next(kept) if d in dims else e for d, e in enumerate(nest.store.indices))
@@ -182,14 +182,15 @@ def _tidy(session: Session, nest: Nest, dims: list[int], axis: int) -> str:
     for k in (0, 2):
         remove_trivial_loops(session, (*base, k))
         fold_at(session, (*base, k))
-    name = _fresh(f"{nest.name}_rf", {s.name for _, s in session.blocks()})
+    name = unused_name(f"{nest.name}_rf", {s.name for _, s in session.blocks()})
     for k, label in enumerate((f"{name}_init", name, nest.name)):
         found = [p for p, s in places(session.stmt((*base, k)), lambda s: isinstance(s, Store))]
         session.apply(Label((*base, k, *found[0]), label))
     return name
 
 
-def _fresh(name: str, taken: set[str]) -> str:
+def unused_name(name: str, taken: set[str]) -> str:
+    """The name, or the name and a number, if it is taken."""
     numbered = (f"{name}_{k}" if k else name for k in itertools.count())
     return next(n for n in numbered if n not in taken)
 
