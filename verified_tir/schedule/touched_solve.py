@@ -55,9 +55,9 @@ def solve(buffer: Buffer, indices: tuple[Var, ...], piece: Piece) -> Solved:
     loops = {s.var: s for s in piece.loops}
     moved = [d for d, e in enumerate(piece.indices) if e is not None and loops.keys() & set(free_vars(e))]
     order = [s for s in piece.loops if any(s.var in free_vars(_index(piece, d)) for d in moved)]
-    layout = _inverted(buffer, piece, order, moved)
-    bound = {s.var for s in piece.loops}
-    if layout is None or any(bound & {*free_vars(e)} for s in order for e in (s.min, s.extent)):
+    box = not any(loops.keys() & set(free_vars(e)) for s in piece.loops for e in (s.min, s.extent))
+    layout = _inverted(buffer, piece, order, moved) if box else None
+    if layout is None:
         return _searched(buffer, indices, piece)
     kept = layout.loops[len(moved) :]
     at_index = {s.var: indices[d] for s, d in zip(layout.loops, moved, strict=False)}

@@ -122,6 +122,14 @@ class Nest:
         """The loops of a segment."""
         return [s.var for s in self.segments[k].loops]
 
+    def moving(self, k: int) -> list[int]:
+        """The dimensions that the loops of a segment move."""
+        return [d for d, e in enumerate(self.indices) if set(self.loops(k)) & set(free_vars(e))]
+
+    def ordered(self, k: int) -> bool:
+        """Whether the loops of a segment run through these in order."""
+        return in_order([self.indices[d] for d in self.moving(k)], self.segments[k].loops)
+
     def in_the_way(self, followed: set[Var]) -> tuple[int, Var] | None:
         """The innermost two segments that must become one: the number of the first, and the loop from which on.
 
@@ -141,30 +149,33 @@ class Nest:
 
     def shared(self, k: int, followed: set[Var]) -> list[Var]:
         """Loops of a segment that would be rebuilt, though another access needs them as they are."""
-        return [] if in_order(moving(self, k), self.segments[k].loops) else [v for v in self.loops(k) if v in followed]
+        return [] if self.ordered(k) else [v for v in self.loops(k) if v in followed]
 
 
-def moving(nest: Nest, k: int) -> tuple[Expr, ...]:
-    """The indices that the loops of a segment move."""
-    return tuple(e for e in nest.indices if set(nest.loops(k)) & set(free_vars(e)))
+def in_order(indices: list[Expr], loops: list[For]) -> bool:
+    """Whether the loops run through the indices in order.
 
-
-def in_order(indices: tuple[Expr, ...], loops: list[For]) -> bool:
-    """Whether the loops run through the indices in order: each index is the number that some loops are the digits of
-    (``i`` or ``4*i_0 + i_1``) plus something constant, and they come in the order of the loops."""
+    From the first index on, each takes the next loops, as digits of a number (``i``, ``4*i_0 + i_1``, with gaps
+    ``8*i_0 + i_1``); loops that an earlier index has taken stand still meanwhile.
+    """
     used = [s for s in loops if any(s.var in free_vars(e) for e in indices)]
-    for e in reversed(indices):
-        rest = as_poly(e)
-        weight = Poly.of(1)
-        while used and used[-1].var in free_vars(e):
-            digit = used.pop()
-            found = rest.coefficient(digit.var)
-            if found is None or not (found[0] - weight).is_zero:
+    for e in indices:
+        rest, span = as_poly(e), Poly.of(0)
+        here = set(free_vars(e))
+        count = next((k for k, s in enumerate(used) if s.var not in here), len(used))
+        digits, used = used[:count], used[count:]
+        for s in reversed(digits):
+            found = rest.coefficient(s.var)
+            if found is None or not _at_least(found[0] - span - 1):
                 return False
-            weight, rest = weight * as_poly(digit.extent), found[1]
-        if any(s.var in free_vars(a) for s in loops for a in rest.atoms()):
+            span, rest = span + found[0] * (as_poly(s.extent) - 1), found[1]
+        if any(s.var in free_vars(a) for s in (*digits, *used) for a in rest.atoms()):
             return False
     return not used
+
+
+def _at_least(gap: Poly) -> bool:
+    return gap.is_zero or (gap.constant is not None and gap.constant >= 0)
 
 
 def nest_around(session: Session, path: Path, buffer: Buffer) -> Nest | None:

@@ -31,11 +31,9 @@ from verified_tir.schedule.simplify_index import simplify as simplify_index
 from verified_tir.schedule.tactics.access_nest import (
     Nest,
     Segment,
-    in_order,
     inline_lets,
     isolate,
     leaves,
-    moving,
     nest_around,
     uses,
 )
@@ -130,14 +128,14 @@ def _follow(session: Session, site: Site, buffer: Buffer, followed: set[Var], li
         assert nest is not None
     rebuilt: list[Var] = []
     for _ in nest.segments:
-        k = next((k for k, s in enumerate(nest.segments) if not in_order(moving(nest, k), s.loops)), None)
+        k = next((k for k in range(len(nest.segments)) if not nest.ordered(k)), None)
         if k is None:
             break
         loops = _rebuild(session, nest, k, buffer, licence)
         rebuilt += loops
         again = _nest(session, site, buffer)
         if again is not None:
-            _straighten(session, again, buffer, dict(zip(moving(nest, k), loops, strict=True)), nest)
+            _straighten(session, again, buffer, dict(zip(nest.moving(k), loops, strict=True)))
             again = _nest(session, site, buffer)
         if again is None:  # every loop of the layout runs once, so no index depends on one
             break
@@ -164,17 +162,17 @@ def _nest(session: Session, site: Site, buffer: Buffer) -> Nest | None:
     return replace(nest, indices=indices)
 
 
-def _straighten(session: Session, nest: Nest, buffer: Buffer, now: dict[Expr, Var], before: Nest) -> None:
-    """Put the new loops in the place of the indices that they follow, where the simplifier did not see it."""
+def _straighten(session: Session, nest: Nest, buffer: Buffer, now: dict[int, Var]) -> None:
+    """Put the new loops in the place of the indices that they follow (by dimension), where the simplifier did not see
+    it."""
     stmt = session.stmt(nest.path)
     target = isinstance(stmt, Store) and stmt.buffer is buffer
     where = (1,) if target else next(_where(stmt, nest.written), None)
     if where is None:
         return
     first = where if target else (*where, 0)
-    for d, (index, old) in enumerate(zip(nest.indices, before.indices, strict=True)):
-        var = now.get(old)
-        if var is not None and index is not var:
+    for d, var in now.items():
+        if nest.indices[d] is not var:
             session.attempt(Rewrite(nest.path, (*first[:-1], first[-1] + d), var))
 
 
@@ -213,7 +211,7 @@ def _rebuild(session: Session, nest: Nest, k: int, buffer: Buffer, licence: str)
         try:
             with session.atomic():
                 _reindex(session, segment, layout, buffer, licence)
-            return [s.var for s in layout.loops[: len(moving(nest, k))]]
+            return [s.var for s in layout.loops[: len(nest.moving(k))]]
         except TacticFailed as refused:
             problem = problem or refused
             tried += 1
