@@ -48,13 +48,22 @@ def test_a_tail_and_a_symbolic_extent() -> None:
 def test_floats_need_the_users_word() -> None:
     floats = INTS.replace("int32", "float32")
     text = program(SUM.format(32, "T.float32(0.0)", 4), floats)
-    words = 'allow it by LowerThreadAllreduce(reassociate=("B",))'
+    words = '(another order may be allowed: LowerThreadAllreduce(reassociate=("B",)))'
     refused(text, LowerThreadAllreduce(), words)
     refused(text, LowerThreadAllreduce(reassociate=("A",)), words)
     theorem = LowerThreadAllreduce(reassociate=("B",)).run(Schedule(text))
     assert theorem.reassociated == {"B"}
     integers = LowerThreadAllreduce(reassociate=("B",)).run(Schedule(program(SUM.format(32, 0, 4), INTS)))
     assert integers.reassociated == frozenset()
+
+
+def test_a_float_maximum_without_nan_and_negative_zeros_needs_no_word() -> None:
+    floats = INTS.replace("int32", "float32")
+    text = program(SUM.format(32, "T.float32(0.0)", 4), floats)
+    largest = text.replace("B[0] + A[k]", "T.max(B[0], T.max(A[k], T.float32(0)))")
+    theorem = LowerThreadAllreduce().run(Schedule(largest))
+    assert theorem.reassociated == frozenset()
+    refused(text.replace("B[0] + A[k]", "T.max(B[0], A[k])"), LowerThreadAllreduce(reassociate=("B",)), "is NaN")
 
 
 @pytest.mark.parametrize("threads", ["3", "1", "0", '"x"', "T.bool(True)"])

@@ -12,9 +12,10 @@
     for j in range(2):
         B[0] = B[0] + B_2[j]
 
-On this target threads are lanes.  The kernel's rule is ``reassociate``.  Sums of integers are exact.  A sum of floats
-is not: its bits depend on the tree.  So the user has to allow it, by naming the buffer that holds the result in
-``reassociate``, or earlier in the derivation; the theorem then says so (:attr:`Refines.reassociated`).
+On this target threads are lanes.  The kernel's rule is ``reassociate``.  Sums of integers are exact, and so are minima
+and maxima of floats that are neither NaN nor -0.0.  A sum of floats is not: its bits depend on the tree.  So the user
+has to allow it, by naming the buffer that holds the result in ``reassociate``, or earlier in the derivation; the theorem
+then says so (:attr:`Refines.reassociated`).
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from verified_tir.kernel.rules.kind import Kind
 from verified_tir.kernel.rules.reassociate import Reassociate
 from verified_tir.lower.passes import Lowering, Pass
 from verified_tir.schedule.session import Session, fail
+from verified_tir.schedule.tactics.licensed import apply_licensed
 from verified_tir.schedule.tactics.loops import split
 
 MARK = "thread_allreduce"
@@ -56,20 +58,13 @@ class LowerThreadAllreduce(Pass):
         assert isinstance(loop, For)
         threads = _threads(loop, path)
         result = _result(loop, path)
-        licence = self._licence(session, result, path)
+        allowed = result.name in (*self.reassociate, *session.theorem.reassociated)
+        licence = result.name if allowed else ""
         session.apply(Annotate(path, tuple(pair for pair in loop.annotations if pair[0] != MARK)))
         rest: Var = loop.var
         while threads >= 2:
             rest = _divided(session, rest, threads, result, licence)
             threads //= 2
-
-    def _licence(self, session: Session, result: Buffer, path: Path) -> str:
-        if not result.dtype.is_float or result.name in (*self.reassociate, *session.theorem.reassociated):
-            return result.name
-        raise fail(
-            f"a sum of {result.dtype} in {result.name} is rounded in another order by a tree of threads; allow it by "
-            f'LowerThreadAllreduce(reassociate=("{result.name}",))', path,
-        )  # fmt: skip
 
 
 def _is_marked(stmt: Stmt) -> bool:
@@ -100,7 +95,8 @@ def _divided(session: Session, var: Var, threads: int, result: Buffer, licence: 
     assert path is not None
     partial = Buffer.declare(f"{result.name}_{threads}", (const(threads),), result.dtype)
     index: Expr = split_loops[1]
-    session.apply(Reassociate(path, partial, (index,), licence))
+    remedy = f'LowerThreadAllreduce(reassociate=("{result.name}",))'
+    apply_licensed(session, Reassociate(path, partial, (index,), licence), remedy)
     _vectorize(session, split_loops[1])
     last = [s.var for _, s in places(session.func.body, lambda s: _adds_up(s, partial)) if isinstance(s, For)]
     assert len(last) == 1
