@@ -14,8 +14,8 @@
 
 On this target threads are lanes.  The kernel's rule is ``reassociate``.  Sums of integers are exact, and so are minima
 and maxima of floats that are neither NaN nor -0.0.  A sum of floats is not: its bits depend on the tree.  So the user
-has to allow it, by naming the buffer that holds the result in ``reassociate``, or earlier in the derivation; the theorem
-then says so (:attr:`Refines.reassociated`).
+has to allow it, by naming the buffer that holds the result in ``reassociate``, or earlier in the derivation; then the
+theorem says so (:attr:`Refines.reassociated`).
 """
 
 from __future__ import annotations
