@@ -131,13 +131,14 @@ def written() -> Written:
     """The certificates of the examples as they are now."""
     found = Written()
     for file in find_files([EXAMPLES]):
-        with loaded(file.path, file.path.name) as functions:
+        name = file.path.relative_to(EXAMPLES).as_posix()
+        with loaded(file.path, name) as functions:
             for function in functions:
                 if function.expect == "proved":
                     schedule = Schedule(function.program)
                     function.function(schedule)
-                    origin = Origin(function.name, file.path.name, function.line, function.file)
-                    found.add(certificate_name(file.path.name, function.name), schedule, origin)
+                    origin = Origin(function.name, name, function.line, function.file)
+                    found.add(certificate_name(name, function.name), schedule, origin)
     return found
 
 
