@@ -382,6 +382,11 @@ def f(A: T.Buffer((10,), "int32"), V: T.Buffer((1,), "int32"), P: T.Buffer((1,),
     [
         (block(), lambda s: s.rfactor("i"), "the loop over i runs over elements of B; it is no loop of the reduction"),
         (block(), lambda s: s.rfactor("k", 2), "so factor_axis is from -2 to 1, not 2"),
+        (
+            plain("for k in range(9):\n    B[0] = B[0] + A[0, 0, k]"),
+            lambda s: s.rfactor("k", 1),
+            "have 1 dimension, so factor_axis is from -1 to 0, not 1",
+        ),
         (block(), lambda s: s.rfactor("k", True), "so factor_axis is from -2 to 1, not True"),
         (block(), lambda s: s.rfactor("q"), "there is no loop called 'q'"),
         (

@@ -31,6 +31,23 @@ def test_an_integer_reduction_runs_in_any_order() -> None:
     refused(summed(value="B[0] * 2 + A[i, j]"), lambda s: s.reorder("j", "i"), "iterations change their order")
 
 
+def test_the_initialisation_goes_first() -> None:
+    """It would have to stay before all terms; the message says how."""
+    text = """
+@T.prim_func
+def f(A: T.Buffer((4, 4), "int32"), B: T.Buffer((1,), "int32")):
+    for i, j in T.grid(4, 4):
+        with T.block("B"):
+            vi, vj = T.axis.remap("RR", [i, j])
+            with T.init():
+                B[0] = 0
+            B[0] = B[0] + A[vi, vj]
+"""
+    remedy = '(another order may be allowed: decompose_reduction("B", …) first)'
+    refused(text, lambda s: s.reorder("j", "i"), remedy, confirmed=False)
+    accepted(text, lambda s: (s.decompose_reduction("B", "i"), s.reorder("j", "i")))
+
+
 def test_a_float_sum_runs_in_another_order_with_the_users_word() -> None:
     words = "iterations change their order: the read and the write of B touch different elements (another order may be "
     refused(summed("float32"), lambda s: s.reorder("j", "i"), words + 'allowed: reorder(…, reassociate="B"))')

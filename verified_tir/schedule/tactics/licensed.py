@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from verified_tir.ir.paths import at
-from verified_tir.ir.visit import writes_of
+from verified_tir.ir.stmt import Block, If, Seq, Stmt, Store
+from verified_tir.ir.visit import walk, writes_of
 from verified_tir.kernel.obligation import Unproved
 from verified_tir.kernel.rules.reassociate import Reassociate, Reordered
 from verified_tir.kernel.rules.reindex import Reindex
@@ -46,11 +47,23 @@ def in_another_order(session: Session, rule: Reindex, licence: str, primitive: s
             tried.append(failed)
         else:
             return
+    block = _with_initialisation(at(session.func.body, rule.path))
+    if block is not None:
+        raise _with_remedy(tried[0], f'decompose_reduction("{block}", …) first', "order")
     last = tried[-1].refusal
     rounds = isinstance(last, Unproved) and last.obligation.name == "rounding"
     if rounds and licence:
         raise _with_remedy(tried[-1], "", "rounding")
     raise _with_remedy(tried[0], f'{primitive}(…, reassociate="{next(iter(stores))}")', "order") if rounds else tried[0]
+
+
+def _with_initialisation(nest: Stmt) -> str | None:
+    """The block of a nest in which a reduction is initialised, under a condition; its order is that of two updates."""
+    for n in walk(nest):
+        match n:
+            case Block(name=name, body=Seq(stmts=(If(then_body=Store(buffer=a)), Store(buffer=b)))) if a is b:
+                return name
+    return None
 
 
 def _with_remedy(failed: TacticFailed, remedy: str, name: str) -> TacticFailed:

@@ -150,8 +150,8 @@ def _dimensions(session: Session, nest: Nest) -> tuple[list[int], set[Var]]:
 def _axis(factor_axis: int, rank: int, path: Path) -> int:
     if isinstance(factor_axis, bool) or not isinstance(factor_axis, int) or not -rank - 1 <= factor_axis <= rank:
         raise fail(
-            f"the partial results have {rank + 1} dimensions, so factor_axis is from {-rank - 1} to {rank}, "
-            f"not {factor_axis!r}", path,
+            f"the partial results have {rank + 1} dimension{'s' * (rank > 0)}, so factor_axis is from {-rank - 1} to "
+            f"{rank}, not {factor_axis!r}", path,
         )  # fmt: skip
     return factor_axis if factor_axis >= 0 else factor_axis + rank + 1
 
