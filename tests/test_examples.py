@@ -22,7 +22,7 @@ FILES = sorted(p for p in EXAMPLES.rglob("*.py") if p.name not in HELPERS)
 def verified() -> dict[str, Any]:
     """What ``vtir verify examples/`` says of each file, by its path."""
     command = [sys.executable, "-c", "from verified_tir.cli.main import main; main()", "verify", "examples/", "--json"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=240, check=False)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=480, check=False)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr
     report = json.loads(done.stdout)
     return {file["file"]: file for file in report["files"]}

@@ -81,7 +81,7 @@ def undefined_values(s: Schedule) -> None:
 
 @schedule(double)
 def repeated_from_the_beginning(s: Schedule) -> None:
-    """Padding that wraps to the beginning of the array, at the index that the RFC means."""
+    """Padding that begins again with the first elements, at the index that the RFC means."""
     s.transform_layout("B", IN_FOURS, pad_value=lambda io, ii, B: B[0, (4 * io + ii - 14) % 4])
     (found,) = padding_of(s, "B")
     assert found == "B[io, ii] == B[0, (4 * io + ii - 14) % 4] where io == 3 and ii >= 2, before and after"
