@@ -176,20 +176,21 @@ def _opinion(
     reports: list[Report] = []
     left_out: list[Mapping[str, int]] = []
     before = with_parameters(written, stage.program)
+    allowed = reordered(theorem)
     try:
         for asked, maps in _questions(theorem, before, stage.program, sizes):
             rest = most - sum(r.operations for r in reports)
             if reports and operations(before, asked) > rest:
                 left_out.append(asked)
                 continue
-            reports.append(_ask(before, stage.program, asked, maps, rest))
+            reports.append(_ask(before, stage.program, asked, maps, rest, allowed))
             contradiction = _contradiction(reports[-1], theorem, before, stage.program)
             if contradiction:
                 evidence = Evidence(before, stage.program, theorem, stage.trace, reports[-1], maps, contradiction)
                 return said("disagrees", f"THE VALIDATOR DISAGREES: {contradiction}", BugInThisTool(evidence))
     except NotExpressible as why:
         return said("undecided", f"the validator was not asked: {why}")
-    return said(*_summary(reports, left_out))
+    return said(*_summary(reports, left_out, allowed))
 
 
 def _questions(
@@ -218,12 +219,18 @@ def _sizes(before: PrimFunc, after: PrimFunc) -> Iterator[Mapping[str, int]]:
 
 
 def _ask(
-    before: PrimFunc, after: PrimFunc, sizes: Mapping[str, int], maps: Mapping[str, Correspondence], most: int
+    before: PrimFunc,
+    after: PrimFunc,
+    sizes: Mapping[str, int],
+    maps: Mapping[str, Correspondence],
+    most: int,
+    allowed: bool,
 ) -> Report:
     """One question.  Where terms differ and nothing more is known, a longer search for an input is worth its time."""
     first = validate(
-        before, after, sizes=sizes, maps=maps, most_operations=most, most_steps=_STEPS, most_elements=_ELEMENTS
-    )
+        before, after, sizes=sizes, maps=maps, most_operations=most, most_steps=_STEPS, most_elements=_ELEMENTS,
+        reordered=allowed,
+    )  # fmt: skip
     if isinstance(first.verdict, Unknown) and "other terms" in first.verdict.reason:
         return validate(before, after, sizes=sizes, maps=maps, most_operations=most, most_steps=_LONGER)
     return first
@@ -239,14 +246,17 @@ def _contradiction(report: Report, theorem: Refines, before: PrimFunc, after: Pr
         case Different(element=element) as verdict:
             if not (element and may_reach(element, theorem.reassociated, before, after)):
                 return str(verdict)
-        case EqualOverReals() | EqualInPart() as verdict if verdict.which and not reordered(theorem):
+        case EqualInPart() as verdict if verdict.which and not reordered(theorem):
             return f"{verdict}, and nobody allowed that"
     conflict = next((f for f in report.findings if f.startswith("after: ")), "")
     return conflict.removeprefix("after: ")
 
 
-def _summary(reports: list[Report], left_out: list[Mapping[str, int]]) -> tuple[Word, str]:
+def _summary(reports: list[Report], left_out: list[Mapping[str, int]], allowed: bool) -> tuple[Word, str]:
     for r in reports:
+        if isinstance(r.verdict, EqualOverReals) and not allowed:
+            why = "no input was found on which their bits differ"
+            return "undecided", f"the validator did not decide{_at([r.sizes])}: {r.verdict}; {why}"
         if isinstance(r.verdict, Different):
             why = "other bits, which come of another order of sums that was allowed"
             return "undecided", f"the validator found {why}{_at([r.sizes])}: {r.verdict}"

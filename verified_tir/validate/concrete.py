@@ -36,6 +36,7 @@ from verified_tir.validate.verdict import Different
 Array = npt.NDArray[Any]
 KINDS = ("small", "normal", "special", "zeros", "extreme", "negative")
 _ORDER = (*KINDS[:2], "constants", *KINDS[2:])
+_AGAIN = ("special", "small", "constants", "lone", "negative", "normal")
 _MOST_CONSTANTS = 24
 _MOST_SCALARS = 1 << 24  # in the arguments of all inputs together; large arrays take long to fill and to compare
 _NEAR = 1e-3  # of what rounding in another order may explain, where inputs are small integers
@@ -86,7 +87,7 @@ def search(
     rounded = passed_over is None and (_accumulates(before.func) or _accumulates(after.func))
     scalars = sum(math.prod(p.shape) * p.buffer.dtype.lanes for p in before.params if p.buffer is not None)
     most = min(most, 1 + _MOST_SCALARS // max(scalars, 1))
-    for number, kind in enumerate((*_ORDER, *(["special", "small", "constants", "negative"] * (_MORE // 4)))[:most]):
+    for number, kind in enumerate((*_ORDER, *(_AGAIN * (_MORE // len(_AGAIN))))[:most]):
         if number >= len(_ORDER) and spent > steps // 2:
             break
         arguments = _arguments(before, kind, number, pool)
@@ -312,6 +313,11 @@ def contents(
             case "special":
                 edges = [np.nan, np.inf, -np.inf, -0.0, 0.0, 1.0, -1.5, 1e-45, 6e4]
                 return rng.choice(np.array(edges), shape).astype(target)
+            case "lone":  # one special number among others, often at the end, where nothing comes after it
+                flat = rng.standard_normal(math.prod(shape))
+                if flat.size:
+                    flat[rng.choice([0, -1, rng.integers(flat.size)])] = rng.choice([np.nan, np.inf, -np.inf, -0.0])
+                return flat.reshape(shape).astype(target)
             case "extreme":
                 return (rng.standard_normal(shape) * np.exp(rng.uniform(-80, 80, shape))).astype(target)
             case "negative":

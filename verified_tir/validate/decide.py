@@ -55,7 +55,9 @@ def decide(terms: Terms, gap: Gap, before: Exit, events: Sequence[tuple[int, int
     too_large = False
     for pair in open_pairs:
         count = sum(gap.pairs[pair].values())
-        if _same(reals, pair):  # whether such sums have the same bits after all is too hard for Z3
+        if question.chosen(pair) and question.equal(*pair):
+            how["z3"] = how.get("z3", 0) + count
+        elif _same(reals, pair):  # whether such sums have the same bits after all is too hard for Z3
             reordered.append(pair)
             for name, number in gap.pairs[pair].items():
                 reassociated[name] = reassociated.get(name, 0) + number

@@ -15,6 +15,7 @@ possible.  Where an operand may be undef, none drops it: ``x - x`` is 0 only if 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Final, final
 
@@ -116,6 +117,8 @@ class Builder:
                 if op == "lt":
                     same = (a == b) & (known[a] & MAY_UNDEF == 0)  # x < x is false for a NaN too
             _take(result, same, self.terms.false if op == "lt" else self.terms.true)
+            if dtype.is_float:
+                self._beyond_infinity(op, dtype, a, b, result)
         elif op in ("sub", "bitxor") and dtype.is_int:
             _take(result, same, self.terms.constant(dtype, 0))
 
@@ -134,6 +137,17 @@ class Builder:
             _take(result, a == one, b)
         elif op == "div":
             _take(result, b == one, a)
+
+    def _beyond_infinity(self, op: str, dtype: DType, a: Ids, b: Ids, result: Ids) -> None:
+        """Nothing is less than -inf or greater than inf; every number lies between them, both included."""
+        terms = self.terms
+        lowest, highest = terms.constant(dtype, -math.inf), terms.constant(dtype, math.inf)
+        if op == "lt":
+            for end, x in ((b == lowest, a), (a == highest, b)):
+                _take(result, end & (terms.flags[x] & MAY_UNDEF == 0), terms.false)
+        elif op == "le":
+            for end, x in ((a == lowest, b), (b == highest, a)):
+                _take(result, end & (terms.flags[x] & (MAY_UNDEF | MAY_NAN) == 0), terms.true)
 
     # ----------------------------------------------------------------------------------------- other operators
 

@@ -7,6 +7,7 @@ A term that may be undef is asked about with one more formula: where it is defin
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from typing import Final, final
 
@@ -19,7 +20,9 @@ from verified_tir.validate.normal import arity, is_leaf
 from verified_tir.validate.terms import MAY_UNDEF, Terms
 
 LARGEST_CONE: Final = 40
+LARGEST_CHOICE: Final = 240
 MOST_QUESTIONS: Final = 24
+_CHOOSING: Final = frozenset({"lt", "le", "eq", "ite", "not", "min", "max", "isnan", "isinf", "isfinite"})
 _FLOATS: Final = {"add": "fp.add", "sub": "fp.sub", "mul": "fp.mul", "div": "fp.div", "fma": "fp.fma"}
 _DIVISIONS: Final = {
     "floordiv": logic.floordiv, "floormod": logic.floormod, "truncdiv": logic.truncdiv, "truncmod": logic.truncmod,
@@ -39,11 +42,11 @@ class Question:
         self.asked = 0
         self._cones: dict[int, int] = {}
 
-    def cone(self, *roots: int) -> list[int]:
+    def cone(self, *roots: int, most: int = LARGEST_CHOICE) -> list[int]:
         """The terms beneath some, operands first; more than the limit are not listed."""
         seen: set[int] = set()
         stack = list(roots)
-        while stack and len(seen) <= LARGEST_CONE:
+        while stack and len(seen) <= most:
             term = stack.pop()
             if term in seen:
                 continue
@@ -54,7 +57,14 @@ class Question:
 
     def small(self, pair: tuple[int, int]) -> bool:
         """Whether there are few terms beneath two."""
-        return len(self.cone(*pair)) <= LARGEST_CONE
+        return len(self.cone(*pair, most=LARGEST_CONE)) <= LARGEST_CONE
+
+    def chosen(self, pair: tuple[int, int]) -> bool:
+        """Whether both terms only compare and choose, which Z3 decides for many more terms."""
+        found = self.cone(*pair)
+        return len(found) <= LARGEST_CHOICE and all(
+            is_leaf(op) or op in _CHOOSING for op in map(self.terms.op_of, found)
+        )
 
     def equal(self, a: int, b: int) -> bool:
         """Whether, where ``a`` is defined, ``b`` is defined and has its bits."""
@@ -69,7 +79,7 @@ class Question:
 
     def implied(self, guard: int, condition: int) -> bool:
         """Whether undefined behaviour of *after* is undefined behaviour of *before* too."""
-        if len(self.cone(guard, condition)) > LARGEST_CONE:
+        if len(self.cone(guard, condition, most=LARGEST_CONE)) > LARGEST_CONE:
             return False
         memo: dict[int, tuple[Term, Term]] = {}
         try:
@@ -85,8 +95,8 @@ class Question:
         if self.asked > MOST_QUESTIONS:
             return False
         given = []
-        for pair in list(self.undefined)[:MOST_QUESTIONS]:
-            if len(self.cone(*pair)) <= LARGEST_CONE:
+        for pair in self._relevant(set(memo)):
+            if len(self.cone(*pair, most=LARGEST_CONE)) <= LARGEST_CONE:
                 try:
                     given.append(logic.not_(logic.and_(self._pair(pair[0], memo)[0], self._pair(pair[1], memo)[0])))
                 except NotExpressible:
@@ -97,6 +107,11 @@ class Question:
                 low, high = logic.integer(dtype.min_value), logic.integer(dtype.max_value)
                 given.append(logic.and_(logic.le(low, formula), logic.le(formula, high)))
         return isinstance(self.solver.prove(tuple(given), goal), Proved)
+
+    def _relevant(self, mentioned: set[int]) -> list[tuple[int, int]]:
+        """Conditions of undefined behaviour to mention: about something in the question, the first of them."""
+        flags = (p for p in self.undefined if not mentioned.isdisjoint(self.cone(*p, most=LARGEST_CONE)))
+        return list(itertools.islice(flags, 2 * MOST_QUESTIONS))
 
     # ------------------------------------------------------------------------------------------- translation
 
@@ -173,6 +188,9 @@ def _apply(op: str, dtype: DType, result: DType, values: list[Term]) -> Term:
             less = logic.and_(logic.not_(first), second)
             return less if op == "lt" else logic.not_(less)
         return {"eq": logic.eq, "lt": logic.lt, "le": logic.le}[op](*values)
+    if op in ("isnan", "isinf", "isfinite"):
+        nan, infinite = logic.fp_test("fp.isNaN", values[0]), logic.fp_test("fp.isInfinite", values[0])
+        return {"isnan": nan, "isinf": infinite, "isfinite": logic.not_(logic.or_(nan, infinite))}[op]
     if dtype.is_float and op in _FLOATS:
         return logic.fp(_FLOATS[op], _sort(dtype), *values)
     if dtype.is_int and op in ("add", "sub", "mul"):

@@ -39,7 +39,7 @@ LONGER: Final = 20
 BUDGET: Final = 300_000  # of Z3, for each question: there may be many
 
 
-def validate(
+def validate(  # noqa: PLR0913 (all but two by name)
     before: PrimFunc,
     after: PrimFunc,
     *,
@@ -50,6 +50,7 @@ def validate(
     most_steps: int = MOST_STEPS,
     most_elements: int = MOST_ELEMENTS,
     solver: Solver | None = None,
+    reordered: bool = True,
 ) -> Report:
     """Whether ``after`` refines ``before`` at some sizes.
 
@@ -61,6 +62,7 @@ def validate(
     :param most_operations: operations to execute symbolically in each program at most.
     :param most_steps: stores and loop iterations of each concrete run at most.
     :param most_elements: beyond that many operations, how many elements to compare on demand; 0 for none.
+    :param reordered: whether sums in another order may have other bits; if not, inputs are sought on which they do.
     :returns: a report; what the validator cannot follow is the verdict :class:`Unknown`, never an exception.
     """
     start = time.perf_counter()
@@ -68,7 +70,7 @@ def validate(
     sizes = dict(sizes or {})
     findings: list[str] = []
     solver = solver or Solver(budget=BUDGET)
-    limits = _Limits(fast, most_operations, most_steps, most_elements)
+    limits = _Limits(fast, most_operations, most_steps, most_elements, reordered)
     try:
         pair = spelled_out(before), spelled_out(after), sizes, maps or {}
         if most_elements and too_long(*pair, most_operations):
@@ -112,6 +114,7 @@ class _Limits:
     operations: int
     steps: int
     elements: int
+    reordered: bool = True
     declared: bool = False
 
 
@@ -153,7 +156,7 @@ def _judge(
         longer = search(*sides, steps=LONGER * limits.steps, most=1)  # it is all but certain: worth some time
         seen = longer.witness or tried(None).witness
         return seen or Unknown(f"after ends by {stopped}; no input was found on which before does not")
-    return _memories(build, first, second, sides, solver, tried)
+    return _memories(build, first, second, sides, solver, tried, limits.reordered)
 
 
 def _run(side: Side, which: str, build: Builder, limits: _Limits, findings: list[str]) -> Exit:
@@ -175,13 +178,16 @@ def _memories(
     sides: tuple[Side, Side],
     solver: Solver,
     tried: Callable[[Mapping[int, npt.NDArray[np.bool_]] | None], Search],
+    may_reorder: bool,
 ) -> Verdict:
     gap = compare(build.terms, first, second, sides[0].params, sides[1].params)
     decision = decide(build.terms, gap, first, extra_events(build.terms, first, second), solver)
     vacuous = False
     reordered = holding(decision.reordered, first, second, sides[0].params, sides[1].params)
     passed_over = None if decision.too_large else reordered
-    if first.events:
+    if not may_reorder:
+        passed_over = {}
+    if first.events or (decision.reals and not may_reorder):
         seen = tried(passed_over)
         if seen.witness is not None:
             return seen.witness
