@@ -53,6 +53,60 @@ def test_each_read_sees_a_later_write(later: str, fine: bool) -> None:
         refused(f, Outdated((0, 0)), SEEN)
 
 
+PART = """
+t = T.alloc_buffer((8,), "int32")
+t[5] = 7
+{}
+for y in range(3):
+    t[y] = 1
+{}
+"""
+
+
+@pytest.mark.parametrize(
+    ("erased", "read", "fine"),
+    [
+        ("for x in range(3):\n    t[x] = A[0]", "B[0] = t[0] + t[5]", True),
+        ("for x in range(3):\n    t[x] = A[0]", "B[0] = t[3]", True),
+        ("for x in range(3):\n    t[x + 1] = A[0]", "B[0] = t[3]", False),
+        ("for x in range(3):\n    t[x + n] = A[0]", "B[0] = t[5]", False),
+        ("for x in range(n):\n    t[x] = A[0]", "B[0] = t[n]", True),
+        ("for x in range(n):\n    t[x] = A[0]", "B[0] = t[n - 1]", False),
+        ("for x in range(0):\n    t[x + 5] = A[0]", "B[0] = t[5]", True),
+        ("for x in range(3, 9):\n    if x > 5:\n        t[x - 1] = A[0]", "B[0] = t[4]", True),
+        ("for x in range(3, 9):\n    if x > 5:\n        t[x - 1] = A[0]", "B[0] = t[5]", False),
+        ("if A[0] > 0:\n    t[5] = 1", "B[0] = t[5]", False),
+        ("if A[0] > 0:\n    t[5] = 1", "if A[0] <= 0:\n    B[0] = t[5]", True),
+        ("if A[0] > 0:\n    t[5] = 1", "A[0] = 0\nif A[0] <= 0:\n    B[0] = t[5]", False),
+        ("t[A[0]] = 1", "B[0] = t[5]", False),
+        ("t[A[0]] = 1", "B[0] = t[A[0] + 1]", True),
+        ("t[A[0]] = 1", "A[0] = A[0] - 1\nB[0] = t[A[0] + 1]", False),
+        ("t[t[5]] = 1", "B[0] = t[5]", False),
+        ('u = T.alloc_buffer((9,), "int32")\nu[5] = 1\nt[0] = u[5]', "B[0] = t[5]", True),
+    ],
+)
+def test_what_the_statement_does_not_store_may_be_read(erased: str, read: str, fine: bool) -> None:
+    inside = erased.replace("\n", "\n    ") if erased.startswith("u") else erased
+    inside = inside.replace('u = T.alloc_buffer((9,), "int32")', 'with T.alloc_buffer((9,), "int32") as u:')
+    f = program(PART.format(inside, read), AB + ", n: T.int32")
+    if fine:
+        accepted(f, Outdated((0, 1)))
+    else:
+        refused(f, Outdated((0, 1)), SEEN)
+
+
+def test_what_is_stored_through_a_view_is_stored() -> None:
+    text = """
+t = T.alloc_buffer((8,), "int32")
+v = T.decl_buffer((2, 4), "int32", data=t.data)
+t[5] = 7
+v[1, {}] = 3
+B[0] = t[5]
+"""
+    refused(program(text.format(1)), Outdated((0, 0, 1)), SEEN)
+    accepted(program(text.format(2)), Outdated((0, 0, 1)))
+
+
 def test_only_local_blocks_without_loops_between() -> None:
     refused(program("A[0] = 1\nA[0] = 2"), Outdated((0,)), "A outlives the function")
     text = 't = T.alloc_buffer((2,), "int32")\nfor i in range(3):\n    B[i] = {}\n    t[0] = i\n    t[1] = i'

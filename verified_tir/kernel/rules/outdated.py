@@ -5,8 +5,8 @@
     A
 
 Theorem.  Let S store to local blocks only, between whose allocations and S stands no loop, and let every read of these
-blocks after S see an element that was written after S.  Then A reads nothing that S stored, so it does the same without
-S; and when the allocation ends nobody can tell.
+blocks after S see an element that was written after S, or that S does not store.  Then A reads nothing that S stored,
+so it does the same without S; and when the allocation ends nobody can tell.
 
 ``erase`` asks for one statement that overwrites everything; here each read has its own witness, so that S may have
 stored more than is ever read (a producer whose consumer computes again what it needs: see ``repeat``).
@@ -25,6 +25,7 @@ from verified_tir.ir.stmt import SKIP, Allocate, Assert, Block, For, Seq, Stmt, 
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.context import Context, Entry, context_at, opaque_calls, written_blocks
 from verified_tir.kernel.obligation import NoMatch, Question
+from verified_tir.kernel.region import Access, conflicts, instance, overlap
 from verified_tir.kernel.rules.common import kept, statement_at
 from verified_tir.kernel.rules.written import Ran, reads_of
 from verified_tir.kernel.theorem import Rewrite
@@ -54,9 +55,10 @@ class Outdated:
         if any(isinstance(n, Block) and not n.is_label for _, s in later for n in walk(s)):
             return NoMatch(self.path, "a block with iteration variables comes later; it must be expanded first")
         context = context_at(before, self.path, entry)
+        stores = [a for a in instance(context, target).outer() if a.write]
         context.execute(target)
         after = before.with_body(put(before.body, self.path, SKIP))
-        return Rewrite(after, self._questions(context, blocks, later), kept=kept(before, self.path))
+        return Rewrite(after, self._questions(context, blocks, stores, later), kept=kept(before, self.path))
 
     def _outermost(self, before: PrimFunc, blocks: set[Var]) -> int | NoMatch:
         """How many steps of the path lead to the first allocation of one of the blocks."""
@@ -80,13 +82,17 @@ class Outdated:
                 found += [((*self.path[:k], j), s) for j, s in enumerate(parent.stmts) if j > self.path[k]]
         return found
 
-    def _questions(self, here: Context, blocks: set[Var], later: list[tuple[Path, Stmt]]) -> Iterator[Question]:
+    def _questions(
+        self, here: Context, blocks: set[Var], stores: list[Access], later: list[tuple[Path, Stmt]]
+    ) -> Iterator[Question]:
         ran: tuple[Ran, ...] = ()
         begun = len(here.path)
         for path, s in later:
             for read in reads_of(here.fork(), s, blocks, ran, path, begun):
-                name = read.access.buffer.name if read.access.buffer is not None else ""
-                claim = f"what is read of {name} was written after the erased statement"
-                yield Question("outdated", claim, read.context, read.given, read.written, read.place)
+                for a, b in conflicts([read.access], stores):
+                    name = a.buffer.name if a.buffer is not None else ""
+                    claim = f"what is read of {name} was written after the erased statement"
+                    given = (*read.given, *b.given, overlap(read.context, a, b))
+                    yield Question("outdated", claim, read.context, given, read.written, read.place)
             ran = (*ran, Ran(here.fork(), s, {}))
             here.execute(s)

@@ -18,6 +18,7 @@ from verified_tir.ir.expr import Binary, Expr, IntImm, Var, binary
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import For, Store
 from verified_tir.ir.visit import free_vars, substitute, walk
+from verified_tir.schedule.bounds import Bounds
 from verified_tir.schedule.index_map import IndexMap, IndexMapError
 from verified_tir.schedule.poly import as_poly, render
 from verified_tir.schedule.session import Session, fail
@@ -40,6 +41,19 @@ class Produced:
     moving: frozenset[Var]
     indices: tuple[Expr, ...] | None
     inner: tuple[For, ...]
+    whole: tuple[Side, ...]
+    """What all iterations together store."""
+
+    def clamped(self, element: tuple[Expr, ...], known: Bounds) -> tuple[Expr, ...] | None:
+        """The nearest element that is stored at all; ``None`` if that is known to be the element itself."""
+        found: list[Expr] = []
+        for side, index in zip(self.whole, element, strict=True):
+            first, last = as_poly(side.start), as_poly(side.start + side.extent - 1)
+            below = known.nonneg(last - as_poly(index))
+            near = index if below else binary("min", index, render(last, index.dtype))
+            above = known.nonneg(as_poly(index) - first)
+            found.append(near if above else binary("max", near, render(first, index.dtype)))
+        return None if all(a is b for a, b in zip(found, element, strict=True)) else tuple(found)
 
 
 def produced_by(session: Session, where: Path, around: Sequence[For], buffer: Buffer) -> Produced:
@@ -51,12 +65,17 @@ def produced_by(session: Session, where: Path, around: Sequence[For], buffer: Bu
         raise fail(f"the loop over {loops[-1].var.name} does not store to {buffer.name}", where)
     bound = {s.var for s in loops}
     symbols = {v for side in box.sides for e in (side.start, side.extent) for v in free_vars(e)} - bound
+    top = next(where[:k] for k in range(len(where) + 1) if session.stmt(where[:k]) is around[0])
+    outside = {s.var: (s.min, s.extent) for s in loops if all(s is not a for a in around)}
+    whole = box_of(session.stmt(top), buffer, outside, reads=False)
+    assert whole is not None
     body = list(walk(session.stmt((*where, 0))))
     stores = {n.indices for n in body if isinstance(n, Store) and n.buffer is buffer}
     used = {v for indices in stores for e in indices for v in free_vars(e)}
     return Produced(
         buffer, box.sides, frozenset(bound | symbols), frozenset(s.var for s in around if s.var in used),
         next(iter(stores)) if len(stores) == 1 else None, tuple(n for n in body if isinstance(n, For)),
+        whole.sides,
     )  # fmt: skip
 
 

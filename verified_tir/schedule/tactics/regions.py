@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import final
 
 from verified_tir.ir.buffer import Buffer
@@ -158,15 +159,19 @@ def _outermost(lows: list[Poly], highs: list[Poly], outer: Bounds) -> tuple[Poly
 
 
 def index_bounds(indices: Sequence[Expr], inner: Bounds, outer: Bounds) -> tuple[Expr | None, Expr | None]:
-    """The least and the greatest of some indices: over the loops that ``inner`` knows, compared by what ``outer``
-    knows; ``None`` where that cannot be told."""
+    """The least and the greatest of some indices, over the loops that ``inner`` knows; what cannot be compared by what
+    ``outer`` knows becomes a minimum or maximum.  ``None`` where an index has no bound."""
     found = [_extremes(e, inner) for e in indices]
     known = [ends for ends in found if ends is not None]
-    if len(known) < len(found):
+    if not known or len(known) < len(found):
         return None, None
-    first, last = _outermost([a for a, _ in known], [b for _, b in known], outer)
     dtype = indices[0].dtype.scalar
-    return None if first is None else render(first, dtype), None if last is None else render(last, dtype)
+    first, last = _outermost([a for a, _ in known], [b for _, b in known], outer)
+    low, high = (list(dict.fromkeys(render(ends[k], dtype) for ends in known)) for k in (0, 1))
+    return (
+        render(first, dtype) if first is not None else reduce(lambda a, b: binary("min", a, b), low),
+        render(last, dtype) if last is not None else reduce(lambda a, b: binary("max", a, b), high),
+    )
 
 
 def ends_of(index: Expr) -> tuple[Expr, ...]:

@@ -160,32 +160,39 @@ def _inputs(
     session: Session, nest: Nest, where: Path, around: list[For]
 ) -> Iterator[tuple[Produced, tuple[Expr, ...]]]:
     """What one iteration stores of a buffer that the consumer reads, with an element that decides where an instance
-    runs: the one with the greatest index in each dimension first."""
+    runs: the one with the greatest index in each dimension first.  An element that no iteration stores belongs to the
+    iteration that stores the nearest one."""
     written = dict.fromkeys(n.buffer for n in walk(session.stmt(where)) if isinstance(n, Store))
     for buffer in written:
         loads = _loads(nest, buffer)
         if not loads:
             continue
         produced = produced_by(session, where, around, buffer)
-        for element in _corners(nest, loads):
-            yield produced, element
+        elements = list(_corners(nest, loads, produced))
+        yield from ((produced, e) for e in elements)
+        known = Bounds({**ranges_around(session, nest.path), **{s.var: (s.min, s.extent) for s in nest.loops}})
+        nearest = (produced.clamped(e, known) for e in elements)
+        yield from ((produced, e) for e in nearest if e is not None)
 
 
 def _loads(nest: Nest, buffer: Buffer) -> list[Load]:
     return [n for n in walk(nest.body) if isinstance(n, Load) and n.buffer is buffer]
 
 
-def _corners(nest: Nest, loads: list[Load]) -> Iterator[tuple[Expr, ...]]:
-    """The last element that an instance reads, the first one, and each by itself."""
+def _corners(nest: Nest, loads: list[Load], produced: Produced) -> Iterator[tuple[Expr, ...]]:
+    """The last element that an instance reads, the first one, and each by itself.
+
+    Where an index has no bound (it is read from memory), the last element stands for all.
+    """
     ranges = {s.var: (s.min, s.extent) for s in walk(nest.body) if isinstance(s, For)}
-    inner = Bounds(ranges)
-    outer = Bounds({s.var: (s.min, s.extent) for s in nest.loops})
+    inner, outer = Bounds(ranges), Bounds({s.var: (s.min, s.extent) for s in nest.loops})
+    bounds = [index_bounds([n.indices[d] for n in loads], inner, outer) for d in range(len(produced.whole))]
+    ends = [side.start + side.extent - 1 for side in produced.whole]
+    last = tuple(high if high is not None else end for (_, high), end in zip(bounds, ends, strict=True))
+    first = tuple(low if low is not None else end for (low, _), end in zip(bounds, ends, strict=True))
     seen: set[tuple[Expr, ...]] = set()
-    last = tuple(index_bounds([n.indices[d] for n in loads], inner, outer)[1] for d in range(len(loads[0].indices)))
-    first = tuple(index_bounds([n.indices[d] for n in loads], inner, outer)[0] for d in range(len(loads[0].indices)))
-    found = [tuple(e for e in corner if e is not None) for corner in (last, first) if None not in corner]
-    for element in (*found, *(n.indices for n in loads)):
-        usable = all(is_index(e) and not set(free_vars(e)) & set(ranges) for e in element)
+    for element in (last, first, *(n.indices for n in loads)):
+        usable = all(e.dtype.lanes == 1 and is_index(e) and not set(free_vars(e)) & set(ranges) for e in element)
         if usable and element not in seen:
             seen.add(element)
             yield element
