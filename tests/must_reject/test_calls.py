@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.must_reject.support import accepted, refused
-from verified_tir import NotApplicable, Schedule
+from verified_tir import NotApplicable, Refuted, Schedule, ScheduleError
 from verified_tir.schedule.intrinsics import TensorIntrin
 
 # -- 12: replacing code by an intrinsic whose precondition (``n <= 4``, stride 1) does not hold
@@ -62,16 +62,37 @@ def test_12_a_column_where_the_intrinsic_takes_a_row() -> None:
 
 # -- 6: binding an expression to a temporary across a call that writes the buffer it reads
 
-OPAQUE = """
-@T.prim_func
-def f(A: T.Buffer((4,), "int32"), B: T.Buffer((4,), "int32")):
-    for i in range(4):
-        {between}
-        B[i] = A[0] + i
+MODULE = """
+@I.ir_module
+class Module:
+    @T.prim_func
+    def main(A: T.Buffer((4,), "int32"), B: T.Buffer((4,), "int32"), C: T.Buffer((4,), "int32")):
+        for i in range(4):
+            with T.block("w"):
+                B[i] = A[0] * 2
+                {between}
+                B[i] = B[i] + A[0] * 2
+
+    @T.prim_func
+    def bump(X: T.Buffer((4,), "int32"), k: T.int32):
+        X[0] = X[0] + k
 """
 
 
-def test_6_a_read_is_not_hoisted_across_an_opaque_call() -> None:
-    s = Schedule(OPAQUE.format(between="T.evaluate(T.call_extern('int32', 'next', A.data))"))
-    with pytest.raises(NotApplicable, match="call"):
-        s.cache_read("B", "A") if "B" in s.blocks else s.tensorize("i", MASKED)
+def bound(s: Schedule) -> object:
+    return s.bind_expr("w", "A[0] * 2", "x")
+
+
+def test_6_nothing_is_bound_across_a_call_that_writes_what_it_reads() -> None:
+    """What the callee writes is known: the counterexample can be run, and the neighbour is accepted."""
+    refused(MODULE.format(between="Module.bump(A.data, i)"), bound, "equals A[0] * 2")
+    a = np.array([1, 2, 3, 4], np.int32)
+    s = accepted(MODULE.format(between="Module.bump(C.data, i)"), bound, A=a, B=a * 0, C=a * 0)
+    assert s.blocks == ["w", "bump"]
+
+
+def test_6_nothing_is_bound_across_an_opaque_call() -> None:
+    s = Schedule(MODULE.format(between="T.evaluate(T.call_extern('int32', 'bump', C.data))"))
+    with pytest.raises(ScheduleError) as refusal:
+        bound(s)
+    assert isinstance(refusal.value, (Refuted, NotApplicable))

@@ -11,11 +11,12 @@ from verified_tir.ir.expr import Expr, Load, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path
-from verified_tir.ir.stmt import SKIP, Store
+from verified_tir.ir.stmt import SKIP, Seq, Store
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.calls import Arguments, instantiate, scalars_of, without_labels
 from verified_tir.kernel.rules.annotate import Annotate, Label
 from verified_tir.kernel.rules.call import Implement, Refine
+from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.view import DeclareView, DropView, View
 from verified_tir.schedule.functions import assumes, head
@@ -35,14 +36,14 @@ def tensorize(session: Session, place: Handle, intrin: TensorIntrin) -> str:
     path = place_of(session, place)
     session.apply(Label(path, intrin.name))
     session.apply(Annotate(path, ((INTRINSIC, intrin.name),)))
-    _replace(session, (*path, 0), intrin)
+    _replace(session, (*path, 0), intrin, forget=True)
     return intrin.name
 
 
 def refine_call(session: Session, block: str, function: TensorIntrin) -> None:
     """Replace what a function does at a block by what refines it; the block keeps its name."""
     path, _ = session.block(block)
-    _replace(session, (*path, 0), function)
+    _replace(session, (*path, 0), function, forget=False)
 
 
 def precondition(session: Session, block: str, function: PrimFunc) -> None:
@@ -60,8 +61,11 @@ def precondition(session: Session, block: str, function: PrimFunc) -> None:
     session.apply(Insert((*path, 0), instantiate(function.with_body(assumed), arguments)))
 
 
-def _replace(session: Session, path: Path, intrin: TensorIntrin) -> None:
-    """The statement becomes the intrinsic; if what the description assumes does not stand in it, it is inserted."""
+def _replace(session: Session, path: Path, intrin: TensorIntrin, *, forget: bool) -> None:
+    """The statement becomes the intrinsic; if what the description assumes does not stand in it, it is inserted.
+
+    :param forget: whether what was inserted goes again afterwards.
+    """
     proved = lemma(intrin.description, intrin.steps, session.solver)
     described = proved.before
     site, whole = without_labels(session.stmt(path)), without_labels(described.body)
@@ -86,6 +90,8 @@ def _replace(session: Session, path: Path, intrin: TensorIntrin) -> None:
         session.apply(Insert(inner, instantiate(described.with_body(assumed), arguments)))
     if intrin.implementation is None:
         session.apply(Refine(inner, proved, arguments))
+        if forget and assumed is not SKIP:
+            _without_assumptions(session, inner)
         _without_views(session, inner, views)
         simplify_expressions(session, path)
     else:
@@ -133,6 +139,13 @@ def _given(
             if isinstance(e, Var):
                 values.setdefault(e, value)
     return tuple((v, values[v]) for v in scalars_of(impl) if v in values)
+
+
+def _without_assumptions(session: Session, path: Path) -> None:
+    """What the statement assumes before all else goes."""
+    while isinstance(stmt := session.stmt(path), Seq) and assumes(stmt.stmts[0]):
+        if not session.attempt(Erase((*path, 0))):
+            return
 
 
 def _without_views(session: Session, path: Path, views: list[Window]) -> None:
