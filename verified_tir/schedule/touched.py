@@ -127,11 +127,15 @@ def domain_touched(
     func = func.with_body(expand(func.body))
     found = _buffer(func, buffer)
     stmt = _statement(func, block, loop if isinstance(program, (PrimFunc, str)) else _current(program, loop))
-    parts = [p for p in pieces(stmt, found) if (p.write and writes) or (not p.write and reads)]
-    indices = index_variables(found, parts)
+    return touched_by(stmt, found, reads=reads, writes=writes)
+
+
+def touched_by(stmt: Stmt, buffer: Buffer, *, reads: bool = True, writes: bool = True) -> DomainTouched:
+    """The elements of a buffer that a statement touches, whose blocks are expanded."""
+    parts = [p for p in pieces(stmt, buffer) if (p.write and writes) or (not p.write and reads)]
+    indices = index_variables(buffer, parts)
     distinct = dict.fromkeys(replace(p, write=False) for p in parts)  # what is read and written counts once
-    solved = [solve(found, indices, p) for p in distinct]
-    return _union(found, indices, solved)
+    return _union(buffer, indices, [solve(buffer, indices, p) for p in distinct])
 
 
 # -- looking up --------------------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, Load, Var
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Block, For, Seq, Stmt, Store
@@ -27,6 +28,7 @@ from verified_tir.logic.verdict import Refuted
 from verified_tir.schedule.index_eval import NotEvaluable, UnsafeIndex, evaluate
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.tactics.loops import Handle
+from verified_tir.schedule.touched import touched_by
 
 COMBINATIONS = 64
 """How many values of inner loops are looked at for the element in which two iterations meet."""
@@ -152,13 +154,23 @@ def _explained(failed: TacticFailed, first: For, second: For) -> TacticFailed:
     claim = refusal.obligation.claim
     if " touch different elements" not in claim:
         return failed
-    if "and the write of" in claim:
+    writes = "and the write of" in claim
+    if writes:
         why = "condition 1: what the first loop writes, the second does not touch in an earlier iteration"
     else:
         why = "condition 2: what the first loop reads, the second does not write in an earlier iteration"
     where = _meeting(refusal, first, second)
-    text = f"{claim} ({why}{f'; but both touch {where}' if where else ''})"
-    return TacticFailed(replace(refusal, obligation=replace(refusal.obligation, claim=text)))
+    buffer = next(b for b in _buffers(first) if f" of {b.name} touch" in claim)
+    if not where:
+        one = touched_by(first.body, buffer, reads=not writes, writes=writes)
+        two = touched_by(second.body, buffer, reads=writes)
+        verbs = ("writes", "touches") if writes else ("reads", "writes")
+        where = f"but the first {verbs[0]} {one}, the second {verbs[1]} {two}"
+    return TacticFailed(replace(refusal, obligation=replace(refusal.obligation, claim=f"{claim} ({why}; {where})")))
+
+
+def _buffers(loop: For) -> list[Buffer]:
+    return [n.buffer for n in walk(loop.body) if isinstance(n, (Load, Store))]
 
 
 def _meeting(refusal: Unproved, first: For, second: For) -> str:
@@ -179,7 +191,7 @@ def _meeting(refusal: Unproved, first: For, second: For) -> str:
         wanted = (buffer, verbs[0] == "write", element)
         if write == (verbs[3] == "write") and f" of {buffer} touch" in refusal.obligation.claim and wanted in early:
             text = ", ".join(map(str, element))
-            return f"{buffer}[{text}] where {first.var.name} = {j[0]} and {first.var.name}' = {i[0]}"
+            return f"but both touch {buffer}[{text}] where {first.var.name} = {j[0]} and {first.var.name}' = {i[0]}"
     return ""
 
 
