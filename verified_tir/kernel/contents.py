@@ -67,6 +67,10 @@ class Asked:
     def holds(self, given: Sequence[Term], goal: Term, claim: str) -> bool:
         return self.prover.holds_plain(self.context, (*self.base, *given), goal, claim)
 
+    def certain(self, goal: Term) -> bool:
+        """Whether something holds, asked only to know what else is worth asking."""
+        return isinstance(self.prover.solver.prove(self.base, goal, quick=True), Proved)
+
     def touched(self, a: Access) -> Term:
         """That an instance of the access is one of the element."""
         return f.and_(*[f.eq(x, y) for x, y in zip(a.address, self.element.address, strict=True)])
@@ -81,18 +85,20 @@ def contents(
     stmt: Stmt,
     *,
     finished: bool,
-) -> tuple[Term, ...]:
-    """What is known of the element, which was ``older`` before ``stmt`` ran, from ``before``, as ``run``.
+) -> tuple[tuple[Term, ...], bool]:
+    """What is known of the element, which was ``older`` before ``stmt`` ran, from ``before``, as ``run``; and whether
+    that says which value it has.
 
     :param finished: whether ``stmt`` has ended.  An iteration still to come may never be reached.
     """
     if any(isinstance(n, While) for n in walk(stmt)) or len(touching) > MOST_STORES:
-        return ()
+        return (), False
     if len(touching) > 1 and any(isinstance(n, Block) and not n.is_label for n in walk(stmt)):
-        return ()  # places in it are not those of the statements that run
+        return (), False  # places in it are not those of the statements that run
     context, e = asked.context, asked.element
     witnesses = [_witness(asked, run, a) for a in touching]
     found: list[Term] = []
+    certain = False
     for w in witnesses:
         value = _value(run, w)
         others = [x for x in witnesses if x is not w]
@@ -103,9 +109,10 @@ def contents(
         register(context, run, *value, *w.runs)
         wrote = f.and_(f.eq(e.defined, value[1]), f.implies(value[1], f.eq(e.value, value[0])))
         found.append(f.implies(f.and_(*w.runs), wrote))
+        certain = certain or asked.certain(f.and_(*w.runs))
         if finished:
             found.extend(_safe(context, before, e, w, stmt))
-    return (*found, *_frame(asked, older, run, witnesses))
+    return (*found, *(() if certain else _frame(asked, older, run, witnesses))), certain
 
 
 def _witness(asked: Asked, run: Instance, a: Access) -> _Witness:
@@ -180,7 +187,7 @@ def _frame(asked: Asked, older: Element, run: Instance, witnesses: Sequence[_Wit
         if w.runs is None:
             return ()
         stores.append(f.and_(*w.runs))
-        if isinstance(asked.prover.solver.prove(asked.base, stores[-1], quick=True), Proved):
+        if asked.certain(stores[-1]):
             return ()  # it was stored to, so nobody asks
     for w, stored in zip(witnesses, stores, strict=True):
         claim = f"where the store at {w.access.place} touches the element, its witness does"

@@ -258,7 +258,11 @@ class Prover:
         found: list[Term] = []
         if finished or reached is not None:
             settled = [self._settled(context, base, before, run, a, stmt) for a in touching]
-            found.extend(contents(Asked(self, context, base, e), older, before, run, settled, stmt, finished=finished))
+            asked = Asked(self, context, base, e)
+            left, certain = contents(asked, older, before, run, settled, stmt, finished=finished)
+            found.extend(left)
+            if certain:
+                return tuple(found)
         found.extend(self._invariants(context, base, e, older, run, touching))
         return tuple(found)
 

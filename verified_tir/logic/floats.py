@@ -10,6 +10,9 @@ whose givens are of the form ``P ⟹ Q`` with P free of floats is proved in thre
 3. what is left is generalised (every maximal term that is no float operation becomes a variable), and that lemma is
    asked once: its canonical text is the same wherever it occurs.
 
+If that fails, all operations on floats are taken for unknown ones, and equal operands give equal results
+(``congruence``).
+
 Each move only weakens what is known, so a proof here is a proof of the goal.  A failure says nothing: the caller then
 asks the whole question.
 """
@@ -18,6 +21,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from verified_tir.logic.congruence import uninterpreted
 from verified_tir.logic.formula import FALSE, FLOAT_SORTS, INT, TRUE, Term, and_, eq, replace, subterms, var
 from verified_tir.logic.smtlib import Script, query
 from verified_tir.logic.verdict import Proved, Verdict
@@ -37,7 +41,7 @@ class Prover(Protocol):
 
 def prove_by_lemma(solver: Prover, given: tuple[Term, ...], goal: Term) -> Proved | None:
     """A proof by congruence or by the three moves above, or ``None``."""
-    plain = tuple(g for g in given if not g.has_float)
+    plain, original = tuple(g for g in given if not g.has_float), goal
     if not goal.has_float:
         verdict = solver.prove(abstracted(given), goal)
         return Proved(verdict.seconds, verdict.how) if isinstance(verdict, Proved) else None
@@ -69,7 +73,8 @@ def prove_by_lemma(solver: Prover, given: tuple[Term, ...], goal: Term) -> Prove
         verdict = solver.ask(query(*lemma))
         if isinstance(verdict, Proved):
             return Proved(verdict.seconds, "lemma")
-    return None
+    verdict = solver.prove(*uninterpreted(given, original))
+    return Proved(verdict.seconds, "congruence") if isinstance(verdict, Proved) else None
 
 
 def _discharge(solver: Prover, plain: tuple[Term, ...], given: tuple[Term, ...]) -> list[Term]:
