@@ -32,15 +32,12 @@ from verified_tir.schedule.simplify_index import junction
 from verified_tir.schedule.simplify_index import simplify as simplify_index
 from verified_tir.schedule.tactics.tidy import size
 from verified_tir.schedule.touched_accesses import pieces
-from verified_tir.schedule.touched_solve import Solved, index_variables, solve
+from verified_tir.schedule.touched_solve import POINTS, Solved, index_variables, solve
 
 if TYPE_CHECKING:
     from verified_tir.schedule.schedule import Schedule
 
 Mask = npt.NDArray[np.bool_]
-
-POINTS = 1 << 16
-"""Constant domains with at most this many points (witnesses included) get the ranges of the elements themselves."""
 
 
 @final

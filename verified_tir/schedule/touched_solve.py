@@ -8,20 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import final
+from math import prod
+from typing import Any, final
+
+import numpy as np
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import FALSE, Expr, IntImm, Var, binary, const
+from verified_tir.ir.expr import FALSE, Expr, IntImm, Var, all_of, binary, const
 from verified_tir.ir.node import IRError
 from verified_tir.ir.stmt import For
 from verified_tir.ir.visit import free_vars, substitute
 from verified_tir.schedule.bounds import Bounds
+from verified_tir.schedule.index_eval import evaluate
 from verified_tir.schedule.index_map import IndexMapError
 from verified_tir.schedule.loop_layout import Layout, Ranges, choices, layout_of
 from verified_tir.schedule.poly import as_poly, render
 from verified_tir.schedule.simplify_index import simplify as simplify_index
-from verified_tir.schedule.tactics.tidy import size
+from verified_tir.schedule.tactics.tidy import conjuncts, size
 from verified_tir.schedule.touched_accesses import Piece
+
+POINTS = 1 << 16
+"""How many places, witnesses included, are looked at one by one."""
 
 
 @final
@@ -153,4 +160,26 @@ def _tidied(solved: Solved, indices: Sequence[Var]) -> Solved:
         short = simplify_index(c, ranges)
         if not (isinstance(short, IntImm) and short.value == 1):
             found[short if size(short) < size(c) else c] = None
-    return Solved(solved.ranges, tuple(found), solved.witnesses, solved.why)
+    return _without_idle(Solved(solved.ranges, tuple(found), solved.witnesses, solved.why))
+
+
+def _without_idle(solved: Solved) -> Solved:
+    """Without conditions on witnesses alone, where some values of theirs are seen to satisfy these."""
+    parts = [c for e in solved.conditions for c in conjuncts(e)]
+    linked = {v for v, _, _ in solved.witnesses}
+    idle = set(linked)
+    while linked:  # what stands in a condition beside anything else is not idle
+        linked = {v for c in parts if not set(free_vars(c)) <= idle for v in free_vars(c)} & idle
+        idle -= linked
+    alone = [c for c in parts if free_vars(c) and set(free_vars(c)) <= idle]
+    axes = [(v, low, n) for v, low, n in solved.witnesses if v in idle]
+    shape = [n.value for _, low, n in axes if isinstance(n, IntImm) and isinstance(low, IntImm)]
+    if not alone or len(shape) < len(axes) or prod(shape) > POINTS:
+        return solved
+    values: dict[Var, Any] = {}
+    for k, (v, low, n) in enumerate(axes):
+        assert isinstance(low, IntImm) and isinstance(n, IntImm)
+        values[v] = (np.arange(n.value) + low.value).reshape([-1 if d == k else 1 for d in range(len(axes))])
+    (possible,) = evaluate([all_of(alone)], values)
+    conditions = tuple(c for c in parts if c not in alone) if possible.any() else (FALSE,)
+    return Solved(solved.ranges, conditions, tuple(w for w in solved.witnesses if w[0] not in idle), solved.why)
