@@ -56,7 +56,10 @@ def call(b: Function, e: Call) -> Value:
 
 def _refuse_opaque(e: Call) -> None:
     if e.op.startswith("@"):
-        raise CodegenError(f"the call of {e.op[1:]} must be inlined before code is generated: inline the function")
+        raise CodegenError(
+            f"the call of {e.op[1:]} must be inlined before code is generated: give the module to the Schedule, which "
+            "expands the calls in it"
+        )
     raise CodegenError(
         f"the call {e.op} has no meaning that is known here: replace it by a pure call of verified_tir.ir.calls, or by "
         "statements"

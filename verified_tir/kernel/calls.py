@@ -15,10 +15,10 @@ from typing import Final, final
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.calls import is_pure
-from verified_tir.ir.dtype import PointerType
 from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.expr import Call, Expr, Load, Undef, Var
 from verified_tir.ir.func import IRModule, PrimFunc
+from verified_tir.ir.index_arith import data_vars
 from verified_tir.ir.node import IRError, Node
 from verified_tir.ir.stmt import Allocate, Block, DeclBuffer, Evaluate, Seq, Stmt, Store, seq
 from verified_tir.ir.visit import free_vars, map_children, refresh_binders, rewrite, substitute, walk
@@ -114,23 +114,28 @@ def expand_calls(module: IRModule, name: str) -> PrimFunc:
     if circle is not None:
         raise IRError(f"recursion has no meaning here: {' calls '.join(circle)}")
     func = module[name]
-    owners = {b.data: b for b in func.buffers}
-    return func.with_body(_expand(func.body, module, owners))
+    return func.with_body(_expand(func.body, module, _owners(func), data_vars(func.body)))
 
 
-def _expand(stmt: Stmt, module: IRModule, owners: Mapping[Var, Buffer]) -> Stmt:
-    """:param owners: the buffers as which blocks were passed or allocated, by data variable."""
+def _owners(func: PrimFunc) -> dict[Var, Buffer]:
+    return {b.data: b for b in func.buffers}
+
+
+def _expand(stmt: Stmt, module: IRModule, owners: Mapping[Var, Buffer], data: frozenset[Var]) -> Stmt:
+    """:param owners: the buffers as which blocks were passed or allocated, by data variable.
+    :param data: the variables that hold data.
+    """
     match stmt:
         case Evaluate(value=Call(op=op) as call) if op.startswith("@"):
-            return _expanded(call, module, owners)
+            return _expanded(call, module, owners, data)
         case Allocate(buffer=b):
             owners = {**owners, b.data: b}
         case Block(alloc_buffers=buffers) if buffers:
             owners = {**owners, **{b.data: b for b in buffers}}
-    return map_children(stmt, lambda n: _expand(n, module, owners) if isinstance(n, Stmt) else n)
+    return map_children(stmt, lambda n: _expand(n, module, owners, data) if isinstance(n, Stmt) else n)
 
 
-def _expanded(call: Call, module: IRModule, owners: Mapping[Var, Buffer]) -> Stmt:
+def _expanded(call: Call, module: IRModule, owners: Mapping[Var, Buffer], data: frozenset[Var]) -> Stmt:
     callee = module[call.op[1:]]
     if len(call.args) != len(callee.params):
         raise IRError(f"{callee.name} takes {len(callee.params)} arguments, not {len(call.args)}")
@@ -144,12 +149,12 @@ def _expanded(call: Call, module: IRModule, owners: Mapping[Var, Buffer]) -> Stm
             if not (isinstance(argument, Var) and argument in owners):
                 raise IRError(f"{callee.name} takes a whole buffer for {param.name}")
             passed[buffer] = owners[argument]
-        elif isinstance(param.type, PointerType) or any(_of_memory(n) for n in walk(argument)):
+        elif param.dtype.code == "handle" or any(n in data or _of_memory(n) for n in walk(argument)):
             raise IRError(f"{param.name} of {callee.name} would be computed from memory; pass the buffer")
         else:
             values[param] = argument
     _solve_symbols(callee, passed, values)
-    body = _expand(callee.body, module, {b.data: b for b in callee.buffers})
+    body = _expand(callee.body, module, _owners(callee), data_vars(callee.body))
     _refuse_overlap(callee, body, passed)
     buffers = {p: _view(p, a, values) for p, a in passed.items()}
     body, _ = refresh_binders(body)

@@ -352,6 +352,16 @@ def test_a_lemma_about_other_layouts_is_refused() -> None:
     refused(f, call((), padded, f, "A", "B"), "the lemma about double changes the layout of a parameter")
 
 
+def test_pointers_are_passed_as_buffers_only() -> None:
+    body = "    for k in range(4):\n        X[k] = X[k] + X[k]\n"
+    text = f"@T.prim_func\ndef g(X: T.Buffer((4,), 'float32'), p: T.handle):\n{body}"
+    f = program("for i in range(4):\n    A[i] = A[i] + A[i]", 'A: T.Buffer((4,), "float32")')
+    proved = reversed_loop(text)
+    (p,) = scalars_of(proved.before)
+    rule = Refine((), proved, Arguments(f.buffers, ((p, f.params[0]),)))
+    refused(f, rule, "p of g is a pointer without a buffer")
+
+
 def test_a_lemma_about_definite_values_is_refused() -> None:
     f = program(LOOP, AB)
     theorem = apply(Partition((), const(2)), reflexive(parse_func(DOUBLE), definite=True), PROVER)

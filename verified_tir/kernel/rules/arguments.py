@@ -27,6 +27,8 @@ def argument_problem(context: Context, programs: tuple[PrimFunc, ...], arguments
     """Why the function and what refines it (``programs``) cannot be called so, as far as no proof is needed."""
     func = programs[0]
     for v, e in arguments.values:
+        if v.dtype.code == "handle":
+            return f"{v.name} of {func.name} is a pointer without a buffer"
         if any(isinstance(n, (Load, Call, Undef, LetExpr)) for n in walk(e)):
             return f"{v.name} of {func.name} would be computed from memory; bind it by a let first"
         if (v.dtype.is_int or v.dtype.is_bool) and context.encoder().encode(e).data:

@@ -131,7 +131,8 @@ def _lemma_problem(lemma: Refines) -> str | None:
         return "a lemma is a theorem"
     if lemma.definite:
         return f"the lemma about {lemma.before.name} is about arguments of definite values only"
-    if lemma.relation or lemma.paddings or lemma.before.buffer_map != lemma.after.buffer_map:
+    same = lemma.before.params == lemma.after.params and lemma.before.buffer_map == lemma.after.buffer_map
+    if lemma.relation or lemma.paddings or not same:
         return f"the lemma about {lemma.before.name} changes the layout of a parameter"
     if lemma.reassociated:
         return f"the lemma about {lemma.before.name} sums in another order; reassociate at the place of the call"
