@@ -1,0 +1,78 @@
+"""What a statement reads of a block that it writes, where no store of it touches what is read."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.kernel.programs import PROVER, buffer, load, program, variable, why
+from verified_tir.ir.expr import Expr
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.paths import places
+from verified_tir.ir.stmt import Store
+from verified_tir.kernel.obligation import NoMatch, Unproved
+from verified_tir.kernel.rules.rewrite import Rewrite
+from verified_tir.kernel.theorem import Refines, apply, reflexive
+
+PARAMS = 'A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32"), C: T.Buffer((8,), "int32"), n: T.int32'
+LAST = "\nC[0] = {}"
+
+
+def replaced(first: str, old: str, new: str) -> Refines | NoMatch | Unproved:
+    """After ``first``, the value ``old`` that is stored to ``C[0]`` replaced by ``new``."""
+    f = program(first + LAST.format(old), PARAMS)
+    *_, (path, _) = places(f.body, lambda x: isinstance(x, Store))
+    return apply(Rewrite(path, (0,), value(f, new)), reflexive(f), PROVER)
+
+
+def value(f: PrimFunc, text: str) -> Expr:
+    """``A[2]``, or ``B[1]``, of this program; or ``n``."""
+    return variable(f, text) if "[" not in text else load(buffer(f, text[0]), int(text[2]))
+
+
+@pytest.mark.parametrize(
+    ("first", "old", "new"),
+    [
+        ("for i in range(4):\n    A[i + 4] = A[i]", "A[6]", "A[2]"),
+        ("for i in range(4):\n    A[i + 4] = A[3 - i]", "A[6]", "A[1]"),
+        ("for i in range(4):\n    A[2 * i + 1] = A[2 * i]", "A[5]", "A[4]"),
+        ("for i in range(4):\n    A[i + 4] = B[i]\n    B[i + 4] = A[i]", "B[6]", "A[2]"),
+        ("for i, j in T.grid(2, 2):\n    A[i * 2 + j + 4] = A[j * 2 + i]", "A[5]", "A[2]"),
+        ("for i in range(4):\n    x: T.let[T.int32] = A[i]\n    A[i + 4] = x", "A[6]", "A[2]"),
+        ("for i in range(4):\n    if i != 3:\n        A[i + 4] = A[i]", "A[6]", "A[2]"),
+    ],
+)
+def test_it_is_known(first: str, old: str, new: str) -> None:
+    found = replaced(first, old, new)
+    assert isinstance(found, Refines), why(found)
+
+
+@pytest.mark.parametrize(
+    ("first", "old", "new"),
+    [
+        # another iteration writes what is read
+        ("for i in range(4):\n    A[i + 1] = A[i]", "A[3]", "A[2]"),
+        ("for i in range(7):\n    A[i + 1] = A[i]", "A[2]", "A[0]"),
+        ("for i in range(4):\n    A[i + 4] = A[7 - i]", "A[6]", "A[5]"),
+        ("for i in range(8):\n    A[7 - i] = A[i]", "A[6]", "A[1]"),
+        # so does another statement, before or after
+        ("for i in range(4):\n    A[0] = i\n    A[i + 4] = A[i]", "A[4]", "A[0]"),
+        ("for i in range(4):\n    A[i + 4] = A[i]\n    A[i] = B[i]", "A[6]", "A[2]"),
+        ("for i in range(4):\n    A[i + 4] = A[i]\n    A[n % 8] = 1", "A[6]", "A[2]"),
+        ("for i in range(4):\n    A[i + 4] = A[i]\n    if B[0] > 3:\n        A[2] = 1", "A[6]", "A[2]"),
+        # or one through another view
+        (
+            "V = T.decl_buffer((8,), 'int32', data=A.data)\nfor i in range(4):\n    A[i + 4] = A[i]\n    V[2] = 1",
+            "A[6]",
+            "A[2]",
+        ),
+        # what is read hangs on what is written
+        ("for i in range(4):\n    A[i + 4] = A[A[i + 4] % 4]", "A[6]", "A[2]"),
+        # it was not stored at all
+        ("for i in range(4):\n    if i != 2:\n        A[i + 4] = A[i]", "A[6]", "A[2]"),
+        ("for i in range(n):\n    A[i % 4 + 4] = A[i % 4]", "A[6]", "A[2]"),
+    ],
+)
+def test_it_is_not_known(first: str, old: str, new: str) -> None:
+    found = replaced(first, old, new)
+    assert isinstance(found, Unproved), found
+    assert found.obligation.name == "equal"
