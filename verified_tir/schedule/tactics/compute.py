@@ -7,20 +7,18 @@ much of it is kept as one iteration needs (``storage``, compacted).  The last tw
 
 from __future__ import annotations
 
-from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.paths import Path, places
-from verified_tir.ir.stmt import Allocate, For, Seq
+from verified_tir.ir.paths import Path
+from verified_tir.ir.stmt import For, Seq
 from verified_tir.kernel.licences import LICENSED
 from verified_tir.kernel.rules.kind import Kind
 from verified_tir.kernel.rules.outdated import Outdated
 from verified_tir.kernel.rules.repeat import Repeat
-from verified_tir.kernel.rules.scope import Move
-from verified_tir.kernel.rules.storage import Compact
-from verified_tir.schedule.session import Session, TacticFailed, fail
+from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.branches import decide_branches
 from verified_tir.schedule.tactics.loops import Handle
+from verified_tir.schedule.tactics.narrow import narrow
 from verified_tir.schedule.tactics.producer import again_for, producer_of
-from verified_tir.schedule.tactics.regions import Box, box_of
+from verified_tir.schedule.tactics.regions import box_of
 from verified_tir.schedule.tactics.simplify import remove_trivial_loops, simplify_expressions
 from verified_tir.schedule.tactics.staging import ranges_around
 
@@ -49,7 +47,7 @@ def compute_at(session: Session, block: Handle, loop: Handle) -> None:
     simplify_expressions(session, where)
     decide_branches(session, where)
     remove_trivial_loops(session, (*where, 0))
-    _narrow(session, producer.buffer, box, loop)
+    narrow(session, producer.buffer, session.loop(loop)[1].var, box)
     for marked in licensed:
         session.apply(Kind(session.loop(marked.var)[0], marked.kind, marked.thread))
 
@@ -62,43 +60,3 @@ def _made_serial(session: Session, where: Path, shared: int) -> list[For]:
     for path, _ in found:
         session.apply(Kind(path, "serial"))
     return [s for _, s in found]
-
-
-def _narrow(session: Session, buffer: Buffer, box: Box, loop: Handle) -> None:
-    """The allocation as far inside as it goes, and if it reaches the loop, as small as one iteration needs."""
-    while _inwards(session, buffer, len(session.loop(loop)[0])):
-        pass
-    path, _ = _allocation(session, buffer)
-    if path[: len(session.loop(loop)[0])] != session.loop(loop)[0]:
-        return
-    touched = box_of(session.stmt(path), buffer, ranges_around(session, path))
-    for region in (box, *([touched] if touched is not None else [])):
-        layout = region.layout()
-        if session.attempt(Compact(path, layout.inputs, layout.outputs, layout.shape)):
-            simplify_expressions(session, path)
-            return
-
-
-def _inwards(session: Session, buffer: Buffer, depth: int) -> bool:
-    """One step inwards, past other allocations if need be, but not into a loop below ``depth``."""
-    try:
-        with session.atomic():
-            path, allocation = _allocation(session, buffer)
-            while isinstance(allocation.body, Allocate):
-                session.apply(Move(path, "narrow"))
-                path, allocation = _allocation(session, buffer)
-            if isinstance(allocation.body, For) and len(path) > depth:
-                raise fail("the loop is reached")
-            session.apply(Move(path, "sink" if isinstance(allocation.body, For) else "narrow"))
-            if _allocation(session, buffer)[0] == path:
-                raise fail("nothing is left to be narrowed")
-            return True
-    except TacticFailed:
-        return False
-
-
-def _allocation(session: Session, buffer: Buffer) -> tuple[Path, Allocate]:
-    found = places(session.func.body, lambda s: isinstance(s, Allocate) and s.buffer.data is buffer.data)
-    path, stmt = next(found)
-    assert isinstance(stmt, Allocate)
-    return path, stmt

@@ -36,6 +36,7 @@ from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.simplify_index import Simplifier
 from verified_tir.schedule.tactics.branches import decide_branches
 from verified_tir.schedule.tactics.loops import Handle
+from verified_tir.schedule.tactics.narrow import narrow
 from verified_tir.schedule.tactics.produced import Produced, iteration_of, produced_by
 from verified_tir.schedule.tactics.regions import index_bounds
 from verified_tir.schedule.tactics.simplify import remove_trivial_loops, simplify_expressions
@@ -85,6 +86,8 @@ def reverse_compute_at(session: Session, block: Handle, loop: Handle) -> None:
         try:
             with session.atomic():
                 _moved(session, nest, around, produced, element)
+                if any(isinstance(n, Allocate) and n.buffer is produced.buffer for n in walk(session.func)):
+                    narrow(session, produced.buffer, around[-1].var)
                 return
         except TacticFailed as refused:
             problem = problem or refused

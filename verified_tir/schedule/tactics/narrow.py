@@ -1,0 +1,77 @@
+"""A local buffer that one iteration of a loop uses: its allocation goes into the loop, and shrinks to what is used.
+
+Both are done as far as they go: contents that are carried from one iteration to the next keep an allocation outside.
+"""
+
+from __future__ import annotations
+
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.expr import Var
+from verified_tir.ir.paths import Path, loop_path, places
+from verified_tir.ir.stmt import Allocate, For
+from verified_tir.kernel.rules.scope import Move
+from verified_tir.kernel.rules.storage import Compact
+from verified_tir.schedule.poly import as_poly
+from verified_tir.schedule.session import Session, TacticFailed, fail
+from verified_tir.schedule.tactics.regions import Box, box_of
+from verified_tir.schedule.tactics.simplify import simplify_expressions
+from verified_tir.schedule.tactics.staging import ranges_around
+
+
+def narrow(session: Session, buffer: Buffer, loop: Var, needed: Box | None = None) -> None:
+    """Move an allocation inwards, at most to the body of a loop; there make it as small as one iteration needs.
+
+    :param needed: what an iteration reads, if that is known; else what it touches.
+    """
+    start, _ = _allocation(session, buffer)
+    while _inwards(session, buffer, len(_place(session, loop))):
+        pass
+    path, _ = _allocation(session, buffer)
+    if not any(isinstance(session.stmt(path[:k]), For) for k in range(len(start), len(path))):
+        return  # it went into no loop
+    where = _place(session, loop)
+    if path[: len(where)] != where:
+        needed = None
+    touched = box_of(session.stmt(path), buffer, ranges_around(session, path))
+    for region in (needed, touched):
+        if region is None or _is_whole(region):
+            continue
+        layout = region.layout()
+        if session.attempt(Compact(path, layout.inputs, layout.outputs, layout.shape)):
+            simplify_expressions(session, path)
+            return
+
+
+def _inwards(session: Session, buffer: Buffer, depth: int) -> bool:
+    """One step inwards, past other allocations if need be, but not into a loop below ``depth``."""
+    try:
+        with session.atomic():
+            path, allocation = _allocation(session, buffer)
+            while isinstance(allocation.body, Allocate):
+                session.apply(Move(path, "narrow"))
+                path, allocation = _allocation(session, buffer)
+            if isinstance(allocation.body, For) and len(path) > depth:
+                raise fail("the loop is reached")
+            session.apply(Move(path, "sink" if isinstance(allocation.body, For) else "narrow"))
+            if _allocation(session, buffer)[0] == path:
+                raise fail("nothing is left to be narrowed")
+            return True
+    except TacticFailed:
+        return False
+
+
+def _place(session: Session, loop: Var) -> Path:
+    place = loop_path(session.func, loop)
+    assert place is not None
+    return place
+
+
+def _is_whole(box: Box) -> bool:
+    return all(as_poly(s.extent - n).is_zero for s, n in zip(box.sides, box.buffer.shape, strict=True))
+
+
+def _allocation(session: Session, buffer: Buffer) -> tuple[Path, Allocate]:
+    found = places(session.func.body, lambda s: isinstance(s, Allocate) and s.buffer.data is buffer.data)
+    path, stmt = next(found)
+    assert isinstance(stmt, Allocate)
+    return path, stmt
