@@ -186,7 +186,7 @@ def _passed(name: str, body: Stmt, owners: Mapping[Var, Buffer]) -> list[Buffer]
     written: set[Var] = set()
     for n in _in_order(body):
         match n:
-            case Load(buffer=b):
+            case Load(buffer=b) | DeclBuffer(buffer=b):
                 used.setdefault(b.data)
             case Store(buffer=b):
                 used.setdefault(b.data)
