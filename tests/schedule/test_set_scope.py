@@ -67,16 +67,21 @@ def test_what_is_not_there(step: object, reason: str) -> None:
     not_applicable(TWO, step, reason)  # type: ignore[arg-type]
 
 
-def bound(s: Schedule) -> None:
-    s.bind("j", "threadIdx.x")
-    s.bind("k", "threadIdx.x")
+def bind(s: Schedule, thread: str, *loops: str) -> Schedule:
+    for loop in loops:
+        s.bind(loop, thread)
+    return s
+
+
+def bound(s: Schedule) -> Schedule:
+    return bind(s, "threadIdx.x", "j", "k")
 
 
 def test_local_memory_is_one_threads() -> None:
     """``t[7 - k]`` was stored by another thread."""
-    accepted(TWO, lambda s: (bound(s), s.set_scope("t", "shared")))
+    accepted(TWO, lambda s: bound(s).set_scope("t", "shared"))
     claim = "bound to threadIdx.x: none of its iterations uses t of scope local from outside"
-    refused(TWO, lambda s: (bound(s), s.set_scope("t", "local")), claim, confirmed=False)
+    refused(TWO, lambda s: bound(s).set_scope("t", "local"), claim, confirmed=False)
     refused(TWO, lambda s: (s.set_scope("t", "local"), bound(s)), claim, confirmed=False)
     accepted(TWO, lambda s: (s.bind("i", "threadIdx.x"), s.set_scope("t", "local")))
     accepted(TWO, lambda s: (s.bind("i", "threadIdx.x"), s.set_scope("t", "local"), s.set_scope("t", "global")))
@@ -94,12 +99,16 @@ def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((4, 8), "float32")):
         for l in range(8):
             B[k, l] = t[k, 7 - l]
 """
-    blocks = lambda s: (s.bind("i", "blockIdx.x"), s.bind("k", "blockIdx.x"))  # noqa: E731
-    accepted(outside, lambda s: (blocks(s), s.set_scope("t", "global")))
+    accepted(outside, lambda s: bind(s, "blockIdx.x", "i", "k").set_scope("t", "global"))
     claim = "bound to blockIdx.x: none of its iterations uses t of scope shared.dyn from outside"
-    refused(outside, lambda s: (blocks(s), s.set_scope("t", "shared.dyn")), claim, confirmed=False)
-    merged = lambda s: (s.merge_loops("i", "k"), s.sink_allocation("t"), s.bind("i", "blockIdx.x"))  # noqa: E731
-    accepted(outside, lambda s: (merged(s), s.set_scope("t", "shared.dyn")))
+    refused(outside, lambda s: bind(s, "blockIdx.x", "i", "k").set_scope("t", "shared.dyn"), claim, confirmed=False)
+
+    def merged(s: Schedule) -> None:
+        s.merge_loops("i", "k")
+        s.sink_allocation("t")
+        bind(s, "blockIdx.x", "i").set_scope("t", "shared.dyn")
+
+    accepted(outside, merged)
 
 
 def test_what_a_thread_allocates_in_shared_memory_is_its_blocks() -> None:
