@@ -201,6 +201,28 @@ def f(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8,), "float32")):
     assert "rows" in s.blocks
 
 
+@pytest.mark.parametrize(
+    ("shapes", "indices"),
+    [
+        (("m * 2, l * 2", "l * 2, n * 2", "m * 2, n * 2"), ("p * 2 + i", "q * 2 + j", "r * 2 + k")),
+        (("m, 2, l, 2", "l, 2, n, 2", "m, 2, n, 2"), ("p, i", "q, j", "r, k")),
+    ],
+)
+def test_symbolic_matrices(shapes: tuple[str, ...], indices: tuple[str, ...]) -> None:
+    """Row-major, and tile by tile."""
+    i, j, k = indices
+    buffers = ", ".join(f'{b}: T.Buffer(({shape}), "float32")' for b, shape in zip("ABC", shapes, strict=True))
+    text = f"""
+@T.prim_func
+def f({buffers}, m: T.int32, n: T.int32, l: T.int32):
+    for p, q, r in T.grid(m, n, l):
+        for i, j, k in T.grid(2, 2, 2):
+            C[{i}, {j}] = C[{i}, {j}] + A[{i}, {k}] * B[{k}, {j}]
+"""
+    s = accepted(text, lambda s: s.tensorize("i", TensorIntrin.of("mma", DESCRIPTION, unrolled)))
+    assert "T.decl_buffer" not in s.script() and "T.unroll(2)" in s.script()
+
+
 def test_every_second_column() -> None:
     """The stride of the view is 2."""
     wide = ARRAYS.replace("(4,)", "(8,)", 1)
