@@ -187,6 +187,25 @@ def test_forbidden_padding_is_not_read() -> None:
     assert [v if v is None else type(v) for v in (p.value for p in found.paddings)] == [Load, None]
 
 
+def test_padding_is_not_read_from_itself() -> None:
+    """No memory would have it: ``B[2, 1] == B[2, 1] + 1``.  Nor in a circle, by way of another padding."""
+    claim = "the padding of B is not read from such padding itself (Refuted)"
+    theorem = padded("C[0] = 1")
+    b = theorem.after.buffers[0]
+    assert claim in reason(theorem, load(b, 2, 1) + 1)
+    assert claim in reason(theorem, load(b, 2, 1))
+    x, y, p, q = (Var.fresh(name) for name in "xypq")
+    shifted = LayoutMap((x, y), (x, y + 1), (p, q), (p, q - 1), (const(3), const(3)), q < 1)
+    moved = apply(Relayout(b, shifted, Undef(b.dtype)), theorem, PROVER)
+    assert isinstance(moved, Refines), why(moved)
+    assert [v is None or isinstance(v, Undef) for v in (w.value for w in moved.paddings)] == [True, True]
+    old = declared(moved, load(moved.after.buffers[0], 0, 0), 1)  # of the first layout, read from padding of the second
+    assert isinstance(old, Refines), why(old)
+    circle = load(old.after.buffers[0], 2, 2) + 1
+    assert claim in reason(old, circle, 0)
+    assert isinstance(declared(old, load(old.after.buffers[0], 1, 1), 0), Refines)
+
+
 def test_it_is_declared_once() -> None:
     theorem = holds("C[0] = 1", const(7))
     assert "holds a value already" in reason(theorem, const(8))

@@ -7,15 +7,16 @@ those in which the padding holds v at entry.  So from each of them g does what f
 ends with A[y] == v wherever there is padding, it has kept ρ′ too, and f ⊑ρ′ g.
 
 ``v`` may read A: then it is the value that the elements read have at that moment, at entry and again at exit.  (As
-``relayout`` it could not be said of an A that is written: the program has to write the padding first.)  Where v is
-undefined nothing is said.
+``relayout`` it could not be said of an A that is written: the program has to write the padding first.)  It may not be
+read from padding whose value is read from A in turn, this one or another: ``A[y] == A[y] + 1`` is true of no memory,
+and then ρ′ would relate none.  Where v is undefined nothing is said.
 
 The relation records this as a layout change that moves nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import final
 
@@ -23,11 +24,12 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import FALSE, Expr, Load, Undef, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
-from verified_tir.ir.stmt import Allocate, AttrStmt, Block, DeclBuffer, LetStmt, Seq, Stmt
+from verified_tir.ir.stmt import Allocate, AttrStmt, Block, DeclBuffer, Evaluate, LetStmt, Seq, Stmt
 from verified_tir.ir.visit import rewrite, walk
 from verified_tir.kernel.context import Context, Entry, begin, opaque_calls
 from verified_tir.kernel.memory import Padding
 from verified_tir.kernel.obligation import NoMatch, ParameterMap, Question
+from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.common import safe_questions
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.theorem import Rewrite
@@ -74,7 +76,9 @@ class PadValue:
         others = tuple(p for p in entry.paddings if p.buffer is not old)
         context = begin(after, replace(entry, paddings=(*others, *paddings), shapes=(*entry.shapes, old)))
         record = ParameterMap(old, new, index, index, index, index, paddings)
-        return Rewrite(after, _questions(context, after.body, paddings[self.position]), (record,), {old: new})
+        p = paddings[self.position]
+        turns = [q for q in paddings if q is p or (q.value is not None and _reads(q.value))]
+        return Rewrite(after, _questions(context, after.body, p, turns), (record,), {old: new})
 
     def _problem(self, before: PrimFunc, entry: Entry, p: Padding) -> str | None:
         old, value = self.buffer, self.value
@@ -98,13 +102,24 @@ def _moved(value: Expr, old: Buffer, new: Buffer) -> Expr:
     return rewrite(value, lambda n: Load(new, n.indices) if isinstance(n, Load) and n.buffer is old else None)
 
 
-def _questions(context: Context, body: Stmt, p: Padding) -> Iterator[Question]:
-    """The value can be evaluated at entry, and stands in the padding at exit."""
+def _reads(value: Expr) -> bool:
+    return any(isinstance(n, Load) for n in walk(value))
+
+
+def _questions(context: Context, body: Stmt, p: Padding, turns: Sequence[Padding]) -> Iterator[Question]:
+    """The value can be evaluated at entry, rests on no padding of ``turns``, and stands in the padding at exit."""
     assert p.value is not None
     _anywhere(here := context.fork(), p)
     safety: list[Safety] = []
     here.encoder(safety).encode(p.value)
     yield from safe_questions(here, safety, (), ())
+    for load in instance(here, Evaluate(p.value), share_loads=True).accesses:
+        for q in turns:
+            at = here.fork()
+            at.env.update({v: Encoded(x, f.TRUE, False) for v, x in zip(q.indices, load.indices, strict=True)})
+            claim = f"the padding of {p.buffer.name} is not read from such padding itself"
+            apart = f.not_(at.encoder().value(q.predicate))
+            yield Question("padding", claim, here, load.given, apart, (), "after")
     end = at_exit(context, body)
     goal = holds_value(end, p)
     claim = f"the padding of {p.buffer.name} holds its value at the end"
