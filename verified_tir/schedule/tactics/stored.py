@@ -287,6 +287,8 @@ def _inverted(loops: Sequence[Loop], pending: Sequence[tuple[Expr, Expr]]) -> di
     zero = {v: Var.fresh(v.name, v.dtype) for v, _, _ in loops}
     shift = {v: zero[v] + low for v, low, _ in loops}
     equations = [(substitute(e, shift), x) for e, x in pending if wanted & set(free_vars(e))]
+    if not all(is_index(e) for e, _ in equations):
+        return None
     try:
         box = IndexMap(tuple(zero.values()), tuple(e for e, _ in equations)).on([extent for _, _, extent in loops])
         inverse = box.inverse
