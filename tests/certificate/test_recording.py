@@ -208,6 +208,33 @@ def neighbours(s: Schedule) -> None:
     s.merge_adjacent_loops(i, "j")
 
 
+CHAINED = """
+@T.prim_func
+def chained(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+    t = T.alloc_buffer((8,), "float32")
+    u = T.alloc_buffer((8,), "float32")
+    for i in range(8):
+        with T.block("t"):
+            t[i] = A[i] * 2.0
+    for j in range(8):
+        with T.block("u"):
+            u[j] = t[7 - j] + t[j]
+    for k in range(8):
+        with T.block("B"):
+            B[k] = u[k] + A[k]
+"""
+
+
+def inlined(s: Schedule) -> None:
+    s.compute_inline("t")
+    s.reverse_compute_inline("B")
+    s.bind_expr("B", "A[j] * 2.0", "x")
+    s.bind_expr("B", "A[7 - j]", "y", "local")
+    s.inline_let("x")
+    s.compute_inline("y")
+    s.merge_writes(*s.split_write("B"))
+
+
 SCHEDULES: list[tuple[str, Callable[[Schedule], object]]] = [
     (PROGRAMS["matmul"], split_and_more),
     (SYMBOLIC, ranges),
@@ -221,6 +248,7 @@ SCHEDULES: list[tuple[str, Callable[[Schedule], object]]] = [
     (STENCIL, copies),
     (STENCIL, consumers),
     (GUARDED, branches),
+    (CHAINED, inlined),
     (ROW, constraints),
     (PAIR, neighbours),
     (PROGRAMS["mean_pool"], lambda s: s.fission("i", after="r")),
