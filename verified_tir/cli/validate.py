@@ -19,6 +19,7 @@ from verified_tir.cli.programs import split_name
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import ScriptError, parse
 from verified_tir.validate.batch import judge_file
+from verified_tir.validate.functions import spelled_out
 from verified_tir.validate.pairs import MOST_OPERATIONS, Budget, Judgement, Word, judge
 from verified_tir.validate.recorded import BadRecord, Record, read_records
 from verified_tir.validate.verdict import lost_licences
@@ -131,7 +132,7 @@ def _functions(where: str) -> dict[str, PrimFunc]:
         raise _Mistake(f"{path}: {problem.strerror or problem}") from None
     except (ScriptError, UnicodeDecodeError) as problem:
         raise _Mistake(str(problem)) from None
-    functions = {found.name: found} if isinstance(found, PrimFunc) else dict(found.functions)
+    functions = {found.name: found} if isinstance(found, PrimFunc) else spelled_out(dict(found.functions))
     if not functions:
         raise _Mistake(f"{path}: there is no program in this file")
     if name and name not in functions:
