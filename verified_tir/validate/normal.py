@@ -6,15 +6,16 @@ operands.  Equal normal forms mean equal values in two's complement.  A monomial
 something in it may be undef: ``x - x`` is not 0 for an undefined x.
 
 With ``reals``, a sum of floats is the multiset of its summands, a product that of its factors, and a maximum (by
-``select(a > b, a, b)``) the set of its operands.  Nothing is distributed and nothing cancels: ``x - x`` is not 0.0 for
-an infinite x, and ``x + 0.0`` not x for -0.0.  That 0.0 is among the summands is kept, how often is not: however the
-sum is associated, a second 0.0 changes nothing.
+``select(a > b, a, b)``) the set of its operands, -inf left out.  Nothing is distributed and nothing cancels: ``x - x``
+is not 0.0 for an infinite x, and ``x + 0.0`` not x for -0.0.  That 0.0 is among the summands is kept, how often is not:
+however the sum is associated, a second 0.0 changes nothing.
 
 Conditions under which *before* has undefined behaviour whatever the path are false wherever they occur.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Final, TypeAlias, final
 
@@ -121,7 +122,7 @@ class Normaliser:
             return self._intern(self._multiset("mul" if op == "mul" else "add", term, dtype), doubtful)
         extreme = self._extreme(op, dtype, a, b, c) if self.reals or dtype.is_int else None
         if extreme is not None:
-            return self._intern(extreme, doubtful)
+            return extreme if isinstance(extreme, int) else self._intern(extreme, doubtful)
         parts = [self._normal(x) if x != UNDEF_ID or op == "ite" else -1 for x in (a, b, c)[: arity(op)]]
         if op == "ite":
             if parts[0] == self._intern(("term", terms.true), False):
@@ -160,7 +161,8 @@ class Normaliser:
     # -------------------------------------------------------------------------------------- minima and maxima
 
     def _extreme(self, op: str, dtype: DType, a: int, b: int, c: int) -> object | None:
-        """A minimum or maximum, over the reals also one of floats: the set of what is compared."""
+        """A minimum or maximum, over the reals also one of floats: the set of what is compared, but for the infinity
+        that changes nothing; what alone is left, itself."""
         kind = self._kind(op, dtype, a, b, c)
         if kind is None:
             return None
@@ -175,6 +177,10 @@ class Normaliser:
                 stack.extend((x, y) if self.terms.op_of(term) == kind else (y, z))
             else:
                 members.add(self._normal(term))
+        if dtype.is_float and len(members) > 1:
+            members.discard(self._normal(self.terms.constant(dtype, math.inf if kind == "min" else -math.inf)))
+            if len(members) == 1:
+                return next(iter(members))
         return (kind, str(dtype), tuple(sorted(members)))
 
     def _kind(self, op: str, dtype: DType, a: int, b: int, c: int) -> str | None:
