@@ -112,6 +112,30 @@ def remove_branching(s: Schedule) -> None:
 
 
 @T.prim_func
+def wrapped(A: T.Buffer((4, 4), "float32"), F: T.Buffer((3,), "float32"), B: T.Buffer((4, 4), "float32")):
+    with T.block("compute"):
+        for io, ii in T.grid(4, 4):
+            B[io, ii] = 0.0
+            for f in T.serial(3):
+                B[io, ii] = B[io, ii] + A[(io + (f + ii) // 4) % 4, (f + ii) % 4]
+
+        for io, ii in T.grid(4, 4):
+            with T.block("B_padding"):
+                if io == 3 and ii >= 2:
+                    B[io, ii] = 0.0
+
+
+@schedule(initial)
+def remove_branching_with_wrapped_indices(s: Schedule) -> None:
+    """Or with the row modulo their number, as the RFC does it in its longer example: any element of A will do."""
+    s.transform_layout("A", lambda i: [i // 4, i % 4])
+    s.transform_layout("B", lambda i: [i // 4, i % 4], pad_value=0.0)
+    s.sequential_buffer_access(block="compute", buffer="B")
+    s.remove_branching_through_overcompute(block="compute", wrap_indices=True)
+    assert_structural_equal(s, wrapped)
+
+
+@T.prim_func
 def branching(A: T.Buffer((5, 4), "float32"), F: T.Buffer((3,), "float32"), B: T.Buffer((4, 4), "float32")):
     with T.block("compute"):
         for io, ii in T.grid(4, 4):
