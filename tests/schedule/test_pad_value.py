@@ -98,6 +98,31 @@ def test_old_and_new_indices() -> None:
     assert str(same_rank.constraints("A")[0]) == "A[i] == A[i + 3] where i < 3"
 
 
+SYMBOLIC = """
+@T.prim_func
+def func(a: T.handle, b: T.handle, k: T.int32):
+    n = T.int32()
+    A = T.match_buffer(a, (n,), "int32")
+    B = T.match_buffer(b, (n,), "int32")
+    for i in range(n):
+        B[i] = A[i] + 1
+"""
+
+
+def test_symbolic_shapes() -> None:
+    """Of a buffer that may be empty there is nothing to repeat; but then it has no padding either."""
+    for buffer in ("A", "B"):
+        first = accepted(SYMBOLIC, padded(buffer, lambda io, ii, X: X[0, 0]))
+        assert str(first.constraints(buffer)[0]) == f"{buffer}[io, ii] == {buffer}[0, 0] where 4 * io + ii >= n"
+        not_applicable(SYMBOLIC, padded(buffer, lambda io, ii, X: X[0, 1]), "which is padding itself at io = 0, ii = ")
+        not_applicable(SYMBOLIC, padded(buffer, lambda io, ii, X: X[1, 0]), "which lies outside of the new shape at")
+        s = Schedule(SYMBOLIC)
+        n, k = s.symbol("n"), s.symbol("k")
+        s.transform_layout(buffer, IN_FOURS, pad_value=lambda io, ii: n * 0 + k)
+        agree(s)
+        assert str(s.constraints(buffer)[0]) == f"{buffer}[io, ii] == k where 4 * io + ii >= n"
+
+
 def test_wrap_around_is_used_by_a_consumer() -> None:
     """``A[(i + 1) % 14]`` is the element after, whatever i: with one element of padding the remainder is not needed."""
     program = """

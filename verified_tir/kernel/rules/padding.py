@@ -44,7 +44,7 @@ class PadValue:
     """Declare what the padding of the parameter ``buffer`` holds.
 
     :param position: which of its paddings, the latest first.
-    :param value: over that padding's indices; it may read ``buffer``.
+    :param value: over that padding's indices and the symbols; it may read ``buffer``.
     """
 
     buffer: Buffer
@@ -84,7 +84,9 @@ class PadValue:
         old, value = self.buffer, self.value
         if not (p.value is None or isinstance(p.value, Undef)):
             return f"that padding of {old.name} holds a value already"
-        if begin(before, entry).several_views(old.data) or old.strides:
+        context = begin(before, entry)
+        symbols = {v for v in context.env if v.dtype.is_int}
+        if context.several_views(old.data) or old.strides:
             return f"{old.name} has other views or strides"
         if opaque_calls(before.body):
             return "an opaque call could write the padding"
@@ -93,7 +95,7 @@ class PadValue:
         for n in walk(value):
             if isinstance(n, Load) and n.buffer is not old:
                 return "the padding's value may read no other buffer"
-            if isinstance(n, Var) and n not in p.indices and n is not old.data:
+            if isinstance(n, Var) and n not in p.indices and n not in symbols and n is not old.data:
                 return f"the padding's value mentions {n.name}"
         return None
 

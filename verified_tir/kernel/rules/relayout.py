@@ -39,9 +39,8 @@ from verified_tir.semantics.encode import Safety
 class Relayout:
     """Move the parameter ``buffer`` by ``layout``.
 
-    :param pad_value: over ``layout.inverse_inputs``; ``None`` forbids access, an ``Undef`` allows anything.  It may
-    read
-        ``buffer`` itself, at logical indices.
+    :param pad_value: over ``layout.inverse_inputs`` and the symbols; ``None`` forbids access, an ``Undef`` allows
+        anything.  It may read ``buffer`` itself, at logical indices.
     """
 
     buffer: Buffer
@@ -54,7 +53,7 @@ class Relayout:
         if old not in before.buffers:
             return NoMatch((), f"{old.name} is not a parameter")
         context = begin(before, entry)
-        problem = self._problem(before, old, context.several_views(old.data))
+        problem = self._problem(before, old, context)
         problem = problem or self.layout.problem(old, set(context.env))
         if problem is not None:
             return NoMatch((), problem)
@@ -83,8 +82,8 @@ class Relayout:
             at_padding.encoder(safety).encode(self.pad_value)
             yield from safe_questions(at_padding, safety, (), ())
 
-    def _problem(self, before: PrimFunc, old: Buffer, several_views: bool) -> str | None:
-        if several_views or old.strides:
+    def _problem(self, before: PrimFunc, old: Buffer, context: Context) -> str | None:
+        if context.several_views(old.data) or old.strides:
             return f"{old.name} has other views or strides; they would have to move with it"
         if opaque_calls(before.body):
             return "an opaque call could see the parameter's layout"
@@ -92,7 +91,7 @@ class Relayout:
             return None
         if self.pad_value.dtype is not old.dtype:
             return f"the padding has type {self.pad_value.dtype}, the elements of {old.name} {old.dtype}"
-        allowed = set(self.layout.inverse_inputs)
+        allowed = {*self.layout.inverse_inputs, *(v for v in context.env if v.dtype.is_int)}
         for n in walk(self.pad_value):
             if isinstance(n, Load):
                 if n.buffer is not old:
