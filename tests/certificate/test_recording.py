@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 
 from tests.schedule.schedule_programs import PROGRAMS
-from verified_tir import AXIS_SEPARATOR, IndexMap, Refuted, Schedule, script
+from tests.schedule.test_outline import MODULE
+from tests.schedule.test_tensorize import DESCRIPTION, MATMUL, tiled
+from verified_tir import AXIS_SEPARATOR, IndexMap, Refuted, Schedule, TensorIntrin, script
 from verified_tir.certificate.replay import make
 from verified_tir.ir.expr import IntImm, Load
 from verified_tir.logic.smtlib import query
@@ -235,6 +237,19 @@ def inlined(s: Schedule) -> None:
     s.merge_writes(*s.split_write("B"))
 
 
+def called(s: Schedule) -> None:
+    """After the step that the module itself brings, what its callee assumes."""
+    half = Schedule(s.module["compute_C"])
+    half.remove_branching_through_overcompute()
+    s.refine_call("compute_C", half)
+    s.inline("transform_A")
+    s.outline("transform", "again")
+
+
+def tensorized(s: Schedule) -> None:
+    s.tensorize(s.blockize(tiled(s)), TensorIntrin.of("mma", DESCRIPTION, lambda half: half.unroll("k")))
+
+
 SCHEDULES: list[tuple[str, Callable[[Schedule], object]]] = [
     (PROGRAMS["matmul"], split_and_more),
     (SYMBOLIC, ranges),
@@ -249,6 +264,8 @@ SCHEDULES: list[tuple[str, Callable[[Schedule], object]]] = [
     (STENCIL, consumers),
     (GUARDED, branches),
     (CHAINED, inlined),
+    (MODULE, called),
+    (MATMUL, tensorized),
     (ROW, constraints),
     (PAIR, neighbours),
     (PROGRAMS["mean_pool"], lambda s: s.fission("i", after="r")),
