@@ -342,3 +342,29 @@ def test_a_term_shared_many_times_is_seen_once() -> None:
     for _ in range(60):
         shared = plus(shared, shared)
     assert prove_by_lemma(SOLVER, (), f.fp_test("fp.isNaN", plus(shared, NAN))) is not None
+
+
+# -------------------------------------------------------------------------------------------------------- alternatives
+
+
+def test_alternatives_that_the_integers_exclude() -> None:
+    """``i < 3 or a == 0.0``, within other facts: of use where i is at least 3, and only there."""
+    either = f.or_(f.lt(I, f.integer(3)), f.fp_eq(A, ZERO))
+    claim = f.eq(plus(B, A), B)
+    rest = (f.ne(B, MINUS),)
+    for known in (either, f.implies(f.lt(f.integer(0), I), either), f.and_(f.le(J, I), either)):
+        proved = prove_by_lemma(SOLVER, (f.le(f.integer(3), I), f.lt(f.integer(0), J), f.le(J, I), known, *rest), claim)
+        assert isinstance(proved, Proved)
+        assert prove_by_lemma(SOLVER, (f.le(f.integer(2), I), known, *rest), claim) is None
+        assert isinstance(SOLVER.prove((f.le(f.integer(2), I), f.lt(f.integer(0), I), known, *rest), claim), Refuted)
+
+
+def test_alternatives_about_floats_stay_alternatives() -> None:
+    several = f.or_(f.lt(I, f.integer(3)), f.fp_eq(A, ZERO), f.eq(A, NAN))
+    given = (f.le(f.integer(3), I), several, f.ne(B, MINUS))
+    assert prove_by_lemma(SOLVER, given, f.eq(plus(B, A), B)) is None
+    found = prove_by_lemma(SOLVER, given, f.or_(f.eq(plus(B, A), B), f.eq(A, NAN)))
+    assert isinstance(found, Proved)
+    neither = (f.or_(P, f.fp_eq(A, ZERO)), f.ne(B, MINUS))
+    assert prove_by_lemma(SOLVER, neither, f.eq(plus(B, A), B)) is None  # nothing is known of p
+    assert isinstance(prove_by_lemma(SOLVER, (f.not_(P), *neither), f.eq(plus(B, A), B)), Proved)

@@ -6,6 +6,7 @@ import pytest
 
 from tests.schedule.schedule_support import accepted, not_applicable, refused
 from verified_tir import Refuted, Schedule, script
+from verified_tir.schedule.tactics.hoist import HoistConditional
 
 LARGEST = "3.4028234663852886e+38"
 
@@ -339,8 +340,6 @@ CONV = buffers(A="3x8 float32", F="3 float32", B="3x8 float32")
 
 
 def test_the_convolution_whose_padding_writes_itself() -> None:
-    from verified_tir.schedule.tactics.hoist import HoistConditional
-
     def steps(s: Schedule) -> None:
         s.hoist_expression(HoistConditional.BOOLEAN_EXPRESSION)
         s.simplify()
@@ -368,3 +367,44 @@ def test_a_filter_that_may_be_infinite() -> None:
         s.remove_branching_through_overcompute(wrap_indices=True)
 
     refused(text(CONV, IMPLICIT.format(assume="")), steps, NO_OP)
+
+
+READABLE = """
+for io, ii in T.grid(3, 8):
+    T.assume((io == 0 and ii >= 2) or io == 1 or (io == 2 and ii < 2) or A[io, ii] == 0.0)
+{assume}
+for io, ii in T.grid(3, 8):
+    B[io, ii] = 0.0
+for io in range(3):
+    if io == 0:
+        for ii in range(8):
+            for fi in range(3):
+                if ii >= 2 or ii + fi >= 2:
+                    B[io, (ii + fi) % 8] = B[io, (ii + fi) % 8] + F[fi] * A[io, ii]
+"""
+
+
+def test_what_is_added_from_padding_is_no_operation() -> None:
+    """The steps of the RFC after its conditions were joined by ``or``: hoisted, without effect, and overcomputed."""
+    update = "B[io, (ii + fi) % 8] = B[io, (ii + fi) % 8] + F[fi] * A[io, ii]"
+
+    def steps(s: Schedule) -> None:
+        assert s.hoist_expression(HoistConditional.BOOLEAN_EXPRESSION) == 1
+        assert body(s).endswith(
+            "            if ii >= 2:\n                for fi in range(3):\n"
+            f"                    {update}\n"
+            "            else:\n                for fi in range(3):\n                    if ii + fi >= 2:\n"
+            f"                        {update}"
+        )
+        s.remove_no_op()
+        assert body(s).endswith(
+            f"            if ii >= 2:\n                for fi in range(3):\n                    {update}"
+        )
+        assert s.remove_branching_through_overcompute() == 1  # not where io is 1: that is no padding
+
+    s = accepted(text(CONV, READABLE.format(assume=FILTER)), steps)
+    assert body(s).endswith(f"    if io == 0:\n        for ii, fi in T.grid(8, 3):\n            {update}")
+    unknown = Schedule(text(CONV, READABLE.format(assume="")))
+    unknown.hoist_expression(HoistConditional.BOOLEAN_EXPRESSION)
+    unknown.remove_no_op()
+    assert "if ii + fi >= 2" in body(unknown)

@@ -65,6 +65,8 @@ class Prover:
 
     solver: Solver
     lemmas: list[Lemma] = field(default_factory=list)
+    hasty: bool = False
+    """Questions about floats that no lemma decides are left undecided, which saves much time where they are many."""
     _memo: dict[tuple[object, ...], tuple[Term, ...]] = field(default_factory=dict)
     _busy: set[tuple[object, ...]] = field(default_factory=set)
     throughout: Throughout = field(init=False)
@@ -314,7 +316,8 @@ class Prover:
         """Properties true of the element before, and kept by every store that may touch it."""
         found = []
         old_facts = (*self.facts(context, base, (older.value, older.defined)),)
-        for name, holds in _candidates(e, context.entry.thorough):
+        chosen = any(t.op == "ite" for a in stores if a.value is not None for t in f.subterms(a.value.value))
+        for name, holds in _candidates(e, chosen and context.entry.thorough):
             at_start = self.solver.prove((*base, *old_facts), holds(older.value, older.defined), quick=True)
             if not isinstance(at_start, Proved):
                 continue
@@ -377,14 +380,17 @@ class Property:
         return f.implies(defined, f.le(self.bound, value))
 
 
-def _candidates(e: Element, thorough: bool) -> list[tuple[str, Property]]:
-    """Properties worth trying, by type.  Trying one costs a query; a wrong one is merely not proved."""
+def _candidates(e: Element, chosen: bool) -> list[tuple[str, Property]]:
+    """Properties worth trying, by type.  Trying one costs a query; a wrong one is merely not proved.
+
+    ``chosen``: what is stored is chosen from several, as a maximum is; then a NaN matters.
+    """
     found = [("stays defined", Property("defined"))]
     sort = e.value.sort
     if sort in f.FLOAT_SORTS:
         found.append(("is never -0.0", Property("differs", f.negative_zero(sort))))
         found.append(("is always 0.0", Property("equals", f.positive_zero(sort))))
-        if thorough:
+        if chosen:
             found.append(("is never NaN", Property("differs", f.not_a_number(sort))))
     elif sort == f.INT:
         found.append(("is never negative", Property("at least", f.integer(0))))

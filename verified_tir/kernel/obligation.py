@@ -102,7 +102,7 @@ def discharge(
     verdict, used = prover.prove(question.context, question.given, question.goal, quick=True)
     if not isinstance(verdict, Proved):
         context = _thorough(question.context)
-        verdict, used = prover.prove(context, question.given, question.goal, small=small)
+        verdict, used = prover.prove(context, question.given, question.goal, small=small, quick=prover.hasty)
     obligation = Obligation(
         question.name, question.claim, used, question.goal, question.place, question.where, question.context.names
     )

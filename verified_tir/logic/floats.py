@@ -5,7 +5,7 @@ givens in which whatever depends on floats stands for any truth value or number;
 in integers beneath the same operations follows from the integers' being equal (congruence).  Else a goal about floats
 whose givens are of the form ``P ⟹ Q`` with P free of floats is proved in three moves:
 
-1. every such P that follows from the integer givens makes its Q a given;
+1. every such P that follows from the integer givens makes its Q a given, and so does ``P or Q`` if ``not P`` follows;
 2. given equations ``x = t`` of floats replace x by t, and boolean terms known to be true become true;
 3. what is left is generalised (every maximal term that is no float operation becomes a variable), and that lemma is
    asked once: its canonical text is the same wherever it occurs.
@@ -22,7 +22,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from verified_tir.logic.congruence import uninterpreted
-from verified_tir.logic.formula import FALSE, FLOAT_SORTS, INT, TRUE, Term, and_, eq, replace, subterms, var
+from verified_tir.logic.formula import FALSE, FLOAT_SORTS, INT, TRUE, Term, and_, eq, not_, or_, replace, subterms, var
 from verified_tir.logic.smtlib import Script, query
 from verified_tir.logic.verdict import Proved, Verdict
 
@@ -78,18 +78,25 @@ def prove_by_lemma(solver: Prover, given: tuple[Term, ...], goal: Term) -> Prove
 
 
 def _discharge(solver: Prover, plain: tuple[Term, ...], given: tuple[Term, ...]) -> list[Term]:
-    """The givens, with the premises that follow from the integer givens removed."""
+    """The givens, part by part, without the premises that follow from the integer givens, and without the alternatives
+    that these exclude."""
     known: list[Term] = []
-    for g in given:
-        h = g
-        while h.op == "=>" and not h.args[0].has_float:
-            if h.args[0] not in plain and not isinstance(solver.prove(plain, h.args[0]), Proved):
-                break
-            h = h.args[1]
+    pending = list(reversed(given))
+    while pending:
+        h = pending.pop()
         if h.op == "and":
-            known.extend(h.args)
+            pending.extend(reversed(h.args))
+            continue
+        if h.op == "=>" and not h.args[0].has_float:
+            needed, rest = h.args
+        elif h.op == "or" and h.has_float and not all(a.has_float for a in h.args):
+            needed = not_(or_(*[a for a in h.args if not a.has_float]))
+            rest = or_(*[a for a in h.args if a.has_float])
         else:
             known.append(h)
+            continue
+        follows = needed in plain or isinstance(solver.prove(plain, needed), Proved)
+        (pending if follows else known).append(rest if follows else h)
     return known
 
 

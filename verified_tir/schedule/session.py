@@ -80,6 +80,15 @@ class Session:
             self.theorem, self.renamed, self.gone = before
             raise
 
+    @contextmanager
+    def hastily(self) -> Iterator[None]:
+        """In the block, what takes long to decide about floats counts as refused."""
+        before, self.prover.hasty = self.prover.hasty, True
+        try:
+            yield
+        finally:
+            self.prover.hasty = before
+
     def attempt(self, *rules: Rule) -> bool:
         """Take the steps if the kernel allows them all."""
         try:

@@ -11,11 +11,12 @@ Four kinds, each an ``erase`` of the kernel:
 from __future__ import annotations
 
 from verified_tir.ir.paths import Path, places
-from verified_tir.ir.stmt import Assume, Block, For, If, Seq, Stmt, Store
+from verified_tir.ir.stmt import SKIP, Assume, Block, For, If, Seq, Stmt, Store
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.context import EVERYTHING, written_blocks
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.schedule.session import Session
+from verified_tir.schedule.tactics.conditionals import trim
 from verified_tir.schedule.tactics.simplify import remove_trivial_loops
 
 FARTHEST = 8
@@ -36,10 +37,16 @@ def remove_no_op(session: Session, under: Path = ()) -> int:
             if s not in skipped and not (not p and not isinstance(s, (Store, For, If)))
         ]
         if not found:
-            return erased + remove_trivial_loops(session, under)
+            break
         path = found[-1]
         skipped.add(session.stmt(path))
-        erased += int(erase(session, path))
+        with session.hastily():
+            erased += int(erase(session, path))
+    erased += remove_trivial_loops(session, under)
+    half_empty = places(session.stmt(under), lambda s: isinstance(s, If) and SKIP in (s.then_body, s.else_body))
+    for path, _ in list(half_empty):
+        trim(session, (*under, *path))
+    return erased
 
 
 def _may_go(stmt: Stmt) -> bool:

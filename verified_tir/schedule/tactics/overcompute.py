@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.expr import Expr, Load, Var, all_of
 from verified_tir.ir.paths import Path
-from verified_tir.ir.stmt import Block, For, If, Seq, Stmt, Store
+from verified_tir.ir.stmt import SKIP, Block, For, If, Seq, Stmt, Store
 from verified_tir.ir.visit import map_children, sub_statements
 from verified_tir.kernel.context import EVERYTHING, written_blocks
 from verified_tir.kernel.obligation import Unproved
@@ -81,7 +81,9 @@ def _run_always(session: Session, path: Path, wrap_indices: bool) -> None:
     """
     stmt = session.stmt(path)
     assert isinstance(stmt, If)
-    if stmt.else_body is not None:
+    if stmt.else_body is SKIP:
+        session.apply(Reshape(path, "trim"))
+    elif stmt.else_body is not None:
         if not structural_equal(stmt.then_body, stmt.else_body):
             make_equal(session, path)
         session.apply(Merge(path))
@@ -109,7 +111,7 @@ def _without(session: Session, path: Path, stmt: If, k: int, wrap_indices: bool)
         return False
     others = [c for j, c in enumerate(parts) if j != k]
     try:
-        with session.atomic():
+        with session.atomic(), session.hastily():
             if k < len(others) or all_of([*others, parts[k]]) is not stmt.condition:
                 session.apply(Rewrite(path, (0,), all_of([*others, parts[k]])))
             session.apply(Reshape(path, "nest"))
