@@ -158,6 +158,69 @@ def remove_overcompute(s: Schedule) -> None:
 
 
 @T.prim_func
+def conditionals_introduced(
+    A: T.Buffer((5, 4), "float32"), F: T.Buffer((3,), "float32"), B: T.Buffer((4, 4), "float32")
+):
+    for io, ii in T.grid(4, 4):
+        if io == 3 and ii >= 2:
+            B[io, ii] = 0.0
+        else:
+            B[io, ii] = 0.0
+
+        for f in T.serial(3):
+            if io == 3 and ii >= 2:
+                B[io, ii] = 0.0
+            else:
+                B[io, ii] = B[io, ii] + A[io + (f + ii) // 4, (f + ii) % 4]
+
+    for io, ii in T.grid(4, 4):
+        if io == 3 and ii >= 2:
+            B[io, ii] = 0.0
+
+
+@T.prim_func
+def conditionals_hoisted(A: T.Buffer((5, 4), "float32"), F: T.Buffer((3,), "float32"), B: T.Buffer((4, 4), "float32")):
+    for io, ii in T.grid(4, 4):
+        if io == 3 and ii >= 2:
+            B[io, ii] = 0.0
+
+            for f in T.serial(3):  # noqa: B007
+                B[io, ii] = 0.0
+        else:
+            B[io, ii] = 0.0
+
+            for f in T.serial(3):
+                B[io, ii] = B[io, ii] + A[io + (f + ii) // 4, (f + ii) % 4]
+
+    for io, ii in T.grid(4, 4):
+        if io == 3 and ii >= 2:
+            B[io, ii] = 0.0
+
+
+@T.prim_func
+def one_store_of_padding(A: T.Buffer((5, 4), "float32"), F: T.Buffer((3,), "float32"), B: T.Buffer((4, 4), "float32")):
+    for io, ii in T.grid(4, 4):
+        if io == 3 and ii >= 2:
+            B[io, ii] = 0.0
+        else:
+            B[io, ii] = 0.0
+
+            for f in T.serial(3):
+                B[io, ii] = B[io, ii] + A[io + (f + ii) // 4, (f + ii) % 4]
+
+
+@schedule(conditionals_introduced)
+def step_by_step(s: Schedule) -> None:
+    """The RFC's steps 2 and 3.  Of two stores of the padding either is without effect: here the later one goes."""
+    s.hoist_expression()
+    s.simplify()
+    assert_structural_equal(s, conditionals_hoisted)
+
+    s.remove_no_op()
+    assert_structural_equal(s, one_store_of_padding)
+
+
+@T.prim_func
 def padding_is_read(A: T.Buffer((4, 4), "float32"), B: T.Buffer((4, 4), "float32"), C: T.Buffer((1,), "float32")):
     with T.block("compute"):
         for io, ii in T.grid(4, 4):
