@@ -27,6 +27,10 @@ class Module:
         X[l - 1] = 0
 
     @T.prim_func
+    def first(Y: T.Buffer((8,), "int32")) -> T.int32:
+        return Y[0]
+
+    @T.prim_func
     def twice(Y: T.Buffer((8,), "int32")):
         Module.whole(Y.data)
         Module.whole(Y.data)
@@ -65,6 +69,7 @@ def test_symbols_are_solved_and_calls_nested() -> None:
         ("Module.copy(B.data, B.data, n, 8)", "B is passed to copy for Y, which it writes, and for X"),
         ("Module.copy(n, B.data, n, 8)", "copy takes a handle for X, not a int32"),
         ("Module.whole(A.data)", "the call of whole does not say what l is; make it a parameter"),
+        ("Module.first(B.data)", "first returns a value, and cannot be expanded where it is called"),
         ("Module.main(A.data, B.data, n)", "recursion has no meaning here: main calls main"),
     ],
 )

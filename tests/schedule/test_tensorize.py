@@ -281,8 +281,10 @@ def test_intrinsics_are_known_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
         TensorIntrin.register("mma", DESCRIPTION)
     s = Schedule(MATMUL)
     loop = tiled(s)
-    with pytest.raises(ValueError, match="there is no intrinsic 'mmb'; registered are mma"):
+    with pytest.raises(NotApplicable, match="there is no intrinsic 'mmb'; registered are mma"):
         s.tensorize(loop, "mmb")
+    with pytest.raises(NotApplicable, match="an intrinsic is a TensorIntrin, its name"):
+        s.tensorize(loop, 7)
     s.tensorize(loop, "mma")
     monkeypatch.setattr(TensorIntrin, "registered", {})  # the note holds the intrinsic itself
     calls = [r.call for r in s.steps[1:] if r.call is not None]

@@ -139,6 +139,8 @@ def _expanded(call: Call, module: IRModule, owners: Mapping[Var, Buffer], data: 
     callee = module[call.op[1:]]
     if len(call.args) != len(callee.params):
         raise IRError(f"{callee.name} takes {len(callee.params)} arguments, not {len(call.args)}")
+    if any(isinstance(n, Call) and n.op == "ret" for n in walk(callee.body)):
+        raise IRError(f"{callee.name} returns a value, and cannot be expanded where it is called")
     passed: dict[Buffer, Buffer] = {}
     values: dict[Var, Expr] = {}
     for param, argument in zip(callee.params, call.args, strict=True):

@@ -64,8 +64,8 @@ class CallPrimitives(Primitives):
         :raises ScheduleError: if the nest is something else (the message shows the first difference), or what the
             intrinsic needs is not so.
         """
-        intrin = TensorIntrin.get(tensor_intrin) if isinstance(tensor_intrin, str) else tensor_intrin
-        return self._do("tensorize", (loop, intrin.name), lambda s: tensorize.tensorize(s, loop, intrin))
+        said = (loop, getattr(tensor_intrin, "name", tensor_intrin))
+        return self._do("tensorize", said, lambda s: tensorize.tensorize(s, loop, tensor_intrin))
 
     @recorded
     def outline(self, loop: Handle, name: str) -> str:
@@ -92,7 +92,8 @@ class CallPrimitives(Primitives):
         :raises ScheduleError: if the block is another function, or may not be called so for the schedule's theorem to
             hold: what is written overlaps another argument, for example.
         """
-        self._do("refine_call", (block, function.name), lambda s: tensorize.refine_call(s, block, function))
+        said = (block, getattr(function, "name", function))
+        self._do("refine_call", said, lambda s: tensorize.refine_call(s, block, function))
 
     @recorded
     def assume_precondition(self, block: str, function: str) -> None:

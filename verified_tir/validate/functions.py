@@ -51,6 +51,8 @@ class _Caller:
         callee = self.functions.get(name)
         if callee is None or name in self.inside or len(call.args) != len(callee.params):
             return None
+        if any(isinstance(n, Call) and n.op == "ret" for n in walk(callee.body)):
+            return None
         given = dict(zip(callee.params, call.args, strict=True))
         passed = {b: blocks.get(given[p]) for p in callee.params if (b := callee.buffer_of(p))}  # type: ignore[call-overload]
         scalars = {p: e for p, e in given.items() if callee.buffer_of(p) is None}

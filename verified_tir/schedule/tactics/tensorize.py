@@ -31,9 +31,15 @@ INTRINSIC = "tensorized"
 """The annotation of a label: the intrinsic that its body was made of."""
 
 
-def tensorize(session: Session, place: Handle, intrin: TensorIntrin) -> str:
+def tensorize(session: Session, place: Handle, which: TensorIntrin | str) -> str:
     """Replace the nest of a loop, or a block, by an intrinsic; gives the name of the block that it becomes."""
     path = place_of(session, place)
+    try:
+        intrin = TensorIntrin.get(which) if isinstance(which, str) else which
+    except ValueError as problem:
+        raise fail(str(problem), path) from problem
+    if not isinstance(intrin, TensorIntrin):
+        raise fail(f"an intrinsic is a TensorIntrin, its name, or a schedule of its description, not {which!r}", path)
     session.apply(Label(path, intrin.name))
     session.apply(Annotate(path, ((INTRINSIC, intrin.name),)))
     _replace(session, (*path, 0), intrin, forget=True)
@@ -43,6 +49,8 @@ def tensorize(session: Session, place: Handle, intrin: TensorIntrin) -> str:
 def refine_call(session: Session, block: str, function: TensorIntrin) -> None:
     """Replace what a function does at a block by what refines it; the block keeps its name."""
     path, _ = session.block(block)
+    if not isinstance(function, TensorIntrin):
+        raise fail(f"a function is replaced by a schedule of it, not by {function!r}", path)
     _replace(session, (*path, 0), function, forget=False)
 
 
