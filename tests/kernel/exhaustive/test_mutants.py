@@ -195,6 +195,8 @@ MUTANTS: dict[str, tuple[Callable[[Patch], None], tuple[str, ...]]] = {
     "values may change (repeat)": (changes_unseen(repeat), ("by memory",)),
     "accesses outside the region": (without("stage", "in the region"), ("staged",)),
     "accesses past the copy": (without("stage", "misses the region"), ("staged",)),
+    "the copy is outdated": (setting(stage, "_runs_before", lambda stmt, a, b: f.FALSE), ("staged",)),
+    "an earlier iteration outdates it": (setting(stage, "lexicographic_less", lambda a, b: f.FALSE), ("staged",)),
     "two places for an element": (without("stage", "has one place"), ("staged",)),
     "the copy is read unwritten": (without("stage", "is read of"), ("staged",)),
     "the copy is stored unwritten": (without("stage", "is copied out"), ("staged",)),
