@@ -91,7 +91,7 @@ def test_were_it_not_looked_for_the_result_would_be_another(monkeypatch: pytest.
     monkeypatch.setattr(call, "is_instance", lambda stmt, instance: True)
     func, result = without_guard("if A[0] == 7:\n        A[1] = m")
     assert isinstance(result, Refines)
-    a = {"A": np.zeros(4, np.int32), "m": 5}
+    a: dict[str, np.ndarray | int] = {"A": np.zeros(4, np.int32), "m": 5}
     kept = run(func, a)
     stripped = result.after.with_body(result.after.body.body.stmts[1])  # type: ignore[attr-defined]
     assert refines(kept, run(stripped, a))

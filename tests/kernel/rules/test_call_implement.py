@@ -1,0 +1,49 @@
+"""A function on some arguments becomes an opaque call that is believed to do the same."""
+
+from __future__ import annotations
+
+from tests.kernel.programs import accepted, body_of, buffer, program, refused
+from tests.kernel.rules.test_call import AB, DOUBLE
+from verified_tir.ir.expr import Expr, const
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.script import parse_func
+from verified_tir.kernel.calls import Arguments, scalars_of
+from verified_tir.kernel.rules.call import Implement
+
+EXTERN = """
+@T.prim_func
+def fast(x: T.handle, Y: T.Buffer((4,), "float32")):
+    s = T.int32()
+    o = T.int32()
+    X = T.match_buffer(x, (4,), "float32", strides=[s], elem_offset=o)
+    T.evaluate(T.call_extern("int32", "fast_double", X.data, o, s, T.address_of(Y[0])))
+"""
+RAW = """
+@T.prim_func
+def fast(X: T.Buffer((4,), "float32"), Y: T.Buffer((4,), "float32")):
+    T.evaluate(T.call_extern("int32", "fast_double", X.data, T.address_of(Y[0])))
+"""
+
+
+def implement(f: PrimFunc, implementation: PrimFunc, *names: str, **values: Expr) -> Implement:
+    func = parse_func(DOUBLE)
+    buffers = tuple(buffer(f, n) for n in names)
+    given = tuple((v, values[v.name]) for v in scalars_of(implementation))
+    return Implement((0,), func, implementation, Arguments(buffers), Arguments(buffers, given))
+
+
+def test_an_opaque_implementation_is_an_axiom() -> None:
+    text = "v = T.decl_buffer((4,), 'float32', data=A.data, strides=[2], elem_offset=1)\n"
+    text += "for i in range(4):\n    B[i] = v[i] * T.float32(2)"
+    f = program(text, AB.replace("A: T.Buffer((4,)", "A: T.Buffer((8,)"))
+    impl = parse_func(EXTERN)
+    rule = implement(f, impl, "v", "B", s=const(2), o=const(1))
+    assert rule.axiom == "fast does what double describes"
+    assert 'T.call_extern("int32", "fast_double", A.data, 1, 2' in body_of(accepted(f, rule))
+    refused(f, implement(f, impl, "v", "B", s=const(1), o=const(1)), "stride 0 of v is that of X of fast (Refuted)")
+    refused(f, implement(f, impl, "v", "B", s=const(2), o=const(0)), "v starts where X of fast does (Refuted)")
+    turned = parse_func(RAW.replace("X.data", "T.address_of(X[0])"))
+    refused(f, implement(f, turned, "v", "B"), "stride 0 of v is that of X of fast (Refuted)")
+    refused(f, implement(f, parse_func(RAW), "v", "B"), "X of fast is known by its pointer, and v is no whole block")
+    plain = parse_func(DOUBLE.replace("def double", "def other"))
+    refused(f, implement(f, plain, "v", "B"), "other makes no opaque call: that it does what double does can be proved")
