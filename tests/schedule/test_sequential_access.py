@@ -343,6 +343,66 @@ def test_a_store_in_a_condition_that_reads_another_order_follows() -> None:
     assert [v.name for v in s.loops()] == ["j", "i"]
 
 
+def test_a_branch_that_is_never_taken_goes() -> None:
+    """Its statements go with it, so accesses are counted anew."""
+    text = """
+@T.prim_func
+def f(A: T.Buffer((3, 3), "float32"), B: T.Buffer((3,), "float32")):
+    for i in range(3):
+        if 0 >= 1:
+            for j in range(3):
+                B[j] = A[i, i]
+            B[i] = A[i, i]
+        B[i] = A[i, 0]
+"""
+
+    def steps(s: Schedule) -> None:
+        s.transform_layout("B", lambda i: [i // 2, i % 2], pad_value=T.undef())
+        s.sequential_buffer_access("B")
+
+    s = accepted(text, steps)
+    assert [v.name for v in s.loops()][:2] == ["i_0", "i_1"]
+
+
+@pytest.mark.parametrize(
+    ("statement", "words"),
+    [
+        ("t[0] = 1.0", "no loop nest around an access of t has a loop that its indices use"),
+        ("C[i] = 1.0", "nothing accesses t"),
+    ],
+)
+def test_nothing_to_follow(statement: str, words: str) -> None:
+    text = f"""
+@T.prim_func
+def f(C: T.Buffer((3,), "float32")):
+    t = T.alloc_buffer((1,), "float32")
+    for i in range(3):
+        {statement}
+"""
+    not_applicable(text, lambda s: s.sequential_buffer_access("t"), words)
+
+
+def test_symbolic_extents_and_offsets_at_both_ends(golden: Golden) -> None:
+    text = """
+@T.prim_func
+def f(a: T.handle, b: T.handle, F: T.Buffer((3,), "int32"), n: T.int32):
+    A = T.match_buffer(a, (n + 2,), "int32")
+    B = T.match_buffer(b, (n,), "int32")
+    with T.block("compute"):
+        for i in T.serial(n):
+            B[i] = 0
+            for f in T.serial(3):
+                B[i] = B[i] + F[f] * A[i + f]
+"""
+
+    def follow(name: str) -> Steps:
+        return lambda s: (s.transform_layout("A", OFFSET), s.transform_layout("B", OFFSET),
+                          s.sequential_buffer_access(name))  # fmt: skip
+
+    golden("sequential_symbolic_input.txt", accepted(text, follow("A")).script())
+    golden("sequential_symbolic_output.txt", accepted(text, follow("B")).script())
+
+
 # -- random programs ---------------------------------------------------------------------------------------------------
 
 

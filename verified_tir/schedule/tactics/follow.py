@@ -16,7 +16,7 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import COMPARE_OPS, FALSE, Binary, Expr, IntImm, Load, Var, binary
 from verified_tir.ir.index_arith import is_index
 from verified_tir.ir.node import Node
-from verified_tir.ir.paths import Path, places
+from verified_tir.ir.paths import Path, loop_path, places
 from verified_tir.ir.stmt import Allocate, For, If, Store
 from verified_tir.ir.visit import free_vars
 from verified_tir.kernel.obligation import Unproved
@@ -82,6 +82,8 @@ def sequential_buffer_access(
         last = (max(numbers[0] - 1, site[0] + min(0, len(leaves(session)) - before)), site[1])
     if not done:
         where = "" if block is None else f" in {block if isinstance(block, str) else block.name}"
+        if not any(numbers[0] <= k < len(leaves(session)) - after for k, _ in _sites(session, found)):
+            raise fail(f"nothing accesses {found.name}{where}")
         raise fail(f"no loop nest around an access of {found.name}{where} has a loop that its indices use")
     return done
 
@@ -140,13 +142,13 @@ def _follow(session: Session, site: Site, buffer: Buffer, followed: set[Var], li
         if again is None:  # every loop of the layout runs once, so no index depends on one
             break
         nest = again
-    if rebuilt or any(new is not old for new, old in zip(nest.indices, nest.written, strict=True)):
-        _tidy(session, nest)
     path = _place(session, site)
+    around = [s.var for k in range(len(path)) if isinstance(s := session.stmt(path[:k]), For)]
     kept = {v for k in range(len(nest.segments)) if not set(rebuilt) & set(nest.loops(k)) for v in nest.loops(k)}
     kept &= {v for e in nest.indices for v in free_vars(e)}
-    around = [s.var for k in range(len(path)) if isinstance(s := session.stmt(path[:k]), For)]
-    return [v for v in around if v in rebuilt or v in kept]
+    if rebuilt or any(new is not old for new, old in zip(nest.indices, nest.written, strict=True)):
+        _tidy(session, nest)
+    return [v for v in around if (v in rebuilt or v in kept) and loop_path(session.func, v) is not None]
 
 
 def _nest(session: Session, site: Site, buffer: Buffer) -> Nest | None:
@@ -186,9 +188,14 @@ def _where(node: Node, indices: tuple[Expr, ...]) -> Iterator[ExprPath]:
 
 def _tidy(session: Session, nest: Nest) -> None:
     """Simplify the nest, its new guards apart, which are in their best form."""
-    guards = {
-        (*s.start, *(0 for _ in s.chain[:k])) for s in nest.segments for k, g in enumerate(s.chain) if isinstance(g, If)
-    }
+    guards = set()
+    for segment in nest.segments:
+        place = segment.start
+        while isinstance(session.stmt(place), For):
+            place = (*place, 0)
+        guard = session.stmt(place)
+        if isinstance(guard, If) and not loads_in((guard.condition,)):
+            guards.add(place)
     start = nest.segments[0].start
     for rule in proposed_rewrites(session, start):
         if rule.path not in guards:
