@@ -128,6 +128,37 @@ def test_what_a_callee_assumes_is_proved_where_it_is_called() -> None:
     assert refusal.value.confirmed
 
 
+def test_a_callee_with_blocks_of_its_own_called_twice() -> None:
+    module = """
+@I.ir_module
+class Module:
+    @T.prim_func
+    def main(A: T.Buffer((4, 4), "float32"), B: T.Buffer((4, 4), "float32")):
+        Module.halve(A.data, 1)
+        for k in range(1, 3):
+            Module.halve(B.data, k)
+
+    @T.prim_func
+    def halve(X: T.Buffer((4, 4), "float32"), k: T.int32):
+        T.assume(k >= 1)
+        T.assume(k < 4)
+        for i, j in T.grid(4, 4):
+            with T.block("halve"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                T.where(j < k)
+                X[vi, vj] = X[vi, vj] * T.float32(0.5)
+"""
+    s = Schedule(module)
+    assert [str(r) for r in s.steps[1:]] == [
+        "assume_precondition(halve_1, halve)",
+        "assume_precondition(halve_2, halve)",
+    ]
+    agree(s)
+    with pytest.raises(Refuted) as refusal:
+        Schedule(module.replace("range(1, 3)", "range(0, 3)"))
+    assert refusal.value.confirmed
+
+
 def test_functions_of_a_module_by_name() -> None:
     assert Schedule(MODULE, name="transform_A").func.name == "transform_A"
     with pytest.raises(IRError, match="pick one of the module's: other, transform_A, compute_C"):

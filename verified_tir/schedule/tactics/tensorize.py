@@ -13,6 +13,7 @@ from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import SKIP, Seq, Store
 from verified_tir.ir.visit import walk
+from verified_tir.kernel.blocks import expand_blocks
 from verified_tir.kernel.calls import Arguments, instantiate, scalars_of, without_labels
 from verified_tir.kernel.rules.annotate import Annotate, Label
 from verified_tir.kernel.rules.call import Implement, Refine
@@ -57,6 +58,7 @@ def refine_call(session: Session, block: str, function: TensorIntrin) -> None:
 def precondition(session: Session, block: str, function: PrimFunc) -> None:
     """Insert, in a block that is the rest of a function's body, what the function assumes before all else."""
     path, label = session.block(block)
+    function = expand_blocks(function)
     assumed, rest = head(without_labels(function.body))
     try:
         match = unify(function, rest, without_labels(label.body))
