@@ -19,9 +19,9 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path
-from verified_tir.kernel import admissible, assumed
+from verified_tir.kernel import admissible, assumed, reliance
 from verified_tir.kernel.context import EVERYTHING, Entry, written_blocks
-from verified_tir.kernel.entry import contradictory
+from verified_tir.kernel.entry import contradictory, verify_program
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.licences import licence_questions
 from verified_tir.kernel.memory import Padding
@@ -178,12 +178,22 @@ def apply(rule: Rule, theorem: Refines, prover: Prover) -> Refines | Refusal:
             relied = assumed.of_results(theorem.before) or assumed.of_results(theorem.after)
             if relied is not None:
                 return NoMatch((), f"{relied} may be false of a sum in another order; reassociate a program without it")
+            earlier = [d for step in theorem.derivation for d in step.obligations]
+            used = reliance.on_results(earlier, theorem.before, *(step.after for step in theorem.derivation))
+            if used is not None:
+                return NoMatch((), f"a step was proved from the bits of a result: {used}; reassociate before that step")
         paddings = _renamed(theorem.paddings, rewrite)
         for question in _questions(theorem, rewrite, paddings):
             proved, failed = discharge(prover, question)
             discharged.extend(proved)
             if failed is not None:
                 return Unproved(*failed, rewrite.after, paddings, rewrite.maps)
+        if rewrite.reassociated and reliance.decides(rewrite.after):
+            anew = verify_program(rewrite.after, prover, Entry(paddings, shapes=theorem.entry.shapes))
+            if isinstance(anew, NoMatch):
+                return anew
+            if isinstance(anew, Unproved):
+                return Unproved(anew.obligation, anew.verdict, rewrite.after, paddings, rewrite.maps)
         if rewrite.before is not None and contradictory(rewrite.before, prover, Entry()):
             return NoMatch((), "with this, what is assumed of the arguments contradicts itself: no input is left")
     except (Unencodable, IRError) as problem:
