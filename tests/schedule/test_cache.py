@@ -318,6 +318,15 @@ PLACES: dict[str, tuple[str, Callable[[Schedule], object], list[str]]] = {
                     B[i] = A[i + j]
 """, lambda s: s.cache_read("A", "local", "i"), ["if ax0 + i < 16:", "A_local[ax0] = A[ax0 + i]", "= A_local[j]"],
     ),
+    "a window that sticks out at both ends": (
+        """
+    for y in range(16):
+        for w in range(3):
+            if 1 <= y + w and y + w < 17:
+                B[y] = A[y + w - 1]
+""", lambda s: s.cache_read("A", "local"),
+        ["(18,)", "if ax0 >= 1 and ax0 < 17:", "A_local[ax0] = A[ax0 - 1]", "= A_local[y + w]"],
+    ),
     "nothing": (
         """
     for i in range(0):

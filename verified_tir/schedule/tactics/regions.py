@@ -17,7 +17,7 @@ from functools import reduce
 from typing import final
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import FALSE, Broadcast, Expr, Load, Not, Ramp, Var, all_of, binary, const
+from verified_tir.ir.expr import FALSE, Broadcast, Expr, IntImm, Load, Not, Ramp, Var, all_of, binary, const
 from verified_tir.ir.index_arith import is_index
 from verified_tir.ir.node import Node
 from verified_tir.ir.paths import Path, at
@@ -67,9 +67,14 @@ class Box:
         inside = self.inside(ys)
         return LayoutMap(
             xs, tuple(x - s.start for x, s in zip(xs, self.sides, strict=True)),
-            ys, tuple(y + s.start for y, s in zip(ys, self.sides, strict=True)),
+            ys, tuple(_plus(y, s.start) for y, s in zip(ys, self.sides, strict=True)),
             tuple(s.extent for s in self.sides), Not(all_of(inside)) if inside else FALSE,
         )  # fmt: skip
+
+
+def _plus(place: Expr, start: Expr) -> Expr:
+    """The sum; a negative constant is written as a difference."""
+    return place - -start.value if isinstance(start, IntImm) and start.value < 0 else place + start
 
 
 def box_of(
