@@ -61,6 +61,9 @@ class Statistics:
     solving: float = 0.0
 
 
+_NO_VALUES: Answer = ("sat", None)
+
+
 @final
 @dataclass(slots=True)
 class Solver:
@@ -77,7 +80,10 @@ class Solver:
     _cache: dict[tuple[str, int], Answer] = field(default_factory=dict)
     _z3: Any = None
     _shared: Any = None
+    _refuted: set[tuple[str, int]] = field(default_factory=set)
+    """Questions with a refutation whose values were not asked for."""
     _quick: bool = False
+    _bare: bool = False
     _depth: int = 0
 
     def __post_init__(self) -> None:
@@ -85,20 +91,29 @@ class Solver:
             raise ValueError(f"the budget of a solver is at least 1, not {self.budget}")
 
     def prove(
-        self, given: tuple[Term, ...], goal: Term, small: tuple[Term, ...] = (), *, quick: bool = False
+        self,
+        given: tuple[Term, ...],
+        goal: Term,
+        small: tuple[Term, ...] = (),
+        *,
+        quick: bool = False,
+        model: bool = True,
     ) -> Verdict:
         """Whether ``goal`` follows from ``given``; a refutation is sought with the terms ``small`` small first.
 
-        ``quick`` leaves a question about floats unknown where the lemma of ``floats`` does not prove it.
+        ``quick`` leaves a question about floats unknown where the lemma of ``floats`` does not prove it.  Without
+        ``model``, a refutation may come without values: they are the same in each process only if they come of a fresh
+        context, and that takes most of the time.
         """
         start, counts = time.perf_counter(), self.statistics
         queries, cached, solving = counts.queries, counts.cached, counts.solving
-        outer, self._quick = self._quick, quick
+        outer, bare = self._quick, self._bare
+        self._quick, self._bare = quick, not model or self._depth > 0  # a lemma is only asked whether it is proved
         self._depth += 1
         try:
             verdict = self._prove(given, goal, small)
         finally:
-            self._quick = outer
+            self._quick, self._bare = outer, bare
             self._depth -= 1
             if not self._depth:  # the float lemmas ask about their premises here
                 counts.seconds += time.perf_counter() - start
@@ -176,6 +191,9 @@ class Solver:
         answer, how = self._cache.get(key), "cached"
         if answer is None:
             answer = self._stored(script)
+        if answer is None and self._bare and key in self._refuted:
+            self.statistics.cached += 1
+            return Refuted(Model({}, {}), how="cached")
         if answer is None:
             self.statistics.queries += 1
             answer, how = self._check(script), "z3"
@@ -184,6 +202,9 @@ class Solver:
                 self.store.save(script.text, self.budget, answer)
         else:
             self.statistics.cached += 1
+        if answer == _NO_VALUES:
+            self._refuted.add(key)
+            return Refuted(Model({}, {}), time.perf_counter() - start, how)
         self._cache[key] = answer
         seconds = time.perf_counter() - start if how == "z3" else 0.0
         kind, payload = answer
@@ -204,6 +225,9 @@ class Solver:
             case ("unsat", None):
                 self.statistics.stored += 1
                 return answer
+            case ("sat", None) if self._bare:
+                self.statistics.stored += 1
+                return answer
             case ("sat", dict(values)) if script.names.keys() >= values.keys():
                 self.statistics.stored += 1
                 return answer
@@ -217,14 +241,18 @@ class Solver:
             return _run(z3, lambda context: z3.SolverFor("QF_FP", ctx=context), script, budget)
         if script.has_float:  # bit-blasting floats incrementally is ten times slower
             return _run(z3, lambda context: z3.Solver(ctx=context), script, budget)
-        if self._proved_in_shared_context(z3, script, max(1, budget // SHARED_PART)):
+        shared = self._in_shared_context(z3, script, max(1, budget // SHARED_PART))
+        if shared == z3.unsat:
             return "unsat", None
+        if shared == z3.sat and self._bare:
+            return _NO_VALUES
         answer = _run(z3, lambda context: z3.SimpleSolver(ctx=context), script, budget)
         if answer[0] == "unknown":  # this one is fast; the other one, which looks for a tactic, knows more
             answer = _run(z3, lambda context: z3.Solver(ctx=context), script, budget)
         return answer
 
-    def _proved_in_shared_context(self, z3: Any, script: Script, budget: int) -> bool:
+    def _in_shared_context(self, z3: Any, script: Script, budget: int) -> Any:
+        """Z3's result where many questions were asked before; ``unknown`` there says nothing."""
         if self._shared is None:
             self._shared = z3.SimpleSolver()
         shared = self._shared
@@ -232,9 +260,9 @@ class Solver:
         shared.push()
         try:
             shared.add(z3.parse_smt2_string(script.text))
-            return bool(shared.check() == z3.unsat)
+            return shared.check()
         except z3.Z3Exception:
-            return False
+            return z3.unknown
         finally:
             shared.pop()
 

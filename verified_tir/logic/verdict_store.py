@@ -155,8 +155,8 @@ def _decoded(content: bytes, key: str) -> Answer | None:
         return None
     try:
         match json.loads(body):
-            case {"key": found, "kind": "unsat", "values": None} if found == key:
-                return "unsat", None
+            case {"key": found, "kind": "unsat" | "sat" as kind, "values": None} if found == key:
+                return kind, None
             case {"key": found, "kind": "sat", "values": dict(values)} if found == key:
                 if all(type(v) is int for v in values.values()):
                     return "sat", values
