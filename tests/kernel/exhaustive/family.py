@@ -39,11 +39,17 @@ class PlainSolver:
         self.solver = Solver(budget=300_000)
 
     def prove(
-        self, given: tuple[Term, ...], goal: Term, small: tuple[Term, ...] = (), *, quick: bool = False
+        self,
+        given: tuple[Term, ...],
+        goal: Term,
+        small: tuple[Term, ...] = (),
+        *,
+        quick: bool = False,
+        model: bool = True,
     ) -> Verdict:
         if len(self.solver._cache) > 300_000:
             self.solver = Solver(budget=self.solver.budget)
-        return self.solver.prove(given, goal, quick=quick)
+        return self.solver.prove(given, goal, quick=quick, model=model)
 
 
 SOLVER = PlainSolver()
