@@ -80,11 +80,13 @@ class TensorIntrin:
     ) -> TensorIntrin:
         """The same (see :meth:`of`), known by its name from then on.
 
-        :raises ValueError: if there is one of that name already, unless ``override``.
+        :raises ValueError: if there is another one of that name already, unless ``override``.
         """
-        if name in TensorIntrin.registered and not override:
-            raise ValueError(f"there is an intrinsic {name!r} already; override=True replaces it")
-        made = TensorIntrin.registered[name] = TensorIntrin.of(name, desc, impl)
+        made = TensorIntrin.of(name, desc, impl)
+        there = TensorIntrin.registered.get(name)
+        if there is not None and not override and there.as_json() != made.as_json():
+            raise ValueError(f"there is another intrinsic {name!r} already; override=True replaces it")
+        TensorIntrin.registered[name] = made
         return made
 
     @staticmethod
