@@ -157,9 +157,7 @@ def apply(rule: Rule, theorem: Refines, prover: Prover) -> Refines | Refusal:
     discharged: list[Discharged] = []
     try:
         rewrite = (
-            rule.rewrite_both(theorem)
-            if isinstance(rule, RuleOfBoth)
-            else rule.rewrite(theorem.after, theorem.entry)
+            rule.rewrite_both(theorem) if isinstance(rule, RuleOfBoth) else rule.rewrite(theorem.after, theorem.entry)
         )
         if isinstance(rewrite, NoMatch):
             return rewrite
