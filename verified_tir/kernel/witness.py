@@ -90,11 +90,34 @@ def _sum(parts: dict[Term | None, int]) -> Term:
     return total
 
 
+def _solve_product(linear: dict[Term | None, int], x: Term, unknowns: list[Term], solution: dict[Term, Term]) -> bool:
+    """``e * m + v = x`` with unknowns in e and at most one besides, v: e is the quotient by m, v the remainder."""
+    free = set(unknowns)
+    products = [t for t in linear if t is not None and t.op == "*" and not free.isdisjoint(f.subterms(t))]
+    others = [t for t in linear if t is not None and t in free]
+    known = {t: k for t, k in linear.items() if t not in products and t not in others}
+    if len(products) != 1 or len(others) > 1 or any(linear[t] != 1 for t in (*products, *others)):
+        return False
+    inside, factor = products[0].args
+    if not free.isdisjoint(f.subterms(factor)):
+        inside, factor = factor, inside
+    if not free.isdisjoint(f.subterms(factor)) or any(
+        t is not None and not free.isdisjoint(f.subterms(t)) for t in known
+    ):
+        return False
+    rest = f.sub(x, _sum(known))
+    for v in others:
+        solution[v] = f.floormod(rest, factor)
+    return _solve(inside, f.floordiv(rest, factor), unknowns, solution)
+
+
 def _solve(a: Term, x: Term, unknowns: list[Term], solution: dict[Term, Term]) -> bool:
     """One equation: with one unknown left, isolate it; with several, peel them off by falling coefficient."""
     linear = _linear(f.replace(a, solution))
     if linear is None:
         return False
+    if _solve_product(linear, x, unknowns, solution):
+        return True
     open_ones = [(k, u) for u, k in linear.items() if u is not None and u in unknowns and k]
     if not open_ones:
         return True
