@@ -64,6 +64,23 @@ CASES = [
      "if A[4] == 1:\n    B[0] = 1", True),
     ("V = T.decl_buffer((4, 2), 'int32', data=A.data)\nfor i in range(4):\n    A[2 * i] = 2\n    V[i, 0] = 1\n"
      "if A[4] == 2:\n    B[0] = 1", False),
+    # values made of what the statement stores, too, and does not store again
+    ("for i in range(8):\n    X[i] = B[i]\n    A[i] = X[i]\nif A[3] == X[3]:\n    B[0] = 1", True),
+    ("for i in range(8):\n    X[i] = B[i]\n    A[i] = X[i]\n    X[i] = 0\nif A[3] == X[3]:\n    B[0] = 1", False),
+    ("for i in range(7):\n    A[i] = X[i]\n    X[i + 1] = 0\nif A[3] == X[3]:\n    B[0] = 1", True),
+    ("for i in range(7):\n    A[i] = X[i + 1]\n    X[i + 1] = 0\nif A[3] == X[4]:\n    B[0] = 1", False),
+    ("for i in range(1, 8):\n    A[i] = X[i]\n    X[i - 1] = 0\nif A[3] == X[3]:\n    B[0] = 1", False),
+    ("for i in range(8):\n    A[i] = A[i] + 1\nif A[3] == A[3] + 1:\n    B[0] = 1", False),
+    ("for i, k in T.grid(8, 3):\n    A[i] = A[i] + X[k]\nif A[3] == A[3] + X[0]:\n    B[0] = 1", False),
+    ("for i in range(8):\n    X[0] = B[i]\n    A[i] = X[0]\nif A[3] == X[0]:\n    B[0] = 1", False),
+    ("for i in range(8):\n    for k in range(4):\n        X[k] = k\n    for k in range(4):\n        A[i] = X[k]\n"
+     "if A[7] == X[0]:\n    B[0] = 1", False),
+    ("for k in range(4):\n    X[k] = B[k]\n    A[0] = X[0]\nif A[0] == X[0]:\n    B[0] = 1", True),
+    ("for k in range(4):\n    X[k] = B[k]\n    A[0] = X[k]\nif A[0] == X[0]:\n    B[0] = 1", False),
+    ("for i in range(8):\n    X[i] = B[i]\n    for k in range(X[i]):\n        A[i] = X[i]\n"
+     "if A[3] == X[3]:\n    B[0] = 1", False),
+    ("for i in range(8):\n    t = T.alloc_buffer((1,), 'int32')\n    t[0] = X[i]\n    A[i] = t[0]\n"
+     "if A[3] == X[3]:\n    B[0] = 1", False),
     # lanes that meet
     ("A[T.Ramp(0, 0, 4)] = T.Ramp(3, 1, 4)\nif A[0] == 3:\n    B[0] = 1", False),
     # undef

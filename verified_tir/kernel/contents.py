@@ -12,8 +12,9 @@ the element is what it was before.
 
 *Safety.*  The instance at h(x) ran, so what it evaluated was safe: no branch on undef, no division by zero.
 
-Neither P nor v may rest on what the statement itself writes, as loads of that differ from moment to moment.  Nothing is
-known of stores in a ``while`` loop, whose iterations are told apart by no variable.
+P may not rest on what the statement itself writes, as loads of that differ from moment to moment.  v may, if what it
+reads is not stored to again before the statement ends: then the load would give the same now.  Nothing is known of
+stores in a ``while`` loop, whose iterations are told apart by no variable.
 """
 
 from __future__ import annotations
@@ -28,12 +29,13 @@ from verified_tir.ir.paths import at
 from verified_tir.ir.stmt import Block, For, If, LetStmt, Seq, Stmt, While
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.context import Context
-from verified_tir.kernel.memory import Element, element
+from verified_tir.kernel.memory import Element, Ran, element
 from verified_tir.kernel.region import Access, Instance, instance
 from verified_tir.kernel.witness import solve_address
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
 from verified_tir.logic.verdict import Proved
+from verified_tir.semantics.encode import in_range
 
 if TYPE_CHECKING:
     from verified_tir.kernel.facts import Prover
@@ -100,7 +102,7 @@ def contents(
     found: list[Term] = []
     certain = False
     for w in witnesses:
-        value = _value(run, w)
+        value = _value(asked, run, w, stmt)
         others = [x for x in witnesses if x is not w]
         if value is None or w.runs is None or not _alone(asked, w):
             continue
@@ -122,11 +124,18 @@ def _witness(asked: Asked, run: Instance, a: Access) -> _Witness:
         return _Witness(a, {}, set(a.inner), None)
     values, loose = solved
     memo: dict[Term, Term] = {}
-    conditions = [f.replace(g, values, memo) for g in a.given]
+    conditions = [f.replace(g, values, memo) for g in a.given if g not in _ranges(run)]
     address = [f.replace(x, values, memo) for x in a.address]
     reached = f.and_(*[f.eq(x, y) for x, y in zip(address, asked.element.address, strict=True)])
     runs = (*conditions, reached)
     return _Witness(a, values, loose, None if _varies(run, a, *runs) else runs)
+
+
+def _ranges(run: Instance) -> set[Term]:
+    """What is true of any integer that was loaded, and so no condition."""
+    loads = [x for x in run.accesses if not x.write and x.value is not None and x.buffer is not None]
+    return {in_range(x.value.value, x.buffer.dtype.scalar) for x in loads
+            if x.value is not None and x.buffer is not None and x.buffer.dtype.scalar.is_int}  # fmt: skip
 
 
 def _alone(asked: Asked, w: _Witness) -> bool:
@@ -141,14 +150,54 @@ def _varies(run: Instance, a: Access, *terms: Term) -> bool:
     return not {*a.inner, *run.unknown}.isdisjoint(f.subterms(*terms))
 
 
-def _value(run: Instance, w: _Witness) -> tuple[Term, Term] | None:
+def _value(asked: Asked, run: Instance, w: _Witness, stmt: Stmt) -> tuple[Term, Term] | None:
     """What the witness stored, and whether it was defined; ``None`` if that cannot be told from outside."""
-    stored = w.access.value
+    a, stored = w.access, w.access.value
     if w.runs is None or stored is None or not w.loose.isdisjoint(f.subterms(stored.value, stored.defined)):
         return None  # which of several instances wrote last would matter
     memo: dict[Term, Term] = {}
     value, defined = f.replace(stored.value, w.values, memo), f.replace(stored.defined, w.values, memo)
-    return None if _varies(run, w.access, value, defined) else (value, defined)
+    if _varies(run, a, value, defined):
+        still = _still_there(asked, run, w, stmt, set(f.subterms(value, defined)))
+        value, defined = f.replace(value, still), f.replace(defined, still)
+    return None if _varies(run, a, value, defined) else (value, defined)
+
+
+def _still_there(asked: Asked, run: Instance, w: _Witness, stmt: Stmt, wanted: set[Term]) -> dict[Term, Term]:
+    """Loads that the witness made of what the statement writes, and that would give the same when it has ended."""
+    event, a = asked.element.version.event, w.access
+    if not isinstance(event, Ran) or any(x.buffer is None for x in run.accesses):
+        return {}
+    found: dict[Term, Term] = {}
+    for x in run.accesses:
+        if x.write or x.value is None or {x.value.value, x.value.defined}.isdisjoint(wanted):
+            continue
+        memo: dict[Term, Term] = {}
+        address = tuple(f.replace(t, w.values, memo) for t in x.address)
+        in_the_way = a.place[: len(x.place)] == x.place and w.loose.isdisjoint(f.subterms(*x.address))
+        b = x.buffer
+        if b is None or not in_the_way or b.data in run.local or b.data not in event.after:
+            continue
+        if not _varies(run, a, *address) and _settles(asked, run, w, x, address, stmt):
+            now = element(event.after[b.data], b, address, asked.context.several_views(b.data))
+            asked.context.elements.update({now.value: now, now.defined: now})
+            found |= {x.value.value: now.value, x.value.defined: now.defined}
+    return found
+
+
+def _settles(asked: Asked, run: Instance, w: _Witness, load: Access, address: tuple[Term, ...], stmt: Stmt) -> bool:
+    """Whether each store that touches an element comes before the witness loads it."""
+    assert load.buffer is not None and w.runs is not None
+    stores = [s for s in run.accesses if s.write and s.buffer is not None and s.buffer.data is load.buffer.data]
+    claim = f"what is read of {load.buffer.name} at {load.place} is not stored to afterwards"
+    for s in stores:
+        assert s.buffer is not None
+        if s.buffer.dtype.scalar is not load.buffer.dtype.scalar:
+            return False
+        touched = f.and_(*map(f.eq, s.address, address))
+        if not asked.holds((*w.runs, *s.given, touched), _before(s, list(s.inner), load, w, stmt), claim):
+            return False
+    return True
 
 
 def _precedes(asked: Asked, x: _Witness, w: _Witness, stmt: Stmt) -> bool:
@@ -162,14 +211,13 @@ def _precedes(asked: Asked, x: _Witness, w: _Witness, stmt: Stmt) -> bool:
         given = tuple(f.replace(g, determined, memo) for g in given)
         inner = [determined.get(v, v) for v in inner]
     claim = f"the store to the element at {b.place} comes before that at {w.access.place}, if it touches it at all"
-    return asked.holds((*w.runs, *given), _before(b, inner, w, stmt), claim)
+    return asked.holds((*w.runs, *given), _before(b, inner, w.access, w, stmt), claim)
 
 
-def _before(b: Access, inner: list[Term], w: _Witness, stmt: Stmt) -> Term:
-    """The instance of ``b`` at ``inner`` comes before the witness, another store's, in the order of execution."""
+def _before(b: Access, inner: list[Term], a: Access, w: _Witness, stmt: Stmt) -> Term:
+    """The instance of ``b`` at ``inner`` comes before the access ``a`` in the iteration of the witness."""
     from verified_tir.kernel.rules.common import lexicographic_less
 
-    a = w.access
     same = next((k for k, (x, y) in enumerate(zip(a.place, b.place, strict=False)) if x != y), None)
     shared = min(len(a.place), len(b.place)) if same is None else same
     loops = sum(isinstance(at(stmt, a.place[:k]), For) for k in range(shared))

@@ -248,9 +248,9 @@ class Context:
             case Block():
                 self.execute(expand_block(stmt))
             case _:
-                before = dict(self.memory)
+                before, after = dict(self.memory), Memory()
                 for data in self.touched(stmt):
-                    self.memory[data] = Version(data, Ran(before, stmt))
+                    self.memory[data] = after[data] = Version(data, Ran(before, stmt, after))
                 if any(isinstance(n, (Assume, Assert)) for n in walk(stmt)):
                     self.observed.append((before, stmt))
 

@@ -64,10 +64,14 @@ class Stored:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Ran:
-    """A statement ran that may have written the block.  ``memory`` is what it started from."""
+    """A statement ran that may have written the block.
+
+    ``memory`` is what it started from, ``after`` what it left of all the blocks that it may have written.
+    """
 
     memory: Memory
     stmt: Stmt
+    after: Memory = field(default_factory=dict)
 
 
 @final
