@@ -74,6 +74,82 @@ for i in range(16):
     assert text == "    for i in range(16):\n        C[i] = A[i % 4 * 4 + i // 4]\n"
 
 
+def test_an_index_map_that_only_a_nest_in_another_order_inverts() -> None:
+    text = inlined("""
+for i in range(16):
+    with T.block("B"):
+        B[i // 2 * 2 + 1 - i % 2] = A[i]
+for i in range(16):
+    C[i] = B[i]
+""")
+    assert text == "    for i in range(16):\n        C[i] = A[2 * (i // 2) - i % 2 + 1]\n"
+
+
+PADDED = """
+for i in range(16):
+    with T.block("pad"):
+        if i < 2 or i >= 14:
+            B[i] = 0.0
+for i in range(12):
+    with T.block("B"):
+        B[i + 2] = A[i]
+for i in range(14):
+    C[i] = B[i] + B[i + 2]
+"""
+
+
+def test_a_padding_stage_and_an_interior() -> None:
+    expected = "C[i] = T.if_then_else(i >= 2, A[i - 2], T.float32(0.0)) + T.if_then_else(i < 12, A[i], T.float32(0.0))"
+    assert expected in inlined(PADDED)
+    assert expected in inlined(PADDED.replace("        if i < 2 or i >= 14:\n            B", "        B"))
+
+
+def test_two_arms_that_data_decides() -> None:
+    text = inlined("""
+for i in range(16):
+    with T.block("B"):
+        if A[i] > 0.0:
+            B[i] = A[i]
+        else:
+            B[i] = D[i]
+for i in range(16):
+    C[i] = B[i]
+""")
+    assert "C[i] = T.if_then_else(A[i] > T.float32(0.0), A[i], D[i])" in text
+
+
+def test_a_consumer_that_overwrites_the_input() -> None:
+    assert "A[i] = A[i] * T.float32(2.0)" in inlined(DOUBLED + "for i in range(16):\n    A[i] = B[i]")
+    refused(program(DOUBLED + "for i in range(15):\n    A[i + 1] = B[i + 1] + B[i]"), inline, "equals B[i]")
+
+
+def test_stages_in_one_loop() -> None:
+    text = inlined("""
+t = T.alloc_buffer((16,), "float32")
+for i in range(16):
+    t[i] = A[i]
+    with T.block("B"):
+        B[i] = t[i] * 2.0
+for i in range(16):
+    C[i] = B[i] + t[i]
+""")
+    assert "C[i] = t[i] * T.float32(2.0) + t[i]" in text
+
+
+def test_symbolic_strides() -> None:
+    text = """
+@T.prim_func
+def f(A: T.Buffer((n, m), "float32"), C: T.Buffer((n, m), "float32"), n: T.int32, m: T.int32):
+    B = T.alloc_buffer((n * m,), "float32")
+    for i, j in T.grid(n, m):
+        with T.block("B"):
+            B[i * m + j] = A[i, j]
+    for i, j in T.grid(n, m):
+        C[i, j] = B[i * m + j]
+"""
+    assert "C[i, j] = A[i, j]" in accepted(text, inline).script()
+
+
 def test_lets_on_both_sides() -> None:
     text = inlined("""
 for i in range(16):

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.calls import is_pure
-from verified_tir.ir.expr import Call, Expr, IfThenElse, Load, Not, Undef, Var, all_of, const
+from verified_tir.ir.expr import Binary, Call, Expr, IfThenElse, Load, Not, Undef, Var, all_of, const
 from verified_tir.ir.node import Node
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import SKIP, Allocate, Assume, For, Stmt, Store
@@ -26,6 +26,7 @@ from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.rewrite import ExprPath, Rewrite, expressions, replace_expression
 from verified_tir.kernel.rules.scope import Drop
 from verified_tir.schedule.session import Session, TacticFailed, fail
+from verified_tir.schedule.tactics.follow import sequential_buffer_access
 from verified_tir.schedule.tactics.stored import Piece, Place, lane_of, stored_values
 
 
@@ -36,6 +37,28 @@ def compute_inline(session: Session, block: str) -> None:
     """
     buffer = inlined_buffer(session, block)
     only_accessed(session, buffer)
+    try:
+        with session.atomic():
+            inline_all(session, buffer)
+    except TacticFailed as refused:
+        divided = any(
+            isinstance(n, Binary) and n.op in ("floordiv", "floormod")
+            for _, s in places(session.func.body, lambda s: isinstance(s, Store) and s.buffer is buffer)
+            for i in getattr(s, "indices", ())
+            for n in walk(i)
+        )
+        if not divided:
+            raise
+        try:  # the kernel inverts simple index maps only; in loops that follow the buffer all of them are
+            with session.atomic():
+                sequential_buffer_access(session, buffer, block)
+                inline_all(session, buffer)
+        except TacticFailed:
+            raise refused from None
+
+
+def inline_all(session: Session, buffer: Buffer) -> None:
+    """Replace every read of a buffer, and remove it."""
     while (found := next(reads_of(session.func.body, buffer), None)) is not None:
         inline_read(session, *found)
     remove_buffer(session, buffer)

@@ -26,10 +26,9 @@ from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.simplify_index import Simplifier
 from verified_tir.schedule.tactics.inline import (
     expression_at,
-    inline_read,
+    inline_all,
     only_accessed,
     reads_of,
-    remove_buffer,
 )
 from verified_tir.schedule.tactics.reverse_compute import reverse_compute_at
 from verified_tir.schedule.tactics.staging import ranges_around
@@ -55,7 +54,7 @@ def reverse_compute_inline(session: Session, block: str) -> None:
     try:
         with session.atomic():
             _follow(session, path, buffer, producer)
-            _inline_all(session, buffer)
+            inline_all(session, buffer)
     except TacticFailed as refused:
         if not isinstance(session.stmt(producer), For):
             raise
@@ -64,8 +63,9 @@ def reverse_compute_inline(session: Session, block: str) -> None:
                 loop = session.stmt(producer)
                 assert isinstance(loop, For)
                 reverse_compute_at(session, block, loop.var)
+                buffer = _input(session, block)  # it may have shrunk to what one iteration needs
                 _move_up(session, block, buffer)
-                _inline_all(session, buffer)
+                inline_all(session, buffer)
         except TacticFailed as again:
             raise (refused if isinstance(refused.refusal, Unproved) else again) from None
 
@@ -78,12 +78,6 @@ def _move_up(session: Session, block: str, buffer: Buffer) -> None:
     for k in range(path[shared], first[shared] + 1, -1):
         if not session.attempt(Swap(path[:shared], k - 1)):
             return
-
-
-def _inline_all(session: Session, buffer: Buffer) -> None:
-    while (found := next(reads_of(session.func.body, buffer), None)) is not None:
-        inline_read(session, *found)
-    remove_buffer(session, buffer)
 
 
 def _input(session: Session, block: str) -> Buffer:
