@@ -12,7 +12,7 @@ from verified_tir.schedule.constraint import BufferConstraint, IndexFunction
 from verified_tir.schedule.primitives import Primitives
 from verified_tir.schedule.recording import PRIMITIVES, recorded
 from verified_tir.schedule.shown import short
-from verified_tir.schedule.tactics import constraints
+from verified_tir.schedule.tactics import assume, constraints
 from verified_tir.schedule.tactics.layout import find_buffer
 from verified_tir.schedule.tactics.loops import Handle
 
@@ -33,7 +33,7 @@ def _with_functions_called(
             if not callable(value) or isinstance(value, (Expr, IndexFunction)):
                 return value
             try:
-                return constraints.function_of(value, find_buffer(self._session, buffer)[0])
+                return assume.function_of(value, find_buffer(self._session, buffer)[0])
             except Exception:  # the primitive itself will say what is wrong
                 return value
 
@@ -79,7 +79,7 @@ class ConstraintPrimitives(Primitives):
         said = _said((buffer, predicate, value), before, axiom)
 
         def steps(s: Any) -> None:
-            constraints.add_constraint(s, constraints.described(s, buffer, predicate, value), before, axiom)
+            assume.add_constraint(s, assume.described(s, buffer, predicate, value), before, axiom)
 
         self._do("add_buffer_constraint", said, steps)
 
@@ -101,7 +101,7 @@ class ConstraintPrimitives(Primitives):
         :raises ScheduleError: as :meth:`add_buffer_constraint`.
         """
         said = _said((condition, *([] if buffer is None else [buffer])), before, axiom)
-        self._do("assume", said, lambda s: constraints.assume(s, condition, buffer, before, axiom))
+        self._do("assume", said, lambda s: assume.assume(s, condition, buffer, before, axiom))
 
     @recorded
     def assume_padding(self, buffer: str | Buffer) -> None:
@@ -112,7 +112,7 @@ class ConstraintPrimitives(Primitives):
 
         :raises ScheduleError: if there is no padding that the program may touch.
         """
-        self._do("assume_padding", (buffer,), lambda s: constraints.assume_padding(s, buffer))
+        self._do("assume_padding", (buffer,), lambda s: assume.assume_padding(s, buffer))
 
     @recorded
     def write_padding(self, buffer: str | Buffer) -> None:
@@ -123,7 +123,7 @@ class ConstraintPrimitives(Primitives):
 
         :raises ScheduleError: if the buffer is not written, or has no padding that may be touched.
         """
-        self._do("write_padding", (buffer,), lambda s: constraints.write_padding(s, buffer))
+        self._do("write_padding", (buffer,), lambda s: assume.write_padding(s, buffer))
 
 
 def _said(values: tuple[object, ...], before: Handle | None, axiom: bool) -> list[object]:
