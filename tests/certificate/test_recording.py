@@ -250,6 +250,17 @@ def tensorized(s: Schedule) -> None:
     s.tensorize(s.blockize(tiled(s)), TensorIntrin.of("mma", DESCRIPTION, lambda half: half.unroll("k")))
 
 
+PRODUCT = """
+@T.prim_func
+def product(A: T.Buffer((5, 6), "int32"), B: T.Buffer((6, 7), "int32"), C: T.Buffer((5, 7), "int32")):
+    for i, j, k in T.grid(5, 7, 6):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = 0
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+"""
+
 SCHEDULES: list[tuple[str, Callable[[Schedule], object]]] = [
     (PROGRAMS["matmul"], split_and_more),
     (SYMBOLIC, ranges),
@@ -267,6 +278,9 @@ SCHEDULES: list[tuple[str, Callable[[Schedule], object]]] = [
     (MODULE, called),
     (MATMUL, tensorized),
     (ROW, constraints),
+    (ROW, lambda s: (overcompute(s), s.remove_overcompute_through_branching())),
+    (ROW.replace("float32", "int32").replace("0.0", "0"), lambda s: s.rfactor(s.split("j", [3, 2])[0])),
+    (PRODUCT, lambda s: s.pad_einsum("C", [4, 4, 4])),
     (PAIR, neighbours),
     (PROGRAMS["mean_pool"], lambda s: s.fission("i", after="r")),
     (PROGRAMS["mean_pool"], lambda s: s.fission("j", after=s.loops()[2])),
