@@ -255,6 +255,14 @@ def test_inline_takes_the_function_back() -> None:
     assert [name for name, _ in s.module.functions] == ["main"]
 
 
+def test_a_whole_program_with_what_it_assumes() -> None:
+    s = Schedule(parse(MODULE)["compute_C"])
+    s.outline("compute", "inner")
+    agree(s)
+    assert "Module.inner(B.data, C.data)" in script(s.module)
+    assert "T.assume(" in script(s.module["inner"]) and "T.assume(" not in script(s.module["compute_C"])
+
+
 # -- refine_call -----------------------------------------------------------------------------------------------------
 
 

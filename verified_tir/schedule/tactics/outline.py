@@ -7,7 +7,7 @@ function that is called.  Nothing is owed for a label; that the program can be w
 from __future__ import annotations
 
 from verified_tir.ir.node import IRError
-from verified_tir.ir.stmt import Block, Seq
+from verified_tir.ir.stmt import Seq
 from verified_tir.kernel.calls import CALL
 from verified_tir.kernel.rules.annotate import Annotate, Label, Unwrap
 from verified_tir.schedule.functions import assumes, called_function, outlined
@@ -50,9 +50,4 @@ def inline(session: Session, name: str) -> None:
     session.apply(Unwrap(path))
 
 
-def functions(session: Session) -> list[str]:
-    """The blocks that are functions' bodies."""
-    return [b.name for _, b in session.blocks() if isinstance(b, Block) and called_function(b) is not None]
-
-
-__all__ = ["functions", "inline", "outline"]
+__all__ = ["inline", "outline"]

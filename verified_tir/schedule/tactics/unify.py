@@ -53,7 +53,8 @@ def unify(func: PrimFunc, description: Stmt, site: Stmt) -> Match:
     return match
 
 
-def _text(node: object) -> str:
+def first_line(node: object) -> str:
+    """A node as text, as far as it is shown in a message."""
     from verified_tir.ir.script import script
 
     if isinstance(node, (Stmt, Expr)):
@@ -69,7 +70,7 @@ class _Unifier:
         self.scalars = scalars
 
     def differ(self, wanted: object, found: object) -> Mismatch:
-        return Mismatch(f"{self.match.func.name} has {_text(wanted)!r} where the site has {_text(found)!r}")
+        return Mismatch(f"{self.match.func.name} has {first_line(wanted)!r} where the site has {first_line(found)!r}")
 
     def stmt(self, a: Stmt, b: Stmt) -> None:
         if type(a) is not type(b):
@@ -129,11 +130,13 @@ class _Unifier:
     def scalar(self, x: Var, y: Expr, a: Node, b: Node) -> None:
         known = self.match.values.setdefault(x, y)
         if known is not y:
-            raise Mismatch(f"{x.name} of {self.match.func.name} is {_text(known)!r}, and then {_text(y)!r}")
+            raise Mismatch(f"{x.name} of {self.match.func.name} is {first_line(known)!r}, and then {first_line(y)!r}")
         if y.dtype is not x.dtype:
             raise self.differ(a, b)
         if any(v in self.match.inner for v in free_vars(y)):
-            raise Mismatch(f"{x.name} of {self.match.func.name} would be {_text(y)!r}, which changes inside the nest")
+            raise Mismatch(
+                f"{x.name} of {self.match.func.name} would be {first_line(y)!r}, which changes inside the nest"
+            )
 
     def variable(self, x: Var, y: Var, a: Node, b: Node) -> None:
         known = self.match.bound.setdefault(x, y) if x.dtype is y.dtype and y in self.match.inner else None
@@ -165,7 +168,7 @@ class _Unifier:
             raise Mismatch(f"{p.name} of {name} lives in scope {p.scope!r}, and {buffer.name} in {buffer.scope!r}")
         known, pairs = self.match.accesses.setdefault(p, (buffer, []))
         if known is not buffer:
-            raise Mismatch(f"{p.name} of {name} is {known.name}, and then {buffer.name} ({_text(b)!r})")
+            raise Mismatch(f"{p.name} of {name} is {known.name}, and then {buffer.name} ({first_line(b)!r})")
         if buffer.data in self.match.inner:
             raise Mismatch(f"{buffer.name} is allocated inside the nest, and {name} takes it as {p.name}")
         wanted = tuple([substitute(e, self.match.bound | self.match.values) for e in a.indices])

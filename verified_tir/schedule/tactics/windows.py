@@ -14,7 +14,7 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, Ramp, Var
 from verified_tir.ir.visit import substitute, walk
 from verified_tir.schedule.poly import Poly, as_poly, render
-from verified_tir.schedule.tactics.unify import Indices, Match, Mismatch, _text
+from verified_tir.schedule.tactics.unify import Indices, Match, Mismatch, first_line
 
 
 @final
@@ -63,7 +63,9 @@ def window(p: Buffer, match: Match) -> Window:
     for offset, s in zip(offsets, site, strict=True):
         if any(n in match.inner for a in offset.atoms() for n in walk(a)):
             name = match.func.name
-            raise Mismatch(f"index {_text(s)!r} of {buffer.name} does not go along with those of {p.name} of {name}")
+            raise Mismatch(
+                f"index {first_line(s)!r} of {buffer.name} does not go along with those of {p.name} of {name}"
+            )
     return _view(p, buffer, pairs, match, factors, offsets)
 
 
