@@ -27,7 +27,7 @@ def test_accepted_means_that_the_interpreter_agrees(family: Family) -> None:
     assert not report.unsound, "\n\n".join(report.unsound)
     assert not report.crashes, "\n".join(report.crashes[:10])
     assert report.programs > 0 and report.accepted > 0, "a grammar that exercises nothing"
-    assert report.meaningless <= report.programs // 4, "most programs have no meaning on any input"
+    assert report.meaningless <= report.programs // 3, "too many programs have no meaning on any input"
 
 
 def test_every_family_has_its_name() -> None:
