@@ -4,7 +4,8 @@ For whoever does not want to take an earlier verdict for granted.  Work is bound
 not by time, so a verdict does not depend on the machine.  A query is first asked as a whole, with a small part of the
 budget, in each of several settings.  One that is not decided then is read back into formulas and proved in parts:
 conjuncts one by one, from the givens that have to do with them; floats and integers apart
-(``verified_tir.logic.floats``).  Last it is asked as a whole with all of the budget.
+(``verified_tir.logic.floats``).  Where unknown integers are multiplied, it is tried first whether that matters
+(``verified_tir.logic.products``).  Last it is asked as a whole with all of the budget.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any, Final, Literal, TypeAlias, final
 
 from verified_tir.logic.floats import prove_by_lemma
 from verified_tir.logic.formula import FALSE, TRUE, Term
+from verified_tir.logic.products import has_products, without_products
 from verified_tir.logic.read_smtlib import NotCanonical, read
 from verified_tir.logic.smtlib import Script
 from verified_tir.logic.solver import relevant
@@ -74,6 +76,8 @@ def ask(solver: SolverName, text: str, budget: int = BUDGET) -> Answer:
         return time.perf_counter() - start
 
     first = max(1, budget // FIRST_PART)
+    if _for_any_product(solver, body, first):
+        return Answer("unsat", spent(), "for any product")
     quick = _whole(solver, logic, body, first)
     if quick.verdict != "unknown":
         return replace(quick, seconds=spent())
@@ -101,6 +105,19 @@ def _settings(solver: SolverName, logic: str, budget: int) -> Iterator[tuple[str
         settings, budget = list(dict.fromkeys([logic, "ALL"])), max(1, budget // Z3_PER_CVC5)
     for setting in settings:
         yield setting, budget
+
+
+def _for_any_product(solver: SolverName, body: str, budget: int) -> bool:
+    """Whether the query is proved without knowing what multiplication is (``verified_tir.logic.products``)."""
+    if "(* " not in body:
+        return False
+    try:
+        given, goal = read(body)
+    except NotCanonical:
+        return False
+    if not has_products(*given, goal):
+        return False
+    return _whole(solver, *body_of(standalone(*without_products(given, goal))), budget).verdict == "unsat"
 
 
 def _in_parts(solver: SolverName, body: str, budget: int) -> bool:
