@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from tests.kernel.programs import PROVER, body_of, program, why
+from tests.kernel.programs import PROVER, body_of, load, program, variable, why
+from tests.kernel.programs import buffer as buffer_of
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Var, const
+from verified_tir.ir.expr import Expr, Var, const
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import at
 from verified_tir.ir.stmt import For
@@ -89,3 +90,44 @@ B[0] = B[0] + T.float32(0)
     k = at(f.body, (1,)).var  # type: ignore[attr-defined]
     split = Reassociate((1,), Buffer.declare("P", (2,)), (k % 2,), "B")
     assert isinstance(apply(split, theorem, PROVER), Refines)
+
+
+def in_halves(func: PrimFunc, index: Expr) -> Reassociate:
+    return Reassociate((1,), Buffer.declare("P", (2,), "float32"), (index,), "B")
+
+
+def refused_after(func: PrimFunc, first: Rule, second: Rule, claim: str) -> None:
+    """Either step alone is accepted, but not the second after the first, whose obligation ``claim`` used the result."""
+    after(reflexive(func), second)
+    refusal = apply(second, after(reflexive(func), first), PROVER)
+    assert isinstance(refusal, NoMatch)
+    assert f"proved from the bits of a result: {claim}" in refusal.reason
+
+
+PRODUCT = "B[0] = T.float32({0})\nfor k in range(2):\n    B[0] = B[0] * T.float32({1})\nC[0] = B[0]{2}"
+FLOATS = 'B: T.Buffer((1,), "float32"), C: T.Buffer((1,), "float32")'
+
+
+def test_a_product_that_begins_with_zero_is_nan_in_another_order() -> None:
+    """0.0 · (1e30 · 1e30)."""
+    f = program(PRODUCT.format("0", "1e30", ""), FLOATS)
+    rule = Rewrite((2,), (0,), const(0.0, "float32"))
+    refused_after(f, rule, in_halves(f, variable(f, "k")), "T.float32(0.0) equals B[0]")
+
+
+def test_a_product_that_is_never_negative_zero_is_so_in_another_order() -> None:
+    """Each factor keeps what is not -0.0; the product of all of them may round to 0.0, if there are enough."""
+    f = program(PRODUCT.format("-0.4", "0.6", " + T.float32(0)"), FLOATS)
+    rule = Rewrite((2,), (0,), load(buffer_of(f, "B"), 0))
+    refused_after(f, rule, in_halves(f, variable(f, "k")), "B[0] equals B[0] + T.float32(0.0)")
+
+
+def test_a_sum_that_is_never_nan_is_nan_in_another_order() -> None:
+    """inf - inf, of the partial sums."""
+    f = program(
+        "B[0] = T.float32(0)\nfor k in range(4):\n"
+        "    B[0] = B[0] + T.if_then_else(k < 2, T.float32(3e38), T.float32(-3e38))\n"
+        "if T.isnan(B[0]):\n    D[0] = 1\nelse:\n    D[0] = 2",
+        PARAMS,
+    )
+    refused_after(f, Decide((2,), False), in_halves(f, variable(f, "k") // 2), "the condition is always false here")

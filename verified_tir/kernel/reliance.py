@@ -5,9 +5,12 @@ proved of the program in its own order.  They hold of every order unless they us
 sum that was unrolled, and so computed, one arm goes, and then the sum is put into another order.
 
 What a result is shows as a float operation on an element that the program computed, among what an obligation or one of
-its lemmas was given.  (A property, as "is never -0.0", and the equality of two elements hold in every order: the
-property was shown to be kept by each term.)  And a program whose branches, bounds or indices depend on results may have
-a meaning in its own order only; it has to be proved anew.
+its lemmas was given; or, in what a lemma says, as an operation that was shown to keep a property.  Not every property
+that each term keeps holds in every order: of a product of 1e30 and 1e30 that begins with 0.0 some tree is NaN, and so
+is one of the sum of 3e38, 3e38, -3e38 and -3e38.  But a sum that begins with what is not -0.0 is never -0.0, one of
+zeros that begins with 0.0 is 0.0, and what is chosen from several is one of them: that may have been used.  (The
+equality of two elements holds in every order.)  And a program whose branches, bounds or indices depend on results may
+have a meaning in its own order only; it has to be proved anew.
 """
 
 from __future__ import annotations
@@ -31,7 +34,16 @@ def on_results(obligations: Iterable[Discharged], *programs: PrimFunc) -> str | 
         given = (*d.obligation.given, *(t for lemma in d.lemmas for t in lemma.obligation.given))
         if any(_computed(t, names) for t in f.subterms(*given)):
             return d.obligation.claim
+        if any(_depends_on_order(lemma.obligation.goal, names) for lemma in d.lemmas):
+            return d.obligation.claim
     return None
+
+
+def _depends_on_order(goal: Term, names: set[str]) -> bool:
+    """Whether a property that the terms of a result keep may be false of the terms in another order."""
+    nan = any(t.op == "const" and t is f.not_a_number(t.sort) for t in f.subterms(goal) if t.sort in f.FLOAT_SORTS)
+    kept = ("ite",) if nan else ("ite", "fp.add")
+    return any(t.op not in kept and _computed(t, names) for t in f.subterms(goal))
 
 
 def _computed(t: Term, names: set[str]) -> bool:
@@ -39,7 +51,7 @@ def _computed(t: Term, names: set[str]) -> bool:
     if t.sort not in f.FLOAT_SORTS or t.op in ("app", "var", "const"):
         return False
     elements = (u for u in f.subterms(t) if u.op in ("app", "var") and u.sort in f.FLOAT_SORTS)
-    return any(str(u.payload).partition("@")[0] in names for u in elements)
+    return any(str(u.payload).partition("@")[0].partition("!")[0] in names for u in elements)
 
 
 def decides(func: PrimFunc) -> bool:
