@@ -71,8 +71,8 @@ def test_what_needs_multiplication_is_asked_as_it_is() -> None:
 def test_what_is_said_of_products_is_true_of_them() -> None:
     """Every given that is added holds for small numbers with real multiplication."""
     given, _ = without_products((), f.eq(f.mul(X, Y), ZERO))
-    product = f.app("product", (X, Y), INT)
+    forth, back = f.app("product", (X, Y), INT), f.app("product", (Y, X), INT)
     for a, b in itertools.product(range(-3, 4), repeat=2):
-        values = {X: f.integer(a), Y: f.integer(b), product: f.integer(a * b)}
+        values = {X: f.integer(a), Y: f.integer(b), forth: f.integer(a * b), back: f.integer(b * a)}
         for g in given:
             assert f.replace(g, values) is f.TRUE, (a, b)

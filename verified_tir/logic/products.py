@@ -2,8 +2,8 @@
 
 Nonlinear arithmetic is hard, and where two programs multiply the same numbers nothing of it is needed: equal operands
 have equal products.  So each product becomes an application of one function of two integers, and what is said of it is
-that it is 0 where an operand is, and the other operand where one is 1 or -1.  Multiplication is such a function; so a
-goal that follows for all of them follows for multiplication.
+that it is 0 where an operand is, the other operand (or its negative) where one is 1 (or -1), and the same in both
+orders.  Multiplication is such a function; so a goal that follows for all of them follows for multiplication.
 """
 
 from __future__ import annotations
@@ -22,15 +22,14 @@ def without_products(given: tuple[Term, ...], goal: Term) -> tuple[tuple[Term, .
     """The givens and the goal with products as applications, and what is known of these among the givens."""
     memo: dict[Term, Term] = {}
     known: dict[Term, None] = {}
-    order: dict[Term, int] = {}
     products = [t for t in subterms(*given, goal) if _is_product(t)]
     for t in sorted(products, key=_height):
         a, b = (replace(x, {}, memo) for x in t.args)
         if "const" in (a.op, b.op):
             memo[t] = mul(a, b)
             continue
-        a, b = sorted((a, b), key=lambda x: order.setdefault(x, len(order)))  # in either order, it is one product
         memo[t] = found = app(NAME, (a, b), INT)
+        known[eq(found, app(NAME, (b, a), INT))] = None
         zero, one, minus = integer(0), integer(1), integer(-1)
         known[implies(or_(eq(a, zero), eq(b, zero)), eq(found, zero))] = None
         for x, y in ((a, b), (b, a)):
