@@ -9,8 +9,10 @@ from verified_tir.ir.expr import Expr, Var, const
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import at
 from verified_tir.ir.stmt import For
+from verified_tir.kernel.calls import Arguments
 from verified_tir.kernel.obligation import NoMatch, Unproved
 from verified_tir.kernel.rules.branch import Decide
+from verified_tir.kernel.rules.call import Refine
 from verified_tir.kernel.rules.order import Join
 from verified_tir.kernel.rules.reassociate import Reassociate, Reordered
 from verified_tir.kernel.rules.reindex import NewLoop, Reindex
@@ -107,6 +109,16 @@ def refused_after(func: PrimFunc, first: Rule, second: Rule, claim: str) -> None
 PRODUCT = "B[0] = T.float32({0})\nfor k in range(2):\n    B[0] = B[0] * T.float32({1})\nC[0] = B[0]{2}"
 FLOATS = 'B: T.Buffer((1,), "float32"), C: T.Buffer((1,), "float32")'
 
+NEVER_NAN = """
+{0}[0] = T.float32(0)
+for k in range(4):
+    {0}[0] = {0}[0] + T.if_then_else(k < 2, T.float32(3e38), T.float32(-3e38))
+if T.isnan({0}[0]):
+    {1}[0] = 1
+else:
+    {1}[0] = 2
+"""
+
 
 def test_a_product_that_begins_with_zero_is_nan_in_another_order() -> None:
     """0.0 · (1e30 · 1e30)."""
@@ -124,10 +136,16 @@ def test_a_product_that_is_never_negative_zero_is_so_in_another_order() -> None:
 
 def test_a_sum_that_is_never_nan_is_nan_in_another_order() -> None:
     """inf - inf, of the partial sums."""
-    f = program(
-        "B[0] = T.float32(0)\nfor k in range(4):\n"
-        "    B[0] = B[0] + T.if_then_else(k < 2, T.float32(3e38), T.float32(-3e38))\n"
-        "if T.isnan(B[0]):\n    D[0] = 1\nelse:\n    D[0] = 2",
-        PARAMS,
-    )
+    f = program(NEVER_NAN.format("B", "D"), PARAMS)
     refused_after(f, Decide((2,), False), in_halves(f, variable(f, "k") // 2), "the condition is always false here")
+
+
+def test_what_was_proved_of_a_function_that_was_called() -> None:
+    """The function's parameters have other names than the caller's buffers."""
+    f, g = (
+        program(NEVER_NAN.format(x, y), f'{x}: T.Buffer((1,), "float32"), {y}: T.Buffer((1,), "int32")')
+        for x, y in ("BD", "XY")
+    )
+    lemma = after(reflexive(g), Decide((2,), False))
+    arguments = Arguments((buffer_of(f, "B"), buffer_of(f, "D")))
+    refused_after(f, Refine((), lemma, arguments), in_halves(f, const(0)), "the condition is always false")

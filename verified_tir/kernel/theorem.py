@@ -176,8 +176,7 @@ def apply(rule: Rule, theorem: Refines, prover: Prover) -> Refines | Refusal:
             relied = assumed.of_results(theorem.before) or assumed.of_results(theorem.after)
             if relied is not None:
                 return NoMatch((), f"{relied} may be false of a sum in another order; reassociate a program without it")
-            earlier = [d for step in theorem.derivation for d in step.obligations]
-            used = reliance.on_results(earlier, theorem.before, *(step.after for step in theorem.derivation))
+            used = _relied_on(theorem)
             if used is not None:
                 return NoMatch((), f"a step was proved from the bits of a result: {used}; reassociate before that step")
         paddings = _renamed(theorem.paddings, rewrite)
@@ -201,6 +200,14 @@ def apply(rule: Rule, theorem: Refines, prover: Prover) -> Refines | Refusal:
         _SEAL, rewrite.before or theorem.before, rewrite.after, (*theorem.relation, *rewrite.maps), paddings,
         theorem.reassociated | rewrite.reassociated, (*theorem.derivation, step), theorem.definite,
     )  # fmt: skip
+
+
+def _relied_on(theorem: Refines) -> str | None:
+    """What was proved from the bits of a result, in a step or in a theorem that a step used (of its own names)."""
+    obligations = (d for step in theorem.derivation for d in step.obligations)
+    used = reliance.on_results(obligations, theorem.before, *(step.after for step in theorem.derivation))
+    lemmas = (getattr(step.rule, "lemma", None) for step in theorem.derivation)
+    return used or next((u for lemma in lemmas if isinstance(lemma, Refines) and (u := _relied_on(lemma))), None)
 
 
 def _newly_written(before: PrimFunc, after: PrimFunc) -> str | None:
