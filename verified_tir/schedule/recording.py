@@ -33,6 +33,7 @@ from verified_tir.ir.script import parse_func, script
 from verified_tir.ir.stmt import Allocate, Evaluate, For, Seq, Stmt
 from verified_tir.ir.visit import free_vars, rewrite, substitute, walk
 from verified_tir.schedule.constraint import IndexFunction
+from verified_tir.schedule.copies import blocks_of_copies
 from verified_tir.schedule.index_map import IndexMap
 from verified_tir.schedule.intrinsics import TensorIntrin
 from verified_tir.schedule.session import Session, TacticFailed
@@ -83,9 +84,11 @@ def recorded(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, 
 
     @functools.wraps(method)
     def call(self: S, /, *args: P.args, **named: P.kwargs) -> T:
-        self._call = note(self._session, method.__name__, args, named)
+        where = _positional(PRIMITIVES[method.__name__], len(args))
+        given, keywords = blocks_of_copies(self._session, method.__name__, where, args, named)
+        self._call = note(self._session, method.__name__, given, keywords)
         try:
-            return method(self, *args, **named)
+            return method(self, *given, **keywords)
         finally:
             self._call = None
 

@@ -24,6 +24,7 @@ from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.obligation import Discharged, NoMatch, Unproved
 from verified_tir.kernel.theorem import Refines, Step, reflexive
 from verified_tir.logic.solver import INTEGER_BUDGET, Solver
+from verified_tir.schedule.copies import block_of_copy
 from verified_tir.schedule.errors import ScheduleError
 from verified_tir.schedule.functions import program_of
 from verified_tir.schedule.index_map import IndexMap
@@ -143,13 +144,17 @@ class Schedule(
 
         return script(self.func)
 
-    def loops(self, block: str | None = None) -> list[Var]:
-        """The loops in program order, or those around a block, outermost first."""
-        around = None if block is None else self._look("loops", lambda s: s.block(block)[0])
+    def loops(self, block: str | Buffer | None = None) -> list[Var]:
+        """The loops in program order, or those around a block, outermost first.
+
+        A copy that ``cache_read`` or ``cache_write`` gave means the block that copies, here and in all primitives that
+        take a block.
+        """
+        around = None if block is None else self._look("loops", lambda s: s.block(block_of_copy(s, block))[0])
         found = places(self.func.body, lambda s: isinstance(s, For))
         return [s.var for p, s in found if isinstance(s, For) and (around is None or around[: len(p)] == p)]
 
-    def get_loops(self, block: str) -> list[Var]:
+    def get_loops(self, block: str | Buffer) -> list[Var]:
         """The loops around a block, as TVM calls it."""
         return self.loops(block)
 

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import final
 
+from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, IntImm, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, at, loop_path, places
@@ -122,7 +123,7 @@ class Session:
         elif isinstance(handle, Var):
             path = self._loop_over(handle)
         else:
-            raise fail(f"a loop is given by its variable or its name, not by {handle!r}")
+            raise fail(f"a loop is given by its variable or its name, not by {_called(handle)}")
         stmt = self.stmt(path)
         assert isinstance(stmt, For)
         return path, stmt
@@ -159,7 +160,7 @@ class Session:
         :raises TacticFailed: if there is none, or several of that name.
         """
         if not isinstance(name, str):
-            raise fail(f"a block is given by its name, not by {name!r}")
+            raise fail(f"a block is given by its name, not by {_called(name)}")
         blocks = self.blocks()
         found = [(p, s) for p, s in blocks if s.name == name]
         if not found:
@@ -202,6 +203,11 @@ def _range(loop: For) -> str:
     low, extent = loop.min, loop.extent
     zero = isinstance(low, IntImm) and low.value == 0
     return f"{loop.var.name} in range({script(extent) if zero else f'{script(low)}, {script(low + extent)}'})"
+
+
+def _called(value: object) -> str:
+    """A value that is no handle, in a message."""
+    return f"the buffer {value.name}" if isinstance(value, Buffer) else repr(value)
 
 
 def _describe(loop: For) -> str:

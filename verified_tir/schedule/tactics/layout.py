@@ -11,7 +11,7 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import FALSE, Expr, IntImm, Load, Undef, Var, any_of, const
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path, places
-from verified_tir.ir.stmt import Allocate, Store
+from verified_tir.ir.stmt import Allocate, If, Seq, Stmt, Store
 from verified_tir.ir.visit import free_vars, walk
 from verified_tir.kernel.context import written_blocks
 from verified_tir.kernel.rules.layout import LayoutMap
@@ -51,10 +51,16 @@ def find_buffer(session: Session, name: str | Buffer) -> tuple[Buffer, Path | No
 
 
 def buffer_in(session: Session, block: str, which: BufferIn) -> Buffer:
-    """A buffer that a block uses."""
+    """A buffer that a block uses.
+
+    Numbers count as in TVM: a buffer that the block initialises (``T.init``) and then updates is not among those that
+    it reads.  Here it comes last.
+    """
     _, label = session.block(block)
     nodes = list(walk(label.body))
+    begun = _initialised(label.body)
     reads = list(dict.fromkeys(n.buffer for n in nodes if isinstance(n, Load)))
+    reads.sort(key=lambda b: b in begun)
     writes = list(dict.fromkeys(n.buffer for n in nodes if isinstance(n, Store)))
     match which:
         case ("read" | "write" as kind, int(k)):
@@ -71,6 +77,15 @@ def buffer_in(session: Session, block: str, which: BufferIn) -> Buffer:
             names = ", ".join(dict.fromkeys(b.name for b in (*writes, *reads)))
             raise fail(f"block {block} does not use {name}; it uses {names}")
     raise fail(f'a buffer of a block is its name, ("read", k) or ("write", k), not {which!r}')
+
+
+def _initialised(body: Stmt) -> set[Buffer]:
+    """What the condition with which a block begins, an expanded ``T.init``, writes without reading it."""
+    match body:
+        case Seq(stmts=(If(else_body=None) as first, _, *_)):
+            nodes = list(walk(first))
+            return {n.buffer for n in nodes if isinstance(n, Store)} - {n.buffer for n in nodes if isinstance(n, Load)}
+    return set()
 
 
 def find_symbol(session: Session, name: str) -> Var:
