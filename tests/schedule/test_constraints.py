@@ -364,6 +364,8 @@ def test_machine_code_checks_the_axioms() -> None:
         (lambda s: s.assume(s.symbol("n") < 0, axiom=True), "no input is left"),
         (lambda s: (s.assume(s.symbol("k") > 3, axiom=True), s.assume(s.symbol("k") < 3, axiom=True)), "contradicts"),
         (lambda s: s.add_buffer_constraint("A", lambda i: i is None, 0, axiom=True), "write a.equal(b)"),
+        (lambda s: s.assume(lambda i: i == i, "A", axiom=True), "this assumes nothing, since it is always true"),
+        (lambda s: s.assume("A[i] == A[i]", "A"), "not the text 'A[i] == A[i]'"),
         (lambda s: s.add_buffer_constraint("A", lambda i: i, 0, axiom=True), "a condition is wanted"),
         (lambda s: s.add_buffer_constraint("A", lambda i, j: i < j, 0), "a function of the 1 indices of A is wanted"),
         (lambda s: s.add_buffer_constraint("A", True, None), "is declared by transform_layout(…, pad_value=None)"),

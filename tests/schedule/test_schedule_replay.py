@@ -14,10 +14,12 @@ from verified_tir.ir.expr import Expr, Select, const
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Store
 from verified_tir.ir.visit import rewrite
-from verified_tir.schedule.replay import Programs, replay
+from verified_tir.schedule import replay as replay_module
+from verified_tir.schedule.replay import STEPS, Programs, replay
 from verified_tir.schedule.replay_inputs import choices, contents, shapes
 from verified_tir.schedule.replay_large import arrays_exist, plain, undefined_at
 from verified_tir.script import tir as T
+from verified_tir.semantics.interpreter import run
 
 
 def programs(before: str, after: str) -> Programs:
@@ -354,6 +356,28 @@ def test_a_race_is_named() -> None:
         Schedule(program("stencil")).parallel("t")
     assert refusal.value.replay is not None
     assert refusal.value.replay.message == "race at A[1, 2] between t = 0 and 1"
+
+
+PRODUCT = """
+@T.prim_func
+def f(A: T.Buffer((64, 64), "float32"), B: T.Buffer((64, 64), "float32"), C: T.Buffer((64, 64), "float32")):
+    for i, j, k in T.grid(64, 64, 64):
+        with T.block("C"):
+            C[i, j] = C[i, j] + A[i, k] * B[k, j]
+"""
+
+
+def test_watching_ends_early(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A licence that no race shows to be wrong: a copy of scope local, outside of the threads that use it."""
+    taken: list[int] = []
+    monkeypatch.setattr(replay_module, "run", lambda *a, **k: taken.append(k["max_steps"]) or run(*a, **k))
+    s = Schedule(PRODUCT)
+    outer, _ = s.split("i", [None, 8])
+    s.bind(outer, "blockIdx.x")
+    with pytest.raises(Refuted) as refusal:
+        s.cache_write("C", "C", "local")
+    assert refusal.value.replay is not None and not refusal.value.confirmed
+    assert sum(taken) <= STEPS
 
 
 def test_contents_of_every_type_have_the_buffers_shape() -> None:

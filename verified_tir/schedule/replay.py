@@ -42,6 +42,8 @@ FEW = 1000
 """on arguments of how many elements at the most.  Larger ones are filled in a few ways only."""
 WORK = 500_000
 """How many all runs of a replay may take."""
+WATCHED = 10
+"""How many times as long a step takes whose accesses are watched."""
 REPAIRS = 300
 """How many elements of the arguments are changed to fit what the program assumes of them."""
 
@@ -246,15 +248,17 @@ class _Search:
             return None
         moved = move(programs.maps, arrays, sizes)
         findings: tuple[object, ...] = ()
-        for steps in (STEPS // 100, 4 * STEPS):  # most races show at once
+        for steps in (STEPS // 100, STEPS // 2):  # most races show at once
+            already = self.work
             try:
                 findings = self.run(programs.after, programs.paddings_after, moved, sizes, steps, watch=True).findings
             except StepLimit as limit:
                 findings = limit.findings
-                self.work += steps
+                self.work = already + WATCHED * steps
+                if findings:
+                    break
             else:
-                break
-            if findings:
+                self.work = already + WATCHED * (self.work - already)
                 break
         if findings:
             return Replay(True, str(findings[0]), {**arrays, **sizes})

@@ -26,6 +26,8 @@ from verified_tir.schedule.tactics.layout import find_buffer
 from verified_tir.schedule.tactics.loops import Handle
 from verified_tir.schedule.tactics.pad_value import after_last_store, element_value, store_where
 
+_OBJECTS = "in Python a == b compares two expressions as objects: write a.equal(b)"
+
 
 def described(session: Session, name: str | Buffer, predicate: Any, value: Any) -> BufferConstraint:
     """The constraint that somebody wrote: functions are called, numbers take the type of the elements."""
@@ -61,13 +63,15 @@ def function_of(given: Any, buffer: Buffer) -> IndexFunction:
 
 
 def _condition(given: Any, buffer: Buffer) -> IndexFunction:
+    if isinstance(given, str):
+        raise IRError(
+            f"a condition is an expression or a function of the indices that gives one, not the text {given!r}"
+        )
     found = function_of(given, buffer)
     if not found.output.dtype.is_bool:
         raise IRError(f"a condition is wanted, not {_text(found.output)} of type {found.output.dtype}")
     if isinstance(found.output, IntImm) and not found.output.value:
-        raise IRError(
-            "the condition is never true; in Python a == b compares two expressions as objects: write a.equal(b)"
-        )
+        raise IRError(f"the condition is never true; {_OBJECTS}")
     return found
 
 
@@ -125,6 +129,8 @@ def assume(
     buffer, _ = find_buffer(session, name)
     try:
         every = _condition(condition, buffer)
+        if isinstance(every.output, IntImm):
+            raise IRError(f"this assumes nothing, since it is always true; {_OBJECTS}")
         for_all(session, buffer, every.inputs, every.output, before, axiom)
     except IRError as problem:
         raise fail(str(problem)) from problem
