@@ -32,13 +32,13 @@ RULE_OF_REFUSAL = {
 
 def schedules() -> Iterator[tuple[str, ScheduleFunction]]:
     """Every schedule of the examples, with the name of its file."""
-    for file in sorted(EXAMPLES.glob("*.py")):
+    for file in [*sorted(EXAMPLES.glob("*.py")), *sorted((EXAMPLES / "padding").glob("*.py"))]:
         spec = importlib.util.spec_from_file_location(f"example_{file.stem}", file)
         assert spec is not None and spec.loader is not None
         with collecting() as made:
             spec.loader.exec_module(importlib.util.module_from_spec(spec))
         for function in made:
-            yield file.stem, function
+            yield file.relative_to(EXAMPLES).with_suffix("").as_posix(), function
 
 
 def refusals(function: ScheduleFunction) -> list[ScheduleError]:
@@ -83,7 +83,8 @@ def collected() -> dict[str, str]:
             if mixed(o) or question in seen:
                 continue
             seen.add(question)
-            name = f"near-miss-from-{example}-{function.name}-{number:03}".replace("_", "-")
+            name = f"near-miss-from-{example}-{function.name}-{number:03}"
+            name = name.replace("_", "-").replace("/", "-")
             text = text_of(f"{function.name} in examples/{example}.py", o)
             found[f"{RULE_OF_REFUSAL[o.name]}/{name}.smt2"] = text
     return found
