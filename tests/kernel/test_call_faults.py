@@ -12,6 +12,7 @@ from tests.kernel.programs import PROVER, program, variable, why
 from verified_tir.ir.expr import const
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import parse_func
+from verified_tir.kernel import calls
 from verified_tir.kernel.calls import Arguments, scalars_of
 from verified_tir.kernel.rules import call
 from verified_tir.kernel.rules.branch import Decide
@@ -46,7 +47,7 @@ def test_a_lemma_may_be_used_twice() -> None:
 
 def test_without_renaming_apart_no_program_would_come_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """The variables of the lemma would be bound twice; facts about the one would be taken for facts about the other."""
-    monkeypatch.setattr(call, "refresh_binders", lambda stmt: (stmt, {}))
+    monkeypatch.setattr(calls, "refresh_binders", lambda stmt: (stmt, {}))
     result = both_calls()
     assert not isinstance(result, Refines)
     assert "is bound twice" in why(result)  # type: ignore[arg-type]

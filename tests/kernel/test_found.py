@@ -5,7 +5,19 @@ Beside most of them stands a neighbour that is right and must be accepted.
 
 from __future__ import annotations
 
-from tests.kernel.programs import AB, accepted, buffer, function, load, program, refused, store, variable
+from tests.kernel.programs import (
+    AB,
+    PROVER,
+    accepted,
+    body_of,
+    buffer,
+    function,
+    load,
+    program,
+    refused,
+    store,
+    variable,
+)
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import HANDLE, INT32, INT64
 from verified_tir.ir.expr import (
@@ -40,8 +52,10 @@ from verified_tir.ir.stmt import (
     Store,
     seq,
 )
+from verified_tir.kernel.calls import Arguments
 from verified_tir.kernel.rules.bind import Bind
 from verified_tir.kernel.rules.branch import Decide, Introduce, Merge, Sink
+from verified_tir.kernel.rules.call import Refine
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.layout import LayoutMap
@@ -51,7 +65,8 @@ from verified_tir.kernel.rules.relayout import Relayout
 from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.kernel.rules.scope import Move
 from verified_tir.kernel.rules.storage import Storage
-from verified_tir.kernel.rules.unit import Unit, WrapUnit
+from verified_tir.kernel.rules.unit import Unit, Unroll, WrapUnit
+from verified_tir.kernel.theorem import Refines, apply, reflexive
 
 # ------------------------------------------------------------------------------------ scopes, binders, declarations
 
@@ -364,3 +379,21 @@ def test_a_parameter_that_is_only_read_is_not_written() -> None:
     accepted(f, Insert((), store(b, load(b, 0), 0)))
     alone = program("x = A[0]\nT.evaluate(x)", 'A: T.Buffer((4,), "int32")')
     accepted(alone, Insert((), store(buffer(alone, "A"), load(buffer(alone, "A"), 0), 0)))
+
+
+# ------------------------------------------------------------------------------------------------------------ calls
+
+
+def test_an_argument_may_mention_what_the_function_binds() -> None:
+    """``i`` is bound by the function and, around the call, by the caller: the function's own is another variable."""
+    i, j, n = Var.fresh("i"), Var.fresh("j"), Var.fresh("n")
+    x, b = Buffer.declare("X", (2,), "int32"), Buffer.declare("B", (2,), "int32")
+    lemma = apply(Unroll(()), reflexive(function([x, n], For(i, const(0), const(2), Store(x, n, (i,))))), PROVER)
+    assert isinstance(lemma, Refines)
+
+    def caller(value: Var) -> PrimFunc:
+        return function([b], For(i, const(0), const(2), For(j, const(0), const(2), Store(b, value, (j,)))))
+
+    call = Refine((0,), lemma, Arguments((b,), ((n, i),)))
+    refused(caller(j), call, "the statement is not f on the arguments")
+    assert body_of(accepted(caller(i), call)) == "for i in range(2):\n    B[0] = i\n    B[1] = i"

@@ -66,7 +66,11 @@ def scalars_of(func: PrimFunc) -> list[Var]:
 
 
 def instantiate(func: PrimFunc, arguments: Arguments) -> Stmt:
-    """The function's body on the arguments; it binds the function's own variables (see ``refresh_binders``)."""
+    """The function's body on the arguments.
+
+    What it binds is fresh: an argument may mention a variable that the function's body binds, where the caller is the
+    function itself or was made of it.
+    """
     memo: dict[Node, Node] = dict(arguments.values)
     for p, a in zip(func.buffers, arguments.buffers, strict=True):
         memo[p] = a
@@ -78,7 +82,7 @@ def instantiate(func: PrimFunc, arguments: Arguments) -> Stmt:
             found = memo[n] = map_children(n, go)
         return found
 
-    made = go(func.body)
+    made = go(refresh_binders(func.body)[0])
     assert isinstance(made, Stmt)
     return made
 
@@ -159,7 +163,6 @@ def _expanded(call: Call, module: IRModule, owners: Mapping[Var, Buffer], data: 
     body = _expand(callee.body, module, _owners(callee), data_vars(callee.body))
     _refuse_overlap(callee, body, passed)
     buffers = {p: _view(p, a, values) for p, a in passed.items()}
-    body, _ = refresh_binders(body)
     body = instantiate(callee.with_body(body), Arguments(tuple(buffers.values()), tuple(values.items())))
     body = Block.label(callee.name, body, ((CALL, callee.name),))
     for p, a in passed.items():

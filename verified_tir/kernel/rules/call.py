@@ -28,7 +28,7 @@ from typing import final
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, put
 from verified_tir.ir.stmt import Assert, Assume, While
-from verified_tir.ir.visit import refresh_binders, walk
+from verified_tir.ir.visit import walk
 from verified_tir.kernel.calls import Arguments, instantiate, is_instance
 from verified_tir.kernel.context import Context, Entry, context_at, opaque_calls
 from verified_tir.kernel.obligation import NoMatch, Question
@@ -64,7 +64,7 @@ class Refine:
         problem = argument_problem(context, programs, self.arguments)
         if problem is not None:
             return NoMatch(self.path, problem)
-        made, _ = refresh_binders(instantiate(new, self.arguments))
+        made = instantiate(new, self.arguments)
         after = before.with_body(put(before.body, self.path, made))
         return Rewrite(after, (*fits(context, programs, self.arguments, self.path), *self._proved()))
 
@@ -118,7 +118,7 @@ class Implement:
             problem = argument_problem(context, (func,), arguments)
             if problem is not None:
                 return NoMatch(self.path, problem)
-        made, _ = refresh_binders(instantiate(new, self.given))
+        made = instantiate(new, self.given)
         after = before.with_body(put(before.body, self.path, made))
         return Rewrite(after, [q for func, given in pairs for q in fits(context, (func,), given, self.path)])
 
