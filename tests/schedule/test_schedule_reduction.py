@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -132,3 +133,74 @@ def test_a_reduction_that_may_be_empty_is_refused() -> None:
 )
 def test_a_decomposition_that_makes_no_sense(name: str, steps: Steps, words: str) -> None:
     not_applicable(name, steps, words)
+
+
+def test_past_copies_that_are_allocated_between() -> None:
+    """As TVM's schedules do it: what the reduction reads is copied first, then the initialisation is taken out."""
+
+    def steps(s: Schedule) -> None:
+        i, j, k = s.loops("C")
+        k_0, _ = s.split(k, [None, 2])
+        s.reorder(k_0, i, j)
+        for number in (0, 1):
+            copy: Any = s.cache_read("C", number, "shared")
+            s.compute_at(copy, k_0)
+        s.decompose_reduction("C", k_0)
+
+    s = accepted(
+        """
+@T.prim_func
+def matmul(A: T.Buffer((4, 6), "float32"), B: T.Buffer((6, 4), "float32"), C: T.Buffer((4, 4), "float32")):
+    for i, j, k in T.grid(4, 4, 6):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = 0.0
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+""",
+        steps,
+    )
+    agree(s)
+    assert (
+        s.script().split("):\n", 1)[1]
+        == """\
+    for i_init, j_init in T.grid(4, 4):
+        with T.sblock("C_init"):
+            C[i_init, j_init] = T.float32(0.0)
+    for k_0 in range(3):
+        B_shared = T.alloc_buffer((2, 4), "float32", scope="shared")
+        for ax0, ax1 in T.grid(2, 4):
+            with T.sblock("B_shared"):
+                B_shared[ax0, ax1] = B[ax0 + 2 * k_0, ax1]
+        A_shared = T.alloc_buffer((4, 2), "float32", scope="shared")
+        for ax0, ax1 in T.grid(4, 2):
+            with T.sblock("A_shared"):
+                A_shared[ax0, ax1] = A[ax0, ax1 + 2 * k_0]
+        for i, j, k_1 in T.grid(4, 4, 2):
+            with T.sblock("C"):
+                C[i, j] = C[i, j] + A_shared[i, k_1] * B_shared[k_1, j]"""
+    )
+
+
+BETWEEN = """
+@T.prim_func
+def sums(A: T.Buffer((4, 6), "float32"), C: T.Buffer((4,), "float32")):
+    for i, k in T.grid(4, 6):
+        with T.alloc_buffer((1,), "float32") as t:
+            t[0] = {stored}
+            with T.block("C"):
+                if k == 0:
+                    C[i] = {start}
+                C[i] = C[i] * 2.0 + t[0]
+"""
+
+
+def test_no_decomposition_past_what_the_initialisation_meets() -> None:
+    def steps(s: Schedule) -> object:
+        return s.decompose_reduction("C", "k")
+
+    agree(accepted(BETWEEN.format(stored="A[i, k]", start="0.0"), steps))
+    reads_before = BETWEEN.format(stored="A[i, k] + C[i]", start="0.0")
+    refused(reads_before, steps, "touch different elements")
+    starts_with_copy = BETWEEN.format(stored="A[i, k]", start="t[0]")
+    refused(starts_with_copy, steps, "the write and the read of t touch different elements")

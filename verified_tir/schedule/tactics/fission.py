@@ -5,7 +5,8 @@ from __future__ import annotations
 from verified_tir.ir.expr import Var
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Allocate, Block, For, If, Seq, Stmt, seq
-from verified_tir.kernel.rules.order import Distribute, Fuse, Join
+from verified_tir.kernel.rules.order import Distribute, Fuse, Join, Swap
+from verified_tir.kernel.rules.scope import Move, uses
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.loops import Handle, pair_at
 
@@ -60,17 +61,27 @@ def _after(session: Session, path: Path, target: For, after: Handle) -> tuple[Pa
     raise fail(f"nothing comes after {name} in the loop over {target.var.name}", path)
 
 
-def separate(session: Session, where: Path, position: int, top: Path, label: str = "", *, moves: bool = False) -> tuple[
-    Path, Path
-]:  # fmt: skip
+def separate(
+    session: Session, where: Path, position: int, top: Path, label: str = "", *, moves: bool = False,
+    alone: bool = False,
+) -> tuple[Path, Path]:  # fmt: skip
     """Split the sequence at ``where`` before ``position``, and everything around it up to the statement at ``top``.
 
     ``label`` names the first part of the innermost block.  Handles to the statements around stay with the first part,
-    or go with the second if it ``moves`` them.  Gives the places of the two parts.
+    or go with the second if it ``moves`` them.  ``alone``: of each sequence only the statement before the cut goes to
+    the first part, past those before it and out of allocations.  Gives the places of the two parts.
     """
     while len(where) > len(top):
         around = where[:-1]
+        while alone and position > 1:
+            session.apply(Swap(where, position - 2))
+            position -= 1
         stmt = session.stmt(around)
+        if isinstance(stmt, Allocate) and alone and not uses(session.stmt((*where, 0)), stmt.buffer):
+            session.apply(Move(around, "narrow"))
+            _, two = pair_at(session, around)
+            where, position = two[:-1], two[-1]
+            continue
         if isinstance(stmt, Allocate):
             raise fail(f"the buffer {stmt.buffer.name} is allocated between the loop and the cut", around)
         second = _second_part(stmt, session.stmt(where), position)

@@ -44,7 +44,7 @@ def decompose_reduction(session: Session, block: str, loop: Handle) -> str:
             "the initialisation goes before all of these", where,
         )  # fmt: skip
     name = f"{block}_init"
-    first, _ = separate(session, (*place, 0), 1, where, name, moves=True)
+    first, _ = separate(session, (*place, 0), 1, where, name, moves=True, alone=True)
     _initialise_once(session, first, reduced)
     decide_branches(session, first)
     simplify_expressions(session, first)
