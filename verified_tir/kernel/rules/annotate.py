@@ -15,10 +15,9 @@ from dataclasses import dataclass
 from typing import final
 
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.node import Node
 from verified_tir.ir.paths import Path, put
 from verified_tir.ir.stmt import Allocate, Annotations, AttrStmt, Block, For, Seq, Stmt, seq
-from verified_tir.ir.visit import rewrite
+from verified_tir.kernel.calls import without_labels
 from verified_tir.kernel.context import Entry
 from verified_tir.kernel.obligation import NoMatch
 from verified_tir.kernel.rules.common import following, kept, statement_at
@@ -113,12 +112,4 @@ class RemoveLabels:
     """All labels go.  Owes nothing."""
 
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
-        def visit(n: Node) -> Node | None:
-            match n:
-                case Block(is_label=True, body=body):
-                    return body
-                case Seq(stmts=stmts):
-                    return seq(*stmts)
-            return None
-
-        return Rewrite(before.with_body(rewrite(before.body, visit)), ())
+        return Rewrite(before.with_body(without_labels(before.body)), ())
