@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.kernel.programs import PROVER, body_of, load, program, variable, why
 from tests.kernel.programs import buffer as buffer_of
 from verified_tir.ir.buffer import Buffer
@@ -10,6 +12,7 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import at
 from verified_tir.ir.stmt import For
 from verified_tir.kernel.calls import Arguments
+from verified_tir.kernel.entry import verify_program
 from verified_tir.kernel.obligation import NoMatch, Unproved
 from verified_tir.kernel.rules.branch import Decide
 from verified_tir.kernel.rules.call import Refine
@@ -149,3 +152,26 @@ def test_what_was_proved_of_a_function_that_was_called() -> None:
     lemma = after(reflexive(g), Decide((2,), False))
     arguments = Arguments((buffer_of(f, "B"), buffer_of(f, "D")))
     refused_after(f, Refine((), lemma, arguments), in_halves(f, const(0)), "the condition is always false")
+
+
+@pytest.mark.parametrize(
+    ("tail", "claim"),
+    [
+        (
+            "x: T.let[T.int32] = T.Cast('int32', B[0]) + 1\nt = T.alloc_buffer((x,), 'int32')\nt[0] = 5\nD[0] = t[0]",
+            "extent",
+        ),
+        (
+            "D.vstore([T.Ramp(0, 1, 4)], T.Ramp(0, 1, 4), predicate=T.Broadcast(T.Cast('int32', B[0]) == 0, 4))",
+            "branch",
+        ),
+        ("D[0] = T.Cast('int32', B[0]) // -1", "overflow"),
+    ],
+)
+def test_a_result_decides_extents_masks_and_divisions(tail: str, claim: str) -> None:
+    """In this order the product is 0.0, in the other one NaN, which no integer is."""
+    f = program(f"B[0] = T.float32(0)\nfor k in range(2):\n    B[0] = B[0] * T.float32(1e30)\n{tail}", PARAMS)
+    assert isinstance(verify_program(f, PROVER), tuple)
+    refusal = apply(in_halves(f, const(0)), reflexive(f), PROVER)
+    assert isinstance(refusal, Unproved) and claim in refusal.obligation.claim
+    after(reflexive(product := program(PRODUCT.format("0", "1e30", ""), FLOATS)), in_halves(product, const(0)))

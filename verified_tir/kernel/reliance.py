@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator
 
 from verified_tir.ir.expr import Binary, Expr, IfThenElse, Load, Select, Var
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.stmt import Assert, Assume, For, If, LetStmt, Store, While
+from verified_tir.ir.stmt import Allocate, Assert, Assume, DeclBuffer, For, If, LetStmt, Store, While
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.context import EVERYTHING, written_blocks
 from verified_tir.kernel.obligation import Discharged
@@ -74,11 +74,15 @@ def _deciding(func: PrimFunc) -> Iterator[Expr]:
                 yield e
             case For(min=low, extent=extent):
                 yield from (low, extent)
-            case Load(indices=indices) | Store(indices=indices):
-                yield from indices
+            case Load(indices=indices, predicate=mask) | Store(indices=indices, predicate=mask):
+                yield from indices if mask is None else (*indices, mask)
+            case Allocate(buffer=b) | DeclBuffer(buffer=b):
+                yield from (*b.shape, *b.strides, b.elem_offset)
             case IfThenElse(condition=e) | Select(condition=e) | Binary(op="and" | "or", a=e):
                 yield e
-            case Binary(op="floordiv" | "floormod" | "truncdiv" | "truncmod" | "shl" | "shr", b=e):
+            case Binary(op="floordiv" | "floormod" | "truncdiv" | "truncmod", a=a, b=b):
+                yield from (a, b)  # the least integer by -1, or what is undefined
+            case Binary(op="shl" | "shr", b=e):
                 yield e
             case _:
                 pass
