@@ -21,6 +21,7 @@ def solve_address(
     """
     solution: dict[Term, Term] = {}
     pending = list(zip(address, target, strict=True))
+    _split_digits(pending, set(unknowns))
     _merge_quotients(pending)
     for _ in range(len(unknowns) + 1):
         progress = False
@@ -38,6 +39,24 @@ def solve_address(
                 return None
             solution[u] = f.replace(low, solution)
     return solution, loose
+
+
+def _split_digits(pending: list[tuple[Term, Term]], unknowns: set[Term]) -> None:
+    """``8 * (e div c) + v = x``, as fused loops of tiles have it: quotients, remainders and unknowns are the digits of
+    x, that of the largest multiple first."""
+    for a, x in list(pending):
+        linear = _linear(a)
+        if linear is None or a in linear:
+            continue
+        parts = [(k, t) for t, k in linear.items() if t is not None and not unknowns.isdisjoint(f.subterms(t))]
+        compound = [t for _, t in parts if t not in unknowns]
+        if not compound or any(t.op not in ("div", "mod") for t in compound) or any(k <= 0 for k, _ in parts):
+            continue
+        pending.remove((a, x))
+        rest = f.sub(x, _sum({t: k for t, k in linear.items() if (k, t) not in parts}))
+        for k, t in sorted(parts, key=lambda part: -part[0]):
+            pending.append((t, f.floordiv(rest, f.integer(k))))
+            rest = f.floormod(rest, f.integer(k))
 
 
 def _merge_quotients(pending: list[tuple[Term, Term]]) -> None:
