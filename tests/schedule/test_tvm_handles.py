@@ -99,3 +99,27 @@ def test_copies_stand_for_the_blocks_that_copy() -> None:
 )
 def test_other_buffers_are_no_blocks(step: Callable[[Any], object], words: str) -> None:
     not_applicable(MATMUL, step, words)
+
+
+def test_what_only_tvm_means_is_taken_and_changes_nothing() -> None:
+    def steps(s: Schedule) -> None:
+        i, j, _ = s.loops("C")
+        i_0, i_1 = s.split(i, [None, 4], preserve_unit_iters=False)
+        s.split(loop=j, factors=[None, 2], preserve_unit_iters=True)
+        fused = s.fuse(i_0, i_1, preserve_unit_iters=False)
+        s.cache_write("C", 0, "local")
+        s.reverse_compute_at("C_local_back", fused, preserve_unit_loops=False)
+        s.cache_read("C", 0, "local")
+        s.compute_at("A_local", fused, preserve_unit_loops=True)
+
+    def plain(s: Schedule) -> None:
+        i, j, _ = s.loops("C")
+        i_0, i_1 = s.split(i, [None, 4])
+        s.split(j, [None, 2])
+        fused = s.fuse(i_0, i_1)
+        s.cache_write("C", 0, "local")
+        s.reverse_compute_at("C_local_back", fused)
+        s.cache_read("C", 0, "local")
+        s.compute_at("A_local", fused)
+
+    assert text(accepted(MATMUL, steps)) == text(accepted(MATMUL, plain))

@@ -44,16 +44,19 @@ class CallPrimitives(Primitives):
         return outlined(self._session.func)
 
     @recorded
-    def blockize(self, loop: Handle, *, name: str = "") -> str:
+    def blockize(self, loop: Handle, preserve_unit_iters: bool = True, *, name: str = "") -> str:
         """Make the nest of a loop a block; gives its name, ``<block>_o`` unless given.
 
         The regions that it reads and writes become annotations of the block.
+
+        :param preserve_unit_iters: TVM's; it is about iteration variables of blocks, and changes nothing here.
         """
+        del preserve_unit_iters
         return self._do("blockize", (loop, *([name] if name else [])), lambda s: blockize.blockize(s, loop, name))
 
     @_with_schedules_noted
     @recorded
-    def tensorize(self, loop: Handle, tensor_intrin: Any) -> str:
+    def tensorize(self, loop: Handle, tensor_intrin: Any, preserve_unit_iters: bool = True) -> str:
         """Replace the nest of a loop (or a block) by an intrinsic; gives the name of the block that it becomes.
 
         The nest must be what the intrinsic's description says, loop by loop and operand by operand.  What the
@@ -63,7 +66,10 @@ class CallPrimitives(Primitives):
             or a schedule of the description.
         :raises ScheduleError: if the nest is something else (the message shows the first difference), or what the
             intrinsic needs is not so.
+
+        ``preserve_unit_iters`` is TVM's, and changes nothing, as in :meth:`blockize`.
         """
+        del preserve_unit_iters
         said = (loop, getattr(tensor_intrin, "name", tensor_intrin))
         return self._do("tensorize", said, lambda s: tensorize.tensorize(s, loop, tensor_intrin))
 

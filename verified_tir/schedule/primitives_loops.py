@@ -19,16 +19,24 @@ class LoopPrimitives(Primitives):
     """A part of :class:`~verified_tir.schedule.schedule.Schedule`."""
 
     @recorded
-    def split(self, loop: Handle, factors: Sequence[int | None]) -> list[Var]:
+    def split(self, loop: Handle, factors: Sequence[int | None], preserve_unit_iters: bool = True) -> list[Var]:
         """Split a loop into nested serial loops of the given extents, outermost first; one factor may be ``None``.
 
         Where the factors do not divide the extent, a guard is added.  Gives the new loops, ``<loop>_0``, ``<loop>_1`` …
+
+        :param preserve_unit_iters: TVM's; it is about iteration variables of blocks, which are expanded here, and
+            changes nothing.
         """
+        del preserve_unit_iters
         return self._do("split", (loop, listed(factors)), lambda s: loops.split(s, loop, factors))
 
     @recorded
-    def fuse(self, *handles: Handle) -> Var:
-        """Make one loop of perfectly nested ones, given outermost first; gives it, ``<loop>_<loop>_fused``."""
+    def fuse(self, *handles: Handle, preserve_unit_iters: bool = True) -> Var:
+        """Make one loop of perfectly nested ones, given outermost first; gives it, ``<loop>_<loop>_fused``.
+
+        :param preserve_unit_iters: TVM's; it changes nothing, as in :meth:`split`.
+        """
+        del preserve_unit_iters
         return self._do("fuse", handles, lambda s: loops.fuse(s, handles))
 
     @recorded

@@ -89,25 +89,29 @@ class StagingPrimitives(Primitives):
         self._do("set_scope", _said(block, buffer, scope), steps)
 
     @recorded
-    def compute_at(self, block: Handle, loop: Handle) -> None:
+    def compute_at(self, block: Handle, loop: Handle, preserve_unit_loops: bool = False) -> None:
         """Compute what a block stores to a local buffer in each iteration of ``loop``, as far as that one reads it.
 
         What several iterations read is computed several times.  The buffer shrinks to what one iteration needs.
 
         :param block: the block's name, or the outermost loop of its nest.
+        :param preserve_unit_loops: TVM's; loops of one iteration are not kept, whatever it says.
         :raises ScheduleError: if something else reads what the block stores, or its inputs change on the way.
         """
+        del preserve_unit_loops
         self._do("compute_at", (block, loop), lambda s: compute.compute_at(s, block, loop))
 
     @recorded
-    def reverse_compute_at(self, block: Handle, loop: Handle) -> None:
+    def reverse_compute_at(self, block: Handle, loop: Handle, preserve_unit_loops: bool = False) -> None:
         """Run a block at the end of the iterations of its producer's ``loop``, each instance in the iteration in which
         the last element that it reads was stored.
 
         :param block: the block's name, or the outermost loop of its nest.
+        :param preserve_unit_loops: TVM's; loops of one iteration are not kept, whatever it says.
         :raises ScheduleError: if some instance belongs to no iteration, or something stands in between that keeps its
             place.
         """
+        del preserve_unit_loops
         self._do("reverse_compute_at", (block, loop), lambda s: reverse_compute_at(s, block, loop))
 
 

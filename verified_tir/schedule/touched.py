@@ -158,7 +158,8 @@ def _buffer(func: PrimFunc, wanted: str | Buffer) -> Buffer:
     found = [b for b in known if b is wanted] or [b for b in known if b.name == name]
     if len(found) != 1:
         names = ", ".join(b.name for b in known) or "none"
-        raise IRError(f"there are {len(found)} buffers called {name!r}; the buffers are {names}")
+        count = f"are {len(found)} buffers" if found else "is no buffer"
+        raise IRError(f"there {count} called {name!r}; the buffers are {names}")
     return found[0]
 
 
