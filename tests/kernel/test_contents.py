@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from tests.kernel.programs import PROVER, program
 from tests.kernel.test_facts import known
+from verified_tir.kernel.entry import verify_program
+from verified_tir.kernel.obligation import Unproved
 
 CASES = [
     # the later store of an iteration, and the later iteration
@@ -92,3 +95,27 @@ CASES = [
 @pytest.mark.parametrize(("body", "expected"), CASES, ids=[str(k) for k in range(len(CASES))])
 def test_what_several_stores_leave(body: str, expected: bool) -> None:
     assert known(body) is expected, body
+
+
+ORDER = """
+for i in range(1):
+    with T.block("a"):
+        va = T.axis.spatial(1, Z[0] % 1)
+        vb = T.axis.spatial(1, Z[1] % 1)
+        for j in range(1, 2):
+            A[0] = {0}
+        for k in range(1):
+            X[2] = 1
+with T.block("b"):
+    vi = T.axis.spatial(2, A[0])
+    B[vi % 2] = 0
+"""
+"""X[2] is read before it is stored to, though j is greater than k."""
+
+
+def test_a_block_that_is_not_expanded_says_nothing_of_the_order() -> None:
+    params = ", ".join(f'{name}: T.Buffer((4,), "int32")' for name in "ABXZ")
+    refusal = verify_program(program(ORDER.format("X[2]"), params), PROVER)
+    assert isinstance(refusal, Unproved)
+    assert refusal.obligation.claim == "the binding of vi lies in its domain"
+    assert isinstance(verify_program(program(ORDER.format("1"), params), PROVER), tuple)

@@ -95,8 +95,8 @@ def contents(
     """
     if any(isinstance(n, While) for n in walk(stmt)) or len(touching) > MOST_STORES:
         return (), False
-    if len(touching) > 1 and any(isinstance(n, Block) and not n.is_label for n in walk(stmt)):
-        return (), False  # places in it are not those of the statements that run
+    if len(touching) > 1 and _not_expanded(stmt):
+        return (), False
     context, e = asked.context, asked.element
     witnesses = [_witness(asked, run, a) for a in touching]
     found: list[Term] = []
@@ -166,7 +166,7 @@ def _value(asked: Asked, run: Instance, w: _Witness, stmt: Stmt) -> tuple[Term, 
 def _still_there(asked: Asked, run: Instance, w: _Witness, stmt: Stmt, wanted: set[Term]) -> dict[Term, Term]:
     """Loads that the witness made of what the statement writes, and that would give the same when it has ended."""
     event, a = asked.element.version.event, w.access
-    if not isinstance(event, Ran) or any(x.buffer is None for x in run.accesses):
+    if not isinstance(event, Ran) or any(x.buffer is None for x in run.accesses) or _not_expanded(stmt):
         return {}
     found: dict[Term, Term] = {}
     for x in run.accesses:
@@ -226,6 +226,12 @@ def _before(b: Access, inner: list[Term], a: Access, w: _Witness, stmt: Stmt) ->
     if same is not None and isinstance(at(stmt, a.place[:same]), Seq) and b.place[same] < a.place[same]:
         earlier = f.or_(earlier, f.and_(*[f.eq(x, y) for x, y in zip(theirs, mine, strict=True)]))
     return earlier
+
+
+def _not_expanded(stmt: Stmt) -> bool:
+    """Whether a block with iteration variables stands there: places of accesses are not those in ``stmt`` then, and say
+    nothing of the order of instances."""
+    return any(isinstance(n, Block) and not n.is_label for n in walk(stmt))
 
 
 def _frame(asked: Asked, older: Element, run: Instance, witnesses: Sequence[_Witness]) -> tuple[Term, ...]:
