@@ -261,6 +261,14 @@ def product(A: T.Buffer((5, 6), "int32"), B: T.Buffer((6, 7), "int32"), C: T.Buf
             C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
 """
 
+
+def notes(s: Schedule) -> None:
+    i, j, _ = s.loops()
+    s.annotate(i, "pragma_auto_unroll_max_step", 16)
+    s.annotate(j.name, "note", "text")
+    s.unannotate(i, "pragma_auto_unroll_max_step")
+
+
 SCHEDULES: list[tuple[str, Callable[[Schedule], object]]] = [
     (PROGRAMS["matmul"], split_and_more),
     (SYMBOLIC, ranges),
@@ -282,6 +290,7 @@ SCHEDULES: list[tuple[str, Callable[[Schedule], object]]] = [
     (ROW.replace("float32", "int32").replace("0.0", "0"), lambda s: s.rfactor(s.split("j", [3, 2])[0])),
     (PRODUCT, lambda s: s.pad_einsum("C", [4, 4, 4])),
     (PAIR, neighbours),
+    (PROGRAMS["matmul"], notes),
     (PROGRAMS["mean_pool"], lambda s: s.fission("i", after="r")),
     (PROGRAMS["mean_pool"], lambda s: s.fission("j", after=s.loops()[2])),
 ]

@@ -123,3 +123,31 @@ def test_what_only_tvm_means_is_taken_and_changes_nothing() -> None:
         s.compute_at("A_local", fused)
 
     assert text(accepted(MATMUL, steps)) == text(accepted(MATMUL, plain))
+
+
+def test_annotations_are_notes() -> None:
+    """They are printed, kept through later steps, replaced and taken away; the program means the same."""
+    s = Schedule(MATMUL)
+    i, _, k = s.loops("C")
+    s.annotate(i, "pragma_auto_unroll_max_step", 16)
+    s.annotate(block_or_loop="C", ann_key="note", ann_val="hot")
+    s.annotate("C", "note", "very hot")
+    s.decompose_reduction("C", k)
+    assert '"pragma_auto_unroll_max_step": 16' in s.script()
+    assert s.script().count("hot") >= 1 and '"hot"' not in s.script()
+    agree(s)
+    assert all(not step.obligations for step in s.steps if step.name == "annotate")
+    s.unannotate(i, "pragma_auto_unroll_max_step")
+    assert "pragma" not in s.script()
+
+
+@pytest.mark.parametrize(
+    ("step", "words"),
+    [
+        (lambda s: s.annotate("x", "a", 1), "there is no loop called 'x'"),
+        (lambda s: s.annotate("i", "a", [1]), "a text or a number, not [1]"),
+        (lambda s: s.unannotate("i", "a"), "there is no annotation 'a' here"),
+    ],
+)
+def test_annotations_that_are_none(step: Callable[[Any], object], words: str) -> None:
+    not_applicable(MATMUL, step, words)

@@ -13,7 +13,7 @@ from typing import Any, Final
 from verified_tir.ir.buffer import Buffer
 from verified_tir.schedule.session import Session
 
-_BLOCKS: Final = frozenset({"block", "loop", "first", "second", "after", "before"})
+_BLOCKS: Final = frozenset({"block", "loop", "first", "second", "after", "before", "block_or_loop"})
 """Parameters of primitives that may be blocks,"""
 _BUFFER_FIRST: Final = frozenset({"cache_read", "cache_write", "set_scope", "sequential_buffer_access"})
 """but with these a buffer that comes first is one, unless a number follows."""

@@ -96,7 +96,7 @@ def recorded(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, 
     return call
 
 
-_LOOPS: Final = frozenset({"loop", "first", "second", "handles", "after"})
+_LOOPS: Final = frozenset({"loop", "first", "second", "handles", "after", "block_or_loop"})
 _BUFFERS: Final = frozenset({"buffer"})
 _INTRINSICS: Final = frozenset({"tensor_intrin"})
 """Parameters of primitives, by what a name that is passed means."""

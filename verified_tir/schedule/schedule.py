@@ -29,6 +29,7 @@ from verified_tir.schedule.errors import ScheduleError
 from verified_tir.schedule.functions import program_of
 from verified_tir.schedule.index_map import IndexMap
 from verified_tir.schedule.missing import about_floats, missing_assumption
+from verified_tir.schedule.primitives_annotations import AnnotationPrimitives
 from verified_tir.schedule.primitives_branches import BranchPrimitives
 from verified_tir.schedule.primitives_calls import CallPrimitives
 from verified_tir.schedule.primitives_constraints import ConstraintPrimitives
@@ -82,6 +83,7 @@ class Schedule(
     StagingPrimitives,
     ReductionPrimitives,
     InlinePrimitives,
+    AnnotationPrimitives,
 ):
     """A program and the theorem about what it has become.
 

@@ -1,0 +1,48 @@
+"""Annotations of loops and blocks: notes for whoever runs the program, which mean nothing to it."""
+
+from __future__ import annotations
+
+from verified_tir.ir.stmt import Block, For
+from verified_tir.kernel.rules.annotate import Annotate
+from verified_tir.schedule.primitives import Primitives
+from verified_tir.schedule.recording import recorded
+from verified_tir.schedule.session import Session, fail
+from verified_tir.schedule.tactics.loops import Handle
+
+
+class AnnotationPrimitives(Primitives):
+    """A part of :class:`~verified_tir.schedule.schedule.Schedule`."""
+
+    @recorded
+    def annotate(self, block_or_loop: Handle, ann_key: str, ann_val: str | int | float) -> None:
+        """Note something at a block or a loop, as TVM's pragmas do.  A note of the same key is replaced.
+
+        :raises ScheduleError: if there is no such block or loop, or the value is no text and no number.
+        """
+
+        def steps(s: Session) -> None:
+            if not isinstance(ann_val, (str, int, float)):
+                raise fail(f"the value of an annotation is a text or a number, not {ann_val!r}")
+            _noted(s, block_or_loop, ann_key, ann_val)
+
+        self._do("annotate", (block_or_loop, ann_key, ann_val), steps)
+
+    @recorded
+    def unannotate(self, block_or_loop: Handle, ann_key: str) -> None:
+        """Take such a note away.
+
+        :raises ScheduleError: if there is none of this key.
+        """
+        self._do("unannotate", (block_or_loop, ann_key), lambda s: _noted(s, block_or_loop, ann_key, None))
+
+
+def _noted(session: Session, handle: Handle, key: str, value: str | int | float | None) -> None:
+    named = isinstance(handle, str) and any(b.name == handle for _, b in session.blocks())
+    path = session.block(handle)[0] if named and isinstance(handle, str) else session.loop(handle)[0]
+    stmt = session.stmt(path)
+    assert isinstance(stmt, (Block, For))
+    others = tuple((k, v) for k, v in stmt.annotations if k != key)
+    if value is None and len(others) == len(stmt.annotations):
+        known = ", ".join(repr(k) for k, _ in stmt.annotations)
+        raise fail(f"there is no annotation {key!r} here{f'; there are {known}' if known else ''}", path)
+    session.apply(Annotate(path, others if value is None else (*others, (key, value))))
