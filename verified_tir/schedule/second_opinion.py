@@ -22,6 +22,7 @@ from verified_tir.ir.stmt import seq
 from verified_tir.ir.visit import free_vars
 from verified_tir.kernel.rules.axiom import axioms
 from verified_tir.kernel.theorem import Refines
+from verified_tir.logic.solver import Solver
 from verified_tir.schedule.correspondence import NotExpressible, interface, with_parameters
 from verified_tir.schedule.disagreement import BugInThisTool, Evidence
 from verified_tir.schedule.operations import operations
@@ -37,6 +38,7 @@ from verified_tir.validate import (
     validate,
 )  # fmt: skip
 from verified_tir.validate.sizes import MIXED, SIZES, divisors, symbols
+from verified_tir.validate.validator import BUDGET
 
 if TYPE_CHECKING:
     from verified_tir.schedule.schedule import StepRecord
@@ -227,12 +229,16 @@ def _ask(
     allowed: bool,
 ) -> Report:
     """One question.  Where terms differ and nothing more is known, a longer search for an input is worth its time."""
+    solver = Solver(BUDGET)  # remembers what it was asked, also what it did not decide
     first = validate(
         before, after, sizes=sizes, maps=maps, most_operations=most, most_steps=_STEPS, most_elements=_ELEMENTS,
-        reordered=allowed,
+        solver=solver, reordered=allowed,
     )  # fmt: skip
     if isinstance(first.verdict, Unknown) and "other terms" in first.verdict.reason:
-        return validate(before, after, sizes=sizes, maps=maps, most_operations=most, most_steps=_LONGER)
+        return validate(
+            before, after, sizes=sizes, maps=maps, most_operations=most, most_steps=_LONGER,
+            solver=solver, reordered=allowed,
+        )  # fmt: skip
     return first
 
 

@@ -316,7 +316,9 @@ def contents(
             case "lone":  # one special number among others, often at the end, where nothing comes after it
                 flat = rng.standard_normal(math.prod(shape))
                 if flat.size:
-                    flat[rng.choice(np.array([0, -1, int(rng.integers(flat.size))]))] = rng.choice([np.nan, np.inf, -np.inf, -0.0])
+                    flat[rng.choice(np.array([0, -1, int(rng.integers(flat.size))]))] = rng.choice(
+                        [np.nan, np.inf, -np.inf, -0.0]
+                    )
                 return flat.reshape(shape).astype(target)
             case "extreme":
                 return (rng.standard_normal(shape) * np.exp(rng.uniform(-80, 80, shape))).astype(target)
