@@ -38,7 +38,6 @@ from verified_tir.validate import (
     validate,
 )  # fmt: skip
 from verified_tir.validate.sizes import MIXED, SIZES, divisors, symbols
-from verified_tir.validate.validator import BUDGET
 
 if TYPE_CHECKING:
     from verified_tir.schedule.schedule import StepRecord
@@ -47,6 +46,7 @@ QUICK: Final = 250_000
 """Operations for one comparison, all its sizes together, unless more is wanted: a fraction of a second."""
 _STEPS: Final = 4_000
 _LONGER: Final = 100_000
+_BUDGET: Final = 100_000  # of Z3, for each question; a third of what the validator takes by itself
 """Stores and iterations of a concrete run: in search of a difference that nothing points at; and of one that terms
 point at."""
 NEGATIVE: Final = (-1, -7)
@@ -229,7 +229,7 @@ def _ask(
     allowed: bool,
 ) -> Report:
     """One question.  Where terms differ and nothing more is known, a longer search for an input is worth its time."""
-    solver = Solver(BUDGET)  # remembers what it was asked, also what it did not decide
+    solver = Solver(_BUDGET)  # remembers what it was asked, also what it did not decide
     first = validate(
         before, after, sizes=sizes, maps=maps, most_operations=most, most_steps=_STEPS, most_elements=_ELEMENTS,
         solver=solver, reordered=allowed,
