@@ -35,7 +35,6 @@ def whole_vectors(s: Schedule) -> None:
     s.sequential_buffer_access("A")
     s.sequential_buffer_access("e")
     s.remove_branching_through_overcompute()
-    s.simplify()
 
 
 @schedule(softmax, expect="refused")
