@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from verified_tir.logic.products import has_products
+from verified_tir.logic.partly_known import has_hard_operations
 from verified_tir.logic.smtlib import query
 from verified_tir.logic.standalone import standalone
 from verified_tir.logic.verdict import Obligation
@@ -81,7 +81,7 @@ def collected() -> dict[str, str]:
         obligations = [r.obligation for r in refusals(function) if isinstance(r, Refuted) and r.obligation is not None]
         for number, o in enumerate(obligations):
             question = standalone(o.given, o.goal)
-            if mixed(o) or has_products(*o.given, o.goal) or question in seen:
+            if mixed(o) or has_hard_operations(*o.given, o.goal) or question in seen:
                 continue
             seen.add(question)
             name = f"near-miss-from-{example}-{function.name}-{number:03}"

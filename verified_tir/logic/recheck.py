@@ -4,8 +4,9 @@ For whoever does not want to take an earlier verdict for granted.  Work is bound
 not by time, so a verdict does not depend on the machine.  A query is first asked as a whole, with a small part of the
 budget, in each of several settings.  One that is not decided then is read back into formulas and proved in parts:
 conjuncts one by one, from the givens that have to do with them; floats and integers apart
-(``verified_tir.logic.floats``).  Where unknown integers are multiplied, it is tried first whether that matters
-(``verified_tir.logic.products``).  Last it is asked as a whole with all of the budget.
+(``verified_tir.logic.floats``).  Where unknown integers are multiplied, or combined bit by bit, it is
+tried first whether that matters (``verified_tir.logic.partly_known``).  Last it is asked as a whole with all of the
+budget.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any, Final, Literal, TypeAlias, final
 
 from verified_tir.logic.floats import prove_by_lemma
 from verified_tir.logic.formula import FALSE, TRUE, Term
-from verified_tir.logic.products import has_products, without_products
+from verified_tir.logic.partly_known import has_hard_operations, partly_known
 from verified_tir.logic.read_smtlib import NotCanonical, read
 from verified_tir.logic.smtlib import Script
 from verified_tir.logic.solver import relevant
@@ -76,8 +77,8 @@ def ask(solver: SolverName, text: str, budget: int = BUDGET) -> Answer:
         return time.perf_counter() - start
 
     first = max(1, budget // FIRST_PART)
-    if _for_any_product(solver, body, first):
-        return Answer("unsat", spent(), "for any product")
+    if _for_any_operation(solver, body, first):
+        return Answer("unsat", spent(), "for any such operation")
     quick = _whole(solver, logic, body, first)
     if quick.verdict != "unknown":
         return replace(quick, seconds=spent())
@@ -107,17 +108,17 @@ def _settings(solver: SolverName, logic: str, budget: int) -> Iterator[tuple[str
         yield setting, budget
 
 
-def _for_any_product(solver: SolverName, body: str, budget: int) -> bool:
-    """Whether the query is proved without knowing what multiplication is (``verified_tir.logic.products``)."""
-    if "(* " not in body:
+def _for_any_operation(solver: SolverName, body: str, budget: int) -> bool:
+    """Whether it is proved without knowing all of multiplication and of bits (``verified_tir.logic.partly_known``)."""
+    if not any(op in body for op in ("(* ", "(bvand ", "(bvor ", "(bvxor ")):
         return False
     try:
         given, goal = read(body)
     except NotCanonical:
         return False
-    if not has_products(*given, goal):
+    if not has_hard_operations(*given, goal):
         return False
-    return _whole(solver, *body_of(standalone(*without_products(given, goal))), budget).verdict == "unsat"
+    return _whole(solver, *body_of(standalone(*partly_known(given, goal))), budget).verdict == "unsat"
 
 
 def _in_parts(solver: SolverName, body: str, budget: int) -> bool:

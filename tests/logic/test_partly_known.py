@@ -1,14 +1,16 @@
-"""Products as a function that is known in part: what follows then follows of products; what is false never does."""
+"""Operations that are known in part: what follows of any such function follows; what is false never does."""
 
 from __future__ import annotations
 
 import itertools
+import operator
+from collections.abc import Callable
 
 import pytest
 
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import INT, Term
-from verified_tir.logic.products import has_products, without_products
+from verified_tir.logic.partly_known import has_hard_operations, partly_known
 from verified_tir.logic.recheck import SOLVERS, ask
 from verified_tir.logic.solver import Solver
 from verified_tir.logic.standalone import standalone
@@ -23,7 +25,7 @@ def load(address: Term) -> Term:
 
 
 def proved(given: tuple[Term, ...], goal: Term) -> bool:
-    return isinstance(Solver().prove(*without_products(given, goal)), Proved)
+    return isinstance(Solver().prove(*partly_known(given, goal)), Proved)
 
 
 FOLLOWS: list[tuple[tuple[Term, ...], Term]] = [
@@ -38,27 +40,55 @@ FOLLOWS: list[tuple[tuple[Term, ...], Term]] = [
         f.eq(f.wrap(f.add(Z, f.mul(X, Y)), 32, True), f.wrap(Z, 32, True)),
     ),
 ]
+for op, neutral in (("bvor", 0), ("bvxor", 0), ("bvand", -1)):
+    for signed in (True, False):
+        kept = f.wrap(f.bitwise(op, 8, X, Y), 8, signed)
+        low, high = (-128, 127) if signed else (0, 255)
+        fits = f.and_(f.le(f.integer(low), X), f.le(X, f.integer(high)))
+        least = neutral if signed or op != "bvand" else 255
+        FOLLOWS += [
+            ((f.eq(Y, f.integer(least)), fits), f.eq(kept, X)),
+            ((f.eq(I, J),), f.eq(f.bitwise(op, 8, load(I), X), f.bitwise(op, 8, load(J), X))),
+            ((), f.eq(f.bitwise(op, 8, X, Y), f.bitwise(op, 8, Y, X))),
+            ((), f.le(f.bitwise(op, 8, X, Y), f.integer(255))),
+        ]
+FOLLOWS.append(((), f.eq(f.bitwise("bvxor", 8, X, X), ZERO)))
+
 DOES_NOT: list[tuple[tuple[Term, ...], Term]] = [
     ((), f.eq(f.mul(load(I), X), f.mul(load(J), X))),
     ((f.eq(f.mul(X, Y), ZERO),), f.eq(X, ZERO)),
     ((f.eq(X, f.integer(2)),), f.eq(f.mul(X, Y), Y)),
     ((), f.eq(f.mul(X, Y), f.mul(X, Z))),
+    ((f.eq(Y, ZERO),), f.eq(f.bitwise("bvor", 8, X, Y), X)),  # X may be larger than 255
+    ((f.eq(Y, f.integer(1)),), f.eq(f.bitwise("bvor", 8, X, Y), f.euclid_mod(X, f.integer(256)))),
+    ((), f.eq(f.bitwise("bvand", 8, X, Y), f.bitwise("bvand", 16, X, Y))),
 ]
 
 
 @pytest.mark.parametrize(("given", "goal"), FOLLOWS)
 def test_what_follows_from_equal_operands(given: tuple[Term, ...], goal: Term) -> None:
-    assert has_products(*given, goal) and not has_products(*without_products(given, goal)[0])
+    assert has_hard_operations(*given, goal) and not has_hard_operations(*partly_known(given, goal)[0])
     assert proved(given, goal)
     for solver in SOLVERS:
         answer = ask(solver, standalone(given, goal))
-        assert (answer.verdict, answer.how) == ("unsat", "for any product"), (solver, answer)
+        assert (answer.verdict, answer.how) == ("unsat", "for any such operation"), (solver, answer)
 
 
 @pytest.mark.parametrize(("given", "goal"), DOES_NOT)
 def test_what_is_false_does_not_follow(given: tuple[Term, ...], goal: Term) -> None:
     assert not proved(given, goal)
     assert ask("z3", standalone(given, goal)).verdict != "unsat"
+
+
+@pytest.mark.parametrize(("op", "real"), [("bvand", operator.and_), ("bvor", operator.or_), ("bvxor", operator.xor)])
+def test_what_is_said_of_bits_is_true_of_them(op: str, real: Callable[[int, int], int]) -> None:
+    given, _ = partly_known((), f.eq(f.bitwise(op, 4, X, Y), ZERO))
+    forth, back = f.app(f"{op} 4", (X, Y), INT), f.app(f"{op} 4", (Y, X), INT)
+    for a, b in itertools.product(range(-17, 18), repeat=2):
+        found = f.integer(real(a % 16, b % 16))
+        values = {X: f.integer(a), Y: f.integer(b), forth: found, back: found}
+        for g in given:
+            assert f.replace(g, values) is f.TRUE, (a, b)
 
 
 def test_what_needs_multiplication_is_asked_as_it_is() -> None:
@@ -70,7 +100,7 @@ def test_what_needs_multiplication_is_asked_as_it_is() -> None:
 
 def test_what_is_said_of_products_is_true_of_them() -> None:
     """Every given that is added holds for small numbers with real multiplication."""
-    given, _ = without_products((), f.eq(f.mul(X, Y), ZERO))
+    given, _ = partly_known((), f.eq(f.mul(X, Y), ZERO))
     forth, back = f.app("product", (X, Y), INT), f.app("product", (Y, X), INT)
     for a, b in itertools.product(range(-3, 4), repeat=2):
         values = {X: f.integer(a), Y: f.integer(b), forth: f.integer(a * b), back: f.integer(b * a)}
