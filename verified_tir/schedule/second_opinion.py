@@ -46,7 +46,7 @@ QUICK: Final = 250_000
 """Operations for one comparison, all its sizes together, unless more is wanted: a fraction of a second."""
 _STEPS: Final = 4_000
 _LONGER: Final = 100_000
-_BUDGET: Final = 100_000  # of Z3, for each question; a third of what the validator takes by itself
+_BUDGET: Final = 40_000  # of Z3, for each question; less than the validator takes by itself
 """Stores and iterations of a concrete run: in search of a difference that nothing points at; and of one that terms
 point at."""
 NEGATIVE: Final = (-1, -7)
