@@ -174,7 +174,10 @@ class Prover:
                     memo: dict[Term, Term] = {}
                     reached = [f.eq(f.replace(x, witness, memo), y) for x, y in zip(load.args, e.address, strict=True)]
                     premises = [f.replace(g, witness, memo) for g in a.given]
-                    condition = f.replace(a.condition, witness, memo)
+                    # Where it was reached, the element is this one: by its own name, nothing is left to compute.
+                    there = f.replace(load, witness, memo)
+                    own = {there: e.value, f.app(str(e.defined.payload), there.args, f.BOOL): e.defined}
+                    condition = f.replace(f.replace(a.condition, witness, memo), own)
                     register(context, run, condition, *premises)
                     found.append(f.implies(f.and_(*premises, *reached), condition))
         return tuple(found)
