@@ -11,7 +11,7 @@ import pytest
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import INT, Term
 from verified_tir.logic.partly_known import has_hard_operations, partly_known
-from verified_tir.logic.recheck import SOLVERS, ask
+from verified_tir.logic.recheck import _HARD, SOLVERS, ask
 from verified_tir.logic.solver import Solver
 from verified_tir.logic.standalone import standalone
 from verified_tir.logic.verdict import Proved
@@ -89,6 +89,15 @@ def test_what_is_said_of_bits_is_true_of_them(op: str, real: Callable[[int, int]
         values = {X: f.integer(a), Y: f.integer(b), forth: found, back: found}
         for g in given:
             assert f.replace(g, values) is f.TRUE, (a, b)
+
+
+def test_the_text_tells_whether_there_is_such_an_operation() -> None:
+    """A question without one is not read back into formulas."""
+    linear = [f.mul(f.integer(k), load(I)) for k in (-4, 4)]
+    cases = [*FOLLOWS, *DOES_NOT, ((), f.lt(f.add(*linear), f.mul(f.integer(-3), f.mul(f.integer(2), X))))]
+    for given, goal in cases:
+        assert bool(_HARD.search(standalone(given, goal))) is has_hard_operations(*given, goal), goal
+    assert not has_hard_operations(cases[-1][1])
 
 
 def test_what_needs_multiplication_is_asked_as_it_is() -> None:
