@@ -1,0 +1,1 @@
+"""What a campaign can test: one module a target."""

@@ -1,0 +1,1 @@
+"""Hypothesis strategies and assertions for programs, schedules and compilers (extra ``testing``)."""
