@@ -1,0 +1,134 @@
+"""Calls of the primitives about functions: blocks around nests, intrinsics, outlining and inlining.
+
+The descriptions of intrinsics are parts of the program itself, outlined from a copy of the schedule, so that they fit;
+or the same with something changed, so that they do not.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from verified_tir.testing.schedules.choices import Choices
+from verified_tir.testing.schedules.scene import Scene, call, quoted
+from verified_tir.testing.schedules.step import writes
+
+if TYPE_CHECKING:
+    from verified_tir.schedule.schedule import Schedule
+
+CHANGES = ((" + ", " - "), (" * ", " + "), ("T.max", "T.min"), ("0", "1"), ("[i", "[1 + i"), (" < ", " <= "))
+"""What is changed in a description that shall not fit; the first that occurs."""
+STEPS = ("", "", "lambda d: d.simplify()", "lambda d: d.split(d.loops()[0], [None, 2])",
+         "lambda d: d.parallel(d.loops()[0])", "lambda d: d.unroll(d.loops()[-1])",
+         "lambda d: d.reorder(*d.loops()[1::-1])")  # fmt: skip
+"""How an intrinsic is carried out."""
+
+
+def scratch(schedule: Schedule) -> Schedule:
+    """A schedule that stands where this one stands; what is done to it leaves this one alone."""
+    import copy
+
+    from verified_tir.schedule.session import Session
+
+    other = copy.copy(schedule)
+    other._session = Session(schedule.theorem, schedule._session.prover)
+    other._records = list(schedule._records)
+    return other
+
+
+def outlined(scene: Scene, where: str, name: str) -> str | None:
+    """The text of the function that a loop or block would be, or ``None`` if it cannot be one."""
+    from verified_tir.ir.node import IRError
+    from verified_tir.ir.script import script
+    from verified_tir.schedule.errors import ScheduleError
+    from verified_tir.testing.schedules.step import Step
+
+    other = scratch(scene.schedule)
+    try:
+        Step("outline", f"s.outline({where}, {quoted(name)})").apply(other)
+        return script(other.module[name])
+    except (ScheduleError, IRError):
+        return None
+
+
+def changed(text: str, pick: Choices) -> str:
+    """The same function with something else in it."""
+    head, _, body = text.partition("):\n")
+    changes = [(a, b) for a, b in CHANGES if a in body]
+    if not changes:
+        return text
+    old, new = pick.one(changes)
+    return f"{head}):\n{body.replace(old, new, 1)}"
+
+
+def as_literal(text: str) -> str:
+    """A function's text as a string in a call."""
+    lines = [line for line in text.strip().split("\n") if not line.startswith("#")]
+    return '"""\n' + "\n".join(lines).strip() + '\n"""'
+
+
+@writes("blockize")
+def blockize(scene: Scene, pick: Choices) -> str:
+    return call("blockize", scene.loop(pick), name="" if not pick.chance(3) else quoted(scene.fresh("b")))
+
+
+@writes("outline")
+def outline(scene: Scene, pick: Choices) -> str:
+    return call("outline", scene.place(pick), quoted(scene.fresh("g")))
+
+
+@writes("inline")
+def inline(scene: Scene, pick: Choices) -> str:
+    names = _functions(scene)
+    return call("inline", quoted(pick.one(names)) if names and not pick.chance(12) else scene.block(pick)[0])
+
+
+def _functions(scene: Scene) -> list[str]:
+    """Names of the functions that were outlined."""
+    from verified_tir.ir.node import IRError
+
+    try:
+        return [name for name, _ in scene.schedule.module.functions if name != scene.func.name]
+    except IRError:
+        return []
+
+
+@writes("refine_call")
+def refine_call(scene: Scene, pick: Choices) -> str:
+    names = _functions(scene)
+    if not names or pick.chance(20):
+        return call("refine_call", scene.block(pick)[0], f"Schedule({as_literal(NOTHING)})")
+    name = pick.one(names)
+    steps = pick.one(STEPS[2:])
+    lines = [f"half = Schedule(s.module[{quoted(name)}])", f"({steps})(half)", f's.refine_call("{name}", half)']
+    return "\n".join(lines)
+
+
+NOTHING = '@T.prim_func\ndef g(A: T.Buffer((2,), "int32")):\n    A[0] = 1'
+
+
+@writes("assume_precondition")
+def assume_precondition(scene: Scene, pick: Choices) -> str:
+    names = _functions(scene)
+    name = pick.one(names) if names else None
+    if name is None:
+        return call("assume_precondition", scene.block(pick)[0], as_literal(NOTHING))
+    from verified_tir.ir.script import script
+
+    head, _, body = script(scene.schedule.module[name]).partition("):\n")
+    claim = pick.one(("True", "1 < 2", "2 < 1"))
+    return call("assume_precondition", quoted(name), as_literal(f"{head}):\n    T.assume({claim})\n{body}"))
+
+
+@writes("tensorize")
+def tensorize(scene: Scene, pick: Choices) -> str:
+    where = scene.place(pick)
+    name = scene.fresh("intrin")
+    text = outlined(scene, where, name)
+    if text is None or pick.chance(20):
+        return call("tensorize", where, '"no such intrinsic"')
+    if pick.chance(4):
+        text = changed(text, pick)
+    steps = pick.one(STEPS)
+    return call(
+        "tensorize", where, f"TensorIntrin.of({quoted(name)}, {as_literal(text)}{', ' if steps else ''}{steps})"
+    )

@@ -1,0 +1,162 @@
+"""Sequences of steps that people take: one primitive prepares what the next one needs.
+
+Each recipe looks at the program anew before each step, and goes on whatever became of the one before: a step that is
+refused leaves nothing behind, and the next one is tried on what there is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from verified_tir.testing.schedules import calls, layouts, loops, rewrites, staging
+from verified_tir.testing.schedules.choices import Choices
+from verified_tir.testing.schedules.scene import Scene, call, listed, quoted
+from verified_tir.testing.schedules.step import WRITERS, Step, recipe
+
+if TYPE_CHECKING:
+    from verified_tir.schedule.schedule import Schedule
+
+Steps = Iterator[Step]
+
+
+def write(primitive: str, s: Schedule, pick: Choices) -> Step:
+    """A step with arguments for the program as it is now."""
+    return Step(primitive, WRITERS[primitive](Scene(s), pick))
+
+
+def step(primitive: str, *arguments: str, **named: str) -> Step:
+    """A step with these arguments."""
+    return Step(primitive, call(primitive, *arguments, **named))
+
+
+@recipe
+def tile_reorder_mark(s: Schedule, pick: Choices) -> Steps:
+    """Two loops in tiles, the inner ones turned, one of them marked."""
+    found = Scene(s).chain(pick, 2, 2)
+    if len(found) < 2:
+        yield write("split", s, pick)
+    else:
+        yield step("tile", *(x.text for x in found), factors=listed(pick.one(loops.FACTORS) for _ in found))
+    yield write("reorder", s, pick)
+    yield write(pick.one(("vectorize", "parallel", "unroll", "bind")), s, pick)
+    yield write("simplify", s, pick)
+
+
+@recipe
+def layout_and_follow(s: Schedule, pick: Choices) -> Steps:
+    """A parameter in another layout, the loops after it, and the branches gone (RFC 77)."""
+    scene = Scene(s)
+    _, buffer = scene.buffer(pick)
+    text = layouts.transform(scene, pick, [buffer] if buffer is not None else scene.buffers)
+    yield Step("transform_layout", text)
+    name = quoted(buffer.name) if buffer is not None else scene.buffer(pick)[0]
+    yield step("sequential_buffer_access", name, reassociate=loops.licence(scene, pick))
+    yield write(pick.one(("remove_branching_through_overcompute", "remove_overcompute_through_branching", "simplify")),
+                s, pick)  # fmt: skip
+    yield write(pick.one(("remove_no_op", "assume_padding", "write_padding", "vectorize")), s, pick)
+    yield write(pick.one(("remove_branching_through_overcompute", "reduce_loop_extents")), s, pick)
+
+
+@recipe
+def assume_and_overcompute(s: Schedule, pick: Choices) -> Steps:
+    """Something is assumed of a parameter, then used."""
+    yield write(pick.one(("assume", "add_buffer_constraint")), s, pick)
+    scene = Scene(s)
+    yield Step("transform_layout", layouts.transform(scene, pick, list(scene.func.buffers)))
+    yield write(pick.one(("remove_branching_through_overcompute", "simplify", "remove_no_op")), s, pick)
+    yield write(pick.one(("simplify", "remove_overcompute_through_branching", "reorder", "rfactor")), s, pick)
+
+
+@recipe
+def copy_and_compute_at(s: Schedule, pick: Choices) -> Steps:
+    """A copy, computed where it is used, in a smaller buffer."""
+    yield write(pick.one(("cache_read", "cache_write")), s, pick)
+    yield write("split", s, pick)
+    yield write(pick.one(("compute_at", "reverse_compute_at")), s, pick)
+    yield write(pick.one(("set_scope", "sink_allocation", "bind", "vectorize")), s, pick)
+    yield write(pick.one(("compute_inline", "reverse_compute_inline", "parallel")), s, pick)
+
+
+@recipe
+def copy_in_another_layout(s: Schedule, pick: Choices) -> Steps:
+    """A copy whose layout has padding."""
+    yield write(pick.one(("cache_read", "cache_write")), s, pick)
+    scene = Scene(s)
+    yield Step("transform_layout", layouts.transform(scene, pick, scene.local or scene.buffers))
+    yield write("sequential_buffer_access", s, pick)
+    yield write("remove_branching_through_overcompute", s, pick)
+    yield write(pick.one(("compute_inline", "compute_at", "remove_no_op")), s, pick)
+
+
+@recipe
+def partial_sums(s: Schedule, pick: Choices) -> Steps:
+    """A reduction in groups, then something that could rely on its bits."""
+    yield write("split", s, pick)
+    yield write("rfactor", s, pick)
+    yield write(pick.one(("parallel", "vectorize", "reorder", "compute_at", "reverse_compute_at")), s, pick)
+    yield write(pick.one(("remove_no_op", "simplify", "remove_branching_through_overcompute", "rfactor")), s, pick)
+
+
+@recipe
+def initialisation_apart(s: Schedule, pick: Choices) -> Steps:
+    """The initialisation of a reduction in a nest of its own, and what then fits."""
+    yield write("decompose_reduction", s, pick)
+    yield write(pick.one(("tensorize", "vectorize", "parallel", "merge_adjacent_loops")), s, pick)
+    yield write(pick.one(("pad_einsum", "reorder", "compute_inline", "remove_no_op")), s, pick)
+
+
+@recipe
+def padded_product(s: Schedule, pick: Choices) -> Steps:
+    """A sum of products on padded copies, in tiles."""
+    yield write("pad_einsum", s, pick)
+    yield write("split", s, pick)
+    yield write(pick.one(("reorder", "compute_inline", "tensorize", "vectorize")), s, pick)
+
+
+@recipe
+def function_apart(s: Schedule, pick: Choices) -> Steps:
+    """A nest becomes a function, is scheduled alone, and comes back."""
+    if not Scene(s).blocks:
+        yield write("blockize", s, pick)
+    yield write("outline", s, pick)
+    yield write(pick.one(("refine_call", "assume_precondition", "refine_call")), s, pick)
+    yield write(pick.one(("split", "simplify", "compute_at", "remove_no_op")), s, pick)
+    yield write("inline", s, pick)
+
+
+@recipe
+def intrinsic(s: Schedule, pick: Choices) -> Steps:
+    """Tiles become an intrinsic."""
+    yield write("split", s, pick)
+    yield write("reorder", s, pick)
+    yield write("blockize", s, pick)
+    yield write("tensorize", s, pick)
+    yield write(pick.one(("inline", "parallel", "simplify", "reorder")), s, pick)
+
+
+@recipe
+def merged_stages(s: Schedule, pick: Choices) -> Steps:
+    """Neighbouring nests as one, their buffer made small or done without."""
+    yield write(pick.one(("merge_adjacent_loops", "merge_loops", "move_after")), s, pick)
+    yield write(pick.one(("sink_allocation", "compute_inline", "reverse_compute_inline")), s, pick)
+    yield write(pick.one(("fission", "remove_no_op", "parallel", "vectorize")), s, pick)
+
+
+@recipe
+def ranges_cut(s: Schedule, pick: Choices) -> Steps:
+    """A loop in parts, the branches in them decided."""
+    yield write(pick.one(("partition", "peel", "split")), s, pick)
+    yield write(pick.one(("simplify", "hoist_expression", "reduce_loop_extents")), s, pick)
+    yield write(pick.one(("merge_loops", "remove_loop", "remove_no_op", "fuse")), s, pick)
+
+
+@recipe
+def named_values(s: Schedule, pick: Choices) -> Steps:
+    """An expression gets a name, or a store two steps, and statements move past it."""
+    yield write(pick.one(("bind_expr", "split_write")), s, pick)
+    yield write(pick.one(("fission", "move_before", "move_after", "hoist_expression")), s, pick)
+    yield write(pick.one(("inline_let", "merge_writes", "compute_inline", "remove_no_op")), s, pick)
+
+
+__all__ = ["calls", "layouts", "loops", "rewrites", "staging"]
