@@ -6,6 +6,7 @@ Import these names from ``verified_tir.ir.expr``, which has all expressions.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, final, get_args
@@ -156,6 +157,8 @@ class FloatImm(Expr):
     def __post_init__(self) -> None:
         if not self.type.is_float or self.type.lanes != 1:
             raise IRError(f"a float constant cannot have type {self.type}")
+        if math.isnan(self.value):  # there is one NaN: neither its sign nor its payload exists
+            object.__setattr__(self, "value", math.nan)
 
     @property
     def dtype(self) -> DType:

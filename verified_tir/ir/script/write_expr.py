@@ -63,7 +63,9 @@ _NOT = 3
 
 def quote(text: str) -> str:
     """A string literal in double quotes."""
-    return json.dumps(text)
+    shown = json.dumps(text, ensure_ascii=False)
+    # not JSON's escapes beyond 16 bits: it writes two, and Python reads them as two characters
+    return "".join(c if c.isascii() else f"\\u{ord(c):04x}" if ord(c) < 1 << 16 else f"\\U{ord(c):08x}" for c in shown)
 
 
 class ExprWriter:
