@@ -16,9 +16,6 @@ from verified_tir.ir.script import script
 
 PATTERNS = (0x7FF8000000000000, 0xFFF8000000000001, 0x7FF8000020000000)
 NANS = [struct.unpack("<d", struct.pack("<Q", bits))[0] for bits in PATTERNS]
-    struct.unpack("<d", struct.pack("<Q", bits))[0]
-    for bits in (0x7FF8000000000000, 0xFFF8000000000001, 0x7FF8000020000000)
-]
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
