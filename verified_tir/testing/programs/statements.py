@@ -1,0 +1,146 @@
+"""Statements: stores, loops, branches, lets, and what they are put together from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from verified_tir.ir.dtype import INT32
+from verified_tir.ir.expr import Binary, Expr, Load, Var, binary, const
+from verified_tir.ir.stmt import Block, For, If, LetStmt, Stmt, Store, seq
+from verified_tir.testing.programs.indices import index, indices
+from verified_tir.testing.programs.kinds import kind_of
+from verified_tir.testing.programs.reach import Ranged, Reach
+from verified_tir.testing.programs.reductions import reduction
+from verified_tir.testing.programs.sketch import BUFFERS_AT_MOST, LOOP_NAMES, Cells, Place, Sketch
+from verified_tir.testing.programs.values import condition, load, rank, value
+
+Make = Callable[[Sketch, Place], Stmt]
+
+EXTENTS = (2, 3, 4, 5, 2, 3, 4, 8, 7, 6)
+
+
+def body(s: Sketch, place: Place) -> Stmt:
+    """One or several statements."""
+    made = [statement(s, place)]
+    if s.has("sequences"):
+        while len(made) < 3 and s.pick.rarely(4):
+            made.append(statement(s, place))
+    return seq(*made)
+
+
+def statement(s: Sketch, place: Place) -> Stmt:
+    """One statement."""
+    return s.pick.statement(lambda: s.pick.among(_choices(s, place))(s, place))
+
+
+def _choices(s: Sketch, place: Place) -> list[Make]:
+    """What may stand at a place, simplest first, frequent forms several times."""
+    found: list[Make] = [store]
+    if place.depth <= 0:
+        return found
+    if place.loops == 0:  # at the top mostly loops
+        found += [loop] * 8
+    else:
+        found += [store] * 2 + [loop] * 5
+    if s.has("guards"):
+        found += [guard] * (2 if place.indices else 1)
+    if s.has("reductions"):
+        found += [reduction] * 2
+    if s.has("lets"):
+        found.append(let)
+    if s.has("blocks") or s.has("labels"):
+        found.append(label)
+    return found
+
+
+def store(s: Sketch, place: Place) -> Stmt:
+    """``B[i] = value``."""
+    known = targets(s)
+    if known and (len(s.cells) >= BUFFERS_AT_MOST or s.pick.rarely(3)):
+        cells = s.pick.among(known)
+        made = value(s, place, cells.dtype)
+    else:
+        dtype = s.dtype()
+        made = value(s, place, dtype)
+        cells = s.new(rank(s, place), dtype, local=s.has("locals") and s.pick.rarely(4))
+    cells.written = True
+    return Store(cells.buffer, made, indices(s, place, cells, may_grow=True))
+
+
+def targets(s: Sketch) -> list[Cells]:
+    """The buffers that may be stored to."""
+    return [c for c in s.cells if not c.indices]
+
+
+def loop(s: Sketch, place: Place) -> Stmt:
+    """``for i in range(…)``."""
+    low, extent, ranged = bounds(s, place)
+    var = Var.fresh(LOOP_NAMES[place.loops % len(LOOP_NAMES)], INT32)
+    inside = body(s, place.with_index(Ranged(var, ranged.low, ranged.high)))
+    kind, thread = kind_of(s, place, var, extent, inside)
+    return For(var, low, extent, inside, kind, thread)
+
+
+def bounds(s: Sketch, place: Place) -> tuple[Expr, Expr, Ranged]:
+    """The first value and the extent of a loop; least and greatest values of its variable (in place of a variable)."""
+    pick = s.pick
+    forms = ["usual"] * 12
+    forms += ["symbol"] * 2 if s.has("symbols") else []
+    forms += ["from", "odd"] if s.has("bounds") else []
+    forms += ["up", "down"] if s.has("triangular") and place.indices else []
+    zero = const(0)
+    match pick.among(forms):
+        case "symbol":
+            n = s.symbol()
+            return zero, n, Ranged(zero, 0, Reach(-1, n, 1))
+        case "from":
+            low, extent = pick.integer(1, 3), pick.among(EXTENTS)
+            return const(low), const(extent), Ranged(zero, low, Reach(low + extent - 1))
+        case "odd":
+            extent = pick.one(1, 0)
+            return zero, const(extent), Ranged(zero, 0, Reach(extent - 1))
+        case "up":
+            outer = pick.among(place.indices[::-1])
+            c = pick.one(1, 0, 2)
+            high = outer.high.plus(c - 1)
+            assert high is not None
+            return zero, binary("add", outer.expr, c), Ranged(zero, 0, high)
+        case "down":
+            outer = pick.among(place.indices[::-1])
+            count = replace(outer.high, offset=outer.high.offset + 1).expr()
+            return outer.expr, binary("sub", count, outer.expr), Ranged(zero, outer.low, outer.high)
+    extent = pick.among(EXTENTS)
+    return zero, const(extent), Ranged(zero, 0, Reach(extent - 1))
+
+
+def guard(s: Sketch, place: Place) -> Stmt:
+    """``if condition:``, sometimes with an ``else``."""
+    if not place.indices and not (s.has("symbols") or s.has("scalars")):
+        return loop(s, place)
+    asked = condition(s, place)
+    then = body(s, place.inner())
+    return If(asked, then, body(s, place.inner()) if s.pick.rarely(4) else None)
+
+
+def let(s: Sketch, place: Place) -> Stmt:
+    """``x = e``: of an index, or of an element."""
+    if place.indices and s.pick.flip():
+        chosen = index(s, place, 0, 1)
+        var = Var.fresh("v", INT32)
+        inside = body(s, replace(place.with_index(Ranged(var, chosen.low, chosen.high)), loops=place.loops))
+        return LetStmt(var, chosen.expr, inside)
+    dtype = s.dtype()
+    bound = load(s, place, dtype)
+    if s.pick.flip():
+        bound = Binary("add", bound, load(s, place, dtype))
+    var = Var.fresh("x", dtype)
+    return LetStmt(var, bound, body(s, place.with_value(var)))
+
+
+def label(s: Sketch, place: Place) -> Stmt:
+    """A block that only names its body."""
+    return Block.label(s.block_name(), body(s, place.inner()))
+
+
+__all__ = ["Load", "body", "loop", "statement", "store"]

@@ -1,0 +1,54 @@
+"""The strategies for whole programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn, SearchStrategy
+
+from verified_tir.ir.dtype import DType
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.stmt import seq
+from verified_tir.testing.drawing import Picker
+from verified_tir.testing.programs.features import ALL_FEATURES, Feature, checked
+from verified_tir.testing.programs.finish import finish
+from verified_tir.testing.programs.sketch import Place, Sketch, palettes
+from verified_tir.testing.programs.statements import statement
+
+
+def prim_funcs(
+    features: Iterable[str] = ALL_FEATURES,
+    *,
+    dtypes: Sequence[DType | str] | None = None,
+    max_depth: int = 4,
+    max_statements: int = 3,
+) -> SearchStrategy[PrimFunc]:
+    """Whole functions, well-formed by construction, most of which have a meaning on most arguments.
+
+    Shrinking leads to few statements, extents of 2, and nothing that is not used.
+
+    :param features: what programs may have; ``ALL_FEATURES - {"views"}`` has everything else.
+    :param dtypes: the types of elements; the first is the usual one of a program with one type.
+    :param max_depth: how deep statements nest.
+    :param max_statements: how many statements there are at the top.
+    :raises ValueError: for a feature that does not exist.
+    """
+    chosen = checked(features)
+    palette = tuple(DType.parse(t) for t in dtypes) if dtypes is not None else palettes(chosen)
+    return _prim_funcs(chosen, palette, max_depth, max_statements)
+
+
+@st.composite
+def _prim_funcs(
+    draw: DrawFn, features: frozenset[Feature], palette: tuple[DType, ...], max_depth: int, max_statements: int
+) -> PrimFunc:
+    pick = Picker(draw)
+    usual = pick.among(palette) if pick.rarely(3) else palette[0]
+    others = tuple(t for t in palette if t is not usual) if "dtypes" in features else ()
+    s = Sketch(pick, features, (usual, *others))
+    place = Place(max_depth)
+    stmts = [statement(s, place)]
+    while len(stmts) < max_statements and "sequences" in features and pick.rarely(3):
+        stmts.append(statement(s, place))
+    return finish(s, seq(*stmts))
