@@ -300,6 +300,70 @@ def check_certificates(  # noqa: PLR0913, PLR0917 (each is an option)
     raise typer.Exit(run(options))
 
 
+_MUTATE = """Change the trusted rules one small thing at a time, and see whether a test notices.
+
+A mutant drops or weakens an obligation or a side condition, or is a deeper fault from the catalogue. Tests that reach \
+the changed statement are run until one fails; then the fuzzer is asked. A mutant that survives means a missing test, \
+a redundant obligation, or a change that changes nothing. Works in a source checkout.
+
+WHAT names rules (order), files, folders, or "catalogue"; all if there is none. What tests reach is recorded first, \
+which takes minutes once; results are kept in .mutation/, and the same command goes on from there.
+
+Examples:
+
+\b
+  vtir mutate order unit                    two rules
+  vtir mutate order --operators obligations each obligation of a rule, dropped
+  vtir mutate --list                        all mutants, by id
+  vtir mutate --show rules.unit:Unit        those whose id contains this, as diffs
+  vtir mutate order --survivors             what is known, without running anything
+  vtir mutate --write-docs                  the table in docs/mutation.md, from what is known
+
+Exit code: 0 if all were killed (or are known to be equivalent); 1 if one survived; 2 for a mistake.
+"""
+
+What = Annotated[list[str], typer.Argument(metavar="WHAT", help="Rules, files or folders.", show_default=False)]
+Operators = Annotated[
+    list[str], _option("--operators", metavar="NAME", text="Only these operators, or groups of them (repeatable).")
+]
+MutantJobs = Annotated[int, typer.Option("--jobs", metavar="N", min=1, help="Mutants at a time.")]
+Seconds = Annotated[str, typer.Option("--budget", metavar="TIME", help="For one mutant, as in 60s or 2m.")]
+ListMutants = Annotated[bool, _option("--list", text="Show the mutants, and run none.")]
+OnlyMutant = Annotated[str, _option("--only", metavar="ID", text="One mutant, or those whose id contains this.")]
+ShowMutant = Annotated[str, _option("--show", metavar="ID", text="Show mutants as diffs, and run none.")]
+Fresh = Annotated[bool, _option("--fresh/--resume", text="Run again what is known, or (unless given) go on.")]
+Survivors = Annotated[bool, _option("--survivors", text="Show who survived so far, and run none.")]
+WriteDocs = Annotated[bool, _option("--write-docs", text="Write docs/mutation.md from what is known, and run none.")]
+DecidingTests = Annotated[list[str], _option("--tests", metavar="PATH", text="Only these tests decide (repeatable).")]
+NoFuzz = Annotated[bool, _option("--no-fuzz", text="The fuzzer is not asked.")]
+
+
+@app.command(name="mutate", help=_MUTATE, short_help="Plant faults in the trusted rules; a test must notice each.")
+def mutate_rules(  # noqa: PLR0913, PLR0917 (each is an option)
+    what: What = [],  # noqa: B006 (typer copies it)
+    operators: Operators = [],  # noqa: B006
+    jobs: MutantJobs = 2,
+    budget: Seconds = "60s",
+    list_them: ListMutants = False,
+    only: OnlyMutant = "",
+    show: ShowMutant = "",
+    fresh: Fresh = False,
+    survivors: Survivors = False,
+    write_docs: WriteDocs = False,
+    tests: DecidingTests = [],  # noqa: B006
+    no_fuzz: NoFuzz = False,
+    json: Json = False,
+) -> None:
+    """Plant faults in the trusted rules; a test must notice each."""
+    from verified_tir.cli.mutate import Options, run, seconds
+
+    options = Options(
+        tuple(what), tuple(operators), jobs, seconds(budget), list_them, only, show, fresh, survivors, write_docs,
+        no_fuzz, tuple(tests), json,
+    )  # fmt: skip
+    raise typer.Exit(run(options))
+
+
 _CACHE = """Show what is kept on disk between runs: compiled programs, and verdicts of the solver.
 
 It is in $VTIR_CACHE_DIR, or verified_tir in $XDG_CACHE_HOME or ~/.cache. Verdicts are kept by the text of the query, \

@@ -1,0 +1,182 @@
+"""``vtir mutate``: is each obligation and side condition of the kernel missed when it is gone?"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, final
+
+import typer
+
+from verified_tir.mutation.engine import Engine, WorkerFailed
+from verified_tir.mutation.equivalent import FILE, StaleReason, reasons
+from verified_tir.mutation.listing import NoSuchMutant, select
+from verified_tir.mutation.mutant import Mutant, StaleFault
+from verified_tir.mutation.results import Result
+from verified_tir.mutation.selection import test_files
+from verified_tir.mutation.sources import NotACheckout, checkout
+
+OK, SURVIVED, MISTAKE, INTERRUPTED = 0, 1, 2, 130
+"""Exit codes."""
+
+STATE = ".mutation"
+"""The folder in the checkout where results, and what tests reach, are kept."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options of ``vtir mutate``, as they are on the command line; ``budget`` in seconds."""
+
+    what: tuple[str, ...] = ()
+    operators: tuple[str, ...] = ()
+    jobs: int = 2
+    budget: float = 60.0
+    list: bool = False
+    only: str = ""
+    show: str = ""
+    fresh: bool = False
+    survivors: bool = False
+    write_docs: bool = False
+    no_fuzz: bool = False
+    tests: tuple[str, ...] = ()
+    json: bool = False
+
+
+def run(options: Options) -> int:
+    """Do what the options say, and give the exit code."""
+    try:
+        root = checkout()
+        chosen = select(root, options.what, options.operators, options.only or options.show)
+        if options.show:
+            return _show(root, chosen)
+        if options.list:
+            return _list(chosen, options)
+        return _run(root, chosen, options)
+    except (NotACheckout, NoSuchMutant, StaleFault, StaleReason, WorkerFailed) as problem:
+        print(f"vtir: {problem}", file=sys.stderr)
+        return MISTAKE
+    except KeyboardInterrupt:
+        print("stopped; the same command goes on from here", file=sys.stderr)
+        return INTERRUPTED
+
+
+def seconds(text: str) -> float:
+    """The seconds of ``90``, ``60s``, ``2m`` or ``1h``.
+
+    :raises typer.BadParameter: for anything else.
+    """
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smh]?)", text.strip())
+    if found is None or float(found[1]) <= 0:
+        raise typer.BadParameter(f"{text!r} is no time; write 60s or 2m", param_hint="--budget")
+    return float(found[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[found[2]]
+
+
+def _show(root: Path, chosen: Sequence[Mutant]) -> int:
+    for m in chosen:
+        print(f"{m.id}: {m.words} ({m.effect})")
+        print(m.diff((root / m.file).read_bytes()))
+    return OK
+
+
+def _list(chosen: Sequence[Mutant], options: Options) -> int:
+    if options.json:
+        print(json.dumps([asdict(m) for m in chosen], indent=1))
+        return OK
+    for m in chosen:
+        print(f"{m.id}  {m.words}")
+    print(f"{len(chosen)} mutants")
+    return OK
+
+
+def _run(root: Path, chosen: Sequence[Mutant], options: Options) -> int:
+    elsewhere = any(not m.file.startswith("verified_tir/kernel/") for m in chosen)
+    files = [t for name in options.tests for t in _files(root, name)] or test_files(root, everything=elsewhere)
+    progress = _Progress(quiet=options.json, total=len(chosen))
+    engine = Engine(
+        root, root / STATE, options.jobs, options.budget, files,
+        last="" if options.no_fuzz else _fuzzer(), report=progress,
+    )  # fmt: skip
+    excused = reasons(root)
+    if options.survivors or options.write_docs:
+        known = engine.results.by_id
+        results = [known[m.id] for m in chosen if m.id in known]
+    else:
+        to_run = [m for m in chosen if m.id not in excused]
+        results = engine.run(to_run, fresh=options.fresh)
+    if options.write_docs:
+        from verified_tir.mutation.page import write
+
+        for name in write(root, chosen, {r.id: r for r in results}, excused):
+            print(f"written: {name}")
+        return OK
+    return _report(root, chosen, results, excused, options)
+
+
+def _files(root: Path, name: str) -> list[str]:
+    path = root / name
+    found = [path] if path.is_file() else sorted(path.rglob("test_*.py"))
+    if not found:
+        raise NoSuchMutant(f"{name} is no file or folder of tests")
+    return [p.relative_to(root).as_posix() for p in found]
+
+
+def _fuzzer() -> str:
+    """What is asked when all tests passed: the fuzzer, if there is one for the kernel."""
+    from importlib.util import find_spec
+
+    there = all(find_spec(name) is not None for name in ("hypothesis", "verified_tir.fuzz.targets.kernel"))
+    return "verified_tir.cli.mutate_fuzz:killer" if there else ""
+
+
+def _report(
+    root: Path, chosen: Sequence[Mutant], results: Sequence[Result], excused: dict[str, str], options: Options
+) -> int:
+    by_id = {m.id: m for m in chosen}
+    left = [r for r in results if not r.killed and r.id not in excused]
+    counts = Counter(r.status for r in results)
+    if options.json:
+        document = {
+            "mutants": len(chosen), "counts": counts, "equivalent": sorted(m.id for m in chosen if m.id in excused),
+            "results": [asdict(r) for r in results],
+        }  # fmt: skip
+        print(json.dumps(document, indent=1))
+        return SURVIVED if left else OK
+    for r in left:
+        m = by_id[r.id]
+        print(f"\n{r.status}: {m.id} ({m.effect}): {m.words}; {r.ran} of {r.of} tests that reach it were run")
+        print(m.diff((root / m.file).read_bytes(), 1))
+    told = ", ".join(f"{n} {status}" for status, n in sorted(counts.items()))
+    equivalent = sum(m.id in excused for m in chosen)
+    print(f"\n{len(chosen)} mutants: {told or 'none was run'}; {equivalent} equivalent ({FILE})")
+    return SURVIVED if left else OK
+
+
+@final
+class _Progress:
+    """One line for each mutant that was decided, and a word about what else takes time."""
+
+    def __init__(self, *, quiet: bool, total: int) -> None:
+        self.quiet, self.total, self.done = quiet, total, 0
+        self.start = time.monotonic()
+
+    def __call__(self, event: dict[str, Any]) -> None:
+        if self.quiet:
+            return
+        match event:
+            case {"event": "recorded", "file": file, "ok": ok}:
+                print(f"what {file} reaches is {'known' if ok else 'not known: its process died'}", flush=True)
+            case {"event": "done", "id": name, "status": status, "by": by, "seconds": seconds}:
+                self.done += 1
+                tail = f" by {by}" if by else ""
+                print(f"{self.done:5} {seconds:6.2f}s {status:9} {name}{tail}", flush=True)
+            case {"event": "unusable", "test": test}:
+                print(f"{test} fails without a mutant; it decides nothing", flush=True)
+            case _:
+                pass

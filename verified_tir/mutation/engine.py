@@ -1,0 +1,189 @@
+"""Runs mutants: plans which tests decide each, starts workers, keeps what came of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, final
+
+from verified_tir.mutation.mutant import Mutant
+from verified_tir.mutation.reach import Reach, TestFile, digest_of
+from verified_tir.mutation.results import Result, Results, key_of
+from verified_tir.mutation.selection import test_files
+from verified_tir.mutation.sources import Source
+from verified_tir.mutation.worker import Request, Task
+
+Report = Callable[[dict[str, Any]], None]
+"""Hears what happens: the worker's events, one by one."""
+
+
+@final
+@dataclass(slots=True)
+class Engine:
+    """A checkout, where its results are kept, and how much work is done for a mutant.
+
+    :param budget: seconds for one mutant.
+    :param tests: test files (relative to the root) that may decide; those of the kernel unless given.
+    :param last: ``module:function``, called on mutants that no test killed.
+    """
+
+    root: Path
+    state: Path
+    jobs: int = 1
+    budget: float = 60.0
+    tests: Sequence[str] = ()
+    last: str = ""
+    report: Report = lambda event: None
+    sources: dict[str, Source] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.tests = tuple(self.tests) or tuple(test_files(self.root, everything=False))
+
+    @property
+    def results(self) -> Results:
+        return Results(self.state / "results.jsonl")
+
+    def source(self, file: str) -> Source:
+        if file not in self.sources:
+            self.sources[file] = Source.read(self.root, file)
+        return self.sources[file]
+
+    # -- what tests reach -----------------------------------------------------------------------------------------
+
+    def record(self) -> Reach:
+        """What the tests reach; test files that are new or changed are run once for it."""
+        store = self.state / "reach"
+        missing = [t for t in self.tests if not _is_current(store, self.root, t)]
+        if missing:
+            request = Request("reach", str(self.root), missing, jobs=self.jobs, store=str(store))
+            for event in self._worker(request):
+                self.report(event)
+        reach = Reach()
+        for t in self.tests:
+            path = _stored(store, t)
+            if path.exists():
+                reach.add(TestFile.load(path))
+        return reach
+
+    # -- mutants --------------------------------------------------------------------------------------------------
+
+    def run(self, mutants: Iterable[Mutant], *, fresh: bool = False) -> list[Result]:
+        """Run mutants, those left out of which a result is known that still counts; gives results in their order.
+
+        :param fresh: run all of them.
+        """
+        mutants = list(mutants)
+        reach = self.record()
+        digests = {t: digest_of(self.root / t) for t in self.tests}
+        known, results = self.results, dict[str, Result]()
+        tasks: list[Task] = []
+        for mutant in mutants:
+            source = self.source(mutant.file)
+            tests = sorted(reach.reaching(mutant, source))
+            old = known.by_id.get(mutant.id)
+            if old is not None and not fresh and old.key == self._key(mutant, old, tests, digests):
+                results[mutant.id] = old
+            elif not tests and not self.last:
+                results[mutant.id] = Result(mutant.id, key_of(mutant, source, (), digests), "unreached")
+                known.add(results[mutant.id])
+            else:
+                tasks.append(Task(mutant, tuple(tests), tuple(reach.seconds[t] for t in tests)))
+        for result in self._decide(tasks, digests):
+            known.add(result)
+            results[result.id] = result
+        return [results[m.id] for m in mutants if m.id in results]
+
+    def _key(self, mutant: Mutant, result: Result, tests: Sequence[str], digests: dict[str, str]) -> str:
+        decided = (result.by,) if result.killed else tests
+        return key_of(mutant, self.source(mutant.file), decided, digests)
+
+    def _decide(self, tasks: list[Task], digests: dict[str, str]) -> Iterator[Result]:
+        by_id = {t.mutant.id: t for t in tasks}
+        alone = [t for t in tasks if not t.mutant.function]
+        together = [t for t in tasks if t.mutant.function]
+        batches = [("", together)] if together else []
+        batches += [(t.mutant.id, [t]) for t in alone]
+        while batches:
+            fresh, batch = batches.pop(0)
+            files = sorted({t.partition("::")[0] for task in batch for t in task.tests})
+            request = Request(
+                "run", str(self.root), files, self.jobs, self.budget, tasks=batch, fresh=fresh, last=self.last
+            )
+            for event in self._worker(request):
+                task = by_id.get(event.get("id", ""))
+                if task is not None and event["status"] == "fresh":
+                    batches.append((task.mutant.id, [task]))
+                    continue
+                if task is not None:
+                    killed = event["status"] in ("killed", "timeout", "crashed")
+                    decided = (event["by"],) if killed else task.tests
+                    key = key_of(task.mutant, self.source(task.mutant.file), decided, digests)
+                    yield Result(
+                        task.mutant.id, key, event["status"], event["by"], event["how"], event["seconds"],
+                        event["ran"], event["of"],
+                    )  # fmt: skip
+                self.report(event)
+
+    def _worker(self, request: Request) -> Iterator[dict[str, Any]]:
+        """Start a worker, and hear what it says.
+
+        :raises WorkerFailed: if it ends before its time.
+        """
+        with tempfile.TemporaryDirectory(prefix="vtir-mutate-") as folder:
+            path = Path(folder) / "request.json"
+            request.save(path)
+            command = [sys.executable, "-m", "verified_tir.mutation.worker", str(path)]
+            environment = {**os.environ, "PYTHONPATH": os.pathsep.join(
+                p for p in (str(self.root), os.environ.get("PYTHONPATH", "")) if p)}  # fmt: skip
+            errors = Path(folder) / "errors"
+            with errors.open("w") as log:
+                process = subprocess.Popen(
+                    command, stdout=subprocess.PIPE, stderr=log, text=True, env=environment, cwd=self.root
+                )
+                assert process.stdout is not None
+                collected = False
+                try:
+                    for line in process.stdout:
+                        event = json.loads(line)
+                        collected = collected or event.get("event") == "collected"
+                        yield event
+                finally:
+                    if process.poll() is None and not collected:
+                        process.terminate()
+                    _stop(process)
+            if not collected:
+                raise WorkerFailed(f"the tests could not be collected:\n{errors.read_text()[-2000:]}")
+
+
+class WorkerFailed(Exception):
+    """The process that runs the tests ended without having run them."""
+
+
+def _stop(process: subprocess.Popen[str]) -> None:
+    if process.stdout is not None:
+        process.stdout.close()
+    for _ in range(20):
+        if process.poll() is not None:
+            return
+        time.sleep(0.05)
+    process.terminate()
+    process.wait()
+
+
+def _stored(store: Path, test: str) -> Path:
+    return store / (test.replace("/", "+") + ".json")
+
+
+def _is_current(store: Path, root: Path, test: str) -> bool:
+    path = _stored(store, test)
+    if not path.exists():
+        return False
+    with path.open(encoding="utf-8") as document:  # the digest comes first
+        return f'{{"digest": "{digest_of(root / test)}"' in document.read(40)

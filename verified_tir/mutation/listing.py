@@ -1,0 +1,74 @@
+"""All mutants: what the operators make of the kernel, and the catalogue of faults."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from verified_tir.mutation.mutant import Mutant, mutant_of_fault, short_name
+from verified_tir.mutation.operators import GROUPS, OPERATORS, mutants
+from verified_tir.mutation.sources import Source, mutated_files
+
+
+class NoSuchMutant(ValueError):
+    """Nothing has that name."""
+
+
+def select(root: Path, what: Sequence[str] = (), operators: Iterable[str] = (), only: str = "") -> list[Mutant]:
+    """Mutants of some files, by some operators, in the order of files and places.
+
+    :param what: rules (``order``), files (``verified_tir/kernel/region.py``, ``rules.order``), folders, or
+        ``catalogue``; everything if empty.
+    :param operators: operators, or groups of them; all if empty.
+    :param only: one mutant's id, or what ids must contain.
+    :raises NoSuchMutant: for a name that means nothing.
+    """
+    wanted = _operators(tuple(operators))
+    files = mutated_files(root)
+    chosen = [f for f in files if not what or any(_means(name, f) for name in what)]
+    for name in what:
+        if name != "catalogue" and not any(_means(name, f) for f in files):
+            known = ", ".join(Path(f).stem for f in files)
+            raise NoSuchMutant(f"no rule or mutated file is called {name}; there are: {known}, catalogue")
+    found = [m for f in chosen for m in mutants(Source.read(root, f)) if m.operator in wanted]
+    if (not what or "catalogue" in what) and "fault" in wanted:
+        found += catalogue(root)
+    if only:
+        found = [m for m in found if m.id == only] or [m for m in found if only in m.id]
+        if not found:
+            raise NoSuchMutant(f"no mutant is called {only}, or has that in its id; --list shows all")
+    return found
+
+
+def catalogue(root: Path) -> list[Mutant]:
+    """The faults of the catalogue as mutants.
+
+    :raises StaleFault: if one of them no longer fits the source.
+    """
+    from verified_tir.mutation.catalogue import CATALOGUE
+
+    sources: dict[str, Source] = {}
+    found: list[Mutant] = []
+    for fault in CATALOGUE:
+        if fault.file not in sources:
+            sources[fault.file] = Source.read(root, fault.file)
+        found.append(mutant_of_fault(sources[fault.file], fault))
+    return found
+
+
+def _means(name: str, file: str) -> bool:
+    """Whether a name on the command line means a file."""
+    plain = name.removeprefix("./").rstrip("/")
+    return plain in (file, Path(file).stem, Path(file).name, short_name(file)) or file.startswith(plain + "/")
+
+
+def _operators(names: tuple[str, ...]) -> set[str]:
+    wanted: set[str] = set()
+    for name in names:
+        if name in GROUPS:
+            wanted |= {operator for operator, (group, _) in OPERATORS.items() if group == name}
+        elif name in OPERATORS or name == "fault":
+            wanted.add(name)
+        else:
+            raise NoSuchMutant(f"no operator is called {name}; there are: {', '.join([*GROUPS, *OPERATORS, 'fault'])}")
+    return wanted or {*OPERATORS, "fault"}

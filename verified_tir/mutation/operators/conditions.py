@@ -1,0 +1,78 @@
+"""Side conditions and branches."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from verified_tir.mutation.mutant import Edit, Effect
+from verified_tir.mutation.operators.scope import Scope, called
+
+
+def conditions(scope: Scope) -> Iterator[Edit]:
+    for node in scope.nodes:
+        match node:
+            case ast.If(test=test, body=body) if not _passes_refusal_on(test):
+                if _refuses(scope, body):
+                    yield Edit("drop-condition", test, "False", f"`{scope.short(test)}` does not refuse", "weaker")
+                else:
+                    yield Edit("never-branch", test, "False", f"never `if {scope.short(test)}`")
+                    yield Edit("always-branch", test, "True", f"always `if {scope.short(test)}`")
+            case ast.match_case(pattern=pattern, guard=guard) if guard is not None:
+                text = f"`case {scope.short(pattern)}` without `if {scope.short(guard)}`"
+                yield Edit("drop-guard", guard, "True", text)
+            case ast.BoolOp(op=op, values=operands):
+                yield from _operands(scope, node, op, operands)
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                yield Edit("drop-not", node, f"({scope.text(operand)})", f"`{scope.short(node)}` without `not`")
+            case ast.IfExp(test=test):
+                yield Edit("never-branch", test, "False", f"always the other of `{scope.short(node)}`")
+                yield Edit("always-branch", test, "True", f"always the first of `{scope.short(node)}`")
+            case ast.While(test=test):
+                yield Edit("never-branch", test, "False", f"never `while {scope.short(test)}`")
+            case _:
+                pass
+
+
+def _operands(scope: Scope, node: ast.BoolOp, op: ast.boolop, operands: list[ast.expr]) -> Iterator[Edit]:
+    neutral = "True" if isinstance(op, ast.And) else "False"
+    word = "and" if isinstance(op, ast.And) else "or"
+    refusal = _test_of_refusal(scope, node)
+    effect: Effect = "either" if refusal is None else "stricter" if isinstance(op, ast.And) else "weaker"
+    for a in operands:
+        text = f"`{scope.short(node)}` without the operand `{scope.short(a)}` of `{word}`"
+        yield Edit("drop-operand", a, neutral, text, effect)
+
+
+def _test_of_refusal(scope: Scope, node: ast.AST) -> ast.If | None:
+    """The ``if`` that refuses, if the node is its test (not under ``not``)."""
+    around = scope.parent(node)
+    while isinstance(around, ast.BoolOp):
+        node, around = around, scope.parent(around)
+    if isinstance(around, ast.If) and around.test is node and _refuses(scope, around.body):
+        return around
+    return None
+
+
+def _passes_refusal_on(test: ast.expr) -> bool:
+    """``isinstance(x, NoMatch)``: a refusal that was found elsewhere is handed on."""
+    match test:
+        case ast.Call(args=[_, ast.Name(id="NoMatch" | "Unproved")]) if called(test) == "isinstance":
+            return True
+        case _:
+            return False
+
+
+def _refuses(scope: Scope, body: list[ast.stmt]) -> bool:
+    """Whether a block ends in a refusal: a ``NoMatch``, words (in functions that return a problem), an exception."""
+    returns = scope.function.node.returns
+    returns_problem = returns is not None and ast.unparse(returns) in {"str | None", "NoMatch | None"}
+    match body[-1]:
+        case ast.Raise():
+            return True
+        case ast.Return(value=ast.Call() as value) if called(value) in {"NoMatch", "Unproved"}:
+            return True
+        case ast.Return(value=value) if returns_problem and value is not None:
+            return not (isinstance(value, ast.Constant) and value.value is None)
+        case _:
+            return False
