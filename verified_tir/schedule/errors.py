@@ -16,7 +16,7 @@ from verified_tir.ir.paths import Path
 from verified_tir.logic.verdict import Obligation
 
 if TYPE_CHECKING:
-    from verified_tir.schedule.replay import Replay
+    from verified_tir.schedule.replay import Programs, Replay
 
 
 @dataclass(eq=False)
@@ -63,12 +63,14 @@ class NotApplicable(ScheduleError):
 class Refuted(ScheduleError):
     """An obligation of the step is false.
 
-    ``replay.confirmed`` tells whether running the would-be program on a concrete input changed the result.
+    ``replay.confirmed`` tells whether running the would-be program on a concrete input changed the result; ``programs``
+    are the two programs that were run, with their padding.
     """
 
     obligation: Obligation | None = None
     counterexample: dict[str, int] = field(default_factory=dict)
     replay: Replay | None = None
+    programs: Programs | None = field(default=None, repr=False)
 
     @property
     def confirmed(self) -> bool:

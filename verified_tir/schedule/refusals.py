@@ -26,11 +26,13 @@ def report(step: str, refusal: Refusal, program: PrimFunc, theorem: Refines | No
 
     obligation, verdict = refusal.obligation, refusal.verdict
     shown = program if obligation.where == "before" else refusal.would_be
+    programs = _programs(refusal, program, theorem)
     if isinstance(verdict, v.Unknown):
-        found = replay(_programs(refusal, program, theorem), {})
+        found = replay(programs, {})
         if found.confirmed:
             claim = f"{obligation.claim} (the solver could not decide it, but the programs differ when run)"
-            return Refuted(step, claim, shown, obligation.place, obligation=obligation, replay=found)
+            return Refuted(step, claim, shown, obligation.place, obligation=obligation, replay=found,
+                           programs=programs)  # fmt: skip
         return Undecided(step, obligation.claim, shown, obligation.place, obligation=obligation,
                          solver_reason=verdict.reason)  # fmt: skip
     assert isinstance(verdict, v.Refuted)
@@ -40,7 +42,7 @@ def report(step: str, refusal: Refusal, program: PrimFunc, theorem: Refines | No
         if name in obligation.names and verdict.model.sorts[name] == "Int"
     }
     return Refuted(step, obligation.claim, shown, obligation.place, obligation=obligation, counterexample=values,
-                   replay=replay(_programs(refusal, program, theorem), values))  # fmt: skip
+                   replay=replay(programs, values), programs=programs)  # fmt: skip
 
 
 def _programs(refusal: Unproved, program: PrimFunc, theorem: Refines | None) -> Programs:

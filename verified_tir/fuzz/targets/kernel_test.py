@@ -1,0 +1,106 @@
+"""A case of the kernel's target as a pytest file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from verified_tir.testing.schedules import Taken
+
+HEAD = '''"""{said}"""
+
+import numpy as np
+
+from verified_tir import HoistConditional, HoistLetBinding, IndexMap, Schedule, TensorIntrin
+from verified_tir.script import tir as T
+from verified_tir.testing import {assertions}
+
+PROGRAM = """\\
+{program}
+"""
+
+
+def {name}() -> None:
+'''
+
+
+def test_of(
+    name: str,
+    said: str,
+    program: str,
+    taken: Sequence[Taken],
+    arguments: Mapping[str, Any] | None,
+    machine_code: bool,
+    certificate: bool,
+) -> str:
+    """The source of a test: the program, its steps, what must hold.
+
+    Steps that were refused, and are not to blame, are left out: they change nothing.
+    """
+    steps = [t for k, t in enumerate(taken) if t.refusal is None or k == len(taken) - 1]
+    lines = ["    with refusals_are_right():", "        s = Schedule(PROGRAM)"]
+    for t in steps:
+        lines += ["    with refusals_are_right():", *(f"        {line}" for line in t.step.text.split("\n"))]
+    used = ["refusals_are_right"]
+    if arguments is not None:
+        used.append("assert_refines")
+        values = [f"        {key!r}: {literal(value)}," for key, value in arguments.items()]
+        more = "" if machine_code else ", machine_code=False"
+        lines += ["    arguments = {", *values, "    }", f"    assert_refines(s, arguments{more})"]
+    if certificate:
+        used.append("assert_certificate_rechecks")
+        lines.append("    assert_certificate_rechecks(s)")
+    source = "\n".join([*lines, ""])
+    head = HEAD.format(
+        said=_comment(said),
+        assertions=", ".join(sorted(used)),
+        program=program.strip().replace("\\", "\\\\"),
+        name=name,
+    )
+    return _imported(head, source) + source
+
+
+def _comment(said: str) -> str:
+    """The finding in a line or two."""
+    line = said.strip().split("\n")[0].replace("\\", "\\\\").replace('"""', "'''")
+    return line if line.endswith(".") else f"{line}."
+
+
+def _imported(head: str, source: str) -> str:
+    """The head with what the source uses, and no more."""
+    words = ("HoistConditional", "HoistLetBinding", "IndexMap", "Schedule", "TensorIntrin")
+    used = [w for w in words if f"{w}(" in source or f"{w}." in source]
+    head = head.replace(", ".join(words), ", ".join(used))
+    if "np." not in source:
+        head = head.replace("import numpy as np\n\n", "")
+    if "T." not in source:
+        head = head.replace("from verified_tir.script import tir as T\n", "")
+    return head
+
+
+def literal(value: Any) -> str:
+    """An argument as Python source that gives its bits again."""
+    if not isinstance(value, np.ndarray):
+        return f"float({str(value)!r})" if isinstance(value, float) else repr(value)
+    plain = value.dtype.name
+    if plain == "bfloat16" or not _exact(value):
+        unsigned = f"uint{8 * value.dtype.itemsize}"
+        return f"np.array({value.view(unsigned).tolist()}, {unsigned!r}).view({_type(plain)})"
+    text = repr(value.tolist()).replace("nan", "np.nan").replace("inf", "np.inf")
+    return f"np.array({text}, {plain!r}){_reshaped(value)}"
+
+
+def _type(name: str) -> str:
+    return f"{name!r}" if name != "bfloat16" else "__import__('ml_dtypes').bfloat16"
+
+
+def _reshaped(value: np.ndarray[Any, Any]) -> str:
+    return f".reshape({value.shape})" if 0 in value.shape else ""
+
+
+def _exact(value: np.ndarray[Any, Any]) -> bool:
+    """Whether the decimals give the same bits; a NaN's are its own business."""
+    again = np.array(value.tolist(), value.dtype).reshape(value.shape)
+    return bool(np.array_equal(again, value, equal_nan=value.dtype.kind == "f"))
