@@ -12,6 +12,7 @@ from verified_tir.ir.dtype import INT32, DType
 from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.node import IRError
 from verified_tir.ir.script import parse_func
+from verified_tir.ir.script.dtypes import is_dtype_name
 from verified_tir.ir.stmt import Evaluate, Seq
 from verified_tir.ir.visit import substitute
 from verified_tir.schedule.index_map import AXIS_SEPARATOR, IndexMap
@@ -54,11 +55,41 @@ def _is_separator(item: ast.expr) -> bool:
     return name == repr(AXIS_SEPARATOR)
 
 
+_WORDS = {name: name for name in ("min", "max", "truncdiv", "truncmod", "if_then_else")} | {"select": "Select"}
+"""The functions in ``str(IndexMap)``, beside casts, and their names in TVMScript."""
+
+
+class _Spelling(ast.NodeTransformer):
+    """Functions as TVMScript calls them: ``T.min`` for ``min``; no variable has the name of the namespace."""
+
+    def __init__(self, names: Mapping[str, Var]) -> None:
+        self.renamed = {name: f"{name}_" for name in names if name == "T"}
+        while set(self.renamed.values()) & set(names):
+            self.renamed = {old: f"{new}_" for old, new in self.renamed.items()}
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        func = node.func
+        self.generic_visit(node)
+        match func:
+            case ast.Name(id=name) if name in _WORDS or is_dtype_name(name):
+                node.func = ast.Attribute(ast.Name("T", ast.Load()), _WORDS.get(name, name), ast.Load())
+            case ast.Name():
+                node.func = func
+            case ast.Attribute(value=ast.Name(id="T")):
+                node.func = ast.Attribute(ast.Name("T", ast.Load()), func.attr, ast.Load())
+        return node
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return ast.Name(self.renamed.get(node.id, node.id), node.ctx)
+
+
 def _expression(item: ast.expr, names: Mapping[str, Var], dtype: DType, text: str) -> Expr:
     """One output, read as an expression of a function whose parameters are the names."""
-    params = ", ".join(f"{name}: T.{v.dtype}" for name, v in names.items())
+    spelling = _Spelling(names)
+    params = ", ".join(f"{spelling.renamed.get(name, name)}: T.{v.dtype}" for name, v in names.items())
     number = isinstance(item, ast.Constant) and type(item.value) is int
-    source = f"T.{dtype}({ast.unparse(item)})" if number else ast.unparse(item)
+    spelled = ast.unparse(ast.fix_missing_locations(spelling.visit(item)))
+    source = f"T.{dtype}({spelled})" if number else spelled
     try:
         func = parse_func(f"@T.prim_func\ndef index_map({params}):\n    T.evaluate({source})\n")
     except IRError as problem:

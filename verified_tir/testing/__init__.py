@@ -14,6 +14,9 @@ from verified_tir.testing.arrays import arrays, masks
 from verified_tir.testing.dtypes import dtypes, numbers, scalars
 from verified_tir.testing.expressions import Scope, expressions
 from verified_tir.testing.programs import ALL_FEATURES, Feature, prim_funcs
+from verified_tir.testing.roundtrip import assert_index_map_round_trip, assert_read_or_refused, assert_round_trip
+from verified_tir.testing.syntax import syntactic_functions, syntactic_modules
+from verified_tir.testing.trees import from_tree, tree
 
 __all__ = [
     "ALL_FEATURES",
@@ -21,10 +24,17 @@ __all__ = [
     "Scope",
     "arguments",
     "arrays",
+    "assert_index_map_round_trip",
+    "assert_read_or_refused",
+    "assert_round_trip",
     "dtypes",
     "expressions",
+    "from_tree",
     "masks",
     "numbers",
     "prim_funcs",
     "scalars",
+    "syntactic_functions",
+    "syntactic_modules",
+    "tree",
 ]

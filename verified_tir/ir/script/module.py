@@ -19,6 +19,7 @@ from verified_tir.ir.node import IRError
 from verified_tir.ir.script.dtypes import dtype_named, is_dtype_name
 from verified_tir.ir.script.exprs import ExprParser
 from verified_tir.ir.script.funcs import FuncParser
+from verified_tir.ir.script.names import identifier
 from verified_tir.ir.script.scope import Scope
 from verified_tir.ir.script.source import ScriptError, Source
 from verified_tir.ir.script.values import Value
@@ -138,6 +139,8 @@ class _Contents:
         for node in self.functions:
             if node.name in names:
                 raise self.source.error(node, f"the function {node.name} is defined twice")
+            if (kept := identifier(node.name)) != node.name:  # it would be printed under another name
+                raise self.source.error(node, f"no function can be called {node.name} here; {kept} would do")
             names.add(node.name)
             self.known[node.name] = self._return_type(node)
         outer: Mapping[str, Value] = _merged(self.constants, self.outer)
