@@ -1,7 +1,7 @@
 """``Function.pack`` filled "padding" in a layout that has none: a constant predicate was taken for an index.
 
-Found by the acceptance suite, which packs what it unpacked (a rotation with a ``pad_value``).  Neither the kernel nor the
-validator looks at ``pack``: it works on arrays, before the program is called.
+Found by the acceptance suite, which packs what it unpacked (a rotation with a ``pad_value``).  Neither the kernel nor
+the validator looks at ``pack``: it works on arrays, before the program is called.
 """
 
 from __future__ import annotations

@@ -102,7 +102,8 @@ def padded_places(padding: Padding, array: Array, symbols: Mapping[Var, Any]) ->
     shape = array.shape[: len(padding.indices)]
     values = {**symbols, **dict(zip(padding.indices, grid(shape), strict=True))}
     arrays = {padding.buffer: array}
-    where = np.broadcast_to(evaluate(padding.predicate, values, arrays), shape)
+    # a constant is a number here, and numbers would choose elements by their index
+    where = np.broadcast_to(np.asarray(evaluate(padding.predicate, values, arrays)).astype(np.bool_), shape)
     if padding.value is None or isinstance(padding.value, Undef):
         return where, None
     value = evaluate(padding.value, values, arrays)
