@@ -10,32 +10,20 @@ import pytest
 
 from verified_tir.mutation.catalogue import CATALOGUE
 from verified_tir.mutation.fault import Fault
+from verified_tir.mutation.mutant import mutant_of_fault
+from verified_tir.mutation.sources import Source
 
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("kernel", "semantics", "logic", "validate", "certificate", "codegen", "lower")
 
 
-def lines_of(fault: Fault, source: str) -> tuple[int, int]:
-    """First and last line of the function that a fault names, counted from 0; of the file if it names none."""
-    if not fault.function:
-        return 0, source.count("\n")
-    node: ast.AST = ast.parse(source)
-    for name in fault.function.split("."):
-        inside = [n for n in node.body if isinstance(n, (ast.FunctionDef, ast.ClassDef)) and n.name == name]  # type: ignore[attr-defined]
-        assert len(inside) == 1, f"{fault.file} has {len(inside)} times {name} in {fault.function}"
-        node = inside[0]
-    assert isinstance(node, ast.FunctionDef) and node.end_lineno is not None
-    return node.lineno - 1, node.end_lineno
-
-
 def applied(fault: Fault) -> tuple[str, str]:
-    """The source of the file before and after."""
-    source = (ROOT / fault.file).read_text(encoding="utf-8")
-    first, last = lines_of(fault, source)
-    lines = source.splitlines(keepends=True)
-    function = "".join(lines[first:last])
-    assert function.count(fault.before) == 1, f"occurs {function.count(fault.before)} times"
-    return source, "".join([*lines[:first], function.replace(fault.before, fault.after), *lines[last:]])
+    """The source of the file before and after.
+
+    :raises StaleFault: if the fault does not fit.
+    """
+    source = Source.read(ROOT, fault.file)
+    return source.data.decode(), mutant_of_fault(source, fault).apply(source.data).decode()
 
 
 @pytest.mark.parametrize("fault", CATALOGUE, ids=[f.name for f in CATALOGUE])

@@ -176,8 +176,8 @@ FAULTS: Final[tuple[Fault, ...]] = (
         "heap-blocks-are-not-freed",
         _CODEGEN + "statements.py",
         "_allocate",
-        "    if on_heap:\n        free(b)\n",
-        "",
+        "if on_heap:",
+        "if on_heap and not b.heap:",
         "Each call leaks what it allocates.",
     ),
     # ---------------------------------------------------------------------------------------- entry, and the cache
