@@ -39,6 +39,11 @@ def _expression_unit(draw: DrawFn, picker: Picker) -> Any:
     return picker.make_unit(draw)
 
 
+@st.composite
+def _body_unit(draw: DrawFn, picker: Picker) -> Any:
+    return picker.make_unit(draw)
+
+
 @final
 class Picker:
     """What a generator draws with."""
@@ -47,6 +52,7 @@ class Picker:
         self.draw = draw
         self._waiting: list[Callable[[], Any]] = []
         self._statement = _statement_unit(self)
+        self._body = _body_unit(self)
         self._expression = _expression_unit(self)
 
     def make_unit(self, draw: DrawFn) -> Any:
@@ -78,6 +84,15 @@ class Picker:
         """What ``make`` draws, as a unit that the shrinker may delete or replace by a unit of this kind inside it."""
         self._waiting.append(make)
         made: T = self.draw(self._statement)
+        return made
+
+    def body(self, make: Callable[[], T]) -> T:
+        """The same for a list of statements: drawn as its first one and the rest, which is a unit again.
+
+        So any one of them can be left out: the list is replaced by its rest.
+        """
+        self._waiting.append(make)
+        made: T = self.draw(self._body)
         return made
 
     def expression(self, make: Callable[[], T]) -> T:

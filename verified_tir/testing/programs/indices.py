@@ -72,6 +72,8 @@ def indices(s: Sketch, place: Place, cells: Cells, *, may_grow: bool) -> tuple[E
 def _folded(s: Sketch, cells: Cells, k: int, chosen: Ranged) -> Expr:
     """An index that would go too far, brought back."""
     have = cells.dims[k]
+    if have.offset < 1 and have.symbol is not None:
+        cells.dims[k] = have = Reach(1, have.symbol, have.scale)
     if have.offset >= 1 and have.symbol is None:
         if have.offset < FAR and s.pick.flip() and chosen.low >= 0:
             return binary("min", chosen.expr, const(have.offset - 1))
@@ -84,7 +86,7 @@ def gathered(s: Sketch, place: Place, target: Cells, dimension: int) -> Ranged |
     """An index from memory, folded into a small range, or the caller's duty to keep there."""
     if target.indices:
         return None
-    found = [c for c in s.cells if c.indices and not c.local]
+    found = [c for c in s.shown() if c.indices and not c.local]
     if found:
         source = s.pick.among(found)
     elif len(s.cells) < BUFFERS_AT_MOST:
@@ -96,7 +98,9 @@ def gathered(s: Sketch, place: Place, target: Cells, dimension: int) -> Ranged |
     at = reaching(source, 0, index(s, place, 0, 1), may_grow=True)
     value: Expr = Load(source.buffer, (const(0) if at is None else at,))
     most = s.pick.integer(2, 4)
-    form = s.pick.one("rest", "rest", "clamp", "word") if s.has("faults") else s.pick.one("rest", "clamp")
+    form = s.pick.one("rest", "rest", "clamp")
+    if s.has("faults") and s.pick.rarely(8):
+        form = "word"
     if form == "rest":
         value = Binary("floormod", value, const(most))
     elif form == "clamp":

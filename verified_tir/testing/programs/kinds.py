@@ -38,4 +38,5 @@ def separate(var: Var, body: Stmt) -> bool:
     for a in accesses:
         here = {k for k, e in enumerate(a.indices) if e is var}
         by_block[a.buffer.data] = by_block.get(a.buffer.data, here) & here
-    return bool(stores) and all(by_block.values())
+    views = {a.buffer for a in accesses}
+    return bool(stores) and len(views) == len(by_block) and all(by_block.values())

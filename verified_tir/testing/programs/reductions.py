@@ -116,7 +116,9 @@ def _block(s: Sketch, place: Place, spatial: list[tuple[Var, int]], reduced: tup
     dtype = s.dtype()
     op = _operation(s, dtype)
     cells, at = _target(s, around, dtype)
+    s.settling.append(cells)
     update = _fold(s, inside, cells, at, op)
+    s.settling.pop()
     start = Store(cells.buffer, identity(op, dtype), at)
     regions = (Region(cells.buffer, at, (const(1),) * len(at)),) if s.pick.flip() else None
     made: Stmt = Block(s.block_name(), tuple(axes), TRUE, None, regions, start, update)

@@ -7,12 +7,14 @@ symbol or parameter is there that nothing uses.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import final
+from typing import TypeAlias, final
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import BOOL, FLOAT32, INT32, DType
 from verified_tir.ir.expr import Expr, Var
+from verified_tir.ir.stmt import Stmt
 from verified_tir.testing.drawing import Picker
 from verified_tir.testing.dtypes import SCALARS
 from verified_tir.testing.programs.features import Feature
@@ -32,7 +34,8 @@ class Cells:
 
     ``dims`` counts the elements along each dimension, as far as they are used.  ``local`` says that it is to be
     allocated, in scope ``scope``; it becomes a parameter after all if it is never written or never read.  ``indices``
-    says that its elements serve as indices.  ``base`` is the buffer of which it is a view.
+    says that its elements serve as indices.  ``base`` is the buffer of which it is a view, of the kind ``view``;
+    ``hidden`` says that its scope has ended, ``fixed`` that its extents are given.
     """
 
     buffer: Buffer
@@ -43,6 +46,9 @@ class Cells:
     written: bool = False
     indices: bool = False
     base: Cells | None = None
+    view: str = ""
+    hidden: bool = False
+    fixed: bool = False
 
     @property
     def dtype(self) -> DType:
@@ -89,10 +95,16 @@ class Sketch:
     symbols: list[Var] = field(default_factory=list)
     scalars: list[Var] = field(default_factory=list)
     blocks: int = 0
+    settling: list[Cells] = field(default_factory=list)
+    """Buffers that are not to be read for now: a reduction's own result."""
 
     def has(self, feature: Feature) -> bool:
         """Whether a feature is switched on."""
         return feature in self.features
+
+    def shown(self) -> list[Cells]:
+        """The buffers that are in scope."""
+        return [c for c in self.cells if not c.hidden]
 
     def dtype(self) -> DType:
         """The type of a new buffer: mostly the program's usual one."""
@@ -103,7 +115,7 @@ class Sketch:
     def new(self, rank: int, dtype: DType, *, local: bool = False) -> Cells:
         """A new buffer, of no extent yet."""
         buffer = Buffer.declare("buffer", (0,) * rank, dtype)
-        made = Cells(buffer, [Reach(1)] * rank, local)
+        made = Cells(buffer, [Reach(0)] * rank, local)
         if local:
             made.scope = self.pick.one("global", "local", "shared")
         self.cells.append(made)
@@ -132,19 +144,23 @@ class Sketch:
         return f"b{self.blocks - 1}"
 
 
+Body: TypeAlias = Callable[[Sketch, Place], Stmt]
+"""Draws the statements inside of another one."""
+
+
 def reaching(cells: Cells, dimension: int, index: Ranged, *, may_grow: bool) -> Expr | None:
     """The index, once the dimension has been made large enough for it.
 
     ``None`` if that cannot be: the dimension must not grow, or would depend on two symbols.
     """
-    if index.low < 0:
+    if index.low < 0 or (cells.base is not None and index.high.symbol is not None):
         return None
     wanted = index.high.plus(1)
     assert wanted is not None
     have = cells.dims[dimension]
     if wanted.at_most(have):
         return index.expr
-    if not may_grow:
+    if not may_grow or cells.fixed:
         return None
     joined = have.join(wanted)
     if joined is None or joined.offset > FAR or joined.scale > 2:

@@ -4,29 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from verified_tir.ir.dtype import INT32
 from verified_tir.ir.expr import Binary, Expr, Load, Var, binary, const
-from verified_tir.ir.stmt import Block, For, If, LetStmt, Stmt, Store, seq
+from verified_tir.ir.stmt import For, If, LetStmt, Stmt, Store, seq
+from verified_tir.testing.programs.blocks import block, label
+from verified_tir.testing.programs.control import attribute, claim, while_loop
+from verified_tir.testing.programs.features import Feature
 from verified_tir.testing.programs.indices import index, indices
 from verified_tir.testing.programs.kinds import kind_of
 from verified_tir.testing.programs.reach import Ranged, Reach
 from verified_tir.testing.programs.reductions import reduction
 from verified_tir.testing.programs.sketch import BUFFERS_AT_MOST, LOOP_NAMES, Cells, Place, Sketch
 from verified_tir.testing.programs.values import condition, load, rank, value
+from verified_tir.testing.programs.vectors import vector_store
+from verified_tir.testing.programs.views import view
 
 Make = Callable[[Sketch, Place], Stmt]
 
 EXTENTS = (2, 3, 4, 5, 2, 3, 4, 8, 7, 6)
 
 
-def body(s: Sketch, place: Place) -> Stmt:
-    """One or several statements."""
-    made = [statement(s, place)]
-    if s.has("sequences"):
-        while len(made) < 3 and s.pick.rarely(4):
-            made.append(statement(s, place))
-    return seq(*made)
+def body(s: Sketch, place: Place, most: int = 3, one_in: int = 4) -> Stmt:
+    """One or several statements, at most ``most``; there is one more in one of ``one_in`` cases."""
+
+    def some() -> Stmt:
+        first = statement(s, place)
+        if most > 1 and s.has("sequences") and s.pick.rarely(one_in):
+            return seq(first, body(s, place, most - 1, one_in))
+        return first
+
+    return s.pick.body(some)
 
 
 def statement(s: Sketch, place: Place) -> Stmt:
@@ -49,9 +58,17 @@ def _choices(s: Sketch, place: Place) -> list[Make]:
         found += [reduction] * 2
     if s.has("lets"):
         found.append(let)
-    if s.has("blocks") or s.has("labels"):
-        found.append(label)
+    found += [partial(make, body=body) for feature, make in _WRAPPERS if feature in s.features]
+    if s.has("vectors"):
+        found.append(vector_store)
     return found
+
+
+_WRAPPERS: tuple[tuple[Feature, Callable[..., Stmt]], ...] = (
+    ("labels", label), ("blocks", block), ("views", view), ("asserts", claim), ("assumes", claim),
+    ("attributes", attribute), ("while_loops", while_loop),
+)  # fmt: skip
+"""Statements around others."""
 
 
 def store(s: Sketch, place: Place) -> Stmt:
@@ -70,7 +87,7 @@ def store(s: Sketch, place: Place) -> Stmt:
 
 def targets(s: Sketch) -> list[Cells]:
     """The buffers that may be stored to."""
-    return [c for c in s.cells if not c.indices]
+    return [c for c in s.shown()[::-1] if not c.indices]
 
 
 def loop(s: Sketch, place: Place) -> Stmt:
@@ -136,11 +153,6 @@ def let(s: Sketch, place: Place) -> Stmt:
         bound = Binary("add", bound, load(s, place, dtype))
     var = Var.fresh("x", dtype)
     return LetStmt(var, bound, body(s, place.with_value(var)))
-
-
-def label(s: Sketch, place: Place) -> Stmt:
-    """A block that only names its body."""
-    return Block.label(s.block_name(), body(s, place.inner()))
 
 
 __all__ = ["Load", "body", "loop", "statement", "store"]

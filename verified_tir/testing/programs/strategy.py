@@ -9,12 +9,11 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.stmt import seq
 from verified_tir.testing.drawing import Picker
 from verified_tir.testing.programs.features import ALL_FEATURES, Feature, checked
 from verified_tir.testing.programs.finish import finish
 from verified_tir.testing.programs.sketch import Place, Sketch, palettes
-from verified_tir.testing.programs.statements import statement
+from verified_tir.testing.programs.statements import body
 
 
 def prim_funcs(
@@ -47,8 +46,4 @@ def _prim_funcs(
     usual = pick.among(palette) if pick.rarely(3) else palette[0]
     others = tuple(t for t in palette if t is not usual) if "dtypes" in features else ()
     s = Sketch(pick, features, (usual, *others))
-    place = Place(max_depth)
-    stmts = [statement(s, place)]
-    while len(stmts) < max_statements and "sequences" in features and pick.rarely(3):
-        stmts.append(statement(s, place))
-    return finish(s, seq(*stmts))
+    return finish(s, body(s, Place(max_depth), max_statements, 3))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypeVar
 
 from verified_tir.ir.dtype import BOOL, INT32, DType
-from verified_tir.ir.expr import Binary, Cast, CompareOp, Expr, IntImm, Load, Undef, Var, const
+from verified_tir.ir.expr import Binary, Cast, CompareOp, Expr, IfThenElse, IntImm, Load, Select, Undef, Var, const
 from verified_tir.ir.index_arith import is_index
 from verified_tir.testing.dtypes import numbers
 from verified_tir.testing.expressions import (
@@ -29,11 +29,13 @@ _SMALL_FLOATS = (0.0, 1.0, 2.0, -1.0, 0.5, -0.0)
 class Values(Grammar):
     """Expressions of a program at one place."""
 
-    def __init__(self, s: Sketch, place: Place) -> None:
+    def __init__(self, s: Sketch, place: Place, *, deciding: bool = False) -> None:
         calls = (*_CALLS, *UNINTERPRETED_CALLS) if s.has("intrinsics") else ()
         super().__init__(s.pick, Scope(place.values, (), calls))
         self.s = s
         self.place = place
+        self.deciding = deciding
+        """Whether the value decides something, and so should not be undefined."""
 
     def productions(self, dtype: DType) -> list[Production]:
         s = self.s
@@ -50,39 +52,38 @@ class Values(Grammar):
     def leaf(self, dtype: DType) -> Expr:
         """A constant, an element, a variable."""
         s, pick = self.s, self.pick
-        if s.has("undef") and pick.rarely(60):
-            return Undef(dtype)
-        if dtype.is_bool and not any(c.dtype is BOOL for c in s.cells):
+        if dtype.is_bool and not any(c.dtype is BOOL for c in s.shown()):
             return self._comparison(dtype, 1)
         same = [v for v in self.scope.variables if v.dtype is dtype]
-        kind = pick.one("constant", "element", "element", "element", "element", "variable")
-        if kind == "variable" or (same and pick.flip()):
-            return self._variable(dtype, same)
-        return self.constant(dtype) if kind == "constant" else load(s, self.place, dtype)
+        if same and pick.flip():
+            return pick.among(same)
+        if dtype.is_bool:
+            return self.constant(dtype) if pick.flip() else load(s, self.place, dtype, defined=self.deciding)
+        kind = pick.integer(0, 47)  # one choice, so that a constant is not only the simplest but also the shortest
+        if kind < len(_SMALL_INTS):
+            return small(dtype, kind)
+        if kind < 8:
+            return self.constant(dtype)
+        return self._variable(dtype, same) if kind < 16 else load(s, self.place, dtype, defined=self.deciding)
 
     def _variable(self, dtype: DType, same: list[Var]) -> Expr:
         known = visible(self.s, self.place)
-        if same:
-            return self.pick.among(same)
         if self.s.has("scalars") and self.pick.rarely(4):
             return self.s.scalar(dtype)
-        if not known or dtype.is_bool:
-            return self.constant(dtype)
+        if not known or dtype.lanes != 1:
+            return small(dtype, 0)
         var = self.pick.among(known[::-1]).expr
         return var if dtype is INT32 else Cast(dtype, var)
 
     def constant(self, dtype: DType) -> Expr:
         if dtype.is_bool:
             return const(self.pick.flip(), dtype)
-        if self.pick.rarely(24):
-            return const(self.pick.draw(numbers(dtype)), dtype)
-        if dtype.is_float:
-            return const(self.pick.among(_SMALL_FLOATS), dtype)
-        small = self.pick.among(_SMALL_INTS)
-        return const(abs(small) if dtype.code == "uint" else small, dtype)
+        if self.s.has("undef") and not self.deciding and self.pick.rarely(3):
+            return Undef(dtype)
+        return const(self.pick.draw(numbers(dtype.scalar)), dtype)
 
     def operand_types(self) -> tuple[DType, ...]:
-        present = [c.dtype for c in self.s.cells if c.dtype is not BOOL and c.dtype.lanes == 1]
+        present = [c.dtype for c in self.s.shown() if c.dtype is not BOOL and c.dtype.lanes == 1]
         return tuple(dict.fromkeys((*present, INT32)))
 
     def _arithmetic(self, dtype: DType, depth: int) -> Expr:
@@ -92,6 +93,26 @@ class Values(Grammar):
             return made.a
         return made
 
+    def _choice(self, dtype: DType, depth: int) -> Expr:
+        lazy = self.pick.flip()
+        before, self.deciding = self.deciding, True
+        condition = self.expression(BOOL, depth - 1)
+        self.deciding = before
+        a, b = self.expression(dtype, depth - 1), self.expression(dtype, depth - 1)
+        return IfThenElse(condition, a, b) if lazy else Select(condition, a, b)
+
+    def _divisor(self, dtype: DType, depth: int) -> Expr:
+        before, self.deciding = self.deciding, True
+        found = super()._divisor(dtype, depth)
+        self.deciding = before
+        return found
+
+    def _amount(self, dtype: DType, depth: int) -> Expr:
+        before, self.deciding = self.deciding, True
+        found = super()._amount(dtype, depth)
+        self.deciding = before
+        return found
+
     def _usual(self, dtype: DType, depth: int) -> Expr:
         """A sum, product, difference, minimum or maximum: what most programs are made of."""
         op = self.pick.one("add", "mul", "sub", "add", "max", "min")
@@ -99,6 +120,14 @@ class Values(Grammar):
 
     def _ranges(self) -> dict[Var, tuple[int, int]]:
         return ranges(self.s, self.place)
+
+
+def small(dtype: DType, which: int) -> Expr:
+    """One of the constants that programs have."""
+    if dtype.is_float:
+        return const(_SMALL_FLOATS[which], dtype)
+    value = _SMALL_INTS[which]
+    return const(abs(value) if dtype.code == "uint" else value, dtype)
 
 
 def ranges(s: Sketch, place: Place) -> dict[Var, tuple[int, int]]:
@@ -140,14 +169,15 @@ def fits(expr: Expr, known: dict[Var, tuple[int, int]]) -> bool:
     return interval(expr, known) is not None
 
 
-def readable(s: Sketch, dtype: DType) -> list[Cells]:
-    """The buffers of a type that it makes sense to read."""
-    return [c for c in s.cells if c.dtype is dtype and (c.written or not c.local) and not c.indices]
+def readable(s: Sketch, dtype: DType, *, defined: bool = False) -> list[Cells]:
+    """The buffers of a type that it makes sense to read; with ``defined`` none that may be undefined in part."""
+    found = [c for c in s.shown()[::-1] if c.dtype is dtype and c not in s.settling and not c.indices]
+    return [c for c in found if not c.local or (c.written and not defined)]
 
 
-def load(s: Sketch, place: Place, dtype: DType) -> Expr:
+def load(s: Sketch, place: Place, dtype: DType, *, defined: bool = False) -> Expr:
     """An element of a buffer, of one that there is or of another."""
-    known = readable(s, dtype)
+    known = readable(s, dtype, defined=defined)
     if known and (len(s.cells) >= BUFFERS_AT_MOST or not s.pick.rarely(3)):
         cells = s.pick.among(known)
     else:
@@ -184,10 +214,10 @@ def condition(s: Sketch, place: Place) -> Expr:
             return Binary(op, left, pick.among(place.indices).expr)
         most = chosen.high.offset if chosen.high.symbol is None else 3
         return Binary(op, left, const(pick.integer(max(0, chosen.low), max(0, chosen.low, most))))
-    inner = Values(s, place)
+    inner = Values(s, place, deciding=True)
     dtype = pick.among(inner.operand_types())
     op = pick.among(COMPARISONS)
-    return Binary(op, load(s, place, dtype), inner.expression(dtype, pick.one(0, 0, 1)))
+    return Binary(op, load(s, place, dtype, defined=True), inner.expression(dtype, pick.one(0, 0, 1)))
 
 
 def _compare_symbol(s: Sketch) -> Expr:
