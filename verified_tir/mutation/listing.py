@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from verified_tir.mutation.mutant import Mutant, mutant_of_fault, short_name
-from verified_tir.mutation.operators import GROUPS, OPERATORS, mutants
+from verified_tir.mutation.operators import GROUPS, OPERATORS, USUAL, mutants
 from verified_tir.mutation.sources import Source, mutated_files
 
 
@@ -19,7 +19,7 @@ def select(root: Path, what: Sequence[str] = (), operators: Iterable[str] = (), 
 
     :param what: rules (``order``), files (``verified_tir/kernel/region.py``, ``rules.order``), folders, or
         ``catalogue``; everything if empty.
-    :param operators: operators, or groups of them; all if empty.
+    :param operators: operators, or groups of them; the usual groups if empty.
     :param only: one mutant's id, or what ids must contain.
     :raises NoSuchMutant: for a name that means nothing.
     """
@@ -30,7 +30,7 @@ def select(root: Path, what: Sequence[str] = (), operators: Iterable[str] = (), 
         if name != "catalogue" and not any(_means(name, f) for f in files):
             known = ", ".join(Path(f).stem for f in files)
             raise NoSuchMutant(f"no rule or mutated file is called {name}; there are: {known}, catalogue")
-    found = [m for f in chosen for m in mutants(Source.read(root, f)) if m.operator in wanted]
+    found = [m for f in chosen for m in mutants(Source.read(root, f), tuple(GROUPS)) if m.operator in wanted]
     if (not what or "catalogue" in what) and "fault" in wanted:
         found += catalogue(root)
     if only:
@@ -71,4 +71,5 @@ def _operators(names: tuple[str, ...]) -> set[str]:
             wanted.add(name)
         else:
             raise NoSuchMutant(f"no operator is called {name}; there are: {', '.join([*GROUPS, *OPERATORS, 'fault'])}")
-    return wanted or {*OPERATORS, "fault"}
+    usual = {operator for operator, (group, _) in OPERATORS.items() if group in USUAL}
+    return wanted or {*usual, "fault"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from verified_tir.mutation.mutant import Edit, Mutant, mutants_of
-from verified_tir.mutation.operators.conditions import conditions
+from verified_tir.mutation.operators.conditions import branches, conditions
 from verified_tir.mutation.operators.domain import domain
 from verified_tir.mutation.operators.formulas import formulas
 from verified_tir.mutation.operators.obligations import obligations
@@ -19,11 +19,16 @@ GROUPS: dict[str, Callable[[Scope], Iterator[Edit]]] = {
     "conditions": conditions,
     "values": values,
     "domain": domain,
+    "branches": branches,
 }
 """Groups of operators, in the order in which a change that two of them make is counted for the first."""
 
+USUAL = tuple(name for name in GROUPS if name != "branches")
+"""Groups that are run unless others are asked for: what drops or weakens something.  ``branches`` turns things round
+besides; its mutants mostly crash."""
 
-def mutants(source: Source, groups: tuple[str, ...] = tuple(GROUPS)) -> list[Mutant]:
+
+def mutants(source: Source, groups: tuple[str, ...] = USUAL) -> list[Mutant]:
     """All mutants of a file, in the order of its functions.
 
     Ids do not depend on ``groups``: an operator belongs to one group, and its places are counted by operator.
@@ -51,19 +56,19 @@ OPERATORS: dict[str, tuple[str, str]] = {
     "pick-arm": ("formulas", "a choice always takes the same arm"),
     "flip-truth": ("formulas", "`TRUE` for `FALSE`, or the other way round"),
     "drop-condition": ("conditions", "a side condition never refuses"),
-    "never-branch": ("conditions", "a branch is never taken"),
-    "always-branch": ("conditions", "a branch is always taken"),
+    "never-branch": ("branches", "a branch is never taken"),
+    "always-branch": ("branches", "a branch is always taken"),
     "drop-guard": ("conditions", "a case has no guard"),
     "drop-operand": ("conditions", "`and` or `or` loses an operand"),
-    "drop-not": ("conditions", "`not x` becomes `x`"),
+    "drop-not": ("branches", "`not x` becomes `x`"),
     "swap-comparison": ("values", "`<` for `<=`, or the other way round"),
     "swap-quantifier": ("values", "`all` for `any`, or the other way round"),
     "drop-union": ("values", "a union, intersection or difference of sets loses an operand"),
     "drop-element": ("values", "a tuple, list or set loses an element"),
     "drop-keyword": ("values", "an argument is left to its default"),
     "drop-filter": ("values", "a comprehension takes everything"),
-    "only-first": ("values", "a loop looks at the first element only"),
-    "flip-constant": ("values", "`True` for `False`, or the other way round"),
+    "only-first": ("branches", "a loop looks at the first element only"),
+    "flip-constant": ("branches", "`True` for `False`, or the other way round"),
     "drop-statement": ("domain", "a statement is left out"),
     "shared-binder": ("domain", "bound variables are not renamed apart"),
     "skip-substitution": ("domain", "a variable is not replaced"),
@@ -77,4 +82,4 @@ def group_of(operator: str) -> str:
     return OPERATORS[operator][0]
 
 
-__all__ = ["GROUPS", "OPERATORS", "group_of", "mutants"]
+__all__ = ["GROUPS", "OPERATORS", "USUAL", "group_of", "mutants"]

@@ -10,19 +10,27 @@ from verified_tir.mutation.operators.scope import Scope, called
 
 
 def conditions(scope: Scope) -> Iterator[Edit]:
+    """Each side condition: a test that refuses, a guard of a case, an operand of ``and`` and ``or``."""
     for node in scope.nodes:
         match node:
-            case ast.If(test=test, body=body) if not _passes_refusal_on(test):
-                if _refuses(scope, body):
-                    yield Edit("drop-condition", test, "False", f"`{scope.short(test)}` does not refuse", "weaker")
-                else:
-                    yield Edit("never-branch", test, "False", f"never `if {scope.short(test)}`")
-                    yield Edit("always-branch", test, "True", f"always `if {scope.short(test)}`")
+            case ast.If(test=test, body=body) if not _passes_refusal_on(test) and _refuses(scope, body):
+                yield Edit("drop-condition", test, "False", f"`{scope.short(test)}` does not refuse", "weaker")
             case ast.match_case(pattern=pattern, guard=guard) if guard is not None:
                 text = f"`case {scope.short(pattern)}` without `if {scope.short(guard)}`"
                 yield Edit("drop-guard", guard, "True", text)
             case ast.BoolOp(op=op, values=operands):
                 yield from _operands(scope, node, op, operands)
+            case _:
+                pass
+
+
+def branches(scope: Scope) -> Iterator[Edit]:
+    """Each branch that refuses nothing, taken always or never; loops cut short; truth turned round."""
+    for node in scope.nodes:
+        match node:
+            case ast.If(test=test, body=body) if not _passes_refusal_on(test) and not _refuses(scope, body):
+                yield Edit("never-branch", test, "False", f"never `if {scope.short(test)}`")
+                yield Edit("always-branch", test, "True", f"always `if {scope.short(test)}`")
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 yield Edit("drop-not", node, f"({scope.text(operand)})", f"`{scope.short(node)}` without `not`")
             case ast.IfExp(test=test):
@@ -30,6 +38,11 @@ def conditions(scope: Scope) -> Iterator[Edit]:
                 yield Edit("always-branch", test, "True", f"always the first of `{scope.short(node)}`")
             case ast.While(test=test):
                 yield Edit("never-branch", test, "False", f"never `while {scope.short(test)}`")
+            case ast.For(iter=over):
+                text = scope.text(over)
+                yield Edit("only-first", over, f"list({text})[:1]", f"only the first of `{scope.short(over)}`")
+            case ast.Constant(value=bool() as value) if not isinstance(scope.parent(node), ast.keyword):
+                yield Edit("flip-constant", node, str(not value), f"`{not value}` for `{value}`")
             case _:
                 pass
 

@@ -42,11 +42,6 @@ def values(scope: Scope) -> Iterator[Edit]:
             case ast.comprehension(ifs=ifs):
                 for test in ifs:
                     yield Edit("drop-filter", test, "True", f"`if {scope.short(test)}` of a comprehension is gone")
-            case ast.For(iter=over):
-                text = scope.text(over)
-                yield Edit("only-first", over, f"list({text})[:1]", f"only the first of `{scope.short(over)}`")
-            case ast.Constant(value=bool() as value) if not isinstance(scope.parent(node), ast.keyword):
-                yield Edit("flip-constant", node, str(not value), f"`{not value}` for `{value}`")
             case _:
                 pass
 
