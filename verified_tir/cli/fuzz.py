@@ -1,0 +1,241 @@
+"""``vtir fuzz``: campaigns of random programs and schedules; what fails becomes a pytest file."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, final
+
+from verified_tir.cli.lower import complain
+from verified_tir.fuzz.registry import TARGETS, BrokenTarget, MissingModule, UnknownTarget, load
+
+if TYPE_CHECKING:
+    from verified_tir.fuzz.campaign import Campaign, Listener
+    from verified_tir.fuzz.target import Target
+
+CLEAN, FOUND, MISTAKE, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
+"""Exit codes: no finding, findings, a mistake, ended by SIGINT (Ctrl-C), ended by SIGTERM."""
+
+_UNITS: Final = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0}
+_TEN_MINUTES: Final = 600.0
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options of ``vtir fuzz``, as they are on the command line."""
+
+    time: str = ""
+    jobs: int = 1
+    targets: tuple[str, ...] = ()
+    seed: int | None = None
+    examples: int | None = None
+    findings: Path = Path("fuzz-findings")
+    database: str = ""
+    resume: bool | None = None
+    state: Path = Path(".vtir-fuzz")
+    regressions: Path = Path("tests/regressions")
+    timeout: str = "120s"
+    shrink: str = "60s"
+    json: bool = False
+    quiet: bool = False
+    list_targets: bool = False
+    replay: tuple[Path, ...] = ()
+
+
+class Mistake(ValueError):
+    """An option that cannot be used."""
+
+
+def run(options: Options) -> int:
+    """Run a campaign, write to the standard output, and give the exit code."""
+    try:
+        if options.list_targets:
+            return _list(options)
+        if options.replay:
+            return _replay(options)
+        return _fuzz(options)
+    except (Mistake, UnknownTarget, MissingModule, BrokenTarget) as mistake:
+        return complain(str(mistake))
+
+
+def seconds(text: str, option: str = "--time") -> float:
+    """A duration: ``90s``, ``10m``, ``1h30m``, ``2d``; a number alone is seconds.
+
+    :raises Mistake: for anything else.
+    """
+    if re.fullmatch(r"\d+(\.\d+)?", text):
+        found = float(text)
+    elif re.fullmatch(r"(\d+(\.\d+)?[dhms])+", text):
+        found = sum(float(n) * _UNITS[unit] for n, unit in re.findall(r"([\d.]+)([dhms])", text))
+    else:
+        raise Mistake(f"{option} {text}: write a duration as 90s, 10m or 1h30m")
+    if found <= 0:
+        raise Mistake(f"{option} {text}: no time at all")
+    return found
+
+
+# -- a campaign -------------------------------------------------------------------------------------------------------
+
+
+def _fuzz(options: Options) -> int:
+    from verified_tir.fuzz.campaign import Campaign, NoWorkers
+    from verified_tir.fuzz.campaign import Options as CampaignOptions
+    from verified_tir.fuzz.database import NoDatabase
+    from verified_tir.fuzz.state import BadState, StateInUse
+
+    limit, time = seconds(options.timeout, "--timeout"), _time(options)
+    targets, absent = _chosen(options)
+    listener = _listener(options, absent)
+    asked = CampaignOptions(
+        tuple(targets),
+        time,
+        options.examples,
+        options.jobs,
+        options.seed,
+        options.resume,
+        options.findings,
+        options.regressions,
+        options.database,
+        options.state,
+        limit,
+        seconds(options.shrink, "--shrink"),
+        _command(),
+    )
+    try:
+        campaign = Campaign(asked, listener)
+    except (NoDatabase, BadState, StateInUse) as mistake:
+        raise Mistake(str(mistake)) from None
+    except OSError as problem:
+        raise Mistake(f"--state {options.state}: {problem.strerror or problem}") from None
+    try:
+        with _ended_by_signals() as ended:
+            campaign()
+    except NoWorkers as problem:
+        raise Mistake(str(problem)) from None
+    code = ended[0] if ended else FOUND if campaign.findings else CLEAN
+    _say(campaign, targets, absent, options, code)
+    return code
+
+
+def _time(options: Options) -> float | None:
+    if options.time:
+        return seconds(options.time)
+    return None if options.examples is not None else _TEN_MINUTES
+
+
+def _chosen(options: Options) -> tuple[dict[str, Target[Any]], dict[str, str]]:
+    """The targets that are run, and why others are not.
+
+    A target that was asked for by name must run; of all of them, those whose extras are missing are left out.
+    """
+    sys.path[:0] = [] if "" in sys.path or str(Path.cwd()) in sys.path else [str(Path.cwd())]
+    names = [name for given in options.targets for name in re.split(r",\s*", given)]
+    if names and "all" not in names:
+        return {name: load(name) for name in dict.fromkeys(names)}, {}
+    found, absent = {}, {}
+    for name in dict.fromkeys([*TARGETS, *(n for n in names if n != "all")]):
+        try:
+            found[name] = load(name)
+        except MissingModule as missing:
+            if "hypothesis" in missing.modules or name in names:
+                raise
+            absent[name] = str(missing)
+    return found, absent
+
+
+def _listener(options: Options, absent: dict[str, str]) -> Listener:
+    from verified_tir.cli.fuzz_display import Lines, Screen
+    from verified_tir.fuzz.campaign import Listener
+
+    if options.json:
+        return Listener()
+    if options.quiet:
+        return Lines(absent, progress=False)
+    return Screen(absent) if sys.stdout.isatty() else Lines(absent)
+
+
+def _say(
+    campaign: Campaign, targets: dict[str, Target[Any]], absent: dict[str, str], options: Options, code: int
+) -> None:
+    from verified_tir.cli.fuzz_report import fields, summary
+
+    if options.json:
+        sys.stdout.write(json.dumps(fields(campaign, targets, absent, code), indent=2) + "\n")
+    else:
+        print(summary(campaign, targets, brief=options.quiet))
+
+
+@contextmanager
+def _ended_by_signals() -> Iterator[list[int]]:
+    """SIGINT and SIGTERM end the campaign as ``KeyboardInterrupt``, once; which one it was is in the list."""
+    ended: list[int] = []
+
+    def end(number: int, frame: object) -> None:
+        if not ended:
+            ended.append(INTERRUPTED if number == signal.SIGINT else TERMINATED)
+            raise KeyboardInterrupt
+
+    old = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield ended
+    finally:
+        for number, handler in old.items():
+            signal.signal(number, handler)
+
+
+def _command() -> str:
+    return shlex.join(["vtir", *sys.argv[1:]])
+
+
+# -- other things -----------------------------------------------------------------------------------------------------
+
+
+def _list(options: Options) -> int:
+    rows = []
+    for name in TARGETS:
+        try:
+            rows.append({"name": name, "summary": load(name).summary, "runs_here": True})
+        except (MissingModule, BrokenTarget) as problem:
+            rows.append({"name": name, "summary": str(problem), "runs_here": False})
+    if options.json:
+        print(json.dumps(rows, indent=2))
+    else:
+        wide = max(len(name) for name in TARGETS)
+        for row in rows:
+            print(f"{row['name']:{wide}}  {'' if row['runs_here'] else '(does not run here) '}{row['summary']}")
+    return CLEAN
+
+
+def _replay(options: Options) -> int:
+    """Run the files of findings again, each in a process of its own."""
+    from verified_tir.fuzz.findings import described, fails
+
+    files = []
+    for path in options.replay:
+        files += sorted(path.glob("test_*.py")) if path.is_dir() else [path]
+    if absent := [path for path in files if not path.is_file()]:
+        raise Mistake(f"--replay {absent[0]}: there is no such file")
+    if not files:
+        raise Mistake(f"--replay {options.replay[0]}: there is no test_*.py in this folder")
+    limit = seconds(options.timeout, "--timeout")
+    failing, rows = 0, []
+    for path in files:
+        outcome = fails(path, limit)
+        word = {True: "fails", False: "passes", None: "cannot be run"}[outcome]
+        failing += outcome is not False
+        rows.append({"file": str(path), "finding": described(path), "outcome": word})
+        if not options.json:
+            print(f"{word:6} {path}: {described(path)}", flush=True)
+    if options.json:
+        print(json.dumps(rows, indent=2))
+    elif not options.quiet:
+        print(f"{failing} of {len(files)} still fail")
+    return FOUND if failing else CLEAN

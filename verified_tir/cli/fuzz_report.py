@@ -1,0 +1,230 @@
+"""What is said about a campaign: a table of rates, coverage, findings; or all of it as JSON."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from verified_tir import __version__
+from verified_tir.fuzz.campaign import Campaign
+from verified_tir.fuzz.findings import Finding
+from verified_tir.fuzz.state import Tally
+from verified_tir.fuzz.target import Target
+
+SCHEMA: Final = 1
+COLUMNS: Final = ("programs", "accepted", "refused", "confirmed", "undecided")
+"""What every target may count, and a column shows."""
+_WIDTH: Final = 110
+
+
+def clock(seconds: float) -> str:
+    """A duration as ``0:01:30``."""
+    whole = int(seconds)
+    return f"{whole // 3600}:{whole // 60 % 60:02}:{whole % 60:02}"
+
+
+def rate(tally: Tally) -> float:
+    """Programs (cases, if none are counted) a minute of one worker."""
+    return 60 * (tally.totals["programs"] or tally.cases) / tally.seconds if tally.seconds else 0.0
+
+
+def header() -> list[str]:
+    """The heads of the table's columns."""
+    return ["target", "cases", *COLUMNS, "a minute", "failed"]
+
+
+def row(name: str, tally: Tally) -> list[str]:
+    """A row of the table."""
+    counts = [f"{tally.totals[column]:,}" if tally.totals[column] else "" for column in COLUMNS]
+    return [name, f"{tally.cases:,}", *counts, f"{rate(tally):,.0f}", f"{tally.failed or ''}"]
+
+
+def total(tallies: Iterable[Tally], seconds: float) -> list[str]:
+    """The last row: all targets, and their rate by the clock on the wall."""
+    both = _sum(tallies)
+    programs = both.totals["programs"] or both.cases
+    counts = [f"{both.totals[column]:,}" if both.totals[column] else "" for column in COLUMNS]
+    fast = 60 * programs / seconds if seconds > 0 else 0.0
+    return ["all", f"{both.cases:,}", *counts, f"{fast:,.0f}", f"{both.failed or ''}"]
+
+
+def table(rows: Sequence[Sequence[str]]) -> str:
+    """Rows with their columns below each other; the first one is text, the others numbers."""
+    wide = [max(len(cells[k]) for cells in rows) for k in range(len(rows[0]))]
+    lines = []
+    for cells in rows:
+        numbers = (f"{cell:>{width}}" for cell, width in zip(cells[1:], wide[1:], strict=True))
+        lines.append("  ".join([f"{cells[0]:{wide[0]}}", *numbers]).rstrip())
+    return "\n".join(lines)
+
+
+def coverage(targets: Mapping[str, Target[Any]], tallies: Mapping[str, Tally]) -> dict[str, tuple[set[str], set[str]]]:
+    """For each group of things that can be covered: which were, of all."""
+    found: dict[str, tuple[set[str], set[str]]] = {}
+    for name, target in targets.items():
+        reached = tallies.get(name, Tally()).covered
+        for group, thing in target.universe():
+            there, every = found.setdefault(group, (set(), set()))
+            every.add(thing)
+            if reached[group, thing]:
+                there.add(thing)
+    return found
+
+
+def coverage_line(targets: Mapping[str, Target[Any]], tallies: Mapping[str, Tally]) -> str:
+    """``primitives 40 of 68, rules 20 of 24``."""
+    found = coverage(targets, tallies)
+    return ", ".join(f"{group} {len(there)} of {len(every)}" for group, (there, every) in found.items())
+
+
+def summary(campaign: Campaign, targets: Mapping[str, Target[Any]], *, brief: bool) -> str:
+    """Several lines for a person, at the end."""
+    found = list(campaign.findings.values())
+    last = _last_line(campaign, found)
+    if brief:
+        return last
+    state = campaign.state
+    names = list(targets)
+    ran = [campaign.tally(name) for name in names]
+    rows = [header(), *(row(name, campaign.tally(name)) for name in names)]
+    rows += [total(ran, campaign.worked)] if len(names) > 1 else []
+    parts = [table(rows), *_others(names, ran)]
+    if covered := coverage_line(targets, state.tallies):
+        parts.append(f"coverage, all runs: {covered}")
+        parts += _never(targets, state.tallies)
+    if campaign.replayed:
+        parts.append(f"replayed from the database: {campaign.replayed}")
+    if campaign.slow:
+        parts.append(f"slow, but not when run again: {campaign.slow}")
+    every = _sum(state.tally(name) for name in state.tallies)
+    runs = f"{state.runs} run" + ("" if state.runs == 1 else "s")
+    parts.append(
+        f"all runs: {runs}, {clock(state.seconds)}, {every.cases:,} cases, {every.totals['programs']:,} programs, "
+        f"{len(state.findings)} findings"
+    )
+    parts += [finding_line(finding) for finding in found]
+    return "\n".join(["", *parts, last])
+
+
+def _last_line(campaign: Campaign, found: Sequence[Finding]) -> str:
+    how = "" if campaign.ending == "done" else "interrupted; the same command goes on. "
+    new = sum(not finding.known for finding in found)
+    known = f" ({len(found) - new} known)" if new < len(found) else ""
+    what = f"{len(found)} finding{'' if len(found) == 1 else 's'}{known}" if found else "no findings"
+    return f"{how}{what} in {clock(campaign.elapsed)}, seed {campaign.run.seed}"
+
+
+def finding_line(finding: Finding) -> str:
+    """One finding, and where it is."""
+    words = []
+    words += ["flaky"] if finding.flaky else []
+    words += ["not made smaller"] if not finding.shrunk and not finding.known and not finding.flaky else []
+    words += ["its file did not fail"] if finding.reproduced is False else []
+    notes = f" [{', '.join(words)}]" if words else ""
+    place = f"known: {finding.known}" if finding.known else finding.file
+    return f"{finding.key}, {finding.times}×{notes}\n    {place}"
+
+
+def _others(names: Sequence[str], tallies: Sequence[Tally]) -> list[str]:
+    """What targets count beside the columns."""
+    lines = []
+    for name, tally in zip(names, tallies, strict=True):
+        if also := {k: n for k, n in tally.totals.items() if k not in COLUMNS}:
+            lines.append(f"{name}: " + ", ".join(f"{n:,} {k}" for k, n in sorted(also.items())))
+    return lines
+
+
+def _never(targets: Mapping[str, Target[Any]], tallies: Mapping[str, Tally]) -> list[str]:
+    lines = []
+    for group, (there, every) in coverage(targets, tallies).items():
+        if missing := sorted(every - there):
+            lines.append(_shortened(f"never reached, {group}: {', '.join(missing)}"))
+    return lines
+
+
+def _shortened(text: str) -> str:
+    if len(text) <= 4 * _WIDTH:
+        return text
+    kept = text[: 4 * _WIDTH].rpartition(", ")[0]
+    return f"{kept}, … ({text.count(',') - kept.count(',')} more; all of them with --json)"
+
+
+def _sum(tallies: Iterable[Tally]) -> Tally:
+    both = Tally()
+    for tally in tallies:
+        both.add_record(tally.as_record())
+    return both
+
+
+# -- JSON -------------------------------------------------------------------------------------------------------------
+
+
+def fields(
+    campaign: Campaign, targets: Mapping[str, Target[Any]], absent: Mapping[str, str], code: int
+) -> dict[str, Any]:
+    """A campaign as JSON."""
+    state = campaign.state
+    return {
+        "schema": SCHEMA,
+        "version": __version__,
+        "command": campaign.options.command,
+        "seed": campaign.run.seed,
+        "jobs": campaign.options.jobs,
+        "seconds": round(campaign.elapsed, 3),
+        "ended": campaign.ending == "done",
+        "resumed": campaign.goes_on,
+        "targets": [
+            {
+                "name": name,
+                **_tally_fields(target, campaign.tally(name)),
+                "all_runs": _tally_fields(target, state.tally(name)),
+            }
+            for name, target in targets.items()
+        ],
+        "not_run": [{"name": name, "reason": reason} for name, reason in absent.items()],
+        "findings": [_finding_fields(finding) for finding in campaign.findings.values()],
+        "replayed": campaign.replayed,
+        "slow": campaign.slow,
+        "runs": state.runs,
+        "all_seconds": round(state.seconds, 3),
+        "exit_code": code,
+    }
+
+
+def _tally_fields(target: Target[Any], tally: Tally) -> dict[str, Any]:
+    covered: dict[str, dict[str, int]] = {}
+    for (group, name), count in sorted(tally.covered.items()):
+        covered.setdefault(group, {})[name] = count
+    never: dict[str, list[str]] = {}
+    for group, name in target.universe():
+        if not tally.covered[group, name]:
+            never.setdefault(group, []).append(name)
+    return {
+        "cases": tally.cases,
+        "seconds": round(tally.seconds, 3),
+        "failed": tally.failed,
+        "programs_per_minute": round(rate(tally), 1),
+        "totals": dict(sorted(Counter(tally.totals).items())),
+        "covered": covered,
+        "never_reached": never,
+    }
+
+
+def _finding_fields(finding: Finding) -> dict[str, Any]:
+    return {
+        "target": finding.key.target,
+        "kind": finding.key.kind,
+        "where": finding.key.where,
+        "message": finding.message,
+        "times": finding.times,
+        "file": finding.known or finding.file,
+        "known": bool(finding.known),
+        "shrunk": finding.shrunk,
+        "flaky": finding.flaky,
+        "reproduced": finding.reproduced,
+        "seed": finding.seed,
+        "round": finding.turn,
+        "case": finding.index,
+        "found": finding.found,
+    }

@@ -1,0 +1,199 @@
+"""From a case that failed to a finding: confirmed, made smaller, written as a test, and the test tried."""
+
+from __future__ import annotations
+
+import ast
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, final
+
+from verified_tir.fuzz import findings, sandbox
+from verified_tir.fuzz.cases import check, redraw, shrink
+from verified_tir.fuzz.failure import DIED, HANG, Failure, Key
+from verified_tir.fuzz.findings import Finding
+from verified_tir.fuzz.reports import Finished
+from verified_tir.fuzz.running import Journal
+from verified_tir.fuzz.target import Observed, Target
+
+_ATTEMPTS: Final = 3
+"""How often a case that passes is run again before it is called flaky."""
+_STARTING: Final = 60.0
+"""Seconds for a process that runs a test, beyond the time of its case."""
+_HURRY: Final = 15.0
+"""As much, where the test is expected not to end."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """Make a finding of a case that failed.
+
+    :param finding: as it was found.
+    :param apart: each check in a process of its own: the case kills its process, or does not end.
+    :param seconds: for making it smaller.
+    :param limit: seconds for one case.
+    :param known: files that are about such a finding; it is known if one of them still fails.
+    """
+
+    finding: Finding
+    apart: bool
+    seconds: float
+    limit: float
+    known: tuple[Path, ...]
+
+    @property
+    def key(self) -> Key:
+        """Of the finding."""
+        return self.finding.key
+
+    @property
+    def seed(self) -> int:
+        """Of the campaign that found it."""
+        return self.finding.seed
+
+
+Checker = Callable[[Any, bytes], Failure | None]
+
+
+def finish(target: Target[Any], task: Finish, journal: Journal, other: Callable[[Failure, bytes], None]) -> Finished:
+    """Confirm, shrink, write and try.
+
+    :param other: is told of failures of other kinds that come up on the way.
+    """
+    finding = task.finding
+    if known := next((p for p in task.known if findings.fails(p, task.limit + _STARTING)), None):
+        return _finished(finding, finding.failure, finding.choices, known=str(known))
+    if not finding.choices:  # it could not be drawn
+        return _with_source(target, task, finding.failure, b"", None, shrunk=False, flaky=False)
+    checker = _checker(target, task, journal)
+    failure = _confirmed(target, task, checker, other)
+    if failure is None:
+        return _with_source(target, task, finding.failure, finding.choices, None, shrunk=False, flaky=True)
+    seen: set[Key] = {task.key}
+
+    def fails(case: Any, choices: bytes) -> bool:
+        found = checker(case, choices)
+        if found is not None and found.key not in seen:
+            seen.add(found.key)
+            other(found, choices)
+        return found is not None and found.key == task.key
+
+    until = time.monotonic() + task.seconds
+    smaller = shrink(target, finding.choices, fails, until) if sandbox.CAN_FORK or not task.apart else None
+    # The smallest case speaks for itself: its message, not that of the one it came from.
+    last: list[Failure | None] = []
+    case: list[Any] = []
+    choices = finding.choices if smaller is None else smaller
+
+    def again(drawn: Any) -> None:
+        case.append(drawn)
+        last.append(checker(drawn, choices))
+
+    redraw(target, choices, again)
+    failure = next((f for f in last if f is not None), failure)
+    return _with_source(target, task, failure, choices, case, shrunk=smaller is not None, flaky=False)
+
+
+def _checker(target: Target[Any], task: Finish, journal: Journal) -> Checker:
+    name = task.key.target
+
+    def here(case: Any, choices: bytes) -> Failure | None:
+        journal.checking(name, -1, -1, choices)
+        try:
+            return check(target, name, case, Observed())
+        finally:
+            journal.idle()
+
+    def apart(case: Any, choices: bytes) -> Failure | None:
+        return sandbox.check_apart(target, name, case, task.limit)
+
+    return apart if task.apart and sandbox.CAN_FORK else here
+
+
+def _confirmed(
+    target: Target[Any], task: Finish, checker: Checker, other: Callable[[Failure, bytes], None]
+) -> Failure | None:
+    """The failure once more, if the case still fails so."""
+    if task.apart and not sandbox.CAN_FORK:
+        return task.finding.failure
+    for _ in range(1 if task.key.kind == HANG else _ATTEMPTS):
+        found: list[Failure | None] = []
+
+        def once(case: Any, found: list[Failure | None] = found) -> None:
+            found.append(checker(case, task.finding.choices))
+
+        redraw(target, task.finding.choices, once)
+        match found:
+            case [Failure(key=key) as failure]:
+                if key == task.key or (key.kind == task.key.kind and key.kind in (DIED, HANG)):
+                    return failure
+                other(failure, task.finding.choices)
+            case _:
+                pass
+    return None
+
+
+def _with_source(
+    target: Target[Any],
+    task: Finish,
+    failure: Failure,
+    choices: bytes,
+    case: list[Any] | None,
+    *,
+    shrunk: bool,
+    flaky: bool,
+) -> Finished:
+    """Write the test of a case, and see whether it fails; if it does not, by its choices."""
+    finding, name = task.finding, task.key.name
+    if case is None:
+        case = []
+        if choices:
+            redraw(target, choices, case.append)
+    sources = []
+    if case:
+        written = _as_test(target, case[0], name)
+        sources += [written] if written else []
+    if choices:
+        sources.append(findings.replaying_source(task.key, choices, name))
+    elif finding.turn >= 0:
+        sources.append(findings.redrawing_source(task.key, finding.seed, finding.turn, finding.index, name))
+    if flaky or not sources:
+        chosen = sources[0] if sources else ""
+        return _finished(finding, failure, choices, source=chosen, shrunk=shrunk, flaky=flaky, reproduced=None)
+    for source in sources:
+        if _test_fails(source, name, task.limit + (_STARTING if task.key.kind != HANG else _HURRY)):
+            return _finished(finding, failure, choices, source=source, shrunk=shrunk, reproduced=True)
+    return _finished(finding, failure, choices, source=sources[0], shrunk=shrunk, reproduced=False)
+
+
+def _as_test(target: Target[Any], case: Any, name: str) -> str:
+    try:
+        source = target.as_test(case, name)
+        ast.parse(source)
+    except Exception:  # the choices still tell the case
+        return ""
+    return source
+
+
+def _test_fails(source: str, name: str, seconds: float) -> bool:
+    with tempfile.TemporaryDirectory(prefix="vtir-fuzz-") as folder:
+        path = Path(folder) / f"{name}.py"
+        path.write_text(source, encoding="utf-8")
+        return findings.fails(path, seconds) is True
+
+
+def _finished(
+    finding: Finding,
+    failure: Failure,
+    choices: bytes,
+    *,
+    source: str = "",
+    shrunk: bool = False,
+    flaky: bool = False,
+    reproduced: bool | None = None,
+    known: str = "",
+) -> Finished:
+    return Finished(finding.key, failure, choices, source, shrunk, flaky, reproduced, known)

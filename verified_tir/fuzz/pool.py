@@ -1,0 +1,167 @@
+"""Worker processes: started, watched, and ended.
+
+Processes are spawned, not forked, so that each begins clean.  One that dies, or whose case takes too long, leaves the
+case and its stack in files.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, final
+
+from verified_tir.fuzz import running, worker
+from verified_tir.fuzz.reports import Report
+from verified_tir.fuzz.running import Running
+from verified_tir.fuzz.worker import Setup, Task
+
+if TYPE_CHECKING:
+    from multiprocessing.context import SpawnProcess
+
+_DUMP: Final = 0.5
+_ENDING: Final = 2.0
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Death:
+    """How a worker ended.
+
+    :param number: the signal that killed it, or minus its exit code.
+    :param hung: it was stopped because its case took too long.
+    :param case: what it was doing; nothing if it had not begun.
+    :param trace: its stack, if it could be written.
+    """
+
+    number: int
+    hung: bool
+    case: Running | None
+    trace: str
+
+
+@final
+class Hand:
+    """One worker, and what it is doing.
+
+    :param folder: for its files.
+    :param hash_seed: makes the order of sets the same for a seed.
+    """
+
+    def __init__(self, folder: Path, number: int, hash_seed: int) -> None:
+        self._setup = Setup(
+            folder / f"worker-{number}.case",
+            folder / f"worker-{number}.stack",
+            folder / f"worker-{number}.cache",
+            tuple(sys.path),
+        )
+        self._hash_seed = hash_seed
+        self.task: Task | None = None
+        self.since = 0.0
+        self._start()
+
+    def _start(self) -> None:
+        self._setup.journal.parent.mkdir(parents=True, exist_ok=True)
+        # What an earlier worker of this number left must not be taken for this one's.
+        self._setup.journal.unlink(missing_ok=True)
+        shutil.rmtree(self._setup.cache, ignore_errors=True)
+        context = multiprocessing.get_context("spawn")
+        here, there = context.Pipe()
+        self.link: Connection = here
+        self.process: SpawnProcess = context.Process(target=worker.main, args=(self._setup, there), daemon=True)
+        with _environment(PYTHONHASHSEED=str(self._hash_seed)), _interrupts_held_back():
+            self.process.start()
+        there.close()
+
+    def replace(self) -> None:
+        """A fresh process instead of this one."""
+        self.end()
+        self._start()
+
+    def give(self, task: Task) -> None:
+        """Let it work; it may be dead, which shows later."""
+        self.task, self.since = task, time.monotonic()
+        with contextlib.suppress(OSError):
+            self.link.send(task)
+
+    def reports(self) -> Iterator[Report]:
+        """What it has said and was not heard yet."""
+        try:
+            while self.link.poll():
+                report: Report = self.link.recv()
+                yield report
+        except (EOFError, OSError):
+            return
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process is running."""
+        return self.process.is_alive()
+
+    def late(self, limit: float) -> bool:
+        """Whether its case has been running for longer than that many seconds."""
+        case = running.read(self._setup.journal)
+        return case is not None and case.phase != "idle" and time.monotonic() - case.since > limit
+
+    def death(self, *, hung: bool) -> Death:
+        """How it ended; it is stopped first if it hangs."""
+        if hung and hasattr(signal, "SIGUSR1") and self.process.pid is not None:
+            with contextlib.suppress(OSError):
+                os.kill(self.process.pid, signal.SIGUSR1)
+            time.sleep(_DUMP)
+        if hung:
+            self.process.kill()
+        self.process.join()
+        code = self.process.exitcode or 0
+        try:
+            trace = self._setup.trace.read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            trace = ""
+        return Death(-code, hung, running.read(self._setup.journal), trace)
+
+    def end(self) -> None:
+        """Stop it, whatever it is doing."""
+        self.process.kill()
+        self.process.join(_ENDING)
+        self.link.close()
+        shutil.rmtree(self._setup.cache, ignore_errors=True)
+
+
+def wait_for(hands: list[Hand], seconds: float) -> None:
+    """Until a worker says something, or dies, or the time is over."""
+    wait([*(hand.link for hand in hands), *(hand.process.sentinel for hand in hands)], seconds)
+
+
+@contextlib.contextmanager
+def _environment(**values: str) -> Iterator[None]:
+    old = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in old.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+@contextlib.contextmanager
+def _interrupts_held_back() -> Iterator[None]:
+    """Ctrl-C is for the campaign; a process that is just starting would print a traceback."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    old = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, old)

@@ -1,0 +1,87 @@
+"""Which targets there are, and whether they can run here.
+
+Targets are imported when they are asked for: ``--list-targets`` shows one that misses an extra beside those that run.
+``module:ATTRIBUTE`` names a target of your own.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Sequence
+from typing import Any, Final, final
+
+from verified_tir.fuzz.target import Target
+
+TARGETS: Final[dict[str, str]] = {
+    name: f"verified_tir.fuzz.targets.{name}:TARGET"
+    for name in ("kernel", "codegen", "validator", "parser", "simplify", "tvm")
+}
+"""Where each target is, by name, in the order in which they are listed."""
+
+_EXTRAS: Final = {"tvm": "tvm", "hypothesis": "testing", "cvc5": "cvc5", "redis": "redis"}
+"""The extra of ``verified_tir`` that brings a module."""
+
+
+@final
+class UnknownTarget(ValueError):
+    """There is no target of this name."""
+
+
+@final
+class BrokenTarget(RuntimeError):
+    """A target's module cannot be imported, or has no target: a mistake in it, not a missing extra."""
+
+
+@final
+class MissingModule(RuntimeError):
+    """A target needs a module that is not installed here.
+
+    :param modules: the modules that are missing.
+    """
+
+    def __init__(self, name: str, modules: Sequence[str]) -> None:
+        extras = ",".join(dict.fromkeys(_EXTRAS[m] for m in modules if m in _EXTRAS))
+        remedy = f"pip install 'verified_tir[{extras}]'" if extras else f"pip install {' '.join(modules)}"
+        super().__init__(f"{name} needs {' and '.join(modules)}, not installed here: {remedy}")
+        self.modules = tuple(modules)
+        self.remedy = remedy
+
+
+def load(name: str) -> Target[Any]:
+    """The target of a name, ready to run.
+
+    :param name: a key of ``TARGETS``, or ``module:ATTRIBUTE``.
+    :raises UnknownTarget: for a name that is neither.
+    :raises MissingModule: if an extra is missing.
+    :raises BrokenTarget: if its module cannot be imported for another reason.
+    """
+    place = TARGETS.get(name, name)
+    module, colon, attribute = place.partition(":")
+    if not (colon and module and attribute):
+        raise UnknownTarget(f"there is no target {name}; there are {', '.join(TARGETS)}, and module:ATTRIBUTE")
+    if importlib.util.find_spec("hypothesis") is None:
+        raise MissingModule(name, ["hypothesis"])
+    try:
+        found: Target[Any] = getattr(importlib.import_module(module), attribute)
+    except ImportError as problem:
+        missing = (problem.name or "").partition(".")[0]
+        if missing in _EXTRAS and importlib.util.find_spec(missing) is None:
+            raise MissingModule(name, [missing]) from None
+        if problem.name and (module == problem.name or module.startswith(problem.name + ".")):
+            raise BrokenTarget(f"target {name}: there is no module {problem.name}") from None
+        raise BrokenTarget(f"target {name}: {module} cannot be imported: {problem}") from problem
+    except AttributeError:
+        raise BrokenTarget(f"target {name}: {module} has no {attribute}") from None
+    except Exception as problem:
+        raise BrokenTarget(f"target {name}: {module} cannot be imported: {problem!r}") from problem
+    if absent := [m for m in found.requires if not _installed(m)]:
+        raise MissingModule(name, absent)
+    return found
+
+
+def _installed(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:  # a parent package is missing
+        return False

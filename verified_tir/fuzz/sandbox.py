@@ -1,0 +1,89 @@
+"""A case checked in a process of its own: what kills it, or never ends, is found, and can be made smaller.
+
+The process is a fork of this one, which costs milliseconds; this one checks nothing itself, so that it has no threads
+that a fork would lose.  Where there is no ``fork`` the case is not checked again: it stays as it was found.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import pickle
+import select
+import signal
+import tempfile
+import time
+import warnings
+from typing import IO, Any, Final
+
+from verified_tir.fuzz.cases import check
+from verified_tir.fuzz.failure import Failure, failure_of_death, failure_of_hang
+from verified_tir.fuzz.target import Observed, Target
+
+CAN_FORK: Final = hasattr(os, "fork")
+_DUMP: Final = 0.5
+"""Seconds in which a process that hangs writes its stack."""
+
+
+def check_apart(target: Target[Any], name: str, case: Any, seconds: float) -> Failure | None:
+    """What is wrong with a case, the death of its process and more than some seconds included."""
+    with tempfile.TemporaryFile("w+") as trace:
+        read_end, write_end = os.pipe()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # about threads, of which the libraries' do no harm
+            child = os.fork()
+        if child == 0:
+            os.close(read_end)
+            _child(target, name, case, write_end, trace)
+        os.close(write_end)
+        try:
+            return _outcome(name, child, read_end, trace, seconds)
+        finally:
+            os.close(read_end)
+
+
+def _child(target: Target[Any], name: str, case: Any, answer: int, trace: IO[str]) -> None:
+    """Check, write the answer, and end without what other processes do when they end."""
+    code = 1
+    try:
+        listen_for_stacks(trace)
+        failure = check(target, name, case, Observed())
+        with os.fdopen(answer, "wb") as out:
+            pickle.dump(failure, out)
+        code = 0
+    finally:
+        os._exit(code)
+
+
+def _outcome(name: str, child: int, answer: int, trace: IO[str], seconds: float) -> Failure | None:
+    until = time.monotonic() + seconds
+    data = b""
+    while (left := until - time.monotonic()) > 0:
+        if select.select([answer], [], [], left)[0]:
+            part = os.read(answer, 1 << 16)
+            if not part:
+                break
+            data += part
+    else:
+        os.kill(child, signal.SIGUSR1)
+        time.sleep(_DUMP)
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        return failure_of_hang(name, seconds, _text(trace))
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if status == 0:
+        found: Failure | None = pickle.loads(data)
+        return found
+    return failure_of_death(name, -status, _text(trace))
+
+
+def _text(trace: IO[str]) -> str:
+    trace.seek(0)
+    return trace.read()
+
+
+def listen_for_stacks(file: IO[str]) -> None:
+    """Write this process's stack to a file if it dies, or when SIGUSR1 asks for it."""
+    faulthandler.enable(file, all_threads=False)
+    if hasattr(signal, "SIGUSR1"):
+        faulthandler.register(signal.SIGUSR1, file, all_threads=False)

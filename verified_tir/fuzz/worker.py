@@ -1,0 +1,226 @@
+"""The process that draws and checks cases, and makes those that fail smaller.
+
+It is handed one task after another and answers with reports.  It believes that it may die at any moment: what it knows
+is sent at once, and the case that runs is written down first (``running``).
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any, Final, assert_never, final
+
+from verified_tir.fuzz.cases import Ears, Enough, Round, check, redraw, run_round
+from verified_tir.fuzz.failure import Failure, Key, failure_of
+from verified_tir.fuzz.finish import Finish, finish
+from verified_tir.fuzz.registry import load
+from verified_tir.fuzz.reports import Counted, Done, Failed, Finished, Replayed, Report
+from verified_tir.fuzz.running import Journal
+from verified_tir.fuzz.sandbox import listen_for_stacks
+from verified_tir.fuzz.target import Observed, Target
+
+_REPORT: Final = 0.5
+"""Seconds between two reports of what was counted."""
+_MEMORY: Final = 2_000_000_000
+"""Bytes after which a worker is replaced by a fresh one: solvers and compiled code do not give back all they take."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RunRound:
+    """Draw and check the cases of a round, but not after some time (by ``time.monotonic``)."""
+
+    work: Round
+    until: float | None
+    known: frozenset[Key]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """Check cases that failed before, here or on another machine."""
+
+    target: str
+    choices: tuple[bytes, ...]
+
+
+Task = RunRound | Replay | Finish
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What a worker is told when it starts.
+
+    :param journal: the file of the case that runs.
+    :param trace: the file for the stack, should the process die.
+    :param cache: a folder for compiled code, which is the campaign's own.
+    """
+
+    journal: Path
+    trace: Path
+    cache: Path
+    path: tuple[str, ...]
+
+
+def main(setup: Setup, link: Connection) -> None:
+    """The life of a worker: it ends when nobody talks to it any more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the campaign ends its workers itself
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    sys.path[:] = setup.path
+    os.environ["VTIR_CACHE_DIR"] = str(setup.cache)
+    os.environ["VTIR_VERDICT_CACHE"] = "off"  # what is proved is proved now
+    with setup.trace.open("w") as trace:
+        listen_for_stacks(trace)
+        worker = Worker(Journal(setup.journal), link)
+        try:
+            while (task := link.recv()) is not None:
+                worker.work(task)
+        except (EOFError, BrokenPipeError, ConnectionResetError):  # the campaign is gone
+            pass
+
+
+@dataclass(slots=True)
+class Worker:
+    """The state of a worker between tasks: targets that were loaded, and what was not reported yet."""
+
+    journal: Journal
+    link: Connection
+    targets: dict[str, Target[Any]] = field(default_factory=dict)
+
+    def work(self, task: Task) -> None:
+        """Do a task; its last report is ``Done``, ``Replayed`` or ``Finished``."""
+        match task:
+            case RunRound():
+                self.round(task)
+            case Replay():
+                self.replay(task)
+            case Finish():
+                self.send(self.finish(task))
+            case _:
+                assert_never(task)
+
+    def target(self, name: str) -> Target[Any]:
+        """A target by name, loaded once."""
+        if name not in self.targets:
+            self.targets[name] = load(name)
+        return self.targets[name]
+
+    def send(self, report: Report) -> None:
+        """Tell the campaign."""
+        self.link.send(report)
+
+    def round(self, task: RunRound) -> None:
+        """Run a round; its counts are sent now and then."""
+        work = task.work
+        counting = _Counting(work, self.send)
+        known = set(task.known)
+
+        def failed(failure: Failure, choices: bytes, index: int) -> None:
+            new = failure.key not in known
+            known.add(failure.key)
+            counting.send()  # the case is counted, whatever becomes of the process
+            self.send(Failed(failure if new else _short(failure), choices if new else b"", work, index))
+
+        ended, trouble = False, None
+        try:
+            target = self.target(work.target)
+            ears = Ears(self.journal, failed, counting.passed, task.until)
+            ended = run_round(target, work, counting.observed, ears)
+        except Enough:
+            pass
+        except Exception as error:  # the strategy draws nothing, or not the same twice
+            trouble = failure_of(work.target, error)
+        counting.send()
+        self.send(Done(work, ended, trouble, _memory() > _MEMORY))
+
+    def replay(self, task: Replay) -> None:
+        """Check old cases; those that pass now are of no use any more."""
+        target = self.target(task.target)
+        observed = Observed()
+        for choices in task.choices:
+            failures: list[Failure] = []
+
+            def checked(case: Any, choices: bytes = choices, failures: list[Failure] = failures) -> None:
+                self.journal.checking(task.target, -1, -1, choices)
+                failure = check(target, task.target, case, observed)
+                self.journal.idle()
+                failures += [] if failure is None else [failure]
+
+            try:
+                self.journal.drawing(task.target, -1, -1)
+                redraw(target, choices, checked)
+            except Exception as error:
+                failures.append(failure_of(task.target, error))
+            self.journal.idle()
+            self.send(Replayed(task.target, choices, failures[0] if failures else None))
+        self.send(Replayed(task.target, None, None))
+
+    def finish(self, task: Finish) -> Finished:
+        """Make a case smaller, and a test of it."""
+
+        def other(failure: Failure, choices: bytes) -> None:
+            self.send(Failed(failure, choices, Round(task.key.target, task.seed, -1, 0), -1))
+
+        try:
+            return finish(self.target(task.key.target), task, self.journal, other)
+        finally:
+            self.journal.idle()
+
+
+@final
+class _Counting:
+    """What a round counted and did not report yet."""
+
+    def __init__(self, work: Round, send: Callable[[Report], None]) -> None:
+        self.observed = Observed()
+        self._work = work
+        self._send = send
+        self._drawn = work.skip
+        self._sent = work.skip
+        self._last = time.monotonic()
+
+    def passed(self, drawn: int) -> None:
+        """So many cases of the round are done."""
+        self._drawn = drawn
+        if time.monotonic() - self._last >= _REPORT:
+            self.send()
+
+    def send(self) -> None:
+        """Report now."""
+        now = time.monotonic()
+        self._send(
+            Counted(
+                self._work,
+                self._drawn,
+                self._drawn - self._sent,
+                now - self._last,
+                dict(self.observed.totals),
+                dict(self.observed.covered),
+            )
+        )
+        self.observed.totals = Counter()
+        self.observed.covered = Counter()
+        self._sent, self._last = self._drawn, now
+
+
+def _short(failure: Failure) -> Failure:
+    return Failure(failure.key, "", "")
+
+
+def _memory() -> int:
+    """The most memory that this process had, in bytes; 0 where nobody knows."""
+    try:
+        import resource
+    except ImportError:  # not a Unix
+        return 0
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == "darwin" else most * 1024
