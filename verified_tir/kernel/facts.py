@@ -90,6 +90,12 @@ class Prover:
             used = (*base, *facts)
             if facts or small or not isinstance(verdict, Refuted):
                 verdict = self.solver.prove(used, goal, small, quick=quick)
+            if not isinstance(verdict, Proved):
+                # Loops whose bounds are loaded (the rows of a sparse matrix) need what is known of these loads, too.
+                more = self.facts(context, base, tuple(context.path))
+                if not set(more) <= set(facts):
+                    used = tuple(dict.fromkeys((*used, *more)))
+                    verdict = self.solver.prove(used, goal, small, quick=quick)
         if lemma and isinstance(verdict, Proved):
             self.lemmas.append(Lemma(Obligation(lemma, lemma, used, goal), verdict))
         return verdict, used

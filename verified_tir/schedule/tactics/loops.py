@@ -18,6 +18,8 @@ from verified_tir.ir.visit import free_vars, substitute
 from verified_tir.kernel.rules.kind import Kind
 from verified_tir.kernel.rules.order import Partition
 from verified_tir.kernel.rules.reindex import NewLoop, Reindex
+from verified_tir.schedule.bounds import Bounds
+from verified_tir.schedule.poly import as_poly, render
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.simplify_index import simplify as simplify_index
 from verified_tir.schedule.tactics.licensed import in_another_order
@@ -148,30 +150,55 @@ def reorder(session: Session, handles: Sequence[Handle], licence: str = "") -> N
     named = [session.loop(h)[1] for h in handles]
     wanted = iter(named)
     order = [next(wanted) if s in named else s for s in loops]
-    for k, outer in enumerate(order):
-        for inner in order[k + 1 :]:
-            if inner.var in {*free_vars(outer.min), *free_vars(outer.extent)}:
-                raise fail(
-                    f"the range of the loop over {outer.var.name} depends on {inner.var.name}, "
-                    "which must stay outside it", path,
-                )  # fmt: skip
     rebuild(session, path, chain, order, licence)
 
 
 def rebuild(session: Session, path: Path, chain: list[Stmt], order: Sequence[For], licence: str = "") -> None:
-    """Run the nest's loops in another order, guards innermost."""
+    """Run the nest's loops in another order, guards innermost.
+
+    A loop whose range depends on one that is inside of it now gets the least range that holds all of its own, and a
+    guard: ``for i in range(n): for j in range(i + 1)`` becomes ``for j in range(n): for i in range(n): if j < i + 1``.
+    """
     loops = [s for s in chain if isinstance(s, For)]
     fresh = {s.var: Var.fresh(s.var.name, s.var.dtype) for s in loops}
+    boxes = [_box(s, order[k + 1 :], path) for k, s in enumerate(order)]
     news = tuple(
-        NewLoop(fresh[s.var], substitute(s.min, fresh), substitute(s.extent, fresh), s.kind, s.thread, s.annotations)
-        for s in order
+        NewLoop(fresh[s.var], substitute(low, fresh), substitute(extent, fresh), s.kind, s.thread, s.annotations)
+        for s, (low, extent, _) in zip(order, boxes, strict=True)
     )
-    guards = guards_of(chain, fresh)
+    within = tuple(substitute(g, fresh) for _, _, guards in boxes for g in guards)
+    guards = (*within, *guards_of(chain, fresh))
     old_of_new = tuple(fresh[s.var] for s in loops)
     rule = Reindex(path, len(chain), news, guards, old_of_new, tuple(s.var for s in order))
     in_another_order(session, rule, licence)
     session.renamed.update(fresh)
     join_guards(session, path)
+
+
+def _box(loop: For, inside: Sequence[For], path: Path) -> tuple[Expr, Expr, list[Expr]]:
+    """Start and extent of a loop that stands outside of ``inside``, and the guards that keep it to its own range.
+
+    :raises TacticFailed: if its range depends on one of these loops in a way that has no bounds.
+    """
+    inner = {s.var: (s.min, s.extent) for s in inside}
+    below, end = loop.min, folded(loop.min + loop.extent)
+    low = high = False
+    while found := [v for v in inner if v in {*free_vars(below), *free_vars(end)}]:
+        bounds = Bounds({found[-1]: inner[found[-1]]})  # the innermost first: its own range may depend on others
+        least, most = bounds.lower(as_poly(below)), bounds.upper(as_poly(end))
+        if least is None or most is None:
+            raise fail(
+                f"the range of the loop over {loop.var.name} depends on {found[-1].name}, which must stay outside it: "
+                "no bounds of it were found", path,
+            )  # fmt: skip
+        low, high = low or found[-1] in free_vars(below), high or found[-1] in free_vars(end)
+        below, end = render(least, loop.var.dtype), render(most, loop.var.dtype)
+    if not (low or high):
+        return loop.min, loop.extent, []
+    guards: list[Expr] = [Binary("ge", loop.var, loop.min)] if low else []
+    if high:
+        guards.append(Binary("lt", loop.var, folded(loop.min + loop.extent)))
+    return below, folded(end - below), guards
 
 
 def fuse(session: Session, handles: Sequence[Handle]) -> Var:
@@ -230,8 +257,7 @@ def tile(session: Session, handles: Sequence[Handle], factors: Sequence[int]) ->
     loops."""
     if len(handles) != len(factors) or not handles:
         raise fail(f"tile takes one factor for each loop; there are {len(handles)} loops and {len(factors)} factors")
-    path, _, loops = nest_between(session, handles)  # complains before anything is split
-    _check_box(loops, path)
+    nest_between(session, handles)  # complains before anything is split
     pairs = [split(session, h, (None, x)) for h, x in zip(handles, factors, strict=True)]
     outer, inner = [p[0] for p in pairs], [p[1] for p in pairs]
     if len(pairs) > 1:
