@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 try:
     import hypothesis as _hypothesis  # noqa: F401
 except ImportError as missing:
@@ -13,28 +15,61 @@ from verified_tir.testing.arguments import arguments
 from verified_tir.testing.arrays import arrays, masks
 from verified_tir.testing.dtypes import dtypes, numbers, scalars
 from verified_tir.testing.expressions import Scope, expressions
-from verified_tir.testing.programs import ALL_FEATURES, Feature, prim_funcs
-from verified_tir.testing.roundtrip import assert_index_map_round_trip, assert_read_or_refused, assert_round_trip
+from verified_tir.testing.index_maps import MapKind, index_maps
+from verified_tir.testing.literals import array_of
+from verified_tir.testing.programs import ALL_FEATURES, Feature, modules, prim_funcs
 from verified_tir.testing.syntax import syntactic_functions, syntactic_modules
 from verified_tir.testing.trees import from_tree, tree
+
+if TYPE_CHECKING:
+    from verified_tir.testing.compiled import assert_compiles_alike, target_variant
+    from verified_tir.testing.lowered import assert_lowers_alike
+    from verified_tir.testing.roundtrip import assert_index_map_round_trip, assert_read_or_refused, assert_round_trip
+
+_WHERE = {
+    "assert_compiles_alike": "compiled",
+    "assert_index_map_round_trip": "roundtrip",
+    "assert_lowers_alike": "lowered",
+    "assert_read_or_refused": "roundtrip",
+    "assert_round_trip": "roundtrip",
+    "target_variant": "compiled",
+}
+"""What needs more of the package than strategies do is imported when it is first used."""
 
 __all__ = [
     "ALL_FEATURES",
     "Feature",
+    "MapKind",
     "Scope",
     "arguments",
+    "array_of",
     "arrays",
+    "assert_compiles_alike",
     "assert_index_map_round_trip",
+    "assert_lowers_alike",
     "assert_read_or_refused",
     "assert_round_trip",
     "dtypes",
     "expressions",
     "from_tree",
+    "index_maps",
     "masks",
+    "modules",
     "numbers",
     "prim_funcs",
     "scalars",
     "syntactic_functions",
     "syntactic_modules",
+    "target_variant",
     "tree",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
+    value = getattr(importlib.import_module(f"{__name__}.{_WHERE[name]}"), name)
+    globals()[name] = value
+    return value

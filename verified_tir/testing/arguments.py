@@ -47,8 +47,10 @@ def arguments(func: PrimFunc, *, sizes: Sequence[int] = SIZES) -> SearchStrategy
 def _arguments(draw: DrawFn, func: PrimFunc, sizes: tuple[int, ...]) -> Arguments:
     pick = Picker(draw)
     known: dict[Var, int] = {}
-    for v in symbols_of(func):
-        known[v] = _size(pick, v, sizes, known, func)
+    shaping = {n for b in func.buffers for e in b.shape for n in walk(e)} | set(func.params)
+    symbols = symbols_of(func)
+    for v in sorted(symbols, key=lambda v: v not in shaping):
+        known[v] = _size(pick, v, sizes, known, func) if v in shaping else _stride(pick, v, known, func)
     found: Arguments = {}
     limits = index_limits(func, known)
     for p in func.params:
@@ -80,6 +82,18 @@ def _size(pick: Picker, v: Var, sizes: tuple[int, ...], known: Mapping[Var, int]
     claims = [c for c in claims_of(func) if {n for n in walk(c) if isinstance(n, (Var, Load))} <= {v, *known}]
     candidates = (*sizes[first:], *sizes[:first], *range(32))
     return next((k for k in candidates if all(evaluate(c, {**known, v: k}) for c in claims)), sizes[first])
+
+
+def _stride(pick: Picker, v: Var, known: Mapping[Var, int], func: PrimFunc) -> int:
+    """A stride that keeps the elements apart: the inner extents' product, or a little more."""
+    least = 1
+    for b in func.buffers:
+        for k, e in enumerate(b.strides):
+            if e is v:
+                inner = zip(b.shape[k + 1 :], b.strides[k + 1 :], strict=True)
+                ends = [(max(1, _extent(n, known)) - 1) * _extent(d, known) for n, d in inner]
+                least = max(least, 1 + sum(ends))
+    return least + pick.one(0, 1, 3)
 
 
 def claims_of(func: PrimFunc) -> list[Expr]:

@@ -14,6 +14,7 @@ from verified_tir.testing.programs.features import ALL_FEATURES, Feature, checke
 from verified_tir.testing.programs.finish import finish
 from verified_tir.testing.programs.sketch import Place, Sketch, palettes
 from verified_tir.testing.programs.statements import body
+from verified_tir.testing.programs.textbook import textbook
 
 
 def prim_funcs(
@@ -34,16 +35,24 @@ def prim_funcs(
     :raises ValueError: for a feature that does not exist.
     """
     chosen = checked(features)
-    palette = tuple(DType.parse(t) for t in dtypes) if dtypes is not None else palettes(chosen)
+    palette = tuple(DType.parse(t) for t in dtypes) if dtypes is not None else None
     return _prim_funcs(chosen, palette, max_depth, max_statements)
 
 
 @st.composite
 def _prim_funcs(
-    draw: DrawFn, features: frozenset[Feature], palette: tuple[DType, ...], max_depth: int, max_statements: int
+    draw: DrawFn, features: frozenset[Feature], palette: tuple[DType, ...] | None, max_depth: int, max_statements: int
 ) -> PrimFunc:
     pick = Picker(draw)
-    usual = pick.among(palette) if pick.rarely(3) else palette[0]
-    others = tuple(t for t in palette if t is not usual) if "dtypes" in features else ()
-    s = Sketch(pick, features, (usual, *others))
+    s = sketch(pick, features, palette)
+    if "textbook" in features and pick.rarely(10):
+        return textbook(pick, s.palette[0])
     return finish(s, body(s, Place(max_depth), max_statements, 3))
+
+
+def sketch(pick: Picker, features: frozenset[Feature], palette: tuple[DType, ...] | None = None) -> Sketch:
+    """An empty program, of some data types."""
+    types = palette or palettes(features)
+    usual = pick.among(types) if pick.rarely(3) else types[0]
+    others = tuple(t for t in types if t is not usual) if "dtypes" in features else ()
+    return Sketch(pick, features, (usual, *others))
