@@ -32,12 +32,18 @@ def array_of(dtype: str, values: Any, strides: Sequence[int] | None = None) -> A
         made: Array = np.frombuffer(bytearray.fromhex(text), kind).reshape(shape)
     else:
         made = np.array(values, kind)
-    if strides is None or tuple(strides) == made.strides or not made.size:
-        return made
-    span = sum((n - 1) * s for n, s in zip(made.shape, strides, strict=True)) + made.itemsize
-    first = np.zeros(span, np.uint8)[: made.itemsize].view(kind)
-    placed: Array = np.lib.stride_tricks.as_strided(first, made.shape, tuple(strides))
-    placed[...] = made
+    return made if strides is None else strided_copy(made, strides)
+
+
+def strided_copy(array: Array, strides: Sequence[int] | None = None) -> Array:
+    """A copy of an array with its own strides, or those given, none of them negative."""
+    wanted = tuple(array.strides if strides is None else strides)
+    if not array.size:
+        return array.copy()
+    span = sum((n - 1) * s for n, s in zip(array.shape, wanted, strict=True)) + array.itemsize
+    first = np.zeros(span, np.uint8)[: array.itemsize].view(array.dtype)
+    placed: Array = np.lib.stride_tricks.as_strided(first, array.shape, wanted)
+    placed[...] = array
     return placed
 
 
