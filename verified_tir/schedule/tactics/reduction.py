@@ -109,23 +109,28 @@ def sink_allocation(session: Session, buffer: str | Buffer) -> None:
         raise fail(f"no buffer called {name!r} is allocated; allocated are {', '.join(known) or 'none'}")
     if len(found) > 1:
         raise fail(f"there are {len(found)} allocations of a buffer called {name!r}")
-    path = found[0]
-    stmt = _allocation(session, path)
-    if isinstance(stmt.body, (Seq, If)):
-        session.apply(Move(path, "narrow"))
-        path = next(p for p, s in places(session.func.body, lambda s: _allocates(s, stmt)))
-        stmt = _allocation(session, path)
-    match stmt.body:
+    path = _narrowed(session, found[0])
+    match _allocation(session, path).body:
         case For():
             session.apply(Move(path, "sink"))
         case Seq(stmts=stmts):
             raise fail(f"{name} is used by {len(stmts)} statements, not in one loop (merge their loops first)", path)
-        case Allocate(buffer=other):
-            raise fail(f"below the allocation of {name} stands that of {other.name}, not a loop; sink that first", path)
         case Block() | If():
             raise fail(f"below the allocation of {name} stands no loop", path)
         case _:
             raise fail(f"no loop uses {name}", path)
+
+
+def _narrowed(session: Session, path: Path) -> Path:
+    """Move an allocation past other ones, into conditions, and to the statements that use it; gives its new place."""
+    stmt = _allocation(session, path)
+    whole = False  # a sequence all of which uses the buffer stays as it is
+    while isinstance(stmt.body, (If, Allocate)) or (isinstance(stmt.body, Seq) and not whole):
+        whole = isinstance(stmt.body, Seq)
+        session.apply(Move(path, "narrow"))
+        path = next(p for p, s in places(session.func.body, lambda s: _allocates(s, stmt)))
+        stmt = _allocation(session, path)
+    return path
 
 
 def _allocation(session: Session, path: Path) -> Allocate:
