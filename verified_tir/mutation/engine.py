@@ -17,7 +17,7 @@ from verified_tir.mutation.mutant import Mutant
 from verified_tir.mutation.reach import Reach, TestFile, digest_of
 from verified_tir.mutation.results import Result, Results, key_of
 from verified_tir.mutation.selection import test_files
-from verified_tir.mutation.sources import Source
+from verified_tir.mutation.sources import Source, checkout, mutated_files
 from verified_tir.mutation.worker import Request, Task
 
 Report = Callable[[dict[str, Any]], None]
@@ -32,6 +32,9 @@ class Engine:
     :param budget: seconds for one mutant.
     :param tests: test files (relative to the root) that may decide; those of the kernel unless given.
     :param last: ``module:function``, called on mutants that no test killed.
+    :param package: what is mutated.
+    :param fine: files of it of which every statement counts; for the others it is known which functions tests reach.
+    :param slack: seconds that a test may take longer than twenty times what it took without the mutant.
     """
 
     root: Path
@@ -40,11 +43,15 @@ class Engine:
     budget: float = 60.0
     tests: Sequence[str] = ()
     last: str = ""
+    package: str = "verified_tir"
+    fine: Sequence[str] = ()
+    slack: float = 10.0
     report: Report = lambda event: None
     sources: dict[str, Source] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.tests = tuple(self.tests) or tuple(test_files(self.root, everything=False))
+        self.fine = tuple(self.fine) or tuple(mutated_files(self.root))
 
     @property
     def results(self) -> Results:
@@ -62,7 +69,7 @@ class Engine:
         store = self.state / "reach"
         missing = [t for t in self.tests if not _is_current(store, self.root, t)]
         if missing:
-            request = Request("reach", str(self.root), missing, jobs=self.jobs, store=str(store))
+            request = self._request("reach", missing, store=str(store))
             for event in self._worker(request):
                 self.report(event)
         reach = Reach()
@@ -88,7 +95,8 @@ class Engine:
             source = self.source(mutant.file)
             tests = sorted(reach.reaching(mutant, source))
             old = known.by_id.get(mutant.id)
-            if old is not None and not fresh and old.key == self._key(mutant, old, tests, digests):
+            known_so_far = old is not None and not fresh and old.key == self._key(mutant, old, tests, digests)
+            if known_so_far and old is not None and not (old.status == "out of time" and old.seconds < self.budget):
                 results[mutant.id] = old
             elif not tests and not self.last:
                 results[mutant.id] = Result(mutant.id, key_of(mutant, source, (), digests), "unreached")
@@ -113,9 +121,7 @@ class Engine:
         while batches:
             fresh, batch = batches.pop(0)
             files = sorted({t.partition("::")[0] for task in batch for t in task.tests})
-            request = Request(
-                "run", str(self.root), files, self.jobs, self.budget, tasks=batch, fresh=fresh, last=self.last
-            )
+            request = self._request("run", files, tasks=batch, fresh=fresh)
             for event in self._worker(request):
                 task = by_id.get(event.get("id", ""))
                 if task is not None and event["status"] == "fresh":
@@ -131,6 +137,14 @@ class Engine:
                     )  # fmt: skip
                 self.report(event)
 
+    def _request(
+        self, mode: str, files: list[str], store: str = "", tasks: list[Task] | None = None, fresh: str = ""
+    ) -> Request:
+        return Request(
+            mode, str(self.root), files, jobs=self.jobs, budget=self.budget, store=store, tasks=tasks or [],
+            fresh=fresh, last=self.last, package=self.package, fine=list(self.fine), slack=self.slack,
+        )  # fmt: skip
+
     def _worker(self, request: Request) -> Iterator[dict[str, Any]]:
         """Start a worker, and hear what it says.
 
@@ -140,8 +154,8 @@ class Engine:
             path = Path(folder) / "request.json"
             request.save(path)
             command = [sys.executable, "-m", "verified_tir.mutation.worker", str(path)]
-            environment = {**os.environ, "PYTHONPATH": os.pathsep.join(
-                p for p in (str(self.root), os.environ.get("PYTHONPATH", "")) if p)}  # fmt: skip
+            places = (str(self.root), str(checkout()), os.environ.get("PYTHONPATH", ""))
+            environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in places if p)}
             errors = Path(folder) / "errors"
             with errors.open("w") as log:
                 process = subprocess.Popen(

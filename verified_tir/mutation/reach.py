@@ -22,10 +22,12 @@ from pathlib import Path
 from typing import Any, final
 
 from verified_tir.mutation.mutant import Mutant
-from verified_tir.mutation.sources import Function, Source, mutated_files
+from verified_tir.mutation.sources import Function, Source
 from verified_tir.mutation.swap import code_of, functions_in, module_name
 
 _NOTE = "_note_that_it_is_reached"
+
+_NOT_REACHED = tuple(f"verified_tir/{layer}/" for layer in ("mutation", "fuzz", "testing", "cli"))
 
 Key = tuple[str, str, str, int]
 """File, function, digest of the function's text, line from the function's start (0: the function itself)."""
@@ -37,23 +39,23 @@ class Recorder:
     """What was reached since it was last asked."""
 
     root: Path
+    package: str
+    fine: frozenset[str]
+    """Files of which every statement counts."""
     keys: list[Key] = field(default_factory=list)
     reached: set[int] = field(default_factory=set)
 
     def instrument(self) -> None:
         """Let the package's functions note that they are reached."""
-        fine = set(mutated_files(self.root))
-        for path in sorted((self.root / "verified_tir").rglob("*.py")):
+        for path in sorted((self.root / self.package).rglob("*.py")):
             file = path.relative_to(self.root).as_posix()
-            if file.startswith(
-                ("verified_tir/mutation/", "verified_tir/fuzz/", "verified_tir/testing/", "verified_tir/cli/")
-            ):
+            if file.startswith(_NOT_REACHED):
                 continue
             name = module_name(file)
-            if file in fine:
+            if file in self.fine:
                 importlib.import_module(name)
             if name in sys.modules and path.stat().st_size:
-                self._instrument_file(Source.read(self.root, file), fine=file in fine)
+                self._instrument_file(Source.read(self.root, file), fine=file in self.fine)
 
     def _instrument_file(self, source: Source, *, fine: bool) -> None:
         module = sys.modules[module_name(source.file)]

@@ -83,10 +83,10 @@ def code_of(module: types.CodeType, name: str) -> types.CodeType | None:
     return code
 
 
-def forget_results() -> None:
-    """Empty every cache of the package: what was computed without the mutant is not believed."""
+def forget_results(package: str) -> None:
+    """Empty every cache of a package: what was computed without the mutant is not believed."""
     for name, module in list(sys.modules.items()):
-        if name == "verified_tir" or name.startswith("verified_tir."):
+        if name == package or name.startswith(f"{package}."):
             for key, value in list(vars(module).items()):
                 if callable(getattr(value, "cache_clear", None)):
                     value.cache_clear()

@@ -35,7 +35,7 @@ _NO_KILL = ("DeadlineExceeded", "FailedHealthCheck", "Flaky", "MemoryError")
 """Exceptions that tell of a slow machine, and not of the mutant."""
 
 PATIENCE = 20.0
-"""A test that takes so many times as long as without the mutant, and ten seconds more, hangs."""
+"""A test that takes so many times as long as without the mutant, and some seconds more, hangs."""
 
 
 @final
@@ -65,6 +65,11 @@ class Request:
     tasks: list[Task] = field(default_factory=list)
     fresh: str = ""
     """A mutant that is there from the start, in a process of its own."""
+    package: str = "verified_tir"
+    fine: list[str] = field(default_factory=list)
+    """Files of which it is recorded which statements are reached, and not functions only."""
+    slack: float = 10.0
+    """Seconds that a test may take longer than ``PATIENCE`` times what it took without the mutant."""
     last: str = ""
     """``module:function`` to call on a mutant that no test killed: it returns what killed it, or nothing."""
 
@@ -152,13 +157,13 @@ class _Plugin:
 
     def _record_file(self, file: str, items: list[pytest.Item]) -> None:
         root = Path(self.request.root)
-        recorder = Recorder(root)
+        recorder = Recorder(root, self.request.package, frozenset(self.request.fine))
         recorder.instrument()
         tests: dict[str, tuple[float, str]] = {}
         reached: dict[str, int] = {}
         for k, item in enumerate(items):
             recorder.take()
-            forget_results()
+            forget_results(self.request.package)
             start = time.perf_counter()
             failure, outcome = _run(item, items[k + 1] if k + 1 < len(items) else None)
             tests[item.nodeid] = (round(time.perf_counter() - start, 4), "failed" if failure is not None else outcome)
@@ -222,32 +227,38 @@ class _Plugin:
             os._exit(code)
         os.close(write)
         now = time.monotonic()
-        return _Child(pid, read, task, now, now + self.request.budget, test_deadline=now + 60)
+        budget = self.request.budget * (2 if self.request.last else 1) + self.request.slack
+        return _Child(pid, read, task, now, now + budget, test_deadline=now + budget)
 
     def _child(self, task: Task, pipe: TextIO) -> int:
         def tell(**event: Any) -> None:
             print(json.dumps(event), file=pipe, flush=True)
 
-        forget_results()
+        forget_results(self.request.package)
         if not self.request.fresh:
             try:
                 swap(task.mutant, (Path(self.request.root) / task.mutant.file).read_bytes())
             except CannotSwap:
                 tell(end="fresh")
                 return 0
+        end = "survived"
+        start = time.monotonic()
         for name in task.tests:
+            if time.monotonic() - start > self.request.budget:
+                end = "out of time"
+                break
             tell(test=name)
             failure, _ = _run(self.items[name], None)
             if failure is not None:
                 tell(end="killed", by=name, how=failure)
                 return 0
         if self.request.last:
-            tell(test="")
+            tell(asks=self.request.last)
             killer = _resolve(self.request.last)(task.mutant, self.request.budget)
             if killer:
                 tell(end="killed", by=killer[0], how=killer[1])
                 return 0
-        tell(end="survived")
+        tell(end=end)
         return 0
 
     def hear(self, child: _Child) -> None:
@@ -262,8 +273,10 @@ class _Plugin:
                 child.ran += 1
                 child.test = event["test"]
                 usual = dict(zip(child.task.tests, child.task.seconds, strict=True)).get(child.test)
-                patience = self.request.budget if usual is None else PATIENCE * usual + 10
+                patience = PATIENCE * (usual or 0.0) + self.request.slack
                 child.test_deadline = time.monotonic() + patience
+            elif "asks" in event:
+                child.test, child.test_deadline = "", child.deadline
             else:
                 child.end = event
 
@@ -302,7 +315,7 @@ class _Plugin:
             if pid == 0:
                 code = 1
                 with _silence():
-                    forget_results()
+                    forget_results(self.request.package)
                     failure, outcome = _run(self.items[name], None)
                     code = 0 if failure is None and outcome == "passed" else 1
                 os._exit(code)

@@ -49,7 +49,7 @@ def values(scope: Scope) -> Iterator[Edit]:
 def _operation(scope: Scope, node: ast.BinOp, left: ast.expr, op: ast.operator, right: ast.expr) -> Iterator[Edit]:
     one = isinstance(right, ast.Constant) and right.value == 1
     if isinstance(op, (ast.Add, ast.Sub)) and one:
-        yield Edit("off-by-one", node, f"({scope.text(left)})", f"`{scope.short(node)}` without the one")
+        yield Edit("forget-one", node, f"({scope.text(left)})", f"`{scope.short(node)}` without the one")
     elif isinstance(op, _SETS):
         yield Edit("drop-union", node, f"({scope.text(left)})", f"`{scope.short(node)}` without its right operand")
         if not isinstance(op, ast.Sub):

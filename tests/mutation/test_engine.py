@@ -1,0 +1,178 @@
+"""The engine on a small package of its own: who is killed by which test, who survives, and what is kept."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from verified_tir.mutation.engine import Engine
+from verified_tir.mutation.fault import Fault
+from verified_tir.mutation.mutant import Mutant, mutant_of_fault
+from verified_tir.mutation.operators import mutants
+from verified_tir.mutation.results import Result
+from verified_tir.mutation.sources import Source
+
+RULE = """
+from functools import lru_cache
+
+LIMIT = 10
+
+
+def fits(low, high):
+    if low > high or low < 0:
+        return "empty" if low > high else "negative"
+    return None
+
+
+@lru_cache
+def doubled(n):
+    while n < 2 and n > 0:
+        n += n
+    return n
+
+
+class Rule:
+    @property
+    def top(self):
+        return LIMIT - 1
+
+    def accepts(self, low, high):
+        return fits(low, high) is None and high <= self.top
+"""
+TESTS = """
+from toy.rule import Rule, doubled, fits
+
+
+def test_accepts():
+    assert Rule().accepts(2, 9)
+
+
+def test_refuses():
+    assert not Rule().accepts(3, 2)
+    assert not Rule().accepts(3, 10)
+
+
+def test_doubled():
+    assert doubled(1) == 2
+
+
+def test_not_of_this():
+    assert True
+"""
+FILE = "toy/rule.py"
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("checkout")
+    (folder / "toy").mkdir()
+    (folder / "toy" / "__init__.py").write_text("")
+    (folder / FILE).write_text(RULE)
+    (folder / "tests").mkdir()
+    (folder / "tests" / "test_rule.py").write_text(TESTS)
+    (folder / "pyproject.toml").write_text("")
+    return folder
+
+
+def engine(root: Path, said: list[dict[str, Any]]) -> Engine:
+    return Engine(
+        root, root / "state", budget=20, tests=("tests/test_rule.py",), package="toy", fine=(FILE,), slack=1.5,
+        report=said.append,
+    )  # fmt: skip
+
+
+def fault(before: str, after: str, function: str = "Rule.accepts") -> Fault:
+    return Fault(f"{function} {after}", FILE, function, before, after, "Something is forgotten there.")
+
+
+def planted(root: Path) -> list[Mutant]:
+    faults = [
+        fault("high <= self.top", "True"),
+        fault("LIMIT - 1", "LIMIT", "Rule.top"),
+        fault("n += n", "n += 0", "doubled"),
+        fault(" or low < 0", "", "fits"),
+        fault('"negative"', '"below"', "fits"),
+        fault("LIMIT = 10", "LIMIT = 11", ""),
+        fault("n < 2", "n < 3", "doubled"),
+    ]
+    source = Source.read(root, FILE)
+    return [mutant_of_fault(source, f) for f in faults]
+
+
+@pytest.fixture(scope="module")
+def first(root: Path) -> tuple[list[Result], list[dict[str, Any]]]:
+    said: list[dict[str, Any]] = []
+    return engine(root, said).run(planted(root)), said
+
+
+def test_each_mutant_is_killed_by_the_test_that_sees_it(first: tuple[list[Result], list[dict[str, Any]]]) -> None:
+    outcome = [(r.status, r.by.rpartition("::")[2]) for r in first[0]]
+    assert outcome == [
+        ("killed", "test_refuses"),
+        ("killed", "test_refuses"),  # below a property
+        ("timeout", "test_doubled"),  # below a cache; never ends
+        ("survived", ""),
+        ("survived", ""),
+        ("killed", "test_refuses"),  # outside of all functions: in a process of its own
+        ("killed", "test_doubled"),
+    ]
+
+
+def test_only_tests_that_reach_the_place_are_run(first: tuple[list[Result], list[dict[str, Any]]]) -> None:
+    survivor = first[0][3]
+    assert (survivor.ran, survivor.of) == (2, 2)
+
+
+def test_what_is_known_is_not_run_again(root: Path, first: tuple[list[Result], list[dict[str, Any]]]) -> None:
+    said: list[dict[str, Any]] = []
+    assert engine(root, said).run(planted(root)) == first[0]
+    assert said == []
+
+
+def test_a_changed_test_file_is_looked_at_again(root: Path, first: tuple[list[Result], list[dict[str, Any]]]) -> None:
+    path = root / "tests" / "test_rule.py"
+    path.write_text(TESTS + "\n\ndef test_negative():\n    assert not Rule().accepts(-1, 2)\n")
+    try:
+        said: list[dict[str, Any]] = []
+        results = engine(root, said).run(planted(root)[3:4])
+        assert [(r.status, r.by.rpartition("::")[2]) for r in results] == [("killed", "test_negative")]
+        assert [e["event"] for e in said if e["event"] != "collected"] == ["recorded", "done"]
+    finally:
+        path.write_text(TESTS)
+
+
+def test_a_test_that_fails_anyway_kills_nobody(root: Path) -> None:
+    """It was not failing when it was recorded: the engine looks again before it believes a kill."""
+    path, flag = root / "tests" / "test_moody.py", root / "flag"
+    path.write_text(
+        "from pathlib import Path\nfrom toy.rule import fits\n\n\ndef test_moody():\n"
+        f"    assert fits(1, 2) is None and not Path({str(flag)!r}).exists()\n"
+    )
+    said: list[dict[str, Any]] = []
+    moody = engine(root, said)
+    moody.tests = ("tests/test_moody.py",)
+    moody.record()
+    flag.write_text("")
+    results = moody.run(planted(root)[3:4])
+    assert [(r.status, r.of) for r in results] == [("survived", 0)]
+    assert {"event": "unusable", "test": "tests/test_moody.py::test_moody"} in said
+
+
+def test_the_operators_mutants_of_the_toy(root: Path) -> None:
+    """The two that survive are the ones that no test of the toy looks at."""
+    found = [m for m in mutants(Source.read(root, FILE)) if m.function in ("fits", "Rule.accepts")]
+    results = engine(root, []).run(found)
+    survived = {m.words for m, r in zip(found, results, strict=True) if not r.killed}
+    assert survived == {
+        "`low > high or low < 0` without the operand `low < 0` of `or`",
+        "`<=` in `low < 0`",
+        "`>=` in `low > high`",
+    }
+
+
+def test_results_are_lines_of_json(root: Path, first: tuple[list[Result], list[dict[str, Any]]]) -> None:
+    lines = (root / "state" / "results.jsonl").read_text().splitlines()
+    assert {"id", "key", "status", "by", "how", "seconds", "ran", "of"} == set(json.loads(lines[0]))

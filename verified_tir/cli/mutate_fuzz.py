@@ -1,0 +1,55 @@
+"""The second net for a mutant that no test killed: random programs and schedules, for as long as the budget allows."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from hypothesis import HealthCheck, Phase, given, seed, settings
+
+from verified_tir.fuzz.target import Disagreement, Observed
+from verified_tir.fuzz.targets.kernel import KernelTarget
+
+if TYPE_CHECKING:
+    from verified_tir.fuzz.targets.kernel import KernelCase
+    from verified_tir.mutation.mutant import Mutant
+    from verified_tir.testing.rules.cases import RuleCase
+
+SEED = 6
+"""Of all that is drawn."""
+
+
+class _Over(KeyboardInterrupt):
+    """The time is up.  (Hypothesis passes this kind of exception on, and does not take it for a failure.)"""
+
+
+def killer(mutant: Mutant, budget: float) -> tuple[str, str] | None:
+    """What the fuzzer's target for the kernel finds against a mutant that is in this process.
+
+    :param budget: seconds.
+    :returns: who killed it and how, or ``None`` if nothing was found.
+    """
+    target, end, seen = KernelTarget(), time.monotonic() + budget, 0
+
+    @seed(SEED)
+    @settings(
+        max_examples=10**6, database=None, deadline=None, phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )  # fmt: skip
+    @given(target.cases())
+    def look(case: KernelCase | RuleCase) -> None:
+        nonlocal seen
+        if time.monotonic() > end:
+            raise _Over
+        seen += 1
+        target.check(case, Observed())
+
+    try:
+        look()
+    except _Over:
+        return None
+    except Disagreement as found:
+        return f"the fuzzer, after {seen} programs", f"{found.kind} ({found.where})"
+    except Exception as crash:
+        return f"the fuzzer, after {seen} programs", f"{type(crash).__name__}: {str(crash)[:120]}"
+    return None
