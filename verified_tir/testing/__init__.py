@@ -17,21 +17,28 @@ from verified_tir.testing.dtypes import dtypes, numbers, scalars
 from verified_tir.testing.expressions import Scope, expressions
 from verified_tir.testing.index_maps import MapKind, index_maps
 from verified_tir.testing.literals import array_of
+from verified_tir.testing.near_misses import near_miss, near_misses
 from verified_tir.testing.programs import ALL_FEATURES, Feature, modules, prim_funcs
 from verified_tir.testing.syntax import syntactic_functions, syntactic_modules
 from verified_tir.testing.trees import from_tree, tree
 
 if TYPE_CHECKING:
     from verified_tir.testing.compiled import assert_compiles_alike, target_variant
+    from verified_tir.testing.llvm_verdicts import assert_llvm_verdict_holds
     from verified_tir.testing.lowered import assert_lowers_alike
     from verified_tir.testing.roundtrip import assert_index_map_round_trip, assert_read_or_refused, assert_round_trip
+    from verified_tir.testing.second_opinions import assert_validator_agrees
+    from verified_tir.testing.verdicts import assert_verdict_holds
 
 _WHERE = {
     "assert_compiles_alike": "compiled",
     "assert_index_map_round_trip": "roundtrip",
+    "assert_llvm_verdict_holds": "llvm_verdicts",
     "assert_lowers_alike": "lowered",
     "assert_read_or_refused": "roundtrip",
     "assert_round_trip": "roundtrip",
+    "assert_validator_agrees": "second_opinions",
+    "assert_verdict_holds": "verdicts",
     "target_variant": "compiled",
 }
 """What needs more of the package than strategies do is imported when it is first used."""
@@ -46,15 +53,20 @@ __all__ = [
     "arrays",
     "assert_compiles_alike",
     "assert_index_map_round_trip",
+    "assert_llvm_verdict_holds",
     "assert_lowers_alike",
     "assert_read_or_refused",
     "assert_round_trip",
+    "assert_validator_agrees",
+    "assert_verdict_holds",
     "dtypes",
     "expressions",
     "from_tree",
     "index_maps",
     "masks",
     "modules",
+    "near_miss",
+    "near_misses",
     "numbers",
     "prim_funcs",
     "scalars",

@@ -45,30 +45,36 @@ class Change:
 
 def near_misses(func: PrimFunc, *, most: int = 2) -> st.SearchStrategy[PrimFunc]:
     """Well-formed programs that differ from ``func`` in one to ``most`` changes (or none, where none applies)."""
-
-    @st.composite
-    def drawn(draw: st.DrawFn) -> PrimFunc:
-        found = func
-        for _ in range(draw(st.sampled_from([1] * 3 + list(range(1, most + 1))))):
-            found = draw(_changed(found))
-        return found
-
-    return drawn()
+    return choices(most=most).map(lambda numbers: near_miss(func, numbers))
 
 
-@st.composite
-def _changed(draw: st.DrawFn, func: PrimFunc) -> PrimFunc:
+def choices(*, most: int = 2) -> st.SearchStrategy[tuple[int, ...]]:
+    """What :func:`near_miss` takes, for programs that are not known when it is drawn: pairs of numbers."""
+    number = st.integers(0, 9999)
+    return st.lists(st.tuples(number, number), min_size=1, max_size=most).map(lambda pairs: sum(pairs, ()))
+
+
+def near_miss(func: PrimFunc, numbers: Sequence[int]) -> PrimFunc:
+    """The program with the changes that some numbers mean for it: which kind, and which of that kind.
+
+    Of a change that comes out ill-formed the next one is taken; where none is left, the program stays as it is.
+    """
+    for kind, which in zip(numbers[::2], numbers[1::2], strict=True):
+        func = _changed(func, kind, which)
+    return func
+
+
+def _changed(func: PrimFunc, kind: int, which: int) -> PrimFunc:
     by_name: dict[str, list[Change]] = {}
     for change in changes(func):
         by_name.setdefault(change.name, []).append(change)
-    for _ in range(6):  # what is drawn may come out ill-formed
-        if not by_name:
-            break
-        named = by_name[draw(st.sampled_from(sorted(by_name)))]
-        change = named[draw(st.integers(0, len(named) - 1))]
-        found = apply(func, change)
-        if found is not None:
-            return found
+    names = sorted(by_name)
+    for turn in range(min(6, len(names))):
+        named = by_name[names[(kind + turn) % len(names)]]
+        for k in range(min(3, len(named))):
+            found = apply(func, named[(which + k) % len(named)])
+            if found is not None and found.body is not func.body:
+                return found
     return func
 
 

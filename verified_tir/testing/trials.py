@@ -17,7 +17,7 @@ from verified_tir.ir.dtype import DType, PointerType
 from verified_tir.ir.expr import Binary, Expr, FloatImm, IntImm, Var
 from verified_tir.ir.floats import numpy_dtype
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.visit import walk
+from verified_tir.ir.visit import free_vars, walk
 from verified_tir.semantics.interpreter import (
     ArgumentError,
     AssertionFailed,
@@ -35,6 +35,8 @@ Array: TypeAlias = npt.NDArray[Any]
 Arguments: TypeAlias = dict[str, Any]
 Maps: TypeAlias = Mapping[str, Correspondence]
 MOST_STEPS: Final = 20_000
+SIZES: Final = (3, 2, 0, 1, 4, 5, 7, -1)
+"""What symbols are, in trials."""
 KINDS: Final = ("small", "special", "small", "near", "bits", "constants", "same", "zeros")
 
 
@@ -96,8 +98,8 @@ def extent(expr: Expr, sizes: Mapping[str, int]) -> int:
         case Var(name=name) if name in sizes:
             return sizes[name]
         case Binary(op=op, a=a, b=b):
-            value, undefined = apply_binary(op, expr.dtype, extent(a, sizes), extent(b, sizes), index=True)
-            if not undefined and isinstance(value, int):
+            value, known = apply_binary(op, a.dtype, extent(a, sizes), extent(b, sizes), index=True)
+            if known and isinstance(value, int):
                 return value
         case _:
             pass
@@ -118,6 +120,19 @@ def symbols(func: PrimFunc) -> dict[str, DType]:
     return {v.name: v.type for v in every if isinstance(v.type, DType) and v.type.is_int}
 
 
+def sizes_of(func: PrimFunc, numbers: Sequence[int]) -> dict[str, int]:
+    """Values for the symbols of a program, negative ones only for integers that are no extents.
+
+    :param numbers: which of :data:`SIZES`, for each symbol in turn.
+    """
+    extents = {v.name for b in func.buffers for e in b.shape for v in free_vars(e)}
+    found: dict[str, int] = {}
+    for k, name in enumerate(symbols(func)):
+        value = SIZES[numbers[k % len(numbers)] % len(SIZES)] if numbers else SIZES[0]
+        found[name] = abs(value) if name in extents else value
+    return found
+
+
 def random_arguments(func: PrimFunc, sizes: Mapping[str, int], seed: int, number: int) -> Arguments:
     """Arguments of the kind whose turn it is (:data:`KINDS`).
 
@@ -134,7 +149,7 @@ def random_arguments(func: PrimFunc, sizes: Mapping[str, int], seed: int, number
             shape = shape_of(func, buffer.name, sizes)
             if any(e < 0 for e in shape):
                 raise ArgumentError(f"{buffer.name} would have the extents {shape}")
-            found[buffer.name] = contents(buffer.dtype.scalar, shape, kind, rng, pool)
+            found[buffer.name] = np.array(contents(buffer.dtype.scalar, shape, kind, rng, pool))
         elif not isinstance(param.type, PointerType) and param.name not in found:
             found[param.name] = contents(param.type.scalar, (1,), kind, rng, pool)[0].item()
     return found

@@ -1,0 +1,103 @@
+"""Two programs that differ in a place or two, and what the validator says of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final, final
+
+from hypothesis import strategies as st
+
+from verified_tir.fuzz.target import Disagreement, Observed
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.script import parse_func, script
+from verified_tir.testing.near_misses import choices, near_miss
+from verified_tir.testing.programs import prim_funcs
+from verified_tir.testing.schedules import seeds
+from verified_tir.testing.trials import SIZES, sizes_of
+from verified_tir.testing.verdicts import WrongVerdict, assert_verdict_holds
+from verified_tir.validate import Report, Unknown
+
+FEW: Final = 30
+"""So few operations that every program is too large to be executed as a whole, and is evaluated on demand."""
+
+
+def programs() -> st.SearchStrategy[PrimFunc]:
+    """Random programs, and textbook ones."""
+    return st.one_of(prim_funcs(), prim_funcs(), seeds().map(parse_func))
+
+
+def numbers() -> st.SearchStrategy[tuple[int, ...]]:
+    """Which sizes to take."""
+    return st.lists(st.integers(0, len(SIZES) - 1), min_size=1, max_size=3).map(tuple)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two programs, and how to ask about them.
+
+    :ivar limits: further arguments of ``validate``: few operations, say.
+    """
+
+    before: PrimFunc
+    after: PrimFunc
+    sizes: tuple[tuple[str, int], ...]
+    limits: tuple[tuple[str, Any], ...] = ()
+
+    def check(self, observed: Observed) -> None:
+        """The verdict is so."""
+        observed.count("programs")
+        note(observed, judged(self.before, self.after, dict(self.sizes), dict(self.limits)))
+
+    def as_test(self, name: str) -> str:
+        """The two programs as text, and the assertion."""
+        given = "".join([f", {key}={value!r}" for key, value in self.limits])
+        return (
+            f'"""{"Found by a campaign: the validator is wrong about two programs."}"""\n\n'
+            "from verified_tir import parse_func\n"
+            "from verified_tir.testing import assert_verdict_holds\n\n"
+            f"BEFORE = {quoted(script(self.before))}\n"
+            f"AFTER = {quoted(script(self.after))}\n\n\n"
+            f"def {name}() -> None:\n"
+            f"    assert_verdict_holds(parse_func(BEFORE), parse_func(AFTER), sizes={dict(self.sizes)!r}{given})\n"
+        )
+
+
+def quoted(text: str) -> str:
+    """A program as a literal of Python."""
+    escaped = text.strip("\n").replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
+    return f'"""\n{escaped}\n"""'
+
+
+def judged(before: PrimFunc, after: PrimFunc, sizes: dict[str, int], limits: dict[str, Any], **more: Any) -> Report:
+    """The validator's report, which holds.
+
+    :raises Disagreement: if it does not.
+    """
+    try:
+        return assert_verdict_holds(before, after, sizes=sizes, **limits, **more)
+    except WrongVerdict as wrong:
+        shown = f"{wrong.message}\nbefore:\n{script(before)}\nafter:\n{script(after)}\nat {sizes}"
+        raise Disagreement(wrong.kind, "validate", shown) from wrong
+
+
+def note(observed: Observed, report: Report) -> None:
+    """Count a verdict."""
+    verdict = report.verdict
+    vacuous = getattr(verdict, "vacuous", False)
+    observed.count("undecided" if isinstance(verdict, Unknown) else type(verdict).__name__.lower())
+    observed.cover("verdict", "vacuous" if vacuous else type(verdict).__name__)
+
+
+def pairs() -> st.SearchStrategy[Pair]:
+    """Pairs of programs; now and then the same one, or few operations, or serial execution."""
+
+    @st.composite
+    def drawn(draw: st.DrawFn) -> Pair:
+        before = draw(programs())
+        after = near_miss(before, draw(choices()))
+        sizes = sizes_of(before, draw(numbers()))
+        limits = draw(st.sampled_from(((), (), (), (("most_operations", FEW),), (("fast", False),))))
+        return Pair(before, after, tuple(sizes.items()), limits)
+
+    return drawn()
