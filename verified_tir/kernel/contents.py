@@ -46,7 +46,7 @@ MOST_STORES = 6
 
 @final
 @dataclass(frozen=True, slots=True)
-class _Witness:
+class Witness:
     """The instance of a store that may have stored to the element: ``values`` of its loops, ``loose`` the free ones."""
 
     access: Access
@@ -95,10 +95,10 @@ def contents(
     """
     if any(isinstance(n, While) for n in walk(stmt)) or len(touching) > MOST_STORES:
         return (), False
-    if len(touching) > 1 and _not_expanded(stmt):
+    if len(touching) > 1 and not_expanded(stmt):
         return (), False
     context, e = asked.context, asked.element
-    witnesses = [_witness(asked, run, a) for a in touching]
+    witnesses = [witness_of(asked, run, a) for a in touching]
     found: list[Term] = []
     certain = False
     for w in witnesses:
@@ -117,18 +117,18 @@ def contents(
     return (*found, *(() if certain else _frame(asked, older, run, witnesses))), certain
 
 
-def _witness(asked: Asked, run: Instance, a: Access) -> _Witness:
+def witness_of(asked: Asked, run: Instance, a: Access) -> Witness:
     """A guess which instance stores to the element."""
     solved = solve_address(a.address, asked.element.address, list(a.inner), a.given)
     if solved is None:
-        return _Witness(a, {}, set(a.inner), None)
+        return Witness(a, {}, set(a.inner), None)
     values, loose = solved
     memo: dict[Term, Term] = {}
     conditions = [f.replace(g, values, memo) for g in a.given if g not in _ranges(run)]
     address = [f.replace(x, values, memo) for x in a.address]
     reached = f.and_(*[f.eq(x, y) for x, y in zip(address, asked.element.address, strict=True)])
     runs = (*conditions, reached)
-    return _Witness(a, values, loose, None if _varies(run, a, *runs) else runs)
+    return Witness(a, values, loose, None if _varies(run, a, *runs) else runs)
 
 
 def _ranges(run: Instance) -> set[Term]:
@@ -138,7 +138,7 @@ def _ranges(run: Instance) -> set[Term]:
             if x.value is not None and x.buffer is not None and x.buffer.dtype.scalar.is_int}  # fmt: skip
 
 
-def _alone(asked: Asked, w: _Witness) -> bool:
+def _alone(asked: Asked, w: Witness) -> bool:
     """Whether any instance that touches the element is the witness, or differs from it in free loops only."""
     a = w.access
     only = f.and_(*[f.eq(v, w.values[v]) for v in a.inner if v not in w.loose])
@@ -150,7 +150,7 @@ def _varies(run: Instance, a: Access, *terms: Term) -> bool:
     return not {*a.inner, *run.unknown}.isdisjoint(f.subterms(*terms))
 
 
-def _value(asked: Asked, run: Instance, w: _Witness, stmt: Stmt) -> tuple[Term, Term] | None:
+def _value(asked: Asked, run: Instance, w: Witness, stmt: Stmt) -> tuple[Term, Term] | None:
     """What the witness stored, and whether it was defined; ``None`` if that cannot be told from outside."""
     a, stored = w.access, w.access.value
     if w.runs is None or stored is None or not w.loose.isdisjoint(f.subterms(stored.value, stored.defined)):
@@ -163,10 +163,10 @@ def _value(asked: Asked, run: Instance, w: _Witness, stmt: Stmt) -> tuple[Term, 
     return None if _varies(run, a, value, defined) else (value, defined)
 
 
-def _still_there(asked: Asked, run: Instance, w: _Witness, stmt: Stmt, wanted: set[Term]) -> dict[Term, Term]:
+def _still_there(asked: Asked, run: Instance, w: Witness, stmt: Stmt, wanted: set[Term]) -> dict[Term, Term]:
     """Loads that the witness made of what the statement writes, and that would give the same when it has ended."""
     event, a = asked.element.version.event, w.access
-    if not isinstance(event, Ran) or any(x.buffer is None for x in run.accesses) or _not_expanded(stmt):
+    if not isinstance(event, Ran) or any(x.buffer is None for x in run.accesses) or not_expanded(stmt):
         return {}
     found: dict[Term, Term] = {}
     for x in run.accesses:
@@ -185,7 +185,7 @@ def _still_there(asked: Asked, run: Instance, w: _Witness, stmt: Stmt, wanted: s
     return found
 
 
-def _settles(asked: Asked, run: Instance, w: _Witness, load: Access, address: tuple[Term, ...], stmt: Stmt) -> bool:
+def _settles(asked: Asked, run: Instance, w: Witness, load: Access, address: tuple[Term, ...], stmt: Stmt) -> bool:
     """Whether each store that touches an element comes before the witness loads it."""
     assert load.buffer is not None and w.runs is not None
     stores = [s for s in run.accesses if s.write and s.buffer is not None and s.buffer.data is load.buffer.data]
@@ -200,7 +200,7 @@ def _settles(asked: Asked, run: Instance, w: _Witness, load: Access, address: tu
     return True
 
 
-def _precedes(asked: Asked, x: _Witness, w: _Witness, stmt: Stmt) -> bool:
+def _precedes(asked: Asked, x: Witness, w: Witness, stmt: Stmt) -> bool:
     """Whether each instance of another store that touches the element comes before the witness ``w``."""
     assert w.runs is not None
     b = x.access
@@ -214,7 +214,7 @@ def _precedes(asked: Asked, x: _Witness, w: _Witness, stmt: Stmt) -> bool:
     return asked.holds((*w.runs, *given), _before(b, inner, w.access, w, stmt), claim)
 
 
-def _before(b: Access, inner: list[Term], a: Access, w: _Witness, stmt: Stmt) -> Term:
+def _before(b: Access, inner: list[Term], a: Access, w: Witness, stmt: Stmt) -> Term:
     """The instance of ``b`` at ``inner`` comes before the access ``a`` in the iteration of the witness."""
     from verified_tir.kernel.rules.common import lexicographic_less
 
@@ -228,13 +228,13 @@ def _before(b: Access, inner: list[Term], a: Access, w: _Witness, stmt: Stmt) ->
     return earlier
 
 
-def _not_expanded(stmt: Stmt) -> bool:
+def not_expanded(stmt: Stmt) -> bool:
     """Whether a block with iteration variables stands there: places of accesses are not those in ``stmt`` then, and say
     nothing of the order of instances."""
     return any(isinstance(n, Block) and not n.is_label for n in walk(stmt))
 
 
-def _frame(asked: Asked, older: Element, run: Instance, witnesses: Sequence[_Witness]) -> tuple[Term, ...]:
+def _frame(asked: Asked, older: Element, run: Instance, witnesses: Sequence[Witness]) -> tuple[Term, ...]:
     """Where no witness stores to the element, it is what it was."""
     stores: list[Term] = []
     for w in witnesses:
@@ -253,7 +253,7 @@ def _frame(asked: Asked, older: Element, run: Instance, witnesses: Sequence[_Wit
     return (f.or_(*stores, unchanged),)
 
 
-def _safe(context: Context, before: Context, e: Element, w: _Witness, stmt: Stmt) -> tuple[Term, ...]:
+def _safe(context: Context, before: Context, e: Element, w: Witness, stmt: Stmt) -> tuple[Term, ...]:
     """What the witness evaluated on its way, and what that says of memory."""
     if not _asks_memory(stmt):
         return ()

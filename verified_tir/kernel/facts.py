@@ -25,6 +25,7 @@ from verified_tir.ir.stmt import Stmt
 from verified_tir.kernel.contents import Asked, contents, register
 from verified_tir.kernel.context import EVERYTHING, Context, written_blocks
 from verified_tir.kernel.defined import Throughout
+from verified_tir.kernel.established import established
 from verified_tir.kernel.memory import (
     Allocated,
     Element,
@@ -37,6 +38,7 @@ from verified_tir.kernel.memory import (
     Version,
     element,
 )  # fmt: skip
+from verified_tir.kernel.properties import Property, candidates
 from verified_tir.kernel.region import Access, Instance, instance
 from verified_tir.kernel.witness import solve_address
 from verified_tir.logic import formula as f
@@ -274,6 +276,7 @@ class Prover:
             found.extend(left)
             if certain:
                 return tuple(found)
+            found.extend(established(asked, run, settled, stmt))
         found.extend(self._invariants(context, base, e, older, run, touching))
         return tuple(found)
 
@@ -326,7 +329,7 @@ class Prover:
         found = []
         old_facts = (*self.facts(context, base, (older.value, older.defined)),)
         chosen = any(t.op == "ite" for a in stores if a.value is not None for t in f.subterms(a.value.value))
-        for name, holds in _candidates(e, chosen and context.entry.thorough):
+        for name, holds in candidates(e, chosen and context.entry.thorough):
             at_start = self.solver.prove(
                 (*base, *old_facts), holds(older.value, older.defined), quick=True, model=False
             )
@@ -371,38 +374,3 @@ def _bits_have_a_value(context: Context, e: Element) -> bool:
     scalar = e.buffer.dtype.scalar
     passed = [b.dtype.scalar for b in context.func.buffers if b.data is e.buffer.data]
     return all(t is scalar or not (t.is_float or scalar.is_bool) for t in passed)
-
-
-class Property:
-    """A property of one element's value and definedness (a callable; see ``_candidates``)."""
-
-    def __init__(self, kind: str, bound: Term | None = None) -> None:
-        self.kind = kind
-        self.bound = bound
-
-    def __call__(self, value: Term, defined: Term) -> Term:
-        if self.kind == "defined":
-            return defined
-        assert self.bound is not None
-        if self.kind == "differs":
-            return f.implies(defined, f.ne(value, self.bound))
-        if self.kind == "equals":
-            return f.implies(defined, f.eq(value, self.bound))
-        return f.implies(defined, f.le(self.bound, value))
-
-
-def _candidates(e: Element, chosen: bool) -> list[tuple[str, Property]]:
-    """Properties worth trying, by type.  Trying one costs a query; a wrong one is merely not proved.
-
-    ``chosen``: what is stored is chosen from several, as a maximum is; then a NaN matters.
-    """
-    found = [("stays defined", Property("defined"))]
-    sort = e.value.sort
-    if sort in f.FLOAT_SORTS:
-        found.append(("is never -0.0", Property("differs", f.negative_zero(sort))))
-        found.append(("is always 0.0", Property("equals", f.positive_zero(sort))))
-        if chosen:
-            found.append(("is never NaN", Property("differs", f.not_a_number(sort))))
-    elif sort == f.INT:
-        found.append(("is never negative", Property("at least", f.integer(0))))
-    return found

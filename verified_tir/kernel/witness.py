@@ -16,8 +16,8 @@ def solve_address(
 ) -> tuple[dict[Term, Term], set[Term]] | None:
     """Terms for ``unknowns`` in terms of ``target`` such that ``address`` becomes ``target``, or ``None``.
 
-    An unknown that the address does not determine takes its lower bound, if ``given`` names one; those are returned
-    too.
+    An unknown that the address does not determine takes the value that ``given`` demands of it, or its lower bound if
+    that is named there; those are returned too.
     """
     solution: dict[Term, Term] = {}
     pending = list(zip(address, target, strict=True))
@@ -34,11 +34,21 @@ def solve_address(
     loose = {u for u in unknowns if u not in solution}
     for u in unknowns:
         if u in loose:
-            low = next((g.args[0] for g in given if g.op == "<=" and g.args[1] is u), None)
-            if low is None:
+            value = _demanded(u, loose, given)
+            if value is None:
                 return None
-            solution[u] = f.replace(low, solution)
+            solution[u] = f.replace(value, solution)
     return solution, loose
+
+
+def _demanded(u: Term, loose: set[Term], given: tuple[Term, ...]) -> Term | None:
+    """``t`` where ``u = t`` is given, else ``low`` where ``low <= u`` is."""
+    for g in given:
+        if g.op == "=" and u in g.args:
+            other = g.args[1] if g.args[0] is u else g.args[0]
+            if loose.isdisjoint(f.subterms(other)):
+                return other
+    return next((g.args[0] for g in given if g.op == "<=" and g.args[1] is u), None)
 
 
 def _split_digits(pending: list[tuple[Term, Term]], unknowns: set[Term]) -> None:
