@@ -128,11 +128,12 @@ def _merged(session: Session, block: Handle, nest: Path, buffer: Buffer) -> bool
 def _descended(session: Session, place: Path, nest: Path, buffer: Buffer, block: Handle) -> Producer | None:
     """From the nest's first statement down to below the last loop that moves an element; ``None`` if a loop of the
     reduction stands on the way."""
-    stored = tuple(
-        dict.fromkeys(n.indices for n in walk(session.stmt(nest)) if isinstance(n, Store) and n.buffer is buffer)
-    )
-    used = {v for indices in stored for e in indices for v in free_vars(e)}
     inside = [n for n in walk(session.stmt(nest)) if isinstance(n, For)]
+    # A loop of one iteration may be named by one store and not by another: its variable has one value.
+    once = {n.var: n.min for n in inside if isinstance(n.extent, IntImm) and n.extent.value == 1}
+    stores = [n for n in walk(session.stmt(nest)) if isinstance(n, Store) and n.buffer is buffer]
+    stored = tuple(dict.fromkeys(tuple(substitute(i, once) for i in n.indices) for n in stores))
+    used = {v for indices in stored for e in indices for v in free_vars(e)}
     wanted = {s.var for s in inside} & used
     loops: list[For] = []
     guards: list[Expr] = []
