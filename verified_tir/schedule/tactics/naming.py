@@ -9,14 +9,15 @@ place of each occurrence by itself (``rewrite``): the kernel proves that e has t
 
 from __future__ import annotations
 
-import re
+import ast
 from collections.abc import Iterator
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, LetExpr, Load, Var, const
-from verified_tir.ir.node import Node
+from verified_tir.ir.node import IRError, Node
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.script import script
+from verified_tir.ir.script.dtypes import is_dtype_name
 from verified_tir.ir.stmt import LetStmt, Stmt, Store
 from verified_tir.ir.visit import bound_vars, free_vars, sub_statements, substitute, walk
 from verified_tir.kernel.rules.annotate import Label
@@ -112,13 +113,16 @@ def _expression(session: Session, path: Path, text: str) -> Expr:
 
     :raises TacticFailed: if there is none, or different ones (their variables have one name, but are others).
     """
-    wanted = _plain(text)
+    wanted = _read(text)
+    if wanted is None:
+        raise fail(f"{text!r} is no expression that can be read", path)
     found: dict[Expr, None] = {}
     others: dict[str, None] = {}
     for where, stmt in places(session.stmt(path), lambda s: True):
         for at, e in _below(stmt, ()):
             shown = script(e)
-            if _plain(shown) == wanted:
+            printed = _read(shown)
+            if printed is not None and _says(wanted, printed):
                 found[expression_at(session.stmt((*path, *where)), at)] = None
             others[shown] = None
     if not found:
@@ -128,22 +132,76 @@ def _expression(session: Session, path: Path, text: str) -> Expr:
     return next(iter(found))
 
 
-def _plain(text: str) -> str:
-    """A text without what people leave out: blanks, the types of constants, brackets around the whole."""
-    text = re.sub(r"T\.(?:b?float|u?int)\d+\((-?[\d.e+-]+)\)", r"\1", re.sub(r"\s+", "", text))
-    while text.startswith("(") and _closes(text) == len(text) - 1:
-        text = text[1:-1]
-    return text
+def _read(text: str) -> ast.expr | None:
+    try:
+        return ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError):
+        return None
 
 
-def _closes(text: str) -> int:
-    """Where the bracket that opens a text closes."""
-    depth = 0
-    for k, c in enumerate(text):
-        depth += (c == "(") - (c == ")")
-        if not depth:
-            return k
-    return -1
+def _says(wanted: ast.AST, shown: ast.AST) -> bool:
+    """Whether a person's text means what was printed: constants need no type, and a cast may be written in either form.
+
+    Brackets, blanks and quotation marks are gone where texts have become trees.
+    """
+    constant, other = _constant(shown), _constant(wanted)
+    if constant is not None:
+        return other is not None and _same_constant(*other, *constant)
+    one, two = _cast(wanted), _cast(shown)
+    if type(one) is not type(two):
+        return False
+    for name in one._fields:
+        if name == "ctx":
+            continue
+        x, y = getattr(one, name), getattr(two, name)
+        xs, ys = (x, y) if isinstance(x, list) and isinstance(y, list) else ([x], [y])
+        if len(xs) != len(ys):
+            return False
+        for e, g in zip(xs, ys, strict=True):
+            if isinstance(e, ast.AST) and isinstance(g, ast.AST):
+                if not _says(e, g):
+                    return False
+            elif e != g:
+                return False
+    return True
+
+
+def _constant(e: ast.AST) -> tuple[float | str, str] | None:
+    """A number and its type (``""`` if it is not said): ``0.5``, ``-1``, ``T.float32(0.5)``, ``T.float32("inf")``."""
+    match e:
+        case ast.Constant(value=bool()):
+            return None
+        case ast.Constant(value=int() | float() as number):
+            return number, ""
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)):
+            return -number, ""
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="T"), attr=name), args=[argument]) if is_dtype_name(name):
+            if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
+                return argument.value, name
+            inner = _constant(argument)
+            return None if inner is None or inner[1] else (inner[0], name)
+    return None
+
+
+def _same_constant(value: float | str, dtype: str, shown: float | str, its_dtype: str) -> bool:
+    """A float is the same if it is when rounded to the type: 1e-5 is printed with all the digits of a float32."""
+    if not its_dtype:
+        return dtype in ("", "int32") and isinstance(value, int) and value == shown
+    if dtype not in ("", its_dtype) or ("int" in its_dtype and not isinstance(value, int)):
+        return False
+    try:
+        one, two = (const(float(v) if isinstance(v, str) else v, its_dtype) for v in (value, shown))
+    except (IRError, ValueError, OverflowError):
+        return False
+    return one is two
+
+
+def _cast(e: ast.AST) -> ast.AST:
+    """``T.cast(x, "int32")`` in the form in which casts are printed, ``T.Cast("int32", x)``."""
+    match e:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="T") as t, attr="cast"), args=[x, dtype], keywords=[]):
+            return ast.Call(ast.Attribute(t, "Cast", ast.Load()), [dtype, x], [])
+    return e
 
 
 def _place(session: Session, path: Path, value: Expr) -> Path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import IntImm, Var
 from verified_tir.ir.paths import Path, loop_path, places
-from verified_tir.ir.stmt import Allocate, Block, For, If, Seq, Stmt
+from verified_tir.ir.stmt import Allocate, Block, For, If, Seq
 from verified_tir.ir.visit import free_vars
 from verified_tir.kernel.rules.branch import Decide
 from verified_tir.kernel.rules.erase import Erase
@@ -124,11 +124,12 @@ def sink_allocation(session: Session, buffer: str | Buffer) -> None:
 def _narrowed(session: Session, path: Path) -> Path:
     """Move an allocation past other ones, into conditions, and to the statements that use it; gives its new place."""
     stmt = _allocation(session, path)
+    buffer = stmt.buffer
     whole = False  # a sequence all of which uses the buffer stays as it is
     while isinstance(stmt.body, (If, Allocate)) or (isinstance(stmt.body, Seq) and not whole):
         whole = isinstance(stmt.body, Seq)
         session.apply(Move(path, "narrow"))
-        path = next(p for p, s in places(session.func.body, lambda s: _allocates(s, stmt)))
+        path = next(p for p, s in places(session.func.body, lambda s: isinstance(s, Allocate) and s.buffer is buffer))
         stmt = _allocation(session, path)
     return path
 
@@ -137,7 +138,3 @@ def _allocation(session: Session, path: Path) -> Allocate:
     stmt = session.stmt(path)
     assert isinstance(stmt, Allocate)
     return stmt
-
-
-def _allocates(stmt: Stmt, like: Allocate) -> bool:
-    return isinstance(stmt, Allocate) and stmt.buffer is like.buffer
