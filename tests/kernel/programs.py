@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Expr, Load, Var, const
+from verified_tir.ir.expr import Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import parse_func, script
-from verified_tir.ir.stmt import Stmt, Store
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.obligation import NoMatch, Unproved
 from verified_tir.kernel.theorem import Refines, Rule, apply, reflexive
 from verified_tir.logic.solver import Solver
+from verified_tir.testing.rules.building import function, load, store
 
 AB = 'A: T.Buffer((4,), "int32"), B: T.Buffer((4,), "int32")'
 
@@ -35,32 +33,6 @@ def buffer(func: PrimFunc, name: str) -> Buffer:
 def variable(func: PrimFunc, name: str) -> Var:
     """The first variable of that name that holds a number."""
     return next(n for n in walk(func) if isinstance(n, Var) and n.name == name and n.dtype.code != "handle")
-
-
-def load(b: Buffer, *indices: Expr | int) -> Load:
-    """``b[indices]``, Python numbers allowed."""
-    return Load(b, tuple(const(i) for i in indices))
-
-
-def store(b: Buffer, value: Expr | float, *indices: Expr | int) -> Store:
-    """``b[indices] = value``, Python numbers allowed."""
-    where = tuple(const(i) for i in indices)
-    lanes = where[-1].dtype.lanes if where else 1
-    return Store(b, const(value, b.dtype.with_lanes(b.dtype.lanes * lanes)), where)
-
-
-def function(params: Sequence[Buffer | Var], body: Stmt, name: str = "f") -> PrimFunc:
-    """A function of these buffers and scalars, in order."""
-    handles: list[Var] = []
-    buffer_map: list[tuple[Var, Buffer]] = []
-    for p in params:
-        if isinstance(p, Var):
-            handles.append(p)
-        else:
-            handle = Var.fresh(f"{p.name}_handle", "handle")
-            handles.append(handle)
-            buffer_map.append((handle, p))
-    return PrimFunc(name, tuple(handles), tuple(buffer_map), body)
 
 
 def accepted(func: PrimFunc, *rules: Rule) -> PrimFunc:
@@ -99,3 +71,9 @@ def body_of(func: PrimFunc) -> str:
 def gives(func: PrimFunc, rule: Rule, text: str) -> None:
     """The rule is accepted, and the result's statements read exactly so."""
     assert body_of(accepted(func, rule)) == text.strip("\n")
+
+
+__all__ = [
+    "AB", "PROVER", "accepted", "body_of", "buffer", "function", "gives", "load", "program", "refused", "store",
+    "variable", "why",
+]  # fmt: skip

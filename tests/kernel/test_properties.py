@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 
 from tests.kernel.exhaustive.family import PlainSolver
 from tests.kernel.exhaustive.oracle import disagreement, inputs_of, outcomes
-from tests.kernel.random_programs import Draw, programs
-from tests.kernel.random_rules import RULES, application
-from tests.kernel.random_scenes import SCENES, scenes
 from verified_tir.ir import wellformed
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import script
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.theorem import Refines, Rule, apply, reflexive
+from verified_tir.testing.rules.random_programs import Draw, programs
+from verified_tir.testing.rules.random_rules import RULES, application
+from verified_tir.testing.rules.random_scenes import SCENES, scenes
 
 EXAMPLES = int(os.environ.get("VTIR_EXAMPLES", "60"))
 SOLVER = PlainSolver()

@@ -15,8 +15,6 @@ from hypothesis import strategies as st
 from tests.drawing import search_until
 from tests.kernel.exhaustive.family import PlainSolver
 from tests.kernel.exhaustive.oracle import disagreement, inputs_of, outcomes
-from tests.kernel.random_programs import Draw, one_of, programs
-from tests.kernel.random_rules import RULES, application, place
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.script import script
@@ -31,6 +29,8 @@ from verified_tir.kernel.rules.kind import Kind
 from verified_tir.kernel.rules.unit import Unroll
 from verified_tir.kernel.theorem import Refines, Rule, apply, reflexive
 from verified_tir.semantics.encode import Unencodable
+from verified_tir.testing.rules.random_programs import Draw, one_of, programs
+from verified_tir.testing.rules.random_rules import RULES, application, place
 
 EXAMPLES = int(os.environ.get("VTIR_EXAMPLES", "120"))
 SOLVER = PlainSolver()

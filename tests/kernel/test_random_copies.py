@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.kernel.programs import function
-from tests.kernel.random_programs import Draw, Scope, bounds, condition, index, one_of, programs, statement
 from tests.kernel.test_properties import CALM, SOLVER, agrees
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import FALSE, Expr, Not, Var, binary, const
@@ -24,6 +23,16 @@ from verified_tir.kernel.rules.reindex import NewLoop
 from verified_tir.kernel.rules.repeat import Repeat
 from verified_tir.kernel.rules.stage import Stage
 from verified_tir.kernel.theorem import Refines, Rule, apply, reflexive
+from verified_tir.testing.rules.random_programs import (
+    Draw,
+    Scope,
+    bounds,
+    condition,
+    index,
+    one_of,
+    programs,
+    statement,
+)
 
 X = Buffer.declare("X", (6,), "int32")
 Y = Buffer.declare("Y", (2, 3), "int32")

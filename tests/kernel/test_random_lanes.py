@@ -19,11 +19,9 @@ from hypothesis import strategies as st
 
 from tests.drawing import search_until
 from tests.kernel.exhaustive.family import PlainSolver, explore
-from tests.kernel.exhaustive.lanes import FAMILIES
 from tests.kernel.exhaustive.oracle import disagreement, inputs_of, outcomes
 from tests.kernel.exhaustive.test_mutants import setting, without
 from tests.kernel.programs import function, load, store
-from tests.kernel.random_programs import Draw, Scope, condition, one_of, statement, value
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import (
     Binary,
@@ -51,6 +49,8 @@ from verified_tir.kernel.region import Access, conflicts
 from verified_tir.kernel.rules import lanes as rule_module
 from verified_tir.kernel.rules.lanes import Lanes
 from verified_tir.kernel.theorem import Refines, apply, reflexive
+from verified_tir.testing.rules.lanes import FAMILIES
+from verified_tir.testing.rules.random_programs import Draw, Scope, condition, one_of, statement, value
 
 EXAMPLES = int(os.environ.get("VTIR_EXAMPLES", "80"))
 SOLVER = PlainSolver()

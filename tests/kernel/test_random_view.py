@@ -17,12 +17,9 @@ from hypothesis import strategies as st
 
 from tests.drawing import search_until
 from tests.kernel.exhaustive.family import PlainSolver, explore
-from tests.kernel.exhaustive.lanes import FAMILIES
 from tests.kernel.exhaustive.oracle import disagreement, inputs_of, outcomes
 from tests.kernel.exhaustive.test_mutants import setting, unsafe_is_safe, without
 from tests.kernel.programs import function, load, store
-from tests.kernel.random_programs import Draw, Scope, bounds, condition, index, one_of, statement, value
-from tests.kernel.random_rules import place, scope_at
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import BOOL
 from verified_tir.ir.expr import Binary, Broadcast, Expr, IntImm, Load, Not, Ramp, Var, binary, const
@@ -38,6 +35,9 @@ from verified_tir.kernel.rules import view as rule_module
 from verified_tir.kernel.rules.retype import BoolBytes
 from verified_tir.kernel.rules.view import DeclareView, DropView, Reblock, Share, View
 from verified_tir.kernel.theorem import Refines, Rule, apply, reflexive
+from verified_tir.testing.rules.lanes import FAMILIES
+from verified_tir.testing.rules.random_programs import Draw, Scope, bounds, condition, index, one_of, statement, value
+from verified_tir.testing.rules.random_rules import place, scope_at
 
 EXAMPLES = int(os.environ.get("VTIR_EXAMPLES", "60"))
 SOLVER = PlainSolver()

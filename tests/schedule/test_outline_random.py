@@ -8,7 +8,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.kernel.exhaustive.oracle import inputs_of, outcome
-from tests.kernel.random_programs import programs
 from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
@@ -19,6 +18,7 @@ from verified_tir.ir.wellformed import problem
 from verified_tir.kernel.calls import CALL
 from verified_tir.schedule.functions import outlined
 from verified_tir.semantics.interpreter import Outcome, refines, run
+from verified_tir.testing.rules.random_programs import programs
 
 EXAMPLES = int(os.environ.get("VTIR_EXAMPLES", "60"))
 

@@ -13,7 +13,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Literal, final
 
@@ -82,8 +84,22 @@ class Programs:
     question: Question = "same result"
 
 
+_most: ContextVar[int] = ContextVar("_most", default=WORK)
+
+
+@contextmanager
+def brief_replays(work: int) -> Iterator[None]:
+    """In the block, replays give up after so much work: for callers that look at many refusals."""
+    token = _most.set(work)
+    try:
+        yield
+    finally:
+        _most.reset(token)
+
+
 def replay(programs: Programs, model: Mapping[str, int], work: int = WORK) -> Replay:
     """Look for an input on which the two programs differ, for about ``work`` stores and iterations."""
+    work = min(work, _most.get())
     search = _Search(programs, work)
     worked: list[dict[str, Any]] = []
     for sizes in choices(programs.before, model):

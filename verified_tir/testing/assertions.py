@@ -16,6 +16,7 @@ import numpy as np
 from verified_tir.ir.script import script
 from verified_tir.semantics.interpreter import Outcome, StepLimit, Stopped, UndefinedBehaviour, Unsupported
 from verified_tir.semantics.interpreter.outcome import same_bits
+from verified_tir.testing.literals import strided_copy
 from verified_tir.testing.reference import (
     Claim,
     Given,
@@ -110,7 +111,7 @@ def machine_code_problem(proved: Schedule | Refines, arguments: Mapping[str, Any
     except CodegenError as none:
         return None if "licence" not in str(none) else f"build refuses what was proved: {none}"
     for given, expected in ends:
-        passed = {name: np.array(v) if isinstance(v, np.ndarray) else v for name, v in given.args.items()}
+        passed = {name: strided_copy(v) if isinstance(v, np.ndarray) else v for name, v in given.args.items()}
         wanted = {p.name for p in theorem.after.params if theorem.after.buffer_of(p) is None}
         wanted |= {b.name for b in theorem.after.buffers}
         function(**{name: v for name, v in passed.items() if name in wanted})
@@ -172,6 +173,32 @@ def refusals_are_right() -> Iterator[None]:
             assert_confirmed(refusal)
     except ScheduleError:
         return
+
+
+def assert_rules_refine(literal: list[Any]) -> None:
+    """Rules of the kernel, applied to a program as far as they are accepted, lead to a true theorem.
+
+    :param literal: the program and the rules (:mod:`verified_tir.testing.rules.literals`).
+    :raises AssertionError: if the interpreter contradicts the theorem on a small input.
+    """
+    from verified_tir.kernel.facts import Prover
+    from verified_tir.kernel.theorem import Refines, apply, reflexive
+    from verified_tir.logic.solver import Solver
+    from verified_tir.testing.rules.inputs import inputs_of
+    from verified_tir.testing.rules.literals import rule_made
+
+    func, rules = rule_made(literal)
+    theorem, prover = reflexive(func), Prover(Solver())
+    for rule in rules:
+        result = apply(rule, theorem, prover)
+        if not isinstance(result, Refines):
+            return
+        theorem = result
+    claim = Claim.of(theorem)
+    for given in inputs_of(func):
+        problem = disagreement(claim, given.args, defined=given.defined)
+        if problem is not None:
+            raise AssertionError(_report(f"{rules[-1]} is accepted, which is wrong", problem, claim, given.args))
 
 
 def assert_certificate_rechecks(schedule: Schedule) -> None:

@@ -18,38 +18,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from tests.kernel.exhaustive import (
-    again,
-    calls,
-    compaction,
-    dense,
-    lanes,
-    layouts,
-    nests,
-    order,
-    reduced,
-    shapes,
-    staged,
-    types,
-    values,
-)
 from tests.kernel.exhaustive.family import Exploration, Family, Report
+from verified_tir.testing.rules.families import FAMILIES
 
-FAMILIES = (
-    *order.FAMILIES,
-    *nests.FAMILIES,
-    *values.FAMILIES,
-    *shapes.FAMILIES,
-    *layouts.FAMILIES,
-    *compaction.FAMILIES,
-    *dense.FAMILIES,
-    *types.FAMILIES,
-    *lanes.FAMILIES,
-    *again.FAMILIES,
-    *staged.FAMILIES,
-    *reduced.FAMILIES,
-    *calls.FAMILIES,
-)
 PART = 100
 """How many turns a family has before the next one's."""
 COUNTS = ("programs", "meaningless", "applications", "accepted", "refused", "unmatched", "looked_at", "harmless")

@@ -1,15 +1,12 @@
-"""Families of programs: a small grammar, enumerated, and the rules that are tried on every program of it.
+"""The enumeration of a family: its programs in turn, each with its rules, and what became of them.
 
-A grammar is a product of slots; the k-th program takes from each slot what the digits of k say, so a family can be
-counted without being built and sampled evenly.  Programs that differ only in the names of variables and buffers, with
-the same rule, are looked at once.
+Programs that differ only in the names of variables and buffers, with the same rule, are looked at once.
 """
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, final
 
@@ -17,87 +14,14 @@ from tests.kernel.exhaustive.oracle import Input, disagreement, inputs_of, outco
 from tests.kernel.programs import why
 from verified_tir.ir.equal import structural_hash
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.node import IRError
 from verified_tir.ir.script import script
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.obligation import NoMatch
 from verified_tir.kernel.theorem import Refines, Rule, apply, reflexive
-from verified_tir.logic.formula import Term
-from verified_tir.logic.solver import Solver
-from verified_tir.logic.verdict import Verdict
 from verified_tir.semantics.interpreter import Outcome
-
-
-@final
-class PlainSolver:
-    """A solver that looks for no small counterexamples (nobody reads them here), with less work for each question.
-
-    Verdicts are kept by the text of the question, and most questions come up again and again.
-    """
-
-    def __init__(self) -> None:
-        self.solver = Solver(budget=300_000)
-
-    def prove(
-        self,
-        given: tuple[Term, ...],
-        goal: Term,
-        small: tuple[Term, ...] = (),
-        *,
-        quick: bool = False,
-        model: bool = True,
-    ) -> Verdict:
-        if len(self.solver._cache) > 300_000:
-            self.solver = Solver(budget=self.solver.budget)
-        return self.solver.prove(given, goal, quick=quick, model=model)
-
+from verified_tir.testing.rules.family import Chain, Family, PlainSolver
 
 SOLVER = PlainSolver()
-
-Chain = tuple[Rule, ...]
-"""Rules applied one after the other; the last one is the one on trial, those before set the scene."""
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Family:
-    """``build`` makes of one element of each slot a program and the rules to try, or ``None`` if they do not fit."""
-
-    name: str
-    slots: tuple[Sequence[Any], ...]
-    build: Callable[..., tuple[PrimFunc, Sequence[Rule | Chain]] | None]
-    sizes: tuple[int, ...] = (0, 1, 2, 3)
-    thin: int = 1
-    """In a sample, each program is tried with every ``thin``-th of its rules only, in turn."""
-
-    @property
-    def size(self) -> int:
-        """How many combinations there are, duplicates and misfits included."""
-        return math.prod(len(s) for s in self.slots)
-
-    def at(self, index: int) -> tuple[PrimFunc, Sequence[Rule | Chain]] | None:
-        """The index-th program with its rules."""
-        chosen = []
-        for slot in self.slots:
-            index, digit = divmod(index, len(slot))
-            chosen.append(slot[digit])
-        try:
-            return self.build(*chosen)
-        except IRError:
-            return None  # ill-typed
-
-    def index(self, turn: int) -> int:
-        """The index whose turn it is: multiples, modulo the size, of a number near its golden section.
-
-        Each index has one turn below the size, and the first turns, however many, lie evenly spread.
-        """
-        return turn * self._stride() % self.size
-
-    def _stride(self) -> int:
-        step = max(1, int(self.size * 0.6180339887))
-        while math.gcd(step, self.size) > 1:
-            step += 1
-        return step
 
 
 @final
@@ -257,3 +181,6 @@ class _Trial:
             pattern = f"{type(rule).__name__}: {why(result)}"
             report.gaps[pattern] += 1
             report.examples.setdefault(pattern, f"{rule}\n{script(self.func)}\n--->\n{script(result.would_be)}")
+
+
+__all__ = ["Chain", "Exploration", "Family", "PlainSolver", "Report", "explore"]

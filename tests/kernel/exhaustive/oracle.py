@@ -9,98 +9,25 @@ Nothing here shares code with the kernel or with the schedule's own replays.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Binary, Expr, FloatImm, IfThenElse, IntImm, Not, Select, Undef, Var
-from verified_tir.ir.floats import numpy_dtype
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.visit import walk
 from verified_tir.kernel.memory import Padding
 from verified_tir.kernel.obligation import ParameterMap
 from verified_tir.kernel.theorem import Refines
 from verified_tir.semantics.interpreter import Outcome, UndefinedBehaviour, refines, run
 from verified_tir.semantics.interpreter.outcome import Difference
 from verified_tir.semantics.operators import binary_operation
+from verified_tir.testing.rules.inputs import Input, inputs_of
 
 Array = npt.NDArray[Any]
 STEPS = 400
-
-INTEGERS = (
-    (1, 2, 3, 0, 1, 2, 2, 1),
-    (0, 0, 0, 0, 0, 0, 0, 0),
-    (2, 0, 1, 3, 3, 0, 1, 1),
-    (-1, 1, 0, 2, -2, 5, 1, 0),
-    (1, 1, 1, 1, 1, 1, 1, 1),
-)
-FLOATS = (
-    (1.0, 2.0, -0.0, 3.0, 0.5, -2.0, 1.0, 4.0),
-    (0.0, -0.0, 0.0, -0.0, 0.0, 0.0, -0.0, 0.0),
-    (np.nan, 1.0, np.inf, -0.0, -np.inf, 2.0, np.nan, 1e38),
-    (-1.0, 0.0, 2.5, np.inf, -0.0, np.nan, 0.0, -3.0),
-    (-0.0, -0.0, -0.0, -0.0, -0.0, -0.0, -0.0, -0.0),
-)
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Input:
-    """Arguments by name, and which elements of the arrays are defined."""
-
-    args: dict[str, Any]
-    defined: dict[str, Array]
-
-
-def symbols(func: PrimFunc) -> list[Var]:
-    """Scalar parameters and shape symbols."""
-    found = [p for p in func.params if func.buffer_of(p) is None]
-    for b in func.buffers:
-        for e in b.shape:
-            found.extend(n for n in walk(e) if isinstance(n, Var) and n not in found)
-    return found
-
-
-def inputs_of(func: PrimFunc, sizes: tuple[int, ...] = (0, 1, 2, 3)) -> list[Input]:
-    """Small inputs: five patterns of contents, each size of the symbols with at least two of them."""
-    scalars = symbols(func)
-    if not scalars:
-        return [_input(func, {}, k) for k in range(5)]
-    turns = itertools.count()
-    return [
-        _input(func, dict(zip(scalars, values, strict=True)), next(turns) % 5)
-        for values in itertools.product(sizes, repeat=len(scalars))
-        for _ in range(2 if len(scalars) == 1 else 1)
-    ]
-
-
-def _input(func: PrimFunc, scalars: Mapping[Var, int], turn: int) -> Input:
-    args: dict[str, Any] = {p.name: _scalar(p, scalars[p]) for p in func.params if func.buffer_of(p) is None}
-    defined: dict[str, Array] = {}
-    for position, b in enumerate(func.buffers):
-        shape = tuple(int(value_of(e, scalars)) for e in b.shape)
-        shape = shape if b.dtype.lanes == 1 else (*shape, b.dtype.lanes)
-        count = int(np.prod(shape, dtype=np.int64))
-        scalar = b.dtype.scalar
-        pattern: tuple[Any, ...] = (FLOATS if scalar.is_float else INTEGERS)[turn]
-        flat = [pattern[(k + position) % len(pattern)] for k in range(count)]
-        args[b.name] = np.array(flat, dtype=np.float64).astype(numpy_dtype(scalar)).reshape(shape)
-        if turn == 3:  # every other element of one buffer
-            defined[b.name] = ((np.arange(count) + position) % 2 == 0).reshape(shape)
-        elif turn == 4:  # nothing of all buffers but the first
-            defined[b.name] = np.full(shape, position == 0)
-    return Input(args, defined)
-
-
-def _scalar(p: Var, value: int) -> Any:
-    if p.dtype.is_float:
-        return (0.0, -0.0, float("nan"), 1.5)[value % 4]
-    return bool(value % 2) if p.dtype.is_bool else value
 
 
 def outcome(func: PrimFunc, given: Input, inaccessible: Mapping[str, Array] | None = None) -> Outcome | Exception:

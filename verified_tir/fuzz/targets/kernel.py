@@ -1,6 +1,7 @@
 """Schedules against the interpreter and machine code: what is accepted changes nothing, what is confirmed is wrong.
 
-A case is a program, plans for steps, and a seed for arguments.  Of each step:
+A case is either a small program with rules of the kernel for it, tried without any tactic (``kernel_rules``); or a
+program, plans for steps, and a seed for arguments.  Of each step:
 
 * accepted: the program after refines the program before on all arguments tried (results, padding, licences); it is
   well-formed, and its text reads back as itself; now and then machine code is compared, and the certificate checked;
@@ -17,19 +18,23 @@ from typing import TYPE_CHECKING, Any, Final, final
 from hypothesis import strategies as st
 
 from verified_tir.fuzz.target import Disagreement, Observed
-from verified_tir.fuzz.targets.kernel_test import test_of
+from verified_tir.fuzz.targets.kernel_rules import examine
+from verified_tir.fuzz.targets.kernel_test import test_of, test_of_rules
 from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import parse_func, script
 from verified_tir.kernel.theorem import Refines
 from verified_tir.logic.solver import Solver
 from verified_tir.schedule.errors import NotApplicable, Refuted, ScheduleError, Undecided
+from verified_tir.schedule.replay import brief_replays
 from verified_tir.schedule.schedule import Schedule, StepRecord
 from verified_tir.semantics.interpreter import Outcome
 from verified_tir.testing.assertions import assert_certificate_rechecks, assert_confirmed, machine_code_problem
 from verified_tir.testing.inputs import Input, inputs
 from verified_tir.testing.programs import prim_funcs
 from verified_tir.testing.reference import Claim, disagreement
+from verified_tir.testing.rules.cases import RuleCase, rule_cases
+from verified_tir.testing.rules.family import PlainSolver
 from verified_tir.testing.schedules import Draft, Taken, primitives, schedules, seeds
 
 if TYPE_CHECKING:
@@ -39,6 +44,8 @@ INPUTS: Final = 6
 """Arguments on which a theorem is tried."""
 BUDGET: Final = 150_000
 """Of the solver for one question: what takes longer counts as undecided."""
+REPLAYED: Final = 20_000
+"""Work on one counterexample: nearly all that are confirmed are so at once."""
 REMEMBERED: Final = 200_000
 """Verdicts that are kept before memory is freed again."""
 
@@ -79,37 +86,50 @@ class KernelTarget:
 
     def __init__(self) -> None:
         self._solver = Solver(BUDGET)
+        self._plain = PlainSolver()
 
     def universe(self) -> Sequence[tuple[str, str]]:
         """Every primitive, and every rule of the kernel."""
         return [*(("primitive", p) for p in primitives()), *(("rule", r) for r in rules())]
 
-    def cases(self) -> SearchStrategy[KernelCase]:
-        """Textbook programs and random ones, with up to six steps or recipes."""
-        programs: SearchStrategy[Any] = st.one_of(seeds(), prim_funcs())
-        return st.builds(
-            KernelCase, schedules(programs, max_steps=6), st.integers(0, 255), st.sampled_from((False,) * 7 + (True,)),
-            st.sampled_from((False,) * 31 + (True,)),
-        )  # fmt: skip
+    def cases(self) -> SearchStrategy[KernelCase | RuleCase]:
+        """Textbook programs and random ones, with up to six steps or recipes; rules on programs made for them."""
+        return st.sampled_from((True, True, True, False)).flatmap(lambda rule: rule_cases() if rule else kernel_cases())
 
-    def check(self, case: KernelCase, observed: Observed) -> None:
+    def check(self, case: KernelCase | RuleCase, observed: Observed) -> None:
         """:raises Disagreement: if a property does not hold."""
+        if isinstance(case, RuleCase):
+            examine(case, observed, self._plain)
+            return
         if len(self._solver._cache) > REMEMBERED:
             self._solver = Solver(BUDGET)
-        _Examination(case, observed, self._solver).run()
+        with brief_replays(REPLAYED):
+            _Examination(case, observed, self._solver).run()
 
-    def as_test(self, case: KernelCase, name: str) -> str:
+    def as_test(self, case: KernelCase | RuleCase, name: str) -> str:
         """The steps as a person would write them, and what must hold after them."""
+        if isinstance(case, RuleCase):
+            return test_of_rules(name, case)
         examination = _Examination(case, Observed(), Solver(BUDGET))
         said = "every step that is accepted keeps the results"
         try:
-            examination.run()
+            with brief_replays(REPLAYED):
+                examination.run()
         except Disagreement as found:
             said = str(found)
         except Exception as crash:  # the step that it happened in is the last one taken
             said = f"{type(crash).__name__}: {crash}"
         done = examination.done
         return test_of(name, said, done.program, done.taken, done.arguments, case.machine_code, case.certificate)
+
+
+def kernel_cases() -> SearchStrategy[KernelCase]:
+    """Schedules; one in eight is compiled, the certificate of one in 32 is checked."""
+    programs: SearchStrategy[Any] = st.one_of(seeds(), prim_funcs())
+    return st.builds(
+        KernelCase, schedules(programs, max_steps=6), st.integers(0, 255), st.sampled_from((False,) * 7 + (True,)),
+        st.sampled_from((False,) * 31 + (True,)),
+    )  # fmt: skip
 
 
 def rules() -> list[str]:

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from verified_tir.fuzz.target import Disagreement, Observed
+from verified_tir.fuzz.targets.kernel_rules import examine
+from verified_tir.ir.script import script
+from verified_tir.testing.rules.cases import RuleCase
+from verified_tir.testing.rules.family import PlainSolver
+from verified_tir.testing.rules.literals import rule_text
 from verified_tir.testing.schedules import Taken
 
 HEAD = '''"""{said}"""
@@ -60,6 +68,40 @@ def test_of(
         name=name,
     )
     return _imported(head, source) + source
+
+
+RULES = '''"""{said}"""
+
+from verified_tir.testing import assert_rules_refine
+
+PROGRAM_AND_RULES = {literal}
+
+
+def {name}() -> None:
+    """
+{program}
+    """
+    assert_rules_refine(PROGRAM_AND_RULES)
+'''
+
+
+def test_of_rules(name: str, case: RuleCase) -> str:
+    """The source of a test for the chain of a case that is to blame: the first, if none is."""
+    said, blamed = "what a rule accepts keeps the results", case.chains[0]
+    for chain in case.chains:
+        try:
+            examine(replace(case, chains=(chain,)), Observed(), PlainSolver())
+        except Disagreement as found:
+            said, blamed = str(found), chain
+            break
+        except Exception as crash:
+            said, blamed = f"{type(crash).__name__}: {crash}", chain
+            break
+    program = "\n".join(f"    {line}" if line else "" for line in script(case.func).rstrip().split("\n"))
+    literal = "\n".join(
+        textwrap.wrap(rule_text(case.func, blamed), 118, break_long_words=False, break_on_hyphens=False)
+    )
+    return RULES.format(said=_comment(said), literal=literal, name=name, program=program.replace("\\", "\\\\"))
 
 
 def _comment(said: str) -> str:

@@ -8,7 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.stmt import For
+from verified_tir.ir.visit import walk
 from verified_tir.testing.schedules.choices import Choices
+from verified_tir.testing.schedules.fitting import functions
 from verified_tir.testing.schedules.scene import Scene, call, quoted
 from verified_tir.testing.schedules.step import writes
 
@@ -19,7 +23,7 @@ CHANGES = ((" + ", " - "), (" * ", " + "), ("T.max", "T.min"), ("0", "1"), ("[i"
 """What is changed in a description that shall not fit; the first that occurs."""
 STEPS = ("", "", "lambda d: d.simplify()", "lambda d: d.split(d.loops()[0], [None, 2])",
          "lambda d: d.parallel(d.loops()[0])", "lambda d: d.unroll(d.loops()[-1])",
-         "lambda d: d.reorder(*d.loops()[1::-1])")  # fmt: skip
+         "lambda d: d.reorder(*d.loops()[1::-1])", "lambda d: d.vectorize(d.loops()[-1])")  # fmt: skip
 """How an intrinsic is carried out."""
 
 
@@ -78,29 +82,24 @@ def outline(scene: Scene, pick: Choices) -> str:
 
 @writes("inline")
 def inline(scene: Scene, pick: Choices) -> str:
-    names = _functions(scene)
+    names = functions(scene)
     return call("inline", quoted(pick.one(names)) if names and not pick.chance(12) else scene.block(pick)[0])
-
-
-def _functions(scene: Scene) -> list[str]:
-    """Names of the functions that were outlined."""
-    from verified_tir.ir.node import IRError
-
-    try:
-        return [name for name, _ in scene.schedule.module.functions if name != scene.func.name]
-    except IRError:
-        return []
 
 
 @writes("refine_call")
 def refine_call(scene: Scene, pick: Choices) -> str:
-    names = _functions(scene)
+    names = functions(scene)
     if not names or pick.chance(20):
         return call("refine_call", scene.block(pick)[0], f"Schedule({as_literal(NOTHING)})")
     name = pick.one(names)
-    steps = pick.one(STEPS[2:])
+    steps = pick.one(_steps(scene.schedule.module[name])[2:])
     lines = [f"half = Schedule(s.module[{quoted(name)}])", f"({steps})(half)", f's.refine_call("{name}", half)']
     return "\n".join(lines)
+
+
+def _steps(func: PrimFunc) -> tuple[str, ...]:
+    """Steps for a function: it may have no loop."""
+    return STEPS if any(isinstance(n, For) for n in walk(func.body)) else STEPS[:3]
 
 
 NOTHING = '@T.prim_func\ndef g(A: T.Buffer((2,), "int32")):\n    A[0] = 1'
@@ -108,7 +107,7 @@ NOTHING = '@T.prim_func\ndef g(A: T.Buffer((2,), "int32")):\n    A[0] = 1'
 
 @writes("assume_precondition")
 def assume_precondition(scene: Scene, pick: Choices) -> str:
-    names = _functions(scene)
+    names = functions(scene)
     name = pick.one(names) if names else None
     if name is None:
         return call("assume_precondition", scene.block(pick)[0], as_literal(NOTHING))

@@ -6,6 +6,7 @@ from verified_tir.ir.expr import Load
 from verified_tir.ir.paths import Path
 from verified_tir.ir.visit import walk
 from verified_tir.testing.schedules.choices import Choices
+from verified_tir.testing.schedules.fitting import initialised, products, reduced, updates
 from verified_tir.testing.schedules.loops import licence
 from verified_tir.testing.schedules.scene import NOBODY, Loop, Scene, call, listed, quoted, statement_at
 from verified_tir.testing.schedules.step import writes
@@ -151,18 +152,21 @@ def _reduced(scene: Scene) -> list[Loop]:
 @writes("rfactor")
 def rfactor(scene: Scene, pick: Choices) -> str:
     axis = pick.one(("", "", "-1", "1", "7"))
-    return call("rfactor", scene.some_loop(pick, _reduced(scene)), axis, reassociate=licence(scene, pick))
+    loops = reduced(scene) or _reduced(scene)
+    floats = [s.buffer for s in updates(scene) if s.buffer.dtype.is_float]
+    word = quoted(pick.one(floats).name) if floats and pick.chance(2) else licence(scene, pick)
+    return call("rfactor", scene.some_loop(pick, loops), axis, reassociate=word)
 
 
 @writes("decompose_reduction")
 def decompose_reduction(scene: Scene, pick: Choices) -> str:
-    block, path = scene.block(pick)
+    block, path = scene.block(pick, initialised(scene) or None)
     return call("decompose_reduction", block, loop_around(scene, pick, path))
 
 
 @writes("pad_einsum")
 def pad_einsum(scene: Scene, pick: Choices) -> str:
-    block, path = scene.block(pick)
+    block, path = scene.block(pick, products(scene) or None)
     count = len(scene.around(path)) if path is not None else 3
     count = count if not pick.chance(12) else count + 1
-    return call("pad_einsum", block, listed(pick.one((4, 2, 1, 3, 1, 0)) for _ in range(count)))
+    return call("pad_einsum", block, listed(0 if pick.chance(40) else pick.one((4, 2, 1, 3, 1)) for _ in range(count)))

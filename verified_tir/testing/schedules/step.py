@@ -14,6 +14,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, final
 
 from verified_tir.testing.schedules.choices import Choices
+from verified_tir.testing.schedules.fitting import fitting
 from verified_tir.testing.schedules.scene import Scene
 
 if TYPE_CHECKING:
@@ -67,6 +68,8 @@ Recipe = Callable[["Schedule", Choices], Iterator["Step"]]
 
 WRITERS: Final[dict[str, Writer]] = {}
 """How arguments are written, for each primitive."""
+FITTING: Final = "fitting"
+"""The name of a plan for any primitive that has something to do when its turn comes."""
 RECIPES: Final[dict[str, Recipe]] = {}
 """Realistic sequences, by name."""
 
@@ -90,7 +93,7 @@ def recipe(function: Recipe) -> Recipe:
 @final
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A primitive or a recipe, and the decisions from which its arguments are written."""
+    """A primitive, a recipe or ``fitting``, and the decisions from which its arguments are written."""
 
     name: str
     choices: bytes = b""
@@ -98,7 +101,11 @@ class Plan:
     def steps(self, schedule: Schedule) -> Iterator[Step]:
         """The steps for a schedule as it stands.  Take each one before asking for the next."""
         pick = Choices(self.choices)
-        if self.name in RECIPES:
+        if self.name == FITTING:
+            scene = Scene(schedule)
+            name = pick.one(fitting(scene))
+            yield Step(name, WRITERS[name](scene, pick))
+        elif self.name in RECIPES:
             yield from RECIPES[self.name](schedule, pick)
         else:
             yield Step(self.name, WRITERS[self.name](Scene(schedule), pick))

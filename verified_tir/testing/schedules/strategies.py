@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from verified_tir.testing.schedules import recipes
 from verified_tir.testing.schedules.seeds import seeds
-from verified_tir.testing.schedules.step import RECIPES, WRITERS, Plan, Step
+from verified_tir.testing.schedules.step import FITTING, RECIPES, WRITERS, Plan, Step
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -26,12 +26,16 @@ assert recipes  # importing it has filled RECIPES
 
 
 def plans(names: Sequence[str] = ()) -> SearchStrategy[Plan]:
-    """A step that is written when the program is known: a primitive, or now and then a whole recipe.
+    """A step that is written when the program is known: a primitive that fits, a recipe, or any primitive.
 
     :param names: of primitives and recipes, among which to choose; all of them unless given.
     """
-    wanted = tuple(names) or (*sorted(WRITERS), *sorted(RECIPES) * 2)
-    return st.builds(Plan, st.sampled_from(wanted), st.binary(min_size=DECISIONS, max_size=DECISIONS))
+    bytes_ = st.binary(min_size=DECISIONS, max_size=DECISIONS)
+    if names:
+        return st.builds(Plan, st.sampled_from(tuple(names)), bytes_)
+    # most plans fit; the others see to it that every primitive is tried on what it was not made for
+    kinds = st.sampled_from(((FITTING,),) * 5 + (tuple(sorted(RECIPES)),) * 3 + (tuple(sorted(WRITERS)),))
+    return st.builds(Plan, kinds.flatmap(st.sampled_from), bytes_)
 
 
 def steps(program: PrimFunc | str | Schedule, names: Sequence[str] = ()) -> SearchStrategy[Step]:

@@ -4,8 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tests.kernel.exhaustive.family import Chain, Family
-from tests.kernel.exhaustive.pool import (
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.expr import Binary, Expr, Not, Undef, Var, binary, const
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.stmt import SKIP, Allocate, For, If, Stmt, seq
+from verified_tir.kernel.rules.branch import Decide, Hoist, Introduce, Merge, Reshape, Sink
+from verified_tir.kernel.rules.erase import Erase
+from verified_tir.kernel.rules.insert import Insert
+from verified_tir.kernel.rules.order import Distribute
+from verified_tir.kernel.rules.scope import AllocateBuffer, Drop, Move
+from verified_tir.kernel.theorem import Rule
+from verified_tir.testing.rules.building import load, store
+from verified_tir.testing.rules.family import Chain, Family
+from verified_tir.testing.rules.pool import (
     CLAIMS,
     EXTENTS,
     GUARDED,
@@ -21,17 +32,6 @@ from tests.kernel.exhaustive.pool import (
     n,
     plus,
 )
-from tests.kernel.programs import load, store
-from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Binary, Expr, Not, Undef, Var, binary, const
-from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.stmt import SKIP, Allocate, For, If, Stmt, seq
-from verified_tir.kernel.rules.branch import Decide, Hoist, Introduce, Merge, Reshape, Sink
-from verified_tir.kernel.rules.erase import Erase
-from verified_tir.kernel.rules.insert import Insert
-from verified_tir.kernel.rules.order import Distribute
-from verified_tir.kernel.rules.scope import AllocateBuffer, Drop, Move
-from verified_tir.kernel.theorem import Rule
 
 Made = tuple[PrimFunc, Sequence[Rule | Chain]]
 
@@ -58,7 +58,7 @@ def _branch(bounds: int, c: int, a: Word, b: Word | None, around: int) -> Made:
     other = None if b is None else b(i)
     if around:
         outside = CONDITIONS[c](const(1))
-        func = integers(If(outside, For(i, low, extent, a(i)), None if other is None else loop(2, b)))  # type: ignore[misc]
+        func = integers(If(outside, For(i, low, extent, a(i)), None if b is None else loop(2, b)))
         return func, [Sink(()), *_reshapings(()), Introduce((0,), CONDITIONS[(c + 1) % len(CONDITIONS)](const(1)))]
     condition = CONDITIONS[c](i)
     func = integers(For(i, low, extent, If(condition, a(i), other)))
@@ -67,7 +67,7 @@ def _branch(bounds: int, c: int, a: Word, b: Word | None, around: int) -> Made:
 
 
 def _reshapings(path: tuple[int, ...]) -> list[Rule]:
-    ways: tuple[Rule, ...] = tuple(Reshape(path, how) for how in ("nest", "unnest", "negate"))  # type: ignore[arg-type]
+    ways: tuple[Rule, ...] = tuple(Reshape(path, how) for how in ("nest", "unnest", "negate"))
     return [*ways, Decide(path, True), Decide(path, False), Merge(path)]
 
 

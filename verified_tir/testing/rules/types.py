@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tests.kernel.exhaustive.family import Family
-from tests.kernel.exhaustive.pool import X, Y, loop
-from tests.kernel.programs import function, load, store
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import Binary, Broadcast, Cast, Expr, FloatImm, Load, Ramp, Var, binary, const
@@ -20,6 +17,9 @@ from verified_tir.kernel.rules.order import Distribute, Join, Partition, Swap
 from verified_tir.kernel.rules.reindex import NewLoop, Reindex
 from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.kernel.theorem import Rule
+from verified_tir.testing.rules.building import function, load, store
+from verified_tir.testing.rules.family import Family
+from verified_tir.testing.rules.pool import X, Y, loop
 
 Made = tuple[PrimFunc, Sequence[Rule]]
 INT8, FLOAT32, PAIR = DType.parse("int8"), DType.parse("float32"), DType.parse("int32x2")

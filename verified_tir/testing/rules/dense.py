@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tests.kernel.exhaustive.family import Family
-from tests.kernel.exhaustive.pool import STORES, F, G, Word, X, Y, floats, integers, local, loop, n, plus, view
-from tests.kernel.programs import load, store
 from verified_tir.ir.expr import Expr, FloatImm, IfThenElse, Undef, Var, binary, const
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import SKIP, Assume, For, If, Stmt, seq
@@ -14,6 +11,9 @@ from verified_tir.kernel.rules.branch import Decide, Hoist, Sink
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.theorem import Rule
+from verified_tir.testing.rules.building import load, store
+from verified_tir.testing.rules.family import Family
+from verified_tir.testing.rules.pool import STORES, F, G, Word, X, Y, floats, integers, local, loop, n, plus, view
 
 Made = tuple[PrimFunc, Sequence[Rule]]
 Maker = Callable[[], Stmt]

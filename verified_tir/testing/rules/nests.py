@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tests.kernel.exhaustive.family import Family
-from tests.kernel.exhaustive.pool import CLAIMS, GUARDED, INDIRECT, NESTED, STORES, X, Y, integers, n
-from tests.kernel.programs import load, store
 from verified_tir.ir.expr import Binary, Expr, Var, all_of, binary, const
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import For, If, Stmt, seq
 from verified_tir.kernel.rules.reindex import NewLoop, Reindex
 from verified_tir.kernel.theorem import Rule
+from verified_tir.testing.rules.building import load, store
+from verified_tir.testing.rules.family import Family
+from verified_tir.testing.rules.pool import CLAIMS, GUARDED, INDIRECT, NESTED, STORES, X, Y, integers, n
 
 Made = tuple[PrimFunc, Sequence[Rule]]
 

@@ -5,9 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tests.kernel.exhaustive.family import Family
-from tests.kernel.exhaustive.pool import X, Y, loop, n
-from tests.kernel.programs import function, load, store
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Binary, Broadcast, Expr, Load, Ramp, Select, Var, binary, const
 from verified_tir.ir.func import PrimFunc
@@ -16,6 +13,9 @@ from verified_tir.ir.visit import walk
 from verified_tir.kernel.rules.lanes import Lanes
 from verified_tir.kernel.rules.view import Reblock, Share, View
 from verified_tir.kernel.theorem import Rule
+from verified_tir.testing.rules.building import function, load, store
+from verified_tir.testing.rules.family import Family
+from verified_tir.testing.rules.pool import X, Y, loop, n
 
 Made = tuple[PrimFunc, Sequence[Rule]]
 REST = Buffer.declare("V", (5,), "int32", data=X.data, elem_offset=1)

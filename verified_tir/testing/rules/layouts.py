@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from tests.kernel.exhaustive.family import Chain, Family
-from tests.kernel.exhaustive.pool import GUARDED, INDIRECT, NESTED, STORES, VECTORS, X, Y, integers, loop, n, plus
-from tests.kernel.programs import function, load, store
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import FALSE, TRUE, Binary, Expr, Load, Not, Undef, Var, binary, const
 from verified_tir.ir.func import PrimFunc
@@ -21,6 +18,9 @@ from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.relayout import Relayout
 from verified_tir.kernel.rules.storage import Storage
 from verified_tir.kernel.theorem import Rule
+from verified_tir.testing.rules.building import function, load, store
+from verified_tir.testing.rules.family import Chain, Family
+from verified_tir.testing.rules.pool import GUARDED, INDIRECT, NESTED, STORES, VECTORS, X, Y, integers, loop, n, plus
 
 Made = tuple[PrimFunc, Sequence[Rule | Chain]]
 One = Callable[[Expr], LayoutMap]

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tests.kernel.exhaustive.family import Family
-from tests.kernel.exhaustive.pool import EXTENTS, F, G, X, Y, floats, integers, n, plus
-from tests.kernel.programs import function, load, store
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Binary, Expr, IfThenElse, Undef, Var, binary, const
 from verified_tir.ir.func import PrimFunc
@@ -14,6 +11,9 @@ from verified_tir.ir.stmt import For, If, Stmt, Store, seq
 from verified_tir.kernel.rules.reassociate import Reassociate, Reordered
 from verified_tir.kernel.rules.reindex import NewLoop, Reindex
 from verified_tir.kernel.theorem import Rule
+from verified_tir.testing.rules.building import function, load, store
+from verified_tir.testing.rules.family import Family
+from verified_tir.testing.rules.pool import EXTENTS, F, G, X, Y, floats, integers, n, plus
 
 Of = Callable[[Expr, Expr], Expr]
 """Of the two loops' variables."""
@@ -179,8 +179,8 @@ def _reduced_bools(extent: int, op: str, left: int, term: int, defined: int, tar
     e, own = BOOL_TERMS[term](i), load(R, x)
     update = store(R, Binary(op, own, e) if left else Binary(op, e, own), x)  # type: ignore[arg-type]
     whole = For(i, const(0), const(extent), update)
-    k, l = Var.fresh("k"), Var.fresh("l")
-    fills = (For(k, const(0), const(4), store(Q, load(X, k) > 1, k)), For(l, const(0), const(4), store(X, l, l)))
+    k, m = Var.fresh("k"), Var.fresh("l")
+    fills = (For(k, const(0), const(4), store(Q, load(X, k) > 1, k)), For(m, const(0), const(4), store(X, m, m)))
     body = seq(*fills, whole) if defined else whole
     path = (2,) if defined else ()
     func = function([Q, R, X], body)

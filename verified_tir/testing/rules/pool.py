@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from tests.kernel.programs import function, load, store
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Binary, Broadcast, Expr, IfThenElse, Ramp, Select, Undef, Var, binary, const
 from verified_tir.ir.func import PrimFunc
@@ -26,6 +25,7 @@ from verified_tir.ir.stmt import (
     While,
     seq,
 )
+from verified_tir.testing.rules.building import function, load, store
 
 X = Buffer.declare("X", (6,), "int32")
 Y = Buffer.declare("Y", (4,), "int32")

@@ -9,8 +9,18 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 
-from tests.kernel.exhaustive.family import Family
-from tests.kernel.exhaustive.pool import (
+from verified_tir.ir.expr import Binary, Expr, FloatImm, IfThenElse, Not, Select, Undef, Var, binary, const
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.stmt import Assume, If, LetStmt, Stmt, While, seq
+from verified_tir.kernel.rules.bind import Bind, Inline
+from verified_tir.kernel.rules.branch import Decide
+from verified_tir.kernel.rules.erase import Erase
+from verified_tir.kernel.rules.insert import Insert
+from verified_tir.kernel.rules.rewrite import Rewrite
+from verified_tir.kernel.theorem import Rule
+from verified_tir.testing.rules.building import load, store
+from verified_tir.testing.rules.family import Family
+from verified_tir.testing.rules.pool import (
     CLAIMS,
     GUARDED,
     INDIRECT,
@@ -31,16 +41,6 @@ from tests.kernel.exhaustive.pool import (
     plus,
     view,
 )
-from tests.kernel.programs import load, store
-from verified_tir.ir.expr import Binary, Expr, FloatImm, IfThenElse, Not, Select, Undef, Var, binary, const
-from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.stmt import Assume, If, LetStmt, Stmt, While, seq
-from verified_tir.kernel.rules.bind import Bind, Inline
-from verified_tir.kernel.rules.branch import Decide
-from verified_tir.kernel.rules.erase import Erase
-from verified_tir.kernel.rules.insert import Insert
-from verified_tir.kernel.rules.rewrite import Rewrite
-from verified_tir.kernel.theorem import Rule
 
 Made = tuple[PrimFunc, Sequence[Rule]]
 Maker = Callable[[], Stmt]
@@ -209,7 +209,7 @@ def _expressions(v: Expr) -> tuple[Expr, ...]:
         Binary(op, x, y)
         for op in ("add", "mul", "floordiv")
         for x, y in ((v, n), (a, b), (n, n), (a, a), (v, const(2)))
-    ]  # type: ignore[arg-type]
+    ]
     return (
         *simple,
         *made,

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
-from tests.kernel.exhaustive.family import Family
-from tests.kernel.programs import PROVER, function
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, Load, Var, const
 from verified_tir.ir.func import PrimFunc
@@ -15,17 +13,22 @@ from verified_tir.ir.script import parse_func
 from verified_tir.ir.stmt import DeclBuffer, For, Stmt, Store
 from verified_tir.ir.visit import refresh_binders
 from verified_tir.kernel.calls import Arguments, instantiate, scalars_of
+from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.rules.call import Refine
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.kind import Kind
 from verified_tir.kernel.rules.order import Partition, Swap
 from verified_tir.kernel.rules.reindex import NewLoop, Reindex
 from verified_tir.kernel.theorem import Refines, Rule, apply, reflexive
+from verified_tir.logic.solver import Solver
+from verified_tir.testing.rules.building import function
+from verified_tir.testing.rules.family import Family
 
 Made = tuple[PrimFunc, Sequence[Rule]]
+_PROVER = Prover(Solver())
 M = Buffer.declare("M", (12,), "int32")
 N = Buffer.declare("N", (5,), "int32")
-O = Buffer.declare("O", (4,), "int32")
+O4 = Buffer.declare("O4", (4,), "int32")
 CALLEES = (
     "for k in range(4):\n        Q[k] = P[k] + n",
     "for k in range(4):\n        Q[k] = Q[k] + P[3 - k]",
@@ -58,7 +61,7 @@ def lemma(callee: int, step: int) -> Refines | None:
             rule = Partition(path, const(1))
         case "swap", []:
             rule = Swap((), 0)
-    proved = None if rule is None else apply(rule, reflexive(func), PROVER)
+    proved = None if rule is None else apply(rule, reflexive(func), _PROVER)
     return proved if isinstance(proved, Refines) else None
 
 
@@ -66,18 +69,18 @@ Window = tuple[Buffer, int, int, int]
 """A buffer, where a view of it starts, its stride (0: row-major), and how much further it starts in each iteration."""
 
 SOURCES: tuple[Window, ...] = (
-    (M, 0, 0, 0), (M, 2, 0, 0), (M, 3, -1, 0), (M, 4, 0, 4), (N, 0, 0, 0), (N, 0, 1, 0), (O, 0, 0, 0),
+    (M, 0, 0, 0), (M, 2, 0, 0), (M, 3, -1, 0), (M, 4, 0, 4), (N, 0, 0, 0), (N, 0, 1, 0), (O4, 0, 0, 0),
 )  # fmt: skip
 TARGETS: tuple[Window, ...] = (
     (M, 4, 0, 0), (M, 3, 0, 0), (M, 0, 0, 4), (M, 0, 0, 1), (M, 1, 2, 0), (M, 8, 0, 0), (M, 9, 0, 0), (N, 1, 0, 0),
-    (N, 0, 0, 1), (O, 0, 0, 0),
+    (N, 0, 0, 1), (O4, 0, 0, 0),
 )  # fmt: skip
 
 
 def _view(name: str, window: Window, i: Var, broadcast: bool) -> Buffer:
     owner, start, stride, step = window
-    if owner is O and not broadcast:
-        return O
+    if owner is O4 and not broadcast:
+        return O4
     offset: Expr = const(start) if not step else i * step + start
     strides = (0,) if broadcast else (stride,) if stride else ()
     return Buffer.declare(name, (4,), "int32", data=owner.data, strides=strides, elem_offset=offset)
@@ -96,10 +99,10 @@ def _calls(callee: int, step: int, source: Window, target: Window, count: int, s
     arguments = Arguments((p, q), ((n, value),))
     body, _ = refresh_binders(instantiate(proved.before, arguments))
     inner: Stmt = body
-    views = [v for v in dict.fromkeys((q, p)) if v is not O]
+    views = [v for v in dict.fromkeys((q, p)) if v is not O4]
     for view in views:
         inner = DeclBuffer(view, inner)
-    func = function([M, N, O], For(i, const(0), const(min(count, 2)), inner, "parallel" if count == 3 else "serial"))
+    func = function([M, N, O4], For(i, const(0), const(min(count, 2)), inner, "parallel" if count == 3 else "serial"))
     return func, (Refine((0,) * (1 + len(views)), proved, arguments),)
 
 

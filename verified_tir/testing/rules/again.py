@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tests.kernel.exhaustive.family import Family
-from tests.kernel.exhaustive.pool import Word, X, Y, integers, let, local, loop, n, plus, view
-from tests.kernel.programs import load, store
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, Undef, Var, binary, const
 from verified_tir.ir.func import PrimFunc
@@ -16,6 +13,9 @@ from verified_tir.kernel.rules.outdated import Outdated
 from verified_tir.kernel.rules.reindex import NewLoop
 from verified_tir.kernel.rules.repeat import Forget, Repeat
 from verified_tir.kernel.theorem import Rule
+from verified_tir.testing.rules.building import load, store
+from verified_tir.testing.rules.family import Family
+from verified_tir.testing.rules.pool import Word, X, Y, integers, let, local, loop, n, plus, view
 
 Made = tuple[PrimFunc, Sequence[Rule]]
 

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tests.kernel.exhaustive.family import Family
-from tests.kernel.exhaustive.pool import GUARDED, INDIRECT, NESTED, STORES, VECTORS, Word, X, Y, integers, n, plus
-from tests.kernel.programs import load, store
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import FALSE, Binary, Expr, Not, Var, binary, const
 from verified_tir.ir.func import PrimFunc
@@ -15,6 +12,9 @@ from verified_tir.ir.visit import substitute_buffers
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.stage import Stage
 from verified_tir.kernel.theorem import Rule
+from verified_tir.testing.rules.building import load, store
+from verified_tir.testing.rules.family import Family
+from verified_tir.testing.rules.pool import GUARDED, INDIRECT, NESTED, STORES, VECTORS, Word, X, Y, integers, n, plus
 
 Map = Callable[[Expr, Expr], Expr]
 """Of the loop's variable and an index."""
@@ -78,7 +78,8 @@ def _staged(
     if around == 2:
         nest = If(load(Y, 3) > 0, nest)
     path = ((0,), (), (0,))[around]
-    buffer, prefix = X, ()
+    buffer = X
+    prefix: tuple[int, ...] = ()
     if local:  # a buffer that is undefined to begin with, and read in the end
         buffer, prefix = Buffer.declare("t", (6,), "int32"), (0, 0)
 

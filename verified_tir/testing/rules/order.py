@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tests.kernel.exhaustive.family import Family
-from tests.kernel.exhaustive.pool import EXTENTS, GUARDED, INDIRECT, NESTED, STORES, WORDS, Word, X, Y, integers, n
-from tests.kernel.programs import load
 from verified_tir.ir.expr import Expr, Var, binary, const
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import For, ForKind, If, Stmt, seq
@@ -14,6 +11,9 @@ from verified_tir.kernel.rules.kind import Kind
 from verified_tir.kernel.rules.order import Distribute, Fuse, Join, Partition, Swap
 from verified_tir.kernel.rules.unit import Unit, WrapUnit
 from verified_tir.kernel.theorem import Rule
+from verified_tir.testing.rules.building import load
+from verified_tir.testing.rules.family import Family
+from verified_tir.testing.rules.pool import EXTENTS, GUARDED, INDIRECT, NESTED, STORES, WORDS, Word, X, Y, integers, n
 
 Made = tuple[PrimFunc, Sequence[Rule]]
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tests.kernel.exhaustive.family import Family
-from tests.kernel.exhaustive.pool import X, Y, integers, loop, n
-from tests.kernel.programs import load, store
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, Var, binary, const
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Allocate, For, If, Stmt, seq
 from verified_tir.kernel.rules.storage import Compact
 from verified_tir.kernel.theorem import Rule
+from verified_tir.testing.rules.building import load, store
+from verified_tir.testing.rules.family import Family
+from verified_tir.testing.rules.pool import X, Y, integers, loop, n
 
 Index = Callable[[Expr, Expr], Expr]
 """Of the outer loop's variable and the inner one's."""
@@ -65,7 +65,7 @@ def _windows(
     def used(j: Var) -> Stmt:
         return store(X, load(t, PLACES[read](i, j)), j + i)
 
-    parts = [loop(width, filled, name="j"), loop(width, used, name="k")]
+    parts: list[Stmt] = [loop(width, filled, name="j"), loop(width, used, name="k")]
     if again:
         parts.insert(1, store(t, load(t, PLACES[again - 1](i, const(0))) + 1, PLACES[again - 1](i, const(1))))
     body = For(i, const(0), (const(2), n)[outer], Allocate(t, seq(*parts)))

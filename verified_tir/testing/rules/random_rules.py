@@ -7,8 +7,6 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from tests.kernel.programs import load, store
-from tests.kernel.random_programs import Draw, Scope, access, condition, one_of, value
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Binary, Expr, FloatImm, Undef, Var, binary, const
 from verified_tir.ir.func import PrimFunc
@@ -30,6 +28,8 @@ from verified_tir.kernel.rules.scope import AllocateBuffer, Drop, Move
 from verified_tir.kernel.rules.storage import Compact, Storage
 from verified_tir.kernel.rules.unit import Unit, WrapUnit
 from verified_tir.kernel.theorem import Rule
+from verified_tir.testing.rules.building import load, store
+from verified_tir.testing.rules.random_programs import Draw, Scope, access, condition, one_of, value
 
 # ------------------------------------------------------------------------------------------------- rules at random
 
@@ -37,7 +37,7 @@ from verified_tir.kernel.theorem import Rule
 def place(draw: Draw, func: PrimFunc, kind: type[Stmt] | tuple[type[Stmt], ...] = Stmt) -> tuple[Path, Any] | None:
     """A place that holds a statement of a kind, with the statement."""
     found = list(places(func.body, lambda s: isinstance(s, kind)))
-    return draw(st.sampled_from(found)) if found else None  # type: ignore[no-any-return]
+    return draw(st.sampled_from(found)) if found else None
 
 
 def scope_at(func: PrimFunc, path: Path) -> Scope:
@@ -116,7 +116,7 @@ def _rewrite(draw: Draw, func: PrimFunc) -> Rule | None:
     options = expressions(stmt)
     if not options:
         return None
-    where = (draw(st.integers(0, len(options) - 1)),)
+    where: tuple[int, ...] = (draw(st.integers(0, len(options) - 1)),)
     old = options[where[0]]
     for _ in range(draw(st.integers(0, 2))):
         parts = expressions(old)

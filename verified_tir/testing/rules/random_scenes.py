@@ -6,8 +6,6 @@ from collections.abc import Callable
 
 from hypothesis import strategies as st
 
-from tests.kernel.programs import function, load, store
-from tests.kernel.random_programs import Draw, Scope, access, bounds, condition, one_of, statement, value
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Binary, Expr, Var, binary, const
 from verified_tir.ir.func import PrimFunc
@@ -23,6 +21,8 @@ from verified_tir.kernel.rules.scope import Move
 from verified_tir.kernel.rules.storage import Compact
 from verified_tir.kernel.rules.unit import Unit
 from verified_tir.kernel.theorem import Rule
+from verified_tir.testing.rules.building import function, load, store
+from verified_tir.testing.rules.random_programs import Draw, Scope, access, bounds, condition, one_of, statement, value
 
 Scene = tuple[tuple[Stmt, ...], Callable[[Path, int], Rule]]
 """Statements in a row, and the rule for them, given the path of their sequence and their position in it."""
@@ -186,11 +186,13 @@ def _stored_again(draw: Draw, scope: Scope) -> Scene:
     steps = len(between.stmts) if isinstance(between, Seq) else 1
     if draw(st.booleans()):
         where, what = access(draw, scope, b), value(draw, scope, b, 0)
-        first, again = store(b, what, *where), store(b, what, *one_of(draw, where, where, access(draw, scope, b)))
+        first: Stmt = store(b, what, *where)
+        again: Stmt = store(b, what, *one_of(draw, where, where, access(draw, scope, b)))
     else:
         where, what = _fitting(draw, b, i), value(draw, scope.with_integer(i), b, 0)
-        first = For(i, const(0), const(3), store(b, what, *where))
-        again = _copy(For(i, const(0), const(draw(st.integers(2, 3))), first.body), i, j)
+        each = store(b, what, *where)
+        first = For(i, const(0), const(3), each)
+        again = _copy(For(i, const(0), const(draw(st.integers(2, 3))), each), i, j)
     return (first, between), lambda path, k: Insert((*path, k + steps), again, "after")
 
 

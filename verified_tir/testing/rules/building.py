@@ -1,0 +1,36 @@
+"""Statements and functions in few words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.expr import Expr, Load, Var, const
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.stmt import Stmt, Store
+
+
+def load(b: Buffer, *indices: Expr | int) -> Load:
+    """``b[indices]``, Python numbers allowed."""
+    return Load(b, tuple(const(i) for i in indices))
+
+
+def store(b: Buffer, value: Expr | float, *indices: Expr | int) -> Store:
+    """``b[indices] = value``, Python numbers allowed."""
+    where = tuple(const(i) for i in indices)
+    lanes = where[-1].dtype.lanes if where else 1
+    return Store(b, const(value, b.dtype.with_lanes(b.dtype.lanes * lanes)), where)
+
+
+def function(params: Sequence[Buffer | Var], body: Stmt, name: str = "f") -> PrimFunc:
+    """A function of these buffers and scalars, in order."""
+    handles: list[Var] = []
+    buffer_map: list[tuple[Var, Buffer]] = []
+    for p in params:
+        if isinstance(p, Var):
+            handles.append(p)
+        else:
+            handle = Var.fresh(f"{p.name}_handle", "handle")
+            handles.append(handle)
+            buffer_map.append((handle, p))
+    return PrimFunc(name, tuple(handles), tuple(buffer_map), body)

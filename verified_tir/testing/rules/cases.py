@@ -1,0 +1,89 @@
+"""Rules on programs as a strategy.
+
+A case is a program and a chain of rules; the last one is on trial, those before set the scene.  From a family it is
+drawn as the number of a program and the number of a rule; smaller numbers lead to plainer words of the grammar.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, final
+
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn
+
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.script import script
+from verified_tir.kernel.theorem import Rule
+from verified_tir.testing.rules.families import BY_NAME
+from verified_tir.testing.rules.family import Chain, Family
+from verified_tir.testing.rules.random_programs import programs
+from verified_tir.testing.rules.random_rules import RULES, application
+from verified_tir.testing.rules.random_scenes import SCENES, scenes
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
+WINDOW: Final = 6
+"""How many of a program's rules one case tries."""
+
+
+@final
+@dataclass(frozen=True, slots=True, repr=False)
+class RuleCase:
+    """A program and chains of rules for it, each to be tried by itself.
+
+    :ivar family: where it comes from.
+    :ivar sizes: for symbols, with which it is worth running.
+    """
+
+    family: str
+    func: PrimFunc
+    chains: tuple[Chain, ...]
+    sizes: tuple[int, ...] = (0, 1, 2, 3)
+
+    def __repr__(self) -> str:
+        rules = "\n".join(" then ".join(map(str, chain)) for chain in self.chains)
+        return f"RuleCase({self.family!r})\n{script(self.func)}\n{rules}"
+
+
+def rule_cases(families: Sequence[str] = ()) -> SearchStrategy[RuleCase]:
+    """Programs with rules for them, applied whether they fit or not.
+
+    :param families: names of families, ``random`` (any place of any program) and ``scenes`` among them; all of them
+        unless given.
+    """
+    return _rule_cases(tuple(families) or (*BY_NAME, *("random", "scenes") * 4))
+
+
+@st.composite
+def _rule_cases(draw: DrawFn, families: tuple[str, ...]) -> RuleCase:
+    name = draw(st.sampled_from(families))
+    if name in ("random", "scenes"):
+        return _random(draw, name)
+    family = BY_NAME[name]
+    while True:
+        made = _of_family(family, draw(st.integers(0, family.size - 1)), draw(st.integers(0, 255)))
+        if made is not None:
+            return made
+
+
+def _of_family(family: Family, index: int, first: int) -> RuleCase | None:
+    made = family.at(index)
+    if made is None or not made[1]:
+        return None
+    func, rules = made
+    start = first % len(rules)
+    chosen = [*rules[start:], *rules[:start]][:WINDOW]
+    chains = tuple(rule if isinstance(rule, tuple) else (rule,) for rule in chosen)
+    return RuleCase(family.name, func, chains, family.sizes)
+
+
+def _random(draw: Any, name: str) -> RuleCase:
+    if name == "scenes":
+        func, rule = draw(scenes(draw(st.sampled_from(list(SCENES)))))
+        return RuleCase(name, func, ((rule,),), (0, 1, 2))
+    func = draw(programs())
+    found: list[Rule | None] = [application(draw, draw(st.sampled_from(list(RULES))), func) for _ in range(3)]
+    return RuleCase(name, func, tuple((rule,) for rule in found if rule is not None), (0, 1, 2))

@@ -1,0 +1,39 @@
+"""All families, by name."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from verified_tir.testing.rules import (
+    again,
+    calls,
+    compaction,
+    dense,
+    lanes,
+    layouts,
+    nests,
+    order,
+    reduced,
+    shapes,
+    staged,
+    types,
+    values,
+)
+from verified_tir.testing.rules.family import Family
+
+FAMILIES: Final[tuple[Family, ...]] = (
+    *order.FAMILIES,
+    *nests.FAMILIES,
+    *values.FAMILIES,
+    *shapes.FAMILIES,
+    *layouts.FAMILIES,
+    *compaction.FAMILIES,
+    *dense.FAMILIES,
+    *types.FAMILIES,
+    *lanes.FAMILIES,
+    *again.FAMILIES,
+    *staged.FAMILIES,
+    *reduced.FAMILIES,
+    *calls.FAMILIES,
+)
+BY_NAME: Final[dict[str, Family]] = {family.name: family for family in FAMILIES}

@@ -1,0 +1,89 @@
+"""Families of programs: a small grammar, enumerated, and the rules that are tried on every program of it.
+
+A grammar is a product of slots; the k-th program takes from each slot what the digits of k say, so a family can be
+counted without being built and sampled evenly.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.node import IRError
+from verified_tir.kernel.theorem import Rule
+from verified_tir.logic.formula import Term
+from verified_tir.logic.solver import Solver
+from verified_tir.logic.verdict import Verdict
+
+
+@final
+class PlainSolver:
+    """A solver that looks for no counterexamples (nobody reads them here), with less work for each question.
+
+    Verdicts are kept by the text of the question, and most questions come up again and again.
+    """
+
+    def __init__(self) -> None:
+        self.solver = Solver(budget=300_000)
+
+    def prove(
+        self,
+        given: tuple[Term, ...],
+        goal: Term,
+        small: tuple[Term, ...] = (),
+        *,
+        quick: bool = False,
+        model: bool = True,
+    ) -> Verdict:
+        if len(self.solver._cache) > 300_000:
+            self.solver = Solver(budget=self.solver.budget)
+        return self.solver.prove(given, goal, quick=quick, model=False)
+
+
+Chain = tuple[Rule, ...]
+"""Rules applied one after the other; the last one is the one on trial, those before set the scene."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Family:
+    """``build`` makes of one element of each slot a program and the rules to try, or ``None`` if they do not fit."""
+
+    name: str
+    slots: tuple[Sequence[Any], ...]
+    build: Callable[..., tuple[PrimFunc, Sequence[Rule | Chain]] | None]
+    sizes: tuple[int, ...] = (0, 1, 2, 3)
+    thin: int = 1
+    """In a sample, each program is tried with every ``thin``-th of its rules only, in turn."""
+
+    @property
+    def size(self) -> int:
+        """How many combinations there are, duplicates and misfits included."""
+        return math.prod(len(s) for s in self.slots)
+
+    def at(self, index: int) -> tuple[PrimFunc, Sequence[Rule | Chain]] | None:
+        """The index-th program with its rules."""
+        chosen = []
+        for slot in self.slots:
+            index, digit = divmod(index, len(slot))
+            chosen.append(slot[digit])
+        try:
+            return self.build(*chosen)
+        except IRError:
+            return None  # ill-typed
+
+    def index(self, turn: int) -> int:
+        """The index whose turn it is: multiples, modulo the size, of a number near its golden section.
+
+        Each index has one turn below the size, and the first turns, however many, lie evenly spread.
+        """
+        return turn * self._stride() % self.size
+
+    def _stride(self) -> int:
+        step = max(1, int(self.size * 0.6180339887))
+        while math.gcd(step, self.size) > 1:
+            step += 1
+        return step
