@@ -23,40 +23,67 @@ from verified_tir.testing.syntax import syntactic_functions, syntactic_modules
 from verified_tir.testing.trees import from_tree, tree
 
 if TYPE_CHECKING:
+    from verified_tir.testing.assertions import (
+        assert_certificate_rechecks,
+        assert_confirmed,
+        assert_refines,
+        assert_rules_refine,
+        refusals_are_right,
+    )
     from verified_tir.testing.compiled import assert_compiles_alike, target_variant
     from verified_tir.testing.llvm_verdicts import assert_llvm_verdict_holds
     from verified_tir.testing.lowered import assert_lowers_alike
     from verified_tir.testing.roundtrip import assert_index_map_round_trip, assert_read_or_refused, assert_round_trip
+    from verified_tir.testing.scheduling import Draft, Plan, Step, plans, schedules, seeds, steps
     from verified_tir.testing.second_opinions import assert_validator_agrees
     from verified_tir.testing.verdicts import assert_verdict_holds
 
 _WHERE = {
+    "Draft": "scheduling",
+    "Plan": "scheduling",
+    "Step": "scheduling",
+    "assert_certificate_rechecks": "assertions",
     "assert_compiles_alike": "compiled",
+    "assert_confirmed": "assertions",
     "assert_index_map_round_trip": "roundtrip",
     "assert_llvm_verdict_holds": "llvm_verdicts",
     "assert_lowers_alike": "lowered",
     "assert_read_or_refused": "roundtrip",
+    "assert_refines": "assertions",
     "assert_round_trip": "roundtrip",
+    "assert_rules_refine": "assertions",
     "assert_validator_agrees": "second_opinions",
     "assert_verdict_holds": "verdicts",
+    "plans": "scheduling",
+    "refusals_are_right": "assertions",
+    "schedules": "scheduling",
+    "seeds": "scheduling",
+    "steps": "scheduling",
     "target_variant": "compiled",
 }
 """What needs more of the package than strategies do is imported when it is first used."""
 
 __all__ = [
     "ALL_FEATURES",
+    "Draft",
     "Feature",
     "MapKind",
+    "Plan",
     "Scope",
+    "Step",
     "arguments",
     "array_of",
     "arrays",
+    "assert_certificate_rechecks",
     "assert_compiles_alike",
+    "assert_confirmed",
     "assert_index_map_round_trip",
     "assert_llvm_verdict_holds",
     "assert_lowers_alike",
     "assert_read_or_refused",
+    "assert_refines",
     "assert_round_trip",
+    "assert_rules_refine",
     "assert_validator_agrees",
     "assert_verdict_holds",
     "dtypes",
@@ -68,8 +95,13 @@ __all__ = [
     "near_miss",
     "near_misses",
     "numbers",
+    "plans",
     "prim_funcs",
+    "refusals_are_right",
     "scalars",
+    "schedules",
+    "seeds",
+    "steps",
     "syntactic_functions",
     "syntactic_modules",
     "target_variant",

@@ -35,7 +35,7 @@ from verified_tir.testing.programs import prim_funcs
 from verified_tir.testing.reference import Claim, disagreement
 from verified_tir.testing.rules.cases import RuleCase, rule_cases
 from verified_tir.testing.rules.family import PlainSolver
-from verified_tir.testing.schedules import Draft, Taken, primitives, schedules, seeds
+from verified_tir.testing.scheduling import Draft, Taken, primitives, schedules, seeds
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy

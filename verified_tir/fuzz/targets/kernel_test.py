@@ -15,7 +15,7 @@ from verified_tir.ir.script import script
 from verified_tir.testing.rules.cases import RuleCase
 from verified_tir.testing.rules.family import PlainSolver
 from verified_tir.testing.rules.literals import rule_text
-from verified_tir.testing.schedules import Taken
+from verified_tir.testing.scheduling import Taken
 
 HEAD = '''"""{said}"""
 

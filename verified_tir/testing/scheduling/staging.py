@@ -5,11 +5,11 @@ from __future__ import annotations
 from verified_tir.ir.expr import Load
 from verified_tir.ir.paths import Path
 from verified_tir.ir.visit import walk
-from verified_tir.testing.schedules.choices import Choices
-from verified_tir.testing.schedules.fitting import initialised, products, reduced, updates
-from verified_tir.testing.schedules.loops import licence
-from verified_tir.testing.schedules.scene import NOBODY, Loop, Scene, call, listed, quoted, statement_at
-from verified_tir.testing.schedules.step import writes
+from verified_tir.testing.scheduling.choices import Choices
+from verified_tir.testing.scheduling.fitting import initialised, products, reduced, updates
+from verified_tir.testing.scheduling.loops import licence
+from verified_tir.testing.scheduling.scene import NOBODY, Loop, Scene, call, listed, quoted, statement_at
+from verified_tir.testing.scheduling.step import writes
 
 SCOPES = ("local", "shared", "global", "local")
 

@@ -18,7 +18,7 @@ from verified_tir.ir.paths import Path, at, places
 from verified_tir.ir.script import script
 from verified_tir.ir.stmt import Allocate, Block, For, If, LetStmt, Seq, Stmt, Store
 from verified_tir.ir.visit import free_vars, sub_statements, walk
-from verified_tir.testing.schedules.choices import Choices
+from verified_tir.testing.scheduling.choices import Choices
 
 if TYPE_CHECKING:
     from verified_tir.schedule.schedule import Schedule

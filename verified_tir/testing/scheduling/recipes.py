@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from verified_tir.testing.schedules import calls, layouts, loops, rewrites, staging
-from verified_tir.testing.schedules.choices import Choices
-from verified_tir.testing.schedules.scene import Scene, call, listed, quoted
-from verified_tir.testing.schedules.step import WRITERS, Step, recipe
+from verified_tir.testing.scheduling import calls, layouts, loops, rewrites, staging
+from verified_tir.testing.scheduling.choices import Choices
+from verified_tir.testing.scheduling.scene import Scene, call, listed, quoted
+from verified_tir.testing.scheduling.step import WRITERS, Step, recipe
 
 if TYPE_CHECKING:
     from verified_tir.schedule.schedule import Schedule

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from verified_tir.ir.stmt import Seq, Stmt
 from verified_tir.ir.visit import sub_statements
-from verified_tir.testing.schedules.choices import Choices
-from verified_tir.testing.schedules.scene import Loop, Scene, call, listed, quoted
-from verified_tir.testing.schedules.step import writes
+from verified_tir.testing.scheduling.choices import Choices
+from verified_tir.testing.scheduling.scene import Loop, Scene, call, listed, quoted
+from verified_tir.testing.scheduling.step import writes
 
 FACTORS = (2, 3, 4, 1, 5, 8)
 WRONG = ("0", "-1", "None, None", "1000000007")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import IntImm
-from verified_tir.testing.schedules.choices import Choices
-from verified_tir.testing.schedules.loops import licence
-from verified_tir.testing.schedules.scene import Scene, call, listed, quoted
-from verified_tir.testing.schedules.step import writes
+from verified_tir.testing.scheduling.choices import Choices
+from verified_tir.testing.scheduling.loops import licence
+from verified_tir.testing.scheduling.scene import Scene, call, listed, quoted
+from verified_tir.testing.scheduling.step import writes
 
 INDICES = "ijklmnpq"
 

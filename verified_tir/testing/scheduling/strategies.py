@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, final
 
 from hypothesis import strategies as st
 
-from verified_tir.testing.schedules import recipes
-from verified_tir.testing.schedules.seeds import seeds
-from verified_tir.testing.schedules.step import FITTING, RECIPES, WRITERS, Plan, Step
+from verified_tir.testing.scheduling import recipes
+from verified_tir.testing.scheduling.seeds import seeds
+from verified_tir.testing.scheduling.step import FITTING, RECIPES, WRITERS, Plan, Step
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy

@@ -8,7 +8,7 @@ from verified_tir.ir.expr import Binary, IfThenElse, Load, Select
 from verified_tir.ir.paths import Path, at
 from verified_tir.ir.stmt import Block, For, If, Seq, Store
 from verified_tir.ir.visit import walk
-from verified_tir.testing.schedules.scene import Loop, Scene
+from verified_tir.testing.scheduling.scene import Loop, Scene
 
 
 def updates(scene: Scene, path: Path | None = None) -> list[Store]:

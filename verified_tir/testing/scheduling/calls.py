@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import For
 from verified_tir.ir.visit import walk
-from verified_tir.testing.schedules.choices import Choices
-from verified_tir.testing.schedules.fitting import functions
-from verified_tir.testing.schedules.scene import Scene, call, quoted
-from verified_tir.testing.schedules.step import writes
+from verified_tir.testing.scheduling.choices import Choices
+from verified_tir.testing.scheduling.fitting import functions
+from verified_tir.testing.scheduling.scene import Scene, call, quoted
+from verified_tir.testing.scheduling.step import writes
 
 if TYPE_CHECKING:
     from verified_tir.schedule.schedule import Schedule
@@ -44,7 +44,7 @@ def outlined(scene: Scene, where: str, name: str) -> str | None:
     from verified_tir.ir.node import IRError
     from verified_tir.ir.script import script
     from verified_tir.schedule.errors import ScheduleError
-    from verified_tir.testing.schedules.step import Step
+    from verified_tir.testing.scheduling.step import Step
 
     other = scratch(scene.schedule)
     try:

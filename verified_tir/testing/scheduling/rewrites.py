@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from verified_tir.ir.stmt import Block, For
-from verified_tir.testing.schedules.choices import Choices
-from verified_tir.testing.schedules.scene import Scene, call, quoted, statement_at
-from verified_tir.testing.schedules.step import writes
+from verified_tir.testing.scheduling.choices import Choices
+from verified_tir.testing.scheduling.scene import Scene, call, quoted, statement_at
+from verified_tir.testing.scheduling.step import writes
 
 KEYS = ("pragma_unroll_explicit", "note")
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, final
 
-from verified_tir.testing.schedules.choices import Choices
-from verified_tir.testing.schedules.fitting import fitting
-from verified_tir.testing.schedules.scene import Scene
+from verified_tir.testing.scheduling.choices import Choices
+from verified_tir.testing.scheduling.fitting import fitting
+from verified_tir.testing.scheduling.scene import Scene
 
 if TYPE_CHECKING:
     from verified_tir.schedule.schedule import Schedule
