@@ -13,7 +13,7 @@ from verified_tir.ir.script import script
 from verified_tir.schedule.errors import Refuted, ScheduleError
 from verified_tir.schedule.schedule import Schedule
 from verified_tir.testing.near_misses import choices
-from verified_tir.testing.schedules import Draft, plans
+from verified_tir.testing.scheduling import Draft, plans
 from verified_tir.testing.second_opinions import assert_accepted, assert_change_is_judged, assert_refusal_holds
 from verified_tir.testing.verdicts import WrongVerdict
 
