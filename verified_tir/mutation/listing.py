@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 from verified_tir.mutation.mutant import Mutant, mutant_of_fault, short_name
@@ -30,14 +31,21 @@ def select(root: Path, what: Sequence[str] = (), operators: Iterable[str] = (), 
         if name != "catalogue" and not any(_means(name, f) for f in files):
             known = ", ".join(Path(f).stem for f in files)
             raise NoSuchMutant(f"no rule or mutated file is called {name}; there are: {known}, catalogue")
-    found = [m for f in chosen for m in mutants(Source.read(root, f), tuple(GROUPS)) if m.operator in wanted]
-    if (not what or "catalogue" in what) and "fault" in wanted:
+    if ":" in only:
+        chosen = [f for f in chosen if short_name(f) == only.partition(":")[0]]
+    found = [m for f in chosen for m in _automatic(f, (root / f).read_bytes()) if m.operator in wanted]
+    if (not what or "catalogue" in what) and "fault" in wanted and (":" not in only or only.startswith("catalogue:")):
         found += catalogue(root)
     if only:
         found = [m for m in found if m.id == only] or [m for m in found if only in m.id]
         if not found:
             raise NoSuchMutant(f"no mutant is called {only}, or has that in its id; --list shows all")
     return found
+
+
+@lru_cache(maxsize=64)
+def _automatic(file: str, data: bytes) -> tuple[Mutant, ...]:
+    return tuple(mutants(Source(file, data), tuple(GROUPS)))
 
 
 def catalogue(root: Path) -> list[Mutant]:

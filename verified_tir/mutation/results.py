@@ -48,9 +48,13 @@ def key_of(mutant: Mutant, source: Source, tests: Iterable[str], digests: dict[s
 
     Of a mutant that was killed, the test that killed it; of one that survived, all tests that reach it.
     """
-    around = source.function(mutant.function).digest() if mutant.function else hashlib.sha256(source.data).hexdigest()
+    if mutant.function:
+        function = source.function(mutant.function)
+        around, place = function.digest(), mutant.start - function.start
+    else:
+        around, place = hashlib.sha256(source.data).hexdigest(), mutant.start
     files = sorted({t.partition("::")[0] for t in tests})
-    parts = (mutant.id, mutant.text, around, *(f"{f}={digests.get(f, '')}" for f in files))
+    parts = (mutant.id, str(place), mutant.text, around, *(f"{f}={digests.get(f, '')}" for f in files))
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:20]
 
 

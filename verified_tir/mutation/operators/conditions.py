@@ -52,9 +52,29 @@ def _operands(scope: Scope, node: ast.BoolOp, op: ast.boolop, operands: list[ast
     word = "and" if isinstance(op, ast.And) else "or"
     refusal = _test_of_refusal(scope, node)
     effect: Effect = "either" if refusal is None else "stricter" if isinstance(op, ast.And) else "weaker"
-    for a in operands:
+    for k, a in enumerate(operands):
+        if _narrows(scope, a, operands[k + 1 :]):
+            continue
         text = f"`{scope.short(node)}` without the operand `{scope.short(a)}` of `{word}`"
         yield Edit("drop-operand", a, neutral, text, effect)
+
+
+def _narrows(scope: Scope, operand: ast.expr, rest: list[ast.expr]) -> bool:
+    """Whether an operand only permits what follows: ``x is None or x.y``, ``isinstance(x, For) and x.y``.
+
+    Without it there is no other answer but an ``AttributeError``; the type checker refuses the program.
+    """
+    match operand:
+        case ast.Compare(left=subject, ops=[ast.Is() | ast.IsNot()], comparators=[ast.Constant(value=None)]):
+            pass
+        case ast.Call(args=[subject, _]) if called(operand) == "isinstance":
+            pass
+        case ast.UnaryOp(op=ast.Not(), operand=ast.Call(args=[subject, _]) as inner) if called(inner) == "isinstance":
+            pass
+        case _:
+            return False
+    name = scope.text(subject)
+    return any(isinstance(n, ast.Attribute) and scope.text(n.value) == name for e in rest for n in ast.walk(e))
 
 
 def _test_of_refusal(scope: Scope, node: ast.AST) -> ast.If | None:

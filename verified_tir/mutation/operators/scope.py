@@ -6,6 +6,8 @@ What cannot matter for what the kernel accepts is left out by these rules and no
 * ``context.names`` and what updates it: names for counterexamples;
 * places: ``path``, ``place``, ``where`` of questions and refusals;
 * ``assert`` statements, annotations, decorators, imports;
+* operands of ``and`` and ``or`` without which the next one cannot be evaluated (see ``conditions``), and refusals that
+  are only handed on;
 * representation: ``__repr__``, ``__init_subclass__``, properties that return a field.
 """
 

@@ -1,0 +1,76 @@
+"""``vtir mutate``: what it lists, shows and refuses; real mutants, killed by the tests that were written for them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import typer
+
+from verified_tir.cli.mutate import MISTAKE, OK, Options, run, seconds
+from verified_tir.mutation.engine import Engine
+from verified_tir.mutation.listing import select
+from verified_tir.mutation.sources import NotACheckout, checkout
+
+ROOT = checkout()
+
+
+def test_list(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(Options(("unit",), ("obligations",), list=True)) == OK
+    assert capsys.readouterr().out.splitlines() == [
+        "rules.unit:Unit.rewrite:drop-question:1  none of the questions is asked",
+        "rules.unit:Unit._questions:drop-question:1  "
+        '`yield Question("domain", f"the loop over {loop.var.name} runs exact…` is not asked',
+        "2 mutants",
+    ]
+    assert run(Options(("unit",), ("obligations",), list=True, json=True)) == OK
+    assert [m["effect"] for m in json.loads(capsys.readouterr().out)] == ["weaker", "weaker"]
+
+
+def test_show(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(Options(show="rules.order:Swap._questions:drop-question:1")) == OK
+    shown = capsys.readouterr().out
+    assert "--- verified_tir/kernel/rules/order.py\n+++ verified_tir/kernel/rules/order.py\n" in shown
+    assert "-        yield from never_meet(\n" in shown and "+        (yield from ())\n" in shown
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (Options(("ordre",)), "no rule or mutated file is called ordre"),
+        (Options(("order",), ("obligation",)), "no operator is called obligation"),
+        (Options(("order",), only="nothing"), "no mutant is called nothing"),
+        (Options(("order",), tests=("tests/nothing",)), "tests/nothing is no file or folder of tests"),
+    ],
+)
+def test_mistakes(options: Options, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(options) == MISTAKE
+    assert said in capsys.readouterr().err
+
+
+def test_a_package_without_tests_is_no_checkout(tmp_path: Path) -> None:
+    with pytest.raises(NotACheckout, match="clone the repository"):
+        checkout(tmp_path)
+
+
+def test_budgets() -> None:
+    assert [seconds(t) for t in ("90", "60s", "2m", "1.5h")] == [90, 60, 120, 5400]
+    for text in ("soon", "0s", "-1"):
+        with pytest.raises(typer.BadParameter):
+            seconds(text)
+
+
+def test_real_mutants_are_killed_by_the_tests_of_their_rules(tmp_path: Path) -> None:
+    wanted = {
+        "rules.unit:Unit._questions:drop-question:1": "test_unit.py",
+        "rules.unit:Unit.rewrite:drop-condition:2": "test_unit.py",
+        "rules.order:Swap._questions:drop-question:1": "test_order.py",
+        "rules.order:Fuse._questions:drop-question:1": "test_order.py",
+    }
+    mutants = [m for m in select(ROOT, ["unit", "order"]) if m.id in wanted]
+    tests = ("tests/kernel/rules/test_order.py", "tests/kernel/rules/test_unit.py")
+    results = Engine(ROOT, tmp_path, tests=tests).run(mutants)
+    assert {r.id: (r.status, r.by.partition("::")[0].rpartition("/")[2]) for r in results} == {
+        name: ("killed", file) for name, file in wanted.items()
+    }
