@@ -31,6 +31,8 @@ if TYPE_CHECKING:
         refusals_are_right,
     )
     from verified_tir.testing.compiled import assert_compiles_alike, target_variant
+    from verified_tir.testing.formulas import assert_decided_rightly
+    from verified_tir.testing.index_values import assert_index_map_right, assert_simplifies_alike
     from verified_tir.testing.llvm_verdicts import assert_llvm_verdict_holds
     from verified_tir.testing.lowered import assert_lowers_alike
     from verified_tir.testing.roundtrip import assert_index_map_round_trip, assert_read_or_refused, assert_round_trip
@@ -59,6 +61,11 @@ _WHERE = {
     "schedules": "scheduling",
     "seeds": "scheduling",
     "steps": "scheduling",
+    "assert_decided_rightly": "formulas",
+    "assert_simplifies_alike": "index_values",
+    "assert_index_map_right": "index_values",
+    "assert_simplified_alike": "simplified",
+    "assert_touches": "simplified",
     "target_variant": "compiled",
 }
 """What needs more of the package than strategies do is imported when it is first used."""
@@ -77,6 +84,8 @@ __all__ = [
     "assert_certificate_rechecks",
     "assert_compiles_alike",
     "assert_confirmed",
+    "assert_decided_rightly",
+    "assert_index_map_right",
     "assert_index_map_round_trip",
     "assert_llvm_verdict_holds",
     "assert_lowers_alike",
@@ -84,6 +93,9 @@ __all__ = [
     "assert_refines",
     "assert_round_trip",
     "assert_rules_refine",
+    "assert_simplified_alike",
+    "assert_simplifies_alike",
+    "assert_touches",
     "assert_validator_agrees",
     "assert_verdict_holds",
     "dtypes",
