@@ -17,7 +17,8 @@ from verified_tir.cli.lower import complain
 from verified_tir.fuzz.registry import TARGETS, BrokenTarget, MissingModule, UnknownTarget, load
 
 if TYPE_CHECKING:
-    from verified_tir.fuzz.campaign import Campaign, Listener
+    from verified_tir.fuzz.campaign import Campaign
+    from verified_tir.fuzz.options import Listener
     from verified_tir.fuzz.target import Target
 
 CLEAN, FOUND, MISTAKE, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
@@ -64,6 +65,8 @@ def run(options: Options) -> int:
         return _fuzz(options)
     except (Mistake, UnknownTarget, MissingModule, BrokenTarget) as mistake:
         return complain(str(mistake))
+    except KeyboardInterrupt:  # before the campaign began
+        return INTERRUPTED
 
 
 def seconds(text: str, option: str = "--time") -> float:
@@ -87,8 +90,8 @@ def seconds(text: str, option: str = "--time") -> float:
 
 def _fuzz(options: Options) -> int:
     from verified_tir.fuzz.campaign import Campaign, NoWorkers
-    from verified_tir.fuzz.campaign import Options as CampaignOptions
     from verified_tir.fuzz.database import NoDatabase
+    from verified_tir.fuzz.options import Options as CampaignOptions
     from verified_tir.fuzz.state import BadState, StateInUse
 
     limit, time = seconds(options.timeout, "--timeout"), _time(options)
@@ -116,7 +119,7 @@ def _fuzz(options: Options) -> int:
     except OSError as problem:
         raise Mistake(f"--state {options.state}: {problem.strerror or problem}") from None
     try:
-        with _ended_by_signals() as ended:
+        with _ended_by_signals(campaign) as ended:
             campaign()
     except NoWorkers as problem:
         raise Mistake(str(problem)) from None
@@ -153,7 +156,7 @@ def _chosen(options: Options) -> tuple[dict[str, Target[Any]], dict[str, str]]:
 
 def _listener(options: Options, absent: dict[str, str]) -> Listener:
     from verified_tir.cli.fuzz_display import Lines, Screen
-    from verified_tir.fuzz.campaign import Listener
+    from verified_tir.fuzz.options import Listener
 
     if options.json:
         return Listener()
@@ -174,14 +177,13 @@ def _say(
 
 
 @contextmanager
-def _ended_by_signals() -> Iterator[list[int]]:
-    """SIGINT and SIGTERM end the campaign as ``KeyboardInterrupt``, once; which one it was is in the list."""
+def _ended_by_signals(campaign: Campaign) -> Iterator[list[int]]:
+    """SIGINT and SIGTERM end the campaign; the exit code that they call for is in the list."""
     ended: list[int] = []
 
     def end(number: int, frame: object) -> None:
-        if not ended:
-            ended.append(INTERRUPTED if number == signal.SIGINT else TERMINATED)
-            raise KeyboardInterrupt
+        ended.append(INTERRUPTED if number == signal.SIGINT else TERMINATED)
+        campaign.stop()
 
     old = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

@@ -12,8 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 from verified_tir.cli.fuzz_report import COLUMNS, clock, finding_line, header, row, total
-from verified_tir.fuzz.campaign import Campaign, Listener
+from verified_tir.fuzz.campaign import Campaign
 from verified_tir.fuzz.findings import Finding
+from verified_tir.fuzz.options import Listener
 from verified_tir.fuzz.worker import Replay, RunRound
 
 _EVERY: Final = 10.0

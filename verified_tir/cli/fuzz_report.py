@@ -80,7 +80,7 @@ def coverage_line(targets: Mapping[str, Target[Any]], tallies: Mapping[str, Tall
 
 def summary(campaign: Campaign, targets: Mapping[str, Target[Any]], *, brief: bool) -> str:
     """Several lines for a person, at the end."""
-    found = list(campaign.findings.values())
+    found = list(campaign.findings)
     last = _last_line(campaign, found)
     if brief:
         return last
@@ -93,10 +93,10 @@ def summary(campaign: Campaign, targets: Mapping[str, Target[Any]], *, brief: bo
     if covered := coverage_line(targets, state.tallies):
         parts.append(f"coverage, all runs: {covered}")
         parts += _never(targets, state.tallies)
-    if campaign.replayed:
-        parts.append(f"replayed from the database: {campaign.replayed}")
-    if campaign.slow:
-        parts.append(f"slow, but not when run again: {campaign.slow}")
+    if campaign.desk.replayed:
+        parts.append(f"replayed from the database: {campaign.desk.replayed}")
+    if campaign.desk.slow:
+        parts.append(f"slow, but not when run again: {campaign.desk.slow}")
     every = _sum(state.tally(name) for name in state.tallies)
     runs = f"{state.runs} run" + ("" if state.runs == 1 else "s")
     parts.append(
@@ -183,9 +183,9 @@ def fields(
             for name, target in targets.items()
         ],
         "not_run": [{"name": name, "reason": reason} for name, reason in absent.items()],
-        "findings": [_finding_fields(finding) for finding in campaign.findings.values()],
-        "replayed": campaign.replayed,
-        "slow": campaign.slow,
+        "findings": [_finding_fields(finding) for finding in campaign.findings],
+        "replayed": campaign.desk.replayed,
+        "slow": campaign.desk.slow,
         "runs": state.runs,
         "all_seconds": round(state.seconds, 3),
         "exit_code": code,

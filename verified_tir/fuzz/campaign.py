@@ -7,20 +7,22 @@ was counted and what failed, writes findings and state, and replaces workers tha
 from __future__ import annotations
 
 import time
-from collections import Counter, deque
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
-from pathlib import Path
-from typing import Any, Final, Literal, assert_never, final
+from typing import Final, Literal, assert_never, final
 
 from verified_tir.fuzz.database import Examples
-from verified_tir.fuzz.failure import HANG, Failure, Key, failure_of_death, failure_of_hang
-from verified_tir.fuzz.findings import Finding, file_text, files_about, free_path, replaying_source, write
+from verified_tir.fuzz.desk import Desk
+from verified_tir.fuzz.failure import failure_of_death, failure_of_hang
+from verified_tir.fuzz.findings import Finding
 from verified_tir.fuzz.finish import Finish
+from verified_tir.fuzz.ledger import Ledger
+from verified_tir.fuzz.options import Listener, Options
 from verified_tir.fuzz.plan import Plan
 from verified_tir.fuzz.pool import Death, Hand, wait_for
 from verified_tir.fuzz.reports import Counted, Done, Failed, Finished, Replayed, Report
+from verified_tir.fuzz.running import Running
 from verified_tir.fuzz.state import Run, State, Tally, begun, new_seed
 from verified_tir.fuzz.worker import Replay, RunRound
 
@@ -45,71 +47,6 @@ class NoWorkers(RuntimeError):
     """Workers die before they do anything: it is not the cases' fault."""
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What a campaign is asked to do.
-
-    :param targets: their names.
-    :param seconds: how long it runs; until the examples are done, or it is interrupted, if none.
-    :param examples: cases of each target; any number if none.
-    :param seed: of the sequence of cases; none for one that nobody chose.
-    :param resume: go on with the last seed where it stopped, if true; if false forget all earlier runs; if none, go on
-        only with the same options, and only if the last run was interrupted.
-    :param findings: the folder for files about findings; ``regressions``: one that has files already.
-    :param database: a folder, or the address of a Redis server.
-    :param limit: seconds for one case.
-    :param shrinking: seconds for making one finding smaller.
-    :param command: as it was typed, for the files about findings.
-    """
-
-    targets: tuple[str, ...]
-    seconds: float | None = 600.0
-    examples: int | None = None
-    jobs: int = 1
-    seed: int | None = None
-    resume: bool | None = None
-    findings: Path = Path("fuzz-findings")
-    regressions: Path = Path("tests/regressions")
-    database: str = ""
-    state: Path = Path(".vtir-fuzz")
-    limit: float = 120.0
-    shrinking: float = 60.0
-    command: str = "vtir fuzz"
-
-    @property
-    def sequence(self) -> dict[str, Any]:
-        """What must be the same for a run to go on."""
-        return {
-            "targets": sorted(self.targets),
-            "seconds": self.seconds,
-            "examples": self.examples,
-            "seed": self.seed,
-        }
-
-
-class Listener:
-    """Who is told what happens; every method may be overridden."""
-
-    def begins(self, campaign: Campaign) -> None:
-        """The workers have been started."""
-
-    def tick(self, campaign: Campaign) -> None:
-        """Time has passed."""
-
-    def found(self, finding: Finding) -> None:
-        """A case failed as none did before; it is going to be made smaller."""
-
-    def finished(self, finding: Finding) -> None:
-        """A finding has its file, or is known."""
-
-    def note(self, text: str) -> None:
-        """Something that is to be known."""
-
-    def ends(self) -> None:
-        """The workers have been stopped."""
-
-
 @dataclass(slots=True)
 class Campaign:
     """A campaign that is to be run once.
@@ -123,24 +60,19 @@ class Campaign:
     run: Run = field(init=False)
     goes_on: bool = field(init=False)
     examples: Examples = field(init=False)
+    ledger: Ledger = field(init=False)
+    desk: Desk = field(init=False)
     plan: Plan = field(init=False)
     hands: list[Hand] = field(default_factory=list)
-    tallies: dict[str, Tally] = field(default_factory=dict)
-    findings: dict[Key, Finding] = field(default_factory=dict)
-    slow: int = 0
-    replayed: int = 0
     ending: Ending = "interrupted"
-    _finishing: deque[Finish] = field(default_factory=deque)
-    _replays: deque[Replay] = field(default_factory=deque)
-    _unsaved: dict[str, Tally] = field(default_factory=dict)
-    _seen: dict[str, set[bytes]] = field(default_factory=dict)
     _deaths: Counter[str] = field(default_factory=Counter)
+    _undrawn: set[tuple[str, int, int]] = field(default_factory=set)
     _stillborn: int = 0
     _start: float = 0.0
     _end: float = 0.0
     _before: float = 0.0
     _kept: float = 0.0
-    _looked: float = 0.0
+    _stopping: bool = False
 
     def __post_init__(self) -> None:
         options = self.options
@@ -153,6 +85,8 @@ class Campaign:
             raise
         self.run, self.goes_on = self._the_run()
         self.plan = Plan(self.run, options.targets, options.examples, options.seconds, options.jobs)
+        self.ledger = Ledger(self.state)
+        self.desk = Desk(options, self.listener, self.ledger, self.examples, self.run.seed)
         self._before = self.run.elapsed
 
     def _the_run(self) -> tuple[Run, bool]:
@@ -184,12 +118,24 @@ class Campaign:
 
     def tally(self, target: str) -> Tally:
         """What was counted of a target by this process."""
-        return self.tallies.setdefault(target, Tally())
+        return self.ledger.tally(target)
+
+    @property
+    def findings(self) -> Sequence[Finding]:
+        """Of this run, in the order in which they were found."""
+        return tuple(self.desk.findings.values())
 
     # -- the loop -----------------------------------------------------------------------------------------------------
 
+    def stop(self) -> None:
+        """End soon, as if interrupted; for handlers of signals."""
+        self._stopping = True
+
     def __call__(self) -> Ending:
-        """Run; a ``KeyboardInterrupt`` ends it, with all that is known written down."""
+        """Run; ``stop`` or a ``KeyboardInterrupt`` ends it, with all that is known written down.
+
+        :raises NoWorkers: if workers cannot be started.
+        """
         options = self.options
         self._start = time.monotonic()
         self.state.begin(self.run, goes_on=self.goes_on)
@@ -197,11 +143,13 @@ class Campaign:
             for number in range(options.jobs):
                 self.hands.append(Hand(options.state / "running", number, self.run.seed % 2**32))
             self.listener.begins(self)
-            self._look()
-            while self._step():
+            self.desk.look()
+            going = True
+            while going and not self._stopping:
+                going = self._step()
                 self.listener.tick(self)
-                wait_for(self.hands, TICK)
-            self.ending = "done"
+                wait_for(self.hands, TICK if going else 0.0)
+            self.ending = "interrupted" if self._stopping else "done"
         except KeyboardInterrupt:
             self.ending = "interrupted"
         finally:
@@ -213,8 +161,8 @@ class Campaign:
         """Hear, mend and hand out; whether anything is going on."""
         for hand in self.hands:
             self._attend(hand)
-        if self.examples.shared and time.monotonic() - self._looked > _KEEP:
-            self._look()
+        if self.examples.shared and time.monotonic() - self.desk.looked > _KEEP:
+            self.desk.look()
         if time.monotonic() - self._kept > _KEEP:
             self._keep()
         over = self.left == 0.0
@@ -251,17 +199,16 @@ class Campaign:
 
     def _give(self, hand: Hand, over: bool) -> bool:
         """The next task for a worker, if there is one."""
-        if self._finishing:
-            hand.give(self._finishing.popleft())
+        if self.desk.finishing:
+            hand.give(self.desk.finishing.popleft())
         elif over:
             return False
-        elif self._replays:
-            hand.give(self._replays.popleft())
+        elif self.desk.replays:
+            hand.give(self.desk.replays.popleft())
         elif (work := self.plan.next()) is not None:
             left, part = self.left, self.plan.slice
             ends = [time.monotonic() + s for s in (left, part) if s is not None]
-            known = frozenset(key for key in self.findings if key.target == work.target)
-            hand.give(RunRound(work, min(ends, default=None), known))
+            hand.give(RunRound(work, min(ends, default=None), self.desk.known(work.target)))
         else:
             return False
         return True
@@ -272,11 +219,7 @@ class Campaign:
             for report in hand.reports():
                 self._hear(hand, report)
             hand.end()
-        for finding in self.findings.values():
-            if not finding.file and not finding.known:  # there was no time to finish it
-                key = finding.key
-                finding.source = replaying_source(key, finding.choices, key.name)
-                self._write(finding)
+        self.desk.abandon()
         self._end = time.monotonic()
         self._keep()
         self.state.end(self.elapsed, ended=self.ending == "done")
@@ -290,7 +233,7 @@ class Campaign:
                 self._stillborn = 0
                 self._counted(report)
             case Failed():
-                self._failed(report.failure, report.choices, report.work.turn, report.index)
+                self.desk.failed(report.failure, report.choices, report.work.turn, report.index)
             case Done():
                 hand.task = None
                 self._done(report)
@@ -299,10 +242,10 @@ class Campaign:
             case Replayed(choices=None):
                 hand.task = None
             case Replayed(target=target, choices=bytes(choices), failure=failure):
-                self._replayed(target, choices, failure)
+                self.desk.tried(target, choices, failure)
             case Finished():
                 hand.task = None
-                self._finished(report)
+                self.desk.finished(report)
             case Replayed():
                 raise AssertionError(report)
             case _:
@@ -310,20 +253,14 @@ class Campaign:
 
     def _counted(self, report: Counted) -> None:
         target = report.work.target
-        for tally in (self.tally(target), self.state.tally(target), self._pending(target)):
-            tally.add(report)
+        self.ledger.add(target, report)
         self.plan.spent[target] = self.plan.spent.get(target, 0.0) + report.seconds
         begun(self.run.place(target), report.work, report.upto)
-
-    def _pending(self, target: str) -> Tally:
-        return self._unsaved.setdefault(target, Tally())
 
     def _keep(self) -> None:
         """Write down what was counted."""
         self._kept = time.monotonic()
-        for target, tally in self._unsaved.items():
-            self.state.counted(target, tally, self.elapsed)
-        self._unsaved.clear()
+        self.ledger.keep(self.elapsed)
 
     def _done(self, report: Done) -> None:
         work = report.work
@@ -332,89 +269,15 @@ class Campaign:
             self.plan.interrupted(work)
         else:
             self.plan.over(work)
-        self._pending(work.target)
+        self.ledger.touch(work.target)
         if report.trouble is not None:
-            self._failed(report.trouble, b"", work.turn, 0)
+            self.desk.failed(report.trouble, b"", work.turn, 0)
             message = report.trouble.message.partition(". ")[0]
             self._give_up(work.target, f"no more cases can be drawn: {message}")
 
     def _give_up(self, target: str, reason: str) -> None:
         self.plan.stopped.add(target)
         self.listener.note(f"{target} is not run any more: {reason}")
-
-    def _failed(self, failure: Failure, choices: bytes, turn: int, index: int) -> None:
-        """A case failed: a finding, or one more case of it."""
-        key = failure.key
-        for tally in (self.tally(key.target), self.state.tally(key.target), self._pending(key.target)):
-            tally.failed += 1
-        if key in self.findings:
-            self.findings[key].times += 1
-            return
-        now = datetime.now().astimezone().isoformat(timespec="seconds")
-        finding = Finding(key, failure.message, failure.traceback, choices, self.run.seed, turn, index, now)
-        self.findings[key] = finding
-        if choices:
-            self._seen.setdefault(key.target, set()).add(choices)
-            self.examples.save(key.target, choices)
-        self.listener.found(finding)
-        self._finish(finding, apart=False)
-
-    def _finish(self, finding: Finding, *, apart: bool) -> None:
-        """Have a finding made smaller; one that was not the last time is made so now."""
-        options = self.options
-        about = files_about(finding.key, (options.findings, options.regressions))
-        old = self.state.findings.get(finding.key)
-        if old is not None and not old.shrunk and not old.flaky and Path(old.file) in about:
-            about.remove(Path(old.file))
-            finding.file = old.file
-        self._finishing.append(Finish(finding, apart, options.shrinking, options.limit, tuple(about)))
-
-    def _finished(self, report: Finished) -> None:
-        finding = self.findings[report.key]
-        if report.flaky and report.key.kind == HANG:  # it was the machine that was slow
-            self.slow += 1
-            self.examples.delete(report.key.target, finding.choices)
-            del self.findings[report.key]
-            self.listener.note(f"{report.key.target}: a case took more than {self.options.limit:g} s, but not again")
-            return
-        if report.choices != finding.choices:
-            self._seen.setdefault(report.key.target, set()).add(report.choices)
-            self.examples.delete(report.key.target, finding.choices)
-            self.examples.save(report.key.target, report.choices)
-        finding.message, finding.traceback = report.failure.message, report.failure.traceback
-        finding.choices, finding.source = report.choices, report.source
-        finding.shrunk, finding.flaky, finding.reproduced = report.shrunk, report.flaky, report.reproduced
-        finding.known = report.known
-        if finding.known:
-            self.state.found(finding)
-        else:
-            self._write(finding)
-        self.listener.finished(finding)
-
-    def _write(self, finding: Finding) -> None:
-        options = self.options
-        path = Path(finding.file) if finding.file else free_path(options.findings, finding.key.name)
-        finding.file = str(path)
-        write(path, file_text(finding, options.command, options.limit))
-        self.state.found(finding)
-
-    # -- old cases ----------------------------------------------------------------------------------------------------
-
-    def _look(self) -> None:
-        """Cases in the database that were not replayed yet: an earlier campaign's, or another machine's."""
-        self._looked = time.monotonic()
-        for target in self.options.targets:
-            seen = self._seen.setdefault(target, set())
-            if fresh := [c for c in self.examples.fetch(target) if c not in seen]:
-                seen.update(fresh)
-                self._replays.append(Replay(target, tuple(fresh)))
-
-    def _replayed(self, target: str, choices: bytes, failure: Failure | None) -> None:
-        self.replayed += 1
-        if failure is None:
-            self.examples.delete(target, choices)
-        else:
-            self._failed(failure, choices, -1, -1)
 
     # -- deaths -------------------------------------------------------------------------------------------------------
 
@@ -432,49 +295,45 @@ class Campaign:
         self._deaths[name] += 0 if failure is None else _HANGS if death.hung else 1
         self._stillborn = 0 if failure is not None else self._stillborn + 1
         if self._stillborn >= _STILLBORN:
-            raise NoWorkers(f"{_STILLBORN} workers ended before they did anything; what they said is above")
+            raise NoWorkers(f"{_STILLBORN} workers ended before they did anything; the last one said:\n{death.said}")
         match task:
             case RunRound(work=work):
                 self._round_died(task, case.index if case is not None and failure is not None else -1, case, work.turn)
             case Replay():
                 rest = tuple(c for c in task.choices if case is None or c != case.choices)
                 if rest and len(rest) < len(task.choices):
-                    self._replays.append(Replay(name, rest))
+                    self.desk.replays.append(Replay(name, rest))
             case Finish():
                 self._finish_died(task)
             case _:
                 assert_never(task)
         if failure is not None and case is not None and not (isinstance(task, Finish) and task.apart):
-            new = failure.key not in self.findings
-            self._failed(failure, case.choices, case.turn, case.index)
-            if new:
-                self._finishing.pop()
-                self._finish(self.findings[failure.key], apart=True)
+            self.desk.failed(failure, case.choices, case.turn, case.index, apart=True)
         if self._deaths[name] >= _DEATHS and name not in self.plan.stopped:
             self._give_up(name, "too many of its cases kill their process, or do not end")
 
-    def _round_died(self, task: RunRound, index: int, case: Any, turn: int) -> None:
-        """The round goes on after the case; not if it could not even be drawn, since it would not be drawn again."""
+    def _round_died(self, task: RunRound, index: int, case: Running | None, turn: int) -> None:
+        """The round goes on after the case; one that could not even be drawn is tried again, but only once."""
         place = self.run.place(task.work.target)
         if case is not None and case.phase == "drawing":
-            self.plan.over(task.work)
-            return
+            index -= 1
+            if (place_of := (task.work.target, turn, index)) in self._undrawn:
+                self.plan.over(task.work)
+                return
+            self._undrawn.add(place_of)
         self.plan.interrupted(task.work)
         missed = index + 1 - place.open.get(turn, 0)
         if index >= 0 and missed > 0:
             begun(place, task.work, index + 1)
-            for tally in (self.tally(task.work.target), self.state.tally(task.work.target)):
-                tally.cases += missed
-            self._pending(task.work.target).cases += missed
+            self.ledger.checked(task.work.target, missed)
 
     def _finish_died(self, task: Finish) -> None:
-        finding = self.findings[task.key]
-        if not task.apart:  # a smaller case did what this one does not
-            self._finish(finding, apart=True)
-            return
-        finding.source = replaying_source(task.key, finding.choices, task.key.name)
-        self._write(finding)
-        self.listener.finished(finding)
+        finding = self.desk.findings[task.key]
+        if task.apart:
+            self.desk.as_it_is(finding)
+            self.listener.finished(finding)
+        else:  # a smaller case did what this one does not
+            self.desk.finish(finding, apart=True)
 
 
 def _target(task: Replay | Finish) -> str:

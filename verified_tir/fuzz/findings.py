@@ -20,10 +20,11 @@ from pathlib import Path
 from typing import Any, Final, final
 
 from verified_tir import __version__
-from verified_tir.fuzz.failure import HANG, Failure, Key
+from verified_tir.fuzz.failure import CRASH, DIED, HANG, Failure, Key
 
 _MARK: Final = "Finding: "
 _MESSAGE: Final = 40  # lines of the message that the file repeats
+_STACK: Final = 16  # lines of the stack
 
 
 @final
@@ -76,7 +77,7 @@ class Finding:
         return cls(**given)
 
 
-def file_text(finding: Finding, command: str, seconds: float) -> str:
+def file_text(finding: Finding, command: str) -> str:
     """The pytest file of a finding."""
     heading = _heading(finding, command)
     rest = finding.source
@@ -89,8 +90,7 @@ def file_text(finding: Finding, command: str, seconds: float) -> str:
         case [ast.Expr(value=ast.Constant(value=str(text)), end_lineno=int(last)), *_]:
             old = f"\n\n{text.strip()}"
             rest = "".join(rest.splitlines(keepends=True)[last:])
-    text = f'"""{_quoted(heading + old)}\n"""\n\n{rest.lstrip()}'
-    return _limited(text, seconds) if finding.key.kind == HANG else text
+    return f'"""{_quoted(heading + old)}\n"""\n\n{rest.lstrip()}'
 
 
 def _heading(finding: Finding, command: str) -> str:
@@ -117,16 +117,33 @@ def _heading(finding: Finding, command: str) -> str:
             f"Date:    {finding.found}",
             "",
             *(f"    {line}".rstrip() for line in message.splitlines()),
+            *(f"    {line}".rstrip() for line in _stack(finding)),
         ]
     )
+
+
+def _stack(finding: Finding) -> list[str]:
+    """The end of the stack, if it says more than the message; files of this folder without the rest of their names."""
+    if finding.key.kind not in (CRASH, DIED, HANG):
+        return []
+    lines = finding.traceback.replace(f"{Path.cwd()}/", "").splitlines()
+    return ["", *lines[-_STACK:]] if finding.key.kind == CRASH else ["", *lines[:_STACK]]
 
 
 def _quoted(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
 
 
-def _limited(text: str, seconds: float) -> str:
-    """The file, but that it ends, with a stack, when the case does not."""
+def limited(source: str, seconds: float) -> str:
+    """A test that ends, with a stack, also when its case does not."""
+    future = "from __future__ import annotations\n"
+    body = ast.parse(source).body
+    last = 0
+    match body:
+        case [ast.Expr(value=ast.Constant(value=str()), end_lineno=int(last)), *_]:
+            pass
+    lines = source.splitlines(keepends=True)
+    rest = "".join(lines[last:]).replace(future, "").lstrip()
     guard = (
         "@pytest.fixture(autouse=True)\n"
         "def in_time() -> Iterator[None]:\n"
@@ -135,13 +152,9 @@ def _limited(text: str, seconds: float) -> str:
         "    yield\n"
         "    faulthandler.cancel_dump_traceback_later()\n"
     )
-    head, _, rest = text.partition('\n"""\n')
-    future, imports = (
-        "from __future__ import annotations\n",
-        "import faulthandler\nfrom collections.abc import Iterator\n",
-    )
-    rest = rest.replace(future, "")
-    return f'{head}\n"""\n\n{future}\n{imports}\nimport pytest\n{rest.rstrip()}\n\n\n{guard}'
+    imports = "import faulthandler\nfrom collections.abc import Iterator\n\nimport pytest\n"
+    head = "".join(lines[:last]) + ("\n" if last else "")
+    return f"{head}{future}\n{imports}\n{rest.rstrip()}\n\n\n{guard}"
 
 
 def replaying_source(key: Key, choices: bytes, name: str) -> str:
@@ -202,7 +215,7 @@ def fails(path: Path, seconds: float) -> bool | None:
 
     A process that dies, or takes too long, fails.
     """
-    environment = {**os.environ, "VTIR_VERDICT_CACHE": "off"}
+    environment = {**os.environ, "VTIR_VERDICT_CACHE": "off", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     environment.pop("PYTHONHASHSEED", None)
     try:
         done = subprocess.run(

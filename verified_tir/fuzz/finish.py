@@ -22,8 +22,6 @@ _ATTEMPTS: Final = 3
 """How often a case that passes is run again before it is called flaky."""
 _STARTING: Final = 60.0
 """Seconds for a process that runs a test, beyond the time of its case."""
-_HURRY: Final = 15.0
-"""As much, where the test is expected not to end."""
 
 
 @final
@@ -160,11 +158,13 @@ def _with_source(
         sources.append(findings.replaying_source(task.key, choices, name))
     elif finding.turn >= 0:
         sources.append(findings.redrawing_source(task.key, finding.seed, finding.turn, finding.index, name))
+    if task.key.kind == HANG:
+        sources = [findings.limited(source, task.limit) for source in sources]
     if flaky or not sources:
         chosen = sources[0] if sources else ""
         return _finished(finding, failure, choices, source=chosen, shrunk=shrunk, flaky=flaky, reproduced=None)
     for source in sources:
-        if _test_fails(source, name, task.limit + (_STARTING if task.key.kind != HANG else _HURRY)):
+        if _test_fails(source, name, task.limit + _STARTING):
             return _finished(finding, failure, choices, source=source, shrunk=shrunk, reproduced=True)
     return _finished(finding, failure, choices, source=sources[0], shrunk=shrunk, reproduced=False)
 

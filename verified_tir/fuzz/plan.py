@@ -59,7 +59,7 @@ class Plan:
         place = self.run.place(target)
         running = self._running.get(target, set())
         for turn, done in sorted(place.open.items()):
-            if turn not in running:
+            if turn not in running and done < self._cases(turn):
                 return Round(target, self.run.seed, turn, self._cases(turn), done)
         cases = self._cases(place.following)
         if cases == 0:
@@ -79,9 +79,13 @@ class Plan:
         self._running[work.target].discard(work.turn)
 
     def over(self, work: Round) -> None:
-        """A round is done with."""
+        """A round is done with; part of one may go on when there are more examples."""
         self.interrupted(work)
-        self.run.place(work.target).open.pop(work.turn, None)
+        opened = self.run.place(work.target).open
+        if work.cases == ROUND:
+            opened.pop(work.turn, None)
+        else:
+            opened[work.turn] = work.cases
 
     @property
     def idle(self) -> bool:

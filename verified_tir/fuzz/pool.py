@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, final
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 _DUMP: Final = 0.5
 _ENDING: Final = 2.0
+_SAID: Final = 12
 
 
 @final
@@ -40,12 +42,14 @@ class Death:
     :param hung: it was stopped because its case took too long.
     :param case: what it was doing; nothing if it had not begun.
     :param trace: its stack, if it could be written.
+    :param said: the last lines that it printed.
     """
 
     number: int
     hung: bool
     case: Running | None
     trace: str
+    said: str
 
 
 @final
@@ -60,6 +64,7 @@ class Hand:
         self._setup = Setup(
             folder / f"worker-{number}.case",
             folder / f"worker-{number}.stack",
+            folder / f"worker-{number}.log",
             folder / f"worker-{number}.cache",
             tuple(sys.path),
         )
@@ -121,11 +126,8 @@ class Hand:
             self.process.kill()
         self.process.join()
         code = self.process.exitcode or 0
-        try:
-            trace = self._setup.trace.read_text(encoding="utf-8", errors="replace")
-        except OSError:
-            trace = ""
-        return Death(-code, hung, running.read(self._setup.journal), trace)
+        said = "\n".join(_text(self._setup.log).splitlines()[-_SAID:])
+        return Death(-code, hung, running.read(self._setup.journal), _text(self._setup.trace), said)
 
     def end(self) -> None:
         """Stop it, whatever it is doing."""
@@ -133,6 +135,13 @@ class Hand:
         self.process.join(_ENDING)
         self.link.close()
         shutil.rmtree(self._setup.cache, ignore_errors=True)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
 
 
 def wait_for(hands: list[Hand], seconds: float) -> None:
@@ -160,6 +169,7 @@ def _interrupts_held_back() -> Iterator[None]:
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
+    resource_tracker.ensure_running()  # it would let them through again when it starts, with the first process
     old = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

@@ -127,7 +127,11 @@ class State:
         self.seconds = 0.0
         self.last: Run | None = None
         if not fresh and self.path.exists():
-            self._read()
+            try:
+                self._read()
+            except BadState:
+                os.close(self._lock)
+                raise
         write(self.path, "".join(line + "\n" for line in self._summed()))
         self._file = os.open(self.path, os.O_WRONLY | os.O_APPEND)
 

@@ -62,10 +62,12 @@ class Setup:
     :param journal: the file of the case that runs.
     :param trace: the file for the stack, should the process die.
     :param cache: a folder for compiled code, which is the campaign's own.
+    :param log: for what cases, and libraries, print.
     """
 
     journal: Path
     trace: Path
+    log: Path
     cache: Path
     path: tuple[str, ...]
 
@@ -75,6 +77,9 @@ def main(setup: Setup, link: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the campaign ends its workers itself
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    said = os.open(setup.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o644)
+    os.dup2(said, 1)
+    os.dup2(said, 2)
     sys.path[:] = setup.path
     os.environ["VTIR_CACHE_DIR"] = str(setup.cache)
     os.environ["VTIR_VERDICT_CACHE"] = "off"  # what is proved is proved now

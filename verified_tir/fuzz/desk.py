@@ -1,0 +1,134 @@
+"""Where failures become findings: one finding for all that have the same kind and place, finished, written, shared."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import final
+
+from verified_tir.fuzz.database import Examples
+from verified_tir.fuzz.failure import HANG, Failure, Key
+from verified_tir.fuzz.findings import Finding, file_text, files_about, free_path, limited, replaying_source, write
+from verified_tir.fuzz.finish import Finish
+from verified_tir.fuzz.ledger import Ledger
+from verified_tir.fuzz.options import Listener, Options
+from verified_tir.fuzz.reports import Finished
+from verified_tir.fuzz.worker import Replay
+
+
+@final
+@dataclass(slots=True)
+class Desk:
+    """The findings of a campaign, and what workers are still to do about them.
+
+    :param seed: of the campaign.
+    :param findings: of this run.
+    :param slow: cases that took too long, but not when they were run again.
+    :param replayed: cases of the database that were checked again.
+    """
+
+    options: Options
+    listener: Listener
+    ledger: Ledger
+    examples: Examples
+    seed: int
+    findings: dict[Key, Finding] = field(default_factory=dict)
+    finishing: deque[Finish] = field(default_factory=deque)
+    replays: deque[Replay] = field(default_factory=deque)
+    slow: int = 0
+    replayed: int = 0
+    looked: float = 0.0
+    _seen: dict[str, set[bytes]] = field(default_factory=dict)
+
+    def known(self, target: str) -> frozenset[Key]:
+        """The findings about a target."""
+        return frozenset(key for key in self.findings if key.target == target)
+
+    def abandon(self) -> None:
+        """Write what there was no time to finish."""
+        for finding in self.findings.values():
+            if not finding.file and not finding.known:
+                self.as_it_is(finding)
+
+    def failed(self, failure: Failure, choices: bytes, turn: int, index: int, *, apart: bool = False) -> None:
+        """A case failed: a finding, or one more case of it; ``apart`` if it killed its process."""
+        key = failure.key
+        self.ledger.failed(key.target)
+        if key in self.findings:
+            self.findings[key].times += 1
+            return
+        now = datetime.now().astimezone().isoformat(timespec="seconds")
+        finding = Finding(key, failure.message, failure.traceback, choices, self.seed, turn, index, now)
+        self.findings[key] = finding
+        if choices:
+            self._seen.setdefault(key.target, set()).add(choices)
+            self.examples.save(key.target, choices)
+        self.listener.found(finding)
+        self.finish(finding, apart=apart)
+
+    def finish(self, finding: Finding, *, apart: bool) -> None:
+        """Have a finding made smaller; one that was not the last time is made so now."""
+        options = self.options
+        about = files_about(finding.key, (options.findings, options.regressions))
+        old = self.ledger.state.findings.get(finding.key)
+        if old is not None and not old.shrunk and not old.flaky and Path(old.file) in about:
+            about.remove(Path(old.file))
+            finding.file = old.file
+        self.finishing.append(Finish(finding, apart, options.shrinking, options.limit, tuple(about)))
+
+    def finished(self, report: Finished) -> None:
+        finding = self.findings[report.key]
+        if report.flaky and report.key.kind == HANG:  # it was the machine that was slow
+            self.slow += 1
+            self.examples.delete(report.key.target, finding.choices)
+            del self.findings[report.key]
+            self.listener.note(f"{report.key.target}: a case took more than {self.options.limit:g} s, but not again")
+            return
+        if report.choices != finding.choices:
+            self._seen.setdefault(report.key.target, set()).add(report.choices)
+            self.examples.delete(report.key.target, finding.choices)
+            self.examples.save(report.key.target, report.choices)
+        finding.message, finding.traceback = report.failure.message, report.failure.traceback
+        finding.choices, finding.source = report.choices, report.source
+        finding.shrunk, finding.flaky, finding.reproduced = report.shrunk, report.flaky, report.reproduced
+        finding.known = report.known
+        if finding.known:
+            self.ledger.state.found(finding)
+        else:
+            self._write(finding)
+        self.listener.finished(finding)
+
+    def _write(self, finding: Finding) -> None:
+        options = self.options
+        path = Path(finding.file) if finding.file else free_path(options.findings, finding.key.name)
+        finding.file = str(path)
+        write(path, file_text(finding, options.command))
+        self.ledger.state.found(finding)
+
+    def as_it_is(self, finding: Finding) -> None:
+        """Write a finding whose case could not be made smaller."""
+        key = finding.key
+        source = replaying_source(key, finding.choices, key.name)
+        finding.source = limited(source, self.options.limit) if key.kind == HANG else source
+        self._write(finding)
+
+    # -- old cases ----------------------------------------------------------------------------------------------------
+
+    def look(self) -> None:
+        """Cases in the database that were not replayed yet: an earlier campaign's, or another machine's."""
+        self.looked = time.monotonic()
+        for target in self.options.targets:
+            seen = self._seen.setdefault(target, set())
+            if fresh := [c for c in self.examples.fetch(target) if c not in seen]:
+                seen.update(fresh)
+                self.replays.append(Replay(target, tuple(fresh)))
+
+    def tried(self, target: str, choices: bytes, failure: Failure | None) -> None:
+        self.replayed += 1
+        if failure is None:
+            self.examples.delete(target, choices)
+        else:
+            self.failed(failure, choices, -1, -1)
