@@ -1,0 +1,129 @@
+"""The target ``tvm``: what it counts, what it calls TVM's, what it calls ours, and that planted faults are found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+pytest.importorskip("tvm")
+
+from verified_tir.fuzz.target import Disagreement, Observed
+from verified_tir.fuzz.targets import tvm_worker
+from verified_tir.fuzz.targets.tvm import Case, Tvm
+from verified_tir.fuzz.targets.tvm_checks import examine
+from verified_tir.fuzz.targets.tvm_known import KNOWN
+from verified_tir.fuzz.targets.tvm_programs import PRIMITIVES, Plan
+from verified_tir.fuzz.targets.tvm_worker import Died, Worker
+
+Patch = pytest.MonkeyPatch
+
+TWO = """
+@T.prim_func(s_tir=True)
+def f(A: T.Buffer((4, 4), "int32"), C: T.Buffer((4, 4), "int32")):
+    B0 = T.sblock_alloc_buffer((4, 4), "int32")
+    for i, j in T.grid(4, 4):
+        with T.sblock("B0"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B0[vi, vj] = A[vi, vj] * 2
+    for i, j, k in T.grid(4, 4, 4):
+        with T.sblock("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = 0
+            C[vi, vj] = C[vi, vj] + B0[vi, {index}]
+"""
+PLAIN = TWO.format(index="vk")
+
+
+def case(plans: Sequence[Plan] = (), text: str = PLAIN) -> Case:
+    return Case(text, tuple(plans), 0)
+
+
+def test_steps_that_are_right() -> None:
+    told = examine(PLAIN, [Plan("split", (1, 0, 0, 0)), Plan("reorder", (1, 0, 1, 0)), Plan("unroll", (0, 0, 0, 0))], 0)
+    assert told.wrong == [] and told.bugs == []
+    assert told.counts["accepted by TVM"] == 3 and told.counts["compiled"] == 1
+    assert ("TVM pass", "tirx.FlattenBuffer") in told.covered
+
+
+def test_a_step_that_tvm_gets_wrong_is_counted_and_no_finding() -> None:
+    seen = Observed()
+    Tvm(isolated=False).check(case([Plan("loop_partition", (1, 2, 0, 0))]), seen)
+    assert seen.totals["TVM bugs"] == 1 and seen.totals["TVM bugs that are news"] == 0
+    assert seen.covered["TVM bug", "loop_partition"] == 1
+
+
+def test_a_bug_that_is_not_on_the_list_is_news(monkeypatch: Patch) -> None:
+    monkeypatch.delitem(KNOWN, "loop_partition")
+    seen = Observed()
+    Tvm(isolated=False).check(case([Plan("loop_partition", (1, 2, 0, 0))]), seen)
+    assert seen.covered["TVM bug that is news", "loop_partition"] == 1
+
+
+def test_a_pass_that_is_wrong_in_every_build_is_tvms() -> None:
+    told = examine(PLAIN.replace("A[vi, vj] * 2", "A[vi, (3 - vj) % 4]"), [], 0)
+    assert told.wrong == []
+    told = examine(
+        PLAIN.replace("(4, 4)", "(4, 8)")
+        .replace("grid(4, 4)", "grid(4, 8)")
+        .replace("A[vi, vj]", "A[vi, (3 - vj) % 8]"),
+        [],
+        0,
+    )
+    assert told.wrong == [] and {where for where, _ in told.bugs} == {"tirx.FlattenBuffer"}
+
+
+def test_the_end_of_tvms_process_is_attributed(monkeypatch: Patch) -> None:
+    class Dies:
+        at = "tvm: merge"
+
+        def examine(self, *_: Any) -> Any:
+            raise Died(self.at, "the process ended with -11")
+
+    target, seen = Tvm(), Observed()
+    target.__dict__["worker"] = Dies()
+    target.check(case(), seen)
+    assert seen.covered["TVM died", "merge"] == 1
+    Dies.at = "validate: a step"
+    with pytest.raises(Disagreement, match="validate: a step"):
+        target.check(case(), seen)
+
+
+@pytest.mark.slow
+def test_the_worker_says_what_it_did_when_it_ends() -> None:
+    worker = Worker()
+    try:
+        assert worker.examine(PLAIN, [], 0).counts["programs"] == 1
+        process = worker._process
+        assert process is not None
+        process.kill()
+        process.wait()
+        assert worker.examine(PLAIN, [], 0).counts["programs"] == 1  # another process
+        with pytest.raises(Died) as died:
+            monkey = tvm_worker.SECONDS
+            tvm_worker.SECONDS = 0  # type: ignore[misc]
+            try:
+                worker.examine(PLAIN, [], 0)
+            finally:
+                tvm_worker.SECONDS = monkey  # type: ignore[misc]
+        assert died.value.at in ("starting", "tvm: reading")
+    finally:
+        worker.close()
+
+
+def test_every_primitive_has_arguments() -> None:
+    """Whatever the numbers are, a primitive is taken or refused by TVM: nothing of ours fails."""
+    for name in PRIMITIVES:
+        for numbers in ((0, 0, 0, 0), (1, 1, 1, 1), (1, 2, 3, 4)):
+            told = examine(PLAIN, [Plan(name, numbers)], 0, compile_it=False)
+            assert told.wrong == [], (name, numbers)
+            assert told.counts.get("accepted by TVM", 0) + told.counts.get("refused by TVM", 0) == 1
+
+
+def test_a_finding_is_a_test() -> None:
+    text = Tvm().as_test(case([Plan("split", (1, 0, 0, 0))]), "test_found")
+    scope: dict[str, Callable[[], None]] = {}
+    exec(compile(text, "found.py", "exec"), scope)
+    scope["test_found"]()

@@ -1,0 +1,289 @@
+"""What is asked about TVM and a program: in this process, which TVM may end.
+
+``say`` is told what comes next, ``"tvm: …"`` where TVM works and ``"validate: …"`` where we do, so that somebody who
+watches knows whose fault it is if this process dies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, final
+
+import numpy as np
+import tvm
+import tvm.script
+
+from verified_tir.fuzz.targets.tvm_programs import Plan
+from verified_tir.fuzz.targets.tvm_steps import apply
+from verified_tir.interop.tvm import Limits, StepReport, ValidatedSchedule, ValidatingInstrument
+from verified_tir.interop.tvm.judge import judge
+from verified_tir.interop.tvm.reading import Printed, read
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.script import parse_func, script
+from verified_tir.testing.trials import Arguments, ran, random_arguments, same_bits
+from verified_tir.testing.verdicts import WrongVerdict, check_verdict
+
+HEAD: Final = "# from tvm.script import ir as I\n# from tvm.script import tirx as T\n"
+LIMITS: Final = Limits(operations=100_000, seconds=10)
+TRIALS: Final = 4
+SMALL: Final = 64
+"""Signed data beyond may overflow."""
+Say = Callable[[str], None]
+
+
+@final
+@dataclass(slots=True)
+class Told:
+    """What came of one program.
+
+    :ivar counts: totals.
+    :ivar covered: groups and names.
+    :ivar wrong: our faults: kind, place, message.
+    :ivar bugs: TVM's, by primitive or pass, with what shows it.
+    """
+
+    counts: dict[str, int] = field(default_factory=dict)
+    covered: list[tuple[str, str]] = field(default_factory=list)
+    wrong: list[tuple[str, str, str]] = field(default_factory=list)
+    bugs: list[tuple[str, str]] = field(default_factory=list)
+
+    def count(self, name: str) -> None:
+        self.counts[name] = self.counts.get(name, 0) + 1
+
+
+def quiet(_: str) -> None:
+    """Nobody watches."""
+
+
+def examine(text: str, plans: Sequence[Plan], seed: int, say: Say = quiet, *, compile_it: bool = True) -> Told:
+    """There and back; each step validated; the result compiled and run against the interpreter.
+
+    :param text: a program, as we print it or as TVM's own words.
+    """
+    told = Told()
+    told.count("programs")
+    ours = parse_func(text)
+    say("tvm: reading")
+    try:
+        theirs = tvm.script.from_source(HEAD + text[text.index("@T.prim_func") :])
+    except Exception:
+        told.count("not taken by TVM")
+        return told
+    say("validate: round trip")
+    back = _round_trip(told, ours, theirs)
+    if back is None or back.func is None:
+        return told
+    sch, changed = _scheduled(told, theirs, plans, seed, say) if plans else (None, [])
+    if not compile_it or any(r.status == "different" for r in changed):
+        return told
+    final = theirs if sch is None else sch.schedule.mod["main"]
+    if all(r.status in ("equal", "equal at sizes") for r in changed):
+        _built(told, back.func, final, seed, say)
+    return told
+
+
+def _round_trip(told: Told, ours: PrimFunc, theirs: Any) -> Printed | None:
+    """The program as TVM prints it, read back, is the program."""
+    back = read(theirs, ours.name)
+    if back.func is None:
+        told.wrong.append(("not-read-back", _reason(back.problem), f"{back.problem}\n{script(ours)}\n{back.text}"))
+        return None
+    report = judge("round trip", Printed(ours.name, script(ours), ours), back, LIMITS)
+    told.count("round trips")
+    _hold(told, report, "round trip", ours, back.func)
+    if report.status == "different":
+        told.wrong.append(("round-trip-differs", "reading", report.explain()))
+        return None
+    return back
+
+
+def _reason(problem: str) -> str:
+    """The kind of thing that was not read."""
+    return problem.partition("(line")[0].strip()[:80]
+
+
+def _scheduled(
+    told: Told, theirs: Any, plans: Sequence[Plan], seed: int, say: Say
+) -> tuple[ValidatedSchedule, list[StepReport]]:
+    """Steps of TVM's, each judged; up to the first that is wrong."""
+    say("tvm: Schedule")
+    sch = ValidatedSchedule(theirs, on_different="collect", limits=LIMITS)
+    changed: list[StepReport] = []
+    for plan in plans:
+        count = len(sch.reports)
+        say(f"tvm: {plan.primitive}")
+        try:
+            apply(sch, plan)
+        except Exception as refused:
+            if _is_ours(refused) or isinstance(refused, (AttributeError, NameError, KeyError)):
+                raise
+            told.count("refused by TVM")
+            continue
+        told.count("accepted by TVM")
+        told.covered.append(("TVM primitive", plan.primitive))
+        for report in sch.reports[count:]:
+            say("validate: a step")
+            told.covered.append(("status", report.status))
+            changed.append(report)
+            _step(told, report, plan.primitive, seed, say)
+        if any(r.status == "different" for r in changed):
+            break
+    return sch, changed
+
+
+def _is_ours(problem: BaseException) -> bool:
+    """Whether an exception came out of this package, and not out of TVM or the choice of arguments."""
+    tb = problem.__traceback__
+    files = []
+    while tb is not None:
+        files.append(tb.tb_frame.f_code.co_filename)
+        tb = tb.tb_next
+    return "verified_tir" in files[-1] and "fuzz" not in files[-1]
+
+
+def _step(told: Told, report: StepReport, where: str, seed: int, say: Say) -> None:
+    if "fault of its own" in report.text or "by a fault" in report.text:
+        told.wrong.append(("interop-failed", where, report.explain()))
+        return
+    if report.status == "different":
+        _different(told, report, where, seed, say)
+    elif report.before and report.after:
+        _hold(told, report, where, parse_func(report.before), None)
+
+
+def _hold(told: Told, report: StepReport, where: str, before: PrimFunc, after: PrimFunc | None) -> None:
+    """The validator's word against the interpreter."""
+    later = after if after is not None else _read(report.after)
+    if later is None:
+        return
+    for one in report.reports:
+        try:
+            check_verdict(before, later, one, one.sizes, report.maps, trials=TRIALS)
+        except WrongVerdict as wrong:
+            told.wrong.append((wrong.kind, where, f"{wrong.message}\n{report.explain()}"))
+    if report.status == "equal" and not report.reports and not report.maps:  # the same program, it says
+        first = ran(before, random_arguments(before, {}, 0, 1))
+        second = ran(later, _renamed(before, later, random_arguments(before, {}, 0, 1)))
+        if first.outcome is not None and second.outcome is not None:
+            for old, new in zip(before.buffers, later.buffers, strict=True):
+                one_, two = first.outcome.arrays[old.name], second.outcome.arrays[new.name]
+                known = first.outcome.defined[old.name]
+                if one_.shape == two.shape and bool((known & ~same_bits(one_, two)).any()):
+                    told.wrong.append(("equal-but-differs", where, report.explain()))
+
+
+def _renamed(before: PrimFunc, after: PrimFunc, arguments: Arguments) -> Arguments:
+    names = {b.name: a.name for b, a in zip(before.buffers, after.buffers, strict=True)}
+    return {names.get(k, k): v for k, v in arguments.items()}
+
+
+def _read(text: str) -> PrimFunc | None:
+    try:
+        return parse_func(text)
+    except Exception:
+        return None
+
+
+def _different(told: Told, report: StepReport, where: str, seed: int, say: Say) -> None:
+    """A difference: TVM's if its machine code shows it too, or the interpreter that what is read is undefined."""
+    _hold(told, report, where, parse_func(report.before), None)
+    witness = report.witness
+    if witness is None:
+        told.wrong.append(("different-without-witness", where, report.explain()))
+        return
+    if witness.inputs or witness.after is None or not witness.element:
+        told.bugs.append((where, f"undefined: {report.text}"))
+        return
+    say(f"tvm: compiling what {where} made")
+    one = compiled(report.before, witness.arguments)
+    two = compiled(report.after, witness.arguments_after)
+    if one is None or two is None:
+        told.bugs.append((where, f"not compiled: {report.text}"))
+        return
+    name, _, index = witness.element.partition("[")
+    if not index or name.startswith("the padding"):
+        told.bugs.append((where, report.text))
+        return
+    element = tuple(int(k) for k in index.rstrip("]").split(","))
+    before = _at(one, name, report.before, element)
+    place = element
+    moved = report.maps.get(name)
+    if moved is not None and moved.index_map is not None:
+        place = tuple(int(np.asarray(k).reshape(-1)[0]) for k in moved.index_map(*[np.array([i]) for i in element]))
+    now = _at(two, name, report.before, place)
+    if _may_overflow(witness.arguments):
+        told.count("signed overflow, which TVM leaves to LLVM")
+    elif _same(now, witness.after) or not _same(before, now):
+        told.bugs.append((where, report.text))  # of a pass, that is so of both: the pass is part of every build
+    elif _same(before, witness.before):
+        shown = f"TVM's machine code has {now!r} for both programs\n{report.explain()}"
+        told.wrong.append(("different-but-machine-agrees", where, shown))
+    else:
+        told.count("the machine has a third value")
+
+
+def _same(one: Any, other: Any) -> bool:
+    kind = np.asarray(one).dtype
+    return bool(same_bits(np.array([one], kind), np.array([other], kind))[0])
+
+
+def _at(arrays: Mapping[str, Any], name: str, before: str, element: tuple[int, ...]) -> Any:
+    """An element of a parameter, which is found by its position: primitives may rename it."""
+    names = [b.name for b in parse_func(before).buffers]
+    return list(arrays.values())[names.index(name)][element]
+
+
+def _may_overflow(arguments: Mapping[str, Any]) -> bool:
+    """Whether signed data may wrap.  TVM's code generator tells LLVM that it does not; our data wraps."""
+    signed = [a for v in arguments.values() if (a := np.asarray(v)).dtype.kind == "i"]
+    return any(a.size and (a.dtype.itemsize < 4 or int(np.abs(a.astype(object)).max()) > SMALL) for a in signed)
+
+
+def compiled(text: str, arguments: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What TVM's machine code leaves in the arguments; ``None`` if TVM does not compile the program."""
+    try:
+        func = tvm.script.from_source(HEAD + text[text.index("@T.prim_func") :]).with_attr("global_symbol", "f")
+        code = tvm.compile(tvm.IRModule({"f": func}), target="llvm")
+    except Exception:
+        return None
+    tensors = {name: tvm.runtime.tensor(np.array(value)) for name, value in arguments.items()}
+    code["f"](*tensors.values())
+    return {name: tensor.numpy() for name, tensor in tensors.items()}
+
+
+def _built(told: Told, before: PrimFunc, final: Any, seed: int, say: Say) -> None:
+    """The passes of a build, each judged; and the machine code against the interpreter."""
+    instrument = ValidatingInstrument(on_different="collect", limits=LIMITS, show_table=False)
+    say("tvm: compiling")
+    try:
+        with tvm.transform.PassContext(instruments=[instrument]):
+            code = tvm.compile(tvm.IRModule({"f": final.with_attr("global_symbol", "f")}), target="llvm")
+    except Exception:
+        told.count("not compiled by TVM")
+        return
+    told.count("compiled")
+    for report in instrument.reports:
+        if report.status not in ("unchanged", "composed", "not validated"):
+            say(f"validate: {report.step}")
+            told.covered.append(("TVM pass", report.step))
+            told.covered.append(("status", report.status))
+            _step(told, report, report.step, seed, say)
+    doubtful = bool(instrument.different)
+    for number in range(2 * TRIALS):
+        arguments = random_arguments(before, {}, seed, number)
+        first = ran(before, arguments) if not _may_overflow(arguments) else None
+        if first is None or first.outcome is None or _may_overflow(first.outcome.arrays):
+            continue
+        say("tvm: running")
+        tensors = [tvm.runtime.tensor(np.array(arguments[b.name])) for b in before.buffers]
+        code["f"](*tensors)
+        for buffer, tensor in zip(before.buffers, tensors, strict=True):
+            want, known = first.outcome.arrays[buffer.name], first.outcome.defined[buffer.name]
+            have = tensor.numpy()
+            if have.shape != want.shape:
+                return  # in another layout
+            if bool((known & ~same_bits(want, have)).any()) and not doubtful:
+                shown = f"{buffer.name}: {want} by the interpreter, {have} by TVM's machine code, with {arguments}"
+                told.wrong.append(("machine-against-interpreter", "build", f"{shown}\n{script(before)}"))
+                return
