@@ -24,13 +24,24 @@ from verified_tir.te.function import create_prim_func
 from verified_tir.te.lower import lower, to_schedule
 from verified_tir.te.math import *  # noqa: F403
 from verified_tir.te.math import __all__ as _math
-from verified_tir.te.reduction import CommReducer, comm_reducer, max, max_value, min, min_value, prod, reduce_axis, sum
+from verified_tir.te.reduction import (
+    CommReducer,
+    Reduce,
+    comm_reducer,
+    max,
+    max_value,
+    min,
+    min_value,
+    prod,
+    reduce_axis,
+    sum,
+)
 from verified_tir.te.schedule import TESchedule, create_schedule
 from verified_tir.te.stage import Stage, thread_axis
 from verified_tir.te.tensor import Tensor, compute, placeholder, size_var, var
 
 __all__ = [  # noqa: PLE0604
-    "AXIS_SEPARATOR", "CommReducer", "Stage", "TEError", "TESchedule", "Tensor", "comm_reducer", "compute",
+    "AXIS_SEPARATOR", "CommReducer", "Reduce", "Stage", "TEError", "TESchedule", "Tensor", "comm_reducer", "compute",
     "create_prim_func", "create_schedule", "lower", "max", "max_value", "min", "min_value", "placeholder", "prod",
     "reduce_axis", "size_var", "sum", "thread_axis", "to_schedule", "var", *_math,
 ]  # fmt: skip

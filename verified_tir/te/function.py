@@ -52,6 +52,10 @@ def create_prim_func(args: Sequence[Argument], name: str = "main") -> PrimFunc:
             raise TEError(f"the arguments of {name} are tensors and variables, not {a!r}")
     if len(set(args)) != len(args):
         raise TEError(f"an argument of {name} is listed twice")
+    names = [a.name for a in args]
+    for n in names:
+        if names.count(n) > 1:
+            raise TEError(f"two arguments of {name} are called {n}; give them different names (name=…)")
     ops = operations(tensors)
     computed = [op for op in ops if isinstance(op, ComputeOp)]
     given = {t.buffer for t in tensors}

@@ -1,0 +1,7 @@
+"""What the graph layer says when something cannot be done."""
+
+from __future__ import annotations
+
+
+class GraphError(Exception):
+    """A mistake in a graph, or an operator that is not known; the message names the node and the remedy."""

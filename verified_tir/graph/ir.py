@@ -1,0 +1,250 @@
+"""Graphs: dataflow of operators on tensors (Relax's dataflow blocks, as far as they are pure).
+
+A graph has inputs, constants, nodes in an order in which each uses what comes before it, and outputs.  A node is
+
+* a named operator (``nn.conv2d``) with attributes, whose meaning is a tensor expression (``graph.operators``);
+* ``call_tir``: a PrimFunc that writes its last arguments, the node's results;
+* a rewrite of a layout: ``layout_transform`` (an index map and what padding holds), ``pad`` or ``crop``.
+
+Shapes are numbers.  Values are compared by identity; their names are for readers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias, final
+
+import numpy as np
+import numpy.typing as npt
+
+from verified_tir.graph.errors import GraphError
+from verified_tir.ir.dtype import DType
+from verified_tir.ir.expr import IntImm
+from verified_tir.ir.floats import numpy_dtype
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.node import IRError
+
+Array: TypeAlias = npt.NDArray[Any]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class TensorType:
+    """Extents (not negative) and element type."""
+
+    shape: tuple[int, ...]
+    dtype: str
+
+    def __post_init__(self) -> None:
+        try:
+            DType.parse(self.dtype)
+        except (IRError, ValueError) as problem:
+            raise GraphError(f"there is no type {self.dtype!r}: {problem}") from None
+        for e in self.shape:
+            if isinstance(e, bool) or not isinstance(e, (int, np.integer)) or e < 0:
+                raise GraphError(f"a shape holds numbers that are not negative, not {e!r}")
+
+    def __str__(self) -> str:
+        inner = ", ".join(map(str, self.shape)) + ("," if len(self.shape) == 1 else "")
+        return f'R.Tensor(({inner}), "{self.dtype}")'
+
+    @property
+    def size(self) -> int:
+        """How many elements."""
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes."""
+        return self.size * numpy_dtype(DType.parse(self.dtype)).itemsize
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Value:
+    """A tensor that flows along an edge."""
+
+    name: str
+    type: TensorType
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.type.shape
+
+    @property
+    def dtype(self) -> str:
+        return self.type.dtype
+
+    def __repr__(self) -> str:
+        return f"{self.name}: {self.type}"
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Node:
+    """An operation: ``outputs = op(inputs, **attrs)``; ``func`` is the PrimFunc of ``call_tir``.
+
+    ``source`` says where the node came from (the name of an ONNX node), for messages and reports.
+    """
+
+    op: str
+    inputs: tuple[Value, ...]
+    outputs: tuple[Value, ...]
+    attrs: Mapping[str, Any] = field(default_factory=dict)
+    func: PrimFunc | None = None
+    source: str = ""
+
+    @property
+    def output(self) -> Value:
+        """The only result.
+
+        :raises GraphError: if there are several.
+        """
+        if len(self.outputs) != 1:
+            raise GraphError(f"{self} has {len(self.outputs)} results")
+        return self.outputs[0]
+
+    def __str__(self) -> str:
+        return f"{self.op} {self.source or ', '.join(v.name for v in self.outputs)}".rstrip()
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Graph:
+    """Inputs, constants (with their arrays), nodes in order, outputs."""
+
+    name: str
+    inputs: tuple[Value, ...]
+    constants: Mapping[Value, Array]
+    nodes: tuple[Node, ...]
+    outputs: tuple[Value, ...]
+
+    def __post_init__(self) -> None:
+        known: set[Value] = {*self.inputs, *self.constants}
+        for v, array in self.constants.items():
+            if array.shape != v.shape or array.dtype != numpy_dtype(DType.parse(v.dtype)):
+                raise GraphError(f"the constant {v.name} is {array.dtype}{list(array.shape)}, not {v.type}")
+        for node in self.nodes:
+            for v in node.inputs:
+                if v not in known:
+                    raise GraphError(f"{node} uses {v.name}, which nothing before it computes")
+            for v in node.outputs:
+                if v in known:
+                    raise GraphError(f"{node} computes {v.name}, which is there already")
+                known.add(v)
+            if (node.op == "call_tir") != (node.func is not None):
+                raise GraphError(f"{node}: a PrimFunc belongs to call_tir, and to nothing else")
+            if node.func is not None:
+                check_call(node)
+        for v in self.outputs:
+            if v not in known:
+                raise GraphError(f"the result {v.name} is computed nowhere")
+
+    def producer(self) -> dict[Value, Node]:
+        """The node that computes each value (inputs and constants have none)."""
+        return {v: n for n in self.nodes for v in n.outputs}
+
+    def consumers(self) -> dict[Value, list[Node]]:
+        """The nodes that use each value."""
+        found: dict[Value, list[Node]] = {}
+        for n in self.nodes:
+            for v in dict.fromkeys(n.inputs):
+                found.setdefault(v, []).append(n)
+        return found
+
+    def values(self) -> Iterator[Value]:
+        """Every value, in the order in which it comes to be."""
+        yield from self.inputs
+        yield from self.constants
+        for n in self.nodes:
+            yield from n.outputs
+
+
+def check_call(node: Node) -> None:
+    """A PrimFunc takes arrays of the shapes and types that it is given.
+
+    :raises GraphError: if not.
+    """
+    assert node.func is not None
+    buffers = node.func.buffers
+    values = (*node.inputs, *node.outputs)
+    if len(buffers) != len(node.func.params) or len(buffers) != len(values):
+        raise GraphError(f"{node}: {node.func.name} has {len(node.func.params)} parameters and is given {len(values)}")
+    for b, v in zip(buffers, values, strict=True):
+        shape = tuple(e.value if isinstance(e, IntImm) else -1 for e in b.shape)
+        if shape != v.shape or str(b.dtype) != v.dtype:
+            raise GraphError(
+                f"{node}: {node.func.name} takes {b.name} as {b.dtype}{list(shape)}, and {v.name} is {v.type}"
+            )
+
+
+@final
+class GraphBuilder:
+    """Makes a graph node by node; names are made different.
+
+    ::
+
+        g = GraphBuilder("main")
+        x = g.input("x", (1, 3, 8, 8))
+        y = g.op("nn.relu", x)
+        graph = g.finish(y)
+    """
+
+    def __init__(self, name: str = "main") -> None:
+        self.name = name
+        self._inputs: list[Value] = []
+        self._constants: dict[Value, Array] = {}
+        self._nodes: list[Node] = []
+        self._names: set[str] = set()
+
+    def fresh(self, name: str) -> str:
+        """The name, numbered if it is taken."""
+        base = "".join(c if c.isalnum() or c == "_" else "_" for c in name) or "lv"
+        base = base if not base[0].isdigit() else f"v{base}"
+        found, k = base, 0
+        while found in self._names:
+            k += 1
+            found = f"{base}_{k}"
+        self._names.add(found)
+        return found
+
+    def input(self, name: str, shape: Sequence[int], dtype: str = "float32") -> Value:
+        """An input of the graph."""
+        v = Value(self.fresh(name), TensorType(tuple(int(e) for e in shape), dtype))
+        self._inputs.append(v)
+        return v
+
+    def constant(self, array: Any, name: str = "const") -> Value:
+        """A constant with the elements of an array."""
+        made = np.asarray(array)
+        v = Value(self.fresh(name), TensorType(made.shape, "bool" if made.dtype == np.bool_ else str(made.dtype)))
+        self._constants[v] = made
+        return v
+
+    def op(self, op: str, *inputs: Value, name: str = "", source: str = "", **attrs: Any) -> Any:
+        """A named operator; gives its result, or a tuple of them.
+
+        :raises GraphError: for an operator that is not known, or operands or attributes that do not fit.
+        """
+        from verified_tir.graph.operators import result_types
+
+        types = result_types(op, [v.type for v in inputs], attrs, source)
+        return self.add(op, inputs, types, attrs, None, name, source)
+
+    def call_tir(self, func: PrimFunc, inputs: Sequence[Value], types: Sequence[TensorType], name: str = "") -> Any:
+        """A call of a PrimFunc, whose last parameters are the results."""
+        return self.add("call_tir", inputs, types, {}, func, name or func.name, "")
+
+    def add(
+        self, op: str, inputs: Sequence[Value], types: Sequence[TensorType], attrs: Mapping[str, Any],
+        func: PrimFunc | None, name: str, source: str,
+    ) -> Any:  # fmt: skip
+        """A node with results of the given types."""
+        outputs = tuple(Value(self.fresh(name or "lv"), t) for t in types)
+        self._nodes.append(Node(op, tuple(inputs), outputs, dict(attrs), func, source))
+        return outputs[0] if len(outputs) == 1 else outputs
+
+    def finish(self, *outputs: Value) -> Graph:
+        """The graph with these results."""
+        return Graph(self.name, tuple(self._inputs), dict(self._constants), tuple(self._nodes), tuple(outputs))

@@ -1,0 +1,11 @@
+"""The operators of graphs, by Relax's names, and what they mean: tensor expressions."""
+
+from __future__ import annotations
+
+from verified_tir.graph.operators import convolution, elementwise, pooling, reduction, shape
+from verified_tir.graph.operators.registry import OPERATORS, Operator, find, legalize, operator, result_types
+
+__all__ = [
+    "OPERATORS", "Operator", "convolution", "elementwise", "find", "legalize", "operator", "pooling", "reduction",
+    "result_types", "shape",
+]  # fmt: skip

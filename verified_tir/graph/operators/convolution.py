@@ -1,0 +1,188 @@
+"""Convolutions and matrix products."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from verified_tir import te
+from verified_tir.graph.errors import GraphError
+from verified_tir.graph.operators.elementwise import broadcast_shape, extents
+from verified_tir.graph.operators.registry import operator
+from verified_tir.ir.expr import Expr, Var, const
+from verified_tir.te.tensor import Tensor
+
+
+def window_attributes(
+    what: str, strides: Sequence[int], padding: Sequence[int], dilation: Sequence[int]
+) -> tuple[tuple[int, int], tuple[int, int, int, int], tuple[int, int]]:
+    """Two strides, four paddings (top, left, bottom, right), two dilations; one number or two stand for all.
+
+    :raises GraphError: if there are others.
+    """
+
+    def many(name: str, given: Sequence[int] | int, count: int, least: int) -> list[int]:
+        found = [given] * count if isinstance(given, int) else list(given)
+        if count == 4 and len(found) == 2:
+            found = [*found, *found]
+        found = found * count if len(found) == 1 else found
+        if len(found) != count or any(n < least for n in found):
+            raise GraphError(f"{name} of {what} is {count} numbers, {least} at least, not {given}")
+        return found
+
+    s, p, d = many("strides", strides, 2, 1), many("padding", padding, 4, 0), many("dilation", dilation, 2, 1)
+    return (s[0], s[1]), (p[0], p[1], p[2], p[3]), (d[0], d[1])
+
+
+def padded(x: Tensor, padding: Sequence[int], value: float = 0.0, name: str = "padded") -> Tensor:
+    """The last two dimensions with ``value`` around them; the tensor itself if there is nothing to add."""
+    top, left, bottom, right = padding
+    if not any(padding):
+        return x
+    n, c, h, w = extents(x)
+
+    def element(b: Var, k: Var, i: Var, j: Var) -> Expr:
+        inside = [cond for cond, needed in (
+            (i >= top, top), (i < top + h, bottom), (j >= left, left), (j < left + w, right)) if needed]  # fmt: skip
+        return te.if_then_else(te.all(*inside), x[b, k, i - top, j - left], const(value, x.dtype))
+
+    result: Tensor = te.compute((n, c, h + top + bottom, w + left + right), element, name=name)
+    return result
+
+
+def window_extent(size: int, kernel: int, stride: int, dilation: int, what: str) -> int:
+    """How often a window fits.
+
+    :raises GraphError: if it does not fit once.
+    """
+    reach = dilation * (kernel - 1) + 1
+    if size < reach:
+        raise GraphError(f"a window of {reach} does not fit in {size} elements ({what})")
+    return (size - reach) // stride + 1
+
+
+@operator("nn.conv2d")
+def conv2d(
+    x: Tensor,
+    w: Tensor,
+    bias: Tensor | None = None,
+    *,
+    strides: Sequence[int] = (1, 1),
+    padding: Sequence[int] = (0, 0, 0, 0),
+    dilation: Sequence[int] = (1, 1),
+    groups: int = 1,
+) -> Tensor:
+    """Convolution of x[n, c, h, w] with w[o, c / groups, kh, kw], in ``groups`` groups of channels."""
+    (sh, sw), pads, (dh, dw) = window_attributes("conv2d", strides, padding, dilation)
+    n, c, h, v = _rank(x, 4, "x")
+    o, i, kh, kw = _rank(w, 4, "w")
+    if groups < 1 or c % groups or o % groups or i != c // groups:
+        raise GraphError(f"{c} channels in {groups} groups do not fit weights of shape {extents(w)}")
+    big = padded(x, pads)
+    oh = window_extent(h + pads[0] + pads[2], kh, sh, dh, "height")
+    ow = window_extent(v + pads[1] + pads[3], kw, sw, dw, "width")
+    rc, rh, rw = te.reduce_axis((0, i), "rc"), te.reduce_axis((0, kh), "rh"), te.reduce_axis((0, kw), "rw")
+
+    def channel(k: Var) -> Expr:
+        return rc if groups == 1 else k // (o // groups) * i + rc
+
+    result: Tensor = te.compute(
+        (n, o, oh, ow),
+        lambda b, k, y, z: te.sum(
+            big[b, channel(k), y * sh + rh * dh, z * sw + rw * dw] * w[k, rc, rh, rw], axis=[rc, rh, rw]
+        ),
+        name="conv2d",
+    )
+    return result if bias is None else _biased(result, bias)
+
+
+@operator("nn.conv2d_transpose")
+def conv2d_transpose(
+    x: Tensor,
+    w: Tensor,
+    bias: Tensor | None = None,
+    *,
+    strides: Sequence[int] = (1, 1),
+    padding: Sequence[int] = (0, 0, 0, 0),
+    dilation: Sequence[int] = (1, 1),
+    output_padding: Sequence[int] = (0, 0),
+    groups: int = 1,
+) -> Tensor:
+    """The adjoint of conv2d: x[n, c, h, w] with w[c, o / groups, kh, kw]."""
+    (sh, sw), (top, left, bottom, right), (dh, dw) = window_attributes("conv2d_transpose", strides, padding, dilation)
+    n, c, h, v = _rank(x, 4, "x")
+    i, per, kh, kw = _rank(w, 4, "w")
+    if groups < 1 or c % groups or i != c:
+        raise GraphError(f"{c} channels in {groups} groups do not fit weights of shape {extents(w)}")
+    oh = (h - 1) * sh - top - bottom + dh * (kh - 1) + 1 + output_padding[0]
+    ow = (v - 1) * sw - left - right + dw * (kw - 1) + 1 + output_padding[1]
+    inner = c // groups
+    rc, rh, rw = te.reduce_axis((0, inner), "rc"), te.reduce_axis((0, kh), "rh"), te.reduce_axis((0, kw), "rw")
+
+    def term(b: Var, k: Var, y: Var, z: Var) -> Expr:
+        a, e = y + top - rh * dh, z + left - rw * dw  # the place in the stretched input
+        ch = rc if groups == 1 else k // per * inner + rc
+        fits = te.all(a >= 0, a < h * sh, (a % sh).equal(0), e >= 0, e < v * sw, (e % sw).equal(0))
+        element = te.if_then_else(fits, x[b, ch, a // sh, e // sw], const(0, x.dtype))
+        found: Expr = element * w[ch, k % per if groups > 1 else k, rh, rw]
+        return found
+
+    result: Tensor = te.compute(
+        (n, per * groups, oh, ow),
+        lambda b, k, y, z: te.sum(term(b, k, y, z), axis=[rc, rh, rw]),
+        name="conv2d_transpose",
+    )
+    return result if bias is None else _biased(result, bias)
+
+
+@operator("matmul")
+def matmul(a: Tensor, b: Tensor, *, transpose_a: bool = False, transpose_b: bool = False) -> Tensor:
+    """Product of the last two dimensions, with the others broadcast, as numpy's ``matmul``."""
+    sa, sb = extents(a), extents(b)
+    if len(sa) < 2 or len(sb) < 2:
+        raise GraphError(f"matmul takes matrices, not shapes {sa} and {sb}")
+    (m, ka), (kb, n) = (sa[:-3:-1] if transpose_a else sa[-2:]), (sb[:-3:-1] if transpose_b else sb[-2:])
+    if ka != kb:
+        raise GraphError(f"a matrix of {m} x {ka} is multiplied by one of {kb} x {n}")
+    batch = broadcast_shape(sa[:-2], sb[:-2])
+    k = te.reduce_axis((0, ka), "k")
+
+    def element(t: Tensor, size: list[int], outer: Sequence[Var], row: Expr, column: Expr) -> Expr:
+        own = outer[len(outer) - (len(size) - 2) :]
+        inside = tuple(const(0) if e == 1 else i for e, i in zip(size[:-2], own, strict=True))
+        found: Expr = t[(*inside, row, column)]
+        return found
+
+    def term(*i: Var) -> te.Reduce:
+        *outer, y, z = i
+        left = element(a, sa, outer, k, y) if transpose_a else element(a, sa, outer, y, k)
+        right = element(b, sb, outer, z, k) if transpose_b else element(b, sb, outer, k, z)
+        return te.sum(left * right, axis=k)
+
+    result: Tensor = te.compute((*batch, m, n), term, name="matmul")
+    return result
+
+
+@operator("nn.dense")
+def dense(x: Tensor, w: Tensor, bias: Tensor | None = None) -> Tensor:
+    """x[n, k] times the transpose of w[m, k], plus bias[m]."""
+    (n, k), (m, kw) = _rank(x, 2, "x"), _rank(w, 2, "w")
+    if k != kw:
+        raise GraphError(f"rows of {k} elements are multiplied by rows of {kw}")
+    r = te.reduce_axis((0, k), "k")
+    y: Tensor = te.compute((n, m), lambda i, j: te.sum(x[i, r] * w[j, r], axis=r), name="dense")
+    return y if bias is None else te.compute((n, m), lambda i, j: y[i, j] + bias[j], name="bias_add")
+
+
+def _biased(x: Tensor, bias: Tensor) -> Tensor:
+    (channels,) = _rank(bias, 1, "bias")
+    if channels != extents(x)[1]:
+        raise GraphError(f"a bias of {channels} elements does not fit {extents(x)[1]} channels")
+    result: Tensor = te.compute(x.shape, lambda n, c, h, w: x[n, c, h, w] + bias[c], name="bias_add")
+    return result
+
+
+def _rank(t: Tensor, rank: int, name: str) -> list[int]:
+    size = extents(t)
+    if len(size) != rank:
+        raise GraphError(f"{name} has {rank} dimensions, not {len(size)}")
+    return size

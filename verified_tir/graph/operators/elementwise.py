@@ -1,0 +1,180 @@
+"""Operators that compute each element from elements at the same place, with numpy's broadcasting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from verified_tir import te
+from verified_tir.graph.errors import GraphError
+from verified_tir.graph.operators.registry import operator
+from verified_tir.ir.expr import Expr, IntImm, Var, const
+from verified_tir.script import tir as T  # noqa: N812
+from verified_tir.te.tensor import Tensor
+
+
+def extents(t: Tensor) -> list[int]:
+    """The shape as numbers."""
+    return [e.value for e in t.shape if isinstance(e, IntImm)]
+
+
+def broadcast_shape(*shapes: Sequence[int]) -> list[int]:
+    """The common shape, by numpy's rules.
+
+    :raises GraphError: if there is none.
+    """
+    rank = max(map(len, shapes), default=0)
+    padded = [[1] * (rank - len(s)) + list(s) for s in shapes]
+    found: list[int] = []
+    for dims in zip(*padded, strict=True):
+        sizes = {d for d in dims if d != 1}
+        if len(sizes) > 1:
+            raise GraphError(f"shapes {' and '.join(str(list(s)) for s in shapes)} do not go together")
+        found.append(sizes.pop() if sizes else 1)
+    return found
+
+
+def at(t: Tensor, indices: Sequence[Var]) -> Expr:
+    """The element of a tensor that is broadcast to the rank of ``indices``."""
+    size = extents(t)
+    own = indices[len(indices) - len(size) :]
+    element: Expr = t[tuple(const(0) if n == 1 else i for n, i in zip(size, own, strict=True))]
+    return element
+
+
+def mapped(name: str, function: Callable[..., Any], *operands: Tensor) -> Tensor:
+    """``function`` of the operands' elements, at each place of their common shape."""
+    shape = broadcast_shape(*(extents(t) for t in operands))
+    result: Tensor = te.compute(shape, lambda *i: function(*(at(t, i) for t in operands)), name=name)
+    return result
+
+
+def _quotient(a: Expr, b: Expr) -> Expr:
+    if a.dtype.is_float:
+        return a / b
+    quotient = T.truncdiv(a, b)
+    if a.dtype.min_value < 0:  # the least value has no quotient by -1: it wraps, as negation does
+        quotient = T.if_then_else(b.equal(-1), -a, quotient)
+    return T.if_then_else(b.equal(0), const(0, a.dtype), quotient)
+
+
+_BINARY: dict[str, tuple[str, Callable[[Expr, Expr], Any]]] = {
+    "add": ("a + b", lambda a, b: a + b),
+    "subtract": ("a - b", lambda a, b: a - b),
+    "multiply": ("a * b", lambda a, b: a * b),
+    "divide": ("a / b; of integers rounded towards zero, and 0 where b is", _quotient),
+    "maximum": ("the greater of a and b", T.max),
+    "minimum": ("the lesser of a and b", T.min),
+    "power": ("a to the power of b", te.power),
+    "less": ("a < b", lambda a, b: a < b),
+    "less_equal": ("a <= b", lambda a, b: a <= b),
+    "greater": ("a > b", lambda a, b: a > b),
+    "greater_equal": ("a >= b", lambda a, b: a >= b),
+    "equal": ("a == b", lambda a, b: a.equal(b)),
+    "logical_and": ("a and b", T.And),
+    "logical_or": ("a or b", T.Or),
+}
+
+
+def _same_type(a: Tensor, b: Tensor) -> None:
+    if a.dtype != b.dtype:
+        raise GraphError(f"the operands are {a.dtype} and {b.dtype}; astype converts one of them")
+
+
+def _define_binary(name: str, text: str, function: Callable[[Expr, Expr], Any]) -> None:
+    def define(a: Tensor, b: Tensor) -> Tensor:
+        _same_type(a, b)
+        return mapped(name, function, a, b)
+
+    define.__doc__ = f"{text}, with numpy's broadcasting."
+    operator(name)(define)
+
+
+for _name, (_text, _function) in _BINARY.items():
+    _define_binary(_name, _text, _function)
+
+
+def _one(x: Expr) -> Expr:
+    return const(1, x.dtype)
+
+
+def _gelu(x: Expr) -> Expr:
+    half, root = const(0.5, x.dtype), const(2.0**-0.5, x.dtype)
+    found: Expr = half * x * (_one(x) + te.erf(x * root))
+    return found
+
+
+_UNARY: dict[str, tuple[str, Callable[[Expr], Any]]] = {
+    "nn.relu": ("max(x, 0)", lambda x: T.max(x, const(0, x.dtype))),
+    "nn.gelu": ("x/2 · (1 + erf(x/√2))", _gelu),
+    "nn.silu": ("x · sigmoid(x)", lambda x: x * te.sigmoid(x)),
+    "sigmoid": ("1 / (1 + exp(-x))", te.sigmoid),
+    "tanh": ("the hyperbolic tangent", te.tanh),
+    "exp": ("e to the power of x", te.exp),
+    "log": ("the natural logarithm", te.log),
+    "sqrt": ("the square root", te.sqrt),
+    "rsqrt": ("1 / √x", te.rsqrt),
+    "erf": ("the error function", te.erf),
+    "abs": ("the absolute value", te.abs),
+    "floor": ("rounded down", te.floor),
+    "ceil": ("rounded up", te.ceil),
+    "negative": ("-x", lambda x: -x),
+    "logical_not": ("not x", T.Not),
+}
+
+
+def _define_unary(name: str, text: str, function: Callable[[Expr], Any]) -> None:
+    def define(x: Tensor) -> Tensor:
+        return mapped(name.rpartition(".")[2], function, x)
+
+    define.__doc__ = f"{text}, element by element."
+    operator(name)(define)
+
+
+for _name, (_text, _map) in _UNARY.items():
+    _define_unary(_name, _text, _map)
+
+
+@operator("clip")
+def clip(x: Tensor, *, min: float, max: float) -> Tensor:
+    """No less than ``min`` and no more than ``max``."""
+    return mapped("clip", lambda e: T.min(T.max(e, const(min, e.dtype)), const(max, e.dtype)), x)
+
+
+@operator("nn.leaky_relu")
+def leaky_relu(x: Tensor, *, alpha: float = 0.01) -> Tensor:
+    """x where it is positive, else ``alpha`` times x."""
+    return mapped("leaky_relu", lambda e: T.Select(e > const(0, e.dtype), e, e * const(alpha, e.dtype)), x)
+
+
+@operator("nn.prelu")
+def prelu(x: Tensor, slope: Tensor) -> Tensor:
+    """x where it is positive, else ``slope`` times x; the slope is broadcast."""
+    _same_type(x, slope)
+    return mapped("prelu", lambda e, s: T.Select(e > const(0, e.dtype), e, e * s), x, slope)
+
+
+@operator("astype")
+def astype(x: Tensor, *, dtype: str) -> Tensor:
+    """The elements converted to another type."""
+    return mapped("astype", lambda e: T.cast(e, dtype), x)
+
+
+@operator("where")
+def where(condition: Tensor, x: Tensor, y: Tensor) -> Tensor:
+    """x where the condition holds, else y."""
+    _same_type(x, y)
+    return mapped("where", T.Select, condition, x, y)
+
+
+@operator("nn.dropout")
+def dropout(x: Tensor, *, rate: float = 0.5) -> Tensor:
+    """x: nothing is dropped in inference."""
+    del rate
+    return mapped("dropout", lambda e: e, x)
+
+
+@operator("identity")
+def identity(x: Tensor) -> Tensor:
+    """x itself."""
+    return mapped("identity", lambda e: e, x)

@@ -1,0 +1,164 @@
+"""Sums, means and extremes along axes, and the normalisations made of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from verified_tir import te
+from verified_tir.graph.errors import GraphError
+from verified_tir.graph.operators.elementwise import at, extents
+from verified_tir.graph.operators.registry import operator
+from verified_tir.graph.operators.shape import axis_of
+from verified_tir.ir.expr import Expr, Var, const
+from verified_tir.script import tir as T  # noqa: N812
+from verified_tir.te.reduction import CommReducer, greatest_value, least_value
+from verified_tir.te.tensor import Tensor
+
+_REDUCERS = {
+    "sum": te.sum,
+    "prod": te.prod,
+    "max": CommReducer(te.max.combine, least_value, "max"),
+    "min": CommReducer(te.min.combine, greatest_value, "min"),
+}
+
+
+def reduced(
+    x: Tensor, reducer: CommReducer, axis: Sequence[int], keepdims: bool,
+    of: Callable[[Expr], Expr] = lambda e: e, name: str = "reduce",
+) -> Tensor:  # fmt: skip
+    """The reduction of ``of(element)`` along the axes."""
+    size = extents(x)
+    gone = sorted({axis_of(a, len(size)) for a in axis})
+    axes = {a: te.reduce_axis((0, size[a]), f"k{a}") for a in gone}
+    shape = [1 if k in gone else n for k, n in enumerate(size) if keepdims or k not in gone]
+
+    def element(*i: Var) -> te.Reduce:
+        rest = iter(i)
+        indices: list[Expr] = []
+        for k in range(len(size)):
+            outer = next(rest) if keepdims or k not in gone else None
+            indices.append(axes[k] if outer is None or k in gone else outer)
+        return reducer(of(x[tuple(indices)]), axis=list(axes.values()))
+
+    result: Tensor = te.compute(shape, element, name=name)
+    return result
+
+
+def _define(name: str, reducer: CommReducer) -> None:
+    def define(x: Tensor, *, axis: Sequence[int] | None = None, keepdims: bool = False) -> Tensor:
+        every = list(range(len(extents(x)))) if axis is None else list(axis)
+        return reduced(x, reducer, every, keepdims, name=name) if every else x
+
+    define.__doc__ = f"The {name} along the axes, all if none are given."
+    operator(name)(define)
+
+
+for _name, _reducer in _REDUCERS.items():
+    _define(_name, _reducer)
+
+
+@operator("mean")
+def mean(x: Tensor, *, axis: Sequence[int] | None = None, keepdims: bool = False) -> Tensor:
+    """The mean along the axes, all if none are given."""
+    size = extents(x)
+    axes = [axis_of(a, len(size)) for a in (range(len(size)) if axis is None else axis)]
+    total = reduced(x, te.sum, axes, keepdims, name="sum")
+    count = const(math.prod(size[a] for a in set(axes)), x.dtype)
+    result: Tensor = te.compute(total.shape, lambda *i: total(*i) / count, name="mean")
+    return result
+
+
+@operator("nn.softmax")
+def softmax(x: Tensor, *, axis: int = -1) -> Tensor:
+    """exp(x - max) / sum of these, along an axis."""
+    a = axis_of(axis, len(extents(x)))
+    greatest = reduced(x, _REDUCERS["max"], [a], True, name="greatest")
+    e: Tensor = te.compute(x.shape, lambda *i: te.exp(x(*i) - at(greatest, i)), name="exponential")
+    total = reduced(e, te.sum, [a], True, name="total")
+    result: Tensor = te.compute(x.shape, lambda *i: e(*i) / at(total, i), name="softmax")
+    return result
+
+
+@operator("nn.log_softmax")
+def log_softmax(x: Tensor, *, axis: int = -1) -> Tensor:
+    """The logarithm of softmax."""
+    a = axis_of(axis, len(extents(x)))
+    greatest = reduced(x, _REDUCERS["max"], [a], True, name="greatest")
+    total: Tensor = _sum_of_exponentials(x, greatest, a)
+    result: Tensor = te.compute(x.shape, lambda *i: x(*i) - at(greatest, i) - te.log(at(total, i)), name="log_softmax")
+    return result
+
+
+def _sum_of_exponentials(x: Tensor, greatest: Tensor, axis: int) -> Tensor:
+    e: Tensor = te.compute(x.shape, lambda *i: te.exp(x(*i) - at(greatest, i)), name="exponential")
+    return reduced(e, te.sum, [axis], True, name="total")
+
+
+@operator("nn.batch_norm")
+def batch_norm(
+    x: Tensor, gamma: Tensor, beta: Tensor, moving_mean: Tensor, moving_var: Tensor, *, epsilon: float = 1e-5,
+    axis: int = 1,
+) -> Tensor:  # fmt: skip
+    """(x - mean) / √(variance + ε) · γ + β with the given mean and variance, as in inference."""
+    size = extents(x)
+    a = axis_of(axis, len(size))
+    for t in (gamma, beta, moving_mean, moving_var):
+        if extents(t) != [size[a]]:
+            raise GraphError(f"{t.name} has {size[a]} elements, one for each channel, not shape {extents(t)}")
+    eps = const(epsilon, x.dtype)
+
+    def element(*i: Var) -> Expr:
+        c = i[a]
+        found: Expr = (x(*i) - moving_mean[c]) / te.sqrt(moving_var[c] + eps) * gamma[c] + beta[c]
+        return found
+
+    result: Tensor = te.compute(x.shape, element, name="batch_norm")
+    return result
+
+
+@operator("nn.layer_norm")
+def layer_norm(x: Tensor, gamma: Tensor, beta: Tensor, *, axes: Sequence[int] = (-1,), epsilon: float = 1e-5) -> Tensor:
+    """(x - mean) / √(variance + ε) · γ + β with mean and variance along the axes."""
+    size = extents(x)
+    every = sorted(axis_of(a, len(size)) for a in axes)
+    count = const(math.prod(size[a] for a in every), x.dtype)
+    total = reduced(x, te.sum, every, True, name="total")
+    centred: Tensor = te.compute(x.shape, lambda *i: x(*i) - at(total, i) / count, name="centred")
+    squares = reduced(centred, te.sum, every, True, of=lambda e: e * e, name="squares")
+    eps = const(epsilon, x.dtype)
+
+    def element(*i: Var) -> Expr:
+        own = tuple(i[a] for a in every)
+        found: Expr = centred(*i) / te.sqrt(at(squares, i) / count + eps) * gamma[own] + beta[own]
+        return found
+
+    result: Tensor = te.compute(x.shape, element, name="layer_norm")
+    return result
+
+
+@operator("nn.lrn")
+def lrn(
+    x: Tensor, *, size: int = 5, axis: int = 1, alpha: float = 1e-4, beta: float = 0.75, bias: float = 1.0
+) -> Tensor:
+    """x / (bias + α/size · Σ x²)^β, the sum over ``size`` channels around each."""
+    n, c, h, w = extents(x)
+    if axis != 1 or size < 1:
+        raise GraphError(f"lrn goes over axis 1 and a positive number of channels, not axis {axis} and {size}")
+    before = (size - 1) // 2
+    r = te.reduce_axis((0, size), "r")
+    around: Tensor = te.compute(
+        (n, c + size - 1, h, w),
+        lambda b, k, i, j: T.if_then_else(
+            T.And(k >= before, k < before + c), x[b, k - before, i, j], const(0, x.dtype)
+        ),
+        name="channels",
+    )
+    squares: Tensor = te.compute(
+        (n, c, h, w), lambda b, k, i, j: te.sum(around[b, k + r, i, j] * around[b, k + r, i, j], axis=r), name="squares"
+    )
+    scale, offset, power = const(alpha / size, x.dtype), const(bias, x.dtype), const(beta, x.dtype)
+    result: Tensor = te.compute(
+        (n, c, h, w), lambda *i: x(*i) / te.power(offset + squares(*i) * scale, power), name="lrn"
+    )
+    return result

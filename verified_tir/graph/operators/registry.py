@@ -1,0 +1,129 @@
+"""Operators by name: each is a function from tensors and attributes to tensor expressions.
+
+That expression is the operator's meaning, its type and its program at once: nothing else says what an operator does.
+Attributes are the function's keyword parameters; their defaults are the operator's.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar, final
+
+from verified_tir import te
+from verified_tir.graph.errors import GraphError
+from verified_tir.graph.ir import TensorType
+from verified_tir.ir.expr import IntImm
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.node import IRError
+from verified_tir.te.tensor import Tensor
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """``define(*tensors, **attributes)`` gives the results as tensors; ``least`` and ``most`` count operands."""
+
+    name: str
+    define: Callable[..., Any]
+    operands: tuple[str, ...]
+    least: int
+    variadic: bool
+    attributes: Mapping[str, Any]
+    summary: str
+
+    def check(self, count: int, attrs: Mapping[str, Any], where: str) -> None:
+        """:raises GraphError: for a wrong number of operands, or attributes that there are not."""
+        if count < self.least or (count > len(self.operands) and not self.variadic):
+            takes = ", ".join(self.operands) + (", …" if self.variadic else "")
+            raise GraphError(f"{where}: {self.name} takes {takes}; {count} tensors are given")
+        unknown = [a for a in attrs if a not in self.attributes]
+        if unknown:
+            have = ", ".join(self.attributes) or "none"
+            raise GraphError(f"{where}: {self.name} has no attribute {', '.join(unknown)}; it has {have}")
+        missing = [a for a, d in self.attributes.items() if d is inspect.Parameter.empty and a not in attrs]
+        if missing:
+            raise GraphError(f"{where}: {self.name} needs {', '.join(missing)}")
+
+
+Define = TypeVar("Define", bound=Callable[..., Any])
+
+OPERATORS: dict[str, Operator] = {}
+"""All operators by name."""
+
+
+def operator(name: str) -> Callable[[Define], Define]:
+    """Register the decorated definition: positional parameters are operands, keyword-only ones attributes."""
+
+    def register(define: Define) -> Define:
+        operands: list[str] = []
+        attributes: dict[str, Any] = {}
+        least, variadic = 0, False
+        for p in inspect.signature(define).parameters.values():
+            if p.kind is p.VAR_POSITIONAL:
+                variadic = True
+            elif p.kind is p.KEYWORD_ONLY:
+                attributes[p.name] = p.default
+            else:
+                operands.append(p.name)
+                least += p.default is p.empty
+        summary = (inspect.getdoc(define) or "").split("\n")[0]
+        OPERATORS[name] = Operator(name, define, tuple(operands), least, variadic, attributes, summary)
+        return define
+
+    return register
+
+
+def find(name: str, where: str = "") -> Operator:
+    """The operator of that name.
+
+    :raises GraphError: if there is none; names that are near are listed.
+    """
+    found = OPERATORS.get(name)
+    if found is None:
+        import difflib
+
+        near = difflib.get_close_matches(name, OPERATORS, n=3)
+        hint = f"; did you mean {' or '.join(near)}?" if near else ""
+        raise GraphError(f"{where or name}: there is no operator {name}{hint}")
+    return found
+
+
+def define(
+    name: str, types: Sequence[TensorType], attrs: Mapping[str, Any], where: str = ""
+) -> tuple[list[Tensor], list[Tensor]]:
+    """Placeholders of the given types, and the operator's results on them.
+
+    :raises GraphError: if the operator does not take these.
+    """
+    op = find(name, where)
+    op.check(len(types), attrs, where or name)
+    names = [*op.operands, *(f"x{k}" for k in range(len(op.operands), len(types)))]
+    inputs = [te.placeholder(t.shape, t.dtype, name=n) for t, n in zip(types, names, strict=False)]
+    try:
+        made = op.define(*inputs, **attrs)
+    except (GraphError, te.TEError, IRError) as problem:
+        raise GraphError(f"{where or name}: {problem}") from None
+    return inputs, list(made) if isinstance(made, (tuple, list)) else [made]
+
+
+def type_of(t: Tensor) -> TensorType:
+    """The type of a tensor with known extents."""
+    shape = []
+    for e in t.shape:
+        if not isinstance(e, IntImm):
+            raise GraphError(f"{t.name} has an extent that is no number")
+        shape.append(e.value)
+    return TensorType(tuple(shape), t.dtype)
+
+
+def result_types(name: str, types: Sequence[TensorType], attrs: Mapping[str, Any], where: str = "") -> list[TensorType]:
+    """The types of an operator's results."""
+    return [type_of(t) for t in define(name, types, attrs, where)[1]]
+
+
+def legalize(name: str, types: Sequence[TensorType], attrs: Mapping[str, Any], where: str = "") -> PrimFunc:
+    """The program of an operator on tensors of the given types; results come last among its parameters."""
+    inputs, results = define(name, types, attrs, where)
+    return te.create_prim_func([*inputs, *results], name.replace(".", "_"))
