@@ -38,15 +38,6 @@ FAULTS: Final[tuple[Fault, ...]] = (
         "different lanes, and are called disjoint.",
     ),
     Fault(
-        "opaque-results-shared",
-        _KERNEL + "region.py",
-        "_Walker.evaluate",
-        'result = fresh("call", sort_of(expr.dtype.scalar))',
-        'result = f.var("call", sort_of(expr.dtype.scalar))',
-        "Every opaque call gives the same value: what is guarded by two calls is taken to be guarded alike.",
-        strict=True,  # an opaque call is a barrier besides, so that nothing is accepted for it
-    ),
-    Fault(
         "writes-of-the-other-statement-forgotten",
         _KERNEL + "region.py",
         "instance",

@@ -1,0 +1,63 @@
+"""What is one place and what are two: strides that fold, lanes of different stores, bytes of other types.
+
+Each acceptance stands beside the refusal next to it.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.kernel.programs import accepted, program, refused
+from verified_tir.ir.expr import Var, const
+from verified_tir.kernel.rules.branch import Decide
+from verified_tir.kernel.rules.kind import Kind
+from verified_tir.kernel.rules.order import Swap
+from verified_tir.kernel.rules.storage import Compact
+
+LOCAL = 't = T.alloc_buffer((2, 2), "int32", strides={strides})\n'
+
+
+@pytest.mark.parametrize(("strides", "known"), [((2, 1), True), ((1, 1), False), ((0, 1), True), ((0, 0), False)])
+def test_with_strides_two_indices_may_mean_one_element(strides: tuple[int, int], *, known: bool) -> None:
+    """``t[0, 1]`` is 5 unless ``t[1, 0]`` is the same element."""
+    body = LOCAL.format(strides=strides) + "t[0, 1] = 5\nt[1, 0] = 6\nif t[0, 1] == 5:\n    B[0] = 1"
+    if known:
+        accepted(program(body), Decide((0, 2), True))
+    else:
+        refused(program(body), Decide((0, 2), True), "the condition is always true here")
+
+
+@pytest.mark.parametrize(("start", "apart"), [(4, True), (3, False), (1, False)])
+def test_lanes_of_two_stores_meet_in_different_lanes(start: int, *, apart: bool) -> None:
+    params = 'A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32")'
+    f = program(f"B[0:4] = A[0:4]\nB[{start}:{start} + 4] = A[4:8]", params)
+    if apart:
+        accepted(f, Swap((), 0))
+    else:
+        refused(f, Swap((), 0), "the write and the write of B touch different elements")
+
+
+@pytest.mark.parametrize(("step", "apart"), [(4, True), (3, False)])
+def test_lanes_of_two_iterations(step: int, *, apart: bool) -> None:
+    params = 'A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32")'
+    f = program(f"for i in range(2):\n    B[i * {step} : i * {step} + 4] = A[0:4]", params)
+    if apart:
+        accepted(f, Kind((), "parallel"))
+    else:
+        refused(f, Kind((), "parallel"), "no two of its iterations write and write the same element of B")
+
+
+def test_elements_of_different_instances_share_no_place() -> None:
+    """Within one instance only one element is touched; the second round reads what the first one stored elsewhere."""
+    f = program("""
+t = T.alloc_buffer((4,), "int32")
+for r in range(2):
+    for i in range(4):
+        if r == 0:
+            t[i] = A[i]
+        else:
+            B[i] = t[i]
+""")
+    x = Var.fresh("x")
+    refused(f, Compact((), (x,), (const(0),), (const(1),)), "no two touched elements of t share a place")
+    accepted(f, Compact((), (x,), (3 - x,), (const(4),)))
