@@ -230,11 +230,11 @@ def chained(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
 def inlined(s: Schedule) -> None:
     s.compute_inline("t")
     s.reverse_compute_inline("B")
-    s.bind_expr("B", "A[j] * 2.0", "x")
-    s.bind_expr("B", "A[7 - j]", "y", "local")
+    s.bind_expr("u", "A[j] * 2.0", "x")
+    s.bind_expr("u", "A[7 - j]", "y", "local")
     s.inline_let("x")
     s.compute_inline("y")
-    s.merge_writes(*s.split_write("B"))
+    s.merge_writes(*s.split_write("u"))
 
 
 def called(s: Schedule) -> None:

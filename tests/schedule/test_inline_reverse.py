@@ -157,3 +157,46 @@ def test_no_input() -> None:
         + 'for x in range(16):\n    D[x] = B[x]\nfor x in range(16):\n    with T.block("C"):\n        C[x] = A[x]'
     )
     not_applicable(program(body), inline, "must read one local buffer that others store to; it reads none")
+
+
+# -- what is left is the producer ---------------------------------------------------------------------------------------
+
+EPILOGUE = """
+@T.prim_func
+def f(A: T.Buffer((6, 10), "float32"), bias: T.Buffer((10,), "float32"), D: T.Buffer((6, 10), "float32")):
+    C = T.alloc_buffer((6, 10), "float32")
+    for i, j in T.grid(6, 10):
+        with T.block("C"):
+            C[i, j] = A[i, j] * 2.0
+    for y, x in T.grid(6, 10):
+        with T.block("D"):
+            D[y, x] = T.max(C[y, x] + bias[x], 0.0)
+"""
+
+
+def test_the_block_loops_and_kinds_of_the_producer_stay() -> None:
+    """As in TVM: a script that fuses an epilogue goes on with the producer's block and loops."""
+    s = Schedule(EPILOGUE)
+    i, j = s.loops("C")
+    _, lane = s.split(j, [None, 5])
+    s.vectorize(lane)
+    s.parallel(i)
+    s.reverse_compute_inline("D")
+    assert s.blocks == ["C"]
+    assert "for i in T.parallel(6):" in s.script() and "in T.vectorized(5):" in s.script()
+    s.unroll(s.loops("C")[1])
+    s.split(i, [None, 3])
+
+
+def test_the_consumer_keeps_its_name_where_another_block_has_the_producer_s() -> None:
+    s = Schedule(
+        EPILOGUE.replace(
+            "    C =",
+            """    for z in range(10):
+        with T.block("C"):
+            bias[z] = bias[z] * 3.0
+    C =""",
+        )
+    )
+    s.reverse_compute_inline("D")
+    assert s.blocks == ["C", "D"]

@@ -10,8 +10,8 @@ whose givens are of the form ``P ⟹ Q`` with P free of floats is proved in thre
 3. what is left is generalised (every maximal term that is no float operation becomes a variable), and that lemma is
    asked once: its canonical text is the same wherever it occurs.
 
-If that fails, all operations on floats are taken for unknown ones, and equal operands give equal results
-(``congruence``).
+If that fails, and before it where there are products in the lemma, all operations on floats are taken for unknown ones,
+and equal operands give equal results (``congruence``).
 
 Each move only weakens what is known, so a proof here is a proof of the goal.  A failure says nothing: the caller then
 asks the whole question.
@@ -19,12 +19,14 @@ asks the whole question.
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Final, Protocol
 
 from verified_tir.logic.congruence import uninterpreted
 from verified_tir.logic.formula import FALSE, FLOAT_SORTS, INT, TRUE, Term, and_, eq, not_, or_, replace, subterms, var
 from verified_tir.logic.smtlib import Script, query
 from verified_tir.logic.verdict import Proved, Verdict
+
+_PRODUCTS: Final = frozenset({"fp.mul", "fp.div", "fp.fma", "fp.sqrt"})
 
 
 class Prover(Protocol):
@@ -70,10 +72,19 @@ def prove_by_lemma(solver: Prover, given: tuple[Term, ...], goal: Term) -> Prove
         weaker, lemma = lemma, _generalise(rest, goal, conversions_too)
         if lemma == weaker:
             break
+        # Bits of products and quotients take seconds where a lemma is false; that the same comes of the same is cheap.
+        if weaker is None and any(t.op in _PRODUCTS for t in subterms(*lemma[0], lemma[1])):
+            if (proved := _same_of_the_same(solver, given, original)) is not None:
+                return proved
         verdict = solver.ask(query(*lemma))
         if isinstance(verdict, Proved):
             return Proved(verdict.seconds, "lemma")
-    verdict = solver.prove(*uninterpreted(given, original))
+    return _same_of_the_same(solver, given, original)
+
+
+def _same_of_the_same(solver: Prover, given: tuple[Term, ...], goal: Term) -> Proved | None:
+    """A proof that takes the operations on floats for any functions."""
+    verdict = solver.prove(*uninterpreted(given, goal))
     return Proved(verdict.seconds, "congruence") if isinstance(verdict, Proved) else None
 
 

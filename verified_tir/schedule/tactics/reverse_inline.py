@@ -12,13 +12,15 @@ earlier: in the producer's own iterations (``reverse_compute_at``).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, IntImm, Load, Var
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, Block, For, If, Seq, Stmt, Store
-from verified_tir.ir.visit import free_vars, substitute, walk
+from verified_tir.ir.visit import bound_vars, free_vars, substitute, walk
 from verified_tir.kernel.obligation import Unproved
+from verified_tir.kernel.rules.annotate import Label, Unwrap
 from verified_tir.kernel.rules.order import Swap
 from verified_tir.kernel.rules.reindex import NewLoop, Reindex
 from verified_tir.schedule.bounds import Bounds
@@ -50,11 +52,13 @@ def reverse_compute_inline(session: Session, block: str) -> None:
             own = isinstance(reader, Store) and reader.buffer is buffer
             why = "its producer, which adds it up: it is not complete" if own else "something else"
             raise fail(f"{buffer.name} is read by {why}; block {block} must be its only reader", where)
-    producer = _innermost(session, buffer, path)
+    producer, name = _innermost(session, buffer, path), _label_of(session, buffer)
     try:
         with session.atomic():
-            _follow(session, path, buffer, producer)
+            theirs = _follow(session, path, buffer, producer)
             inline_all(session, buffer)
+            left = set(bound_vars(session.func.body))
+            session.renamed.update({old: new for old, new in theirs.items() if old not in left})
     except TacticFailed as refused:
         if not isinstance(session.stmt(producer), For):
             raise
@@ -68,6 +72,29 @@ def reverse_compute_inline(session: Session, block: str) -> None:
                 inline_all(session, buffer)
         except TacticFailed as again:
             raise (refused if isinstance(refused.refusal, Unproved) else again) from None
+    _rename(session, block, name)
+
+
+def _label_of(session: Session, buffer: Buffer) -> str:
+    """The block that holds the stores to a buffer and nothing else that is stored, if they stand in one."""
+    labels = [label for _, label in session.blocks()]
+    held = [label for label in labels if any(isinstance(n, Store) and n.buffer is buffer for n in walk(label))]
+    if not held or any(isinstance(n, Store) and n.buffer is not buffer for n in walk(held[-1])):
+        return ""
+    stores = sum(isinstance(n, Store) and n.buffer is buffer for n in walk(session.func.body))
+    inside = sum(isinstance(n, Store) and n.buffer is buffer for n in walk(held[-1]))
+    return held[-1].name if stores == inside else ""
+
+
+def _rename(session: Session, block: str, name: str) -> None:
+    """The block that is left is the producer, and keeps the producer's name, as in TVM."""
+    names = [label.name for _, label in session.blocks()]
+    if not name or name in names or names.count(block) != 1:
+        return
+    path, label = session.block(block)
+    count = len(label.body.stmts) if isinstance(label.body, Seq) else 1
+    if not session.attempt(Unwrap(path), Label(path, name, count)):
+        session.attempt(Unwrap(path), Label((*path, 0), name, count))
 
 
 def _move_up(session: Session, block: str, buffer: Buffer) -> None:
@@ -131,8 +158,10 @@ def _innermost(session: Session, buffer: Buffer, consumer: Path) -> Path:
 # ------------------------------------------------------------------------------------------------ the producer's loops
 
 
-def _follow(session: Session, block: Path, buffer: Buffer, producer: Path) -> None:
-    """Rebuild the nest around a block from the loops around the producer's store.
+def _follow(session: Session, block: Path, buffer: Buffer, producer: Path) -> dict[Var, Var]:
+    """Rebuild the nest around a block from the loops around the producer's store; gives the new loop for each of these.
+
+    The loops are of the producer's kinds if they may be: that is a licence, which has to hold of the consumer, too.
 
     :raises TacticFailed: if one does not determine the other, or the kernel refuses.
     """
@@ -147,7 +176,7 @@ def _follow(session: Session, block: Path, buffer: Buffer, producer: Path) -> No
     used = {v for e in load.indices for v in free_vars(e)}
     moved = [s for s in mine if s.var in used]
     if not theirs and not moved:
-        return
+        return {}
     fresh = {s.var: Var.fresh(s.var.name, s.var.dtype) for s in (*theirs, *(s for s in mine if s not in moved))}
     stored = [substitute(e, fresh) for e in store.indices]
     back = solved([(s.var, s.min, s.extent) for s in moved], load.indices, stored)
@@ -156,8 +185,11 @@ def _follow(session: Session, block: Path, buffer: Buffer, producer: Path) -> No
         raise fail(
             f"what is read of {buffer.name} does not tell which iteration stored it, or the other way round", path
         )
-    loops = [NewLoop(fresh[s.var], s.min, s.extent) for s in theirs]
-    loops += [NewLoop(fresh[s.var], s.min, s.extent, s.kind, s.thread, s.annotations) for s in mine if s not in moved]
+    loops = [NewLoop(fresh[s.var], substitute(s.min, fresh), substitute(s.extent, fresh)) for s in theirs]
+    marked = [replace(n, kind=s.kind, thread=s.thread, annotations=s.annotations)
+              for n, s in zip(loops, theirs, strict=True)]  # fmt: skip
+    own = [NewLoop(fresh[s.var], s.min, s.extent, s.kind, s.thread, s.annotations) for s in mine if s not in moved]
+    loops += own
     ranges = dict(ranges_around(session, start))
     ranges.update({new.var: (new.min, new.extent) for new in loops})
     simplifier = Simplifier(Bounds(ranges))
@@ -167,12 +199,15 @@ def _follow(session: Session, block: Path, buffer: Buffer, producer: Path) -> No
     kept = [c for c in (simplifier.expr(g) for g in guards) if not (isinstance(c, IntImm) and c.value)]
     g, h = tuple(mapping[s.var] for s in mine), (*(forth[fresh[s.var]] for s in theirs), *_rest(mine, moved))
     rule = Reindex(start, len(chain), tuple(loops), (*dict.fromkeys(kept), *guards_of(chain, mapping)), g, h)
-    session.apply(rule)
+    with_kinds = replace(rule, loops=(*marked, *own))
+    if with_kinds.loops == rule.loops or not session.attempt(with_kinds):
+        session.apply(rule)
     for s in mine:
         if s in moved:
             session.gone[s.var] = f"its nest has the loops of what stores to {buffer.name} now"
         else:
             session.renamed[s.var] = fresh[s.var]
+    return {s.var: fresh[s.var] for s in theirs}
 
 
 def _rest(mine: list[For], moved: list[For]) -> Iterator[Expr]:
