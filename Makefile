@@ -1,10 +1,12 @@
 # make verify    prove the schedules in examples/, and check the certificates in proofs/ with two solvers
 # make test      everything: lint, types, layers, documentation, tests
+# make fuzz      a campaign with random programs and schedules, for an hour (TIME=10m for ten minutes)
 #
-# Both set up a virtual environment first (VENV, .venv unless given), from nothing but Python 3.11 or newer.
+# All set up a virtual environment first (VENV, .venv unless given), from nothing but Python 3.11 or newer.
 
 VENV ?= .venv
 WORKERS ?= 2
+TIME ?= 60m
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && { echo $$p; break; }; done)
 
@@ -12,10 +14,10 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .NOTPARALLEL:
-.PHONY: help verify test setup lint types layers docs unit proofs exhaustive mutate clean
+.PHONY: help verify test setup lint types layers docs unit proofs exhaustive mutate fuzz clean
 
 help:
-	@sed -n 's/^# \?//;1,2p' Makefile
+	@sed -n 's/^# \?//;1,3p' Makefile
 
 verify: $(READY)
 	$(BIN)/vtir verify examples/
@@ -66,6 +68,10 @@ exhaustive: $(READY)
 mutate: $(READY)
 	$(BIN)/vtir mutate --jobs $(WORKERS); test $$? -le 1
 	$(BIN)/vtir mutate --write-docs
+
+# A campaign of the fuzzer over all targets, for TIME; goes on where it was stopped, findings are in fuzz-findings/.
+fuzz: $(READY)
+	$(BIN)/vtir fuzz --time $(TIME) --jobs $(WORKERS)
 
 clean:
 	rm -rf $(VENV) docs/_build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

@@ -85,6 +85,17 @@ def _sleeps(case: Numbers) -> None:
     time.sleep(0.02)
 
 
+def _rare(case: Numbers) -> None:
+    """Fails for one list alone."""
+    if str(case) == os.environ.get("TOY_RARE"):
+        raise Disagreement("rare", "list", f"{case} is the one")
+
+
+def _slow_rare(case: Numbers) -> None:
+    _sleeps(case)
+    _rare(case)
+
+
 @st.composite
 def _broken(draw: st.DrawFn) -> Numbers:
     n = draw(st.integers(0, 1000))
@@ -100,6 +111,8 @@ DIES = Toy("dies", _dies)
 HANGS = Toy("hangs", _hangs)
 FLAKY = Toy("flaky", _flaky)
 SLEEPS = Toy("sleeps", _sleeps)
+RARE = Toy("rare", _rare)
+SLOW_RARE = Toy("slow_rare", _slow_rare)
 BROKEN = Toy("broken", _fine, _broken())
 EMPTY = Toy("empty", _fine, st.nothing())
 NEEDY = Toy("needy", _fine, requires=("no_such_module",))

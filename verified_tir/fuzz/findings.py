@@ -119,14 +119,14 @@ def _heading(finding: Finding, command: str) -> str:
             *(f"    {line}".rstrip() for line in message.splitlines()),
             *(f"    {line}".rstrip() for line in _stack(finding)),
         ]
-    )
+    ).replace(f"{Path.cwd()}/", "")
 
 
 def _stack(finding: Finding) -> list[str]:
-    """The end of the stack, if it says more than the message; files of this folder without the rest of their names."""
+    """The end of the stack, if it says more than the message."""
     if finding.key.kind not in (CRASH, DIED, HANG):
         return []
-    lines = finding.traceback.replace(f"{Path.cwd()}/", "").splitlines()
+    lines = finding.traceback.splitlines()
     return ["", *lines[-_STACK:]] if finding.key.kind == CRASH else ["", *lines[:_STACK]]
 
 
