@@ -336,6 +336,7 @@ Survivors = Annotated[bool, _option("--survivors", text="Show who survived so fa
 WriteDocs = Annotated[bool, _option("--write-docs", text="Write docs/mutation.md from what is known, and run none.")]
 DecidingTests = Annotated[list[str], _option("--tests", metavar="PATH", text="Only these tests decide (repeatable).")]
 NoFuzz = Annotated[bool, _option("--no-fuzz", text="The fuzzer is not asked.")]
+Stricter = Annotated[bool, _option("--stricter", text="Mutants too that can only make the kernel refuse more.")]
 
 
 @app.command(name="mutate", help=_MUTATE, short_help="Plant faults in the trusted rules; a test must notice each.")
@@ -352,6 +353,7 @@ def mutate_rules(  # noqa: PLR0913, PLR0917 (each is an option)
     write_docs: WriteDocs = False,
     tests: DecidingTests = [],  # noqa: B006
     no_fuzz: NoFuzz = False,
+    stricter: Stricter = False,
     json: Json = False,
 ) -> None:
     """Plant faults in the trusted rules; a test must notice each."""
@@ -359,7 +361,7 @@ def mutate_rules(  # noqa: PLR0913, PLR0917 (each is an option)
 
     options = Options(
         tuple(what), tuple(operators), jobs, seconds(budget), list_them, only, show, fresh, survivors, write_docs,
-        no_fuzz, tuple(tests), json,
+        no_fuzz, stricter, tuple(tests), json,
     )  # fmt: skip
     raise typer.Exit(run(options))
 

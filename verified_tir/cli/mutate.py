@@ -45,6 +45,7 @@ class Options:
     survivors: bool = False
     write_docs: bool = False
     no_fuzz: bool = False
+    stricter: bool = False
     tests: tuple[str, ...] = ()
     json: bool = False
 
@@ -53,7 +54,7 @@ def run(options: Options) -> int:
     """Do what the options say, and give the exit code."""
     try:
         root = checkout()
-        chosen = select(root, options.what, options.operators, options.only or options.show)
+        chosen = select(root, options.what, options.operators, options.only or options.show, stricter=options.stricter)
         if options.show:
             return _show(root, chosen)
         if options.list:

@@ -15,12 +15,15 @@ class NoSuchMutant(ValueError):
     """Nothing has that name."""
 
 
-def select(root: Path, what: Sequence[str] = (), operators: Iterable[str] = (), only: str = "") -> list[Mutant]:
+def select(
+    root: Path, what: Sequence[str] = (), operators: Iterable[str] = (), only: str = "", *, stricter: bool = False
+) -> list[Mutant]:
     """Mutants of some files, by some operators, in the order of files and places.
 
     :param what: rules (``order``), files (``verified_tir/kernel/region.py``, ``rules.order``), folders, or
         ``catalogue``; everything if empty.
     :param operators: operators, or groups of them; the usual groups if empty.
+    :param stricter: those too that can only make the kernel refuse more.
     :param only: one mutant's id, or what ids must contain.
     :raises NoSuchMutant: for a name that means nothing.
     """
@@ -33,7 +36,8 @@ def select(root: Path, what: Sequence[str] = (), operators: Iterable[str] = (), 
             raise NoSuchMutant(f"no rule or mutated file is called {name}; there are: {known}, catalogue")
     if ":" in only:
         chosen = [f for f in chosen if short_name(f) == only.partition(":")[0]]
-    found = [m for f in chosen for m in _automatic(f, (root / f).read_bytes()) if m.operator in wanted]
+    found = [m for f in chosen for m in _automatic(f, (root / f).read_bytes())
+             if m.operator in wanted and (stricter or m.effect != "stricter")]  # fmt: skip
     if (not what or "catalogue" in what) and "fault" in wanted and (":" not in only or only.startswith("catalogue:")):
         found += catalogue(root)
     if only:

@@ -47,7 +47,8 @@ KERNEL_TESTS = (
 """Where the tests of the kernel's rules are, directly or by way of tactics; the most specific first."""
 
 COUNTS = frozenset({"obligations", "derivation", "questions", "golden"})
-"""Tests whose code names one of these look at the obligations themselves, or at a golden file."""
+"""Tests whose code, or that of a function that they call, names one of these look at obligations themselves, or at a
+golden file."""
 
 LONGEST = 60.0
 """Tests that take longer than this, in seconds, are not run for a mutant."""

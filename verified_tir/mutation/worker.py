@@ -344,8 +344,12 @@ def _decides(item: pytest.Item) -> bool:
     """Whether a test says what the kernel accepts, and not how many obligations it prints (see ``selection``)."""
     if "golden" in getattr(item, "fixturenames", ()):
         return False
-    code = getattr(getattr(item, "function", None), "__code__", None)
-    return code is None or COUNTS.isdisjoint(code.co_names)
+    function = getattr(item, "function", None)
+    code, around = getattr(function, "__code__", None), getattr(function, "__globals__", {})
+    if code is None:
+        return True
+    helpers = (getattr(around.get(name), "__code__", None) for name in code.co_names)
+    return all(COUNTS.isdisjoint(c.co_names) for c in (code, *helpers) if c is not None)
 
 
 def _resolve(name: str) -> Callable[[Mutant, float], tuple[str, str] | None]:

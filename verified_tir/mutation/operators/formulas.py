@@ -21,6 +21,8 @@ def formulas(scope: Scope) -> Iterator[Edit]:
         match node:
             case ast.Call():
                 yield from _call(scope, node, formula_call(node))
+            case ast.Attribute(value=ast.Name(id="f")) if _shortcut(scope.parent(node)):
+                pass
             case ast.Attribute(value=ast.Name(id="f"), attr="TRUE"):
                 yield Edit("flip-truth", node, "f.FALSE", "`FALSE` for `TRUE`", scope.when_true_less_often(node))
             case ast.Attribute(value=ast.Name(id="f"), attr="FALSE"):
@@ -61,3 +63,8 @@ def _call(scope: Scope, node: ast.Call, name: str) -> Iterator[Edit]:
             pass
     if name in _ATOMS:
         yield Edit("drop-goal", node, "f.TRUE", f"`{scope.short(node)}` is taken for true", more)
+
+
+def _shortcut(around: ast.AST) -> bool:
+    """``if goal is not f.TRUE``: a question that needs no answer is not asked, and nothing else changes."""
+    return isinstance(around, ast.Compare) and isinstance(around.ops[0], (ast.Is, ast.IsNot))

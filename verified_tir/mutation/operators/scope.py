@@ -33,6 +33,15 @@ _TEXT_KEYWORDS = frozenset(
 _REFUSALS = frozenset({"NoMatch", "IRError", "Unencodable", "AssertionError", "TypeError", "script"})
 _QUESTION_TEXT = (0, 1, 5, 6)
 GOAL, GIVEN = 4, 3
+_HELPERS_GIVEN = {
+    "never_meet": 3,
+    "safe_questions": 2,
+    "evaluated_safely": 2,
+    "range_safely": 3,
+    "holds": 1,
+    "prove": 1,
+}
+"""Functions that make questions, or ask them: which argument is what is given."""
 
 
 def called(node: ast.AST) -> str:
@@ -128,6 +137,9 @@ class Scope:
                 for position, side in ((GOAL, "goal"), (GIVEN, "given")):
                     if position < len(node.args):
                         self._mark(node.args[position], "goal" if side == "goal" else "given", named, 0)
+            position = _HELPERS_GIVEN.get(called(node), -1)
+            if isinstance(node, ast.Call) and 0 <= position < len(node.args):
+                self._mark(node.args[position], "given", named, 0)
 
     def _mark(self, node: ast.AST, side: Side, named: dict[str, list[ast.expr]], depth: int) -> None:
         other: Side = "given" if side == "goal" else "goal"
