@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import DType
@@ -54,6 +54,10 @@ class PrimFunc(Node):
     def with_body(self, body: Stmt) -> PrimFunc:
         return PrimFunc(self.name, self.params, self.buffer_map, body, self.attrs, self.ret_type)
 
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """The text, where IPython or Hypothesis shows a function."""
+        _show(self, printer)
+
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,3 +71,13 @@ class IRModule(Node):
             if key == name:
                 return f
         raise IRError(f"the module has no function {name!r}")
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """The text, where IPython or Hypothesis shows a module."""
+        _show(self, printer)
+
+
+def _show(node: PrimFunc | IRModule, printer: Any) -> None:
+    from verified_tir.ir.script import script
+
+    printer.text("\n" + script(node))

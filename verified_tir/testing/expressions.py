@@ -39,6 +39,7 @@ from verified_tir.ir.expr import (
     Var,
     const,
 )
+from verified_tir.ir.visit import walk
 from verified_tir.testing.drawing import Picker
 from verified_tir.testing.dtypes import FLOATS, INTEGERS, SCALARS, numbers
 
@@ -238,6 +239,8 @@ class Grammar:
         around, self.scope = self.scope, self._with(var)
         body = self.expression(dtype, depth - 1)
         self.scope = around
+        if var not in walk(body) and not self.pick.rarely(8):
+            return body
         return LetExpr(var, bound, body)
 
     def _with(self, var: Var) -> Scope:

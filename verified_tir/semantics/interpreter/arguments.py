@@ -113,7 +113,8 @@ def enter(
     known = _mask(name, "definedness", defined, array.shape, True)
     state = np.where(known, np.uint8(DEFINED_BYTE), np.uint8(UNDEF_BYTE))
     if scalar.is_float:
-        state[known & np.isnan(array)] = nan_byte(scalar)
+        with np.errstate(invalid="ignore"):  # ml_dtypes warns of a signalling NaN
+            state[known & np.isnan(array)] = nan_byte(scalar)
     _rows(block.data, nbytes)[positions] = np.ascontiguousarray(array).view(np.uint8).reshape(-1, nbytes)
     fill(block.state, state)
     closed = _mask(name, "accessibility", inaccessible, array.shape, False)

@@ -12,7 +12,7 @@ Feature: TypeAlias = Literal[
 ]  # fmt: skip
 
 ALL_FEATURES: Final[frozenset[Feature]] = frozenset(get_args(Feature))
-"""Every feature."""
+"""Every feature.  ``textbook`` alone stands for nothing but programs from textbooks."""
 
 
 def checked(features: Iterable[str]) -> frozenset[Feature]:

@@ -8,8 +8,8 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import HANDLE, INT32
 from verified_tir.ir.expr import Binary, Expr, IntImm, Var, const
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.stmt import Allocate, Assume, Stmt, seq
-from verified_tir.ir.visit import free_vars, substitute, substitute_buffers, walk
+from verified_tir.ir.stmt import Allocate, Assume, Stmt, Store, seq
+from verified_tir.ir.visit import children, free_vars, reads_of, substitute, substitute_buffers, walk
 from verified_tir.testing.programs.reach import Reach
 from verified_tir.testing.programs.sketch import Cells, Sketch
 from verified_tir.testing.programs.views import enlarge, numeric, view_buffer
@@ -28,8 +28,9 @@ def finish(s: Sketch, body: Stmt, name: str = "main") -> PrimFunc:
     used = list(dict.fromkeys(c.base or c for c in used))
     _too_small(s, used)
     symbolic = {d.symbol for c in used for d in c.dims if d.symbol is not None}
+    served = _served(body) if any(c.local for c in used) else set()
     exact = {d.symbol for c in used if not c.local for d in c.dims if d.offset == 0 and d.scale == 1}
-    parameters = [c for c in used if not _is_local(c, exact)]
+    parameters = [c for c in used if not _is_local(c, exact, served)]
     local = [c for c in used if c not in parameters]
     final: dict[Buffer, Buffer] = {}
     for names, group in ((_PARAMETERS, parameters), (_LOCALS, local)):
@@ -59,9 +60,21 @@ def finish(s: Sketch, body: Stmt, name: str = "main") -> PrimFunc:
     return PrimFunc(name, (*(h for h, _ in pairs), *scalars), pairs, body)
 
 
-def _is_local(c: Cells, exact: set[Var | None]) -> bool:
+def _served(body: Stmt) -> set[Var]:
+    """The blocks whose elements are used for anything but themselves."""
+    found: set[Var] = set()
+    for n in walk(body):
+        own = n.buffer.data if isinstance(n, Store) else None
+        if isinstance(n, Stmt):
+            found |= {r.buffer.data for e in children(n) if isinstance(e, Expr) for r in reads_of(e)} - {own}
+    return found
+
+
+def _is_local(c: Cells, exact: set[Var | None], served: set[Var]) -> bool:
     """Whether a buffer can be an allocation: it serves for something, and its extents cannot be negative."""
-    return c.local and c.read and c.written and all(d.symbol is None or d.symbol in exact for d in c.dims)
+    return (
+        c.local and c.written and c.buffer.data in served and all(d.symbol is None or d.symbol in exact for d in c.dims)
+    )
 
 
 def _buffer(s: Sketch, c: Cells, name: str, local: bool) -> Buffer:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 
 from verified_tir.ir.dtype import INT32
 from verified_tir.ir.expr import Binary, Expr, Load, Var, binary, const
 from verified_tir.ir.stmt import For, If, LetStmt, Stmt, Store, seq
+from verified_tir.ir.visit import walk
 from verified_tir.testing.programs.blocks import block, label
 from verified_tir.testing.programs.control import attribute, claim, while_loop
 from verified_tir.testing.programs.features import Feature
@@ -39,29 +40,32 @@ def body(s: Sketch, place: Place, most: int = 3, one_in: int = 4) -> Stmt:
 
 
 def statement(s: Sketch, place: Place) -> Stmt:
-    """One statement."""
-    return s.pick.statement(lambda: s.pick.among(_choices(s, place))(s, place))
+    """One statement.
+
+    The list of forms is the same at every place, so that a statement means the same when shrinking moves it elsewhere.
+    """
+
+    def one() -> Stmt:
+        make = s.pick.among(_forms(s.features))
+        return make(s, place) if place.depth > 0 or make is store else store(s, place)
+
+    return s.pick.statement(one)
 
 
-def _choices(s: Sketch, place: Place) -> list[Make]:
-    """What may stand at a place, simplest first, frequent forms several times."""
-    found: list[Make] = [store]
-    if place.depth <= 0:
-        return found
-    if place.loops == 0:  # at the top mostly loops
-        found += [loop] * 8
-    else:
-        found += [store] * 2 + [loop] * 5
-    if s.has("guards"):
-        found += [guard] * (2 if place.indices else 1)
-    if s.has("reductions"):
-        found += [reduction] * 2
-    if s.has("lets"):
+@cache
+def _forms(features: frozenset[Feature]) -> tuple[Make, ...]:
+    """What statements there are, simplest first, frequent forms several times."""
+    found: list[Make] = [store, *[loop] * 8, store, store]
+    if "guards" in features:
+        found += [guard] * 2
+    if "reductions" in features:
+        found += [reduction] * 3
+    if "lets" in features:
         found.append(let)
-    found += [partial(make, body=body) for feature, make in _WRAPPERS if feature in s.features]
-    if s.has("vectors"):
+    found += [partial(make, body=body) for feature, make in _WRAPPERS if feature in features]
+    if "vectors" in features:
         found.append(vector_store)
-    return found
+    return tuple(found)
 
 
 _WRAPPERS: tuple[tuple[Feature, Callable[..., Stmt]], ...] = (
@@ -102,12 +106,13 @@ def loop(s: Sketch, place: Place) -> Stmt:
 def bounds(s: Sketch, place: Place) -> tuple[Expr, Expr, Ranged]:
     """The first value and the extent of a loop; least and greatest values of its variable (in place of a variable)."""
     pick = s.pick
-    forms = ["usual"] * 12
+    forms: list[int | str] = [*EXTENTS, 3, 5]  # one choice for the usual loop, so that no other is shorter to draw
     forms += ["symbol"] * 2 if s.has("symbols") else []
     forms += ["from", "odd"] if s.has("bounds") else []
     forms += ["up", "down"] if s.has("triangular") and place.indices else []
     zero = const(0)
-    match pick.among(forms):
+    chosen = pick.among(forms)
+    match chosen:
         case "symbol":
             n = s.symbol()
             return zero, n, Ranged(zero, 0, Reach(-1, n, 1))
@@ -127,8 +132,8 @@ def bounds(s: Sketch, place: Place) -> tuple[Expr, Expr, Ranged]:
             outer = pick.among(place.indices[::-1])
             count = replace(outer.high, offset=outer.high.offset + 1).expr()
             return outer.expr, binary("sub", count, outer.expr), Ranged(zero, outer.low, outer.high)
-    extent = pick.among(EXTENTS)
-    return zero, const(extent), Ranged(zero, 0, Reach(extent - 1))
+    assert isinstance(chosen, int)
+    return zero, const(chosen), Ranged(zero, 0, Reach(chosen - 1))
 
 
 def guard(s: Sketch, place: Place) -> Stmt:
@@ -142,17 +147,25 @@ def guard(s: Sketch, place: Place) -> Stmt:
 
 def let(s: Sketch, place: Place) -> Stmt:
     """``x = e``: of an index, or of an element."""
-    if place.indices and s.pick.flip():
+    of_index = s.pick.flip()
+    if of_index and place.indices:
         chosen = index(s, place, 0, 1)
         var = Var.fresh("v", INT32)
         inside = body(s, replace(place.with_index(Ranged(var, chosen.low, chosen.high)), loops=place.loops))
-        return LetStmt(var, chosen.expr, inside)
+        return _bound(s, var, chosen.expr, inside)
     dtype = s.dtype()
     bound = load(s, place, dtype)
     if s.pick.flip():
         bound = Binary("add", bound, load(s, place, dtype))
     var = Var.fresh("x", dtype)
-    return LetStmt(var, bound, body(s, place.with_value(var)))
+    return _bound(s, var, bound, body(s, place.with_value(var)))
+
+
+def _bound(s: Sketch, var: Var, value: Expr, inside: Stmt) -> Stmt:
+    """The statements with the variable bound; those alone, mostly, if they do not use it."""
+    if var not in walk(inside) and not (s.has("faults") and s.pick.rarely(8)):
+        return inside
+    return LetStmt(var, value, inside)
 
 
 __all__ = ["Load", "body", "loop", "statement", "store"]

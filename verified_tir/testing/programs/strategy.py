@@ -45,7 +45,7 @@ def _prim_funcs(
 ) -> PrimFunc:
     pick = Picker(draw)
     s = sketch(pick, features, palette)
-    if "textbook" in features and pick.rarely(10):
+    if "textbook" in features and (len(features) == 1 or pick.rarely(10)):
         return textbook(pick, s.palette[0])
     return finish(s, body(s, Place(max_depth), max_statements, 3))
 

@@ -2,21 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
+from typing import TypeVar, final
 
 from verified_tir.ir.dtype import FLOAT32, DType
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import parse_func
 from verified_tir.testing.drawing import Picker
 
+T = TypeVar("T")
 _SIZES = (4, 2, 3, 8, 5, 6, 7)
 
 
 def textbook(pick: Picker, dtype: DType) -> PrimFunc:
     """One of the programs, of some sizes and element type."""
-    write = pick.among(_WRITERS)
-    return _parsed(write(pick, str(dtype if dtype.is_float else FLOAT32 if write in _FLOATS else dtype)))
+    drawn = _Drawn([pick.integer(0, 5) for _ in range(_CHOICES)])
+    write = drawn.among(_WRITERS)
+    return _parsed(write(drawn, str(dtype if dtype.is_float or write not in _FLOATS else FLOAT32)))
+
+
+_CHOICES = 48
+"""More than a small random program takes, so that shrinking prefers that one."""
+
+
+@final
+class _Drawn:
+    """Choices made beforehand, used up one after the other."""
+
+    def __init__(self, choices: list[int]) -> None:
+        self.choices = iter(choices)
+
+    def among(self, options: Sequence[T]) -> T:
+        """One of the options."""
+        first = next(self.choices)
+        return options[(first + 6 * next(self.choices) if len(options) > 6 else first) % len(options)]
+
+    def one(self, *options: T) -> T:
+        """The same."""
+        return self.among(options)
+
+    def flip(self) -> bool:
+        """One of two."""
+        return self.among((False, True))
 
 
 @lru_cache(maxsize=512)
@@ -24,11 +52,11 @@ def _parsed(text: str) -> PrimFunc:
     return parse_func("@T.prim_func\n" + text)
 
 
-def _sizes(pick: Picker, count: int) -> list[int]:
+def _sizes(pick: _Drawn, count: int) -> list[int]:
     return [pick.among(_SIZES) for _ in range(count)]
 
 
-def matmul(pick: Picker, t: str) -> str:
+def matmul(pick: _Drawn, t: str) -> str:
     """A product of matrices, as loops or as a block."""
     n, m, k = _sizes(pick, 3)
     head = f"""def main(A: T.Buffer(({n}, {k}), "{t}"), B: T.Buffer(({k}, {m}), "{t}"), C: T.Buffer(({n}, {m}), "{t}")):
@@ -54,7 +82,7 @@ def matmul(pick: Picker, t: str) -> str:
     )
 
 
-def elementwise(pick: Picker, t: str) -> str:
+def elementwise(pick: _Drawn, t: str) -> str:
     """Two stages over a local buffer; the extent may be a symbol."""
     (n,) = _sizes(pick, 1)
     symbolic = pick.flip()
@@ -69,7 +97,7 @@ def elementwise(pick: Picker, t: str) -> str:
 """
 
 
-def transpose(pick: Picker, t: str) -> str:
+def transpose(pick: _Drawn, t: str) -> str:
     """A transposed copy, whole or in ragged tiles."""
     n, m = _sizes(pick, 2)
     head = f"""def main(A: T.Buffer(({n}, {m}), "{t}"), B: T.Buffer(({m}, {n}), "{t}")):
@@ -85,7 +113,7 @@ def transpose(pick: Picker, t: str) -> str:
     )
 
 
-def stencil(pick: Picker, t: str) -> str:
+def stencil(pick: _Drawn, t: str) -> str:
     """Neighbours summed, in one dimension, in several steps of time."""
     (n,) = _sizes(pick, 1)
     times = pick.one(1, 2, 3)
@@ -104,7 +132,7 @@ def stencil(pick: Picker, t: str) -> str:
 """
 
 
-def convolution(pick: Picker, t: str) -> str:
+def convolution(pick: _Drawn, t: str) -> str:
     """A two-dimensional convolution, of all channels or of each alone, with a stride."""
     h, w = _sizes(pick, 2)
     c, k, s = pick.one(2, 3), pick.one(2, 3), pick.one(1, 2)
@@ -128,7 +156,7 @@ def convolution(pick: Picker, t: str) -> str:
 """
 
 
-def padding(pick: Picker, t: str) -> str:
+def padding(pick: _Drawn, t: str) -> str:
     """A copy with a border of zeros."""
     n, m = _sizes(pick, 2)
     return f"""def main(A: T.Buffer(({n}, {m}), "{t}"), B: T.Buffer(({n + 2}, {m + 2}), "{t}")):
@@ -137,7 +165,7 @@ def padding(pick: Picker, t: str) -> str:
 """
 
 
-def pooling(pick: Picker, t: str) -> str:
+def pooling(pick: _Drawn, t: str) -> str:
     """The maximum over windows."""
     n, m = _sizes(pick, 2)
     s = pick.one(2, 1)
@@ -149,7 +177,7 @@ def pooling(pick: Picker, t: str) -> str:
 """
 
 
-def scan(pick: Picker, t: str) -> str:
+def scan(pick: _Drawn, t: str) -> str:
     """Running sums, from one end or from the other."""
     n, m = _sizes(pick, 2)
     if pick.flip():
@@ -166,7 +194,7 @@ def scan(pick: Picker, t: str) -> str:
 """
 
 
-def triangle(pick: Picker, t: str) -> str:
+def triangle(pick: _Drawn, t: str) -> str:
     """Forward substitution, or the sums of a triangle."""
     (n,) = _sizes(pick, 1)
     return f"""def main(L: T.Buffer(({n}, {n}), "{t}"), x: T.Buffer(({n},), "{t}")):
@@ -176,7 +204,7 @@ def triangle(pick: Picker, t: str) -> str:
 """
 
 
-def softmax(pick: Picker, t: str) -> str:
+def softmax(pick: _Drawn, t: str) -> str:
     """Softmax of each row, with its maximum taken off."""
     n, m = _sizes(pick, 2)
     return f"""def main(A: T.Buffer(({n}, {m}), "{t}"), B: T.Buffer(({n}, {m}), "{t}")):
@@ -194,7 +222,7 @@ def softmax(pick: Picker, t: str) -> str:
 """
 
 
-def normalization(pick: Picker, t: str) -> str:
+def normalization(pick: _Drawn, t: str) -> str:
     """Each row less its mean, over the root of its variance."""
     n, m = _sizes(pick, 2)
     return f"""def main(A: T.Buffer(({n}, {m}), "{t}"), B: T.Buffer(({n}, {m}), "{t}")):
@@ -210,7 +238,7 @@ def normalization(pick: Picker, t: str) -> str:
 """
 
 
-def gather(pick: Picker, t: str) -> str:
+def gather(pick: _Drawn, t: str) -> str:
     """Rows by number: the numbers are assumed, clamped or checked to be some."""
     n, m, k = _sizes(pick, 3)
     head = f"""def main(A: T.Buffer(({n}, {m}), "{t}"), I: T.Buffer(({k},), "int32"), B: T.Buffer(({k}, {m}), "{t}")):
@@ -227,7 +255,7 @@ def gather(pick: Picker, t: str) -> str:
     return head + "".join(f"    {line}\n" for line in lines)
 
 
-def histogram(pick: Picker, t: str) -> str:
+def histogram(pick: _Drawn, t: str) -> str:
     """How often each remainder occurs: a scatter with conflicts."""
     n, m = _sizes(pick, 2)
     return f"""def main(I: T.Buffer(({n},), "int32"), B: T.Buffer(({m},), "{t}")):
@@ -238,7 +266,7 @@ def histogram(pick: Picker, t: str) -> str:
 """
 
 
-def quantized(pick: Picker, t: str) -> str:
+def quantized(pick: _Drawn, t: str) -> str:
     """A product of bytes, summed in 32 bits."""
     n, k = _sizes(pick, 2)
     return f"""def main(A: T.Buffer(({n}, {k}), "int8"), B: T.Buffer(({k},), "int8"), C: T.Buffer(({n},), "int32")):
@@ -249,7 +277,7 @@ def quantized(pick: Picker, t: str) -> str:
 """
 
 
-def argmax(pick: Picker, t: str) -> str:
+def argmax(pick: _Drawn, t: str) -> str:
     """The greatest element of each row and where it is."""
     n, m = _sizes(pick, 2)
     return f"""def main(A: T.Buffer(({n}, {m}), "{t}"), B: T.Buffer(({n},), "{t}"), I: T.Buffer(({n},), "int32")):
@@ -263,9 +291,9 @@ def argmax(pick: Picker, t: str) -> str:
 """
 
 
-_FLOATS: tuple[Callable[[Picker, str], str], ...] = (softmax, normalization)
+_FLOATS: tuple[Callable[[_Drawn, str], str], ...] = (softmax, normalization)
 """Those that make no sense of integers."""
-_WRITERS: tuple[Callable[[Picker, str], str], ...] = (
+_WRITERS: tuple[Callable[[_Drawn, str], str], ...] = (
     elementwise, matmul, transpose, stencil, scan, triangle, padding, pooling, convolution, gather, histogram, argmax,
     quantized, softmax, normalization,
 )  # fmt: skip

@@ -42,11 +42,11 @@ class Values(Grammar):
         if dtype.is_bool:
             found: list[Production] = [*[self._comparison] * 4, self._logic, self._negation]
             return found + ([self._as_leaf, self._bits] if s.has("choices") else [])
-        found = [*[self._as_leaf] * 3, *[self._arithmetic] * 6]
-        found += [self._choice] if s.has("choices") else []
-        found += [self._cast] if s.has("casts") else []
-        found += [self._call] if s.has("intrinsics") else []
-        found += [self._let] if s.has("lets") and self.pick.rarely(3) else []
+        found = [*[self._as_leaf] * 6, *[self._arithmetic] * 12]
+        found += [self._choice] * 2 if s.has("choices") else []
+        found += [self._cast] * 2 if s.has("casts") else []
+        found += [self._call] * 2 if s.has("intrinsics") else []
+        found += [self._let] if s.has("lets") else []
         return found
 
     def leaf(self, dtype: DType) -> Expr:
@@ -55,22 +55,27 @@ class Values(Grammar):
         if dtype.is_bool and not any(c.dtype is BOOL for c in s.shown()):
             return self._comparison(dtype, 1)
         same = [v for v in self.scope.variables if v.dtype is dtype]
-        if same and pick.flip():
-            return pick.among(same)
         if dtype.is_bool:
+            if same and pick.flip():
+                return pick.among(same)
             return self.constant(dtype) if pick.flip() else load(s, self.place, dtype, defined=self.deciding)
         kind = pick.integer(0, 47)  # one choice, so that a constant is not only the simplest but also the shortest
+        if same and kind >= 24:
+            return pick.among(same)
         if kind < len(_SMALL_INTS):
             return small(dtype, kind)
         if kind < 8:
             return self.constant(dtype)
-        return self._variable(dtype, same) if kind < 16 else load(s, self.place, dtype, defined=self.deciding)
+        known = dtype in s.palette or readable(s, dtype, defined=self.deciding)
+        return (
+            load(s, self.place, dtype, defined=self.deciding) if kind >= 16 and known else self._variable(dtype, same)
+        )
 
     def _variable(self, dtype: DType, same: list[Var]) -> Expr:
         known = visible(self.s, self.place)
         if self.s.has("scalars") and self.pick.rarely(4):
             return self.s.scalar(dtype)
-        if not known or dtype.lanes != 1:
+        if not known or dtype.lanes != 1 or (dtype is not INT32 and not self.s.has("casts")):
             return small(dtype, 0)
         var = self.pick.among(known[::-1]).expr
         return var if dtype is INT32 else Cast(dtype, var)
@@ -132,9 +137,7 @@ def small(dtype: DType, which: int) -> Expr:
 
 def ranges(s: Sketch, place: Place) -> dict[Var, tuple[int, int]]:
     """The variables of index arithmetic that have numbers as bounds."""
-    return {
-        r.expr: (r.low, r.high.offset) for r in visible(s, place) if isinstance(r.expr, Var) and r.high.symbol is None
-    }
+    return {r.expr: (r.low, r.high.offset) for r in place.indices if isinstance(r.expr, Var) and r.high.symbol is None}
 
 
 def interval(expr: Expr, known: dict[Var, tuple[int, int]]) -> tuple[int, int] | None:
@@ -189,7 +192,10 @@ def load(s: Sketch, place: Place, dtype: DType, *, defined: bool = False) -> Exp
 def rank(s: Sketch, place: Place) -> int:
     """How many dimensions a new buffer should have at a place: mostly one for each loop around."""
     usual = min(3, max(1, len(place.indices)))
-    return s.pick.one(usual, usual, usual, usual, 1, 2, 0 if s.has("bounds") else 1)
+    chosen = s.pick.one(usual, usual, usual, usual, 1, 2, 0 if s.has("bounds") else 1)
+    if chosen == 0:
+        s.pick.flip()  # an element without indices is to be no shorter to draw than one with an index
+    return chosen
 
 
 def value(s: Sketch, place: Place, dtype: DType) -> Expr:
@@ -215,7 +221,8 @@ def condition(s: Sketch, place: Place) -> Expr:
         most = chosen.high.offset if chosen.high.symbol is None else 3
         return Binary(op, left, const(pick.integer(max(0, chosen.low), max(0, chosen.low, most))))
     inner = Values(s, place, deciding=True)
-    dtype = pick.among(inner.operand_types())
+    types = [t for t in inner.operand_types() if t in s.palette or readable(s, t, defined=True)]
+    dtype = pick.among(types) if types else s.palette[0]
     op = pick.among(COMPARISONS)
     return Binary(op, load(s, place, dtype, defined=True), inner.expression(dtype, pick.one(0, 0, 1)))
 

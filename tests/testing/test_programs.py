@@ -1,0 +1,287 @@
+"""Programs that are drawn: well-formed, printable, meaningful; with every feature, and none that was not asked for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import get_args
+
+import pytest
+from hypothesis import HealthCheck, Phase, event, given, settings
+from hypothesis import strategies as st
+
+from tests.drawing import search_until
+from verified_tir import script
+from verified_tir.ir.equal import structural_equal
+from verified_tir.ir.expr import Call, Cast, IfThenElse, IntImm, LetExpr, Load, Ramp, Select, Undef, Var
+from verified_tir.ir.func import IRModule, PrimFunc
+from verified_tir.ir.node import Node
+from verified_tir.ir.script import parse, parse_func
+from verified_tir.ir.stmt import (
+    Allocate,
+    Assert,
+    Assume,
+    AttrStmt,
+    Block,
+    DeclBuffer,
+    For,
+    If,
+    LetStmt,
+    Seq,
+    Store,
+    While,
+)
+from verified_tir.ir.visit import children, walk
+from verified_tir.ir.wellformed import problem, recursion
+from verified_tir.semantics.interpreter import (
+    AssertionFailed,
+    StepLimit,
+    UndefinedBehaviour,
+    run,
+)
+from verified_tir.testing import ALL_FEATURES, Feature, arguments, modules, prim_funcs
+
+
+def search_settings(examples: int) -> settings:
+    return settings(
+        max_examples=examples, derandomize=True, database=None, deadline=None, phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )  # fmt: skip
+
+
+def any_of(test: Callable[[Node], bool]) -> Callable[[PrimFunc], bool]:
+    return lambda func: any(test(n) for n in walk(func))
+
+
+def updates(n: Node) -> bool:
+    """A store of what an operator makes of the element itself."""
+    return isinstance(n, Store) and any(
+        isinstance(m, Load) and m.buffer is n.buffer and m.indices == n.indices for m in walk(n.value)
+    )
+
+
+def extents(func: PrimFunc) -> list[int]:
+    loops = [n for n in walk(func) if isinstance(n, For)]
+    return [n.extent.value for n in loops if isinstance(n.extent, IntImm)]
+
+
+def gathers(n: Node) -> bool:
+    return isinstance(n, (Load, Store)) and any(isinstance(m, Load) for e in n.indices for m in walk(e))
+
+
+def triangular(n: Node) -> bool:
+    return isinstance(n, For) and any(
+        isinstance(m, For) and n.var in (*walk(m.min), *walk(m.extent)) for m in walk(n.body)
+    )
+
+
+def reads(n: Node) -> bool:
+    return any(isinstance(m, Load) for m in walk(n))
+
+
+SEEN: dict[Feature, Callable[[PrimFunc], bool]] = {
+    "sequences": any_of(lambda n: isinstance(n, For) and isinstance(n.body, Seq)),
+    "bounds": lambda f: 0 in extents(f) or any(isinstance(n, For) and getattr(n.min, "value", 0) > 0 for n in walk(f)),
+    "triangular": any_of(triangular),
+    "guards": any_of(lambda n: isinstance(n, If) and not reads(n.condition)),
+    "data_guards": any_of(lambda n: isinstance(n, If) and reads(n.condition)),
+    "reductions": any_of(lambda n: isinstance(n, Block) and n.init is not None),
+    "dtypes": lambda f: len({b.dtype for b in f.buffers}) > 2,
+    "locals": any_of(lambda n: isinstance(n, Allocate) and n.buffer.scope != "global"),
+    "views": any_of(lambda n: isinstance(n, DeclBuffer)),
+    "matches": lambda f: any(b.strides for b in f.buffers),
+    "symbols": lambda f: any(isinstance(e, Var) for b in f.buffers for e in b.shape),
+    "scalars": lambda f: any(f.buffer_of(p) is None and p.dtype.is_float for p in f.params),
+    "blocks": any_of(lambda n: isinstance(n, Block) and bool(n.iter_vars) and n.reads is not None),
+    "labels": any_of(lambda n: isinstance(n, Block) and n.is_label),
+    "vectors": any_of(lambda n: isinstance(n, Ramp)),
+    "while_loops": any_of(lambda n: isinstance(n, While)),
+    "lets": any_of(lambda n: isinstance(n, (LetStmt, LetExpr))),
+    "asserts": any_of(lambda n: isinstance(n, Assert)),
+    "assumes": any_of(lambda n: isinstance(n, Assume)),
+    "undef": any_of(lambda n: isinstance(n, Undef)),
+    "attributes": any_of(lambda n: isinstance(n, AttrStmt)),
+    "loop_kinds": any_of(lambda n: isinstance(n, For) and n.kind in ("parallel", "vectorized", "thread_binding")),
+    "gathers": any_of(gathers),
+    "intrinsics": any_of(lambda n: isinstance(n, Call)),
+    "choices": any_of(lambda n: isinstance(n, (Select, IfThenElse))),
+    "casts": any_of(lambda n: isinstance(n, Cast)),
+}
+"""How each feature is recognised; ``textbook`` and ``faults`` are tested apart."""
+
+
+def test_every_feature_is_recognised() -> None:
+    assert set(SEEN) | {"textbook", "faults"} == ALL_FEATURES == set(get_args(Feature))
+
+
+def test_every_feature_is_drawn() -> None:
+    seen: Counter[str] = Counter()
+    kinds: set[str] = set()
+
+    @search_settings(200)
+    @given(prim_funcs(ALL_FEATURES - {"textbook"}))
+    def search(func: PrimFunc) -> None:
+        seen.update(feature for feature, recognised in SEEN.items() if recognised(func))
+        kinds.update(n.kind for n in walk(func) if isinstance(n, For))
+
+    search_until(lambda: len(seen) == len(SEEN) and len(kinds) == 5, search)
+    assert set(seen) == set(SEEN)
+    assert kinds == {"serial", "parallel", "vectorized", "unrolled", "thread_binding"}
+
+
+@pytest.mark.parametrize("feature", sorted(set(SEEN) - {"assumes", "sequences"}))
+def test_a_feature_that_is_switched_off_is_not_drawn(feature: Feature) -> None:
+    @search_settings(30)
+    @given(prim_funcs(ALL_FEATURES - {feature, "textbook"}))
+    def search(func: PrimFunc) -> None:
+        assert not SEEN[feature](func), script(func)
+
+    search()
+
+
+def test_nothing_but_what_was_asked_for() -> None:
+    @search_settings(60)
+    @given(prim_funcs(()))
+    def search(func: PrimFunc) -> None:
+        assert not [f for f, recognised in SEEN.items() if recognised(func)], script(func)
+
+    search()
+
+
+def test_what_is_drawn_is_well_formed_and_reads_back() -> None:
+    @search_settings(80)
+    @given(prim_funcs())
+    def search(func: PrimFunc) -> None:
+        assert problem(func) is None
+        text = script(func)
+        assert structural_equal(parse_func(text), func), text
+
+    search()
+
+
+def test_nothing_is_there_that_nothing_uses() -> None:
+    @search_settings(100)
+    @given(prim_funcs(ALL_FEATURES - {"textbook"}))
+    def search(func: PrimFunc) -> None:
+        used = set(walk(func.body))
+        for p in func.params:
+            b = func.buffer_of(p)
+            if b is None:
+                shapes = {n for b in func.buffers for e in b.shape for n in walk(e)}
+                assert p in used or p in shapes, script(func)
+            else:
+                assert b in used or b.data in used, script(func)
+
+    search()
+
+
+def outcome(func: PrimFunc, args: dict[str, object], module: IRModule | None = None) -> str:
+    try:
+        run(func, args, module=module, max_steps=30_000)
+    except UndefinedBehaviour as found:
+        return found.kind
+    except AssertionFailed:
+        return "assertion"
+    except StepLimit:
+        return "long"
+    return "fine"
+
+
+def test_most_programs_have_a_meaning() -> None:
+    ended: Counter[str] = Counter()
+
+    @search_settings(100)
+    @given(st.data())
+    def search(data: st.DataObject) -> None:
+        func = data.draw(prim_funcs())
+        how = outcome(func, data.draw(arguments(func)))
+        event(how)
+        ended[how] += 1
+
+    search()
+    assert ended["fine"] >= 0.9 * ended.total(), ended
+
+
+def test_modules_are_well_formed_and_call() -> None:
+    calls: Counter[int] = Counter()
+
+    @search_settings(60)
+    @given(modules())
+    def search(module: IRModule) -> None:
+        for _, func in module.functions:
+            assert problem(func) is None
+        assert recursion(module) is None
+        assert structural_equal(parse(script(module)), module)
+        names = {n.op for n in walk(module["main"]) if isinstance(n, Call) and n.op.startswith("@")}
+        assert names == {f"@{name}" for name, _ in module.functions if name != "main"}
+        calls[len(names)] += 1
+
+    search_until(lambda: {1, 2} <= set(calls), search)
+    assert {1, 2} <= set(calls)
+
+
+def test_modules_run() -> None:
+    ended: Counter[str] = Counter()
+
+    @search_settings(60)
+    @given(st.data())
+    def search(data: st.DataObject) -> None:
+        module = data.draw(modules())
+        ended[outcome(module["main"], data.draw(arguments(module["main"])), module)] += 1
+
+    search()
+    assert ended["fine"] >= 0.9 * ended.total(), ended
+
+
+def test_textbook_programs_come_too() -> None:
+    found: set[str] = set()
+
+    @search_settings(80)
+    @given(prim_funcs({"textbook"}))
+    def search(func: PrimFunc) -> None:
+        text = script(func)
+        found.update(word for word in ("T.exp", "T.sqrt", "T.if_then_else", "T.init", "I_") if word in text)
+
+    search_until(lambda: len(found) == 5, search)
+    assert len(found) == 5
+
+
+def test_faults_come_in_a_small_share() -> None:
+    ended: Counter[str] = Counter()
+
+    @search_settings(120)
+    @given(st.data())
+    def search(data: st.DataObject) -> None:
+        func = data.draw(prim_funcs({"faults", "sequences"}))
+        ended[outcome(func, data.draw(arguments(func)))] += 1
+
+    search_until(lambda: ended["out-of-bounds"] > 0, search)
+    assert ended["out-of-bounds"] > 0
+    assert ended["fine"] >= 0.8 * ended.total()
+
+
+def test_unknown_features_are_named() -> None:
+    with pytest.raises(ValueError, match="no feature is called loops; there are assert"):
+        prim_funcs({"loops"})
+
+
+def test_the_dtypes_of_elements_can_be_chosen() -> None:
+    @search_settings(40)
+    @given(prim_funcs(ALL_FEATURES - {"gathers", "while_loops", "textbook", "views"}, dtypes=["int8", "uint16"]))
+    def search(func: PrimFunc) -> None:
+        assert {str(b.dtype) for b in func.buffers} <= {"int8", "uint16"}
+
+    search()
+
+
+def test_depth_and_statements_are_bounded() -> None:
+    def depth(n: Node) -> int:
+        return isinstance(n, For) + max((depth(c) for c in children(n)), default=0)
+
+    @search_settings(60)
+    @given(prim_funcs({"sequences", "guards"}, max_depth=2, max_statements=1))
+    def search(func: PrimFunc) -> None:
+        assert depth(func.body) <= 2
+        assert not isinstance(func.body, Seq)
+
+    search()
