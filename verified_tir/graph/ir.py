@@ -160,6 +160,11 @@ class Graph:
         for n in self.nodes:
             yield from n.outputs
 
+    def __str__(self) -> str:
+        from verified_tir.graph.text import graph_text
+
+        return graph_text(self)
+
 
 def check_call(node: Node) -> None:
     """A PrimFunc takes arrays of the shapes and types that it is given.
@@ -238,10 +243,11 @@ class GraphBuilder:
 
     def add(
         self, op: str, inputs: Sequence[Value], types: Sequence[TensorType], attrs: Mapping[str, Any],
-        func: PrimFunc | None, name: str, source: str,
+        func: PrimFunc | None, name: str | Sequence[str], source: str,
     ) -> Any:  # fmt: skip
-        """A node with results of the given types."""
-        outputs = tuple(Value(self.fresh(name or "lv"), t) for t in types)
+        """A node with results of the given types, under one name or a name each."""
+        names = [name or "lv"] * len(types) if isinstance(name, str) else list(name)
+        outputs = tuple(Value(self.fresh(n), t) for n, t in zip(names, types, strict=True))
         self._nodes.append(Node(op, tuple(inputs), outputs, dict(attrs), func, source))
         return outputs[0] if len(outputs) == 1 else outputs
 

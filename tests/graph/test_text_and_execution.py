@@ -1,0 +1,133 @@
+"""Graphs as text, and running them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from verified_tir import IndexMap
+from verified_tir.graph import Graph, GraphBuilder, GraphError
+from verified_tir.graph.execute import build, evaluate
+from verified_tir.graph.operators import legalize
+from verified_tir.graph.text import graph_text, load_graph, parse_graph, save_graph
+
+TEXT = """\
+@T.prim_func(s_tir=True)
+def nn_relu(x: T.Buffer((1, 4, 3, 3), "float32"), relu: T.Buffer((1, 4, 3, 3), "float32")):
+    for i0, i1, i2, i3 in T.grid(1, 4, 3, 3):
+        with T.sblock("relu"):
+            v_i0, v_i1, v_i2, v_i3 = T.axis.remap("SSSS", [i0, i1, i2, i3])
+            relu[v_i0, v_i1, v_i2, v_i3] = T.max(x[0, v_i1, v_i2, v_i3], T.float32(0.0))
+
+
+@R.function
+def main(x: R.Tensor((1, 4, 3, 3), "float32")):
+    w = R.constant(R.Tensor((4, 4, 3, 3), "float32"))
+    b = R.const([1.0, 2.0, 3.0, 4.0], "float32")
+    y = R.nn.conv2d(x, w, b, padding=(1, 1, 1, 1))
+    z = R.call_tir(nn_relu, (y,), out_sinfo=R.Tensor((1, 4, 3, 3), "float32"))
+    packed = R.layout_transform(z, index_map=lambda n, c, h, w: [n, c // 3, h, w, c % 3], pad_value=-1.0)
+    left, right = R.split(packed, sections=2, axis=1)
+    return (left, right)"""
+
+
+def weights() -> np.ndarray:
+    return np.random.default_rng(0).integers(-2, 3, (4, 4, 3, 3)).astype(np.float32)
+
+
+def example() -> Graph:
+    g = GraphBuilder()
+    x = g.input("x", (1, 4, 3, 3))
+    w, b = g.constant(weights(), "w"), g.constant(np.array([1, 2, 3, 4], np.float32), "b")
+    y = g.op("nn.conv2d", x, w, b, padding=(1, 1, 1, 1), name="y")
+    z = g.call_tir(legalize("nn.relu", [y.type], {}), [y], [y.type], "z")
+    by_three = IndexMap.from_func(lambda n, c, h, w: [n, c // 3, h, w, c % 3], 4)
+    packed = g.op("layout_transform", z, index_map=by_three, pad_value=-1.0, name="packed")
+    return g.finish(
+        *g.add("split", [packed], [type_(1, 1, 3, 3, 3)] * 2, {"sections": 2, "axis": 1}, None, ["left", "right"], "")
+    )
+
+
+def type_(*shape: int):  # type: ignore[no-untyped-def]
+    from verified_tir.graph import TensorType
+
+    return TensorType(shape, "float32")
+
+
+def test_text_out_and_in(tmp_path: Path) -> None:
+    graph = example()
+    assert graph_text(graph) == TEXT
+    assert graph_text(parse_graph(TEXT, {"w": weights()})) == TEXT
+    save_graph(graph, tmp_path / "g.py")
+    again = load_graph(tmp_path / "g.py")
+    assert graph_text(again) == TEXT
+    np.testing.assert_array_equal(next(iter(again.constants.values())), weights())
+
+
+def test_interpreter_and_machine_code_agree_bit_for_bit() -> None:
+    graph = example()
+    x = np.random.default_rng(1).standard_normal((1, 4, 3, 3)).astype(np.float32)
+    expected, got = evaluate(graph, [x]), build(graph)(x)
+    for a, b in zip(expected, got, strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert got[1].shape == (1, 1, 3, 3, 3)
+    assert (got[1][..., 1:] == -1).all()
+    np.testing.assert_array_equal(build(graph)(x=x)[0], expected[0])
+
+
+def test_nodes_with_one_program_share_its_theorem() -> None:
+    g = GraphBuilder()
+    v = g.input("x", (4,))
+    for _ in range(5):
+        v = g.op("nn.relu", v)
+    assert len(build(g.finish(v)).theorems) == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("R.nn.conv2d(x, w", "R.nn.conv2d(x, v", ":13: v is no value that was bound before"),
+        ("R.nn.conv2d", "R.nn.conv", ":13: nn.conv: there is no operator nn.conv"),
+        ("padding=(1, 1, 1, 1)", "padding=x", ":13: x is no constant"),
+        ("    z = R", "    y = R", ":14: y is bound already"),
+        ("call_tir(nn_relu", "call_tir(relu", ":14: call_tir takes a PrimFunc of this text"),
+        ("left, right = R.split", "left = R.split", ":16: R.split has 2 results, and 1 names are given"),
+        ("lambda n, c, h, w: [", "lambda n, c, h: [", ":15: "),
+        ("    return (left, right)", "    pass", ":17: a graph is bindings"),
+        ("@R.function", "", "a graph is one function with @R.function; there are 0"),
+        ('x: R.Tensor((1, 4, 3, 3), "float32")):\n    w', "x):\n    w", ":10: the parameter x has no type"),
+        ("out_sinfo=R.Tensor((1, 4, 3, 3)", "out_sinfo=R.Tensor((1, 4, 3, 2)", "nn_relu takes relu as float32"),
+    ],
+)
+def test_mistakes_have_a_place(old: str, new: str, message: str) -> None:
+    assert old in TEXT
+    with pytest.raises(GraphError, match=message.replace("(", "\\(")):
+        parse_graph(TEXT.replace(old, new), {"w": weights()})
+
+
+def test_inputs_are_checked() -> None:
+    f = build(example())
+    x = np.zeros((1, 4, 3, 3), np.float32)
+    for call, message in [
+        (f, "has 1 inputs and is given 0"),
+        (lambda: f(y=x), "x is missing, there is no y"),
+        (lambda: f(x[0]), "the input x is float32"),
+        (lambda: f(x.astype(np.float64)), "the input x is float64"),
+    ]:
+        with pytest.raises(GraphError, match=message):
+            call()
+
+
+def test_layouts_there_and_back() -> None:
+    g = GraphBuilder()
+    x = g.input("x", (5, 6))
+    wide = g.op("pad", x, pad_width=((0, 3), (1, 1)))
+    packed = g.op("layout_transform", wide, index_map=IndexMap.from_func(lambda i, j: [i // 4, j, i % 4], 2))
+    back = g.op("layout_transform", packed, index_map=IndexMap.from_func(lambda a, j, b: [a * 4 + b, j], 3))
+    y = g.op("crop", back, start_indices=(0, 1), slice_sizes=(5, 6))
+    graph = g.finish(y)
+    a = np.arange(30, dtype=np.float32).reshape(5, 6)
+    np.testing.assert_array_equal(build(graph)(a), a)
+    np.testing.assert_array_equal(evaluate(graph, [a])[0], a)

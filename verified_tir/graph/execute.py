@@ -1,0 +1,141 @@
+"""Running graphs: by the interpreter, node by node, or compiled to one callable.
+
+Every node is a program; every program is proved to have a meaning before it is compiled.  Nodes with one program (the
+same operator, attributes and types) share its theorem and its code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from verified_tir.codegen.build import build as build_function
+from verified_tir.graph.errors import GraphError
+from verified_tir.graph.ir import Array, Graph, Node, TensorType, Value
+from verified_tir.graph.operators import legalize
+from verified_tir.ir.dtype import DType
+from verified_tir.ir.floats import numpy_dtype
+from verified_tir.ir.func import PrimFunc
+from verified_tir.kernel.theorem import Refines
+from verified_tir.schedule.errors import ScheduleError
+from verified_tir.schedule.schedule import Schedule
+from verified_tir.semantics.interpreter import run
+
+Progress = Callable[[int, int, str], None]
+"""Called with how many nodes are done, of how many, and the next one."""
+
+
+def program_of(node: Node) -> PrimFunc:
+    """What a node computes, results last among its parameters.
+
+    :raises GraphError: if its operator is not known or does not take its operands.
+    """
+    if node.func is not None:
+        return node.func
+    return legalize(node.op, [v.type for v in node.inputs], node.attrs, str(node))
+
+
+def evaluate(graph: Graph, inputs: Mapping[str, Any] | Sequence[Any]) -> list[Array]:
+    """The results by the interpreter, which defines them; slow."""
+    values = _given(graph, inputs)
+    for node in graph.nodes:
+        func = program_of(node)
+        arrays = [*(values[v] for v in node.inputs), *(_empty(v.type) for v in node.outputs)]
+        names = [b.name for b in func.buffers]
+        ended = run(func, dict(zip(names, arrays, strict=True)))
+        values.update(zip(node.outputs, (ended.arrays[n] for n in names[len(node.inputs) :]), strict=True))
+    return [values[v] for v in graph.outputs]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Executable:
+    """A compiled graph: ``f(x, y)`` or ``f(x=…, y=…)`` gives the results, an array or a list of them."""
+
+    graph: Graph
+    code: tuple[tuple[Node, Callable[..., None]], ...]
+    theorems: tuple[Refines, ...]
+    """One for each different program."""
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        if args and named:
+            raise TypeError(f"{self.graph.name} takes its inputs by position or by name, not both")
+        results = self.run(named or args)
+        return results[0] if len(results) == 1 else results
+
+    def run(
+        self, inputs: Mapping[str, Any] | Sequence[Any], watch: Callable[[Node], None] | None = None
+    ) -> list[Array]:
+        """The results; arrays that no later node reads are let go.
+
+        :param watch: called before each node runs.
+        """
+        values = _given(self.graph, inputs)
+        last = {v: k for k, (n, _) in enumerate(self.code) for v in n.inputs}
+        kept = {*self.graph.outputs}
+        for k, (node, function) in enumerate(self.code):
+            if watch is not None:
+                watch(node)
+            made = [_empty(v.type) for v in node.outputs]
+            function(*(values[v] for v in node.inputs), *made)
+            values.update(zip(node.outputs, made, strict=True))
+            for v in (*node.inputs, *node.outputs):
+                if last.get(v, -1) <= k and v not in kept:
+                    values.pop(v, None)
+        return [values[v] for v in self.graph.outputs]
+
+
+def build(graph: Graph, *, threads: int | None = 1, progress: Progress | None = None) -> Executable:
+    """Prove that every node has a meaning, and compile it.
+
+    :raises GraphError: if a node is no legal program; the message names it.
+    """
+    programs: dict[Any, tuple[Refines, Callable[..., None]]] = {}
+    code: list[tuple[Node, Callable[..., None]]] = []
+    for k, node in enumerate(graph.nodes):
+        if progress is not None:
+            progress(k, len(graph.nodes), str(node))
+        key = node.func or (node.op, repr(sorted(node.attrs.items())), tuple(v.type for v in node.inputs))
+        if key not in programs:
+            try:
+                schedule = Schedule(program_of(node))
+            except ScheduleError as refused:
+                raise GraphError(f"{node} is no legal program: {refused}") from refused
+            programs[key] = schedule.theorem, build_function(schedule, threads=threads)
+        code.append((node, programs[key][1]))
+    return Executable(graph, tuple(code), tuple(t for t, _ in programs.values()))
+
+
+def _empty(t: TensorType) -> Array:
+    return np.empty(t.shape, numpy_dtype(DType.parse(t.dtype)))
+
+
+def _given(graph: Graph, inputs: Mapping[str, Any] | Sequence[Any]) -> dict[Value, Array]:
+    """The arrays of inputs and constants.
+
+    :raises GraphError: if an input is missing, unknown, or has another type.
+    """
+    if isinstance(inputs, Mapping):
+        names = {v.name for v in graph.inputs}
+        wrong = [
+            *(f"{n} is missing" for n in sorted(names - {*inputs})),
+            *(f"there is no {n}" for n in inputs if n not in names),
+        ]
+        if wrong:
+            raise GraphError(f"inputs of {graph.name}: {', '.join(wrong)}")
+        arrays = [inputs[v.name] for v in graph.inputs]
+    else:
+        arrays = list(inputs)
+        if len(arrays) != len(graph.inputs):
+            raise GraphError(f"{graph.name} has {len(graph.inputs)} inputs and is given {len(arrays)}")
+    found: dict[Value, Array] = {}
+    for v, given in zip(graph.inputs, arrays, strict=True):
+        array = np.ascontiguousarray(given)
+        array = array.reshape(np.shape(given))  # ascontiguousarray gives numbers a dimension
+        if array.shape != v.shape or array.dtype != numpy_dtype(DType.parse(v.dtype)):
+            raise GraphError(f"the input {v.name} is {array.dtype}{list(array.shape)}, not {v.type}")
+        found[v] = array
+    return found | {v: np.ascontiguousarray(a).reshape(a.shape) for v, a in graph.constants.items()}

@@ -1,0 +1,254 @@
+"""Graphs as text, as Relax writes them: PrimFuncs, and a ``@R.function`` with one binding a line.
+
+Small constants are written out.  Of large ones the text has the type; the arrays go beside it (``save_graph`` writes
+an ``.npz`` file), and :func:`parse_graph` takes them by name.  Nothing is executed: the text is read with Python's
+grammar.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from verified_tir.graph.errors import GraphError
+from verified_tir.graph.ir import Array, Graph, GraphBuilder, Node, TensorType, Value
+from verified_tir.ir.dtype import DType
+from verified_tir.ir.floats import numpy_dtype
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.node import IRError
+from verified_tir.ir.script import parse, script
+from verified_tir.lower.index_map_text import parse_index_map
+from verified_tir.schedule.index_map import IndexMap
+
+SMALL = 16
+"""Constants of so many elements are written out."""
+
+
+# -- writing -----------------------------------------------------------------------------------------------------------
+
+
+def graph_text(graph: Graph) -> str:
+    """The graph as text; equal PrimFuncs are written once."""
+    functions, names = _functions(graph)
+    lines = [f"{script(f).partition(chr(10) * 2)[2]}\n\n" for f in functions]
+    lines += ["@R.function", f"def {graph.name}({', '.join(f'{v.name}: {v.type}' for v in graph.inputs)}):"]
+    lines += [f"    {v.name} = {_constant(v, array)}" for v, array in graph.constants.items()]
+    lines += [f"    {_node(n, names)}" for n in graph.nodes]
+    results = ", ".join(v.name for v in graph.outputs)
+    lines.append(f"    return {results if len(graph.outputs) == 1 else f'({results})'}")
+    return "\n".join(lines)
+
+
+def _functions(graph: Graph) -> tuple[list[PrimFunc], dict[PrimFunc, str]]:
+    """The PrimFuncs under names that differ from each other and from the values."""
+    taken = {v.name for v in graph.values()} | {graph.name}
+    names: dict[PrimFunc, str] = {}
+    renamed: list[PrimFunc] = []
+    for n in graph.nodes:
+        f = n.func
+        if f is None or f in names:
+            continue
+        name, k = f.name, 0
+        while name in taken:
+            k += 1
+            name = f"{f.name}_{k}"
+        taken.add(name)
+        names[f] = name
+        renamed.append(PrimFunc(name, f.params, f.buffer_map, f.body, f.attrs, f.ret_type))
+    return renamed, names
+
+
+def _constant(v: Value, array: Array) -> str:
+    if array.size <= SMALL and array.dtype.kind in "biuf" and np.isfinite(array).all():
+        return f'R.const({array.tolist()}, "{v.dtype}")'
+    return f"R.constant({v.type})"
+
+
+def _node(n: Node, names: Mapping[PrimFunc, str]) -> str:
+    results = ", ".join(v.name for v in n.outputs)
+    inputs = ", ".join(v.name for v in n.inputs)
+    if n.func is not None:
+        types = ", ".join(str(v.type) for v in n.outputs)
+        types = types if len(n.outputs) == 1 else f"[{types}]"
+        tuple_ = f"({inputs},)" if len(n.inputs) == 1 else f"({inputs})"
+        return f"{results} = R.call_tir({names[n.func]}, {tuple_}, out_sinfo={types})"
+    attrs = [f"{k}={_attribute(v)}" for k, v in n.attrs.items()]
+    return f"{results} = R.{n.op}({', '.join([*([inputs] if inputs else []), *attrs])})"
+
+
+def _attribute(value: Any) -> str:
+    if isinstance(value, IndexMap):
+        return str(value)
+    if isinstance(value, (list, tuple)):
+        inner = ", ".join(map(_attribute, value))
+        return f"({inner},)" if len(value) == 1 else f"({inner})"
+    if isinstance(value, float) and not np.isfinite(value):
+        return f'float("{value}")'
+    return repr(value)
+
+
+def save_graph(graph: Graph, path: Path) -> None:
+    """Write the text to ``path``, and the large constants beside it (``<path>.npz``)."""
+    path.write_text(graph_text(graph) + "\n")
+    large = {v.name: a for v, a in graph.constants.items() if _constant(v, a).startswith("R.constant")}
+    plain: dict[str, Any] = {
+        k: a if a.dtype.kind in "biuf" else a.view(f"u{a.dtype.itemsize}") for k, a in large.items()
+    }
+    with Path(f"{path}.npz").open("wb") as file:
+        np.savez(file, **plain)
+
+
+def load_graph(path: Path) -> Graph:
+    """The graph that :func:`save_graph` wrote."""
+    beside = Path(f"{path}.npz")
+    arrays = dict(np.load(beside)) if beside.exists() else {}
+    return parse_graph(path.read_text(), arrays, str(path))
+
+
+# -- reading -----------------------------------------------------------------------------------------------------------
+
+
+def parse_graph(text: str, constants: Mapping[str, Array] | None = None, filename: str = "<string>") -> Graph:
+    """The graph that a text describes.
+
+    :param constants: the arrays of ``R.constant``, by name.
+    :raises GraphError: for a mistake, with its line; a mistake in a PrimFunc raises ScriptError.
+    """
+    try:
+        tree = ast.parse(text)
+    except SyntaxError as problem:
+        raise GraphError(f"{filename}:{problem.lineno}: {problem.msg}") from None
+    parts: list[str] = []
+    graphs: list[ast.FunctionDef] = []
+    for item in tree.body:
+        if isinstance(item, ast.FunctionDef) and any(ast.unparse(d) == "R.function" for d in item.decorator_list):
+            graphs.append(item)
+        elif isinstance(item, ast.FunctionDef):
+            first = min([item.lineno, *(d.lineno for d in item.decorator_list)])
+            parts.append("\n" * (first - 1) + "\n".join(text.split("\n")[first - 1 : item.end_lineno]))
+    if len(graphs) != 1:
+        raise GraphError(f"{filename}: a graph is one function with @R.function; there are {len(graphs)}")
+    functions = {name: f for p in parts for name, f in parse(p, filename).functions}
+    return _Reader(functions, constants or {}, filename).read(graphs[0])
+
+
+class _Reader:
+    """Reads the bindings of one function."""
+
+    def __init__(self, functions: Mapping[str, PrimFunc], arrays: Mapping[str, Array], filename: str) -> None:
+        self.functions = functions
+        self.arrays = arrays
+        self.filename = filename
+        self.values: dict[str, Value] = {}
+
+    def read(self, node: ast.FunctionDef) -> Graph:
+        g = GraphBuilder(node.name)
+        for a in node.args.args:
+            if a.annotation is None:
+                raise self.error(a, f"the parameter {a.arg} has no type; write {a.arg}: R.Tensor((…), dtype)")
+            t = self.type(a.annotation)
+            self.values[a.arg] = g.input(a.arg, t.shape, t.dtype)
+        for stmt in node.body:
+            match stmt:
+                case ast.Assign(targets=[target], value=ast.Call() as call):
+                    self.binding(g, target, call)
+                case ast.Return(value=value) if value is not None:
+                    items = value.elts if isinstance(value, ast.Tuple) else [value]
+                    return g.finish(*(self.value(i) for i in items))
+                case ast.Expr(value=ast.Constant(value=str())):
+                    continue
+                case _:
+                    raise self.error(stmt, "a graph is bindings (name = R.operator(…)) and a return")
+        raise self.error(node, f"{node.name} returns nothing")
+
+    def binding(self, g: GraphBuilder, target: ast.expr, call: ast.Call) -> None:
+        names = [t.id for t in (target.elts if isinstance(target, ast.Tuple) else [target]) if isinstance(t, ast.Name)]
+        for n in names:
+            if n in self.values:
+                raise self.error(target, f"{n} is bound already")
+        op = ast.unparse(call.func)
+        if not op.startswith("R."):
+            raise self.error(call, f"{op} is no operator; they are called R.…")
+        try:
+            made = self.made(g, op[2:], call, names)
+        except GraphError as problem:
+            raise problem if str(problem).startswith(self.filename) else self.error(call, str(problem)) from None
+        results = made if isinstance(made, tuple) else (made,)
+        if len(results) != len(names):
+            raise self.error(call, f"{op} has {len(results)} results, and {len(names)} names are given")
+        self.values.update(zip(names, results, strict=True))
+
+    def made(self, g: GraphBuilder, op: str, call: ast.Call, names: list[str]) -> Any:
+        attrs = {k.arg: self.attribute(k.value) for k in call.keywords if k.arg is not None and k.arg != "out_sinfo"}
+        match op, call.args:
+            case "const", [value, dtype]:
+                array = np.array(self.attribute(value), numpy_dtype(DType.parse(self.attribute(dtype))))
+                return g.constant(array, names[0])
+            case "constant", [given]:
+                t = self.type(given)
+                if names[0] not in self.arrays:
+                    raise self.error(call, f"the array of the constant {names[0]} is not given")
+                array = np.asarray(self.arrays[names[0]])
+                wanted = numpy_dtype(DType.parse(t.dtype))
+                return g.constant(array if array.dtype == wanted else array.view(wanted), names[0])
+            case "call_tir", [ast.Name(id=name), ast.Tuple(elts=inputs)]:
+                out = next((k.value for k in call.keywords if k.arg == "out_sinfo"), None)
+                if name not in self.functions or out is None:
+                    raise self.error(call, f"call_tir takes a PrimFunc of this text and out_sinfo; {name} is none")
+                types = [self.type(t) for t in (out.elts if isinstance(out, ast.List) else [out])]
+                values = [self.value(i) for i in inputs]
+                return self.named(g, "call_tir", values, types, {}, self.functions[name], names)
+        from verified_tir.graph.operators import result_types
+
+        values = [self.value(a) for a in call.args]
+        types = result_types(op, [v.type for v in values], attrs)
+        return self.named(g, op, values, types, attrs, None, names)
+
+    def named(
+        self, g: GraphBuilder, op: str, inputs: list[Value], types: list[TensorType], attrs: dict[str, Any],
+        func: PrimFunc | None, names: list[str],
+    ) -> Any:  # fmt: skip
+        """A node whose results have the names of the text."""
+        return g.add(op, inputs, types, attrs, func, names if len(names) == len(types) else "", "")
+
+    def value(self, node: ast.expr) -> Value:
+        if not isinstance(node, ast.Name) or node.id not in self.values:
+            raise self.error(node, f"{ast.unparse(node)} is no value that was bound before")
+        return self.values[node.id]
+
+    def type(self, node: ast.expr) -> TensorType:
+        match node:
+            case ast.Call(func=ast.Attribute(attr="Tensor"), args=[shape, *rest]):
+                more = [*rest, *(k.value for k in node.keywords if k.arg == "dtype")]
+                dtype = self.attribute(more[0]) if more else "float32"
+                extents = self.attribute(shape)
+                if isinstance(extents, (tuple, list)) and isinstance(dtype, str):
+                    return TensorType(tuple(extents), dtype)
+        raise self.error(node, f'{ast.unparse(node)} is no type; write R.Tensor((2, 3), "float32")')
+
+    def attribute(self, node: ast.expr) -> Any:
+        if isinstance(node, ast.Lambda):
+            try:
+                return parse_index_map(ast.unparse(node))
+            except IRError as problem:
+                raise self.error(node, str(problem)) from None
+        match node:
+            case ast.Call(func=ast.Name(id="float"), args=[ast.Constant(value=str(text))]):
+                return float(text)
+            case ast.Tuple(elts=items) | ast.List(elts=items):
+                return (
+                    [self.attribute(i) for i in items]
+                    if isinstance(node, ast.List)
+                    else tuple(self.attribute(i) for i in items)
+                )
+        try:
+            return ast.literal_eval(node)
+        except (ValueError, TypeError):
+            raise self.error(node, f"{ast.unparse(node)} is no constant") from None
+
+    def error(self, node: ast.AST, message: str) -> GraphError:
+        return GraphError(f"{self.filename}:{getattr(node, 'lineno', 0)}: {message}")
