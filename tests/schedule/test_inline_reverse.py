@@ -159,7 +159,7 @@ def test_no_input() -> None:
     not_applicable(program(body), inline, "must read one local buffer that others store to; it reads none")
 
 
-# -- what is left is the producer ---------------------------------------------------------------------------------------
+# -- what is left is the producer --------------------------------------------------------------------------------------
 
 EPILOGUE = """
 @T.prim_func
