@@ -32,9 +32,10 @@ def test_what_an_inserted_else_evaluates_is_safe_where_it_runs() -> None:
 def test_the_false_arm_is_evaluated_where_the_condition_is_false() -> None:
     f = program("B[0] = T.if_then_else(n > 0, n, n)", PARAMS)
     n = variable(f, "n")
-    for arm, op, other in ((1, "max", "min"), (2, "min", "max")):
-        accepted(f, Rewrite((), (0, arm), binary(op, n, 0)))
-        refused(f, Rewrite((), (0, arm), binary(other, n, 0)), "equals n")
+    least, most = binary("min", n, 0), binary("max", n, 0)
+    for arm, same, other in ((1, most, least), (2, least, most)):
+        accepted(f, Rewrite((), (0, arm), same))
+        refused(f, Rewrite((), (0, arm), other), "equals n")
 
 
 def test_the_right_operand_is_evaluated_where_the_left_one_does_not_decide() -> None:
