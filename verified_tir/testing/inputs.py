@@ -48,10 +48,9 @@ def inputs(func: PrimFunc, seed: int, count: int, *, natural: bool = False) -> I
     found = 0
     for attempt in range(3 * count):
         try:
-            arguments = _drawn(func, rng, seed, attempt, natural)
-        except ArgumentError:
+            made = meaningful(func, _drawn(func, rng, seed, attempt, natural), rng)
+        except ArgumentError:  # a number that is too large, or negative, for its type
             continue
-        made = meaningful(func, arguments, rng)
         if made is not None:
             yield made
             found += 1

@@ -26,6 +26,7 @@ def examine(case: RuleCase, observed: Observed, solver: PlainSolver) -> None:
 
     :raises Disagreement: if one is accepted and changes something.
     """
+    observed.count("programs")
     observed.count("rule programs")
     trial = _Trial(case.func, inputs_of(case.func, case.sizes), Prover(solver))  # type: ignore[arg-type]
     for chain in case.chains:
@@ -47,9 +48,11 @@ class _Trial:
             if isinstance(result, NoMatch):
                 return
             if not isinstance(result, Refines):
-                observed.count("rules undecided" if isinstance(result.verdict, Unknown) else "rules refused")
+                observed.count("refused")
+                observed.count("undecided" if isinstance(result.verdict, Unknown) else "rules refused")
                 return
             theorem = result
+            observed.count("accepted")
             observed.count("rules accepted")
             observed.cover("rule", type(rule).__name__)
         self.tried(theorem, chain)

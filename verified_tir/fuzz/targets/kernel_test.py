@@ -54,7 +54,7 @@ def test_of(
     used = ["refusals_are_right"]
     if arguments is not None:
         used.append("assert_refines")
-        values = [f"        {key!r}: {literal(value)}," for key, value in arguments.items()]
+        values = [_wrapped(f'"{key}": {literal(value)},') for key, value in arguments.items()]
         more = "" if machine_code else ", machine_code=False"
         lines += ["    arguments = {", *values, "    }", f"    assert_refines(s, arguments{more})"]
     if certificate:
@@ -104,6 +104,12 @@ def test_of_rules(name: str, case: RuleCase) -> str:
     return RULES.format(said=_comment(said), literal=literal, name=name, program=program.replace("\\", "\\\\"))
 
 
+def _wrapped(entry: str) -> str:
+    """An entry of a dictionary in lines of a bearable length."""
+    lines = textwrap.wrap(entry, 104, break_long_words=False, break_on_hyphens=False)
+    return "\n".join([f"        {lines[0]}", *(f"            {line}" for line in lines[1:])])
+
+
 def _comment(said: str) -> str:
     """The finding in a line or two."""
     line = said.strip().split("\n")[0].replace("\\", "\\\\").replace('"""', "'''")
@@ -129,13 +135,13 @@ def literal(value: Any) -> str:
     plain = value.dtype.name
     if plain == "bfloat16" or not _exact(value):
         unsigned = f"uint{8 * value.dtype.itemsize}"
-        return f"np.array({value.view(unsigned).tolist()}, {unsigned!r}).view({_type(plain)})"
+        return f'np.array({value.view(unsigned).tolist()}, "{unsigned}").view({_type(plain)})'
     text = repr(value.tolist()).replace("nan", "np.nan").replace("inf", "np.inf")
-    return f"np.array({text}, {plain!r}){_reshaped(value)}"
+    return f'np.array({text}, "{plain}"){_reshaped(value)}'
 
 
 def _type(name: str) -> str:
-    return f"{name!r}" if name != "bfloat16" else "__import__('ml_dtypes').bfloat16"
+    return f'"{name}"' if name != "bfloat16" else '__import__("ml_dtypes").bfloat16'
 
 
 def _reshaped(value: np.ndarray[Any, Any]) -> str:

@@ -16,6 +16,7 @@ from verified_tir.ir import buffer, expr, func, stmt
 from verified_tir.ir.dtype import DType, PointerType
 from verified_tir.ir.expr import Var
 from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.node import Node
 from verified_tir.kernel import rules as package
 from verified_tir.kernel.theorem import Rule
 
@@ -27,7 +28,7 @@ def _classes() -> dict[str, Any]:
     found: dict[str, Any] = {}
     for module in (expr, stmt, buffer, func, *modules):
         for name, value in vars(module).items():
-            own = isinstance(value, type) and value.__module__ == module.__name__
+            own = isinstance(value, type) and (value.__module__ == module.__name__ or issubclass(value, Node))
             if own and dataclasses.is_dataclass(value):
                 found.setdefault(name, value)
     return found

@@ -226,7 +226,7 @@ class Scene:
 
 def quoted(name: str) -> str:
     """A name as text."""
-    return f'"{name}"'
+    return f'"{name}"' if '"' not in name else repr(name)
 
 
 def call(primitive: str, *arguments: str, **named: str) -> str:

@@ -115,7 +115,7 @@ def bind_expr(scene: Scene, pick: Choices) -> str:
     found = [] if path is None else scene.expressions(path)
     expression = pick.one(found) if found and not pick.chance(30) else "no[thing]"
     scope = quoted(pick.one(SCOPES)) if pick.chance(2) else ""
-    return call("bind_expr", block, repr(expression), quoted(scene.fresh("x")), scope)
+    return call("bind_expr", block, quoted(expression), quoted(scene.fresh("x")), scope)
 
 
 @writes("inline_let")
