@@ -86,11 +86,23 @@ def _reduce(session: Session, path: Path, condition: Expr) -> None:
 
 
 def _cut_off(session: Session, path: Path, mid: Expr) -> None:
-    """Cut the loop and erase the part that does nothing."""
+    """Cut the loop and erase the part in which the condition is false.
+
+    That it is false there is asked before anything else: of a part that does something, the question whether it does
+    harm is a long one.
+    """
     first, second = cut(session, path, mid)
-    if not session.attempt(Erase(second)):
+    if not session.attempt(Decide(_branch_of(session, second), False), Erase(second)):
         session.follow(session.stmt(first), session.stmt(second))
+        session.apply(Decide(_branch_of(session, first), False))
         session.apply(Erase(first))
+
+
+def _branch_of(session: Session, path: Path) -> Path:
+    """The place of the branch in a loop."""
+    loop = session.stmt(path)
+    assert isinstance(loop, For)
+    return (*path, *_to_branch(loop))
 
 
 def _drop(session: Session, path: Path, condition: Expr) -> bool:
