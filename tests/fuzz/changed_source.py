@@ -18,6 +18,7 @@ import sys
 import time
 import types
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,6 +54,10 @@ class _Finder(importlib.abc.MetaPathFinder):
         return spec
 
 
+class _Enough(KeyboardInterrupt):
+    """Hypothesis ends at once for a ``KeyboardInterrupt``."""
+
+
 def find(fault: Fault, seconds: float, seed: int) -> str | None:
     """What the target says first, in this process, which has the fault from now on; ``None`` if time is over."""
     sys.meta_path.insert(0, _Finder(fault))
@@ -63,14 +68,16 @@ def find(fault: Fault, seconds: float, seed: int) -> str | None:
     from verified_tir.fuzz.target import Disagreement, Observed
 
     target = importlib.import_module(f"verified_tir.fuzz.targets.{fault.target}").TARGET
+    cases = target.cases()
     begun, observed = time.process_time(), Observed()
     said: list[str] = []
 
     def one(data: st.DataObject) -> None:
+        case = data.draw(cases)  # first: Hypothesis minds if fewer choices are made than before
         if said or time.process_time() - begun > seconds:
-            return
+            raise _Enough
         try:
-            target.check(data.draw(target.cases()), observed)
+            target.check(case, observed)
         except Disagreement as found:
             said.append(str(found))
         except Exception as found:
@@ -82,7 +89,8 @@ def find(fault: Fault, seconds: float, seed: int) -> str | None:
             max_examples=50, deadline=None, database=None, phases=(Phase.generate,), derandomize=False,
             suppress_health_check=list(HealthCheck),
         )  # fmt: skip
-        with_seed(1000 * seed + turn)(chosen(given(st.data())(one)))()
+        with suppress(_Enough):
+            with_seed(1000 * seed + turn)(chosen(given(st.data())(one)))()
         turn += 1
     took = time.process_time() - begun
     return f"{took:.1f} s: {said[0]}" if said else None

@@ -122,7 +122,7 @@ class SimplifyTarget:
     def cases(self) -> SearchStrategy[SimplifyCase]:
         """Expressions, maps, questions, programs."""
         indices, asked = index_programs().map(IndexCase), _questions()
-        return st.one_of(indices, indices, asked, asked, _maps(), _programs())
+        return st.one_of(indices, indices, indices, asked, asked, asked, _maps(), _programs())
 
     def check(self, case: SimplifyCase, observed: Observed) -> None:
         """The properties of ``index_values``, ``formulas`` and ``simplified`` in ``verified_tir.testing``."""
@@ -217,7 +217,7 @@ def _maps(draw: DrawFn) -> MapCase:
 
 @st.composite
 def _programs(draw: DrawFn) -> ProgramCase:
-    touched = Picker(draw).flip()
+    touched = Picker(draw).rarely(3)
     chosen = ALL_FEATURES - ({"vectors", "faults", "matches"} if touched else {"faults"})
     func = draw(prim_funcs(chosen, max_depth=3))
     return ProgramCase(func, tuple([draw(arguments(func)) for _ in range(2)]), touched)
