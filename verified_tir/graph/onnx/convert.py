@@ -1,0 +1,363 @@
+"""ONNX operators as operators of graphs, for opsets 7 to 21 as far as the operators changed in them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from verified_tir.graph.ir import Value
+from verified_tir.graph.onnx.load import Converter
+
+Conversion = Callable[[Converter], Any]
+CONVERSIONS: dict[str, Conversion] = {}
+"""A function for each ONNX operator: it adds nodes to the graph and gives the values of the results."""
+
+
+def conversion(*names: str) -> Callable[[Conversion], Conversion]:
+    def register(function: Conversion) -> Conversion:
+        for n in names:
+            CONVERSIONS[n] = function
+        return function
+
+    return register
+
+
+def _plain(onnx_name: str, name: str) -> None:
+    CONVERSIONS[onnx_name] = lambda c: c.op(name, *c.values())
+
+
+for _theirs, _ours in {
+    "Relu": "nn.relu", "Sigmoid": "sigmoid", "Tanh": "tanh", "Exp": "exp", "Log": "log", "Sqrt": "sqrt", "Erf": "erf",
+    "Abs": "abs", "Neg": "negative", "Floor": "floor", "Ceil": "ceil", "Not": "logical_not", "Add": "add",
+    "Sub": "subtract", "Mul": "multiply", "Div": "divide", "Pow": "power", "Less": "less", "Greater": "greater",
+    "LessOrEqual": "less_equal", "GreaterOrEqual": "greater_equal", "Equal": "equal", "And": "logical_and",
+    "Or": "logical_or", "Where": "where", "PRelu": "nn.prelu", "Identity": "identity",
+    "GlobalAveragePool": "nn.global_avg_pool2d", "GlobalMaxPool": "nn.global_max_pool2d", "MatMul": "matmul",
+}.items():  # fmt: skip
+    _plain(_theirs, _ours)
+
+
+# -- windows -----------------------------------------------------------------------------------------------------------
+
+
+def _padding(c: Converter, size: tuple[int, ...], kernel: list[int]) -> tuple[int, int, int, int]:
+    """Top, left, bottom, right, also where ``auto_pad`` leaves them to be computed."""
+    mode = c.attributes.get("auto_pad", "NOTSET")
+    if len(size) != 4 or len(kernel) != 2:
+        raise c.fail(f"only two-dimensional windows are known here, not {len(kernel)}")
+    if mode in ("NOTSET", ""):
+        top, left, bottom, right = c.attributes.get("pads", [0, 0, 0, 0])
+        return top, left, bottom, right
+    if mode == "VALID":
+        return 0, 0, 0, 0
+    strides = c.attributes.get("strides", [1, 1])
+    dilations = c.attributes.get("dilations", [1, 1])
+    more = []
+    for n, k, s, d in zip(size[2:], kernel, strides, dilations, strict=True):
+        more.append(max(0, (-(-n // s) - 1) * s + d * (k - 1) + 1 - n))
+    before = [m // 2 if mode == "SAME_UPPER" else m - m // 2 for m in more]
+    return before[0], before[1], more[0] - before[0], more[1] - before[1]
+
+
+def _strides(c: Converter) -> dict[str, Any]:
+    return {"strides": tuple(c.attributes.get("strides", (1, 1)))}
+
+
+@conversion("Conv")
+def _conv(c: Converter) -> Value:
+    x, w = c.value(0), c.value(1)
+    made: Value = c.op(
+        "nn.conv2d", x, w, *([c.value(2)] if c.has(2) else []), **_strides(c),
+        padding=_padding(c, x.shape, list(w.shape[2:])), dilation=tuple(c.attributes.get("dilations", (1, 1))),
+        groups=c.attributes.get("group", 1),
+    )  # fmt: skip
+    return made
+
+
+@conversion("ConvTranspose")
+def _conv_transpose(c: Converter) -> Value:
+    x, w = c.value(0), c.value(1)
+    if "output_shape" in c.attributes or c.attributes.get("auto_pad", "NOTSET") != "NOTSET":
+        raise c.fail("output_shape and auto_pad are not known here; give pads")
+    made: Value = c.op(
+        "nn.conv2d_transpose", x, w, *([c.value(2)] if c.has(2) else []), **_strides(c),
+        padding=_padding(c, x.shape, list(w.shape[2:])), dilation=tuple(c.attributes.get("dilations", (1, 1))),
+        output_padding=tuple(c.attributes.get("output_padding", (0, 0))), groups=c.attributes.get("group", 1),
+    )  # fmt: skip
+    return made
+
+
+@conversion("MaxPool", "AveragePool")
+def _pool(c: Converter) -> Value:
+    x = c.value(0)
+    kernel = list(c.attributes["kernel_shape"])
+    attrs = {
+        "pool_size": tuple(kernel), **_strides(c), "padding": _padding(c, x.shape, kernel),
+        "ceil_mode": bool(c.attributes.get("ceil_mode", 0)),
+    }  # fmt: skip
+    dilation = tuple(c.attributes.get("dilations", (1, 1)))
+    if c.node.op_type == "MaxPool":
+        made: Value = c.op("nn.max_pool2d", x, **attrs, dilation=dilation)
+        return made
+    if dilation != (1, 1):
+        raise c.fail("averages over dilated windows are not known here")
+    made = c.op("nn.avg_pool2d", x, **attrs, count_include_pad=bool(c.attributes.get("count_include_pad", 0)))
+    return made
+
+
+# -- products ----------------------------------------------------------------------------------------------------------
+
+
+@conversion("Gemm")
+def _gemm(c: Converter) -> Value:
+    a, b = c.value(0), c.value(1)
+    alpha, beta = c.attributes.get("alpha", 1.0), c.attributes.get("beta", 1.0)
+    at, bt = bool(c.attributes.get("transA", 0)), bool(c.attributes.get("transB", 0))
+    y: Value = c.op("nn.dense", a, b) if bt and not at else c.op("matmul", a, b, transpose_a=at, transpose_b=bt)
+    if alpha != 1.0:
+        y = c.op("multiply", y, c.builder.constant(np.asarray(alpha, y.dtype), "alpha"))
+    if c.has(2):
+        bias = c.value(2)
+        if beta != 1.0:
+            bias = c.op("multiply", bias, c.builder.constant(np.asarray(beta, bias.dtype), "beta"))
+        y = c.op("add", y, bias)
+    return y
+
+
+# -- elements ----------------------------------------------------------------------------------------------------------
+
+
+def _chain(c: Converter, name: str) -> Value:
+    first, *rest = c.values()
+    for other in rest:
+        first = c.op(name, first, other)
+    return first
+
+
+for _theirs, _ours in {"Sum": "add", "Max": "maximum", "Min": "minimum"}.items():
+    CONVERSIONS[_theirs] = lambda c, name=_ours: _chain(c, name)  # type: ignore[misc]
+
+
+@conversion("Clip")
+def _clip(c: Converter) -> Value:
+    x = c.value(0)
+    info: Any = np.finfo(x.dtype) if np.dtype(x.dtype).kind == "f" else np.iinfo(x.dtype)
+    low, high = c.array(1, "least value"), c.array(2, "greatest value")
+    least = c.attributes.get("min", info.min) if low is None else low.item()
+    greatest = c.attributes.get("max", info.max) if high is None else high.item()
+    made: Value = c.op("clip", x, min=least, max=greatest)
+    return made
+
+
+@conversion("LeakyRelu")
+def _leaky_relu(c: Converter) -> Value:
+    made: Value = c.op("nn.leaky_relu", c.value(0), alpha=c.attributes.get("alpha", 0.01))
+    return made
+
+
+@conversion("Gelu")
+def _gelu(c: Converter) -> Value:
+    if c.attributes.get("approximate", "none") != "none":
+        raise c.fail("only the exact gelu is known here")
+    made: Value = c.op("nn.gelu", c.value(0))
+    return made
+
+
+@conversion("Reciprocal")
+def _reciprocal(c: Converter) -> Value:
+    x = c.value(0)
+    made: Value = c.op("divide", c.builder.constant(np.asarray(1, x.dtype), "one"), x)
+    return made
+
+
+@conversion("Dropout")
+def _dropout(c: Converter) -> Value:
+    if c.has(2) and bool(c.array(2, "training mode")):
+        raise c.fail("training is not known here")
+    made: Value = c.op("nn.dropout", c.value(0), rate=float(c.attributes.get("ratio", 0.5)))
+    return made
+
+
+@conversion("Cast")
+def _cast(c: Converter) -> Value:
+    made: Value = c.op("astype", c.value(0), dtype=c.reader.dtype(c.attributes["to"], c.name))
+    return made
+
+
+@conversion("BatchNormalization")
+def _batch_norm(c: Converter) -> Value:
+    if c.attributes.get("training_mode", 0):
+        raise c.fail("training is not known here")
+    made: Value = c.op("nn.batch_norm", *c.values(), epsilon=float(c.attributes.get("epsilon", 1e-5)))
+    return made
+
+
+@conversion("LayerNormalization")
+def _layer_norm(c: Converter) -> Value:
+    x, scale = c.value(0), c.value(1)
+    axis = c.attributes.get("axis", -1) % len(x.shape)
+    zero = np.zeros(scale.shape, scale.dtype)
+    bias = c.value(2) if c.has(2) else c.builder.constant(zero, "bias")
+    axes = tuple(range(axis, len(x.shape)))
+    made: Value = c.op("nn.layer_norm", x, scale, bias, axes=axes, epsilon=float(c.attributes.get("epsilon", 1e-5)))
+    return made
+
+
+@conversion("LRN")
+def _lrn(c: Converter) -> Value:
+    a = c.attributes
+    made: Value = c.op(
+        "nn.lrn", c.value(0), size=a["size"], alpha=float(a.get("alpha", 1e-4)), beta=float(a.get("beta", 0.75)),
+        bias=float(a.get("bias", 1.0)),
+    )  # fmt: skip
+    return made
+
+
+@conversion("Softmax", "LogSoftmax")
+def _softmax(c: Converter) -> Value:
+    x = c.value(0)
+    name = "nn.softmax" if c.node.op_type == "Softmax" else "nn.log_softmax"
+    axis = c.attributes.get("axis", 1 if c.opset < 13 else -1) % max(1, len(x.shape))
+    made: Value
+    if c.opset >= 13 or axis == len(x.shape) - 1:
+        made = c.op(name, x, axis=axis)
+        return made
+    rows = math.prod(x.shape[:axis])  # before opset 13: all dimensions from the axis on together
+    flat = c.op("reshape", x, shape=(rows, x.type.size // max(1, rows)))
+    made = c.op("reshape", c.op(name, flat, axis=1), shape=x.shape)
+    return made
+
+
+# -- shapes ------------------------------------------------------------------------------------------------------------
+
+
+@conversion("Concat")
+def _concat(c: Converter) -> Value:
+    made: Value = c.op("concat", *c.values(), axis=c.attributes["axis"])
+    return made
+
+
+@conversion("Split")
+def _split(c: Converter) -> Any:
+    x = c.value(0)
+    axis = c.attributes.get("axis", 0)
+    parts = c.numbers(1, "split")
+    count = len(c.node.output)
+    if parts is None:
+        each = -(-x.shape[axis] // count)
+        parts = [min(each, x.shape[axis] - k * each) for k in range(count)]
+    return c.op("split", x, sections=tuple(int(n) for n in np.cumsum(parts)[:-1]), axis=axis)
+
+
+@conversion("Slice")
+def _slice(c: Converter) -> Value:
+    x = c.value(0)
+    starts, ends = c.numbers(1, "starts"), c.numbers(2, "ends")
+    assert starts is not None and ends is not None
+    axes = c.numbers(3, "axes") or list(range(len(starts)))
+    steps = c.numbers(4, "steps") or [1] * len(starts)
+    made: Value = c.op("strided_slice", x, axes=tuple(axes), begin=tuple(starts), end=tuple(ends), strides=tuple(steps))
+    return made
+
+
+@conversion("Reshape")
+def _reshape(c: Converter) -> Value:
+    x, shape = c.value(0), c.numbers(1, "shape")
+    assert shape is not None
+    if c.attributes.get("allowzero", 0) and 0 in shape:
+        raise c.fail("a shape with an extent 0 is not known here")
+    made: Value = c.op("reshape", x, shape=tuple(shape))
+    return made
+
+
+@conversion("Flatten")
+def _flatten(c: Converter) -> Value:
+    made: Value = c.op("flatten", c.value(0), axis=c.attributes.get("axis", 1))
+    return made
+
+
+@conversion("Transpose")
+def _transpose(c: Converter) -> Value:
+    axes = c.attributes.get("perm")
+    made: Value = c.op("permute_dims", c.value(0), axes=None if axes is None else tuple(axes))
+    return made
+
+
+@conversion("Squeeze", "Unsqueeze")
+def _squeeze(c: Converter) -> Value:
+    axes = c.numbers(1, "axes")
+    name = "squeeze" if c.node.op_type == "Squeeze" else "expand_dims"
+    made: Value = c.op(name, c.value(0), axis=None if axes is None else tuple(axes))
+    return made
+
+
+@conversion("Expand")
+def _expand(c: Converter) -> Value:
+    from verified_tir.graph.operators.elementwise import broadcast_shape
+
+    x, shape = c.value(0), c.numbers(1, "shape")
+    assert shape is not None
+    made: Value = c.op("broadcast_to", x, shape=tuple(broadcast_shape(x.shape, shape)))
+    return made
+
+
+@conversion("Gather")
+def _gather(c: Converter) -> Value:
+    made: Value = c.op("take", c.value(0), c.value(1), axis=c.attributes.get("axis", 0))
+    return made
+
+
+@conversion("Pad")
+def _pad(c: Converter) -> Value:
+    x, pads = c.value(0), c.numbers(1, "pads")
+    assert pads is not None
+    if c.has(3):
+        raise c.fail("pads for some axes only are not known here")
+    rank = len(x.shape)
+    value = c.array(2, "value")
+    fill = float(c.attributes.get("value", 0.0)) if value is None else value.item()
+    width = tuple(pads[k + side * rank] for k in range(rank) for side in (0, 1))
+    made: Value = c.op("nn.pad", x, pad_width=width, pad_value=fill, pad_mode=c.attributes.get("mode", "constant"))
+    return made
+
+
+@conversion("Upsample", "Resize")
+def _resize(c: Converter) -> Value:
+    x = c.value(0)
+    given = c.attributes.get("scales")
+    scales = np.asarray(given) if given is not None else c.array(1 if c.node.op_type == "Upsample" else 2, "scales")
+    mode = c.attributes.get("mode", "nearest")
+    floor = c.node.op_type == "Upsample" or (
+        c.attributes.get("nearest_mode", "round_prefer_floor") == "floor"
+        and c.attributes.get("coordinate_transformation_mode", "half_pixel") == "asymmetric"
+    )
+    if mode != "nearest" or not floor or scales is None or scales.size != 4 or list(scales[:2]) != [1, 1]:
+        raise c.fail("only nearest neighbours at whole multiples of height and width are known here")
+    if any(s != int(s) for s in scales):
+        raise c.fail(f"scales are whole numbers here, not {scales.tolist()}")
+    made: Value = c.op("nn.upsampling", x, scale_h=int(scales[2]), scale_w=int(scales[3]))
+    return made
+
+
+# -- reductions --------------------------------------------------------------------------------------------------------
+
+
+def _reduce(c: Converter, name: str) -> Value:
+    axes = c.numbers(1, "axes")
+    keep = bool(c.attributes.get("keepdims", 1))
+    x = c.value(0)
+    if not axes:
+        if axes is not None and c.attributes.get("noop_with_empty_axes", 0):
+            return x
+        axes = list(range(len(x.shape)))
+    made: Value = c.op(name, x, axis=tuple(axes), keepdims=keep)
+    return made
+
+
+for _theirs, _ours in {
+    "ReduceSum": "sum", "ReduceMean": "mean", "ReduceMax": "max", "ReduceMin": "min", "ReduceProd": "prod",
+}.items():  # fmt: skip
+    CONVERSIONS[_theirs] = lambda c, name=_ours: _reduce(c, name)  # type: ignore[misc]

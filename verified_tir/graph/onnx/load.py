@@ -1,0 +1,225 @@
+"""Reading ONNX models.
+
+Nodes whose operands are all constants are computed at once (by the evaluator of the ``onnx`` package); the others
+become operators of the graph (``convert``).  Shapes must be numbers: sizes of symbolic dimensions are given by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+
+from verified_tir.graph.errors import GraphError
+from verified_tir.graph.ir import Array, Graph, GraphBuilder, Value
+
+MOST_FOLDED = 2**26
+"""Results with more elements are not computed in advance."""
+
+
+def load_onnx(path: Path | str, sizes: Mapping[str, int] | None = None) -> Graph:
+    """The graph of the model in a file.
+
+    :param sizes: numbers for symbolic dimensions, by name.
+    :raises GraphError: if the file is no model, or a node has no counterpart; the message names it.
+    """
+    onnx = _onnx()
+    try:
+        model = onnx.load(str(path))
+        onnx.checker.check_model(model)
+    except FileNotFoundError:
+        raise GraphError(f"there is no file {path}") from None
+    except Exception as problem:  # the protocol's own errors, of many kinds
+        first = str(problem).strip().split("\n")[0]
+        raise GraphError(f"{path} is no ONNX model: {first or type(problem).__name__}") from None
+    return from_onnx(model, sizes, Path(path).stem)
+
+
+def _onnx() -> Any:
+    try:
+        import onnx
+        import onnx.checker
+        import onnx.numpy_helper
+    except ImportError:
+        raise GraphError("reading ONNX models needs the extra onnx: pip install 'verified_tir[onnx]'") from None
+    return onnx
+
+
+def from_onnx(model: Any, sizes: Mapping[str, int] | None = None, name: str = "main") -> Graph:
+    """The graph of a model in memory (``onnx.ModelProto``)."""
+    return _Reader(model, sizes or {}, name).read()
+
+
+@final
+class Converter:
+    """What a conversion of a node works with: its operands, its attributes, and the graph in the making."""
+
+    def __init__(self, reader: _Reader, node: Any) -> None:
+        self.reader = reader
+        self.builder = reader.builder
+        self.node = node
+        self.opset = reader.opset
+        self.attributes: dict[str, Any] = {a.name: reader.attribute(a) for a in node.attribute}
+        self.name = node.name or f"{node.op_type} ({', '.join(node.output)})"
+
+    def fail(self, message: str) -> GraphError:
+        """An error that names the node."""
+        return GraphError(f"node {self.name} ({self.node.op_type}): {message}")
+
+    def has(self, k: int) -> bool:
+        """Whether there is a k-th operand; optional ones may be left out."""
+        return k < len(self.node.input) and self.node.input[k] != ""
+
+    def value(self, k: int) -> Value:
+        """The k-th operand as a value of the graph."""
+        if not self.has(k):
+            raise self.fail(f"operand {k} is missing")
+        return self.reader.value(self.node.input[k], self)
+
+    def values(self) -> list[Value]:
+        """All operands."""
+        return [self.value(k) for k in range(len(self.node.input))]
+
+    def array(self, k: int, what: str) -> Array | None:
+        """The k-th operand as a constant; ``None`` if it is left out.
+
+        :raises GraphError: if it is no constant.
+        """
+        if not self.has(k):
+            return None
+        found = self.reader.arrays.get(self.node.input[k])
+        if found is None:
+            raise self.fail(f"its {what} is computed by the model, and must be a constant here")
+        return found
+
+    def numbers(self, k: int, attribute: str) -> list[int] | None:
+        """Integers that are an attribute in older models and an operand in newer ones."""
+        if attribute in self.attributes:
+            found = self.attributes[attribute]
+            return [int(n) for n in found]
+        array = self.array(k, attribute)
+        return None if array is None else [int(n) for n in array.reshape(-1)]
+
+    def op(self, name: str, *inputs: Value, **attrs: Any) -> Any:
+        """A node of the graph, named after this one's result."""
+        return self.builder.op(name, *inputs, name=self.node.output[0], source=self.name, **attrs)
+
+
+class _Reader:
+    """Reads a model once."""
+
+    def __init__(self, model: Any, sizes: Mapping[str, int], name: str) -> None:
+        self.onnx = _onnx()
+        self.model = model
+        self.sizes = sizes
+        self.builder = GraphBuilder(name)
+        versions = [i.version for i in model.opset_import if i.domain in ("", "ai.onnx")]
+        self.opset = max(versions, default=1)
+        self.arrays: dict[str, Array] = {}
+        """Constants by their names in the model; values of the graph are made of those that it uses."""
+        self.known: dict[str, Value] = {}
+        self.used = {n for node in model.graph.node for n in node.input} | {o.name for o in model.graph.output}
+
+    def read(self) -> Graph:
+        graph = self.model.graph
+        for t in graph.initializer:
+            self.arrays[t.name] = self.tensor(t)
+        for i in graph.input:
+            if i.name not in self.arrays:
+                self.known[i.name] = self.input(i)
+        for node in graph.node:
+            if not self.folded(node):
+                self.convert(node)
+        outputs = [self.value(o.name, None) for o in graph.output]
+        made = self.builder.finish(*outputs)
+        return Graph(made.name, made.inputs, made.constants, made.nodes, made.outputs)
+
+    def input(self, i: Any) -> Value:
+        t = i.type.tensor_type
+        if not i.type.HasField("tensor_type"):
+            raise GraphError(f"the input {i.name} is no tensor")
+        shape: list[int] = []
+        for k, d in enumerate(t.shape.dim):
+            size = d.dim_value if d.HasField("dim_value") else self.sizes.get(d.dim_param, 0)
+            if size <= 0:
+                what = d.dim_param or f"dimension {k}"
+                raise GraphError(
+                    f"the input {i.name} has no fixed size in {what}; give it: --size {d.dim_param or what}=1"
+                )
+            shape.append(size)
+        return self.builder.input(i.name, shape, self.dtype(t.elem_type, f"the input {i.name}"))
+
+    def dtype(self, element: int, where: str) -> str:
+        try:
+            found = str(self.onnx.helper.tensor_dtype_to_np_dtype(element))
+        except (KeyError, ValueError):
+            raise GraphError(f"{where} has element type {element}, which there is not here") from None
+        return found
+
+    def tensor(self, t: Any) -> Array:
+        return np.asarray(self.onnx.numpy_helper.to_array(t))
+
+    def attribute(self, a: Any) -> Any:
+        found = self.onnx.helper.get_attribute_value(a)
+        if isinstance(found, bytes):
+            return found.decode()
+        if isinstance(found, self.onnx.TensorProto):
+            return self.tensor(found)
+        return found
+
+    def value(self, name: str, where: Converter | None) -> Value:
+        """The value of that name; a constant becomes one of the graph when it is used first."""
+        if name not in self.known:
+            if name not in self.arrays:
+                message = f"{name} is computed nowhere"
+                raise where.fail(message) if where is not None else GraphError(message)
+            self.known[name] = self.builder.constant(self.arrays[name], name)
+        return self.known[name]
+
+    def folded(self, node: Any) -> bool:
+        """Compute a node whose operands are constants."""
+        if node.op_type == "Dropout" or any(n and n not in self.arrays for n in node.input):
+            return self.shape_of(node)
+        from onnx.reference import ReferenceEvaluator
+
+        graph = self.onnx.helper.make_graph(
+            [node], "folded", [self.onnx.helper.make_value_info(n, self.onnx.TypeProto()) for n in node.input if n],
+            [self.onnx.helper.make_value_info(n, self.onnx.TypeProto()) for n in node.output if n],
+        )  # fmt: skip
+        model = self.onnx.helper.make_model(graph, opset_imports=self.model.opset_import)
+        try:
+            results = ReferenceEvaluator(model).run(None, {n: self.arrays[n] for n in node.input if n})
+        except Exception as problem:  # whatever the evaluator raises, it is about this node
+            raise GraphError(f"node {node.name or node.output[0]} ({node.op_type}): {problem}") from None
+        for n, array in zip([n for n in node.output if n], results, strict=True):
+            self.arrays[n] = np.asarray(array)
+        return True
+
+    def shape_of(self, node: Any) -> bool:
+        """``Shape`` of a value is a constant, since shapes are numbers."""
+        if node.op_type != "Shape" or node.input[0] not in self.known:
+            return False
+        shape = self.known[node.input[0]].shape
+        attrs = {a.name: self.attribute(a) for a in node.attribute}
+        self.arrays[node.output[0]] = np.array(shape[attrs.get("start", 0) : attrs.get("end", len(shape))], np.int64)
+        return True
+
+    def convert(self, node: Any) -> None:
+        from verified_tir.graph.onnx.convert import CONVERSIONS
+
+        c = Converter(self, node)
+        if node.domain not in ("", "ai.onnx") or node.op_type not in CONVERSIONS:
+            raise c.fail(f"the operator {node.domain + '.' if node.domain else ''}{node.op_type} is not known here")
+        try:
+            made = CONVERSIONS[node.op_type](c)
+        except GraphError as problem:
+            said = str(problem)
+            raise problem if said.startswith("node ") else c.fail(said.removeprefix(f"{c.name}: ")) from None
+        results: Sequence[Value] = made if isinstance(made, (tuple, list)) else [made]
+        wanted = [n for n in node.output if n]
+        for n in wanted[len(results) :]:
+            if n in self.used:
+                raise c.fail(f"its result {n} is used, which is not known here")
+        self.known.update(zip(wanted, results, strict=False))
