@@ -74,3 +74,9 @@ def test_what_was_known_before_an_opaque_call_is_not_known_after_it(how: str) ->
     )
     asked = f.with_body(seq(first, around))
     refused(asked, Decide((1, 0), True), "the condition is always true here")
+
+
+def test_an_else_branch_runs_where_the_condition_is_false() -> None:
+    f = program("if n > 0:\n    B[0] = 1\nelse:\n    if n > 0:\n        B[1] = 1", PARAMS)
+    accepted(f, Decide((1,), False))
+    refused(f, Decide((1,), True), "the condition is always true here")
