@@ -271,6 +271,7 @@ FALSE = "(set-logic QF_LIA)\n(declare-fun x0 () Int)\n(assert (<= 0 x0))\n(check
     ("how", "problem"),
     [
         (replace(*OBLIGATION, "expected")("sat"), "the verdict 'sat' is no proof"),
+        (replace(*OBLIGATION, "expected")("unknown"), "the verdict 'unknown' is no proof"),
         (replace("trace", 2, "before")(HASH), "it does not begin with the program that the step before it ended with"),
         (replace("trace", 1, "rules", 0, "after")(HASH), "its last rule does not end with the program"),
         (replace("trace")(lambda t: t[:-1]), "it does not end with the program after"),
