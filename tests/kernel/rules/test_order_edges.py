@@ -8,7 +8,7 @@ from tests.kernel.programs import AB, accepted, buffer, gives, load, program, re
 from verified_tir.ir.expr import Var, binary, const
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import at
-from verified_tir.ir.stmt import For, Seq
+from verified_tir.ir.stmt import Block, For, Seq
 from verified_tir.kernel.rules.kind import Kind
 from verified_tir.kernel.rules.order import Distribute, Fuse, Join, Partition, Swap
 from verified_tir.kernel.rules.reindex import NewLoop, Reindex
@@ -134,12 +134,38 @@ def test_a_sequence_in_a_sequence_moves_what_comes_after_it() -> None:
     refused(alone, Kind((1, 0), "parallel"), "of its iterations")
 
 
+def test_parts_of_a_range_that_does_not_start_at_zero() -> None:
+    f = program("for i in range(1, 4):\n    A[i] = i")
+    gives(f, Partition((), const(2)), "for i in range(1, 2):\n    A[i] = i\nfor i in range(2, 4):\n    A[i] = i")
+
+
+def test_the_extents_of_joined_loops_can_be_added() -> None:
+    """The last value of the second loop fits its type, and the sum of the extents need not."""
+    text = "for i in range(n):\n    A[i % 4] = 1\nfor i in range(n, n + m):\n    A[i % 4] = 1"
+    assumed = "T.assume(0 <= n and 0 <= m and n <= {} and m <= 1024)\n"
+    refused(
+        program(assumed.format(2**31 - 1024) + text, f"{ABN}, m: T.int32"), Join((), 1), "safety: n + m: no overflow"
+    )
+    accepted(program(assumed.format(2**31 - 1025) + text, f"{ABN}, m: T.int32"), Join((), 1))
+
+
+@pytest.mark.parametrize("position", [0, 1, 2, 3])
+def test_a_label_is_split_where_there_is_something_on_both_sides(position: int) -> None:
+    f = program("A[1] = 1\nB[1] = 2")
+    labelled = f.with_body(Block.label("named", f.body))
+    if position == 1:
+        accepted(labelled, Distribute((), 1))
+    else:
+        refused(labelled, Distribute((), position), NO_PLACE)
+
+
 def test_threads_are_named_and_nothing_else_is() -> None:
     f = program("for i in range(4):\n    A[i] = i")
     said = "a thread binding, and only one, names its thread"
     refused(f, Kind((), "thread_binding"), said)
     refused(f, Kind((), "parallel", "threadIdx.x"), said)
     accepted(f, Kind((), "thread_binding", "threadIdx.x"))
+    refused(program("A[0] = 1"), Kind((), "parallel"), "not a loop")
 
 
 def test_the_last_value_of_an_unrolled_loop_fits_its_type() -> None:
