@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final, final
 
 from verified_tir.certificate.canonical import text_hash, value_hash, write
-from verified_tir.certificate.check import check
+from verified_tir.certificate.check import Checked, check
 from verified_tir.certificate.hashes import PARTS, obligation_hash, sealed, step_hash
 from verified_tir.certificate.regenerate import regenerate
 from verified_tir.certificate.store import MANIFEST, OBLIGATIONS, BadStore, obligation_path, save
@@ -240,8 +240,11 @@ def assert_noticed(folder: Path, kind: str, numbers: Sequence[int], budget: int)
     elif kind in BY_ANSWER:
         tamper, code = BY_ANSWER[kind]
         said = tamper(folder, numbers)
-        if said and (found := _exit_code(folder, budget)) != code:
-            raise Unnoticed("tampering-unnoticed", kind, f"{said}: the exit code of the check is {found}, not {code}")
+        done = _answered(folder, budget) if said else None
+        if done is not None and done.exit_code != code:
+            raise Unnoticed("tampering-unnoticed", kind, f"{said}: the exit code is {done.exit_code}, not {code}")
+        if done is not None and done.all_findings:  # it is well-formed: the answers alone tell
+            raise Unnoticed("tampering-unnoticed", kind, f"{said}: it was not asked; {done.all_findings[0]}")
     else:
         said = BY_REPLAY[kind](folder, numbers)
         if said and not _integrity(folder) and not any(r.findings or r.impossible for r in regenerate(folder)):
@@ -257,7 +260,7 @@ def _integrity(folder: Path) -> bool:
         return True
 
 
-def _exit_code(folder: Path, budget: int) -> int:
+def _answered(folder: Path, budget: int) -> Checked:
     """What the answers lead to.  Only the questions put in here are asked: all others are said to be proved."""
     added = {text_hash(FALSE), text_hash(HARD)}
 
@@ -270,7 +273,7 @@ def _exit_code(folder: Path, budget: int) -> int:
             done.set_result([*(fn(solver, mine, limit) if mine else []), *rest])
             return done
 
-    return check(folder, executor=Asks(), budget=budget).exit_code
+    return check(folder, executor=Asks(), budget=budget)
 
 
 # ---------------------------------------------------------------------------------------------------------- content

@@ -12,7 +12,7 @@ from verified_tir.ir.expr import Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import script
 from verified_tir.testing.near_misses import near_miss
-from verified_tir.testing.schedules.step import Step
+from verified_tir.testing.scheduling.step import Step
 from verified_tir.testing.trials import Maps, sizes_of, symbols
 from verified_tir.testing.verdicts import WrongVerdict, assert_verdict_holds
 from verified_tir.validate import Report

@@ -37,7 +37,7 @@ Maps: TypeAlias = Mapping[str, Correspondence]
 MOST_STEPS: Final = 20_000
 SIZES: Final = (3, 2, 0, 1, 4, 5, 7, -1)
 """What symbols are, in trials."""
-KINDS: Final = ("small", "special", "small", "near", "bits", "constants", "same", "zeros")
+KINDS: Final = ("small", "special", "normal", "near", "bits", "constants", "same", "zeros")
 
 
 @final
@@ -172,13 +172,15 @@ def contents(dtype: DType, shape: tuple[int, ...], kind: str, rng: np.random.Gen
         edges = [0, 1, 2, 3, 5, 7, dtype.min_value, dtype.max_value, dtype.max_value - 1, dtype.min_value + 1]
         if kind == "constants":
             edges = [int(v) for v in pool if np.isfinite(v) and dtype.min_value <= v <= dtype.max_value] or [0, 1]
-        if kind == "small":
+        if kind in ("small", "normal"):
             return rng.integers(max(dtype.min_value, -3), 8, shape).astype(target)
         return rng.choice(np.array(edges, target), shape)
     with np.errstate(all="ignore"):
         match kind:
             case "small":
-                return rng.integers(-3, 4, shape).astype(target)
+                return np.asarray(rng.integers(-3, 4, shape)).astype(target)
+            case "normal":
+                return np.asarray(rng.standard_normal(shape)).astype(target)
             case "near":
                 return (1 + rng.integers(-3, 4, shape) / 64).astype(target)
             case "constants":

@@ -21,8 +21,9 @@ from verified_tir.interop.tvm.judge import judge
 from verified_tir.interop.tvm.reading import Printed, read
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import parse_func, script
-from verified_tir.testing.trials import Arguments, ran, random_arguments, same_bits
+from verified_tir.testing.trials import moved, ran, random_arguments, same_bits, sizes_of, symbols
 from verified_tir.testing.verdicts import WrongVerdict, check_verdict
+from verified_tir.validate.meaning import closed
 
 HEAD: Final = "# from tvm.script import ir as I\n# from tvm.script import tirx as T\n"
 LIMITS: Final = Limits(operations=100_000, seconds=10)
@@ -78,7 +79,7 @@ def examine(text: str, plans: Sequence[Plan], seed: int, say: Say = quiet, *, co
     if not compile_it or any(r.status == "different" for r in changed):
         return told
     final = theirs if sch is None else sch.schedule.mod["main"]
-    if all(r.status in ("equal", "equal at sizes") for r in changed):
+    if all(r.status in ("equal", "equal at sizes") for r in changed) and not symbols(back.func):
         _built(told, back.func, final, seed, say)
     return told
 
@@ -157,25 +158,22 @@ def _hold(told: Told, report: StepReport, where: str, before: PrimFunc, after: P
     later = after if after is not None else _read(report.after)
     if later is None:
         return
+    before, later = closed(before, later)
     for one in report.reports:
         try:
             check_verdict(before, later, one, one.sizes, report.maps, trials=TRIALS)
         except WrongVerdict as wrong:
             told.wrong.append((wrong.kind, where, f"{wrong.message}\n{report.explain()}"))
     if report.status == "equal" and not report.reports and not report.maps:  # the same program, it says
-        first = ran(before, random_arguments(before, {}, 0, 1))
-        second = ran(later, _renamed(before, later, random_arguments(before, {}, 0, 1)))
+        sizes = sizes_of(before, ())
+        arguments = random_arguments(before, sizes, 0, 1)
+        first, second = ran(before, arguments), ran(later, moved(before, later, arguments, sizes, {})[0])
         if first.outcome is not None and second.outcome is not None:
             for old, new in zip(before.buffers, later.buffers, strict=True):
                 one_, two = first.outcome.arrays[old.name], second.outcome.arrays[new.name]
                 known = first.outcome.defined[old.name]
                 if one_.shape == two.shape and bool((known & ~same_bits(one_, two)).any()):
                     told.wrong.append(("equal-but-differs", where, report.explain()))
-
-
-def _renamed(before: PrimFunc, after: PrimFunc, arguments: Arguments) -> Arguments:
-    names = {b.name: a.name for b, a in zip(before.buffers, after.buffers, strict=True)}
-    return {names.get(k, k): v for k, v in arguments.items()}
 
 
 def _read(text: str) -> PrimFunc | None:
@@ -192,7 +190,8 @@ def _different(told: Told, report: StepReport, where: str, seed: int, say: Say) 
     if witness is None:
         told.wrong.append(("different-without-witness", where, report.explain()))
         return
-    if witness.inputs or witness.after is None or not witness.element:
+    free = set(witness.arguments) - {b.name for b in parse_func(report.before).buffers}
+    if witness.inputs or witness.after is None or not witness.element or free:
         told.bugs.append((where, f"undefined: {report.text}"))
         return
     say(f"tvm: compiling what {where} made")
@@ -237,7 +236,9 @@ def _at(arrays: Mapping[str, Any], name: str, before: str, element: tuple[int, .
 def _may_overflow(arguments: Mapping[str, Any]) -> bool:
     """Whether signed data may wrap.  TVM's code generator tells LLVM that it does not; our data wraps."""
     signed = [a for v in arguments.values() if (a := np.asarray(v)).dtype.kind == "i"]
-    return any(a.size and (a.dtype.itemsize < 4 or int(np.abs(a.astype(object)).max()) > SMALL) for a in signed)
+    return any(
+        a.size and (a.dtype.itemsize < 4 or int(np.abs(a.reshape(-1).astype(np.float64)).max()) > SMALL) for a in signed
+    )
 
 
 def compiled(text: str, arguments: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -23,7 +23,7 @@ from verified_tir.fuzz.targets.validator_pairs import Pair, pairs
 from verified_tir.fuzz.targets.validator_schedules import Scheduled, scheduled
 
 Case: TypeAlias = Pair | Scheduled | Compiled | Tampered
-_WEIGHTS: Final[tuple[tuple[str, int], ...]] = (("pairs", 12), ("schedules", 5), ("llvm", 1), ("certificates", 2))
+_WEIGHTS: Final[tuple[tuple[str, int], ...]] = (("pairs", 14), ("schedules", 3), ("llvm", 1), ("certificates", 2))
 VERDICTS: Final = ("Equal", "EqualOverReals", "EqualInPart", "Different", "Unknown", "vacuous")
 
 

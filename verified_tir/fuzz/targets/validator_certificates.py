@@ -16,7 +16,7 @@ from verified_tir.fuzz.targets.validator_pairs import programs, quoted
 from verified_tir.ir.script import script
 from verified_tir.schedule.errors import ScheduleError
 from verified_tir.schedule.schedule import Schedule
-from verified_tir.testing.schedules import Draft, plans
+from verified_tir.testing.scheduling import Draft, plans
 
 BUDGET: Final = 200_000
 _MOST: Final = 60
@@ -64,7 +64,7 @@ class Tampered:
             "import shutil\nfrom pathlib import Path\n\n"
             "from verified_tir import Schedule\n"
             "from verified_tir.fuzz.tampering import assert_accepted_as_written, assert_noticed, store\n"
-            "from verified_tir.testing.schedules import Step\n\n"
+            "from verified_tir.testing.scheduling import Step\n\n"
             f"PROGRAM = {quoted(program)}\n"
             f"STEPS = [\n{steps}]\n"
             f"CHANGES = {list(self.changes)!r}\n\n\n"

@@ -12,7 +12,7 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import parse_func, script
 from verified_tir.testing.near_misses import choices, near_miss
 from verified_tir.testing.programs import prim_funcs
-from verified_tir.testing.schedules import seeds
+from verified_tir.testing.scheduling import seeds
 from verified_tir.testing.trials import SIZES, sizes_of
 from verified_tir.testing.verdicts import WrongVerdict, assert_verdict_holds
 from verified_tir.validate import Report, Unknown
