@@ -44,7 +44,7 @@ INPUTS: Final = 6
 """Arguments on which a theorem is tried."""
 BUDGET: Final = 150_000
 """Of the solver for one question: what takes longer counts as undecided."""
-RULES_FOR_EACH: Final = 20
+RULES_FOR_EACH: Final = 30
 """Cases of rules for each schedule."""
 REPLAYED: Final = 20_000
 """Work on one counterexample: nearly all that are confirmed are so at once."""
