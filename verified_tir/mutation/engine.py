@@ -29,7 +29,7 @@ Report = Callable[[dict[str, Any]], None]
 class Engine:
     """A checkout, where its results are kept, and how much work is done for a mutant.
 
-    :param budget: seconds for one mutant.
+    :param budget: seconds of processor time for one mutant.
     :param tests: test files (relative to the root) that may decide; those of the kernel unless given.
     :param last: ``module:function``, called on mutants that no test killed.
     :param package: what is mutated.

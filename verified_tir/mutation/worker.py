@@ -35,7 +35,11 @@ _NO_KILL = ("DeadlineExceeded", "FailedHealthCheck", "Flaky", "MemoryError")
 """Exceptions that tell of a slow machine, and not of the mutant."""
 
 PATIENCE = 20.0
-"""A test that takes so many times as long as without the mutant, and some seconds more, hangs."""
+"""A test that takes so many times as long as without the mutant, and some seconds more, hangs.  All times that decide
+are processor times: a busy machine must not kill a mutant."""
+
+_LONGEST = 30
+"""A child that waits, and does not compute, is given up after so many times the budget."""
 
 
 @final
@@ -59,7 +63,7 @@ class Request:
     """Files to collect."""
     jobs: int = 1
     budget: float = 60.0
-    """Seconds for one mutant."""
+    """Seconds of processor time for one mutant's tests, and as many for what is asked last."""
     store: str = ""
     """Folder for what tests reach."""
     tasks: list[Task] = field(default_factory=list)
@@ -91,10 +95,8 @@ class _Child:
     pid: int
     pipe: int
     task: Task
-    started: float
     deadline: float
     test: str = ""
-    test_deadline: float = 0.0
     ran: int = 0
     text: str = ""
     end: dict[str, Any] = field(default_factory=dict)
@@ -164,9 +166,9 @@ class _Plugin:
         for k, item in enumerate(items):
             recorder.take()
             forget_results(self.request.package)
-            start = time.perf_counter()
+            start = time.process_time()
             failure, outcome = _run(item, items[k + 1] if k + 1 < len(items) else None)
-            tests[item.nodeid] = (round(time.perf_counter() - start, 4), "failed" if failure is not None else outcome)
+            tests[item.nodeid] = (round(time.process_time() - start, 4), "failed" if failure is not None else outcome)
             bits = 0
             for key in recorder.take():
                 bits |= 1 << key
@@ -226,9 +228,8 @@ class _Plugin:
                 code = self._child(task, os.fdopen(write, "w"))
             os._exit(code)
         os.close(write)
-        now = time.monotonic()
-        budget = self.request.budget * (2 if self.request.last else 1) + self.request.slack
-        return _Child(pid, read, task, now, now + budget, test_deadline=now + budget)
+        longest = _LONGEST * (self.request.budget * (2 if self.request.last else 1) + self.request.slack)
+        return _Child(pid, read, task, time.monotonic() + longest)
 
     def _child(self, task: Task, pipe: TextIO) -> int:
         def tell(**event: Any) -> None:
@@ -242,13 +243,15 @@ class _Plugin:
                 tell(end="fresh")
                 return 0
         end = "survived"
-        start = time.monotonic()
-        for name in task.tests:
-            if time.monotonic() - start > self.request.budget:
+        start = time.process_time()
+        for name, usual in zip(task.tests, task.seconds, strict=True):
+            if time.process_time() - start > self.request.budget:
                 end = "out of time"
                 break
             tell(test=name)
+            signal.setitimer(signal.ITIMER_PROF, PATIENCE * usual + self.request.slack)  # ends the process
             failure, _ = _run(self.items[name], None)
+            signal.setitimer(signal.ITIMER_PROF, 0)
             if failure is not None:
                 tell(end="killed", by=name, how=failure)
                 return 0
@@ -264,7 +267,7 @@ class _Plugin:
     def hear(self, child: _Child) -> None:
         data = os.read(child.pipe, 1 << 16)
         if not data:
-            child.end = child.end or {"end": "crashed"}
+            child.end = child.end or {"end": "died", "how": "its process ended"}
             return
         *lines, child.text = (child.text + data.decode()).split("\n")
         for line in lines:
@@ -272,30 +275,28 @@ class _Plugin:
             if "test" in event:
                 child.ran += 1
                 child.test = event["test"]
-                usual = dict(zip(child.task.tests, child.task.seconds, strict=True)).get(child.test)
-                patience = PATIENCE * (usual or 0.0) + self.request.slack
-                child.test_deadline = time.monotonic() + patience
             elif "asks" in event:
-                child.test, child.test_deadline = "", child.deadline
+                child.test = ""
             else:
                 child.end = event
 
     def over(self, child: _Child) -> bool:
-        now = time.monotonic()
-        if not child.end and now > child.deadline:
-            child.end = {"end": "out of time"}
-        elif not child.end and now > child.test_deadline:
-            child.end = {"end": "timeout", "by": child.test, "how": "it does not end"}
+        if not child.end and time.monotonic() > child.deadline:
+            child.end = {"end": "timeout" if child.test else "out of time", "by": child.test, "how": "it does not end"}
         return bool(child.end)
 
     def finish(self, child: _Child) -> Task | None:
         """Say what became of a mutant; gives a task to try instead if its killer proves nothing."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(child.pid, signal.SIGKILL)
-        os.waitpid(child.pid, 0)
+        _, status, usage = os.wait4(child.pid, 0)
         os.close(child.pipe)
         end, task = child.end, child.task
-        killer = end.get("by", "") if end["end"] != "crashed" else child.test
+        if end["end"] == "died":
+            slow = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGPROF
+            end = {"end": "timeout", "how": "it does not end"} if slow else {"end": "crashed", "how": "it ends Python"}
+            end["by"] = child.test
+        killer = end.get("by", "")
         if killer in task.tests and not self.request.fresh and not self._passes(killer):
             self.say(event="unusable", test=killer)
             kept = [(t, s) for t, s in zip(task.tests, task.seconds, strict=True) if t != killer]
@@ -304,7 +305,7 @@ class _Plugin:
             self.order.note(task.mutant, killer)
         self.say(
             event="done", id=task.mutant.id, status=end["end"], by=killer, how=end.get("how", ""),
-            seconds=round(time.monotonic() - child.started, 2), ran=child.ran, of=len(task.tests),
+            seconds=round(usage.ru_utime + usage.ru_stime, 2), ran=child.ran, of=len(task.tests),
         )  # fmt: skip
         return None
 
