@@ -118,7 +118,7 @@ def test_every_feature_is_drawn() -> None:
     seen: Counter[str] = Counter()
     kinds: set[str] = set()
 
-    @search_settings(200)
+    @search_settings(150)
     @given(prim_funcs(ALL_FEATURES - {"textbook"}))
     def search(func: PrimFunc) -> None:
         seen.update(feature for feature, recognised in SEEN.items() if recognised(func))

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from verified_tir.ir.dtype import INT32
 from verified_tir.ir.expr import TRUE, Expr, Load, Var, const
-from verified_tir.ir.stmt import Assert, Block, For, IterKind, IterVar, Region, Stmt, Store
+from verified_tir.ir.stmt import Assert, Block, DeclBuffer, For, IterKind, IterVar, Region, Stmt, Store
 from verified_tir.ir.visit import reads_of, walk, writes_of
 from verified_tir.testing.programs.kinds import separate
 from verified_tir.testing.programs.reach import Ranged, Reach
@@ -71,10 +71,15 @@ def _claims(
 def regions(inside: Stmt, accesses: list[Load] | list[Store]) -> tuple[Region, ...] | None:
     """One region for each access, exact; ``None`` if an index mentions what only the body knows."""
     bound = {n.var for n in walk(inside) if hasattr(n, "var")}
+    declared = {n.buffer for n in walk(inside) if isinstance(n, DeclBuffer)}
     found: list[Region] = []
     for a in accesses:
         parts = [n for e in a.indices for n in walk(e)]
-        if any(isinstance(n, Load) or n in bound for n in parts) or any(e.dtype.lanes != 1 for e in a.indices):
+        if (
+            a.buffer in declared
+            or any(isinstance(n, Load) or n in bound for n in parts)
+            or any(e.dtype.lanes != 1 for e in a.indices)
+        ):
             return None
         found.append(Region(a.buffer, a.indices, (const(1),) * len(a.indices)))
     return tuple(dict.fromkeys(found))

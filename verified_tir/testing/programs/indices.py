@@ -21,7 +21,7 @@ def index(s: Sketch, place: Place, dimension: int, rank: int) -> Ranged:
             return chosen.plus(pick.integer(1, 3))
         case "minus" if chosen.low > 0:
             return chosen.plus(-pick.integer(1, chosen.low))
-        case "times":
+        case "times" if chosen.high.symbol is None or s.has("faults"):
             return chosen.times(pick.integer(2, 3))
         case "sum":
             return added(chosen, pick.among(known))

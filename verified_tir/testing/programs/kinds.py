@@ -10,7 +10,7 @@ from verified_tir.testing.programs.sketch import Place, Sketch
 
 def kind_of(s: Sketch, place: Place, var: Var, extent: Expr, body: Stmt) -> tuple[ForKind, str]:
     """The kind of a loop, and the thread it is bound to."""
-    if not s.has("loop_kinds") or not s.pick.rarely(6):
+    if not s.has("loop_kinds") or not s.pick.rarely(3):
         return "serial", ""
     nested = [n for n in walk(body) if isinstance(n, For) and n.kind != "serial"]
     wild = s.has("faults") and s.pick.rarely(16)

@@ -117,7 +117,7 @@ class Sketch:
         buffer = Buffer.declare("buffer", (0,) * rank, dtype)
         made = Cells(buffer, [Reach(0)] * rank, local)
         if local:
-            made.scope = self.pick.one("global", "local", "shared")
+            made.scope = self.pick.one("global", "local", "shared") if self.has("locals") else "global"
         self.cells.append(made)
         return made
 

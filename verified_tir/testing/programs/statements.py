@@ -57,11 +57,11 @@ def _forms(features: frozenset[Feature]) -> tuple[Make, ...]:
     """What statements there are, simplest first, frequent forms several times."""
     found: list[Make] = [store, *[loop] * 8, store, store]
     if "guards" in features:
-        found += [guard] * 2
+        found += [guard] * 3
     if "reductions" in features:
         found += [reduction] * 3
     if "lets" in features:
-        found.append(let)
+        found += [let] * 2
     found += [partial(make, body=body) for feature, make in _WRAPPERS if feature in features]
     if "vectors" in features:
         found.append(vector_store)
@@ -69,8 +69,8 @@ def _forms(features: frozenset[Feature]) -> tuple[Make, ...]:
 
 
 _WRAPPERS: tuple[tuple[Feature, Callable[..., Stmt]], ...] = (
-    ("labels", label), ("blocks", block), ("views", view), ("asserts", claim), ("assumes", claim),
-    ("attributes", attribute), ("while_loops", while_loop),
+    ("labels", label), ("blocks", block), ("blocks", block), ("views", view), ("views", view), ("asserts", claim),
+    ("assumes", claim), ("attributes", attribute), ("while_loops", while_loop),
 )  # fmt: skip
 """Statements around others."""
 
@@ -107,9 +107,9 @@ def bounds(s: Sketch, place: Place) -> tuple[Expr, Expr, Ranged]:
     """The first value and the extent of a loop; least and greatest values of its variable (in place of a variable)."""
     pick = s.pick
     forms: list[int | str] = [*EXTENTS, 3, 5]  # one choice for the usual loop, so that no other is shorter to draw
-    forms += ["symbol"] * 2 if s.has("symbols") else []
+    forms += ["symbol"] * 3 if s.has("symbols") else []
     forms += ["from", "odd"] if s.has("bounds") else []
-    forms += ["up", "down"] if s.has("triangular") and place.indices else []
+    forms += ["up", "down", "up", "down"] if s.has("triangular") and place.indices else []
     zero = const(0)
     chosen = pick.among(forms)
     match chosen:

@@ -64,7 +64,7 @@ class Values(Grammar):
             return pick.among(same)
         if kind < len(_SMALL_INTS):
             return small(dtype, kind)
-        if kind < 8:
+        if kind < 9:
             return self.constant(dtype)
         known = dtype in s.palette or readable(s, dtype, defined=self.deciding)
         return (

@@ -24,9 +24,7 @@ def view(s: Sketch, place: Place, body: Body) -> Stmt:
     """``V = T.decl_buffer(…, data=A.data)`` around statements; those alone, if they do not use it."""
     bases = [c for c in s.shown() if c.base is None and not c.indices and c.dims and not c.dtype.is_bool]
     bases = [c for c in bases if c.dtype.lanes == 1 and (c.written or not c.local)]
-    if not bases:
-        return body(s, place.inner())
-    base = s.pick.among(bases[::-1])
+    base = s.pick.among(bases[::-1]) if bases else s.new(s.pick.one(1, 2), s.dtype())
     kind = s.pick.one(*KINDS)
     dtype = base.dtype
     if kind == "retyped":
@@ -57,6 +55,7 @@ def enlarge(c: Cells) -> None:
     assert base is not None
     last = _offset(c) + sum((n - 1) * d for n, d in zip(numeric(c), strides(c), strict=True)) + 1
     needed = -(-last * c.dtype.nbytes // base.dtype.nbytes)
+    base.dims = [Reach(max(1, d.offset), d.symbol, d.scale) for d in base.dims]
     inner = prod(numeric(base)[1:])
     rows = -(-needed // inner)
     first = base.dims[0]
