@@ -22,8 +22,9 @@ FEW: Final = 30
 
 
 def programs() -> st.SearchStrategy[PrimFunc]:
-    """Random programs, and textbook ones."""
-    return st.one_of(prim_funcs(), prim_funcs(), seeds().map(parse_func))
+    """Random programs, most of them small (a mistake hides among many statements), and textbook ones."""
+    small = prim_funcs(max_depth=2, max_statements=2)
+    return st.one_of(small, small, prim_funcs(), seeds().map(parse_func))
 
 
 def numbers() -> st.SearchStrategy[tuple[int, ...]]:
