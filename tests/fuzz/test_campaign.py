@@ -108,10 +108,10 @@ def test_the_cases_do_not_depend_on_the_number_of_workers(tmp_path: Path, monkey
     drawn(tmp_path, monkeypatch)
     found = []
     for jobs in (1, 2):
-        run_campaign(replace(options(tmp_path / str(jobs), "FINE", "FAILS", examples=120), jobs=jobs))
+        run_campaign(replace(options(tmp_path / str(jobs), "FINE", "FAILS", examples=60), jobs=jobs))
         lines = [line for line in drawn(tmp_path, monkeypatch) if line.startswith("fine")]
         found.append(sorted(lines))
-    assert found[0] == found[1] and len(found[0]) == 120
+    assert found[0] == found[1] and len(found[0]) == 60
 
 
 def test_a_finding_is_known_as_long_as_its_file_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,9 +149,9 @@ def test_what_was_interrupted_before_it_was_small_is_made_small_the_next_time(tm
 
 
 def test_time_is_shared_and_kept(tmp_path: Path) -> None:
-    given = replace(options(tmp_path, "FINE", "SLEEPS", examples=None), seconds=8.0)
+    given = replace(options(tmp_path, "FINE", "SLEEPS", examples=None), seconds=4.0)
     campaign = run_campaign(given)
-    assert campaign.ending == "done" and 8 <= campaign.elapsed < 8 + 15
+    assert campaign.ending == "done" and 4 <= campaign.elapsed < 4 + 15
     assert all(campaign.tally(name).cases for name in given.targets)
     # Both begin at once; however slow the machine, neither has all the time.
     spent = [campaign.tally(name).seconds for name in given.targets]

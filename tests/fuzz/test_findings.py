@@ -85,6 +85,9 @@ def test_a_finding_is_read_back_from_its_record() -> None:
 
 def test_choices_alone_are_a_test_too() -> None:
     source = replaying_source(Key("tests.fuzz.toys:FAILS", "too-large", "sum"), b"", "test_it")
-    assert "replay('tests.fuzz.toys:FAILS', '')" in source
+    assert 'replay(\n        "tests.fuzz.toys:FAILS",\n        "",\n    )' in source
+    long = replaying_source(Key("t", "k", "w"), bytes(range(256)), "test_it", instead=True)
+    assert max(map(len, long.splitlines())) <= 120 and "does not fail.\n" in long
+    ast.parse(long)
     with pytest.raises(ValueError, match="no choices of a case"):
         replay("tests.fuzz.toys:FAILS", "")

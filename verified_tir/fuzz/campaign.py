@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal, assert_never, final
 
 from verified_tir.fuzz.database import Examples
@@ -32,6 +32,8 @@ _KEEP: Final = 5.0
 """Seconds between two records of what was counted, and two looks for what other machines found."""
 _GRACE: Final = 15.0
 """Seconds that a case may still run when the time is over."""
+_HURRY: Final = 15.0
+"""Seconds for making a finding smaller when the time is over."""
 _DEATHS: Final = 20
 """Deaths of workers in one target after which it is given up."""
 _HANGS: Final = 4
@@ -200,7 +202,8 @@ class Campaign:
     def _give(self, hand: Hand, over: bool) -> bool:
         """The next task for a worker, if there is one."""
         if self.desk.finishing:
-            hand.give(self.desk.finishing.popleft())
+            task = self.desk.finishing.popleft()
+            hand.give(replace(task, seconds=min(task.seconds, _HURRY)) if over else task)
         elif over:
             return False
         elif self.desk.replays:

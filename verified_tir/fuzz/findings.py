@@ -25,6 +25,7 @@ from verified_tir.fuzz.failure import CRASH, DIED, HANG, Failure, Key
 _MARK: Final = "Finding: "
 _MESSAGE: Final = 40  # lines of the message that the file repeats
 _STACK: Final = 16  # lines of the stack
+_BASE64: Final = 100  # characters in a line
 
 
 @final
@@ -157,13 +158,18 @@ def limited(source: str, seconds: float) -> str:
     return f"{head}{future}\n{imports}\n{rest.rstrip()}\n\n\n{guard}"
 
 
-def replaying_source(key: Key, choices: bytes, name: str) -> str:
-    """A test of the case by its choices, for one that cannot be written as a program."""
+def replaying_source(key: Key, choices: bytes, name: str, *, instead: bool = False) -> str:
+    """A test of the case by its choices, for one that cannot be written as a program.
+
+    :param instead: there was a test with the program, which did not fail.
+    """
+    why = "The test that the target writes of this case does not fail.\n\n" if instead else ""
     data = base64.b64encode(choices).decode()
+    lines = "".join(f'        "{data[k : k + _BASE64]}"\n' for k in range(0, len(data) or 1, _BASE64))
     return (
-        '"""The case is what Hypothesis makes of these choices; other versions of it, or of the strategies, may not."""'
-        "\n\nfrom __future__ import annotations\n\nfrom verified_tir.fuzz import replay\n\n\n"
-        f"def {name}() -> None:\n    replay({key.target!r}, {data!r})\n"
+        f'"""{why}The case is what Hypothesis makes of these choices; other versions, or other strategies, may not.'
+        '\n"""\n\nfrom __future__ import annotations\n\nfrom verified_tir.fuzz import replay\n\n\n'
+        f'def {name}() -> None:\n    replay(\n        "{key.target}",\n{lines.rstrip()},\n    )\n'
     )
 
 
@@ -171,7 +177,7 @@ def redrawing_source(key: Key, seed: int, turn: int, index: int, name: str) -> s
     """A test of a case that could not be drawn: the round is drawn up to it."""
     return (
         "from __future__ import annotations\n\nfrom verified_tir.fuzz import replay_round\n\n\n"
-        f"def {name}() -> None:\n    replay_round({key.target!r}, seed={seed}, turn={turn}, index={index})\n"
+        f'def {name}() -> None:\n    replay_round("{key.target}", seed={seed}, turn={turn}, index={index})\n'
     )
 
 

@@ -155,7 +155,7 @@ def _with_source(
         written = _as_test(target, case[0], name)
         sources += [written] if written else []
     if choices:
-        sources.append(findings.replaying_source(task.key, choices, name))
+        sources.append(findings.replaying_source(task.key, choices, name, instead=bool(sources)))
     elif finding.turn >= 0:
         sources.append(findings.redrawing_source(task.key, finding.seed, finding.turn, finding.index, name))
     if task.key.kind == HANG:
