@@ -246,7 +246,6 @@ FAULTS: Final[tuple[Fault, ...]] = (
         "f.floordiv(lane, f.integer(buffer.dtype.lanes)) if buffer.dtype.lanes > 1 else lane",
         "lane",
         "Of a buffer of vectors the mask has one lane for each element, not for each scalar.",
-        strict=True,  # lanes beyond the mask's own cannot be encoded
     ),
     Fault(
         "a-let-of-data-is-an-index",
