@@ -87,7 +87,7 @@ def row_sum(A: T.Buffer((4, 4), "float32"), B: T.Buffer((4,), "float32")):
 def test_found() -> None:
     with refusals_are_right():
         s = Schedule(PROGRAM)
-    with refusals_are_right():
+    with refusals_are_right(s):
         s.parallel("j")
     arguments = {
         "A": np.array([[2.0, 1.0, 0.0, -2.0], [-1.0, -3.0, -3.0, -3.0], [-2.0, 2.0, 1.0, 3.0], [0.0, 1.0, 3.0,
@@ -158,6 +158,7 @@ def test_a_crash_goes_through(monkeypatch: pytest.MonkeyPatch) -> None:
     case = KernelCase(Draft(seed("scale"), (Plan("split"),)))
     with pytest.raises(KeyError, match="lost"):
         TARGET.check(case, Observed())
+    assert "    with refusals_are_right(s):\n        s.split(" in TARGET.as_test(case, "test_crash")
     assert TARGET.as_test(case, "test_crash").startswith('"""KeyError: \'lost\'."""\n')
 
 

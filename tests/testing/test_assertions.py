@@ -147,8 +147,11 @@ def test_refusals_are_let_through_and_nothing_else() -> None:
     s = Schedule(seed("scan"))
     with refusals_are_right():
         s.parallel("i")
-    with refusals_are_right():
+    with refusals_are_right(s):
         s.split("nobody", [None, 2])
+    with pytest.raises(AssertionError, match="was refused, and changed the program"), refusals_are_right(s):
+        s.unroll("i")
+        s.parallel("i")
     with pytest.raises(ZeroDivisionError), refusals_are_right():
         _ = 1 // 0
 

@@ -159,20 +159,28 @@ def assert_confirmed(refusal: ScheduleError) -> bool:
 
 
 @contextmanager
-def refusals_are_right() -> Iterator[None]:
+def refusals_are_right(schedule: Schedule | None = None) -> Iterator[None]:
     """In the block a step may be refused; but if the refusal says that it is confirmed, that must be so.
 
+    :param schedule: must be what it was before, if a step of it is refused.
     :raises AssertionError: as :func:`assert_confirmed`.
     """
     from verified_tir.schedule.errors import Refuted, ScheduleError
 
+    before = None if schedule is None else schedule.theorem
     try:
         yield
     except Refuted as refusal:
+        _assert_unchanged(schedule, before, refusal)
         if refusal.confirmed:
             assert_confirmed(refusal)
-    except ScheduleError:
-        return
+    except ScheduleError as refusal:
+        _assert_unchanged(schedule, before, refusal)
+
+
+def _assert_unchanged(schedule: Schedule | None, before: Refines | None, refusal: ScheduleError) -> None:
+    if schedule is not None and schedule.theorem is not before:
+        raise AssertionError(f"{refusal.step} was refused, and changed the program:\n{schedule.script()}")
 
 
 def assert_rules_refine(literal: list[Any]) -> None:

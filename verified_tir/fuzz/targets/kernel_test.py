@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, final
 
 import numpy as np
 
@@ -34,14 +34,27 @@ def {name}() -> None:
 '''
 
 
+@final
+@dataclass(frozen=True, slots=True)
+class Demands:
+    """What must hold when all steps are taken.
+
+    :ivar arguments: on which the program after must refine the program before; nothing is run if there are none.
+    :ivar text: whether the program's text must read back.
+    """
+
+    arguments: Mapping[str, Any] | None
+    machine_code: bool
+    certificate: bool
+    text: bool
+
+
 def test_of(
     name: str,
     said: str,
     program: str,
     taken: Sequence[Taken],
-    arguments: Mapping[str, Any] | None,
-    machine_code: bool,
-    certificate: bool,
+    demands: Demands,
 ) -> str:
     """The source of a test: the program, its steps, what must hold.
 
@@ -50,14 +63,18 @@ def test_of(
     steps = [t for k, t in enumerate(taken) if t.refusal is None or k == len(taken) - 1]
     lines = ["    with refusals_are_right():", "        s = Schedule(PROGRAM)"]
     for t in steps:
-        lines += ["    with refusals_are_right():", *(f"        {line}" for line in t.step.text.split("\n"))]
+        lines += ["    with refusals_are_right(s):", *(f"        {line}" for line in t.step.text.split("\n"))]
     used = ["refusals_are_right"]
+    arguments = demands.arguments
     if arguments is not None:
         used.append("assert_refines")
         values = [_wrapped(f'"{key}": {literal(value)},') for key, value in arguments.items()]
-        more = "" if machine_code else ", machine_code=False"
+        more = "" if demands.machine_code else ", machine_code=False"
         lines += ["    arguments = {", *values, "    }", f"    assert_refines(s, arguments{more})"]
-    if certificate:
+    if demands.text:
+        used.append("assert_round_trip")
+        lines.append("    assert_round_trip(s.func)")
+    if demands.certificate:
         used.append("assert_certificate_rechecks")
         lines.append("    assert_certificate_rechecks(s)")
     source = "\n".join([*lines, ""])

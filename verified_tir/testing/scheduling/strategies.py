@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, final
 
@@ -74,15 +74,19 @@ class Draft:
     program: PrimFunc | str
     plans: tuple[Plan, ...] = field(default=())
 
-    def steps(self, schedule: Schedule) -> Iterator[Taken]:
+    def steps(self, schedule: Schedule, announce: Callable[[Step], object] | None = None) -> Iterator[Taken]:
         """Take the steps on a schedule of the program, one by one.
 
         What is no ``ScheduleError`` goes through: a step must raise nothing else.
+
+        :param announce: is told of each step before it is taken.
         """
         from verified_tir.schedule.errors import ScheduleError
 
         for plan in self.plans:
             for step in plan.steps(schedule):
+                if announce is not None:
+                    announce(step)
                 try:
                     step.apply(schedule)
                 except ScheduleError as refusal:
