@@ -19,7 +19,7 @@ from verified_tir.mutation.equivalent import FILE, StaleReason, reasons
 from verified_tir.mutation.listing import NoSuchMutant, select
 from verified_tir.mutation.mutant import Mutant, StaleFault
 from verified_tir.mutation.results import Result
-from verified_tir.mutation.selection import test_files
+from verified_tir.mutation.selection import LEFT_OUT, test_files
 from verified_tir.mutation.sources import NotACheckout, checkout
 
 OK, SURVIVED, MISTAKE, INTERRUPTED = 0, 1, 2, 130
@@ -98,7 +98,8 @@ def _list(chosen: Sequence[Mutant], options: Options) -> int:
 
 def _run(root: Path, chosen: Sequence[Mutant], options: Options) -> int:
     elsewhere = any(not m.file.startswith("verified_tir/kernel/") for m in chosen)
-    files = [t for name in options.tests for t in _files(root, name)] or test_files(root, everything=elsewhere)
+    named = dict.fromkeys(t for name in options.tests for t in _files(root, name))
+    files = list(named) or test_files(root, everything=elsewhere)
     progress = _Progress(quiet=options.json, total=len(chosen))
     engine = Engine(
         root, root / STATE, options.jobs, options.budget, files,
@@ -106,8 +107,7 @@ def _run(root: Path, chosen: Sequence[Mutant], options: Options) -> int:
     )  # fmt: skip
     excused = reasons(root)
     if options.survivors or options.write_docs:
-        known = engine.results.by_id
-        results = [known[m.id] for m in chosen if m.id in known]
+        results = engine.known(chosen)
     else:
         to_run = [m for m in chosen if m.id not in excused]
         results = engine.run(to_run, fresh=options.fresh)
@@ -125,7 +125,7 @@ def _files(root: Path, name: str) -> list[str]:
     found = [path] if path.is_file() else sorted(path.rglob("test_*.py"))
     if not found:
         raise NoSuchMutant(f"{name} is no file or folder of tests")
-    return [p.relative_to(root).as_posix() for p in found]
+    return [name for p in found if not (name := p.relative_to(root).as_posix()).startswith(LEFT_OUT)]
 
 
 def _fuzzer() -> str:

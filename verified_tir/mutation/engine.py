@@ -15,7 +15,7 @@ from typing import Any, final
 
 from verified_tir.mutation.mutant import Mutant
 from verified_tir.mutation.reach import Reach, TestFile, digest_of
-from verified_tir.mutation.results import Result, Results, key_of
+from verified_tir.mutation.results import Result, Results, change_of, key_of
 from verified_tir.mutation.selection import test_files
 from verified_tir.mutation.sources import Source, checkout, mutated_files
 from verified_tir.mutation.worker import Request, Task
@@ -78,6 +78,12 @@ class Engine:
             if path.exists():
                 reach.add(TestFile.load(path))
         return reach
+
+    def known(self, mutants: Iterable[Mutant]) -> list[Result]:
+        """Results of earlier runs, those left out whose function has changed since."""
+        by_id = self.results.by_id
+        found = [(m, by_id[m.id]) for m in mutants if m.id in by_id]
+        return [r for m, r in found if r.key.partition("-")[0] == change_of(m, self.source(m.file))]
 
     # -- mutants --------------------------------------------------------------------------------------------------
 

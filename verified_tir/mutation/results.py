@@ -43,19 +43,27 @@ class Result:
         return self.status in KILLED
 
 
-def key_of(mutant: Mutant, source: Source, tests: Iterable[str], digests: dict[str, str]) -> str:
-    """What a result rests on: the change, the function around it, and tests (their files' contents).
-
-    Of a mutant that was killed, the test that killed it; of one that survived, all tests that reach it.
-    """
+def change_of(mutant: Mutant, source: Source) -> str:
+    """The half of a key that says what was run: the change, and the function around it."""
     if mutant.function:
         function = source.function(mutant.function)
         around, place = function.digest(), mutant.start - function.start
     else:
         around, place = hashlib.sha256(source.data).hexdigest(), mutant.start
+    return _hash(mutant.id, str(place), mutant.text, around)
+
+
+def key_of(mutant: Mutant, source: Source, tests: Iterable[str], digests: dict[str, str]) -> str:
+    """What a result rests on: the change (see ``change_of``), and tests (their files' contents).
+
+    Of a mutant that was killed, the test that killed it; of one that survived, all tests that reach it.
+    """
     files = sorted({t.partition("::")[0] for t in tests})
-    parts = (mutant.id, str(place), mutant.text, around, *(f"{f}={digests.get(f, '')}" for f in files))
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:20]
+    return "-".join((change_of(mutant, source), _hash(*(f"{f}={digests.get(f, '')}" for f in files))))
+
+
+def _hash(*parts: str) -> str:
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 
 @final

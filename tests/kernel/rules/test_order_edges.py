@@ -173,6 +173,8 @@ def test_the_last_value_of_an_unrolled_loop_fits_its_type() -> None:
     assert isinstance(f.body, For)
     ends = f.with_body(For(f.body.var, const(i), const(2), f.body.body))
     gives(ends, Unroll(()), f"A[{i % 4}] = 1\nA[{(i + 1) % 4}] = 1")
+    past = f.with_body(For(f.body.var, const(i + 1), const(2), f.body.body))
+    refused(past, Unroll(()), "the loop's last value does not fit int32")
 
 
 # -- reindex ------------------------------------------------------------------------------------------------------
@@ -187,3 +189,30 @@ def test_iterations_are_neither_lost_nor_disguised() -> None:
     refused(f, Reindex((), 1, (new(p, 4),), (), (p % 2,), (i,)), "bijection: no old iteration is run twice")
     refused(f, Reindex((), 1, (new(p, 5),), (), (p,), (i,)), "bijection: every new iteration is an old one")
     refused(f, Reindex((), 1, (new(p, 3),), (), (p,), (i,)), "bijection: every old iteration of (i) is run")
+
+
+def test_what_the_new_nest_evaluates_is_safe() -> None:
+    """As integers without end all of these are right; as int32 they overflow on their way."""
+    f = program("for i in range(4):\n    A[i] = i")
+    i, large = variable(f, "i"), const(2**31 - 1)
+    guard = binary("gt", p + large, p)
+    refused(f, Reindex((), 1, (new(p, 4),), (guard,), (p,), (i,)), "no overflow")
+    refused(f, Reindex((), 1, (new(p, 4),), (), (p + large - large,), (i,)), "no overflow")
+    accepted(f, Reindex((), 1, (new(p, 4),), (binary("gt", p + 5, p),), (p + 5 - 5,), (i,)))
+
+
+def test_maps_have_an_expression_of_its_type_for_each_loop() -> None:
+    f = program("for i in range(4):\n    A[i] = i")
+    i, wide = variable(f, "i"), Var.fresh("w", "int64")
+    long = NewLoop(wide, const(0, "int64"), const(4, "int64"))
+    refused(f, Reindex((), 1, (long,), (), (wide,), (i,)), "the new value of i has type int64")
+    refused(f, Reindex((), 1, (new(p, 4),), (), (p, p), (i,)), "the nest has 1 loops, the map 2 expressions")
+    refused(f, Reindex((), 1, (new(p, 4),), (), (p,), ()), "the nest has 1 loops, the map 1 expressions")
+
+
+def test_new_loop_variables_are_fresh_and_two() -> None:
+    f = program("for i in range(4):\n    for j in range(4):\n        A[i] = B[j]")
+    i, j = variable(f, "i"), variable(f, "j")
+    refused(f, Reindex((), 2, (new(p, 4), new(p, 4)), (), (p, p), (i, j)), "the new loop variables are not fresh")
+    refused(f, Reindex((), 2, (new(i, 4), new(q, 4)), (), (i, q), (i, j)), "the new loop variables are not fresh")
+    refused(f, Reindex((), 1, (new(p, 4),), (), (i,), (i,)), "mentions an old loop variable")
