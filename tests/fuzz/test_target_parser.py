@@ -63,9 +63,9 @@ def test_a_refusal_has_a_place() -> None:
     assert isinstance(refusal, ScriptError) and (refusal.line, refusal.column) == (3, 9)
 
 
-@pytest.mark.parametrize("name", ["the type of a constant is dropped", "a negative zero is a zero"])
-def test_planted_faults_are_found(name: str) -> None:
-    fault = next(f for f in FAULTS if f.name == name)
+def test_a_planted_fault_is_found() -> None:
+    """``python -m tests.fuzz.changed_source parser`` tries all of them."""
+    fault = next(f for f in FAULTS if f.name == "the type of a constant is dropped")
     assert found(fault)
 
 

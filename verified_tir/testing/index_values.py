@@ -83,6 +83,7 @@ def _truncated(x: Values, y: Values) -> Values:
 _OPERATIONS: Final[Mapping[str, Any]] = {
     "add": lambda x, y: x + y, "sub": lambda x, y: x - y, "mul": lambda x, y: x * y, "floordiv": lambda x, y: x // y,
     "floormod": lambda x, y: x % y, "truncdiv": _truncated, "truncmod": lambda x, y: x - y * _truncated(x, y),
+    "bitand": lambda x, y: x & y, "bitor": lambda x, y: x | y, "bitxor": lambda x, y: x ^ y,
     "min": np.minimum, "max": np.maximum, "eq": lambda x, y: x == y, "ne": lambda x, y: x != y,
     "lt": lambda x, y: x < y, "le": lambda x, y: x <= y, "gt": lambda x, y: x > y, "ge": lambda x, y: x >= y,
 }  # fmt: skip

@@ -53,7 +53,7 @@ def argument_text(value: object) -> str:
         return repr(value)
     dtype = "bool" if value.dtype == np.bool_ else str(value.dtype)
     compact = np.ascontiguousarray(value).reshape(value.shape)
-    plain = value.size <= _MANY and not (value.dtype.kind not in "iub" and np.isnan(value.astype(np.float64)).any())
+    plain = 0 < value.size <= _MANY and not (value.dtype.kind not in "iub" and np.isnan(value.astype(np.float64)).any())
     shown = repr(compact.tolist()) if plain else f'({value.shape!r}, "{compact.tobytes().hex()}")'
     strides = "" if value.strides == compact.strides or not value.size else f", strides={value.strides!r}"
     return f'array_of("{dtype}", {shown}{strides})'
