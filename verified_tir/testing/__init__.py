@@ -1,4 +1,28 @@
-"""Hypothesis strategies and assertions for programs, schedules and compilers (extra ``testing``)."""
+"""Hypothesis strategies and assertions for programs, schedules and compilers (extra ``testing``).
+
+What is drawn, from the small to the large:
+
+    dtypes, numbers, scalars        data types and values, the awkward ones in good proportion
+    arrays, masks                   arrays of any type and shape; which of their elements are defined
+    expressions, Scope              typed expressions over some variables and buffers
+    index_maps, MapKind             layouts
+    prim_funcs, ALL_FEATURES        whole functions, with the features that are wanted
+    modules                         functions that call each other
+    arguments                       arrays and numbers for a function
+    steps, plans, schedules, seeds  calls of primitives, and programs to try them on
+    near_misses                     pairs of programs that differ in a place or two
+    syntactic_functions, …          programs that need not mean anything, for printers and parsers
+
+What is asserted begins with ``assert_`` and raises ``AssertionError`` with what differs: ``assert_refines`` runs a
+schedule's program before and after, ``assert_confirmed`` a refusal's counterexample, ``assert_round_trip`` a text.
+
+    >>> from hypothesis import given
+    >>> from verified_tir.testing import arguments, prim_funcs
+    >>> @given(prim_funcs())
+    ... def test_my_pass(func): ...
+
+Whatever is drawn shrinks to something small and readable.  Guides: docs/how-to/strategies.md, test-schedules.md.
+"""
 
 from __future__ import annotations
 
