@@ -96,7 +96,7 @@ def _fuzz(options: Options) -> int:
 
     limit, time = seconds(options.timeout, "--timeout"), _time(options)
     targets, absent = _chosen(options)
-    listener = _listener(options, absent)
+    listener = _listener(options, targets, absent)
     asked = CampaignOptions(
         tuple(targets),
         time,
@@ -154,15 +154,15 @@ def _chosen(options: Options) -> tuple[dict[str, Target[Any]], dict[str, str]]:
     return found, absent
 
 
-def _listener(options: Options, absent: dict[str, str]) -> Listener:
+def _listener(options: Options, targets: dict[str, Target[Any]], absent: dict[str, str]) -> Listener:
     from verified_tir.cli.fuzz_display import Lines, Screen
     from verified_tir.fuzz.options import Listener
 
     if options.json:
         return Listener()
     if options.quiet:
-        return Lines(absent, progress=False)
-    return Screen(absent) if sys.stdout.isatty() else Lines(absent)
+        return Lines(targets, absent, progress=False)
+    return Screen(targets, absent) if sys.stdout.isatty() else Lines(targets, absent)
 
 
 def _say(

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import Final, final
+from typing import Any, Final, final
 
 from rich.console import Console, Group
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from verified_tir.cli.fuzz_report import COLUMNS, clock, finding_line, header, row, total
+from verified_tir.cli.fuzz_report import COLUMNS, clock, coverage_line, finding_line, header, row, total, universe
 from verified_tir.fuzz.campaign import Campaign
 from verified_tir.fuzz.findings import Finding
 from verified_tir.fuzz.options import Listener
+from verified_tir.fuzz.target import Target
 from verified_tir.fuzz.worker import Replay, RunRound
 
 _EVERY: Final = 10.0
 """Seconds between two lines, at first; later lines are further apart."""
 _SLOWEST: Final = 60.0
+_FEW: Final = ("primitive", "rule", "pass")
+"""Groups whose coverage is in every line; the others are in the summary."""
+_NARROW: Final = 100
 
 
 def first_line(campaign: Campaign) -> str:
@@ -42,11 +46,12 @@ def time_line(campaign: Campaign) -> str:
 class Lines(Listener):
     """For files and pipes: findings at once, and a line about the rest now and then.
 
-    :param absent: targets that are not run, and why.
+    :param targets: those that are run; ``absent``: those that are not, and why.
     """
 
-    def __init__(self, absent: Mapping[str, str], *, progress: bool = True) -> None:
+    def __init__(self, targets: Mapping[str, Target[Any]], absent: Mapping[str, str], *, progress: bool = True) -> None:
         self._absent = absent
+        self._universe = universe(targets)
         self._progress = progress
         self._last = time.monotonic()
         self._every = _EVERY
@@ -67,9 +72,10 @@ class Lines(Listener):
         counts = ", ".join(
             f"{cell} {name}" for cell, name in zip(cells[2:-2], COLUMNS, strict=True) if cell
         )  # the counts between the cases and the rate
+        covered = coverage_line(self._universe, campaign.state.tallies, _FEW)
         print(
             f"{time_line(campaign)}: {cells[1]} cases, {counts or 'nothing counted'}, {cells[-2]} a minute; "
-            f"{len(campaign.findings)} findings",
+            f"{len(campaign.findings)} findings" + (f"; {covered}" if covered else ""),
             flush=True,
         )
 
@@ -88,8 +94,9 @@ class Lines(Listener):
 class Screen(Listener):
     """For a terminal: a table that is kept up to date, and gone when the campaign ends; findings stay above it."""
 
-    def __init__(self, absent: Mapping[str, str]) -> None:
+    def __init__(self, targets: Mapping[str, Target[Any]], absent: Mapping[str, str]) -> None:
         self._absent = absent
+        self._universe = universe(targets)
         self._console = Console(highlight=False)
         self._live = Live(console=self._console, transient=True, refresh_per_second=4, redirect_stdout=False)
         self._notes: list[str] = []
@@ -107,16 +114,19 @@ class Screen(Listener):
         self._live.update(self._picture(campaign))
 
     def _picture(self, campaign: Campaign) -> Group:
-        table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+        gap = 2 if self._console.width > _NARROW else 1
+        table = Table(box=None, padding=(0, gap, 0, 0), header_style="dim")
         for number, name in enumerate(header()):
-            table.add_column(name, justify="right" if number else "left")
+            table.add_column(name, justify="right" if number else "left", no_wrap=number == 0)
         names = campaign.options.targets
         for name in names:
             table.add_row(*row(name, campaign.tally(name)))
         if len(names) > 1:
             table.add_row(*total([campaign.tally(name) for name in names], campaign.worked), style="bold")
         line = Text(f"{time_line(campaign)}; {len(campaign.findings)} findings", style="bold")
-        return Group(line, table, Text("; ".join(_doing(campaign)), style="dim"))
+        covered = coverage_line(self._universe, campaign.state.tallies)
+        doing = Text("; ".join(_doing(campaign)), style="dim")
+        return Group(line, table, *([Text(f"coverage, all runs: {covered}")] if covered else []), doing)
 
     def found(self, finding: Finding) -> None:
         self._live.console.print(f"found: {finding.key}; making it smaller", style="yellow", markup=False)
