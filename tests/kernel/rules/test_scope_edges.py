@@ -1,0 +1,58 @@
+"""Allocations that may not move: each test is the smallest program that one forgotten condition accepts."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import pytest
+
+from tests.kernel.programs import AB, accepted, program, refused, variable
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.expr import Var
+from verified_tir.kernel.rules.scope import AllocateBuffer, Move
+from verified_tir.kernel.rules.storage import Compact
+
+ABN = AB + ", n: T.int32"
+ALLOC = 't = T.alloc_buffer((2,), "int32")'
+SIZED = 't = T.alloc_buffer((A[0],), "int32")'
+
+
+def test_extents_are_in_scope_where_the_buffer_appears() -> None:
+    f = program("for i in range(4):\n    A[i] = i\nB[0] = 1")
+    t = Buffer.declare("t", (variable(f, "i"),), "int32")
+    accepted(f, AllocateBuffer((0, 0), t))
+    refused(f, AllocateBuffer((1,), t), "i is not in scope here")
+
+
+@pytest.mark.parametrize(
+    ("text", "how", "said"),
+    [
+        ("for i in range(3):\n    {}\n    t[0] = i\n    A[0] = 2", "hoist", "the extents of t change in the loop"),
+        ("{}\nfor i in range(3):\n    t[0] = i\n    A[0] = 2", "sink", "the body writes what its extents read"),
+        ("{}\nA[0] = 2\nt[0] = 2\nB[1] = t[0]", "narrow", "the extents of t change before its first use"),
+    ],
+)
+def test_extents_that_change(text: str, how: Literal["hoist", "sink", "narrow"], said: str) -> None:
+    """``A[0]`` is the extent of t, and A is stored to.  (No theorem is about extents that read memory, anyway.)"""
+    refused(program("A[0] = 2\n" + text.format(SIZED)), Move((1,), how), said)
+
+
+@pytest.mark.parametrize("bounds", ["t[0], 4", "0, t[0]", "t[0], t[0]"])
+def test_bounds_that_read_the_buffer_keep_it_outside(bounds: str) -> None:
+    f = program(f"{ALLOC}\nfor i in range({bounds}):\n    t[1] = i\n    B[0] = t[1]")
+    refused(f, Move((), "sink"), "the loop's bounds read t")
+
+
+def test_an_opaque_call_may_read_what_an_earlier_iteration_left() -> None:
+    look = 'T.evaluate(T.call_extern("int32", "look", A.data))'
+    text = f"{ALLOC}\nfor i in range(3):\n    t[0] = i\n    {look}\n    B[i] = t[0]"
+    refused(program(text), Move((), "sink"), "an opaque call may read")
+    accepted(program(f"{ALLOC}\nfor i in range(3):\n    t[0] = i\n    B[i] = t[0]"), Move((), "sink"))
+
+
+def test_what_is_seen_through_another_view_is_not_made_compact() -> None:
+    x = Var.fresh("x")
+    text = f'{ALLOC}\nv = T.decl_buffer((2, 1), "int32", data=t.data)\nt[1] = 1\nB[0] = {{}}'
+    refused(
+        program(text.format("v[0, 0] + t[1]")), Compact((), (x,), (x - 1,), (x * 0 + 1,)), "has other views or strides"
+    )
