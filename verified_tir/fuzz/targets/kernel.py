@@ -132,11 +132,11 @@ class KernelTarget:
 
 
 def kernel_cases() -> SearchStrategy[KernelCase]:
-    """Schedules; one in eight is compiled, the certificate of one in 32 is checked."""
+    """Schedules; one in eight is compiled, the certificate of one in 96 is checked."""
     programs: SearchStrategy[Any] = st.one_of(seeds(), prim_funcs())
     return st.builds(
         KernelCase, schedules(programs, max_steps=6), st.integers(0, 255), st.sampled_from((False,) * 7 + (True,)),
-        st.sampled_from((False,) * 31 + (True,)),
+        st.sampled_from((False,) * 95 + (True,)),
     )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from verified_tir.testing.scheduling import calls, layouts, loops, rewrites, staging
 from verified_tir.testing.scheduling.choices import Choices
+from verified_tir.testing.scheduling.fitting import reduced
 from verified_tir.testing.scheduling.scene import Scene, call, listed, quoted
 from verified_tir.testing.scheduling.step import WRITERS, Step, recipe
 
@@ -92,7 +93,12 @@ def copy_in_another_layout(s: Schedule, pick: Choices) -> Steps:
 @recipe
 def partial_sums(s: Schedule, pick: Choices) -> Steps:
     """A reduction in groups, then something that could rely on its bits."""
-    yield write("split", s, pick)
+    found = reduced(Scene(s))
+    if found:
+        loop = pick.one(found)
+        yield step("split", loop.text, f"[None, {loops.factor(pick, loop)}]")
+    else:
+        yield write("split", s, pick)
     yield write("rfactor", s, pick)
     yield write(pick.one(("parallel", "vectorize", "reorder", "compute_at", "reverse_compute_at")), s, pick)
     yield write(pick.one(("remove_no_op", "simplify", "remove_branching_through_overcompute", "rfactor")), s, pick)

@@ -286,6 +286,96 @@ def ragged(L: T.Buffer(({m},), "int32"), B: T.Buffer(({m}, {n}), "{t}")):
         with T.block("L"):
             L[0] = L[i] - 1
 """,
+    "windows": """
+def windows(A: T.Buffer(({n},), "{t}"), B: T.Buffer(({n} + {m},), "{t}")):
+    for i in range({n}):
+        for j in range({m}):
+            with T.block("B"):
+                B[i + j] = A[i]
+""",
+    "last iteration": """
+def last(A: T.Buffer(({n},), "{t}"), B: T.Buffer(({n},), "{t}")):
+    for i in range({n}):
+        if i == {n} - 1:
+            with T.block("first"):
+                B[0] = A[i]
+        else:
+            with T.block("B"):
+                B[i] = {two}
+""",
+    "two buffers in turn": """
+def turns(A: T.Buffer(({n},), "{t}"), B: T.Buffer(({n},), "{t}")):
+    t = T.alloc_buffer((2,), "{t}")
+    with T.block("t_init"):
+        t[0] = {one}
+    for i in range({n}):
+        with T.block("t"):
+            t[(i + 1) % 2] = t[i % 2] + A[i]
+        with T.block("B"):
+            B[i] = t[(i + 1) % 2]
+""",
+    "left from the iteration before": """
+def left(A: T.Buffer(({n},), "{t}"), B: T.Buffer(({n},), "{t}")):
+    t = T.alloc_buffer(({n},), "{t}")
+    for i in range({n}):
+        t[i] = {zero}
+    for i in range({n}):
+        if A[i] > {zero}:
+            with T.block("t"):
+                t[i // 2] = A[i]
+        with T.block("B"):
+            B[i] = t[i // 2]
+""",
+    "transposed twice": """
+def transposed(A: T.Buffer(({n}, {m}), "{t}"), B: T.Buffer(({n}, {m}), "{t}")):
+    t = T.alloc_buffer(({m}, {n}), "{t}")
+    for i, j in T.grid({n}, {m}):
+        with T.block("t"):
+            t[j, i] = A[i, j]
+    for i, j in T.grid({n}, {m}):
+        with T.block("B"):
+            B[i, j] = t[j, i] + t[0, i]
+""",
+    "product and what it begins with": """
+def product(A: T.Buffer(({m}, {n}), "{t}"), B: T.Buffer(({m},), "{t}"), C: T.Buffer(({m},), "{t}")):
+    for i in range({m}):
+        C[i] = B[i]
+        for j in range({n}):
+            with T.block("B"):
+                B[i] = B[i] * A[i, j]
+        with T.block("C"):
+            C[i] = C[i] + B[i]
+""",
+    "condition from what is written": """
+def stop(A: T.Buffer(({n},), "{t}"), S: T.Buffer((1,), "int32"), B: T.Buffer(({n},), "{t}")):
+    for i in range({n}):
+        if S[0] > 0:
+            with T.block("B"):
+                B[i] = A[i]
+            if A[i] > {two}:
+                with T.block("S"):
+                    S[0] = 0
+""",
+    "sum of two loops": """
+def cube(A: T.Buffer(({n}, {m}, {k}), "{t}"), B: T.Buffer(({n},), "{t}")):
+    for i, j, k in T.grid({n}, {m}, {k}):
+        with T.block("B"):
+            vi, vj, vk = T.axis.remap("SRR", [i, j, k])
+            with T.init():
+                B[vi] = {zero}
+            B[vi] = B[vi] + A[vi, vj, vk]
+""",
+    "one element late": """
+def late(A: T.Buffer(({n},), "{t}"), B: T.Buffer(({n},), "{t}"), q: T.int32):
+    for i in range({n}):
+        if q <= i:
+            with T.block("B"):
+                B[i] = A[i]
+    for i in range({n}):
+        if i <= q and i < {e} + 1:
+            with T.block("again"):
+                B[i] = A[0]
+""",
 }
 """Programs without their decorator, by name."""
 
