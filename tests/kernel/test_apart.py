@@ -10,6 +10,7 @@ import pytest
 from tests.kernel.programs import accepted, program, refused
 from verified_tir.ir.expr import Var, const
 from verified_tir.kernel.rules.branch import Decide
+from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.kind import Kind
 from verified_tir.kernel.rules.order import Swap
 from verified_tir.kernel.rules.storage import Compact
@@ -61,3 +62,19 @@ for r in range(2):
     x = Var.fresh("x")
     refused(f, Compact((), (x,), (const(0),), (const(1),)), "no two touched elements of t share a place")
     accepted(f, Compact((), (x,), (3 - x,), (const(4),)))
+
+
+def test_what_one_iteration_loads_does_not_say_where_another_stores() -> None:
+    """Iteration 1 stores to B[1] if its mask is true, iteration 0 if its own is false: perhaps neither does."""
+    body = """
+t = T.alloc_buffer((1,), "float32")
+B[1] = 7
+for i in range(3):
+    t[0] = C[i]
+    c = {} > T.float32(0)
+    B.vstore([T.Ramp(i, 1, 2)], T.Broadcast(1, 2), predicate=T.Broadcast(c, 2))
+    B.vstore([T.Ramp(i + 1, 1, 2)], T.Broadcast(2, 2), predicate=T.Broadcast(not c, 2))
+"""
+    params = 'B: T.Buffer((5,), "int32"), C: T.Buffer((4,), "float32"), x: T.float32'
+    accepted(program(body.format("x"), params), Erase((0, 0), killer=1))
+    refused(program(body.format("t[0]"), params), Erase((0, 0), killer=1), "it is certainly overwritten later")
