@@ -6,6 +6,7 @@ import pytest
 
 from tests.kernel.programs import accepted, program, refused
 from verified_tir.kernel.rules.branch import Decide
+from verified_tir.kernel.rules.erase import Erase
 
 BYTES = 'A: T.Buffer((2,), "int32"), B: T.Buffer((4,), "int32"), X: T.Buffer((8,), "int8")'
 TYPED = """
@@ -55,3 +56,33 @@ def test_what_later_iterations_store_is_not_there_yet() -> None:
     accepted(program(body.format(k=0)), Decide((0, 0, 0), True))
     for k in (1, 3):
         refused(program(body.format(k=k)), Decide((0, 0, 0), True), "the condition is always true here")
+
+
+@pytest.mark.parametrize(
+    ("index", "value", "known"), [("j + i", 0, False), ("j + 2 * i", 0, True), ("j + 2 * i", 10, False)]
+)
+def test_which_of_several_instances_stored_last(index: str, value: int, *, known: bool) -> None:
+    """``B[j + i]`` is stored to by (0, 1) and, later, by (1, 0)."""
+    f = program(f"for i, j in T.grid(2, 2):\n    B[{index}] = i * 10\nif B[1] == {value}:\n    A[0] = 1")
+    if known:
+        accepted(f, Decide((1,), True))
+    else:
+        refused(f, Decide((1,), True), "the condition is always true here")
+
+
+def test_the_last_of_three_stores_counts() -> None:
+    body = "for i in range(4):\n    B[i] = 1\n    B[i] = 2\n    B[i] = 3\nif B[0] == {}:\n    A[0] = 1"
+    accepted(program(body.format(3)), Decide((1,), True))
+    for value in (1, 2):
+        refused(program(body.format(value)), Decide((1,), True), "the condition is always true here")
+
+
+@pytest.mark.parametrize(("loaded", "fine"), [("B[0]", True), ("B[1]", False), ("B[i]", False)])
+def test_what_one_element_keeps_another_need_not_have(loaded: str, *, fine: bool) -> None:
+    """B[0] is never -0.0, if nothing else gets there; of B[1] that is not known."""
+    body = f"B[0] = 0.0\nfor i in range(2):\n    B[0] = {loaded} * T.float32(1)\nB[0] = B[0] + T.float32(0)"
+    f = program(body, 'B: T.Buffer((4,), "float32")')
+    if fine:
+        accepted(f, Erase((2,)))
+    else:
+        refused(f, Erase((2,)), "wrote the bits that were there already")
