@@ -38,6 +38,8 @@ _DEATHS: Final = 20
 """Deaths of workers in one target after which it is given up."""
 _HANGS: Final = 4
 """A hang costs more than a death: it counts for so many."""
+_TROUBLES: Final = 10
+"""Rounds that Hypothesis could not end after which a target is given up; one whose first case cannot be drawn is so."""
 _STILLBORN: Final = 5
 """Deaths without a case, one after the other, after which the campaign is."""
 
@@ -69,6 +71,7 @@ class Campaign:
     ending: Ending = "interrupted"
     _deaths: Counter[str] = field(default_factory=Counter)
     _undrawn: set[tuple[str, int, int]] = field(default_factory=set)
+    _troubles: Counter[str] = field(default_factory=Counter)
     _stillborn: int = 0
     _start: float = 0.0
     _end: float = 0.0
@@ -267,6 +270,7 @@ class Campaign:
 
     def _done(self, report: Done) -> None:
         work = report.work
+        drawn = self.run.place(work.target).open.get(work.turn, 0)
         cut = not report.ended and report.trouble is None
         if cut and (self.options.examples is not None or self.left == 0.0):
             self.plan.interrupted(work)
@@ -275,8 +279,10 @@ class Campaign:
         self.ledger.touch(work.target)
         if report.trouble is not None:
             self.desk.failed(report.trouble, b"", work.turn, 0)
-            message = report.trouble.message.partition(". ")[0]
-            self._give_up(work.target, f"no more cases can be drawn: {message}")
+            self._troubles[work.target] += 1
+            if drawn == 0 or self._troubles[work.target] >= _TROUBLES:
+                message = report.trouble.message.partition(". ")[0]
+                self._give_up(work.target, f"no more cases can be drawn: {message}")
 
     def _give_up(self, target: str, reason: str) -> None:
         self.plan.stopped.add(target)

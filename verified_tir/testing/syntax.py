@@ -216,9 +216,8 @@ def _function(g: _Generator, name: str) -> PrimFunc:
     g.vars += [v for v in [*scalars, *symbols] if v.type is INT32]
     buffers = [g.buffer() for _ in range(g.p.among([1, 2, 3]))]
     buffers.append(Buffer.declare("A", (*symbols, const(4)), "float32"))
-    used = set(symbols)
     # a symbol that no parameter mentions would be free, so all are named by the last buffer
-    g.vars = [*scalars, *used]
+    g.vars = [*scalars, *symbols]
     g.buffers += buffers
     params: list[Var] = list(scalars)
     pairs = []
