@@ -11,7 +11,6 @@ from hypothesis.strategies import DataObject
 
 from tests.codegen.emit_support import Compiled, compare
 from tests.semantics.oracles import interesting_floats, interesting_integers
-from tests.strategies import INTERPRETED_CALLS, SCALARS, Sources, expressions
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import DType, PointerType
 from verified_tir.ir.expr import Expr, Var, const
@@ -19,6 +18,9 @@ from verified_tir.ir.floats import numpy_dtype
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Store
 from verified_tir.semantics.interpreter import UndefinedBehaviour, run
+from verified_tir.testing import Scope, expressions
+from verified_tir.testing.dtypes import SCALARS
+from verified_tir.testing.expressions import INTERPRETED_CALLS
 
 SETTINGS = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 SCALAR_TYPES = ("int32", "int32", "int64", "uint8", "bool", "float32", "bfloat16", "float16")
@@ -26,7 +28,7 @@ ELEMENT_TYPES = (*map(str, SCALARS), "float32x2", "int8x3", "boolx2")
 VARIABLES = tuple(Var.fresh(f"x{k}", t) for k, t in enumerate(SCALAR_TYPES))
 BUFFERS = tuple(Buffer.declare(f"B{k}", (4,), t) for k, t in enumerate(ELEMENT_TYPES))
 CALLS = (*INTERPRETED_CALLS, "exp", "tanh", "log", "sigmoid", "rsqrt")
-SOURCES = Sources(VARIABLES, BUFFERS, calls=CALLS)
+SCOPE = Scope(VARIABLES, BUFFERS, calls=CALLS, undef=True)
 
 
 def draw_array(rng: np.random.Generator, dtype: DType, *shape: int) -> Any:
@@ -63,7 +65,7 @@ def arguments(rng: np.random.Generator, result: DType) -> dict[str, Any]:
 @given(st.sampled_from(SCALARS), st.sampled_from([1, 1, 1, 2, 3, 4, 8]), st.data())
 def test_random_expressions(scalar: DType, lanes: int, data: DataObject) -> None:
     dtype = scalar.with_lanes(lanes)
-    expr = data.draw(expressions(dtype, data.draw(st.integers(1, 4)), SOURCES))
+    expr = data.draw(expressions(dtype, SCOPE, depth=data.draw(st.integers(1, 4))))
     func = function(expr)
     rng = np.random.default_rng(data.draw(st.integers(0, 999)))
     machine = None

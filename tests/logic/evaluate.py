@@ -12,11 +12,11 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from tests.semantics.oracles import key, nearest
-from tests.strategies import float_of_bits
 from verified_tir.ir.dtype import BFLOAT16, FLOAT16, FLOAT32, FLOAT64, DType
 from verified_tir.ir.floats import bits_of
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term, subterms, value_of
+from verified_tir.testing.dtypes import float_of_bits
 
 Value: TypeAlias = bool | int | float
 Functions: TypeAlias = Callable[[str, tuple[Value, ...], str], Value]

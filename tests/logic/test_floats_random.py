@@ -12,7 +12,6 @@ from hypothesis.strategies import DrawFn
 from tests.drawing import search_until
 from tests.logic.evaluate import Value, evaluate
 from tests.logic.terms import Question, below, is_nan, minus, plus
-from tests.strategies import float_of_bits
 from verified_tir.ir.dtype import FLOAT16
 from verified_tir.logic import formula as f
 from verified_tir.logic.floats import prove_by_lemma
@@ -20,6 +19,7 @@ from verified_tir.logic.formula import Term
 from verified_tir.logic.smtlib import query
 from verified_tir.logic.solver import Solver
 from verified_tir.logic.verdict import Refuted
+from verified_tir.testing.dtypes import float_of_bits
 
 IMPATIENT = Solver(budget=20_000)  # most of these questions need no answer
 I, J = f.var("i", f.INT), f.var("j", f.INT)

@@ -20,13 +20,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.semantics.encode_agreement import KINDS, Sample, disagreement, interpreted
-from tests.strategies import (
-    SCALARS,
-    UNINTERPRETED_CALLS,
-    call_operands,
-    float_of_bits,
-    scalars,
-)
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.calls import PURE_CALLS
 from verified_tir.ir.dtype import BOOL, INT32, DType
@@ -52,6 +45,8 @@ from verified_tir.ir.floats import exponent_bits, significand_bits
 from verified_tir.ir.node import IRError
 from verified_tir.logic.solver import Solver
 from verified_tir.semantics.values import UNDEF, Scalar
+from verified_tir.testing.dtypes import SCALARS, float_of_bits, scalars
+from verified_tir.testing.expressions import UNINTERPRETED_CALLS, call_operands
 
 BATCH = 6
 """Samples of a cell in one query."""

@@ -11,7 +11,6 @@ from itertools import pairwise
 import pytest
 
 from tests.semantics.encode_agreement import constant
-from tests.strategies import FLOATS, INTERPRETED_CALLS, UNINTERPRETED_CALLS
 from verified_tir.ir.calls import PURE_CALLS
 from verified_tir.ir.dtype import FLOAT32, DType
 from verified_tir.ir.expr import Call, Cast, Expr, Var
@@ -20,6 +19,8 @@ from verified_tir.logic.formula import Term
 from verified_tir.logic.solver import Solver
 from verified_tir.logic.verdict import Proved, Refuted
 from verified_tir.semantics.encode import Encoded, Encoder, sort_of
+from verified_tir.testing.dtypes import FLOATS
+from verified_tir.testing.expressions import INTERPRETED_CALLS, UNINTERPRETED_CALLS
 
 SOLVER = Solver()
 CELLS = [(op, t) for op in UNINTERPRETED_CALLS for t in FLOATS]

@@ -15,12 +15,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.semantics.encode_agreement import Sample, disagreement, interpreted
-from tests.strategies import SCALARS, Sources, expressions, numbers, scalars
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import BOOL, FLOAT16, FLOAT32, INT32, INT64, DType
 from verified_tir.ir.expr import Var
 from verified_tir.logic.solver import Solver
 from verified_tir.semantics.values import UNDEF
+from verified_tir.testing import Scope, expressions, numbers, scalars
+from verified_tir.testing.dtypes import SCALARS
 
 SIZE = 3
 VARIABLES = tuple(
@@ -31,7 +32,7 @@ BUFFERS = tuple(
     Buffer.declare(f"b_{t}", (SIZE,), t)
     for t in (DType("int", 8), INT32, DType("uint", 16), BOOL, FLOAT16, FLOAT32, FLOAT32.with_lanes(2))
 )
-SOURCES = Sources(VARIABLES, BUFFERS)
+SCOPE = Scope(VARIABLES, BUFFERS, undef=True, meaningful=False)
 TYPES = [t.with_lanes(lanes) for t in SCALARS for lanes in (1, 1, 2, 3)]
 
 SOLVER = Solver()
@@ -42,7 +43,7 @@ RESULTS: Counter[str] = Counter()
 @st.composite
 def samples(draw: st.DrawFn, depth: int) -> Sample:
     """An expression of any type, and values for all that it may mention."""
-    expr = draw(expressions(draw(st.sampled_from(TYPES)), depth, SOURCES))
+    expr = draw(expressions(draw(st.sampled_from(TYPES)), SCOPE, depth=depth))
     values = {v: draw(numbers(v.dtype)) for v in VARIABLES}
     elements = {b: tuple([draw(scalars(b.dtype.scalar)) for _ in range(SIZE * b.dtype.lanes)]) for b in BUFFERS}
     return Sample(expr, values, elements)
