@@ -111,7 +111,8 @@ FAULTS: list[Fault] = [
             "float64 is rounded twice",
             "floats",
             "round_to_odd(b, x, lanes) if source.bits == 64 else x",
-            'b.assign(f"fptrunc {REGISTER[source]} {x} to {REGISTER[lanes_of(FLOAT32, lanes)]}") if source.bits == 64 else x',
+            'b.assign(f"fptrunc {REGISTER[source]} {x} to {REGISTER[lanes_of(FLOAT32, lanes)]}") '
+            "if source.bits == 64 else x",
         ),
         (
             "sums are contracted",
@@ -157,7 +158,8 @@ FAULTS: list[Fault] = [
             "a mask loses its last lane",
             "memory",
             "    mask, kind = access.mask, REGISTER[bools(access.lanes)]\n",
-            '    kind = REGISTER[bools(access.lanes)]\n    mask = b.assign(f"insertelement {kind} {access.mask}, i1 true, '
+            "    kind = REGISTER[bools(access.lanes)]\n"
+            '    mask = b.assign(f"insertelement {kind} {access.mask}, i1 true, '
             'i64 {access.lanes - 1}")\n',
         ),
         (
@@ -285,8 +287,8 @@ FAULTS: list[Fault] = [
         (
             "floor of a negative divisor",
             "formula",
-            "else euclid_div(neg(a), neg(b))\n    return ite(lt(integer(0), b), euclid_div(a, b), euclid_div(neg(a), neg(b)))",
-            "else euclid_div(a, b)\n    return ite(lt(integer(0), b), euclid_div(a, b), euclid_div(neg(a), neg(b)))",
+            "else euclid_div(neg(a), neg(b))\n    return ite(lt(integer(0), b), euclid_div(a, b)",
+            "else euclid_div(a, b)\n    return ite(lt(integer(0), b), euclid_div(a, b)",
         ),
         (
             "remainders are never negative",
