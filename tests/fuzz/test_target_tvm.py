@@ -101,6 +101,8 @@ def test_the_worker_says_what_it_did_when_it_ends() -> None:
         process.kill()
         process.wait()
         assert worker.examine(PLAIN, [], 0).counts["programs"] == 1  # another process
+        with pytest.raises(Disagreement, match="ScriptError"):
+            worker.examine("no program", [], 0)
         with pytest.raises(Died) as died:
             monkey = tvm_worker.SECONDS
             tvm_worker.SECONDS = 0  # type: ignore[misc]

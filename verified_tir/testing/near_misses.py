@@ -30,6 +30,13 @@ from verified_tir.testing.expression_changes import expression_changes
 from verified_tir.testing.statement_changes import statement_changes
 
 _MOST_NODES: Final = 1500
+_OFTEN: Final = {
+    "another kind of loop": 5, "another association": 5, "a loop reversed": 3, "loops exchanged": 3,
+    "undef made a number": 3,
+    "a minimum spelled out": 3, "operands exchanged": 2, "a law of the reals": 2, "a law of the integers": 2,
+    "a sign dropped": 2, "no iteration": 2, "another operator": 2, "a start off by one": 2,
+}  # fmt: skip
+"""Kinds that are hard to judge, or apply at few places, are drawn more often."""
 Made: TypeAlias = Callable[[], Node]
 
 
@@ -68,8 +75,8 @@ def _changed(func: PrimFunc, kind: int, which: int) -> PrimFunc:
     by_name: dict[str, list[Change]] = {}
     for change in changes(func):
         by_name.setdefault(change.name, []).append(change)
-    names = sorted(by_name)
-    for turn in range(min(6, len(names))):
+    names = [name for name in sorted(by_name) for _ in range(_OFTEN.get(name, 1))]
+    for turn in range(min(12, len(names))):
         named = by_name[names[(kind + turn) % len(names)]]
         for k in range(min(3, len(named))):
             found = apply(func, named[(which + k) % len(named)])

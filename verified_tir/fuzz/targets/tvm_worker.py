@@ -16,6 +16,8 @@ import time
 from collections.abc import Sequence
 from typing import Any, Final, final
 
+from verified_tir.fuzz.failure import failure_of
+from verified_tir.fuzz.target import Disagreement
 from verified_tir.fuzz.targets.tvm_programs import Plan
 
 SECONDS: Final = 120
@@ -49,6 +51,7 @@ class Worker:
         """What comes of a case.
 
         :raises Died: if the process dies of it.
+        :raises Disagreement: if something in it raised an exception.
         """
         if self._process is None or self._process.poll() is not None:
             self._start()
@@ -69,8 +72,7 @@ class Worker:
             if kind == "at":
                 at = value
             elif kind == "failed":
-                error: BaseException = value
-                raise error
+                raise Disagreement(*value)
             else:
                 return value
 
@@ -141,9 +143,8 @@ def main() -> None:
         try:
             told = examine(text, plans, seed, lambda what: send("at", what))
         except Exception as problem:
-            import traceback
-
-            send("failed", RuntimeError(f"{type(problem).__name__}: {problem}\n{traceback.format_exc()}"))
+            failure = failure_of("tvm", problem)
+            send("failed", (failure.key.kind, failure.key.where, f"{failure.message}\n{failure.traceback}"))
             continue
         send("told", told)
 
