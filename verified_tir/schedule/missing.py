@@ -1,7 +1,8 @@
 """Which assumption a refused step lacks.
 
 A step about floats is often refused for the sake of a NaN or an infinity: 0.0 times infinity is NaN, and a maximum may
-lose a NaN.  Whether one of these is all that is in the way is tried: the assumption is put in front of the program
+lose a NaN.  One about symbolic sizes is often refused for the sake of an empty loop: a sum of no terms is not even
+initialised.  Whether one of these is all that is in the way is tried: the assumption is put in front of the program
 (:mod:`axiom <verified_tir.kernel.rules.axiom>`), and the step is taken again.  So an assumption that is named is
 enough.
 """
@@ -18,7 +19,7 @@ from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import Binary, Expr, Load, Var, all_of, const
 from verified_tir.ir.script import script
 from verified_tir.ir.stmt import Assume, For, Stmt, seq
-from verified_tir.ir.visit import walk
+from verified_tir.ir.visit import free_vars, walk
 from verified_tir.kernel.context import written_blocks
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.obligation import Refusal, Unproved
@@ -37,6 +38,44 @@ def about_floats(refusal: Refusal) -> bool:
     return isinstance(refusal, Unproved) and refusal.obligation.goal.has_float
 
 
+def about_sizes(refusal: Refusal, theorem: Refines) -> bool:
+    """Whether something that has nothing to do with floats was refused in a program of unknown sizes."""
+    return isinstance(refusal, Unproved) and not refusal.obligation.goal.has_float and bool(_sizes(theorem))
+
+
+def missing_size(theorem: Refines, prover: Prover, tactic: Callable[[Session], object]) -> str | None:
+    """Which sizes must be at least 1 so that ``tactic`` succeeds, as a sentence; ``None`` if that does not help."""
+
+    def enough(sizes: list[Var]) -> bool:
+        return _succeeds(theorem, prover, tactic, seq(*[Assume(v >= 1) for v in sizes]))
+
+    needed = _sizes(theorem)
+    if not enough(needed):
+        return None
+    for v in list(needed):
+        fewer = [w for w in needed if w is not v]
+        if fewer and enough(fewer):
+            needed = fewer
+    return "it would be proved if the program began with " + " and ".join(f"T.assume({script(v >= 1)})" for v in needed)
+
+
+def _sizes(theorem: Refines) -> list[Var]:
+    """The symbols in the shapes of parameters."""
+    found = [v for b in theorem.before.buffers for e in b.shape for v in free_vars(e)]
+    return list(dict.fromkeys(found))[:MOST]
+
+
+def _succeeds(theorem: Refines, prover: Prover, tactic: Callable[[Session], object], assumed: Stmt) -> bool:
+    """Whether the step can be taken in the program that begins with an assumption."""
+    session = Session(theorem, prover)
+    try:
+        session.apply(Axiom(assumed))
+        tactic(session)
+    except TacticFailed:
+        return False
+    return True
+
+
 def missing_assumption(theorem: Refines, prover: Prover, tactic: Callable[[Session], object]) -> str | None:
     """What must be assumed of the arguments so that ``tactic`` succeeds, as a sentence; ``None`` if nothing is found.
 
@@ -44,13 +83,7 @@ def missing_assumption(theorem: Refines, prover: Prover, tactic: Callable[[Sessi
     """
 
     def enough(buffers: tuple[Buffer, ...], claim: Claim) -> bool:
-        session = Session(theorem, prover)
-        try:
-            session.apply(Axiom(seq(*[_of_all(b, claim) for b in buffers])))
-            tactic(session)
-        except TacticFailed:
-            return False
-        return True
+        return _succeeds(theorem, prover, tactic, seq(*[_of_all(b, claim) for b in buffers]))
 
     inputs = _inputs(theorem)
     if not inputs or not enough(inputs, _is_finite):

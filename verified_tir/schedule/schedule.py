@@ -28,7 +28,7 @@ from verified_tir.schedule.copies import block_of_copy
 from verified_tir.schedule.errors import ScheduleError
 from verified_tir.schedule.functions import program_of
 from verified_tir.schedule.index_map import IndexMap
-from verified_tir.schedule.missing import about_floats, missing_assumption
+from verified_tir.schedule.missing import about_floats, about_sizes, missing_assumption, missing_size
 from verified_tir.schedule.primitives_annotations import AnnotationPrimitives
 from verified_tir.schedule.primitives_branches import BranchPrimitives
 from verified_tir.schedule.primitives_calls import CallPrimitives
@@ -310,6 +310,8 @@ class Schedule(
             error = report(f"{name}({text})", failed.refusal, reached.after, reached)
             if about_floats(failed.refusal):
                 error.search = partial(missing_assumption, theorem, session.prover, tactic)
+            elif about_sizes(failed.refusal, theorem):
+                error.search = partial(missing_size, theorem, session.prover, tactic)
             raise error from None
         done = session.theorem.derivation[len(theorem.derivation) :]
         obligations = tuple(d for step in done for d in step.obligations)
