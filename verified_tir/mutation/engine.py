@@ -115,7 +115,7 @@ class Engine:
         return [results[m.id] for m in mutants if m.id in results]
 
     def _key(self, mutant: Mutant, result: Result, tests: Sequence[str], digests: dict[str, str]) -> str:
-        decided = (result.by,) if result.killed else tests
+        decided = (result.by,) if result.killed else (*tests, self.last)
         return key_of(mutant, self.source(mutant.file), decided, digests)
 
     def _decide(self, tasks: list[Task], digests: dict[str, str]) -> Iterator[Result]:
@@ -126,7 +126,7 @@ class Engine:
         batches += [(t.mutant.id, [t]) for t in alone]
         while batches:
             fresh, batch = batches.pop(0)
-            files = sorted({t.partition("::")[0] for task in batch for t in task.tests})
+            files = sorted({t.partition("::")[0] for task in batch for t in task.tests}) or list(self.tests[:1])
             request = self._request("run", files, tasks=batch, fresh=fresh)
             for event in self._worker(request):
                 task = by_id.get(event.get("id", ""))
@@ -135,7 +135,7 @@ class Engine:
                     continue
                 if task is not None:
                     killed = event["status"] in ("killed", "timeout", "crashed")
-                    decided = (event["by"],) if killed else task.tests
+                    decided = (event["by"],) if killed else (*task.tests, self.last)
                     key = key_of(task.mutant, self.source(task.mutant.file), decided, digests)
                     yield Result(
                         task.mutant.id, key, event["status"], event["by"], event["how"], event["seconds"],
