@@ -191,10 +191,9 @@ class Campaign:
         for report in hand.reports():
             self._hear(hand, report)
         task = hand.task
-        hung = task is not None and (
-            hand.late(self.options.limit)
-            or (isinstance(task, Finish) and time.monotonic() - hand.since > task.seconds + 6 * task.limit + 300)
-        )
+        limit = self.options.limit
+        quiet = limit * 6 + task.seconds + 300 if isinstance(task, Finish) else limit * 2 + 60
+        hung = task is not None and (hand.late(limit) or time.monotonic() - hand.heard > quiet)
         if not (dead or hung):
             return
         if task is not None:

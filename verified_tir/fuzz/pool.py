@@ -70,7 +70,8 @@ class Hand:
         )
         self._hash_seed = hash_seed
         self.task: Task | None = None
-        self.since = 0.0
+        self.heard = 0.0
+        """When it was last given something, or said something, by ``time.monotonic``."""
         self._start()
 
     def _start(self) -> None:
@@ -93,7 +94,7 @@ class Hand:
 
     def give(self, task: Task) -> None:
         """Let it work; it may be dead, which shows later."""
-        self.task, self.since = task, time.monotonic()
+        self.task, self.heard = task, time.monotonic()
         with contextlib.suppress(OSError):
             self.link.send(task)
 
@@ -102,6 +103,7 @@ class Hand:
         try:
             while self.link.poll():
                 report: Report = self.link.recv()
+                self.heard = time.monotonic()
                 yield report
         except (EOFError, OSError):
             return
