@@ -25,7 +25,7 @@ from verified_tir.ir.stmt import (
     While,
     seq,
 )  # fmt: skip
-from verified_tir.ir.visit import rewrite, substitute
+from verified_tir.ir.visit import rewrite, substitute, walk
 
 Makes: TypeAlias = tuple[str, Callable[[], Stmt]]
 
@@ -99,6 +99,8 @@ def _of_loop(s: For) -> Iterator[Makes]:
     yield "no iteration", lambda: replace_loop(s, extent=const(0, t))
     last = binary("sub", binary("add", binary("add", low, low), extent), 1)
     yield "a loop reversed", lambda: replace_loop(s, body=substitute(body, {v: Binary("sub", last, v)}))
+    if any(_sums_over(n, v) for n in walk(body)):
+        yield "a sum in another order", lambda: replace_loop(s, body=substitute(body, {v: Binary("sub", last, v)}))
     first = substitute(body, {v: low})
     rest = replace_loop(s, min=binary("add", low, 1), extent=binary("sub", extent, 1))
     yield "the first iteration peeled", lambda: seq(If(Binary("gt", extent, const(0, t)), first), rest)
@@ -125,6 +127,15 @@ def _of_loop(s: For) -> Iterator[Makes]:
             )
         case _:
             pass
+
+
+def _sums_over(n: object, v: Var) -> bool:
+    """Whether a statement updates one element in each iteration."""
+    match n:
+        case Store(buffer=b, value=Binary(op="add" | "mul", a=a, b=c), indices=indices) if b.dtype.is_float:
+            return any(isinstance(x, Load) and x.buffer is b for x in (a, c)) and not any(v in walk(i) for i in indices)
+        case _:
+            return False
 
 
 def _split(s: For, *, guarded: bool) -> Stmt:
