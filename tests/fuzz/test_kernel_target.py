@@ -76,8 +76,8 @@ from verified_tir.testing import assert_refines, refusals_are_right
 
 PROGRAM = """\\
 @T.prim_func
-def row_sum(A: T.Buffer((4, 4), "float32"), B: T.Buffer((4,), "float32")):
-    for i in range(4):
+def row_sum(A: T.Buffer((3, 4), "float32"), B: T.Buffer((3,), "float32")):
+    for i in range(3):
         B[i] = T.float32(0)
         for j in range(4):
             B[i] = B[i] + A[i, j]
@@ -90,16 +90,15 @@ def test_found() -> None:
     with refusals_are_right(s):
         s.parallel("j")
     arguments = {
-        "A": np.array([[2.0, 1.0, 0.0, -2.0], [-1.0, -3.0, -3.0, -3.0], [-2.0, 2.0, 1.0, 3.0], [0.0, 1.0, 3.0,
-            2.0]], "float32"),
-        "B": np.array([1.0, 0.0, 0.0, 3.0], "float32"),
+        "A": np.array([[2.0, 1.0, 0.0, -2.0], [-1.0, -3.0, -3.0, -3.0], [-2.0, 2.0, 1.0, 3.0]], "float32"),
+        "B": np.array([0.0, 1.0, 3.0], "float32"),
     }
     assert_refines(s, arguments, machine_code=False)
 '''
 
 
 def test_a_licence_that_is_not_asked_for_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
-    cases = st.builds(KernelCase, schedules(names=("parallel", "split", "simplify"), max_steps=4))
+    cases = st.builds(KernelCase, schedules(st.just(seed("row sum")), ("parallel", "split", "simplify"), max_steps=4))
     with monkeypatch.context() as patch:
         patch.setattr(theorem, "licence_questions", lambda *_, **__: iter(()))
         case = find(cases, lambda c: failure(c) is not None, settings=FOUND)

@@ -14,13 +14,18 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.script import script
+from verified_tir.ir.script import parse_func, script
+from verified_tir.kernel.blocks import expand_blocks
 from verified_tir.kernel.theorem import Rule
 from verified_tir.testing.rules.families import BY_NAME
 from verified_tir.testing.rules.family import Chain, Family
 from verified_tir.testing.rules.random_programs import programs
 from verified_tir.testing.rules.random_rules import RULES, application
 from verified_tir.testing.rules.random_scenes import SCENES, scenes
+from verified_tir.testing.scheduling.seeds import SEEDS, seed
+
+SYMBOLIC: Final = frozenset({"symbolic"})
+"""Seeds whose buffers have no constant extents."""
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -52,15 +57,23 @@ def rule_cases(families: Sequence[str] = ()) -> SearchStrategy[RuleCase]:
     """Programs with rules for them, applied whether they fit or not.
 
     :param families: names of families, ``random`` (any place of any program) and ``scenes`` among them; all of them
-        unless given.
+        unless given; ``textbook`` is any place of a textbook program.
     """
-    return _rule_cases(tuple(families) or (*BY_NAME, *("random", "scenes") * 4))
+    return _rule_cases(tuple(families) or (*BY_NAME, *("random", "scenes") * 4, *("textbook",) * 40))
+
+
+@st.composite
+def textbook(draw: DrawFn) -> str:
+    """A textbook program of very small constant extents."""
+    name = draw(st.sampled_from([name for name in SEEDS if name not in SYMBOLIC]))
+    n, m, k = (draw(st.sampled_from((3, 2, 4, 1))) for _ in range(3))
+    return seed(name, draw(st.sampled_from(("int32", "float32"))), n, m, k, draw(st.sampled_from((1, 2, 0))))
 
 
 @st.composite
 def _rule_cases(draw: DrawFn, families: tuple[str, ...]) -> RuleCase:
     name = draw(st.sampled_from(families))
-    if name in ("random", "scenes"):
+    if name in ("random", "scenes", "textbook"):
         return _random(draw, name)
     family = BY_NAME[name]
     while True:
@@ -84,6 +97,6 @@ def _random(draw: Any, name: str) -> RuleCase:
     if name == "scenes":
         func, rule = draw(scenes(draw(st.sampled_from(list(SCENES)))))
         return RuleCase(name, func, ((rule,),), (0, 1, 2))
-    func = draw(programs())
+    func = expand_blocks(parse_func(draw(textbook()))) if name == "textbook" else draw(programs())
     found: list[Rule | None] = [application(draw, draw(st.sampled_from(list(RULES))), func) for _ in range(3)]
     return RuleCase(name, func, tuple((rule,) for rule in found if rule is not None), (0, 1, 2))

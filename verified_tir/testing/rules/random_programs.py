@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Binary, Expr, FloatImm, IfThenElse, Select, Undef, Var, binary, const
 from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.node import IRError
 from verified_tir.ir.stmt import Allocate, Assume, DeclBuffer, For, If, LetStmt, Stmt, seq
 from verified_tir.testing.rules.building import function, load, store
 
@@ -36,6 +37,12 @@ class Scope:
 
 
 def one_of(draw: Draw, *options: Any) -> Any:
+    """One of the options.
+
+    :raises IRError: if there is none.
+    """
+    if not options:
+        raise IRError("there is nothing to choose from")
     return draw(st.sampled_from(options))
 
 
@@ -47,8 +54,8 @@ def index(draw: Draw, scope: Scope, extent: int) -> Expr:
             total = binary("add", total, one_of(draw, v, 2 * v, 0 - v))
     if draw(st.integers(0, 3)) == 0:
         total = total % extent
-    if draw(st.integers(0, 9)) == 0:
-        memory = [b for b in scope.buffers if b.dtype.is_int and len(b.shape) == 1]
+    memory = [b for b in scope.buffers if b.dtype.is_int and len(b.shape) == 1]
+    if draw(st.integers(0, 9)) == 0 and memory:
         total = load(one_of(draw, *memory), draw(st.integers(0, 1))) % extent
     return total
 

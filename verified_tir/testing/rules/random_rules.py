@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Binary, Expr, FloatImm, Undef, Var, binary, const
+from verified_tir.ir.expr import Binary, Expr, FloatImm, IntImm, Undef, Var, binary, const
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path, places
@@ -180,7 +180,9 @@ def _map(draw: Draw, extent: int) -> LayoutMap:
 
 def _storage(draw: Draw, func: PrimFunc) -> Rule | None:
     found = place(draw, func, Allocate)
-    return None if found is None else Storage(found[0], _map(draw, found[1].buffer.shape[0].value))
+    if found is None or len(found[1].buffer.shape) != 1 or not isinstance(found[1].buffer.shape[0], IntImm):
+        return None
+    return Storage(found[0], _map(draw, found[1].buffer.shape[0].value))
 
 
 def _compact(draw: Draw, func: PrimFunc) -> Rule | None:
@@ -195,9 +197,12 @@ def _compact(draw: Draw, func: PrimFunc) -> Rule | None:
 
 
 def _relayout(draw: Draw, func: PrimFunc) -> Rule | None:
-    b = func.buffer_named(one_of(draw, "X", "Z"))
+    flat = [b for b in func.buffers if len(b.shape) == 1]
+    if not flat:
+        return None
+    b = one_of(draw, *flat)
     zero = FloatImm(b.dtype, 0.0) if b.dtype.is_float else const(0)
-    return Relayout(b, _map(draw, b.shape[0].value), one_of(draw, None, zero, Undef(b.dtype)))  # type: ignore[attr-defined]
+    return Relayout(b, _map(draw, b.shape[0].value), one_of(draw, None, zero, Undef(b.dtype)))
 
 
 def _introduce(draw: Draw, func: PrimFunc) -> Rule | None:
