@@ -119,8 +119,9 @@ def main() -> int:
     for mutant in list(faults(wanted.only, wanted.operators))[:: wanted.every]:
         result = planted(mutant, wanted.seconds, wanted.seed)
         results.append(result)
-        shown = json.dumps(result) if wanted.json else f"{result.get('seconds')!s:>6} {result['fault']:70} {result.get('found') or result.get('cannot') or 'not found'}"
-        print(shown, flush=True)
+        said = result.get("found") or result.get("cannot") or "not found"
+        line = f"{result.get('seconds')!s:>6} {result['fault']:70} {said}"
+        print(json.dumps(result) if wanted.json else line, flush=True)
     tried = [r for r in results if "cannot" not in r]
     print(f"{sum(bool(r['found']) for r in tried)} of {len(tried)} found", file=sys.stderr)
     return 0
