@@ -113,6 +113,7 @@ def block(
         (block(i="i // 2"), "differ only in reduction axes"),
         (block(declare="T.reads(A[vi, 0:3])"), "reads only what it declares of A"),
         (block(declare="T.reads(A[0:7, vk])"), "reads only what it declares of A"),
+        (block(declare="T.reads(B[vi])"), "reads only what it declares of A"),
         (block(declare="T.reads(A[vi, vk])\n            T.writes(B[0])"), "writes only what it declares of B"),
     ],
 )

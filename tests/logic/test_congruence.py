@@ -49,6 +49,7 @@ UNKNOWN: list[tuple[tuple[Term, ...], Term]] = [
     ((f.fp_eq(A, B),), f.eq(plus(A, ONE), plus(B, ONE))),  # -0.0 == 0.0, and a NaN equals nothing
     ((), f.fp_eq(A, A)),
     ((), f.eq(ZERO, MINUS)),
+    ((), f.eq(plus(A, ONE), plus(A, ZERO))),
     ((), f.eq(f.convert("fp.from_int", I, "F32"), f.convert("fp.from_int", J, "F32"))),
     ((f.eq(A, B),), below(D, f.var("b", "F64"))),  # of one name, and of another sort
     ((f.eq(f.fp("fp.abs", "F32", A), f.fp("fp.abs", "F32", B)),), f.eq(A, B)),

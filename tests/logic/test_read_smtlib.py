@@ -174,3 +174,9 @@ def test_a_text_that_cannot_be_read_is_asked_as_a_whole(monkeypatch: pytest.Monk
     monkeypatch.setattr(recheck, "_whole", lambda *_: recheck.Answer("unknown", 0.0, reason="too hard"))
     answer = ask("z3", text)
     assert (answer.verdict, answer.reason) == ("unknown", "too hard")
+
+
+def test_parts_that_nobody_decides_prove_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recheck, "_whole", lambda *_: recheck.Answer("unknown", 0.0, reason="no time"))
+    for goal in (f.le(X, Y), f.and_(f.le(X, Y), f.lt(X, Y)), f.eq(SUM, ZERO)):
+        assert ask("z3", standalone((f.lt(X, Y),), goal)).verdict == "unknown"

@@ -311,14 +311,6 @@ FAULTS: Final[tuple[Fault, ...]] = (
         "            case Allocated():\n                return (e.defined,)\n",
         "What an allocation holds before it is written counts as a value.",
     ),
-    Fault(
-        "what-one-iteration-left-the-next-one-reads",
-        _RULES + "scope.py",
-        "Move._sunk",
-        "context.shadow = buffer.data\n        context.memory[buffer.data] = Version(buffer.data, Allocated())\n",
-        "context.shadow = buffer.data\n",
-        "An allocation is sunk into a loop whose iterations read what earlier ones stored.",
-    ),
     # ---------------------------------------------------------------------- assumptions and results, reassociation
     Fault(
         "lemmas-rest-on-no-results",

@@ -153,14 +153,6 @@ FAULTS: Final[tuple[Fault, ...]] = (
         "A copy at float32 of what the program also sees as int32: the bits of a NaN are lost on the way.",
     ),
     Fault(
-        "an-inner-loop-does-not-separate-stores",
-        _RULES + "repeat.py",
-        "_Again._later",
-        "loops = sum(isinstance(s, For) for s in self.chain[: depth + 1])",
-        "loops = sum(isinstance(s, For) for s in self.chain[:depth])",
-        "Whether a store of the producer's statement comes later is told without the innermost common loop.",
-    ),
-    Fault(
         "producers-read-their-inputs-when-they-began",
         _RULES + "repeat.py",
         "_Again.questions",
