@@ -260,6 +260,18 @@ def test_faults_come_in_a_small_share() -> None:
     assert ended["fine"] >= 0.8 * ended.total()
 
 
+def test_elements_are_bools_and_vectors_too() -> None:
+    seen: set[str] = set()
+
+    @search_settings(100)
+    @given(prim_funcs({"dtypes", "vectors", "sequences"}))
+    def search(func: PrimFunc) -> None:
+        seen.update("vector" if b.dtype.lanes > 1 else b.dtype.code for b in func.buffers)
+
+    search_until(lambda: {"bool", "vector"} <= seen, search)
+    assert {"bool", "vector", "float", "int", "uint", "bfloat"} >= seen >= {"bool", "vector", "float"}
+
+
 def test_unknown_features_are_named() -> None:
     with pytest.raises(ValueError, match="no feature is called loops; there are assert"):
         prim_funcs({"loops"})
@@ -269,7 +281,7 @@ def test_the_dtypes_of_elements_can_be_chosen() -> None:
     @search_settings(40)
     @given(prim_funcs(ALL_FEATURES - {"gathers", "while_loops", "textbook", "views"}, dtypes=["int8", "uint16"]))
     def search(func: PrimFunc) -> None:
-        assert {str(b.dtype) for b in func.buffers} <= {"int8", "uint16"}
+        assert {str(b.dtype.scalar) for b in func.buffers} <= {"int8", "uint16", "bool"}
 
     search()
 

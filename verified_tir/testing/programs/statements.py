@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, partial
 
-from verified_tir.ir.dtype import INT32
+from verified_tir.ir.dtype import BOOL, INT32, DType
 from verified_tir.ir.expr import Binary, Expr, Load, Var, binary, const
 from verified_tir.ir.stmt import For, If, LetStmt, Stmt, Store, seq
 from verified_tir.ir.visit import walk
@@ -82,11 +82,21 @@ def store(s: Sketch, place: Place) -> Stmt:
         cells = s.pick.among(known)
         made = value(s, place, cells.dtype)
     else:
-        dtype = s.dtype()
+        dtype = _element(s)
         made = value(s, place, dtype)
         cells = s.new(rank(s, place), dtype, local=s.has("locals") and s.pick.rarely(4))
     cells.written = True
     return Store(cells.buffer, made, indices(s, place, cells, may_grow=True))
+
+
+def _element(s: Sketch) -> DType:
+    """The type of a new buffer's elements, sometimes bool or one with lanes."""
+    dtype = s.dtype()
+    if s.has("dtypes") and s.pick.rarely(24):
+        return BOOL
+    if s.has("vectors") and s.pick.rarely(24):
+        return dtype.with_lanes(s.pick.one(4, 2))
+    return dtype
 
 
 def targets(s: Sketch) -> list[Cells]:
