@@ -45,8 +45,8 @@ KINDS: Final = ("small", "special", "normal", "near", "bits", "constants", "same
 class Ended:
     """How a run ended: with an ``outcome``, or else ``why`` there is none.
 
-    ``"undefined"``: undefined behaviour; ``"assertion"``; ``"cut"``: too many steps, or what the interpreter has no
-    meaning for, which shows nothing.  ``text`` says more.
+    ``"undefined"``: undefined behaviour; ``"assertion"``; ``"cut"``: too many steps, what the interpreter has no
+    meaning for, or arguments that do not fit, which shows nothing.  ``text`` says more.
     """
 
     outcome: Outcome | None
@@ -79,7 +79,7 @@ def ran(func: PrimFunc, arguments: Arguments, masks: Masks | None = None, *, lic
         return Ended(None, "undefined", str(end))
     except AssertionFailed as end:
         return Ended(None, "assertion", end.message)
-    except (StepLimit, Unsupported) as end:
+    except (StepLimit, Unsupported, ArgumentError) as end:
         return Ended(None, "cut", str(end))
     return Ended(outcome)
 

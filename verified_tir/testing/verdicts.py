@@ -213,6 +213,8 @@ def _replay(
     for arguments in attempts:
         given, masks = moved(before, after, arguments, sizes, maps)
         first, second = ran(before, arguments), ran(after, given, masks)
+        if first.why == "cut":
+            return
         if first.outcome is None:
             reasons.append(f"before ends by {first.why} ({first.text})")
         elif second.why == "cut" or (second.outcome is None and (not verdict.element or verdict.inputs)):
