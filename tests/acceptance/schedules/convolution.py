@@ -260,10 +260,10 @@ def conv1d_tile_sticks_out(s: Schedule) -> None:
 
 
 @T.prim_func
-def transposed(A: T.Buffer((4, 6, 6), "float32"), W: T.Buffer((4, 3, 4, 4), "float32"),
+def transposed(A: T.Buffer((2, 6, 6), "float32"), W: T.Buffer((2, 3, 4, 4), "float32"),
                B: T.Buffer((3, 12, 12), "float32")):  # fmt: skip
-    D = T.alloc_buffer((4, 15, 15), "float32")
-    for c, h, w in T.grid(4, 15, 15):
+    D = T.alloc_buffer((2, 15, 15), "float32")
+    for c, h, w in T.grid(2, 15, 15):
         with T.block("dilate"):
             vc, vh, vw = T.axis.remap("SSS", [c, h, w])
             D[vc, vh, vw] = T.if_then_else(
@@ -271,7 +271,7 @@ def transposed(A: T.Buffer((4, 6, 6), "float32"), W: T.Buffer((4, 3, 4, 4), "flo
                 A[vc, (vh - 2) // 2, (vw - 2) // 2],
                 T.float32(0),
             )
-    for o, h, w, c, y, x in T.grid(3, 12, 12, 4, 4, 4):
+    for o, h, w, c, y, x in T.grid(3, 12, 12, 2, 4, 4):
         with T.block("conv"):
             vo, vh, vw, vc, vy, vx = T.axis.remap("SSSRRR", [o, h, w, c, y, x])
             with T.init():

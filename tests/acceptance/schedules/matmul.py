@@ -14,8 +14,8 @@ def product(A: np.ndarray, B: np.ndarray) -> dict[str, np.ndarray]:
 
 
 @T.prim_func
-def matmul(A: T.Buffer((32, 24), "float32"), B: T.Buffer((24, 32), "float32"), C: T.Buffer((32, 32), "float32")):
-    for i, j, k in T.grid(32, 32, 24):
+def matmul(A: T.Buffer((32, 16), "float32"), B: T.Buffer((16, 32), "float32"), C: T.Buffer((32, 32), "float32")):
+    for i, j, k in T.grid(32, 32, 16):
         with T.block("C"):
             vi, vj, vk = T.axis.remap("SSR", [i, j, k])
             with T.init():

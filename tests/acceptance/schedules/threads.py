@@ -129,3 +129,21 @@ def shared_rows(s: Schedule) -> None:
     s.cache_write("B", "B", "local", tx)
     s.unroll(k)
     assert halo.scope == "shared"
+
+
+@textbook(matmul, reference=product)
+def cooperative_fetching(s: Schedule) -> None:
+    """The threads of a block load a shared tile together, all of it before any of them goes on."""
+    i, j, k = s.get_loops("C")
+    by, ty = s.split(i, factors=[None, 8])
+    bx, tx = s.split(j, factors=[None, 8])
+    ko, ki = s.split(k, factors=[None, 8])
+    s.reorder(by, bx, ko, ty, tx, ki)
+    tile = s.cache_read("C", "A", "shared", ko)
+    ax0, ax1 = s.get_loops(tile)[-2:]
+    s.bind(by, "blockIdx.y")
+    s.bind(bx, "blockIdx.x")
+    s.bind(ty, "threadIdx.y")
+    s.bind(tx, "threadIdx.x")
+    s.bind(ax0, "threadIdx.y")
+    s.bind(ax1, "threadIdx.x")
