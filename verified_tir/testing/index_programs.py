@@ -120,10 +120,27 @@ class _Indices:
 
     def _truth(self, depth: int) -> Expr:
         p = self.pick
-        kind = p.integer(0, 5 if depth > 0 else 1)
+        kind = p.integer(0, 6 if depth > 0 else 1)
+        if kind == 6:
+            return self._usual(depth)
         if kind <= 2:
             below = max(0, depth - 1)
             return Binary(p.among(_COMPARISONS), self.number(below), self.number(max(0, below - 1)))
         if kind == 3:
             return Not(self.truth(depth - 1))
         return Binary(p.one("and", "or"), self.truth(depth - 1), self.truth(depth - 1))
+
+    def _usual(self, depth: int) -> Expr:
+        """Conditions that guards of tiled loops, and neighbours of points, lead to."""
+        p = self.pick
+        x, y = self.number(depth - 1), self.number(0)
+        c, k = const(p.one(4, 2, 3, 8), self.dtype), const(p.one(0, 1, 2, 3, 5, 14), self.dtype)
+        op = p.among(_COMPARISONS)
+        match p.integer(0, 3):
+            case 0:
+                return Binary(op, (x + k) % c, const(p.one(0, 1, 2, 3), self.dtype))
+            case 1:
+                return Binary(op, c * x + y, k)
+            case 2:
+                return Binary(op, x // c, k)
+        return Binary(op, c * x, c * y + k)

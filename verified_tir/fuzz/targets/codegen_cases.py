@@ -186,7 +186,8 @@ class _Table:
         a = self.element(dtype, 0, index)
         b: Expr = self.element(dtype, 1, index)
         if p.rarely(3):
-            b = const(p.draw(numbers(dtype)), dtype.with_lanes(lanes))
+            small = dtype.is_int and p.flip()  # powers of two have code of their own
+            b = const(p.one(2, 4, 8, 3, 7, 64, 1) if small else p.draw(numbers(dtype)), dtype.with_lanes(lanes))
         if dtype.is_bool:
             return Binary(p.among((*BIT_OPS, "eq", "ne", "and", "or") if lanes == 1 else (*BIT_OPS, "eq", "ne")), a, b)
         if kind == 2:
