@@ -129,6 +129,16 @@ def test_a_rule_that_forgets_to_ask_is_found_without_tactics(monkeypatch: pytest
     assert isinstance(case, RuleCase) and "assert_rules_refine" in source
 
 
+def test_a_rule_that_rests_on_a_theorem_is_named_by_its_number() -> None:
+    def refines(case: RuleCase) -> bool:
+        return any(type(rule).__name__ == "Refine" for chain in case.chains for rule in chain)
+
+    case = find(rule_cases(("calls",)), refines, settings=FOUND)
+    source = TARGET.as_test(case, "test_found")
+    assert f'    assert_family_refines("calls", {case.index})' in source
+    run_source(source)
+
+
 def test_a_confirmation_that_shows_nothing_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     from verified_tir.schedule import refusals, replay
 

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from verified_tir.testing.assertions import (
         assert_certificate_rechecks,
         assert_confirmed,
+        assert_family_refines,
         assert_refines,
         assert_rules_refine,
         refusals_are_right,
@@ -71,6 +72,7 @@ _WHERE = {
     "assert_certificate_rechecks": "assertions",
     "assert_compiles_alike": "compiled",
     "assert_confirmed": "assertions",
+    "assert_family_refines": "assertions",
     "assert_index_map_round_trip": "roundtrip",
     "assert_llvm_verdict_holds": "llvm_verdicts",
     "assert_lowers_alike": "lowered",
@@ -109,6 +111,7 @@ __all__ = [
     "assert_compiles_alike",
     "assert_confirmed",
     "assert_decided_rightly",
+    "assert_family_refines",
     "assert_index_map_right",
     "assert_index_map_round_trip",
     "assert_llvm_verdict_holds",

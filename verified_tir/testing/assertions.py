@@ -30,7 +30,7 @@ from verified_tir.testing.reference import (
 
 if TYPE_CHECKING:
     from verified_tir.ir.func import PrimFunc
-    from verified_tir.kernel.theorem import Refines
+    from verified_tir.kernel.theorem import Refines, Rule
     from verified_tir.schedule.errors import ScheduleError
     from verified_tir.schedule.schedule import Schedule
 
@@ -189,13 +189,32 @@ def assert_rules_refine(literal: list[Any]) -> None:
     :param literal: the program and the rules (:mod:`verified_tir.testing.rules.literals`).
     :raises AssertionError: if the interpreter contradicts the theorem on a small input.
     """
+    from verified_tir.testing.rules.literals import rule_made
+
+    _assert_chain_refines(*rule_made(literal))
+
+
+def assert_family_refines(family: str, index: int) -> None:
+    """Each rule that a family of small programs has for one of them leads to a true theorem, if it is accepted.
+
+    :param family: its name; ``verified_tir.testing.rules.families`` has them all.
+    :param index: the number of the program.
+    :raises AssertionError: if the interpreter contradicts a theorem on a small input.
+    """
+    from verified_tir.testing.rules.families import BY_NAME
+
+    made = BY_NAME[family].at(index)
+    for chain in () if made is None else made[1]:
+        assert made is not None
+        _assert_chain_refines(made[0], chain if isinstance(chain, tuple) else (chain,))
+
+
+def _assert_chain_refines(func: PrimFunc, rules: tuple[Rule, ...]) -> None:
     from verified_tir.kernel.facts import Prover
     from verified_tir.kernel.theorem import Refines, apply, reflexive
     from verified_tir.logic.solver import Solver
     from verified_tir.testing.rules.inputs import inputs_of
-    from verified_tir.testing.rules.literals import rule_made
 
-    func, rules = rule_made(literal)
     theorem, prover = reflexive(func), Prover(Solver())
     for rule in rules:
         result = apply(rule, theorem, prover)

@@ -47,6 +47,8 @@ class RuleCase:
     func: PrimFunc
     chains: tuple[Chain, ...]
     sizes: tuple[int, ...] = (0, 1, 2, 3)
+    index: int = -1
+    """The number of the program in its family."""
 
     def __repr__(self) -> str:
         rules = "\n".join(" then ".join(map(str, chain)) for chain in self.chains)
@@ -90,7 +92,7 @@ def _of_family(family: Family, index: int, first: int) -> RuleCase | None:
     start = first % len(rules)
     chosen = [*rules[start:], *rules[:start]][:WINDOW]
     chains = tuple(rule if isinstance(rule, tuple) else (rule,) for rule in chosen)
-    return RuleCase(family.name, func, chains, family.sizes)
+    return RuleCase(family.name, func, chains, family.sizes, index)
 
 
 def _random(draw: Any, name: str) -> RuleCase:
