@@ -1,0 +1,113 @@
+"""Planning: what is chosen is cheapest, what is changed is proved, and the planned graph gives the same bits."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import numpy as np
+import pytest
+
+from verified_tir.graph import Graph, GraphBuilder, GraphError, Node, Value
+from verified_tir.graph.annotate import Annotations, layout_named
+from verified_tir.graph.choose import choose, cost_of
+from verified_tir.graph.execute import build
+from verified_tir.graph.options import PLAIN, Option
+from verified_tir.graph.plan import plan
+
+
+def residual() -> Graph:
+    """Two convolutions, a sum, pooling, a dense layer."""
+    g = GraphBuilder()
+    rng = np.random.default_rng(0)
+
+    def weights(*shape: int) -> Value:
+        return g.constant(rng.integers(-2, 3, shape).astype(np.float32), "w")
+
+    x = g.input("x", (1, 3, 6, 6))
+    y = g.op("nn.conv2d", x, weights(8, 3, 3, 3), padding=(1, 1, 1, 1), name="first")
+    y = g.op("nn.relu", y)
+    z = g.op("nn.conv2d", y, weights(8, 8, 3, 3), weights(8), padding=(1, 1, 1, 1), name="second")
+    z = g.op("nn.max_pool2d", g.op("add", z, y), pool_size=(2, 2), strides=(2, 2))
+    z = g.op("reshape", g.op("nn.global_avg_pool2d", z), shape=(1, 8))
+    return g.finish(g.op("nn.dense", z, weights(5, 8)))
+
+
+def test_layouts_flow_through_and_weights_are_packed() -> None:
+    graph = residual()
+    made = plan(graph, Annotations({"conv2d": "NCHW4c"}).frozen(graph))
+    assert made.cost == 0 and not made.rewrites and made.naive > 0
+    assert [n.op for n in made.graph.nodes] == ["call_tir"] * len(graph.nodes)
+    shapes = {v.name: v.shape for v in made.graph.values()}
+    assert shapes["second_moved"] == (1, 2, 6, 6, 4)
+    assert shapes["w_1_packed"] == (2, 2, 3, 3, 4, 4)
+    x = np.random.default_rng(1).standard_normal((1, 3, 6, 6)).astype(np.float32)
+    np.testing.assert_array_equal(build(made.graph)(x), build(graph)(x))
+
+
+def test_a_rewrite_that_cannot_go_stands_where_it_costs_least() -> None:
+    g = GraphBuilder()
+    x = g.input("x", (1, 8, 4, 4))
+    w = g.constant(np.ones((8, 8, 1, 1), np.float32), "w")
+    y = g.op("nn.relu", g.op("nn.conv2d", x, w, name="y"))
+    z = g.op("nn.max_pool2d", y, pool_size=(2, 2), strides=(2, 2), name="pooled")
+    graph = g.finish(z)
+    made = plan(graph, Annotations({"conv2d": "NCHW4c"}).frozen(graph))
+    assert [why for _, why in made.rewrites] == ["x for nn.conv2d y", "pooled for the result"]
+    assert made.cost == 2 * 4 * (128 + 32)
+    a = np.arange(128, dtype=np.float32).reshape(1, 8, 4, 4)
+    np.testing.assert_array_equal(build(made.graph)(a), build(graph)(a))
+
+
+def test_channels_that_make_no_whole_tiles_stay_as_they_are() -> None:
+    g = GraphBuilder()
+    x = g.input("x", (1, 6, 4, 4))
+    y = g.op("nn.conv2d", x, g.constant(np.ones((8, 6, 1, 1), np.float32)), name="y")
+    graph = g.finish(y)
+    made = plan(graph, Annotations({"conv2d": "NCHW4c"}).frozen(graph))
+    assert [why for _, why in made.rewrites] == ["y for the result"]
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_the_choice_is_the_best_of_all(seed: int) -> None:
+    """Against all combinations, on random graphs with random options."""
+    rng = random.Random(seed)
+    g = GraphBuilder()
+    values = [g.input("x", (rng.randint(1, 5),)), g.constant(np.ones(2, np.float32))]
+    for _ in range(rng.randint(2, 6)):
+        operands = [rng.choice(values) for _ in range(rng.randint(1, 3))]
+        values.append(g.add("concat", operands, [g.input("t", (rng.randint(1, 9),)).type], {}, None, "v", ""))
+    made = g.finish(*rng.sample(values[2:], rng.randint(1, len(values) - 2)))
+    graph = Graph(made.name, made.inputs[:1], made.constants, made.nodes, made.outputs)
+
+    def option(n: Node) -> Option:
+        return Option(tuple(rng.choice([PLAIN, "a", "b"]) for _ in n.inputs), (rng.choice([PLAIN, "a", "b"]),))
+
+    options = {n: list(dict.fromkeys(option(n) for _ in range(rng.randint(1, 3)))) for n in graph.nodes}
+    best = min(
+        cost_of(graph, dict(zip(graph.nodes, chosen, strict=True)))
+        for chosen in itertools.product(*(options[n] for n in graph.nodes))
+    )
+    found = choose(graph, options)
+    assert found.cost == best == cost_of(graph, found.options)
+
+
+def test_names_of_layouts() -> None:
+    assert str(layout_named("NCHW16c", "NCHW")) == "lambda i0, i1, i2, i3: [i0, i1 // 16, i2, i3, i1 % 16]"
+    assert str(layout_named("NHWC", "NCHW")) == "lambda i0, i1, i2, i3: [i0, i2, i3, i1]"
+    assert str(layout_named("OIHW4i2o", "OIHW")).endswith("[i0 // 2, i1 // 4, i2, i3, i1 % 4, i0 % 2]")
+    assert str(layout_named("NCHW16c", "NCHW", (1, 3, 8, 8))).endswith("[i0, i1, i2, i3]")
+
+
+@pytest.mark.parametrize(
+    ("annotations", "message"),
+    [
+        ({"conv2d": "NCHx"}, "is no layout; write letters and tiles"),
+        ({"conv2d": "NCH"}, "is no arrangement of NCHW"),
+        ({"conv2d": "NCHW4x"}, "is no arrangement of NCHW"),
+        ({"softmax": "NCHW"}, "layouts are asked for by conv2d, max_pool2d, avg_pool2d"),
+    ],
+)
+def test_names_that_are_none(annotations: dict[str, str], message: str) -> None:
+    with pytest.raises(GraphError, match=message):
+        Annotations(annotations).frozen(residual())
