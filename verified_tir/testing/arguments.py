@@ -72,8 +72,8 @@ def symbols_of(func: PrimFunc) -> list[Var]:
 
 
 def _told(func: PrimFunc, v: Var) -> bool:
-    """Whether some extent is the symbol itself, or a form that is solved for it."""
-    return any(v in walk(e) for b in func.buffers for e in b.shape)
+    """Whether some extent or stride is the symbol itself, or a form that is solved for it."""
+    return any(v in walk(e) for b in func.buffers for e in (*b.shape, *b.strides))
 
 
 def _size(pick: Picker, v: Var, sizes: tuple[int, ...], known: Mapping[Var, int], func: PrimFunc) -> int:
