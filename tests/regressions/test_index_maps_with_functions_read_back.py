@@ -1,4 +1,4 @@
-"""``str(IndexMap)`` with ``min``, ``max`` or ``select`` could not be read again, though layouts are noted in that form."""
+"""``str(IndexMap)`` with ``min``, ``max`` or ``select`` was not read again, though layouts are noted in that form."""
 
 from __future__ import annotations
 
