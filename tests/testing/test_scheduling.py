@@ -113,6 +113,8 @@ def test_a_draft_shows_its_steps_as_calls_and_marks_those_that_were_refused() ->
         's.unroll("i_0")',
     ]
     assert [step.name for step in draft.schedule().steps] == ["program", "split", "unroll"]
+    assert repr(draft).startswith("Draft('@T.prim_func\\ndef scan(A: ")
+    assert repr(draft).endswith(", (split(), parallel(), unroll()))")
 
 
 @pytest.mark.parametrize("name", RECIPES)

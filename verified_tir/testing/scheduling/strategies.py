@@ -64,7 +64,7 @@ class Taken:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Draft:
     """A program and plans for its schedule.  :meth:`schedule` makes the schedule of it.
 
@@ -105,6 +105,12 @@ class Draft:
         for _ in self.steps(s):
             pass
         return s
+
+    def __repr__(self) -> str:
+        from verified_tir.ir.script import script
+
+        program = self.program if isinstance(self.program, str) else script(self.program)
+        return f"Draft({program.strip()!r}, {self.plans})"
 
     def text(self) -> str:
         """The program and its steps, as a person would write them; refused ones are marked."""
