@@ -34,6 +34,8 @@ from verified_tir.ir.expr import (
 
 Makes: TypeAlias = tuple[str, Callable[[], Expr]]
 
+DIVIDED: Final = "twice the value divided by two"
+"""Floored, and truncated, which is another value where it is negative: each expression has both, in this order."""
 _OTHER: Final[dict[str, tuple[BinaryOp, ...]]] = {
     "add": ("sub",), "sub": ("add",), "mul": ("add",), "div": ("mul",), "floordiv": ("truncdiv",),
     "floormod": ("truncmod",), "truncdiv": ("floordiv",), "truncmod": ("floormod",), "min": ("max",), "max": ("min",),
@@ -232,5 +234,7 @@ def _of_any(e: Expr) -> Iterator[Makes]:
         yield law, lambda: b("add", b("mul", b("truncdiv", e, 3), 3), b("truncmod", e, 3))
         yield law, lambda: b("shr", b("shl", e, 1), 1)
         yield law, lambda: b("bitxor", b("bitxor", e, 5), 5)
+        for op in ("floordiv", "truncdiv"):
+            yield DIVIDED, lambda op=op: b("add", b(op, b("sub", b("mul", e, 2), 7), 2), 4)  # type: ignore[misc]
         yield "a sign dropped", lambda: Cast(t, Cast(DType("uint", t.bits, t.lanes), e))
         yield "a remainder", lambda: b("floormod", e, 4)

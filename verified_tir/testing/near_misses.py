@@ -26,7 +26,7 @@ from verified_tir.ir.node import IRError, Node
 from verified_tir.ir.stmt import Block, For, IterVar, LetStmt, Region, Stmt
 from verified_tir.ir.visit import children, map_children, refresh_binders, walk
 from verified_tir.ir.wellformed import problem
-from verified_tir.testing.expression_changes import expression_changes
+from verified_tir.testing.expression_changes import DIVIDED, expression_changes
 from verified_tir.testing.statement_changes import statement_changes
 
 _MOST_NODES: Final = 1500
@@ -83,6 +83,15 @@ def _changed(func: PrimFunc, kind: int, which: int) -> PrimFunc:
             if found is not None and found.body is not func.body:
                 return found
     return func
+
+
+def divided(func: PrimFunc, which: int) -> tuple[PrimFunc, PrimFunc]:
+    """The program with one of its integers divided, rounding down and rounding towards zero; itself, if none can be."""
+    found = [c for c in changes(func) if c.name == DIVIDED]
+    if not found:
+        return func, func
+    k = 2 * (which % (len(found) // 2))
+    return apply(func, found[k]) or func, apply(func, found[k + 1]) or func
 
 
 def changes(func: PrimFunc) -> list[Change]:

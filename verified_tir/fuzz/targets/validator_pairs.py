@@ -13,7 +13,7 @@ from verified_tir.ir.expr import Binary, IntImm, Load, const
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import parse_func, script
 from verified_tir.ir.stmt import Assume, seq
-from verified_tir.testing.near_misses import choices, near_miss
+from verified_tir.testing.near_misses import choices, divided, near_miss
 from verified_tir.testing.programs import prim_funcs
 from verified_tir.testing.scheduling import seeds
 from verified_tir.testing.trials import SIZES, sizes_of
@@ -113,7 +113,11 @@ def pairs() -> st.SearchStrategy[Pair]:
     @st.composite
     def drawn(draw: st.DrawFn) -> Pair:
         before = assuming(draw(programs()), draw(st.integers(0, 29)))
-        after = near_miss(before, draw(choices()))
+        chosen = draw(choices())
+        if draw(st.integers(0, 14)) == 14:
+            before, after = divided(before, chosen[1])
+        else:
+            after = near_miss(before, chosen)
         sizes = sizes_of(before, draw(numbers()))
         limits = draw(st.sampled_from(((), (), (), (("most_operations", FEW),), (("fast", False),))))
         return Pair(before, after, tuple(sizes.items()), limits)
