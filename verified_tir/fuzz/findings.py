@@ -104,7 +104,11 @@ def _heading(finding: Finding, command: str) -> str:
         state.append("It was not made smaller: there was no time, or the case kills its process.")
     if finding.reproduced is False and not finding.flaky:
         state.append("This file did not fail when it was written; the case did.")
-    place = f"{finding.seed}, round {finding.turn}, case {finding.index}" if finding.turn >= 0 else "from the database"
+    place = (
+        f"{finding.seed}, round {finding.turn}, case {finding.index}"
+        if finding.turn >= 0
+        else f"{finding.seed}, while another case was made smaller, or from the database"
+    )
     message = "\n".join(finding.message.splitlines()[:_MESSAGE])
     return "\n".join(
         [
