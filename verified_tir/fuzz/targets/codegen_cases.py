@@ -190,7 +190,7 @@ class _Table:
             b = const(p.one(2, 4, 8, 3, 7, 64, 1) if small else p.draw(numbers(dtype)), dtype.with_lanes(lanes))
         if dtype.is_bool:
             return Binary(p.among((*BIT_OPS, "eq", "ne", "and", "or") if lanes == 1 else (*BIT_OPS, "eq", "ne")), a, b)
-        if kind == 2:
+        if kind in (2, 5):
             return Binary(p.among(COMPARISONS), a, b)
         if kind == 3 and dtype.is_float:
             return Binary(p.one("add", "sub"), Binary("mul", a, b), self.element(dtype, p.integer(0, 1), index))
