@@ -64,20 +64,26 @@ class Engine:
 
     # -- what tests reach -----------------------------------------------------------------------------------------
 
-    def record(self) -> Reach:
-        """What the tests reach; test files that are new or changed are run once for it."""
-        store = self.state / "reach"
-        missing = [t for t in self.tests if not _is_current(store, self.root, t)]
+    def record(self, tests: Sequence[str] | None = None) -> Reach:
+        """What tests (all, unless given) reach; files that are new or changed are run once for it."""
+        tests = self.tests if tests is None else tests
+        missing = self._unrecorded(tests)
         if missing:
-            request = self._request("reach", missing, store=str(store))
-            for event in self._worker(request):
+            for event in self._worker(self._request("reach", missing, store=str(self._store))):
                 self.report(event)
         reach = Reach()
-        for t in self.tests:
-            path = _stored(store, t)
+        for t in tests:
+            path = _stored(self._store, t)
             if path.exists():
                 reach.add(TestFile.load(path))
         return reach
+
+    @property
+    def _store(self) -> Path:
+        return self.state / "reach"
+
+    def _unrecorded(self, tests: Sequence[str]) -> list[str]:
+        return [t for t in tests if not _is_current(self._store, self.root, t)]
 
     def known(self, mutants: Iterable[Mutant]) -> list[Result]:
         """Results of earlier runs, those left out whose function has changed since."""
@@ -90,35 +96,58 @@ class Engine:
     def run(self, mutants: Iterable[Mutant], *, fresh: bool = False) -> list[Result]:
         """Run mutants, those left out of which a result is known that still counts; gives results in their order.
 
+        As long as it is not known what all tests reach, the mutated rules' own tests are tried before that is found
+        out: most mutants need no others.
+
         :param fresh: run all of them.
         """
         mutants = list(mutants)
-        reach = self.record()
         digests = {t: digest_of(self.root / t) for t in self.tests}
-        known, results = self.results, dict[str, Result]()
-        tasks: list[Task] = []
-        for mutant in mutants:
-            source = self.source(mutant.file)
-            tests = sorted(reach.reaching(mutant, source))
-            old = known.by_id.get(mutant.id)
-            known_so_far = old is not None and not fresh and old.key == self._key(mutant, old, tests, digests)
-            if known_so_far and old is not None and not (old.status == "out of time" and old.seconds < self.budget):
-                results[mutant.id] = old
-            elif not tests and not self.last:
-                results[mutant.id] = Result(mutant.id, key_of(mutant, source, (), digests), "unreached")
-                known.add(results[mutant.id])
-            else:
-                tasks.append(Task(mutant, tuple(tests), tuple(reach.seconds[t] for t in tests)))
-        for result in self._decide(tasks, digests):
-            known.add(result)
-            results[result.id] = result
-        return [results[m.id] for m in mutants if m.id in results]
+        known = self.results
+        if fresh:
+            known.by_id = {}
+        decided = {r.id: r for m in mutants if (r := known.by_id.get(m.id)) is not None and r.killed
+                   and r.key == self._key(m, r, (), digests)}  # fmt: skip
+        near = self._near(mutants) if self._unrecorded(self.tests) else []
+        for tests, complete in ((near, False), (self.tests, True)):
+            left = [m for m in mutants if m.id not in decided]
+            if not left or not tests:
+                continue
+            reach = self.record(tests)
+            tasks = [Task(m, t, tuple(reach.seconds[n] for n in t))
+                     for m in left for t in (tuple(sorted(reach.reaching(m, self.source(m.file)))),)]  # fmt: skip
+            if complete:
+                decided |= self._settled(tasks, known, digests)
+            tasks = [t for t in tasks if t.mutant.id not in decided and (t.tests or (complete and self.last))]
+            for result in self._decide(tasks, digests, self.last if complete else ""):
+                if complete or result.killed:
+                    known.add(result)
+                    decided[result.id] = result
+        return [decided[m.id] for m in mutants if m.id in decided]
+
+    def _settled(self, tasks: Sequence[Task], known: Results, digests: dict[str, str]) -> dict[str, Result]:
+        """Who is known to have survived these very tests, and who is reached by none."""
+        found: dict[str, Result] = {}
+        for task in tasks:
+            m, old = task.mutant, known.by_id.get(task.mutant.id)
+            if old is not None and old.key == self._key(m, old, task.tests, digests):
+                if old.status != "out of time" or old.seconds >= self.budget:
+                    found[m.id] = old
+            elif not task.tests and not self.last:
+                found[m.id] = Result(m.id, key_of(m, self.source(m.file), ("",), digests), "unreached")
+                known.add(found[m.id])
+        return found
+
+    def _near(self, mutants: Sequence[Mutant]) -> list[str]:
+        """The rules' own tests."""
+        own = tuple(f"test_{Path(file).stem}" for file in {m.file for m in mutants})
+        return [t for t in self.tests if t.startswith("tests/kernel/rules/") and Path(t).name.startswith(own)]
 
     def _key(self, mutant: Mutant, result: Result, tests: Sequence[str], digests: dict[str, str]) -> str:
         decided = (result.by,) if result.killed else (*tests, self.last)
         return key_of(mutant, self.source(mutant.file), decided, digests)
 
-    def _decide(self, tasks: list[Task], digests: dict[str, str]) -> Iterator[Result]:
+    def _decide(self, tasks: list[Task], digests: dict[str, str], last: str) -> Iterator[Result]:
         by_id = {t.mutant.id: t for t in tasks}
         alone = [t for t in tasks if not t.mutant.function]
         together = [t for t in tasks if t.mutant.function]
@@ -127,7 +156,7 @@ class Engine:
         while batches:
             fresh, batch = batches.pop(0)
             files = sorted({t.partition("::")[0] for task in batch for t in task.tests}) or list(self.tests[:1])
-            request = self._request("run", files, tasks=batch, fresh=fresh)
+            request = self._request("run", files, tasks=batch, fresh=fresh, last=last)
             for event in self._worker(request):
                 task = by_id.get(event.get("id", ""))
                 if task is not None and event["status"] == "fresh":
@@ -144,11 +173,12 @@ class Engine:
                 self.report(event)
 
     def _request(
-        self, mode: str, files: list[str], store: str = "", tasks: list[Task] | None = None, fresh: str = ""
-    ) -> Request:
+        self, mode: str, files: list[str], store: str = "", tasks: list[Task] | None = None, fresh: str = "",
+        last: str = "",
+    ) -> Request:  # fmt: skip
         return Request(
             mode, str(self.root), files, jobs=self.jobs, budget=self.budget, store=store, tasks=tasks or [],
-            fresh=fresh, last=self.last, package=self.package, fine=list(self.fine), slack=self.slack,
+            fresh=fresh, last=last, package=self.package, fine=list(self.fine), slack=self.slack,
         )  # fmt: skip
 
     def _worker(self, request: Request) -> Iterator[dict[str, Any]]:
