@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kernel.programs import accepted, program, refused
+from tests.kernel.programs import accepted, buffer, load, program, refused
 from verified_tir.ir.expr import const
+from verified_tir.kernel.rules.branch import Decide
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.repeat import Repeat
+from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.kernel.rules.scope import Move
 
 LOCAL = 't = T.alloc_buffer((1,), "int32")\n'
@@ -37,3 +39,21 @@ def test_what_runs_again_found_what_its_producer_had_stored(place: str, *, fine:
         accepted(f, again)
     else:
         refused(f, again, "was not stored since")
+
+
+WHILE = "A[0] = 0\nB[0] = 9\nwhile A[0] < 3:\n    B[0] = A[0]\n    A[0] = A[0] + 1\nif B[0] == {}:\n    A[1] = 1"
+
+
+@pytest.mark.parametrize("value", [0, 9])
+def test_a_while_loop_does_not_leave_what_its_first_round_stored(value: int) -> None:
+    refused(program(WHILE.format(value)), Decide((3,), True), "the condition is always true here")
+
+
+@pytest.mark.parametrize(("index", "known"), [(0, False), (1, True)])
+def test_the_condition_of_a_while_loop_is_evaluated_in_every_round(index: int, *, known: bool) -> None:
+    f = program(f"A[0] = 0\nB[0] = 0\nwhile A[0] < 3:\n    A[{index}] = 3")
+    rule = Rewrite((2,), (0, 0), load(buffer(f, "B"), 0))
+    if known:
+        accepted(f, rule)
+    else:
+        refused(f, rule, "equal: B[0] equals A[0]")
