@@ -205,7 +205,7 @@ class Campaign:
         """The next task for a worker, if there is one."""
         if self.desk.finishing:
             task = self.desk.finishing.popleft()
-            hand.give(replace(task, seconds=min(task.seconds, _HURRY)) if over else task)
+            hand.give(replace(task, seconds=min(task.seconds, _HURRY), hurry=True) if over else task)
         elif over:
             return False
         elif self.desk.replays:

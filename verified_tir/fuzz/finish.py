@@ -20,6 +20,8 @@ from verified_tir.fuzz.target import Observed, Target
 
 _ATTEMPTS: Final = 3
 """How often a case that passes is run again before it is called flaky."""
+_SLOW: Final = 4
+"""Cases that do not end, in the time for making one smaller."""
 _STARTING: Final = 60.0
 """Seconds for a process that runs a test, beyond the time of its case."""
 
@@ -34,6 +36,7 @@ class Finish:
     :param seconds: for making it smaller.
     :param limit: seconds for one case.
     :param known: files that are about such a finding; it is known if one of them still fails.
+    :param hurry: the campaign's time is over; what does not end is not made smaller then.
     """
 
     finding: Finding
@@ -41,6 +44,7 @@ class Finish:
     seconds: float
     limit: float
     known: tuple[Path, ...]
+    hurry: bool = False
 
     @property
     def key(self) -> Key:
@@ -79,8 +83,10 @@ def finish(target: Target[Any], task: Finish, journal: Journal, other: Callable[
             other(found, choices)
         return found is not None and found.key == task.key
 
-    until = time.monotonic() + task.seconds
-    smaller = shrink(target, finding.choices, fails, until) if sandbox.CAN_FORK or not task.apart else None
+    hang = task.key.kind == HANG
+    until = time.monotonic() + (max(task.seconds, _SLOW * task.limit) if hang else task.seconds)
+    possible = (sandbox.CAN_FORK or not task.apart) and not (hang and task.hurry)
+    smaller = shrink(target, finding.choices, fails, until) if possible else None
     # The smallest case speaks for itself: its message, not that of the one it came from.
     last: list[Failure | None] = []
     case: list[Any] = []
@@ -88,7 +94,7 @@ def finish(target: Target[Any], task: Finish, journal: Journal, other: Callable[
 
     def again(drawn: Any) -> None:
         case.append(drawn)
-        last.append(checker(drawn, choices))
+        last.append(None if hang else checker(drawn, choices))
 
     redraw(target, choices, again)
     failure = next((f for f in last if f is not None), failure)
