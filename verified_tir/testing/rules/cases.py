@@ -6,7 +6,7 @@ drawn as the number of a program and the number of a rule; smaller numbers lead 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, final
 
@@ -14,8 +14,12 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
 from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.paths import Path, places
 from verified_tir.ir.script import parse_func, script
+from verified_tir.ir.stmt import For, Stmt
 from verified_tir.kernel.blocks import expand_blocks
+from verified_tir.kernel.rules.outdated import Outdated
+from verified_tir.kernel.rules.unit import Unroll
 from verified_tir.kernel.theorem import Rule
 from verified_tir.testing.rules.families import BY_NAME
 from verified_tir.testing.rules.family import Chain, Family
@@ -24,6 +28,11 @@ from verified_tir.testing.rules.random_rules import RULES, application
 from verified_tir.testing.rules.random_scenes import SCENES, scenes
 from verified_tir.testing.scheduling.seeds import SEEDS, seed
 
+PLACED: Final[dict[str, tuple[Callable[[Path], Rule], type[Stmt]]]] = {
+    "unroll": (Unroll, For),
+    "outdated": (Outdated, Stmt),
+}
+"""Rules that need nothing but a place, besides those of ``random_rules``."""
 SYMBOLIC: Final = frozenset({"symbolic"})
 """Seeds whose buffers have no constant extents."""
 
@@ -61,7 +70,7 @@ def rule_cases(families: Sequence[str] = ()) -> SearchStrategy[RuleCase]:
     :param families: names of families, ``random`` (any place of any program) and ``scenes`` among them; all of them
         unless given; ``textbook`` is any place of a textbook program.
     """
-    return _rule_cases(tuple(families) or (*BY_NAME, *("random", "scenes") * 4, *("textbook",) * 40))
+    return _rule_cases(tuple(families) or (*BY_NAME, *("random", "scenes") * 4, *("textbook",) * 30))
 
 
 @st.composite
@@ -95,10 +104,19 @@ def _of_family(family: Family, index: int, first: int) -> RuleCase | None:
     return RuleCase(family.name, func, chains, family.sizes, index)
 
 
+def _applied(draw: Any, name: str, func: PrimFunc) -> Rule | None:
+    """A rule at some place, or ``None`` if there is none for it."""
+    if name not in PLACED:
+        return application(draw, name, func)
+    rule, kind = PLACED[name]
+    found = [path for path, _ in places(func.body, lambda s: isinstance(s, kind))]
+    return rule(draw(st.sampled_from(found))) if found else None
+
+
 def _random(draw: Any, name: str) -> RuleCase:
     if name == "scenes":
         func, rule = draw(scenes(draw(st.sampled_from(list(SCENES)))))
         return RuleCase(name, func, ((rule,),), (0, 1, 2))
     func = expand_blocks(parse_func(draw(textbook()))) if name == "textbook" else draw(programs())
-    found: list[Rule | None] = [application(draw, draw(st.sampled_from(list(RULES))), func) for _ in range(3)]
+    found = [_applied(draw, draw(st.sampled_from((*RULES, *PLACED))), func) for _ in range(3)]
     return RuleCase(name, func, tuple((rule,) for rule in found if rule is not None), (0, 1, 2))
