@@ -103,7 +103,7 @@ class _Indices:
         y = self.number(0)
         match p.integer(0, 5):
             case 0:
-                return c * (x // c) + x % d
+                return c * (x // c) + (y if p.rarely(4) else x) % d
             case 1:
                 return (c * x + y) // d
             case 2:
