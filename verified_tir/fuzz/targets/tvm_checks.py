@@ -91,7 +91,9 @@ def examine(text: str, plans: Sequence[Plan], seed: int, say: Say = quiet, *, co
 def _is_plain(func: PrimFunc) -> bool:
     """Whether compact arrays are all that it takes, and all that it calls has one meaning."""
     calls = {n.op for n in walk(func.body) if isinstance(n, Call)}
-    return not symbols(func) and not any(b.strides for b in func.buffers) and calls <= set(AGREED)
+    if symbols(func) or len(func.params) != len(func.buffers):
+        return False
+    return not any(b.strides for b in func.buffers) and calls <= set(AGREED)
 
 
 def _round_trip(told: Told, ours: PrimFunc, theirs: Any) -> Printed | None:
