@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
+from verified_tir.kernel.theorem import apply
 from verified_tir.mutation.engine import Engine
 from verified_tir.mutation.fault import Fault
 from verified_tir.mutation.mutant import Mutant, mutant_of_fault
 from verified_tir.mutation.operators import mutants
 from verified_tir.mutation.results import Result
+from verified_tir.mutation.selection import COUNTS
 from verified_tir.mutation.sources import Source
+from verified_tir.mutation.worker import _decides
 
 RULE = """
 from functools import lru_cache
@@ -176,3 +180,21 @@ def test_the_operators_mutants_of_the_toy(root: Path) -> None:
 def test_results_are_lines_of_json(root: Path, first: tuple[list[Result], list[dict[str, Any]]]) -> None:
     lines = (root / "state" / "results.jsonl").read_text().splitlines()
     assert {"id", "key", "status", "by", "how", "seconds", "ran", "of"} == set(json.loads(lines[0]))
+
+
+def _asks(theorem: Any) -> Any:
+    return theorem.derivation
+
+
+def test_a_test_decides_that_calls_what_looks_at_obligations() -> None:
+    """Of a test, and of its helpers, the names count; not those of the kernel's functions that it calls."""
+
+    def kernel(theorem: Any) -> bool:
+        return bool(apply(theorem, theorem, theorem))
+
+    def helper(theorem: Any) -> bool:
+        return bool(_asks(theorem))
+
+    assert not COUNTS.isdisjoint(apply.__code__.co_names)
+    assert _decides(cast(pytest.Item, SimpleNamespace(function=kernel)))
+    assert not _decides(cast(pytest.Item, SimpleNamespace(function=helper)))
