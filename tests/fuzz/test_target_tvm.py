@@ -9,13 +9,17 @@ import pytest
 
 pytest.importorskip("tvm")
 
+import tvm
+
 from verified_tir.fuzz.target import Disagreement, Observed
 from verified_tir.fuzz.targets import tvm_worker
 from verified_tir.fuzz.targets.tvm import Case, Tvm
-from verified_tir.fuzz.targets.tvm_checks import examine
+from verified_tir.fuzz.targets.tvm_checks import HEAD, examine
 from verified_tir.fuzz.targets.tvm_known import KNOWN
 from verified_tir.fuzz.targets.tvm_programs import PRIMITIVES, Plan
+from verified_tir.fuzz.targets.tvm_steps import apply
 from verified_tir.fuzz.targets.tvm_worker import Died, Worker
+from verified_tir.interop.tvm import ValidatedSchedule
 
 Patch = pytest.MonkeyPatch
 
@@ -129,3 +133,28 @@ def test_a_finding_is_a_test() -> None:
     scope: dict[str, Callable[[], None]] = {}
     exec(compile(text, "found.py", "exec"), scope)
     scope["test_found"]()
+
+
+def test_what_tvm_raises_is_a_refusal() -> None:
+    """TVM's C++ raises ``KeyError`` for a loop around a block of blocks: that is none of ours."""
+    text = PLAIN.replace("(4, 4)", "(3, 3)").replace("grid(4, 4", "grid(3, 3").replace("4)", "3)")
+    plans = [Plan("blockize", (0, 1, 0, 0)), Plan("loop_partition", (0, 0, 1, 0))]
+    with pytest.raises(KeyError):
+        sch = ValidatedSchedule(tvm.script.from_source(HEAD + text.strip()))
+        for plan in plans:
+            apply(sch, plan)
+    told = examine(text, plans, 0, compile_it=False)
+    assert told.wrong == [] and told.counts["refused by TVM"] == 1
+
+
+def test_programs_whose_types_tvm_loses_are_left_out() -> None:
+    undefined = """
+@T.prim_func(s_tir=True)
+def f(A: T.Buffer((1,), "int32")):
+    A[0] = T.popcount({value})
+"""
+    for value in ('T.undef(dtype="int8")', 'T.Cast("int32", T.clz(A[0], dtype="int64"))'):
+        told = examine(undefined.format(value=f'T.Cast("int32", {value})'), [], 0)
+        assert told.counts == {"programs": 1, "not taken by TVM": 1} and told.wrong == []
+    told = examine(undefined.format(value='T.undef(dtype="int32")'), [], 0)
+    assert told.counts["round trips"] == 1 and told.wrong == []

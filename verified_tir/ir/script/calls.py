@@ -57,11 +57,12 @@ BINARY_CALLS: dict[str, BinaryOp] = {
     "floordiv": "floordiv", "floormod": "floormod", "truncdiv": "truncdiv", "truncmod": "truncmod",
     "indexdiv": "floordiv", "indexmod": "floormod", "min": "min", "max": "max", "Min": "min", "Max": "max",
     "shift_left": "shl", "shift_right": "shr", "bitwise_and": "bitand", "bitwise_or": "bitor", "bitwise_xor": "bitxor",
+    "LShift": "shl", "RShift": "shr", "BitwiseAnd": "bitand", "BitwiseOr": "bitor", "BitwiseXor": "bitxor",
     "EQ": "eq", "NE": "ne", "LT": "lt", "LE": "le", "GT": "gt", "GE": "ge", "Div": "div", "div": "div",
 }  # fmt: skip
 """Operators written as calls; unlike the signs, they never fold."""
 
-PURE_ALIASES = {"fabs": "abs", "power": "pow", "ignore_loop_partition": "likely"}
+PURE_ALIASES = {"fabs": "abs", "power": "pow", "ignore_loop_partition": "likely", "BitwiseNot": "bitwise_not"}
 """Other names of pure calls."""
 
 OPAQUE_LIKE_FIRST = frozenset(
@@ -134,6 +135,8 @@ def _pure(p: ExprParser, node: ast.Call, name: str, want: DType | None) -> Expr:
     like = next((n.dtype for n in numbers if isinstance(n, Expr)), None)
     if like is None and info.operands == "float":
         like = want if want is not None and want.is_float else DType("float", 32)
+    if like is None and info.operands == "int" and any(n is PLAIN_UNDEF for n in numbers):
+        like = want if want is not None and want.is_int and info.result == "same" else INT32
     args = tuple([p.typed(a, n, like) for a, n in zip(node.args, numbers, strict=True)])
     if any(a.dtype is not args[0].dtype for a in args):
         raise p.error(node, f"the operands of T.{name} differ in type: {', '.join(str(a.dtype) for a in args)}")
