@@ -12,7 +12,7 @@ pytest.importorskip("tvm")
 import tvm
 
 from verified_tir.fuzz.target import Disagreement, Observed
-from verified_tir.fuzz.targets import tvm_worker
+from verified_tir.fuzz.targets import tvm_checks, tvm_worker
 from verified_tir.fuzz.targets.tvm import Case, Tvm
 from verified_tir.fuzz.targets.tvm_checks import HEAD, examine
 from verified_tir.fuzz.targets.tvm_known import KNOWN
@@ -135,6 +135,19 @@ def test_a_finding_is_a_test() -> None:
     scope["test_found"]()
 
 
+def test_a_block_without_loops_has_none_to_choose() -> None:
+    text = """
+@T.prim_func(s_tir=True)
+def f(A: T.Buffer((1,), "int32"), C: T.Buffer((1,), "int32")):
+    with T.sblock("B"):
+        A[0] = 1
+    with T.sblock("C"):
+        C[0] = A[0]
+"""
+    told = examine(text, [Plan("compute_at", (0, 1, 0, 0)), Plan("reverse_compute_at", (1, 0, 0, 0))], 0)
+    assert told.wrong == [] and told.counts["refused by TVM"] == 2
+
+
 def test_what_tvm_raises_is_a_refusal() -> None:
     """TVM's C++ raises ``KeyError`` for a loop around a block of blocks: that is none of ours."""
     text = PLAIN.replace("(4, 4)", "(3, 3)").replace("grid(4, 4", "grid(3, 3").replace("4)", "3)")
@@ -158,3 +171,30 @@ def f(A: T.Buffer((1,), "int32")):
         assert told.counts == {"programs": 1, "not taken by TVM": 1} and told.wrong == []
     told = examine(undefined.format(value='T.undef(dtype="int32")'), [], 0)
     assert told.counts["round trips"] == 1 and told.wrong == []
+
+
+@pytest.mark.parametrize("rows", [2, 4])
+def test_parameters_in_another_layout_are_not_run(rows: int) -> None:
+    """The machine's arrays are others than the interpreter's; the passes are judged all the same."""
+    text = f"""
+@T.prim_func(s_tir=True)
+def f(A: T.Buffer(({rows}, 4), "int32"), C: T.Buffer(({rows}, 4), "int32")):
+    for i, j in T.grid({rows}, 4):
+        with T.sblock("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = A[vi, vj]
+"""
+    told = examine(text, [Plan("transform_layout", (0, 0, 0, 0))], 0)
+    assert told.wrong == [] and told.counts["accepted by TVM"] == 1 and told.counts["compiled"] == 1
+
+
+def test_constants_that_tvm_folds_as_it_reads_are_tvms(monkeypatch: Patch) -> None:
+    text = """
+@T.prim_func(s_tir=True)
+def f(A: T.Buffer((1,), "float32"), B: T.Buffer((1,), "float32")):
+    B[0] = T.float32(0.0) + A[0]
+"""
+    told = examine(text, [], 0)
+    assert told.wrong == [] and [where for where, _ in told.bugs] == ["reading"] and "reading" in KNOWN
+    monkeypatch.setattr(tvm_checks, "in_words", lambda text: text.replace("A[0]", "B[0]"))
+    assert [kind for kind, _, _ in examine(text, [], 0).wrong] == ["round-trip-differs"]

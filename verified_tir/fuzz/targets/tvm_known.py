@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 KNOWN: Final[dict[str, str]] = {
+    "reading": "Floats",
     "transform_layout": "Maps that are not injective; the inverse of a rotation; a floor division by a negative number",
     "transform_block_layout": "Maps that are not injective",
     "cache_read": "A copy of what is overwritten",

@@ -59,6 +59,8 @@ def _other(blocks: list[str], n: int) -> str:
 
 def _loop_of(s: Any, block: str, n: int) -> Any:
     loops = list(s.get_loops(block))
+    if not loops:
+        raise ValueError(f"there is no loop around {block}")
     return loops[n % len(loops)]
 
 
