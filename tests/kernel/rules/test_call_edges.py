@@ -1,0 +1,164 @@
+"""Arguments at the edge of what a function may be called with, and lemmas that are none."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+
+from tests.kernel.programs import accepted, body_of, buffer, program, refused, variable
+from tests.kernel.rules.test_call import AB, DOUBLE, LOOP, VIEWED, call, halves, lemma, reversed_loop
+from tests.kernel.rules.test_call_implement import RAW
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.expr import const
+from verified_tir.ir.script import parse_func
+from verified_tir.kernel.calls import Arguments, scalars_of
+from verified_tir.kernel.context import LARGEST
+from verified_tir.kernel.rules.call import Implement, Refine
+from verified_tir.kernel.rules.kind import Kind
+from verified_tir.kernel.rules.reassociate import Reassociate
+from verified_tir.kernel.theorem import Refines
+
+FULL = LARGEST[32]
+
+
+@pytest.mark.parametrize(
+    ("shape", "wanted", "values", "reason"),
+    [
+        ((FULL,), "n,", (FULL, 1), ""),
+        ((FULL + 1,), "n,", (FULL + 1, 1), "n of sized is an extent (Refuted)"),
+        ((FULL,), "n * 2,", (FULL // 2, 1), ""),
+        ((FULL + 2,), "n * 2,", (FULL // 2 + 1, 1), "dimension 0 of L is that of X of sized, an extent of an array"),
+        ((65536, FULL // 65536), "n, m", (65536, FULL // 65536), ""),
+        ((65536, FULL // 65536 + 1), "n, m", (65536, FULL // 65536 + 1), "no more elements than an array (Refuted)"),
+    ],
+)
+def test_arrays_of_the_function_are_no_larger_than_arrays_can_be(
+    shape: tuple[int, ...], wanted: str, values: tuple[int, int], reason: str
+) -> None:
+    """What it may assume of its symbols has to be true."""
+    index = ", ".join("0" for _ in shape)
+    proved = lemma(
+        parse_func(
+            f"@T.prim_func\ndef sized(X: T.Buffer(({wanted}), 'int8'), n: T.int32, m: T.int32):\n"
+            f"    for k in range(4):\n        X[{index}] = T.int8(1)\n"
+        ),
+        Kind((), "unrolled"),
+    )
+    f = program(f"L = T.alloc_buffer(({', '.join(map(str, shape))},), 'int8')\nfor i in range(4):\n"
+                f"    L[{index}] = T.int8(1)")  # fmt: skip
+    rule = call((0,), proved, f, "L", n=const(values[0]), m=const(values[1]))
+    if reason:
+        refused(f, rule, reason)
+    else:
+        assert "T.unroll(4)" in body_of(accepted(f, rule))
+
+
+UNUSED = """
+@T.prim_func
+def unused(X: T.Buffer((4,), "float32"), Y: T.Buffer((4,), "float32"), Z: T.Buffer((4,), "float32")):
+    for k in range(4):
+        Y[k] = X[k] * T.float32(2)
+"""
+
+
+def test_arguments_are_alive_though_nobody_uses_them() -> None:
+    f = program(LOOP, AB)
+    a, b = buffer(f, "A"), buffer(f, "B")
+    proved = halves(UNUSED)
+    accepted(f, Refine((), proved, Arguments((a, b, a))))
+    elsewhere = Buffer.declare("C", (4,))
+    undeclared = Buffer.declare("V", (4,), data=a.data)
+    for c in (elsewhere, undeclared):
+        refused(f, Refine((), proved, Arguments((a, b, c))), f"{c.name} is not alive here")
+
+
+WRITTEN_FIRST = """
+@T.prim_func
+def first(Y: T.Buffer((4,), "float32"), X: T.Buffer((4,), "float32")):
+    for k in range(4):
+        Y[k] = X[k] * T.float32(2)
+"""
+
+
+def test_whichever_of_two_buffers_is_written() -> None:
+    body = "u = T.decl_buffer((4,), 'float32', data=A.data)\n"
+    body += "v = T.decl_buffer((4,), 'float32', data=A.data, elem_offset=2)\n"
+    body += "for i in range(4):\n    v[i] = u[i] * T.float32(2)"
+    f = program(body, 'A: T.Buffer((8,), "float32")')
+    refused(f, call((0, 0), halves(WRITTEN_FIRST), f, "v", "u"), "have nothing in common (Refuted)")
+
+
+VIEW = "w = T.decl_buffer((2, 2), 'float32', data=A.data)\nfor i in range(2):\n    w[i, i] = T.float32(0)"
+
+
+@pytest.mark.parametrize("declared", ["strides=[1]", "elem_offset=2"])
+def test_a_block_that_is_seen_otherwise_is_a_whole_one(declared: str) -> None:
+    proved = lemma(parse_func(VIEWED), Kind((0,), "unrolled"))
+    f = program(VIEW, f'A: T.Buffer((4,), "float32", {declared})')
+    refused(f, call((), proved, f, "A"), "X of viewed is known by its pointer, and A is no whole block")
+    own = lemma(parse_func(VIEWED.replace('"float32")):', f'"float32", {declared})):')), Kind((0,), "unrolled"))
+    refused(f, call((), own, f, "A"), "X of viewed is known by its pointer, and A is no whole block")
+    f = program(VIEW, 'A: T.Buffer((4,), "float32")')
+    refused(f, call((), own, f, "A"), "X of viewed is known by its pointer, and A is no whole block")
+
+
+def test_a_view_is_no_whole_block_though_it_has_its_form() -> None:
+    proved = lemma(parse_func(VIEWED), Kind((0,), "unrolled"))
+    f = program("v = T.decl_buffer((4,), 'float32', data=A.data)\n" + VIEW, 'A: T.Buffer((8,), "float32")')
+    refused(f, call((0,), proved, f, "v"), "X of viewed is known by its pointer, and v is no whole block")
+
+
+def test_a_bool_that_was_loaded_is_no_scalar() -> None:
+    body = "    for k in range(4):\n        if c:\n            X[k] = 1\n"
+    proved = reversed_loop(f"@T.prim_func\ndef when(X: T.Buffer((4,), 'int32'), c: T.bool):\n{body}")
+    (c,) = scalars_of(proved.before)
+    f = program("x: T.let[T.bool] = A[0] > 0\nfor i in range(4):\n    if x:\n        A[i] = 1")
+    rule = Refine((0,), proved, Arguments((buffer(f, "A"),), ((c, variable(f, "x")),)))
+    refused(f, rule, "c of when would be data")
+
+
+# -- what a lemma is ---------------------------------------------------------------------------------------------------
+
+
+def test_only_the_kernel_makes_lemmas() -> None:
+    f = program(LOOP, AB)
+    proved = halves()
+    wrong = parse_func(DOUBLE.replace("float32(2)", "float32(3)"))
+    forged = SimpleNamespace(before=proved.before, after=wrong, derivation=(), definite=False, relation=(),
+                             paddings=(), reassociated=frozenset())  # fmt: skip
+    refused(f, call((), cast(Refines, forged), f, "A", "B"), "a lemma is a theorem")
+
+
+def test_a_lemma_about_another_order_of_a_sum_is_refused() -> None:
+    text = "{0}[0] = T.float32(0)\nfor k in range(4):\n    {0}[0] = {0}[0] + {1}[k]"
+    func = program(text.format("Y", "X"), 'X: T.Buffer((4,), "float32"), Y: T.Buffer((4,), "float32")')
+    groups = Buffer.declare("P", (2,), "float32")
+    grouped = lemma(func, Reassociate((1,), groups, (variable(func, "k") % 2,), "sum"))
+    assert grouped.reassociated
+    f = program(text.format("B", "A"), AB)
+    rule = Refine((), grouped, Arguments((buffer(f, "A"), buffer(f, "B"))))
+    refused(f, rule, "sums in another order; reassociate at the place of the call")
+
+
+def test_a_lemma_does_not_rest_on_an_axiom() -> None:
+    func = parse_func(DOUBLE)
+    x, y = func.buffers
+    believed = lemma(func, Implement((), func, parse_func(RAW), Arguments((x, y)), Arguments((x, y))))
+    f = program(LOOP, AB)
+    refused(f, call((), believed, f, "A", "B"), "the lemma about double rests on an axiom")
+
+
+def test_an_implementation_may_write_whatever_it_is_given() -> None:
+    body = "for k in range(4):\n    Y[0] = X[k] + Z[k]"
+    three = 'X: T.Buffer((4,), "float32"), Y: T.Buffer((4,), "float32"), Z: T.Buffer((4,), "float32")'
+    described = program(body, three)
+    opaque = program('T.evaluate(T.call_extern("int32", "g", T.address_of(X[0]), T.address_of(Y[0])))', three)
+    f = program(body, three)
+    x, y, z = f.buffers
+    accepted(f, Implement((), described, opaque, Arguments((x, y, z)), Arguments((x, y, z))))
+    f = program(body.replace("Z", "X"), three)
+    x, y, z = f.buffers
+    rule = Implement((), described, opaque, Arguments((x, y, x)), Arguments((x, y, x)))
+    refused(f, rule, "X is passed twice to f, which writes it")
