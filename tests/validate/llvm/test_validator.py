@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.validate.llvm.llvm_support import changed, check, program, texts
-from verified_tir.validate.llvm import never_reached, validate_llvm, validate_llvm_sizes
+from verified_tir.validate.llvm import never_reached, replay, validate_llvm, validate_llvm_sizes, validator
 from verified_tir.validate.verdict import Different, Equal, Unknown
 
 FLOATS = 'A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32")'
@@ -99,3 +101,20 @@ def test_a_text_that_llvm_refuses() -> None:
     verdict = validate_llvm(program(FLOATS, "C[0] = A[0]"), "define i32 @vtir_kernel() {").verdict
     assert isinstance(verdict, Unknown)
     assert "LLVM refuses the text" in verdict.reason
+
+
+def test_a_text_that_does_not_end_is_run_twice_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each run takes as many instructions as it may, and shows nothing: with 25 of them somebody waits for minutes."""
+    func = program(FLOATS, "for i in range(8):\n    C[i] = A[i] * B[i]")
+    text = texts(func)[0]
+    endless = changed(text, r"(%next\w* = add nsw i64 %\w+), 1", r"\1, 0")
+    found: list[replay.Search] = []
+
+    def search(*given: Any, **more: Any) -> replay.Search:
+        found.append(replay.search(*given, **more))
+        return found[-1]
+
+    monkeypatch.setattr(validator, "search", search)
+    report = validate_llvm(func, endless, most_instructions=3_000)
+    assert isinstance(report.verdict, Unknown) and "more than 3000 instructions" in str(report.verdict)
+    assert [one.tried for one in found] == [replay.ENDLESS]

@@ -27,7 +27,7 @@ from verified_tir.validate.llvm.syntax import (
     size_of,
 )
 from verified_tir.validate.llvm.threads import Threads
-from verified_tir.validate.memory import Refused
+from verified_tir.validate.memory import Oversize, Refused
 
 _FUNCTIONS: Final = 1 << 62
 _DEEPEST: Final = 40
@@ -223,7 +223,7 @@ class Machine:
     def _steps(self, code: Code, block: BlockCode, r: Registers) -> None:
         self.steps += len(block.steps) + 1
         if self.steps > self.limit:
-            raise Refused(f"LLVM IR: more than {self.limit} instructions are executed")
+            raise Oversize(f"LLVM IR: more than {self.limit} instructions are executed")
         code.seen.add(block.name)
         for step in block.steps:
             step(r)

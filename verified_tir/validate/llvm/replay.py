@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, Final, final
 
 import numpy as np
 import numpy.typing as npt
@@ -34,12 +34,14 @@ from verified_tir.validate.llvm.inputs import inputs
 from verified_tir.validate.llvm.jit import Job, run_machine_code
 from verified_tir.validate.llvm.session import LLVMExit, register_type, run_kernel, symbols
 from verified_tir.validate.llvm.syntax import FloatType, IntType, Module
-from verified_tir.validate.memory import Refused
+from verified_tir.validate.memory import Oversize, Refused
 from verified_tir.validate.operators import Builder
 from verified_tir.validate.terms import UNDEF_ID, Ids, Terms, TooManyTerms
 from verified_tir.validate.verdict import Different
 
 Array = npt.NDArray[Any]
+ENDLESS: Final = 2
+"""Of runs that do not end soon enough: each takes as long as ``Kernel.limit`` instructions, and shows nothing."""
 
 
 @final
@@ -69,8 +71,8 @@ class Search:
 
 
 def search(kernel: Kernel, *, steps: int, most: int) -> Search:
-    """Run program and text on ``most`` inputs."""
-    tried = undefined = 0
+    """Run program and text on ``most`` inputs; on ``ENDLESS`` where the text executes more instructions than it may."""
+    tried = undefined = endless = 0
     why = ""
     for arguments in inputs(kernel.params, kernel.values, most):
         tried += 1
@@ -87,6 +89,9 @@ def search(kernel: Kernel, *, steps: int, most: int) -> Search:
             found = _replay(kernel, arguments, expected)
         except (Refused, TooManyTerms) as problem:
             why = str(problem)
+            endless += isinstance(problem, Oversize)
+            if endless == ENDLESS:
+                break
             continue
         if isinstance(found, Different):
             return Search(found, tried, undefined)
