@@ -23,6 +23,7 @@ from verified_tir.testing import (
     assert_rules_refine,
     refusals_are_right,
 )
+from verified_tir.testing.literals import strided_copy
 from verified_tir.testing.reference import Claim, disagreement
 from verified_tir.testing.rules.literals import rule_made, rule_text
 from verified_tir.testing.rules.order import FAMILIES
@@ -205,3 +206,18 @@ def _wrong_if_believed(literal: list[Any], monkeypatch: pytest.MonkeyPatch) -> s
             assert "is accepted, which is wrong" in str(found)
             return str(found)
     return None
+
+
+@pytest.mark.parametrize("given", ["compact", "strided"])
+def test_machine_code_gets_arrays_with_the_strides_that_are_declared(given: str) -> None:
+    s = Schedule("""
+@T.prim_func
+def f(A: T.Buffer((2, 3), "float32", strides=(8, 2)), B: T.Buffer((n,), "float32", strides=(3,)), n: T.int32):
+    for i in range(n):
+        B[i] = A[1, 2] + B[i]
+""")
+    a, b = np.arange(6, dtype=np.float32).reshape(2, 3), np.ones(4, np.float32)
+    if given == "strided":
+        a, b = strided_copy(a, (32, 8)), strided_copy(b, (12,))
+    s.split("i", [None, 2])
+    assert_refines(s, {"A": a, "B": b, "n": 4})

@@ -176,6 +176,18 @@ def _extent(e: Expr, known: Mapping[Var, int]) -> int:
     return 1 if found is None else int(found)
 
 
+def laid_out(values: Array, b: Buffer, known: Mapping[Var, int]) -> Array:
+    """An array for a buffer as machine code takes it: with the strides that are declared, if their values are known.
+
+    :param values: of any strides, which the interpreter does not look at.
+    """
+    strides = [evaluate(e, known) for e in b.strides]
+    distances = [d for d in strides if d is not None and d > 0]
+    if not strides or len(distances) < len(strides):
+        return values
+    return _strided(values, distances, b, values.shape[: len(strides)])
+
+
 def _strided(values: Array, strides: Sequence[int], b: Buffer, shape: tuple[int, ...]) -> Array:
     """The values in an array with these strides, in elements."""
     span = 1 + sum((n - 1) * d for n, d in zip(shape, strides, strict=True)) if 0 not in shape else 0

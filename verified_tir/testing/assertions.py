@@ -16,6 +16,7 @@ import numpy as np
 from verified_tir.ir.script import script
 from verified_tir.semantics.interpreter import Outcome, StepLimit, Stopped, UndefinedBehaviour, Unsupported
 from verified_tir.semantics.interpreter.outcome import same_bits
+from verified_tir.testing.arguments import laid_out
 from verified_tir.testing.literals import strided_copy
 from verified_tir.testing.reference import (
     Claim,
@@ -112,6 +113,7 @@ def machine_code_problem(proved: Schedule | Refines, arguments: Mapping[str, Any
         return None if "licence" not in str(none) else f"build refuses what was proved: {none}"
     for given, expected in ends:
         passed = {name: strided_copy(v) if isinstance(v, np.ndarray) else v for name, v in given.args.items()}
+        passed |= {b.name: strided_copy(laid_out(given.args[b.name], b, sizes)) for b in theorem.after.buffers}
         wanted = {p.name for p in theorem.after.params if theorem.after.buffer_of(p) is None}
         wanted |= {b.name for b in theorem.after.buffers}
         function(**{name: v for name, v in passed.items() if name in wanted})

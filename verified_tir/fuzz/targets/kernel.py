@@ -309,9 +309,9 @@ class _Examination:
         if given is None:
             return
         self.observed.count("compiled")
+        self.done.arguments = given.arguments  # for the test, should it raise something
         problem = machine_code_problem(s, given.arguments)
         if problem is not None:
-            self.done.arguments = given.arguments
             raise Disagreement("machine-code-differs", s.steps[-1].name, self.told(s, problem, given))
 
 
