@@ -276,6 +276,8 @@ def test_what_is_copied_in_only_is_overwritten_after_its_last_read() -> None:
         ("if B[0] > 0:\n    A[1] = 0\nelse:\n    B[1] = A[1]", True),
         ("for i in range(2):\n    if i == 0:\n        A[1] = 0\n    else:\n        B[1] = A[1]", False),
         ("for i in range(1):\n    A[i + 1] = A[i]", True),
+        ("for i in range(3):\n    A[i + 1] = 0\n    B[i] = A[i]", False),
+        ("for i in range(3):\n    A[i] = 0\n    B[i] = A[i + 1]", True),
         ("for i in range(-1):\n    A[1] = A[1] + A[2]", True),
     ],
 )
