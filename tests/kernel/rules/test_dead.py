@@ -1,0 +1,47 @@
+"""Stores that are overwritten, or stand where nobody looks: what may come in between."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.kernel.programs import AB, accepted, buffer, gives, load, program, refused, store, variable
+from verified_tir.kernel.rules.erase import Erase
+from verified_tir.kernel.rules.insert import Insert
+
+ABN = AB + ", n: T.int32"
+
+
+@pytest.mark.parametrize(
+    ("between", "fine"),
+    [
+        ("B[0] = 1", True),
+        ("B[0] = A[1]", True),
+        ("B[0] = A[0]", False),
+        ('T.evaluate(T.call_extern("int32", "g", A.data))', False),
+        ('T.evaluate(T.call_extern("int32", "g"))', False),
+        ("assert B[0] > 0, 'no'", False),
+        ("while B[0] > 0:\n    B[0] = B[0] - 1", False),
+    ],
+)
+def test_what_comes_between_a_store_and_its_killer(between: str, fine: bool) -> None:
+    f = program(f"A[0] = 1\n{between}\nA[0] = 2")
+    if fine:
+        gives(f, Erase((0,), killer=2), f"{between}\nA[0] = 2")
+    else:
+        refused(f, Erase((0,), killer=2), "the store to A is dead: what is overwritten later is not read before that")
+
+
+@pytest.mark.parametrize(
+    ("killer", "fine"),
+    [("A[0] = 2", True), ("B[0] = A[0]", False), ("A[1] = 2", False), ("B[0] = 2", False), ("T.evaluate(A[0])", False)],
+)
+def test_a_killer_writes(killer: str, fine: bool) -> None:
+    f = program(f"A[0] = 1\n{killer}")
+    accepted(f, Erase((0,), killer=1)) if fine else refused(f, Erase((0,), killer=1), "the store to A is dead")
+
+
+def test_in_the_other_branch_the_condition_is_false() -> None:
+    f = program("T.assume(n >= -4 and n < 4)\nif n >= 0:\n    B[0] = 1\nA[0] = 1", ABN)
+    a, n = buffer(f, "A"), variable(f, "n")
+    accepted(f, Insert((1,), store(a, load(a, n + 4), n + 4), "else"))
+    refused(f, Insert((1,), store(a, load(a, n), n), "else"), "safety: ")
