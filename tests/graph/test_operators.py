@@ -200,7 +200,7 @@ def test_what_operators_do_not_take(
 
 def test_every_operator_has_a_summary_and_most_a_case() -> None:
     assert all(o.summary for o in OPERATORS.values())
-    tried = {op for op, *_ in CASES.values()}
+    tried = {op for op, *_ in CASES.values()} | {"layout_transform", "pad", "crop"}  # these in test_text_and_execution
     assert len(set(OPERATORS) - tried) < 25, sorted(set(OPERATORS) - tried)
 
 

@@ -40,7 +40,7 @@ def test_show(capsys: pytest.CaptureFixture[str]) -> None:
     [
         (Options(("ordre",)), "no rule or mutated file is called ordre"),
         (Options(("order",), ("obligation",)), "no operator is called obligation"),
-        (Options(("order",), only="nothing"), "no mutant is called nothing"),
+        (Options(("order",), only="xyzzy"), "no mutant is called xyzzy"),
         (Options(("order",), tests=("tests/nothing",)), "tests/nothing is no file or folder of tests"),
     ],
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Final, final
@@ -107,12 +107,34 @@ def run_round(target: Target[Any], work: Round, observed: Observed, ears: Ears) 
         ears.passed(drawn)
 
     try:
-        seed(work.own_seed)(_configured(one, (Phase.generate, Phase.target), ROUND, None))()
+        with _own_constants():
+            seed(work.own_seed)(_configured(one, (Phase.generate, Phase.target), ROUND, None))()
     except Enough:
         return drawn >= work.cases
     finally:
         ears.journal.idle()
     return True
+
+
+@contextlib.contextmanager
+def _own_constants() -> Iterator[None]:
+    """Hypothesis draws constants that it reads in the source of the modules that happen to be loaded; without them a
+    round is the same in every process.  (Versions that have no such constants are left alone.)"""
+    from hypothesis.internal.conjecture import providers
+
+    found = getattr(providers, "_get_local_constants", None)
+    cache = getattr(providers, "CONSTANTS_CACHE", None)
+    if found is None or cache is None:
+        yield
+        return
+    none = vars(providers)["Constants"]()
+    cache.cache.clear()
+    vars(providers)["_get_local_constants"] = lambda: none
+    try:
+        yield
+    finally:
+        vars(providers)["_get_local_constants"] = found
+        cache.cache.clear()
 
 
 def check(target: Target[Any], name: str, case: Any, observed: Observed) -> Failure | None:
