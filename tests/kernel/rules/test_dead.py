@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.kernel.programs import AB, accepted, buffer, gives, load, program, refused, store, variable
+from verified_tir.ir.stmt import Seq
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
 
@@ -45,3 +46,28 @@ def test_in_the_other_branch_the_condition_is_false() -> None:
     a, n = buffer(f, "A"), variable(f, "n")
     accepted(f, Insert((1,), store(a, load(a, n + 4), n + 4), "else"))
     refused(f, Insert((1,), store(a, load(a, n), n), "else"), "safety: ")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['T.evaluate(T.call_extern("int32", "g"))', 'A[0] = T.call_extern("int32", "g")', "assert A[0] > 0, 'no'",
+     "while A[0] > 0:\n    A[0] = A[0] - 1", 'if A[0] > 0:\n    T.evaluate(T.call_extern("int32", "g"))'],
+)  # fmt: skip
+def test_what_others_could_notice_neither_comes_nor_goes(text: str) -> None:
+    f = program(f"{text}\nA[0] = 1")
+    for killer in (0, 1):
+        refused(f, Erase((0,), killer), "an opaque call, an assert or a while loop cannot be erased")
+    assert isinstance(f.body, Seq)
+    added = f.body.stmts[0]
+    g = f.with_body(f.body.stmts[1])
+    for killer in (0, 1):
+        refused(g, Insert((), added, "before", killer), "an opaque call, an assert or a while loop cannot be inserted")
+
+
+def test_an_else_takes_the_place_of_none() -> None:
+    f = program("if n >= 0:\n    B[0] = 1\nelse:\n    B[0] = 2\nB[0] = 3", ABN)
+    nothing = store(buffer(f, "B"), load(buffer(f, "B"), 0), 0)
+    refused(f, Insert((0,), nothing, "else"), "not an if without else")
+    refused(f, Insert((1,), nothing, "else"), "not an if without else")
+    f = program("if n >= 0:\n    B[0] = 1\nB[0] = 3", ABN)
+    refused(f, Insert((0,), store(buffer(f, "B"), 7, 0), "else", 1), "an else branch names no killer")
