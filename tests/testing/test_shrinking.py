@@ -29,7 +29,7 @@ def some(test: Callable[[Node], bool], count: int = 1) -> Callable[[PrimFunc], b
 
 
 def test_a_branch() -> None:
-    assert smallest(some(lambda n: isinstance(n, If)), "scalars", "symbols") == (
+    assert smallest(some(lambda n: isinstance(n, If)), "scalars", "symbols", "reductions", "blocks", "views") == (
         'def main(A: T.Buffer((2,), "float32")):\n'
         "    for i in range(2):\n"
         "        if i < 0:\n"
