@@ -198,3 +198,14 @@ def f(A: T.Buffer((1,), "float32"), B: T.Buffer((1,), "float32")):
     assert told.wrong == [] and [where for where, _ in told.bugs] == ["reading"] and "reading" in KNOWN
     monkeypatch.setattr(tvm_checks, "in_words", lambda text: text.replace("A[0]", "B[0]"))
     assert [kind for kind, _, _ in examine(text, [], 0).wrong] == ["round-trip-differs"]
+
+
+def test_elements_with_lanes_are_not_run() -> None:
+    """TVM's entry takes tensors of vectors, which numpy has not."""
+    text = """
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((1,), "float32x4")):
+    A[0] = T.Broadcast(T.float32(0.0), 4)
+"""
+    told = examine(text, [], 0)
+    assert told.wrong == [] and told.counts == {"programs": 1, "round trips": 1}

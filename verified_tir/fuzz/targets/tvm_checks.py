@@ -98,7 +98,7 @@ def _is_plain(func: PrimFunc) -> bool:
     calls = {n.op for n in walk(func.body) if isinstance(n, Call)}
     if symbols(func) or len(func.params) != len(func.buffers):
         return False
-    return not any(b.strides for b in func.buffers) and calls <= set(AGREED)
+    return not any(b.strides or b.dtype.lanes > 1 for b in func.buffers) and calls <= set(AGREED)
 
 
 def _loses_types(func: PrimFunc) -> bool:
