@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import struct
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
@@ -13,42 +12,19 @@ import numpy as np
 import numpy.typing as npt
 
 from verified_tir.codegen.compile import compile_llvm
-from verified_tir.codegen.emit import KERNEL, Emitted, emit
+from verified_tir.codegen.emit import emit
 from verified_tir.codegen.target import Target
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import Var
-from verified_tir.ir.floats import bits_of
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import parse_func
 from verified_tir.semantics.interpreter import run
 from verified_tir.semantics.interpreter.outcome import Outcome, same_bits
+from verified_tir.testing.compiled import trampoline, word
 
 Array = npt.NDArray[Any]
 
 TARGET = Target.host(threads=2)
-
-
-def trampoline(emitted: Emitted) -> str:
-    """A function of one argument, an array of 64-bit words, that calls the kernel: ctypes has no float16."""
-    lines = ["define i32 @from_words(ptr %words) {"]
-    arguments = []
-    for k, p in enumerate(emitted.parameters):
-        lines.append(f"  %at{k} = getelementptr i64, ptr %words, i64 {k}")
-        memory = "i8" if p.type == "i1" else p.type
-        lines.append(f"  %raw{k} = load {memory}, ptr %at{k}")
-        lines.append(f"  %x{k} = trunc i8 %raw{k} to i1" if p.type == "i1" else f"  %x{k} = freeze {memory} %raw{k}")
-        arguments.append(f"{p.type} %x{k}")
-    return "\n".join([*lines, f"  %r = call i32 @{KERNEL}({', '.join(arguments)})", "  ret i32 %r", "}", ""])
-
-
-def word(dtype: DType, value: Any) -> int:
-    """A scalar argument as the word that holds it."""
-    if dtype.is_float:
-        if dtype.bits < 32:
-            return bits_of(dtype, float(value))
-        return int.from_bytes(struct.pack("<f" if dtype.bits == 32 else "<d", float(value)), "little")
-    return int(value) & (2**64 - 1)
 
 
 class Compiled:

@@ -120,7 +120,7 @@ class Machine:
         self.func = func
         self.target = target
         self.emitted = emit(func, target)
-        code = compile_llvm(self.emitted.text + _trampoline(self.emitted), target)
+        code = compile_llvm(self.emitted.text + trampoline(self.emitted), target)
         self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target.machine())
         self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         self._engine.finalize_object()
@@ -157,7 +157,7 @@ class Machine:
             if isinstance(p.value, Buffer):
                 words[k] = memory[p.name].address - offsets[p.value] * p.value.dtype.nbytes
             else:
-                words[k] = _word(p.value.dtype, values[p.value])
+                words[k] = word(p.value.dtype, values[p.value])
         return words
 
 
@@ -213,7 +213,7 @@ def _bound(func: PrimFunc, given: Mapping[str, Any]) -> tuple[dict[Var, Any], di
     return {v: 0 if x is UNDEF else x for v, x in frame.values.items()}, offsets
 
 
-def _trampoline(emitted: Emitted) -> str:
+def trampoline(emitted: Emitted) -> str:
     """A function of one argument, an array of 64-bit words, that calls the kernel: ctypes has no float16."""
     lines = ["define i32 @from_words(ptr %words) {"]
     arguments = []
@@ -226,7 +226,7 @@ def _trampoline(emitted: Emitted) -> str:
     return "\n".join([*lines, f"  %r = call i32 @{KERNEL}({', '.join(arguments)})", "  ret i32 %r", "}", ""])
 
 
-def _word(dtype: DType, value: Any) -> int:
+def word(dtype: DType, value: Any) -> int:
     """A scalar argument as the word that holds it."""
     if dtype.is_float:
         if dtype.bits < 32:
