@@ -90,7 +90,7 @@ def test_operations(value: str, dtype: str, identity: str | None) -> None:
 
 @pytest.mark.parametrize(("op", "identity"), [("max", 'T.float32("-inf")'), ("min", 'T.float32("inf")')])
 def test_the_least_and_greatest_of_floats_may_be_infinite(op: str, identity: str) -> None:
-    text = f"B[2] = {identity}\nfor k in range(10):\n    B[2] = T.{op}(B[2], T.Cast(\"float32\", C[k]))"
+    text = f'B[2] = {identity}\nfor k in range(10):\n    B[2] = T.{op}(B[2], T.Cast("float32", C[k]))'
     f = program(text, AB.format("float32") + ', C: T.Buffer((10,), "int32")')
     rule = Reassociate((1,), partial("float32"), (variable(f, "k") % 3,), "B")
     assert f"P[j0] = {identity}\n" in body_of(accepted(f, rule))
