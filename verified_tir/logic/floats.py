@@ -67,19 +67,20 @@ def prove_by_lemma(solver: Prover, given: tuple[Term, ...], goal: Term) -> Prove
     if goal is TRUE:
         return Proved(how="lemma")
     rest = [h for h in hypotheses if not _is_equation(h)]
-    lemma = None
+    lemma, tried = None, False
     for conversions_too in (True, False):  # first a lemma about floats alone
         weaker, lemma = lemma, _generalise(rest, goal, conversions_too)
         if lemma == weaker:
             break
         # Bits of products and quotients take seconds where a lemma is false; that the same comes of the same is cheap.
         if weaker is None and any(t.op in _PRODUCTS for t in subterms(*lemma[0], lemma[1])):
+            tried = True
             if (proved := _same_of_the_same(solver, given, original)) is not None:
                 return proved
         verdict = solver.ask(query(*lemma))
         if isinstance(verdict, Proved):
             return Proved(verdict.seconds, "lemma")
-    return _same_of_the_same(solver, given, original)
+    return None if tried else _same_of_the_same(solver, given, original)
 
 
 def _same_of_the_same(solver: Prover, given: tuple[Term, ...], goal: Term) -> Proved | None:
