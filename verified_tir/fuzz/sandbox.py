@@ -84,6 +84,7 @@ def _text(trace: IO[str]) -> str:
 
 def listen_for_stacks(file: IO[str]) -> None:
     """Write this process's stack to a file if it dies, or when SIGUSR1 asks for it."""
+    faulthandler.disable()  # what was enabled before some library took the signals over would only change its file
     faulthandler.enable(file, all_threads=False)
     if hasattr(signal, "SIGUSR1"):
         faulthandler.register(signal.SIGUSR1, file, all_threads=False)
