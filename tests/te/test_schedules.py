@@ -6,7 +6,6 @@ import pytest
 
 from tests.te.te_support import same_result
 from verified_tir import te
-from verified_tir.script import tir as T
 
 
 def matmul(n: int = 16) -> tuple[te.Tensor, te.Tensor, te.Tensor]:
@@ -223,4 +222,3 @@ def test_a_schedule_can_go_on_with_primitives() -> None:
     further = te.to_schedule(s, [A, B, C])
     further.decompose_reduction("C", further.get_loops("C")[-1])
     assert further.blocks == ["C_init", "C"]
-    assert T is not None

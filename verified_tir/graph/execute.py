@@ -38,6 +38,13 @@ def program_of(node: Node) -> PrimFunc:
     return legalize(node.op, [v.type for v in node.inputs], node.attrs, str(node))
 
 
+def program_key(node: Node) -> object:
+    """The same for nodes with one program."""
+    if node.func is not None:
+        return node.func
+    return node.op, repr(sorted(node.attrs.items())), tuple(v.type for v in node.inputs)
+
+
 def evaluate(graph: Graph, inputs: Mapping[str, Any] | Sequence[Any]) -> list[Array]:
     """The results by the interpreter, which defines them; slow."""
     values = _given(graph, inputs)
@@ -98,7 +105,7 @@ def build(graph: Graph, *, threads: int | None = 1, progress: Progress | None = 
     for k, node in enumerate(graph.nodes):
         if progress is not None:
             progress(k, len(graph.nodes), str(node))
-        key = node.func or (node.op, repr(sorted(node.attrs.items())), tuple(v.type for v in node.inputs))
+        key = program_key(node)
         if key not in programs:
             try:
                 schedule = Schedule(program_of(node))

@@ -21,7 +21,6 @@ from typing import TypeAlias, final
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Binary, Expr, IntImm, Load, Var
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.node import Node
 from verified_tir.ir.stmt import Allocate, Block, For, LetStmt, Stmt, Store
 from verified_tir.ir.visit import free_vars, sub_statements, substitute, walk
 from verified_tir.schedule.index_map import IndexMap, IndexMapError
@@ -105,16 +104,12 @@ def _of_store(
 def local_buffers(func: PrimFunc) -> list[Buffer]:
     """What the program allocates."""
     found: dict[Buffer, None] = {}
-    for n in _statements(func.body):
+    for n in walk(func.body):
         if isinstance(n, Allocate):
             found[n.buffer] = None
         elif isinstance(n, Block):
             found.update(dict.fromkeys(n.alloc_buffers))
     return list(found)
-
-
-def _statements(node: Node) -> Iterator[Node]:
-    return walk(node)
 
 
 # -- one step ----------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, final
 
-from verified_tir.graph.execute import program_of
+from verified_tir.graph.execute import program_key, program_of
 from verified_tir.graph.infer import infer, is_identity
 from verified_tir.graph.ir import Graph, Node, Value
 from verified_tir.ir.buffer import Buffer
@@ -137,10 +137,3 @@ class Options:
         if any(o is None for o in outputs) and place < len(node.inputs):
             return found.problems.get(buffers[-1], f"{buffers[-1].name} takes no layout from {buffers[place].name}")
         return self._option(result[: len(node.inputs)], outputs)
-
-
-def program_key(node: Node) -> object:
-    """The same for nodes with one program."""
-    if node.func is not None:
-        return node.func
-    return node.op, repr(sorted(node.attrs.items())), tuple(v.type for v in node.inputs)

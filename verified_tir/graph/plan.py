@@ -15,8 +15,9 @@ from typing import final
 from verified_tir.graph.annotate import Layouts
 from verified_tir.graph.choose import Choice, Cost, bytes_moved, choose, cost_of
 from verified_tir.graph.errors import GraphError
+from verified_tir.graph.execute import program_key
 from verified_tir.graph.ir import Graph, Node, TensorType, Value
-from verified_tir.graph.options import PLAIN, Option, Options, program_key
+from verified_tir.graph.options import PLAIN, Option, Options
 from verified_tir.graph.relayout import Relaid, relayout
 from verified_tir.kernel.theorem import Refines
 from verified_tir.schedule.errors import ScheduleError
@@ -110,6 +111,7 @@ def _rewritten(graph: Graph, options: Options, choice: Choice, relaid: Mapping[o
     nodes: list[Node] = []
     constants = dict(graph.constants)
     has: dict[tuple[Value, str], Value] = {(v, PLAIN): v for v in graph.inputs}
+    made_in: dict[Value, str] = {}
     names = {v.name for v in graph.values()}
 
     def fresh(name: str) -> str:
@@ -134,7 +136,7 @@ def _rewritten(graph: Graph, options: Options, choice: Choice, relaid: Mapping[o
         return new
 
     def rewrite(v: Value, text: str, reader: str) -> Value:
-        given = next((t for (w, t), _ in has.items() if w is v), PLAIN)
+        given = made_in.get(v, PLAIN)
         source = has.get((v, given), v)
         maps = _between(options.layouts[given], options.layouts[text], v)
         for index_map in maps:
@@ -157,6 +159,7 @@ def _rewritten(graph: Graph, options: Options, choice: Choice, relaid: Mapping[o
             outputs = tuple(_moved(v, t, options, fresh) for v, t in zip(n.outputs, option.outputs, strict=True))
             new_node = Node("call_tir", inputs, outputs, {}, result.func, n.source or str(n))
             has.update({(v, t): w for v, t, w in zip(n.outputs, option.outputs, outputs, strict=True)})
+            made_in.update(zip(n.outputs, option.outputs, strict=True))
         nodes.append(new_node)
     outputs = tuple(has.get((v, PLAIN)) or in_layout(v, PLAIN, "the result") for v in graph.outputs)
     used = {v for n in nodes for v in n.inputs} | {*outputs}
