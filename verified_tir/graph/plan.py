@@ -17,7 +17,7 @@ from verified_tir.graph.choose import Choice, Cost, bytes_moved, choose, cost_of
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.execute import program_key
 from verified_tir.graph.ir import Graph, Node, TensorType, Value
-from verified_tir.graph.options import PLAIN, Option, Options
+from verified_tir.graph.options import PLAIN, Layout, Option, Options
 from verified_tir.graph.relayout import Relaid, relayout
 from verified_tir.kernel.theorem import Refines
 from verified_tir.schedule.errors import ScheduleError
@@ -41,6 +41,13 @@ class Plan:
     theorems: list[Refines] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
+    stands_for: dict[Value, tuple[Value, str]] = field(default_factory=dict)
+    """Of each value of the planned graph, the value before that it is, and in which layout (a key of ``layouts``)."""
+    implements: dict[Node, Node] = field(default_factory=dict)
+    """Of each node of the planned graph that is no rewrite, the node before."""
+    relaid: dict[Node, Relaid] = field(default_factory=dict)
+    """Of each call of a program that was moved, the proof."""
+    layouts: dict[str, Layout] = field(default_factory=dict)
 
 
 def plan(
@@ -70,6 +77,7 @@ def plan(
     made.cost = choice.cost
     alone = {n: options.frozen.get(n, Option((PLAIN,) * len(n.inputs), (PLAIN,) * len(n.outputs))) for n in graph.nodes}
     made.naive = cost_of(graph, alone, cost)
+    made.layouts = dict(options.layouts)
     made.theorems = list(dict.fromkeys(r.theorem for r in relaid.values()))
     made.problems += [f"{n}: {why}" for n, reasons in options.problems.items() for why in reasons.values()]
     made.seconds = {"options": found - start, "proofs and choice": time.perf_counter() - found}
@@ -160,8 +168,11 @@ def _rewritten(graph: Graph, options: Options, choice: Choice, relaid: Mapping[o
             new_node = Node("call_tir", inputs, outputs, {}, result.func, n.source or str(n))
             has.update({(v, t): w for v, t, w in zip(n.outputs, option.outputs, outputs, strict=True)})
             made_in.update(zip(n.outputs, option.outputs, strict=True))
+            made.relaid[new_node] = result
+        made.implements[new_node] = n
         nodes.append(new_node)
     outputs = tuple(has.get((v, PLAIN)) or in_layout(v, PLAIN, "the result") for v in graph.outputs)
+    made.stands_for = {w: (v, t) for (v, t), w in has.items()}
     used = {v for n in nodes for v in n.inputs} | {*outputs}
     return Graph(graph.name, graph.inputs, {v: a for v, a in constants.items() if v in used}, tuple(nodes), outputs)
 

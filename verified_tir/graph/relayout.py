@@ -25,11 +25,12 @@ from verified_tir.schedule.schedule import Schedule
 @final
 @dataclass(frozen=True, slots=True)
 class Relaid:
-    """The program after the change, its theorem, and steps that were left out, with the reason."""
+    """The program after the change, its theorem, steps that were left out, with the reason, and the steps taken."""
 
     func: PrimFunc
     theorem: Refines
     left_out: tuple[str, ...]
+    schedule: Schedule
 
 
 def relayout(func: PrimFunc, maps: Mapping[Buffer, IndexMap]) -> Relaid:
@@ -61,7 +62,7 @@ def relayout(func: PrimFunc, maps: Mapping[Buffer, IndexMap]) -> Relaid:
             except ScheduleError as refused:
                 left_out.append(f"loops of {block}: {refused.summary()}")
     s.simplify()
-    return Relaid(s.func, s.theorem, tuple(left_out))
+    return Relaid(s.func, s.theorem, tuple(left_out), s)
 
 
 def _stored(func: PrimFunc, block: str) -> Buffer | None:
