@@ -1,6 +1,7 @@
 """The command ``vtir``.
 
-main        the commands and their options; imports nothing heavy, so that ``--help`` is quick
+main        the commands; imports nothing heavy, so that ``--help`` is quick
+commands_*  their options, a file for a group of commands
 discover    which files the given paths mean
 load        a schedule file, executed
 verify      files to a report

@@ -1,0 +1,150 @@
+"""The commands that prove and check: ``verify``, ``check``, ``cache``; their options."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from verified_tir.cli.options import Budget, Json, NoCache, Quiet, option
+
+VERIFY = """Prove every schedule in the given files and folders.
+
+A schedule is a function decorated with @schedule(program). Each of its steps owes proof obligations; a step whose \
+obligations cannot be proved is refused, and the schedule with it. Then an independent validator compares the program \
+with what the schedule made of it, at a few sizes. Files are ordinary Python and are executed.
+
+Examples:
+
+\b
+  vtir verify schedules/                    every schedule below a folder
+  vtir verify gemm.py -k tiled -v           one schedule, each obligation
+  vtir verify gemm.py --show-program        also the program as scheduled
+  vtir verify gemm.py --every-step          the validator is asked after every step
+  vtir verify gemm.py --to-llvm             LLVM IR, optimised too, is compared with the program
+  vtir verify schedules/ --json > out.json  for other programs
+
+Exit code: 0 if every schedule ended as expected; 1 if one was refused, or was to be refused and was not, raised an \
+exception, or the validator disagrees (a bug in vtir); 2 if a file could not be executed, or there was nothing to \
+verify.
+"""
+
+Paths = Annotated[list[Path], typer.Argument(metavar="PATH", help="Python files, or folders to search for them.")]
+Verbose = Annotated[bool, option("--verbose", "-v", text="Show each obligation: claim, verdict, time, method.")]
+Only = Annotated[str, option("-k", metavar="NAME", text="Only schedules whose name contains this text.")]
+ShowProgram = Annotated[bool, option("--show-program", text="Show each program as scheduled.")]
+Smt = Annotated[Path | None, option("--smt", metavar="DIR", text="Write each obligation as an SMT-LIB file.")]
+Validate = Annotated[
+    bool | None,
+    option(
+        "--validate/--no-validate",
+        text="The validator's second opinion: with all the work that it may take, or none; a little unless given.",
+    ),
+]
+EveryStep = Annotated[bool, option("--every-step", text="Ask the validator after every step, not only after the last.")]
+Operations = Annotated[
+    int | None, option("--most-operations", metavar="N", least=1, text="Operations of one comparison at most.")
+]
+ToLLVM = Annotated[
+    bool, option("--to-llvm", text="Lower and compile; compare LLVM IR, optimised too, with the program.")
+]
+Certify = Annotated[Path | None, option("--certify", metavar="DIR", text="Write certificates of what is proved.")]
+
+
+def verify(  # noqa: PLR0913, PLR0917 (each is an option)
+    paths: Paths,
+    json: Json = False,
+    verbose: Verbose = False,
+    quiet: Quiet = False,
+    only: Only = "",
+    show_program: ShowProgram = False,
+    smt: Smt = None,
+    budget: Budget = None,
+    validate: Validate = None,
+    every_step: EveryStep = False,
+    most_operations: Operations = None,
+    certify: Certify = None,
+    to_llvm: ToLLVM = False,
+    no_cache: NoCache = False,
+) -> None:
+    """Prove every schedule in the given files and folders."""
+    if verbose and quiet:
+        raise typer.BadParameter("--verbose and --quiet exclude each other")
+    if validate is False and (every_step or most_operations is not None):
+        raise typer.BadParameter("--no-validate excludes --every-step and --most-operations")
+    from verified_tir.cli.run import Options, run
+    from verified_tir.cli.second_opinion import THOROUGH, When
+
+    when: When = "never" if validate is False else "every" if every_step else "last"
+    operations = most_operations or (THOROUGH if validate else None)
+    options = Options(
+        tuple(paths), json, verbose, quiet, only, show_program, smt, budget, when, operations, certify, to_llvm,
+        cache=not no_cache,
+    )  # fmt: skip
+    raise typer.Exit(run(options))
+
+
+CHECK = """Check certificates that `vtir verify --certify` wrote: their hashes, and every obligation, asked anew.
+
+Neither the kernel nor the primitives take part, nor any verdict found earlier. --regenerate also replays the recorded \
+steps through the kernel and compares: that the obligations are the right ones.
+
+Examples:
+
+\b
+  vtir check proofs/certificates --solver both             two solvers must agree
+  vtir check certificates/ --regenerate                    replay the steps, too
+  vtir check certificates/ -k gemm --before gemm.py:gemm   is it about this program?
+  vtir check certificates/ --executor dask:tcp://host:8786 on a Dask cluster
+
+Exit code: 0 if all is well; 1 if a claim is false, or something was changed; 2 for a mistake; 3 if something was not \
+decided, or could not be replayed.
+"""
+
+Certificates = Annotated[Path, typer.Argument(metavar="DIR", help="A folder that vtir verify --certify wrote.")]
+WhichSolver = Annotated[str, typer.Option("--solver", metavar="z3|cvc5|both", help="Who is asked.")]
+Regenerate = Annotated[bool, option("--regenerate", text="Replay the steps through the kernel, and compare.")]
+Processes = Annotated[int, typer.Option("--jobs", metavar="N", min=0, help="Processes; 0 for one on each core.")]
+WhichExecutor = Annotated[
+    str, typer.Option("--executor", metavar="processes|dask[:ADDRESS]", help="Where the questions are asked.")
+]
+OnlyCertificates = Annotated[str, option("-k", metavar="NAME", text="Only certificates whose name contains this.")]
+Before = Annotated[str, option("--before", metavar="FILE[:FUNCTION]", text="The program before must be this one.")]
+After = Annotated[str, option("--after", metavar="FILE[:FUNCTION]", text="The program after must be this one.")]
+
+
+def check(  # noqa: PLR0913, PLR0917 (each is an option)
+    directory: Certificates,
+    solver: WhichSolver = "z3",
+    regenerate: Regenerate = False,
+    jobs: Processes = 0,
+    executor: WhichExecutor = "processes",
+    only: OnlyCertificates = "",
+    before: Before = "",
+    after: After = "",
+    budget: Budget = None,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Check certificates with a solver of choice."""
+    from verified_tir.cli.check import Options, run
+
+    options = Options(directory, solver, regenerate, jobs, executor, only, before, after, budget, quiet, json)
+    raise typer.Exit(run(options))
+
+
+CACHE = """Show what is kept on disk between runs: compiled programs, and verdicts of the solver.
+
+It is in $VTIR_CACHE_DIR, or verified_tir in $XDG_CACHE_HOME or ~/.cache. Verdicts are kept by the text of the query, \
+the budget and the solver's version; VTIR_VERDICT_CACHE=off keeps none.
+"""
+
+Clear = Annotated[bool, option("--clear", text="Remove it all.")]
+
+
+def cache(clear: Clear = False) -> None:
+    """Show or clear what is kept between runs."""
+    from verified_tir.cli.cache import run
+
+    raise typer.Exit(run(clear=clear))

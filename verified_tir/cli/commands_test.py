@@ -1,0 +1,160 @@
+"""The commands that test ``vtir`` itself: ``mutate``, ``fuzz``; their options."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from verified_tir.cli.options import Json, Quiet, option
+
+MUTATE = """Change the trusted rules one small thing at a time, and see whether a test notices.
+
+A mutant drops or weakens an obligation or a side condition, or is a deeper fault from the catalogue. Tests that reach \
+the changed statement are run until one fails; then the fuzzer is asked. A mutant that survives means a missing test, \
+a redundant obligation, or a change that changes nothing. Works in a source checkout.
+
+WHAT names rules (order), files, folders, or "catalogue"; all if there is none. What tests reach is recorded first, \
+which takes minutes once; results are kept in .mutation/, and the same command goes on from there.
+
+Examples:
+
+\b
+  vtir mutate order unit                    two rules
+  vtir mutate order --operators obligations each obligation of a rule, dropped
+  vtir mutate --list                        all mutants, by id
+  vtir mutate --show rules.unit:Unit        those whose id contains this, as diffs
+  vtir mutate order --survivors             what is known, without running anything
+  vtir mutate --write-docs                  the table in docs/mutation.md, from what is known
+
+Exit code: 0 if all were killed (or are known to be equivalent); 1 if one survived; 2 for a mistake.
+"""
+
+What = Annotated[list[str], typer.Argument(metavar="WHAT", help="Rules, files or folders.", show_default=False)]
+Operators = Annotated[
+    list[str], option("--operators", metavar="NAME", text="Only these operators, or groups of them (repeatable).")
+]
+MutantJobs = Annotated[int, typer.Option("--jobs", metavar="N", min=1, help="Mutants at a time.")]
+Seconds = Annotated[str, typer.Option("--budget", metavar="TIME", help="For one mutant, as in 60s or 2m.")]
+ListMutants = Annotated[bool, option("--list", text="Show the mutants, and run none.")]
+OnlyMutant = Annotated[str, option("--only", metavar="ID", text="One mutant, or those whose id contains this.")]
+ShowMutant = Annotated[str, option("--show", metavar="ID", text="Show mutants as diffs, and run none.")]
+Fresh = Annotated[bool, option("--fresh/--resume", text="Run again what is known, or (unless given) go on.")]
+Survivors = Annotated[bool, option("--survivors", text="Show who survived so far, and run none.")]
+WriteDocs = Annotated[bool, option("--write-docs", text="Write docs/mutation.md from what is known, and run none.")]
+DecidingTests = Annotated[list[str], option("--tests", metavar="PATH", text="Only these tests decide (repeatable).")]
+NoFuzz = Annotated[bool, option("--no-fuzz", text="The fuzzer is not asked.")]
+Stricter = Annotated[bool, option("--stricter", text="Mutants too that can only make the kernel refuse more.")]
+
+
+def mutate(  # noqa: PLR0913, PLR0917 (each is an option)
+    what: What = [],  # noqa: B006 (typer copies it)
+    operators: Operators = [],  # noqa: B006
+    jobs: MutantJobs = 2,
+    budget: Seconds = "60s",
+    list_them: ListMutants = False,
+    only: OnlyMutant = "",
+    show: ShowMutant = "",
+    fresh: Fresh = False,
+    survivors: Survivors = False,
+    write_docs: WriteDocs = False,
+    tests: DecidingTests = [],  # noqa: B006
+    no_fuzz: NoFuzz = False,
+    stricter: Stricter = False,
+    json: Json = False,
+) -> None:
+    """Plant faults in the trusted rules; a test must notice each."""
+    from verified_tir.cli.mutate import Options, run, seconds
+
+    options = Options(
+        tuple(what), tuple(operators), jobs, seconds(budget), list_them, only, show, fresh, survivors, write_docs,
+        no_fuzz, stricter, tuple(tests), json,
+    )  # fmt: skip
+    raise typer.Exit(run(options))
+
+
+FUZZ = """Look for mistakes of vtir itself with random programs and schedules.
+
+Each target draws cases and checks a property: what the kernel accepts computes the same, before, after and compiled, \
+bit for bit; what is refused with a counterexample really differs; programs printed are read back (--list-targets). \
+A case that fails is made smaller and written as a pytest file. A case that kills its process, or does not end, is a \
+finding, too.
+
+Examples:
+
+\b
+  vtir fuzz --time 10m --jobs 2                        all targets that run here
+  vtir fuzz --target kernel --target codegen --time 1h two of them
+  vtir fuzz --seed 7 --examples 200                    the same cases, whoever runs it
+  vtir fuzz --database redis://host:6379/0 --time 8h   several machines share what fails
+  vtir fuzz --replay fuzz-findings                     which findings still fail?
+
+A run that was interrupted goes on when the same command is given again; totals and coverage are kept over all runs. \
+Exit code: 0 if nothing was found; 1 if something was; 2 for a mistake; 130 if interrupted.
+"""
+
+FuzzTime = Annotated[
+    str, option("--time", metavar="DURATION", text="As 90s, 10m or 1h30m; 10m unless --examples is given.")
+]
+FuzzJobs = Annotated[int, typer.Option("--jobs", "-j", metavar="N", min=1, help="Processes.")]
+FuzzTargets = Annotated[
+    list[str], option("--target", metavar="NAME", text="Only this one; may be repeated. Or module:ATTRIBUTE.")
+]
+FuzzSeed = Annotated[int | None, option("--seed", metavar="N", least=0, text="Decides all cases; a new one if none.")]
+FuzzExamples = Annotated[
+    int | None, option("--examples", metavar="N", least=1, text="Cases of each target, and then end.")
+]
+FuzzFindings = Annotated[Path, typer.Option("--findings", metavar="DIR", help="Where findings are written.")]
+FuzzDatabase = Annotated[
+    str, option("--database", metavar="DIR|URL", text="Failing cases: a folder, or redis://host:port/db.")
+]
+FuzzResume = Annotated[
+    bool | None,
+    option(
+        "--resume/--fresh",
+        text="Go on with the last seed, or forget all earlier runs; go on only if interrupted unless given.",
+    ),
+]
+FuzzState = Annotated[Path, typer.Option("--state", metavar="DIR", help="Where the campaign remembers.")]
+FuzzRegressions = Annotated[
+    Path, typer.Option("--regressions", metavar="DIR", help="Tests of earlier findings: known if they still fail.")
+]
+FuzzTimeout = Annotated[
+    str, typer.Option("--timeout", metavar="DURATION", help="A case that takes longer is a finding.")
+]
+FuzzShrink = Annotated[str, typer.Option("--shrink", metavar="DURATION", help="For making a finding smaller, at most.")]
+FuzzList = Annotated[bool, option("--list-targets", text="Say which targets there are.")]
+FuzzReplay = Annotated[
+    list[Path], option("--replay", metavar="FILE|DIR", text="Run the files of findings again instead.")
+]
+
+
+def fuzz(  # noqa: PLR0913, PLR0917 (each is an option)
+    time: FuzzTime = "",
+    jobs: FuzzJobs = 1,
+    target: FuzzTargets = [],  # noqa: B006 (typer copies it)
+    seed: FuzzSeed = None,
+    examples: FuzzExamples = None,
+    findings: FuzzFindings = Path("fuzz-findings"),
+    database: FuzzDatabase = "",
+    resume: FuzzResume = None,
+    state: FuzzState = Path(".vtir-fuzz"),
+    regressions: FuzzRegressions = Path("tests/regressions"),
+    timeout: FuzzTimeout = "120s",
+    shrink: FuzzShrink = "60s",
+    list_targets: FuzzList = False,
+    replay: FuzzReplay = [],  # noqa: B006 (typer copies it)
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Look for mistakes of vtir itself with random programs and schedules."""
+    if json and quiet:
+        raise typer.BadParameter("--json and --quiet exclude each other")
+    from verified_tir.cli.fuzz import Options, run
+
+    options = Options(
+        time, jobs, tuple(target), seed, examples, findings, database, resume, state, regressions, timeout, shrink,
+        json, quiet, list_targets, tuple(replay),
+    )  # fmt: skip
+    raise typer.Exit(run(options))
