@@ -8,22 +8,32 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, final
+from typing import Any, TypeAlias, final
 
 import numpy as np
 
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import Array, Graph, GraphBuilder, Value
 
+Sizes: TypeAlias = "Mapping[str, int | Sequence[int]]"
+
 MOST_FOLDED = 2**26
 """Results with more elements are not computed in advance."""
 
 
-def load_onnx(path: Path | str, sizes: Mapping[str, int] | None = None) -> Graph:
+def load_onnx(path: Path | str, sizes: Sizes | None = None) -> Graph:
     """The graph of the model in a file.
 
-    :param sizes: numbers for symbolic dimensions, by name.
+    :param sizes: numbers for symbolic dimensions, or whole shapes of inputs, by name.
     :raises GraphError: if the file is no model, or a node has no counterpart; the message names it.
+    """
+    return from_onnx(read_onnx(path), sizes, Path(path).stem)
+
+
+def read_onnx(path: Path | str) -> Any:
+    """The model in a file (``onnx.ModelProto``), checked by the package ``onnx``.
+
+    :raises GraphError: if there is none.
     """
     onnx = _onnx()
     try:
@@ -34,7 +44,7 @@ def load_onnx(path: Path | str, sizes: Mapping[str, int] | None = None) -> Graph
     except Exception as problem:  # the protocol's own errors, of many kinds
         first = str(problem).strip().split("\n")[0]
         raise GraphError(f"{path} is no ONNX model: {first or type(problem).__name__}") from None
-    return from_onnx(model, sizes, Path(path).stem)
+    return model
 
 
 def _onnx() -> Any:
@@ -47,7 +57,7 @@ def _onnx() -> Any:
     return onnx
 
 
-def from_onnx(model: Any, sizes: Mapping[str, int] | None = None, name: str = "main") -> Graph:
+def from_onnx(model: Any, sizes: Sizes | None = None, name: str = "main") -> Graph:
     """The graph of a model in memory (``onnx.ModelProto``)."""
     return _Reader(model, sizes or {}, name).read()
 
@@ -110,7 +120,7 @@ class Converter:
 class _Reader:
     """Reads a model once."""
 
-    def __init__(self, model: Any, sizes: Mapping[str, int], name: str) -> None:
+    def __init__(self, model: Any, sizes: Sizes, name: str) -> None:
         self.onnx = _onnx()
         self.model = model
         self.sizes = sizes
@@ -126,9 +136,14 @@ class _Reader:
         graph = self.model.graph
         for t in graph.initializer:
             self.arrays[t.name] = self.tensor(t)
-        for i in graph.input:
-            if i.name not in self.arrays:
-                self.known[i.name] = self.input(i)
+        inputs = [i for i in graph.input if i.name not in self.arrays]
+        named = [i.name for i in inputs] + [d.dim_param for i in inputs for d in i.type.tensor_type.shape.dim]
+        for name in self.sizes:
+            if name not in named:
+                has = ", ".join(dict.fromkeys(n for n in named if n))
+                raise GraphError(f"the model has no input or dimension {name}; it has {has}")
+        for i in inputs:
+            self.known[i.name] = self.input(i)
         for node in graph.node:
             if not self.folded(node):
                 self.convert(node)
@@ -140,13 +155,22 @@ class _Reader:
         t = i.type.tensor_type
         if not i.type.HasField("tensor_type"):
             raise GraphError(f"the input {i.name} is no tensor")
+        whole = self.sizes.get(i.name)
+        whole = (whole,) if isinstance(whole, int) else whole
+        if isinstance(whole, Sequence) and len(whole) != len(t.shape.dim):
+            raise GraphError(f"the input {i.name} has {len(t.shape.dim)} dimensions, and is given {len(whole)}")
         shape: list[int] = []
         for k, d in enumerate(t.shape.dim):
-            size = d.dim_value if d.HasField("dim_value") else self.sizes.get(d.dim_param, 0)
+            wanted = whole[k] if isinstance(whole, Sequence) else self.sizes.get(d.dim_param, 0)
+            size = d.dim_value if d.HasField("dim_value") else wanted if isinstance(wanted, int) else 0
+            what = d.dim_param or f"dimension {k}"
+            if d.HasField("dim_value") and isinstance(whole, Sequence) and whole[k] != size:
+                raise GraphError(f"the input {i.name} has size {size} in {what} by the model, and is given {whole[k]}")
             if size <= 0:
-                what = d.dim_param or f"dimension {k}"
+                example = "x".join(str(e.dim_value) if e.HasField("dim_value") else "1" for e in t.shape.dim)
+                one = f", or {d.dim_param}=1" if d.dim_param else ""
                 raise GraphError(
-                    f"the input {i.name} has no fixed size in {what}; give it: --size {d.dim_param or what}=1"
+                    f"the input {i.name} has no fixed size in {what}; give it: --shape {i.name}={example}{one}"
                 )
             shape.append(size)
         return self.builder.input(i.name, shape, self.dtype(t.elem_type, f"the input {i.name}"))

@@ -1,0 +1,120 @@
+"""Models for commands: ONNX files, and graphs in the form of :mod:`verified_tir.graph.text`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from verified_tir.graph.errors import GraphError
+
+if TYPE_CHECKING:
+    from verified_tir.graph.annotate import Layouts
+    from verified_tir.graph.ir import Graph, Node
+
+Progress = Callable[[int, int, str], None]
+
+
+def is_model(path: Path) -> bool:
+    """Whether a file is a model, rather than one of functions: by its name, or since it holds ``@R.function``."""
+    if path.suffix == ".onnx":
+        return True
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return False
+    return any(line.startswith("@R.function") for line in text.split("\n"))
+
+
+def load_model(path: Path, shapes: Sequence[str] = (), weights: int | None = None) -> tuple[Graph, Any]:
+    """The graph of a file, and the ``onnx.ModelProto`` that it was made of, if it was.
+
+    :param shapes: ``name=1x3x224x224`` for an input, ``name=4`` for a symbolic dimension.
+    :param weights: weights are random, with this seed; as in the file if ``None``.
+    :raises GraphError: if the file is none, or no model; or a node of it has no counterpart. The message names it.
+    """
+    if path.is_dir():
+        raise GraphError(f"{path} is a folder; give one file")
+    if not path.is_file():
+        raise GraphError(f"there is no file {path}")
+    sizes = _sizes(shapes)
+    if path.suffix == ".onnx":
+        from verified_tir.graph.onnx.load import from_onnx, read_onnx
+        from verified_tir.graph.onnx.weights import randomised
+
+        model = read_onnx(path)
+        if weights is not None:
+            model = randomised(model, weights)
+        return from_onnx(model, sizes, path.stem), model
+    if sizes:
+        raise GraphError(f"--shape {next(iter(sizes))}: a graph as text has the shapes that it has")
+    return _text_graph(path, weights), None
+
+
+def _text_graph(path: Path, weights: int | None) -> Graph:
+    from verified_tir.graph.random import random_constants
+    from verified_tir.graph.text import load_graph
+    from verified_tir.ir.node import IRError
+
+    try:
+        graph = load_graph(path)
+    except UnicodeDecodeError:
+        raise GraphError(f"{path} is no text, and no ONNX model by its name (*.onnx)") from None
+    except (OSError, IRError, ValueError) as problem:
+        raise GraphError(f"{path}: {problem}" if str(path) not in str(problem) else str(problem)) from None
+    return graph if weights is None else random_constants(graph, weights)
+
+
+def _sizes(texts: Sequence[str]) -> dict[str, int | tuple[int, ...]]:
+    found: dict[str, int | tuple[int, ...]] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        parts = value.strip().lower().split("x")
+        if not equals or not all(p.isdigit() and int(p) > 0 for p in parts):
+            raise GraphError(f"--shape {text}: write input=1x3x224x224, or the name of a dimension and its size")
+        found[name.strip()] = int(parts[0]) if len(parts) == 1 else tuple(map(int, parts))
+    return found
+
+
+def frozen_by(texts: Sequence[str], graph: Graph) -> dict[Node, Layouts]:
+    """The nodes that ``--layout conv2d=NCHW16c`` speaks of, with their layouts.
+
+    :raises GraphError: for a text, operator or layout that is none, or an operator that no node of the graph has.
+    """
+    from verified_tir.graph.annotate import Annotations
+
+    frozen: dict[Node, Layouts] = {}
+    for text in texts:
+        name, equals, layout = (part.strip() for part in text.partition("="))
+        if not equals or not name or not layout:
+            raise GraphError(f"--layout {text}: write operator=layout, as in conv2d=NCHW16c")
+        try:
+            found = Annotations({name: layout}).frozen(graph)
+        except GraphError as problem:
+            raise GraphError(f"--layout {text}: {problem}") from None
+        if not found:
+            has = ", ".join(sorted({n.op.removeprefix("nn.") for n in graph.nodes})) or "no nodes"
+            raise GraphError(f"--layout {text}: no node of {graph.name} is a {name}; it has {has}")
+        twice = [n for n in found if n in frozen]
+        if twice:
+            raise GraphError(f"--layout {text}: {twice[0]} was given a layout before")
+        frozen.update(found)
+    return frozen
+
+
+@contextmanager
+def bar(what: str, *, quiet: bool) -> Iterator[Progress | None]:
+    """A bar where a person looks: on the terminal of the errors, if there is one."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if quiet or not console.file.isatty() or console.is_dumb_terminal:
+        yield None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (BarColumn(bar_width=20), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+    with Progress(*columns, console=console, transient=True, redirect_stdout=False) as shown:
+        task = shown.add_task(what, total=None)
+        yield lambda done, total, node: shown.update(task, completed=done, total=total, description=f"{what} {node}")

@@ -1,0 +1,152 @@
+"""What a plan came to, in numbers and names: for people (``vtir plan``) and for programs (``--json``)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, final
+
+from verified_tir.graph.annotate import Layouts
+from verified_tir.graph.ir import Graph, Node
+from verified_tir.graph.options import PLAIN, layout_text
+from verified_tir.graph.plan import Plan
+
+REWRITES = ("layout_transform", "pad", "crop")
+"""Operators that only move elements."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """A rewrite that is left in the planned graph; ``moved`` in bytes read and written."""
+
+    op: str
+    source: str
+    result: str
+    shape: tuple[int, ...]
+    to_shape: tuple[int, ...]
+    index_map: str
+    reason: str
+    moved: int
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A constant that was packed in advance: its values before and after, its map, its bytes."""
+
+    value: str
+    result: str
+    index_map: str
+    nbytes: int
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PlanReport:
+    """A plan in numbers.
+
+    :ivar before: bytes moved by rewrites around each frozen node alone; ``after``: by those that are left.
+    :ivar changed: nodes whose programs were moved to other layouts; ``programs``: how many of these differ.
+    :ivar steps: applications of rules of the kernel; ``obligations``: what they owed, all of it proved.
+    :ivar problems: why a layout went no further, with the nodes of which this is true.
+    """
+
+    model: str
+    nodes: int
+    frozen: dict[str, int]
+    rewrites: tuple[Rewrite, ...]
+    constants: tuple[Packed, ...]
+    before: int
+    after: int
+    changed: int
+    programs: int
+    steps: int
+    obligations: int
+    problems: tuple[tuple[str, tuple[str, ...]], ...]
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        """Numbers, texts, lists and dictionaries only; times in seconds, sizes in bytes."""
+        return {
+            "model": self.model,
+            "nodes": self.nodes,
+            "frozen": self.frozen,
+            "bytes_moved": {"around_each_frozen_node": self.before, "planned": self.after},
+            "rewrites": [
+                {
+                    "op": r.op, "from": r.source, "to": r.result, "shape": list(r.shape),
+                    "to_shape": list(r.to_shape), "map": r.index_map, "for": r.reason, "bytes_moved": r.moved,
+                }
+                for r in self.rewrites
+            ],
+            "constants_packed": [
+                {"constant": c.value, "packed": c.result, "map": c.index_map, "bytes": c.nbytes} for c in self.constants
+            ],
+            "changed_nodes": self.changed,
+            "programs": self.programs,
+            "steps": self.steps,
+            "obligations": self.obligations,
+            "problems": [{"reason": why, "nodes": list(nodes)} for why, nodes in self.problems],
+            "seconds": {k: round(v, 3) for k, v in self.seconds.items()},
+        }  # fmt: skip
+
+
+def report_of(made: Plan, frozen: Mapping[Node, Layouts], model: str = "") -> PlanReport:
+    """The numbers of a plan whose frozen nodes were those given."""
+    schedules = list(dict.fromkeys(r.schedule for r in made.relaid.values()))
+    return PlanReport(
+        model=model or made.before.name,
+        nodes=len(made.before.nodes),
+        frozen=dict(Counter(n.op for n in frozen)),
+        rewrites=_rewrites(made),
+        constants=_packed(made),
+        before=int(made.naive),
+        after=int(made.cost),
+        changed=len(made.relaid),
+        programs=len(schedules),
+        steps=sum(len(step.rules) for s in schedules for step in s.steps),
+        obligations=sum(len(step.obligations) for s in schedules for step in s.steps),
+        problems=_problems(made.problems),
+        seconds=dict(made.seconds),
+    )
+
+
+def rewrite_nodes(graph: Graph) -> list[Node]:
+    """The nodes of a graph that only move elements."""
+    return [n for n in graph.nodes if n.op in REWRITES]
+
+
+def _rewrites(made: Plan) -> tuple[Rewrite, ...]:
+    reasons = dict(made.rewrites)
+    found = []
+    for n in rewrite_nodes(made.graph):
+        if n in made.implements:  # it stood in the model
+            continue
+        x, y = n.inputs[0], n.output
+        index_map = layout_text(n.attrs["index_map"]) if "index_map" in n.attrs else ""
+        moved = x.type.nbytes + y.type.nbytes
+        found.append(Rewrite(n.op, x.name, y.name, x.shape, y.shape, index_map, reasons.get(n, ""), moved))
+    return tuple(found)
+
+
+def _packed(made: Plan) -> tuple[Packed, ...]:
+    found = []
+    for v in made.graph.constants:
+        of, layout = made.stands_for.get(v, (v, PLAIN))
+        if layout != PLAIN:
+            found.append(Packed(of.name, v.name, layout, v.type.nbytes))
+    return tuple(found)
+
+
+def _problems(texts: list[str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Equal reasons together, in the order in which they came up."""
+    found: dict[str, dict[str, None]] = {}
+    for text in texts:
+        node, _, why = text.partition(": ")
+        found.setdefault(why or node, {}).update({node: None} if why else {})
+    return tuple((why, tuple(nodes)) for why, nodes in found.items())
+
+
+__all__ = ["PlanReport", "report_of", "rewrite_nodes"]
