@@ -7,6 +7,7 @@ import pytest
 from tests.kernel.programs import PROVER, accepted, program, refused, variable
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.func import PrimFunc
+from verified_tir.kernel.assumed import of_results
 from verified_tir.kernel.obligation import NoMatch
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.reassociate import Reassociate
@@ -78,3 +79,28 @@ def test_other_assumptions_and_exact_reductions_remain() -> None:
     accepted(f, rule)
     f, rule = split("T.assume(B[0] == 0)\nD[B[0]] = 1", "int32")
     accepted(f, rule)
+
+
+EXTERN = "T.evaluate(T.call_extern('int32', 'g'))\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        # an opaque call writes what it likes, and may come back at any time
+        ("T.assume(A[0] > T.float32(0))\n" + EXTERN, "T.assume(A[0] > T.float32(0.0))"),
+        (EXTERN + "T.assume(A[0] > T.float32(0))", "T.assume(A[0] > T.float32(0.0))"),
+        ("T.assume(A[0] > T.float32(0))\nD[0] = 1", None),
+        # what was written stays written, whatever comes in between
+        ("B[0] = A[0]\nD[0] = 1\nT.assume(B[0] > A[1])", "T.assume(B[0] > A[1])"),
+        ("B[0] = A[0]\nD[0] = 1\nT.assume(D[0] > 0)", "T.assume(D[0] > 0)"),
+        ("B[0] = A[0]\nD[0] = 1\nT.assume(A[0] > A[1])", None),
+        # a let of a result is one, other lets are none
+        ("B[0] = A[0]\nx = B[0]\nT.assume(x > A[1])", "T.assume(x > A[1])"),
+        ("B[0] = A[0]\nx = A[2]\nT.assume(x > A[1])", None),
+        ("x = B[0]\nB[0] = A[0]\nT.assume(x > A[1])", None),
+        ("while B[0] > A[0]:\n    T.assume(A[2] > A[1])\n    B[0] = A[1]", "T.assume(A[2] > A[1])"),
+    ],
+)
+def test_which_assumptions_are_about_results(text: str, found: str | None) -> None:
+    assert of_results(program(text, PARAMS.format("float32"))) == found

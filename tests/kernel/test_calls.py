@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kernel.programs import body_of
+from tests.kernel.programs import body_of, program
 from verified_tir import parse
+from verified_tir.ir.expr import Expr, Var, const
 from verified_tir.ir.node import IRError
-from verified_tir.kernel.calls import expand_calls
+from verified_tir.kernel.calls import Arguments, expand_calls, scalars_of
 
 MODULE = """
 @I.ir_module
@@ -76,3 +77,53 @@ def test_symbols_are_solved_and_calls_nested() -> None:
 def test_calls_that_do_not_fit(call: str, words: str) -> None:
     with pytest.raises(IRError, match=words):
         expanded(call)
+
+
+OPAQUE = """
+@I.ir_module
+class Module:
+    @T.prim_func
+    def main(A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32")):
+        {call}
+
+    @T.prim_func
+    def shown(x: T.handle, y: T.handle):
+        e = T.int32()
+        X = T.match_buffer(x, (8,), "int32", elem_offset=e)
+        Y = T.match_buffer(y, (8,), "int32")
+        T.evaluate(T.call_extern("int32", "show", {shown}))
+        T.evaluate(X[0] + e)
+"""
+
+
+def test_calls_of_other_functions_stay_and_offsets_are_the_arguments() -> None:
+    text = OPAQUE.format(call="T.evaluate(T.popcount(A[0]))\n        Module.shown(A.data, B.data)", shown="X.data")
+    assert body_of(expand_calls(parse(text), "main")) == (
+        "T.popcount(A[0])\n"
+        'with T.sblock("shown"):\n'
+        '    T.sblock_attr({"call": "shown"})\n'
+        '    T.call_extern("int32", "show", A.data)\n'
+        "    T.evaluate(T.Add(A[0], 0))"
+    )
+
+
+@pytest.mark.parametrize("shown", ["1", "X.data", "Y.data"])
+def test_an_opaque_call_may_write_what_a_function_was_given(shown: str) -> None:
+    """Also what it is not handed: the function's buffers may be reached in other ways."""
+    with pytest.raises(IRError, match="A is passed to shown for X, which it writes, and for Y"):
+        expand_calls(parse(OPAQUE.format(call="Module.shown(A.data, A.data)", shown=shown)), "main")
+
+
+def test_each_scalar_has_one_value_of_its_type() -> None:
+    f = program("A[0] = n + m", 'A: T.Buffer((4,), "int32"), n: T.int32, m: T.int32')
+    n, m = scalars_of(f)
+    other = Var.fresh("k")
+
+    def problem(*values: tuple[Var, Expr]) -> str | None:
+        return Arguments(f.buffers, values).problem(f)
+
+    assert problem((n, const(1)), (m, n)) is None
+    assert problem((n, const(1))) == "f needs a value for m"
+    assert problem((n, const(1)), (m, const(1, "int64"))) == "m of f has type int32, its value int64"
+    for more in ((m, const(2)), (n, const(1)), (other, const(2))):
+        assert problem((n, const(1)), (m, n), more) == "f is given a value for what is no scalar of it"
