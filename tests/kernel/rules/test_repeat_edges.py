@@ -1,0 +1,36 @@
+"""What is repeated, where it is tight: each test is the smallest program that one forgotten condition accepts."""
+
+from __future__ import annotations
+
+from tests.kernel.programs import accepted, program, refused
+from verified_tir.ir.expr import Var, const
+from verified_tir.kernel.rules.reindex import NewLoop
+from verified_tir.kernel.rules.repeat import Repeat
+
+NOT_EXPANDED = "a block with iteration variables stands there; it must be expanded first"
+SECOND = """
+t = T.alloc_buffer((1,), "int32")
+t[0] = 0
+{}
+    {}
+        {}B[0] = 7
+    t[0] = 1
+A[0] = 1
+"""
+
+
+def test_the_predicate_of_a_block_is_a_read() -> None:
+    """The second run finds t[0] == 1, and stores to B what the first did not."""
+    label, where = 'with T.sblock("b"):', 'with T.block("w"):'
+    again = Repeat((0, 2), (0, 1), (), (), ())
+    refused(program(SECOND.format(label, where, "T.where(t[0] == 1)\n        ")), again, NOT_EXPANDED)
+    expanded = SECOND.format(label, "if t[0] == 1:", "")
+    refused(program(expanded), again, "what the repeated statement reads and writes of t, it writes first")
+    accepted(program(SECOND.format(label, "if B[1] == 1:", "")), again)
+
+
+def test_what_appears_is_in_scope() -> None:
+    f = program("B[0] = 1\nA[0] = 1")
+    q = Var.fresh("q")
+    found = refused(f, Repeat((1,), (0,), (NewLoop(Var.fresh("y"), const(0), q),), (), ()), "q is not in scope here")
+    assert found.reason == "q is not in scope here"  # type: ignore[union-attr]
