@@ -1,40 +1,147 @@
-"""The commands for whole models: ``plan``, ``run``; their options."""
+"""The commands for whole models: ``plan``, and ``run``, which takes functions too; their options."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from verified_tir.cli.options import Json, PipelineText, Where, option
+from verified_tir.cli.options import Json, NoCache, PipelineText, Quiet, Where, option
 
-RUN = """Compile a function and call it on random arrays.
+PLAN = """Choose layouts for a whole model; every program that changes is proved.
+
+MODEL is an ONNX file, or a graph as text. Operators that --layout speaks of get that layout; it flows to the others \
+through their programs, weights are packed in advance, and the cheapest place is found for the rewrites that are left. \
+What they are for is said, and where and why a layout went no further.
+
+Examples:
+
+\b
+  vtir plan resnet50.onnx --layout conv2d=NCHW16c                what is left, what was proved
+  vtir plan m.onnx --layout conv2d=NHWC --shape data=1x3x224x224 a model with open shapes
+  vtir plan m.onnx --layout conv2d=NCHW8c --certify proofs/      vtir check proofs/ --solver both
+  vtir plan m.onnx --layout conv2d=NCHW8c --diagram m.svg        before and after, as a picture
+
+Exit code: 0 if the model was planned and all of it proved; 1 if a program cannot be proved in the layout demanded of \
+it; 2 for a mistake in the model or the options.
+"""
+
+RUN = """Compile a function or a model and call it on random arrays.
 
 Prints shapes, the time of one call and a checksum of the arrays' bits.
+
+A model is an ONNX file or a graph as text; its inputs are random unless --input says otherwise, and --expected and \
+--compare say what to hold its results against.
 
 Examples:
 
 \b
   vtir run gemm.py:tiled --check          compare with the interpreter, bit for bit
   vtir run f.py --shape n=1000 --seed 3   other sizes, other arrays
+  vtir run m.onnx --input data=x.npy --expected y.npy
+  vtir run m.onnx --weights random --compare onnxruntime
+  vtir run m.onnx --layout conv2d=NCHW16c --compare unplanned
 
 Exit code: 0; 1 if the function was refused, or the results differ; 2 for a mistake in the file or the options.
 """
 
-Shape = Annotated[list[str], option("--shape", metavar="NAME=VALUE", text="The value of a symbol (16 unless given).")]
+_LAYOUT = "Give these operators this layout, as in conv2d=NCHW16c (repeatable)."
+_SHAPE = "The shape of an input, as in data=1x3x224x224, or the size of a dimension, as in batch=4."
+_INPUT = "What an input is: FILE.npy, FILE.pb, random or ramp (a model's; repeatable)."
+_EXPECTED = "What a model's results must be, in their order (.npy, .pb; repeatable)."
+_COMPARE = "Hold a model's results against those of onnxruntime, interpreter or unplanned (repeatable)."
+_WEIGHTS = "Of a model: as in the file, or random."
+_PLANNED = "Run a model as planned with this layout, as in conv2d=NCHW16c (repeatable)."
+
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="An ONNX file, or a graph as text.")]
+Layout = Annotated[list[str], option("--layout", metavar="OPERATOR=LAYOUT", text=_LAYOUT)]
+ModelShape = Annotated[list[str], option("--shape", metavar="NAME=SHAPE", text=_SHAPE)]
+Certify = Annotated[Path | None, option("--certify", metavar="DIR", text="Write certificates of what is proved.")]
+Diagram = Annotated[Path | None, option("--diagram", metavar="FILE", text="Draw the graphs before and after (SVG).")]
+Output = Annotated[Path | None, option("--output", metavar="FILE", text="Write the planned graph as text.")]
+All = Annotated[bool, option("--verbose", "-v", text="Show every rewrite, constant and problem.")]
+
+Shape = Annotated[
+    list[str],
+    option("--shape", metavar="NAME=VALUE", text="The value of a symbol (16 unless given); a shape, of a model."),
+]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of the random arrays.")]
 Check = Annotated[bool, option("--check", text="Compare with the interpreter, bit for bit.")]
+Input = Annotated[list[str], option("--input", metavar="NAME=FILE", text=_INPUT)]
+Weights = Annotated[str, option("--weights", metavar="given|random", text=_WEIGHTS)]
+Planned = Annotated[list[str], option("--layout", metavar="OPERATOR=LAYOUT", text=_PLANNED)]
+Expected = Annotated[list[str], option("--expected", metavar="FILE", text=_EXPECTED)]
+Compare = Annotated[list[str], option("--compare", metavar="WITH", text=_COMPARE)]
+Rtol = Annotated[float, typer.Option("--rtol", metavar="X", min=0, help="Relative tolerance of a model's results.")]
+Atol = Annotated[
+    float | None,
+    typer.Option(
+        "--atol", metavar="X", min=0, help="Absolute one; 1e-5 of the largest unless given.", show_default=False
+    ),
+]
 
 
-def run(
+def plan(  # noqa: PLR0913, PLR0917 (each is an option)
+    model: Model,
+    layout: Layout = [],  # noqa: B006 (typer copies it)
+    shape: ModelShape = [],  # noqa: B006
+    certify: Certify = None,
+    diagram: Diagram = None,
+    output: Output = None,
+    verbose: All = False,
+    quiet: Quiet = False,
+    no_cache: NoCache = False,
+    json: Json = False,
+) -> None:
+    """Choose layouts for a whole model."""
+    if verbose and quiet:
+        raise typer.BadParameter("--verbose and --quiet exclude each other")
+    from verified_tir.cli.plan import Options
+    from verified_tir.cli.plan import run as run_plan
+
+    options = Options(
+        model, tuple(layout), tuple(shape), certify, diagram, output, json, verbose, quiet, cache=not no_cache
+    )
+    raise typer.Exit(run_plan(options))
+
+
+def run(  # noqa: PLR0913, PLR0917 (each is an option)
     where: Where,
     pipeline: PipelineText = "default",
     shape: Shape = [],  # noqa: B006 (typer copies it)
     seed: Seed = 0,
     check: Check = False,
+    input_: Input = [],  # noqa: B006
+    weights: Weights = "given",
+    layout: Planned = [],  # noqa: B006
+    expected: Expected = [],  # noqa: B006
+    compare: Compare = [],  # noqa: B006
+    rtol: Rtol = 1e-3,
+    atol: Atol = None,
     json: Json = False,
 ) -> None:
-    """Compile a function and call it on random arrays."""
+    """Compile a function or a model and call it on random arrays."""
+    from verified_tir.cli.models import is_model
+
+    of_models = bool(input_ or layout or expected or compare or weights != "given")
+    if is_model(Path(where)):
+        from verified_tir.cli.run_model import Options as ModelOptions
+        from verified_tir.cli.run_model import run as run_model
+
+        against = (*compare, *(["interpreter"] if check else []))
+        raise typer.Exit(
+            run_model(
+                ModelOptions(
+                    Path(where), tuple(shape), tuple(input_), seed, weights, tuple(layout), tuple(expected), against,
+                    rtol, atol, json,
+                )
+            )
+        )  # fmt: skip
+    if of_models:
+        raise typer.BadParameter(
+            f"--input, --weights, --layout, --expected and --compare are for models; {where} is none"
+        )
     from verified_tir.cli.execute import Options, execute
 
     raise typer.Exit(execute(Options(where, pipeline, tuple(shape), seed, check, json)))

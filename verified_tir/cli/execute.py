@@ -128,7 +128,7 @@ def _run(function: Proved, pipeline: Pipeline, wanted: Mapping[str, int | float]
                for p in theorem.after.params])  # fmt: skip
     seconds = time.perf_counter() - start
     shown = {n: f"{a.dtype}{list(a.shape)}" for n, a in given.items()}
-    ran = Ran(function.name, sizes, shown, seconds, _checksum(given))
+    ran = Ran(function.name, sizes, shown, seconds, checksum_of(given))
     if options.check:
         ran.checked = True
         ran.difference = _compare(theorem.after, arrays, scalars, masks, given)
@@ -157,22 +157,22 @@ def _inputs(before: PrimFunc, theorem: Refines, sizes: dict[str, Any], seed: int
     if extents is None:
         raise RunError(f"{before.name}: these sizes give no shape; say others with --shape name=value")
     rng = np.random.default_rng(seed)
-    plain = {b.name: _random(rng, b.dtype, extents[b.name]) for b in before.buffers}
+    plain = {b.name: random_array(rng, b.dtype, extents[b.name]) for b in before.buffers}
     arrays = move(theorem.relation, plain, sizes)
     return arrays, pad(theorem.after, theorem.paddings, arrays, sizes)
 
 
-def _random(rng: np.random.Generator, dtype: DType, shape: tuple[int, ...]) -> Array:
+def random_array(rng: np.random.Generator, dtype: DType, shape: tuple[int, ...]) -> Array:
     """Floats around 0, small integers."""
     if dtype.is_bool:
         return rng.integers(0, 2, shape).astype(bool)
-    kind = _numpy(dtype)
+    kind = numpy_type(dtype)
     if dtype.is_float:
         return rng.standard_normal(shape).astype(kind)
     return rng.integers(0 if dtype.code == "uint" else -100, 100, shape).astype(kind)
 
 
-def _numpy(dtype: DType) -> Any:
+def numpy_type(dtype: DType) -> Any:
     if dtype.code == "bfloat":
         import ml_dtypes
 
@@ -180,7 +180,7 @@ def _numpy(dtype: DType) -> Any:
     return np.dtype(str(dtype.scalar))
 
 
-def _checksum(arrays: Mapping[str, Array]) -> str:
+def checksum_of(arrays: Mapping[str, Array]) -> str:
     """Of the bits of all arrays, in order."""
     digest = hashlib.sha256()
     for a in arrays.values():

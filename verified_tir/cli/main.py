@@ -43,7 +43,8 @@ def _commands() -> None:
     for group, command, short in (
         (commands_prove, "verify", "Prove every schedule in files and folders."),
         (commands_programs, "lower", "Lower a function by a pipeline of proved passes."),
-        (commands_models, "run", "Compile a function and call it on random arrays."),
+        (commands_models, "run", "Compile a function or a model and call it on random arrays."),
+        (commands_models, "plan", "Choose layouts for a whole model; every change is proved."),
         (commands_programs, "validate", "Compare two programs by translation validation."),
         (commands_prove, "check", "Check certificates with a solver of choice."),
         (commands_test, "mutate", "Plant faults in the trusted rules; a test must notice each."),

@@ -57,10 +57,10 @@ def _text_graph(path: Path, weights: int | None) -> Graph:
     from verified_tir.graph.text import load_graph
     from verified_tir.ir.node import IRError
 
+    if not is_model(path):
+        raise GraphError(f"{path} is no model: neither an ONNX file (*.onnx) nor a text with @R.function")
     try:
         graph = load_graph(path)
-    except UnicodeDecodeError:
-        raise GraphError(f"{path} is no text, and no ONNX model by its name (*.onnx)") from None
     except (OSError, IRError, ValueError) as problem:
         raise GraphError(f"{path}: {problem}" if str(path) not in str(problem) else str(problem)) from None
     return graph if weights is None else random_constants(graph, weights)

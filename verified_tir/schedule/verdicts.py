@@ -7,12 +7,16 @@ says ``VTIR_VERDICT_CACHE=off``.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 
 from verified_tir.codegen.cache import cache_folder
 from verified_tir.logic.verdict_store import VerdictStore
 
 FOLDER = "verdicts"
+_OFF: ContextVar[bool] = ContextVar("verdicts_off", default=False)
 
 
 def verdicts_folder() -> Path | None:
@@ -23,7 +27,17 @@ def verdicts_folder() -> Path | None:
 
 def open_store() -> VerdictStore | None:
     """The store for a schedule's solver; ``None`` if verdicts are not to be kept, or cannot be."""
-    if os.environ.get("VTIR_VERDICT_CACHE", "").lower() in ("off", "0", "no", "false"):
+    if _OFF.get() or os.environ.get("VTIR_VERDICT_CACHE", "").lower() in ("off", "0", "no", "false"):
         return None
     folder = verdicts_folder()
     return None if folder is None else VerdictStore(folder)
+
+
+@contextmanager
+def without_store(wanted: bool = True) -> Iterator[None]:
+    """Inside the block schedules read no verdicts of other processes and keep none, if that is wanted."""
+    token = _OFF.set(wanted or _OFF.get())
+    try:
+        yield
+    finally:
+        _OFF.reset(token)

@@ -1,0 +1,89 @@
+"""Arrays for the inputs of a model: from files, random, or a ramp."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from verified_tir.cli.execute import random_array
+from verified_tir.graph.errors import GraphError
+from verified_tir.ir.dtype import DType
+from verified_tir.ir.floats import numpy_dtype
+
+if TYPE_CHECKING:
+    from verified_tir.graph.ir import Array, Graph, Value
+
+MADE = ("random", "ramp")
+"""What inputs may be instead of files; a ramp is 0, 1/n, 2/n … (the inputs of onnx's own tests of whole models)."""
+
+
+def input_arrays(graph: Graph, texts: Sequence[str], seed: int = 0) -> tuple[dict[str, Array], dict[str, str]]:
+    """An array for each input of a graph, and a word on each: its type and where it comes from.
+
+    :param texts: ``name=file.npy``, ``name=file.pb`` or ``name=random``; without a name where there is one input. Those
+        that are not mentioned are random.
+    :raises GraphError: for an input or file that is none, or an array that does not fit.
+    """
+    names = {v.name: v for v in graph.inputs}
+    given: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals and len(names) == 1:
+            name, value = next(iter(names)), text
+        elif not equals:
+            raise GraphError(f"--input {text}: write name=file.npy, name=file.pb, name=random or name=ramp")
+        if name not in names:
+            raise GraphError(f"--input {text}: the model has no input {name}; it has {', '.join(names) or 'none'}")
+        if name in given:
+            raise GraphError(f"--input {text}: {name} is given twice")
+        given[name] = value
+    rng = np.random.default_rng(seed)
+    arrays: dict[str, Array] = {}
+    words: dict[str, str] = {}
+    for name, v in names.items():
+        source = given.get(name, "random")
+        arrays[name] = _array(v, source, rng)
+        words[name] = f"{v.dtype}{list(v.shape)}, {f'random (seed {seed})' if source == 'random' else source}"
+    return arrays, words
+
+
+def _array(v: Value, source: str, rng: np.random.Generator) -> Array:
+    dtype = DType.parse(v.dtype)
+    if source == "random":
+        return random_array(rng, dtype, v.shape)
+    if source == "ramp":
+        steps = np.arange(v.type.size).reshape(v.shape)
+        return (steps / max(1, v.type.size) if dtype.is_float else steps).astype(numpy_dtype(dtype))
+    made = read_array(Path(source))
+    if made.shape != v.shape or made.dtype != numpy_dtype(dtype):
+        raise GraphError(
+            f"{source} holds {made.dtype}{list(made.shape)}; the input {v.name} is {v.dtype}{list(v.shape)}"
+        )
+    return made
+
+
+def read_array(path: Path) -> Array:
+    """The array in a file: ``.npy`` of NumPy, ``.pb`` of ONNX (a TensorProto).
+
+    :raises GraphError: if there is none.
+    """
+    if not path.is_file():
+        raise GraphError(f"there is no file {path}")
+    try:
+        if path.suffix == ".npy":
+            return np.asarray(np.load(path, allow_pickle=False))
+        if path.suffix == ".pb":
+            import onnx
+            from onnx import numpy_helper
+
+            tensor = onnx.TensorProto()
+            tensor.ParseFromString(path.read_bytes())
+            return np.asarray(numpy_helper.to_array(tensor))
+    except ImportError:
+        raise GraphError(f"{path}: reading it needs the extra onnx: pip install 'verified_tir[onnx]'") from None
+    except Exception as problem:  # of NumPy and of the protocol, of many kinds
+        raise GraphError(f"{path} holds no array: {problem}") from None
+    raise GraphError(f"{path}: arrays are read from .npy and .pb files")

@@ -1,0 +1,124 @@
+"""``vtir plan``: layouts for a whole model; every program that changes is proved, and what is left is said."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+from verified_tir import __version__
+from verified_tir.cli.lower import complain
+from verified_tir.cli.models import bar, frozen_by, load_model
+from verified_tir.graph.errors import GraphError
+
+if TYPE_CHECKING:
+    from verified_tir.graph.annotate import Layouts
+    from verified_tir.graph.ir import Graph, Node
+    from verified_tir.graph.plan import Plan
+    from verified_tir.graph.report import PlanReport
+
+SCHEMA = 1
+REFUSED, MISTAKE, INTERRUPTED = 1, 2, 130
+"""Exit codes."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options of ``vtir plan``, as they are on the command line."""
+
+    model: Path
+    layouts: tuple[str, ...] = ()
+    shape: tuple[str, ...] = ()
+    certify: Path | None = None
+    diagram: Path | None = None
+    output: Path | None = None
+    json: bool = False
+    verbose: bool = False
+    quiet: bool = False
+    cache: bool = True
+
+
+def run(options: Options) -> int:
+    """Plan, write the report to the standard output, and give the exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")  # names may hold characters that the locale lacks
+    try:
+        return _run(options)
+    except GraphError as problem:
+        return complain(str(problem))
+    except OSError as problem:
+        return complain(f"{problem.filename}: {problem.strerror}")
+    except KeyboardInterrupt:
+        print("vtir: interrupted", file=sys.stderr)
+        return INTERRUPTED
+
+
+def _run(options: Options) -> int:
+    from verified_tir.graph.report import report_of
+
+    if not options.layouts:
+        raise GraphError("say which operators shall have which layouts, as in --layout conv2d=NCHW16c")
+    start = time.perf_counter()
+    graph, _ = load_model(options.model, options.shape)
+    frozen = frozen_by(options.layouts, graph)
+    loaded = time.perf_counter() - start
+    made = planned(graph, frozen, quiet=options.quiet or options.json, cache=options.cache)
+    if isinstance(made, str):
+        print(f"vtir: refused: {made}", file=sys.stderr)
+        return REFUSED
+    made.seconds = {"loading": loaded, **made.seconds}
+    written = _write(options, made, frozen)
+    report = report_of(made, frozen, str(options.model))
+    if options.json:
+        sys.stdout.write(json.dumps(_document(options, report, written), indent=2, ensure_ascii=False) + "\n")
+    else:
+        from verified_tir.cli.plan_report import show
+
+        show(report, options.layouts, written, verbose=options.verbose, quiet=options.quiet)
+    return 0
+
+
+def planned(graph: Graph, frozen: Mapping[Node, Layouts], *, quiet: bool, cache: bool) -> Plan | str:
+    """The plan; or why the kernel refuses it: a frozen node whose program cannot be moved to its layouts.
+
+    :raises GraphError: for a mistake.
+    """
+    from verified_tir.graph.plan import plan
+    from verified_tir.schedule.errors import ScheduleError
+    from verified_tir.schedule.verdicts import without_store
+
+    with bar("planning", quiet=quiet) as progress, without_store(not cache):
+        try:
+            return plan(graph, frozen, progress=progress)
+        except GraphError as problem:
+            if isinstance(problem.__cause__, ScheduleError):
+                return str(problem)
+            raise
+
+
+def _write(options: Options, made: Plan, frozen: Mapping[Node, Layouts]) -> dict[str, str]:
+    """The files that were asked for: what each is, and its path."""
+    written: dict[str, str] = {}
+    if options.output is not None:
+        from verified_tir.graph.text import save_graph
+
+        save_graph(made.graph, options.output)
+        written["planned graph"] = str(options.output)
+    return written
+
+
+def _document(options: Options, report: PlanReport, written: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        "schema": SCHEMA,
+        "version": __version__,
+        "exit_code": 0,
+        "layouts": list(options.layouts),
+        **report.as_json(),
+        "written": dict(written),
+    }
