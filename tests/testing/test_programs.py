@@ -35,11 +35,15 @@ from verified_tir.ir.visit import children, walk
 from verified_tir.ir.wellformed import problem, recursion
 from verified_tir.semantics.interpreter import (
     AssertionFailed,
+    Outcome,
     StepLimit,
     UndefinedBehaviour,
     run,
 )
 from verified_tir.testing import ALL_FEATURES, Feature, arguments, modules, prim_funcs
+from verified_tir.testing.inputs import inputs
+from verified_tir.testing.programs.wide import wide_loops
+from verified_tir.testing.reference import Claim, disagreement
 
 
 def search_settings(examples: int) -> settings:
@@ -106,6 +110,7 @@ SEEN: dict[Feature, Callable[[PrimFunc], bool]] = {
     "intrinsics": any_of(lambda n: isinstance(n, Call)),
     "choices": any_of(lambda n: isinstance(n, (Select, IfThenElse))),
     "casts": any_of(lambda n: isinstance(n, Cast)),
+    "wide_loops": any_of(lambda n: isinstance(n, For) and n.var.dtype.bits == 64),
 }
 """How each feature is recognised; ``textbook`` and ``faults`` are tested apart."""
 
@@ -270,6 +275,17 @@ def test_elements_are_bools_and_vectors_too() -> None:
 
     search_until(lambda: {"bool", "vector"} <= seen, search)
     assert {"bool", "vector", "float", "int", "uint", "bfloat"} >= seen >= {"bool", "vector", "float"}
+
+
+@settings(max_examples=25, derandomize=True, database=None, deadline=None)
+@given(prim_funcs(ALL_FEATURES - {"wide_loops", "loop_kinds"}))  # a broken licence is broken in both
+def test_wide_loops_compute_the_same(func: PrimFunc) -> None:
+    wide = wide_loops(func)
+    assert problem(wide) is None
+    assert structural_equal(parse_func(script(wide)), wide)
+    for tried in inputs(func, 1, 2):
+        if isinstance(tried.end, Outcome):
+            assert disagreement(Claim(func, wide), tried.arguments) is None
 
 
 def test_unknown_features_are_named() -> None:

@@ -8,7 +8,7 @@ from typing import Final, Literal, TypeAlias, cast, get_args
 Feature: TypeAlias = Literal[
     "sequences", "bounds", "triangular", "guards", "data_guards", "reductions", "dtypes", "locals", "views", "matches",
     "symbols", "scalars", "blocks", "labels", "vectors", "while_loops", "lets", "asserts", "assumes", "undef",
-    "attributes", "loop_kinds", "gathers", "intrinsics", "choices", "casts", "textbook", "faults",
+    "attributes", "loop_kinds", "gathers", "intrinsics", "choices", "casts", "wide_loops", "textbook", "faults",
 ]  # fmt: skip
 
 ALL_FEATURES: Final[frozenset[Feature]] = frozenset(get_args(Feature))

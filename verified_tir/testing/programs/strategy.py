@@ -15,6 +15,7 @@ from verified_tir.testing.programs.finish import finish
 from verified_tir.testing.programs.sketch import Place, Sketch, palettes
 from verified_tir.testing.programs.statements import body
 from verified_tir.testing.programs.textbook import textbook
+from verified_tir.testing.programs.wide import wide_loops
 
 
 def prim_funcs(
@@ -47,7 +48,8 @@ def _prim_funcs(
     s = sketch(pick, features, palette)
     if "textbook" in features and (len(features) == 1 or pick.rarely(10)):
         return textbook(pick, s.palette[0])
-    return finish(s, body(s, Place(max_depth), max_statements, 3))
+    func = finish(s, body(s, Place(max_depth), max_statements, 3))
+    return wide_loops(func) if "wide_loops" in features and pick.rarely(12) else func
 
 
 def sketch(pick: Picker, features: frozenset[Feature], palette: tuple[DType, ...] | None = None) -> Sketch:
