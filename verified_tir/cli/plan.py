@@ -110,6 +110,12 @@ def _write(options: Options, made: Plan, frozen: Mapping[Node, Layouts]) -> dict
 
         save_graph(made.graph, options.output)
         written["planned graph"] = str(options.output)
+    if options.diagram is not None:
+        from verified_tir.graph.diagram import diagram
+
+        title = f"{options.model.name}, {', '.join(options.layouts)}"
+        options.diagram.write_text(diagram(made, frozen, title), encoding="utf-8")
+        written["diagram"] = str(options.diagram)
     return written
 
 
