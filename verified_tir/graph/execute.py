@@ -7,15 +7,18 @@ same operator, attributes and types) share its theorem and its code.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, final
 
 import numpy as np
 
 from verified_tir.codegen.build import build as build_function
+from verified_tir.codegen.errors import CodegenError
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import Array, Graph, Node, TensorType, Value
+from verified_tir.graph.memory import Placement, Workspace, aligned, empty, place
 from verified_tir.graph.operators import legalize
+from verified_tir.graph.schedules import VECTORS, scheduled
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.floats import numpy_dtype
 from verified_tir.ir.func import PrimFunc
@@ -47,7 +50,7 @@ def program_key(node: Node) -> object:
 
 def evaluate(graph: Graph, inputs: Mapping[str, Any] | Sequence[Any]) -> list[Array]:
     """The results by the interpreter, which defines them; slow."""
-    values = _given(graph, inputs)
+    values = {**graph.constants, **_given(graph, inputs)}
     for node in graph.nodes:
         func = program_of(node)
         arrays = [*(values[v] for v in node.inputs), *(_empty(v.type) for v in node.outputs)]
@@ -60,12 +63,22 @@ def evaluate(graph: Graph, inputs: Mapping[str, Any] | Sequence[Any]) -> list[Ar
 @final
 @dataclass(frozen=True, slots=True)
 class Executable:
-    """A compiled graph: ``f(x, y)`` or ``f(x=…, y=…)`` gives the results, an array or a list of them."""
+    """A compiled graph: ``f(x, y)`` or ``f(x=…, y=…)`` gives the results, an array or a list of them.
+
+    What flows between nodes stands in memory that is made at the first call and kept; calls at the same time, from
+    several threads, have memory of their own each.
+    """
 
     graph: Graph
     code: tuple[tuple[Node, Callable[..., None]], ...]
     theorems: tuple[Refines, ...]
-    """One for each different program."""
+    """One for each different program: what is run refines what the node means."""
+    placement: Placement
+    """Which values share memory."""
+    refused: tuple[str, ...] = ()
+    """Steps of schedules that were refused: these parts run as they are written, which may be slow."""
+    _constants: Mapping[Value, Array] = field(default_factory=dict, repr=False)
+    _free: list[Workspace] = field(default_factory=list, repr=False)
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         if args and named:
@@ -76,44 +89,68 @@ class Executable:
     def run(
         self, inputs: Mapping[str, Any] | Sequence[Any], watch: Callable[[Node], None] | None = None
     ) -> list[Array]:
-        """The results; arrays that no later node reads are let go.
+        """The results, in arrays of their own.
 
         :param watch: called before each node runs.
+        :raises GraphError: if the inputs are not those of the graph.
         """
-        values = _given(self.graph, inputs)
-        last = {v: k for k, (n, _) in enumerate(self.code) for v in n.inputs}
-        kept = {*self.graph.outputs}
-        for k, (node, function) in enumerate(self.code):
+        given = _given(self.graph, inputs)
+        try:
+            workspace = self._free.pop()
+        except IndexError:
+            workspace = Workspace(self.placement)
+        results = {v: empty(v.type) for v in self.graph.outputs if v not in given and v not in self._constants}
+        values = {**self._constants, **workspace.arrays, **given, **results}
+        for node, function in self.code:
             if watch is not None:
                 watch(node)
-            made = [_empty(v.type) for v in node.outputs]
-            function(*(values[v] for v in node.inputs), *made)
-            values.update(zip(node.outputs, made, strict=True))
-            for v in (*node.inputs, *node.outputs):
-                if last.get(v, -1) <= k and v not in kept:
-                    values.pop(v, None)
-        return [values[v] for v in self.graph.outputs]
+            function(*(values[v] for v in node.inputs), *(values[v] for v in node.outputs))
+        self._free.append(workspace)
+        return [values[v] if v in results else values[v].copy() for v in self.graph.outputs]
 
 
-def build(graph: Graph, *, threads: int | None = 1, progress: Progress | None = None) -> Executable:
-    """Prove that every node has a meaning, and compile it.
+def build(
+    graph: Graph, *, threads: int | None = 1, schedules: bool = True, progress: Progress | None = None
+) -> Executable:
+    """Prove that every node has a meaning, schedule its program, and compile it.
 
-    :raises GraphError: if a node is no legal program; the message names it.
+    Nodes with one program share theorem and code.  Verdicts and machine code are kept on disk, as for any schedule.
+
+    :param schedules: whether programs get vectors and register tiles (``graph.schedules``), each step proved; without
+        them they run as they are written.
+    :raises GraphError: if a node is no legal program, or cannot be compiled; the message names it.
     """
     programs: dict[Any, tuple[Refines, Callable[..., None]]] = {}
     code: list[tuple[Node, Callable[..., None]]] = []
+    refused: list[str] = []
     for k, node in enumerate(graph.nodes):
         if progress is not None:
             progress(k, len(graph.nodes), str(node))
         key = program_key(node)
         if key not in programs:
-            try:
-                schedule = Schedule(program_of(node))
-            except ScheduleError as refused:
-                raise GraphError(f"{node} is no legal program: {refused}") from refused
-            programs[key] = schedule.theorem, build_function(schedule, threads=threads)
+            programs[key] = _compiled(node, threads, schedules, refused)
         code.append((node, programs[key][1]))
-    return Executable(graph, tuple(code), tuple(t for t, _ in programs.values()))
+    constants = {v: aligned(a) for v, a in graph.constants.items()}
+    theorems = tuple(t for t, _ in programs.values())
+    return Executable(graph, tuple(code), theorems, place(graph), tuple(refused), constants)
+
+
+def _compiled(
+    node: Node, threads: int | None, schedules: bool, refused: list[str]
+) -> tuple[Refines, Callable[..., None]]:
+    """The theorem about a node's program, and its code."""
+    try:
+        if schedules:
+            made = scheduled(program_of(node))
+            refused += [f"{node}: {why}" for why in made.refused]
+            function = build_function(made.schedule, threads=threads, pipeline=VECTORS)
+        else:
+            function = build_function(Schedule(program_of(node)), threads=threads)
+    except ScheduleError as problem:
+        raise GraphError(f"{node} is no legal program: {problem}") from problem
+    except CodegenError as problem:
+        raise GraphError(f"{node} cannot be compiled: {problem}") from problem
+    return function.theorem, function
 
 
 def _empty(t: TensorType) -> Array:
@@ -145,4 +182,4 @@ def _given(graph: Graph, inputs: Mapping[str, Any] | Sequence[Any]) -> dict[Valu
         if array.shape != v.shape or array.dtype != numpy_dtype(DType.parse(v.dtype)):
             raise GraphError(f"the input {v.name} is {array.dtype}{list(array.shape)}, not {v.type}")
         found[v] = array
-    return found | {v: np.ascontiguousarray(a).reshape(a.shape) for v, a in graph.constants.items()}
+    return found

@@ -1,0 +1,101 @@
+"""Where the tensors of a graph stand while it runs: values that do not live at the same time share memory.
+
+A value lives from the node that computes it to the last one that reads it.  Values are taken in the order in which
+they come to be; each gets, of the pieces that are free, the smallest that is large enough, or the largest, which then
+grows (best fit).  The results of the graph stand apart, as they outlive the run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from verified_tir.graph.ir import Array, Graph, TensorType, Value
+from verified_tir.ir.dtype import DType
+from verified_tir.ir.floats import numpy_dtype
+
+LINE = 64
+"""Bytes to which every array is aligned: a line of the cache, and the widest vector."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """The piece of memory of each value that is computed and is no result, and the sizes of the pieces in bytes."""
+
+    piece: dict[Value, int]
+    sizes: tuple[int, ...]
+
+    @property
+    def nbytes(self) -> int:
+        """All pieces together."""
+        return sum(self.sizes)
+
+
+def place(graph: Graph) -> Placement:
+    """Pieces for what flows between the nodes; a node's results never share one with its operands."""
+    last = {v: k for k, n in enumerate(graph.nodes) for v in (*n.outputs, *n.inputs)}
+    results = {*graph.outputs}
+    piece: dict[Value, int] = {}
+    sizes: list[int] = []
+    free: list[int] = []
+    ending: dict[int, list[Value]] = {}
+    for k, n in enumerate(graph.nodes):
+        for v in n.outputs:
+            if v in results:
+                continue
+            size = v.type.nbytes
+            fitting = [p for p in free if sizes[p] >= size]
+            if fitting:
+                chosen = min(fitting, key=lambda p: sizes[p])
+            elif free:
+                chosen = max(free, key=lambda p: sizes[p])
+                sizes[chosen] = size
+            else:
+                chosen = len(sizes)
+                sizes.append(size)
+            if chosen in free:
+                free.remove(chosen)
+            piece[v] = chosen
+            ending.setdefault(max(last[v], k), []).append(v)
+        free += [piece[v] for v in ending.pop(k, ())]
+    return Placement(piece, tuple(sizes))
+
+
+@final
+class Workspace:
+    """The memory of one run, made once and used again by later ones."""
+
+    def __init__(self, placement: Placement) -> None:
+        pieces = [_aligned(size) for size in placement.sizes]
+        self.arrays: dict[Value, Array] = {
+            v: np.ndarray(v.shape, numpy_dtype(DType.parse(v.dtype)), pieces[p].data)
+            for v, p in placement.piece.items()
+        }
+        """An array for each value that has a piece."""
+
+
+def empty(t: TensorType) -> Array:
+    """A new array with elements that are not set."""
+    return np.ndarray(t.shape, numpy_dtype(DType.parse(t.dtype)), _aligned(t.nbytes).data)
+
+
+def aligned(array: Array) -> Array:
+    """The array, or a copy of it, dense and aligned."""
+    if array.flags.c_contiguous and array.ctypes.data % LINE == 0:
+        return array
+    made = np.ndarray(array.shape, array.dtype, _aligned(array.nbytes).data)
+    made[...] = array
+    return made
+
+
+def _aligned(nbytes: int) -> Array:
+    """So many bytes that begin at a line."""
+    whole = np.empty(max(1, nbytes) + LINE, np.uint8)
+    first = -whole.ctypes.data % LINE
+    return whole[first : first + max(1, nbytes)]
+
+
+__all__ = ["Placement", "Workspace", "aligned", "empty", "place"]
