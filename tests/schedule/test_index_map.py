@@ -96,6 +96,11 @@ def test_variables_are_named_after_the_parameters():
     assert str(IndexMap.from_func(lambda: [], 0)) == "lambda: []"
 
 
+def test_parameters_with_defaults_keep_values():
+    maps = [IndexMap.from_func(lambda i, k=k, *, n=2: [i * n + k], 1) for k in range(2)]
+    assert [str(m) for m in maps] == ["lambda i: [i * 2]", "lambda i: [i * 2 + 1]"]
+
+
 def test_separators_are_positions_among_the_outputs():
     f = IndexMap.from_func(lambda i, j, k: [i, AXIS_SEPARATOR, j, k, AXIS_SEPARATOR], 3)
     assert f.separators == (1, 3)
@@ -117,7 +122,7 @@ def test_index_type():
         (lambda i, j: [i], 1, "takes 2 indices .i, j., but there are 1"),
         (lambda i: [i], 2, "takes 1 indices"),
         (lambda i, j, *rest: [i], 1, "takes at least 2 indices"),
-        (lambda i, *, j=0: [i], 1, "j is keyword-only"),
+        (lambda i, *, j: [i], 1, "j is keyword-only"),
         (lambda i: [i, 1.5], 1, "result 1 .* must be an index of type int32, not 1.5"),
         (lambda i: [True], 1, "not True"),
         (lambda i: [i < 3], 1, "an expression of type bool"),

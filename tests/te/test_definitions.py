@@ -115,7 +115,7 @@ k = te.reduce_axis((0, 4), "k")
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: te.compute((4,), lambda i, j: A[i, j]), "has 1 dimensions and its function takes 2 indices"),
+        (lambda: te.compute((4,), lambda i, j: A[i, j]), "dimensions: the function takes 2 indices"),
         (lambda: te.compute((4,), lambda i: A[i, i, i]), "A has 2 dimensions and is given 3 indices"),
         (lambda: te.compute((4,), lambda i: A[i, 0.5]), "indexed by integers"),
         (lambda: te.compute((4,), lambda i: "x"), "an element is an expression or a reduction, not str"),

@@ -94,7 +94,7 @@ class IndexMap:
         :raises IndexMapError: if the parameters do not fit the rank or a result is no integer.
         """
         dtype = DType.parse(dtype)
-        inputs = tuple(Var.fresh(name, dtype) for name in _parameter_names(func, rank))
+        inputs = tuple(Var.fresh(name, dtype) for name in parameter_names(func, rank))
         result = func(*inputs)
         outputs: list[Expr] = []
         separators: list[int] = []
@@ -244,18 +244,27 @@ class IndexMap:
         return f"lambda {names}: [{', '.join(items)}]" if names else f"lambda: [{', '.join(items)}]"
 
 
-def _parameter_names(func: Callable[..., Any], rank: int) -> list[str]:
-    """Names for ``rank`` indices, from the function's parameters."""
+def parameter_names(func: Callable[..., Any], rank: int) -> list[str]:
+    """Names for ``rank`` indices, from the function's parameters; ``*indices`` takes as many as are left.
+
+    A parameter with a default is an index only if there are so many (``lambda i, k=k: ...`` keeps a value of a loop).
+
+    :raises IndexMapError: if the function takes another number of them, or one that cannot be given by position.
+    """
     names: list[str] = []
     rest = False
     for name, parameter in inspect.signature(func).parameters.items():
+        given = parameter.default is not parameter.empty
         match parameter.kind:
             case inspect.Parameter.POSITIONAL_ONLY | inspect.Parameter.POSITIONAL_OR_KEYWORD:
-                names.append(name)
+                if not given or len(names) < rank:
+                    names.append(name)
             case inspect.Parameter.VAR_POSITIONAL:
                 rest = True
+            case inspect.Parameter.KEYWORD_ONLY if not given:
+                raise IndexMapError(f"indices are given by position; {name} is keyword-only")
             case _:
-                raise IndexMapError(f"an index map takes positional indices; {name} is keyword-only")
+                pass
     if len(names) > rank or (len(names) < rank and not rest):
         takes = f"at least {len(names)}" if rest else f"{len(names)}"
         raise IndexMapError(f"the function takes {takes} indices ({', '.join(names)}), but there are {rank}")

@@ -6,7 +6,6 @@ everything of ``T`` works on them.  Nothing is computed here: ``create_prim_func
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, final
@@ -17,6 +16,7 @@ from verified_tir.ir.dtype import INT32, DType
 from verified_tir.ir.expr import Expr, ExprLike, Load, Var, as_expr
 from verified_tir.ir.node import IRError
 from verified_tir.ir.visit import walk
+from verified_tir.schedule.index_map import IndexMapError, parameter_names
 from verified_tir.te.errors import TEError
 from verified_tir.te.reduction import Reduce
 
@@ -246,16 +246,8 @@ def _extents(shape: Any, name: str) -> tuple[Expr, ...]:
 
 
 def _parameters(function: Callable[..., Any], rank: int, name: str) -> list[str]:
-    """The names of the indices; ``*indices`` takes as many as are left."""
-    found: list[str] = []
-    rest = ""
-    for p in inspect.signature(function).parameters.values():
-        if p.kind is p.VAR_POSITIONAL:
-            rest = p.name
-        elif p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and (p.default is p.empty or len(found) < rank):
-            found.append(p.name)
-        elif p.default is p.empty and p.kind is not p.VAR_KEYWORD:
-            raise TEError(f"{name}: the index {p.name} cannot be given by position")
-    if len(found) > rank or (len(found) < rank and not rest):
-        raise TEError(f"{name} has {rank} dimensions and its function takes {len(found)} indices")
-    return [*found, *(f"i{k}" for k in range(len(found), rank))]
+    """The names of the indices."""
+    try:
+        return parameter_names(function, rank)
+    except IndexMapError as problem:
+        raise TEError(f"{name} has {rank} dimensions: {problem}") from None
