@@ -25,7 +25,7 @@ from verified_tir.ir.expr import FALSE, Expr, Load, Undef, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.stmt import Allocate, AttrStmt, Block, DeclBuffer, Evaluate, LetStmt, Seq, Stmt
-from verified_tir.ir.visit import rewrite, walk
+from verified_tir.ir.visit import rewrite, substitute, walk
 from verified_tir.kernel.context import Context, Entry, begin, opaque_calls
 from verified_tir.kernel.memory import Padding
 from verified_tir.kernel.obligation import NoMatch, ParameterMap, Question
@@ -76,9 +76,9 @@ class PadValue:
         others = tuple(p for p in entry.paddings if p.buffer is not old)
         context = begin(after, replace(entry, paddings=(*others, *paddings), shapes=(*entry.shapes, old)))
         record = ParameterMap(old, new, index, index, index, index, paddings)
-        p = paddings[self.position]
-        turns = [q for q in paddings if q is p or (q.value is not None and _reads(q.value))]
-        return Rewrite(after, _questions(context, after.body, p, turns), (record,), {old: new})
+        turns = [q for q in paddings if q.value is not None and _reads(q.value)]
+        questions = _questions(context, after.body, _named_apart(paddings[self.position]), turns)
+        return Rewrite(after, questions, (record,), {old: new})
 
     def _problem(self, before: PrimFunc, entry: Entry, p: Padding) -> str | None:
         old, value = self.buffer, self.value
@@ -102,6 +102,13 @@ class PadValue:
 
 def _moved(value: Expr, old: Buffer, new: Buffer) -> Expr:
     return rewrite(value, lambda n: Load(new, n.indices) if isinstance(n, Load) and n.buffer is old else None)
+
+
+def _named_apart(p: Padding) -> Padding:
+    """The padding over variables that occur nowhere else: the program may bind those in which it was stated."""
+    assert p.value is not None
+    own = {v: Var.fresh(v.name, v.dtype) for v in p.indices}
+    return Padding(p.buffer, tuple(own.values()), substitute(p.predicate, own), substitute(p.value, own))
 
 
 def _reads(value: Expr) -> bool:

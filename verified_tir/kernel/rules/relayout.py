@@ -21,7 +21,7 @@ from itertools import chain
 from typing import final
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Binary, Expr, Load, Not, Undef, Var
+from verified_tir.ir.expr import Binary, Expr, Load, Not, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.visit import free_vars, rewrite, substitute, walk
@@ -87,7 +87,7 @@ class Relayout:
             return f"{old.name} has other views or strides; they would have to move with it"
         if opaque_calls(before.body):
             return "an opaque call could see the parameter's layout"
-        if self.pad_value is None or isinstance(self.pad_value, Undef):
+        if self.pad_value is None:
             return None
         if self.pad_value.dtype is not old.dtype:
             return f"the padding has type {self.pad_value.dtype}, the elements of {old.name} {old.dtype}"
@@ -131,12 +131,10 @@ class Relayout:
 
 
 def _with_symbols(before: PrimFunc, old: Buffer, new: Buffer, after: PrimFunc) -> PrimFunc:
-    """Symbols that no shape shows any longer become explicit parameters."""
-    shown = {e for b in after.buffers for e in b.shape if isinstance(e, Var)}
+    """Symbols that no shape shows any longer become explicit parameters, be it that only the padding needs them."""
+    shown = {e for b in after.buffers for e in b.shape}
     needed = [v for e in old.shape for v in free_vars(e)]
     lost = [v for v in dict.fromkeys(needed) if v not in shown and v not in after.params]
-    used = set(free_vars(after.body)) | {v for b in after.buffers for e in b.shape for v in free_vars(e)}
-    lost = [v for v in lost if v in used]
     if not lost:
         return after
     return PrimFunc(after.name, (*after.params, *lost), after.buffer_map, after.body, after.attrs, after.ret_type)

@@ -33,7 +33,7 @@ from verified_tir.ir.visit import free_vars, rewrite, walk
 from verified_tir.kernel.context import Context, Entry, context_at, opaque_calls
 from verified_tir.kernel.memory import Allocated, Version
 from verified_tir.kernel.obligation import NoMatch, Question
-from verified_tir.kernel.rules.common import changes, evaluated_safely, following, statement_at
+from verified_tir.kernel.rules.common import changes, evaluated_safely, following, occurs, statement_at
 from verified_tir.kernel.rules.insert import scope_problem
 from verified_tir.kernel.rules.written import reads_of
 from verified_tir.kernel.theorem import Rewrite
@@ -57,7 +57,7 @@ class AllocateBuffer:
         target = statement_at(before, self.path)
         if isinstance(target, NoMatch):
             return target
-        if self.buffer.data in free_vars(before) or any(n is self.buffer.data for n in walk(before)):
+        if occurs(before, self.buffer.data):
             return NoMatch(self.path, "the buffer is not fresh")
         context = context_at(before, self.path, entry)
         problem = scope_problem(context, Allocate(self.buffer, seq()))

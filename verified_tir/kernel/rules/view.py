@@ -104,8 +104,6 @@ class View:
             return NoMatch(self.path, f"{self.new.name} is no view of the block of {self.old.name}")
         if self.old.dtype.scalar is not self.new.dtype.scalar:
             return NoMatch(self.path, f"{self.old.name} holds {self.old.dtype}, {self.new.name} {self.new.dtype}")
-        if any(isinstance(n, Load) and n.buffer is self.old for b in _buffers(target) for n in walk(b)):
-            return NoMatch(self.path, f"{self.old.name} is read by the extents of a buffer")
         mover = _Mover(self.old, self.new, dict(self.moves))
         try:
             moved = mover.go(target)
@@ -303,15 +301,13 @@ class Share:
 
 def _block_problem(block: Buffer, views: tuple[Buffer, ...]) -> str | None:
     """Why a block cannot hold the views: its form, or what its size depends on."""
-    if block.strides or any(n for n in walk(block.elem_offset) if isinstance(n, Load)):
+    if block.strides:
         return f"{block.name} must be row-major"
     for b in views:
         if b.strides:
             return f"{b.name} has strides"
         if b.scope != block.scope:
             return f"{b.name} lives in scope {b.scope!r}, {block.name} in {block.scope!r}"
-    if any(isinstance(n, Load) for b in (block, *views) for e in b.shape for n in walk(e)):
-        return "an extent depends on the contents of memory"
     return None
 
 
@@ -339,7 +335,3 @@ def _large_enough(
         offsets = f.and_(*[f.eq(context.encoder().value(x.elem_offset), f.integer(0)) for x in (b, block)])
         claim = f"the block of {block.name} holds {b.name}"
         yield Question("view", claim, context, (), f.and_(f.le(*sizes), offsets), path)
-
-
-def _buffers(node: Node) -> list[Buffer]:
-    return [n for n in walk(node) if isinstance(n, Buffer)]
