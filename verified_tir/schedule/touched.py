@@ -32,7 +32,7 @@ from verified_tir.schedule.simplify_index import junction
 from verified_tir.schedule.simplify_index import simplify as simplify_index
 from verified_tir.schedule.tactics.tidy import size
 from verified_tir.schedule.touched_accesses import pieces
-from verified_tir.schedule.touched_solve import POINTS, Solved, index_variables, solve
+from verified_tir.schedule.touched_solve import POINTS, Solved, index_variables, of_one_type, solve
 
 if TYPE_CHECKING:
     from verified_tir.schedule.schedule import Schedule
@@ -130,9 +130,10 @@ def domain_touched(
 def touched_by(stmt: Stmt, buffer: Buffer, *, reads: bool = True, writes: bool = True) -> DomainTouched:
     """The elements of a buffer that a statement touches, whose blocks are expanded."""
     parts = [p for p in pieces(stmt, buffer) if (p.write and writes) or (not p.write and reads)]
-    indices = index_variables(buffer, parts)
+    shape, parts = of_one_type(buffer.shape, parts)
+    indices = index_variables(buffer.name, shape, parts)
     distinct = dict.fromkeys(replace(p, write=False) for p in parts)  # what is read and written counts once
-    return _union(buffer, indices, [solve(buffer, indices, p) for p in distinct])
+    return _union(buffer, indices, [solve(shape, indices, p) for p in distinct])
 
 
 # -- looking up --------------------------------------------------------------------------------------------------------

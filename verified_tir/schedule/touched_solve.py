@@ -7,17 +7,18 @@ a condition, remain as witnesses: the element is touched if the condition holds 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
-from typing import Any, final
+from typing import Any, TypeAlias, final
 
 import numpy as np
 
-from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.dtype import INT64
 from verified_tir.ir.expr import FALSE, Expr, IntImm, Var, all_of, binary, const
 from verified_tir.ir.node import IRError
-from verified_tir.ir.stmt import For
+from verified_tir.ir.stmt import SKIP, For
 from verified_tir.ir.visit import free_vars, substitute
+from verified_tir.ir.widen import Widening
 from verified_tir.schedule.bounds import Bounds
 from verified_tir.schedule.index_eval import evaluate
 from verified_tir.schedule.index_map import IndexMapError
@@ -42,36 +43,62 @@ class Solved:
     why: str
 
 
-def index_variables(buffer: Buffer, parts: Sequence[Piece]) -> tuple[Var, ...]:
+Shape: TypeAlias = "tuple[Expr, ...]"
+
+
+def of_one_type(shape: Shape, parts: list[Piece]) -> tuple[Shape, list[Piece]]:
+    """Everything in 64 bits, if some of it is: loops of int64 may well be beside a shape of int32."""
+    exprs = [e for p in parts for e in p.indices if e is not None] + [s.var for p in parts for s in p.loops]
+    if len({e.dtype for e in (*shape, *exprs)}) <= 1:
+        return shape, parts
+    narrow = [s for p in parts for s in p.loops if s.var.dtype is not INT64]
+    by = Widening({s.var: Var.fresh(s.var.name, INT64) for s in narrow})
+
+    def loop(s: For) -> For:
+        return For(by.wide.get(s.var, s.var), by.widened(s.min), by.widened(s.extent), SKIP, s.kind, s.thread)
+
+    wide = [
+        replace(
+            p,
+            indices=tuple(e if e is None else by.widened(e) for e in p.indices),
+            loops=tuple(loop(s) for s in p.loops),
+            conditions=tuple(by.expr(c) for c in p.conditions),
+        )
+        for p in parts
+    ]
+    return tuple(by.widened(e) for e in shape), wide
+
+
+def index_variables(buffer: str, shape: Shape, parts: Sequence[Piece]) -> tuple[Var, ...]:
     """Variables for the dimensions, named after a loop inside that is the index, where nothing else has its name."""
     bound = {s.var for p in parts for s in p.loops}
     exprs = [e for p in parts for e in (*p.indices, *p.conditions) if e is not None]
     exprs += [e for p in parts for s in p.loops for e in (s.min, s.extent)]
     names = [v.name for e in exprs for v in free_vars(e) if v not in bound]
     found: list[Var] = []
-    for d, extent in enumerate(buffer.shape):
+    for d, extent in enumerate(shape):
         own = next((e.name for p in parts if isinstance(e := p.indices[d], Var) and e in bound), f"i{d}")
-        name = next(n for n in (own, f"i{d}", f"axis{d}", f"{buffer.name}_{d}") if n not in names)
+        name = next(n for n in (own, f"i{d}", f"axis{d}", f"{buffer}_{d}") if n not in names)
         names.append(name)
         found.append(Var.fresh(name, extent.dtype))
     return tuple(found)
 
 
-def solve(buffer: Buffer, indices: tuple[Var, ...], piece: Piece) -> Solved:
+def solve(shape: Shape, indices: tuple[Var, ...], piece: Piece) -> Solved:
     """The condition that an access of some iteration touches the element."""
     loops = {s.var: s for s in piece.loops}
     moved = [d for d, e in enumerate(piece.indices) if e is not None and loops.keys() & set(free_vars(e))]
     order = [s for s in piece.loops if any(s.var in free_vars(_index(piece, d)) for d in moved)]
     box = not any(loops.keys() & set(free_vars(e)) for s in piece.loops for e in (s.min, s.extent))
-    layout = _inverted(buffer, piece, order, moved) if box else None
+    layout = _inverted(shape, piece, order, moved) if box else None
     if layout is None:
-        return _searched(buffer, indices, piece)
+        return _searched(shape, indices, piece)
     kept = layout.loops[len(moved) :]
     at_index = {s.var: indices[d] for s, d in zip(layout.loops, moved, strict=False)}
     inverse = {s.var: substitute(g, at_index) for s, g in zip(layout.order, layout.inverse, strict=True)}
     ranges: list[tuple[Expr, Expr]] = []
     conditions: list[Expr] = []
-    for d, (index, v, extent) in enumerate(zip(piece.indices, indices, buffer.shape, strict=True)):
+    for d, (index, v, extent) in enumerate(zip(piece.indices, indices, shape, strict=True)):
         if d in moved:
             new = layout.loops[moved.index(d)]
             ranges.append((new.min, new.extent))
@@ -96,11 +123,11 @@ def _index(piece: Piece, d: int) -> Expr:
     return index
 
 
-def _inverted(buffer: Buffer, piece: Piece, order: Sequence[For], moved: Sequence[int]) -> Layout | None:
+def _inverted(shape: Shape, piece: Piece, order: Sequence[For], moved: Sequence[int]) -> Layout | None:
     """The indices turned round, with as few loops beside them as will do; ``None`` if that is not found."""
     if not order:
         return Layout((), (), (), (), FALSE)
-    where = [(_index(piece, d), buffer.shape[d]) for d in moved]
+    where = [(_index(piece, d), shape[d]) for d in moved]
     found: list[Layout] = []
     for kept in choices(order, []):
         if found and len(kept) > len(found[0].loops) - len(moved):
@@ -112,9 +139,9 @@ def _inverted(buffer: Buffer, piece: Piece, order: Sequence[For], moved: Sequenc
     return min(found, key=lambda x: sum(size(e) for e in x.inverse), default=None)
 
 
-def _searched(buffer: Buffer, indices: tuple[Var, ...], piece: Piece) -> Solved:
+def _searched(shape: Shape, indices: tuple[Var, ...], piece: Piece) -> Solved:
     """Every loop is a witness: there is an iteration whose index is this one."""
-    ranges = [(const(0, v.dtype), n) for v, n in zip(indices, buffer.shape, strict=True)]
+    ranges = [(const(0, v.dtype), n) for v, n in zip(indices, shape, strict=True)]
     conditions = [binary("eq", v, e) for v, e in zip(indices, piece.indices, strict=True) if e is not None]
     conditions += [c for s in piece.loops for c in (binary("le", s.min, s.var), binary("lt", s.var, s.min + s.extent))]
     boxed = _boxed(piece.loops)
