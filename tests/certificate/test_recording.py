@@ -184,6 +184,25 @@ def constraints(s: Schedule) -> None:
     s.add_buffer_constraint("A", predicate=lambda i, jo, ji: jo * 4 + ji < 4, value=T.undef(), before=s.loops()[-1])
 
 
+def results(s: Schedule) -> None:
+    """What padding of a result holds at the end, a value in other words, branches around a block."""
+    for name in ("A", "B"):
+        s.transform_layout(name, lambda i: [i // 4, i % 4], pad_value=0.0 if name == "A" else T.undef())
+    s.restate("B", lambda i, j: s.buffer("A")[i, j] * 2.0)
+    s.sequential_buffer_access("B")
+    s.write_padding("B", 0.0)
+    s.assume(lambda i, j: T.Or(4 * i + j < 6, s.buffer("B")[i, j] >= 0.0), "B", at_end=True)
+    s.remove_branching_through_overcompute("double", around=True)
+
+
+DOUBLE = """
+@T.prim_func
+def double(A: T.Buffer((6,), "float32"), B: T.Buffer((6,), "float32")):
+    for i in range(6):
+        with T.sblock("double"):
+            B[i] = 2.0 * A[i]
+"""
+
 ROW = """
 @T.prim_func
 def row_summation(A: T.Buffer((3, 6), "float32"), B: T.Buffer((3,), "float32")):
@@ -270,6 +289,7 @@ def notes(s: Schedule) -> None:
 
 
 SCHEDULES: list[tuple[str, Callable[[Schedule], object]]] = [
+    (DOUBLE, results),
     (PROGRAMS["matmul"], split_and_more),
     (SYMBOLIC, ranges),
     (STAGES, layouts),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.schedule.schedule_support import WORK, accepted, agree, not_applicable, refused
-from verified_tir import BufferConstraint, NotApplicable, Refuted, Schedule, build, script
+from verified_tir import BufferConstraint, NotApplicable, Refuted, Schedule, ScheduleError, build, script
 from verified_tir.ir.expr import TRUE, Undef, Var, const
 from verified_tir.ir.node import IRError
 from verified_tir.schedule.replay import Programs, replay
@@ -419,3 +419,78 @@ def test_a_constant_condition() -> None:
     s.add_buffer_constraint("A", True, 2.0, axiom=True)
     assert said(s, "A") == ["A[i0] == 2.0"]
     assert "T.assume(A[i0] == T.float32(2.0))" in s.script()
+
+
+PADDED = """
+@T.prim_func
+def f(A: T.Buffer((6,), "float32"), B: T.Buffer((6,), "float32")):
+    for i in range(6):
+        with T.sblock("B"):
+            B[i] = {value}
+"""
+
+
+def padded(value: str, pad: object = 0.0) -> Schedule:
+    s = Schedule(PADDED.format(value=value))
+    s.transform_layout("A", lambda i: [i // 4, i % 4], pad_value=pad)
+    s.transform_layout("B", lambda i: [i // 4, i % 4], pad_value=T.undef())
+    s.sequential_buffer_access("B")
+    return s
+
+
+def bits(s: Schedule) -> object:
+    zero = T.reinterpret("uint32", T.float32(0.0))
+    return lambda io, ii: T.Or(4 * io + ii < 6, T.reinterpret("uint32", s.buffer("B")[io, ii]).equal(zero))
+
+
+@pytest.mark.parametrize(("value", "holds"), [("A[i] * A[i]", True), ("A[i] + 1.0", False), ("0.0 - A[i]", True)])
+def test_what_results_hold_at_the_end_is_proved_there(value: str, holds: bool) -> None:
+    s = padded(value)
+    s.remove_branching_through_overcompute("B", around=True)
+    if holds:
+        s.assume(bits(s), "B", at_end=True)
+        assert script(s.func).rstrip().split("\n")[-1].lstrip().startswith("T.assume")
+    else:
+        with pytest.raises(Refuted, match="the assumption holds"):
+            s.assume(bits(s), "B", at_end=True)
+
+
+def test_minus_zero_is_another_element() -> None:
+    s = padded("A[i] * -1.0")
+    s.remove_branching_through_overcompute("B", around=True)
+    with pytest.raises(Refuted, match="the assumption holds"):
+        s.assume(bits(s), "B", at_end=True)
+
+
+def test_a_value_is_stored_to_padding_that_may_hold_anything() -> None:
+    s = padded("T.exp(A[i])", T.undef())
+    s.write_padding("B", 0.0)
+    s.assume(bits(s), "B", at_end=True)
+    with pytest.raises(ScheduleError, match=r"the padding of B .*cannot be 'x'"):
+        s.write_padding("B", "x")
+
+
+def test_nothing_is_stored_over_padding_that_was_written() -> None:
+    s = padded("A[i] + 1.0")
+    s.remove_branching_through_overcompute("B", around=True)
+    with pytest.raises(Refuted):
+        s.write_padding("B", 0.0)
+
+
+def test_at_the_end_of_what() -> None:
+    s = padded("A[i]")
+    with pytest.raises(ScheduleError, match="A is no parameter that the program writes"):
+        s.assume(lambda io, ii: s.buffer("A")[io, ii] >= 0.0, "A", at_end=True)
+    with pytest.raises(ScheduleError, match="at_end=True is for what is proved of a buffer"):
+        s.assume(lambda io, ii: s.buffer("B")[io, ii] >= 0.0, "B", at_end=True, axiom=True)
+
+
+def test_a_store_is_said_in_other_words() -> None:
+    s = Schedule(PADDED.format(value="A[i] + A[i]"))
+    a = s.buffer("A")
+    s.restate("B", lambda i: a[5 - (5 - i)] + a[i])
+    assert "A[5 - (5 - i)] + A[i]" in script(s.func)
+    with pytest.raises(Refuted):
+        s.restate("B", lambda i: a[5 - i] + a[i])
+    with pytest.raises(ScheduleError, match="A is stored to in 0 places"):
+        s.restate("A", lambda i: a[i])

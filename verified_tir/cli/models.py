@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from verified_tir.graph.errors import GraphError
 
 if TYPE_CHECKING:
-    from verified_tir.graph.annotate import Layouts
+    from verified_tir.graph.annotate import Frozen
     from verified_tir.graph.ir import Graph, Node
 
 Progress = Callable[[int, int, str], None]
@@ -77,14 +77,14 @@ def _sizes(texts: Sequence[str]) -> dict[str, int | tuple[int, ...]]:
     return found
 
 
-def frozen_by(texts: Sequence[str], graph: Graph) -> dict[Node, Layouts]:
+def frozen_by(texts: Sequence[str], graph: Graph) -> dict[Node, Frozen]:
     """The nodes that ``--layout conv2d=NCHW16c`` speaks of, with their layouts.
 
     :raises GraphError: for a text, operator or layout that is none, or an operator that no node of the graph has.
     """
     from verified_tir.graph.annotate import Annotations
 
-    frozen: dict[Node, Layouts] = {}
+    frozen: dict[Node, Frozen] = {}
     for text in texts:
         name, equals, layout = (part.strip() for part in text.partition("="))
         if not equals or not name or not layout:

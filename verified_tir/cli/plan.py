@@ -16,7 +16,7 @@ from verified_tir.cli.models import bar, frozen_by, load_model
 from verified_tir.graph.errors import GraphError
 
 if TYPE_CHECKING:
-    from verified_tir.graph.annotate import Layouts
+    from verified_tir.graph.annotate import Frozen
     from verified_tir.graph.ir import Graph, Node
     from verified_tir.graph.plan import Plan
     from verified_tir.graph.report import PlanReport
@@ -84,7 +84,7 @@ def _run(options: Options) -> int:
     return 0
 
 
-def planned(graph: Graph, frozen: Mapping[Node, Layouts], *, quiet: bool, cache: bool) -> Plan | str:
+def planned(graph: Graph, frozen: Mapping[Node, Frozen], *, quiet: bool, cache: bool) -> Plan | str:
     """The plan; or why the kernel refuses it: a frozen node whose program cannot be moved to its layouts.
 
     :raises GraphError: for a mistake.
@@ -102,7 +102,7 @@ def planned(graph: Graph, frozen: Mapping[Node, Layouts], *, quiet: bool, cache:
             raise
 
 
-def _write(options: Options, made: Plan, frozen: Mapping[Node, Layouts]) -> dict[str, str]:
+def _write(options: Options, made: Plan, frozen: Mapping[Node, Frozen]) -> dict[str, str]:
     """The files that were asked for: what each is, and its path."""
     written: dict[str, str] = {}
     if options.output is not None:
@@ -110,6 +110,9 @@ def _write(options: Options, made: Plan, frozen: Mapping[Node, Layouts]) -> dict
 
         save_graph(made.graph, options.output)
         written["planned graph"] = str(options.output)
+    if options.certify is not None:
+        _certify(options, made, options.certify)
+        written["certificates"] = str(options.certify)
     if options.diagram is not None:
         from verified_tir.graph.diagram import diagram
 
@@ -117,6 +120,28 @@ def _write(options: Options, made: Plan, frozen: Mapping[Node, Layouts]) -> dict
         options.diagram.write_text(diagram(made, frozen, title), encoding="utf-8")
         written["diagram"] = str(options.diagram)
     return written
+
+
+def _certify(options: Options, made: Plan, folder: Path) -> None:
+    """Write certificates, and the plan that they make up; its steps are followed once more first.
+
+    :raises GraphError: if the folder is no store, or (a bug in vtir) the steps do not lead from graph to graph.
+    """
+    from verified_tir.certificate.plan_steps import follow
+    from verified_tir.certificate.plans import CheckedPlan
+    from verified_tir.certificate.store import BadStore, save
+    from verified_tir.certificate.write_plan import write_plan
+
+    name = options.model.stem
+    with bar("certifying", quiet=options.quiet or options.json) as progress:
+        certificates, plan = write_plan(made, name, options.layouts, options.model.name, progress)
+    wrong = follow(CheckedPlan(f"{name}/plan", plan, ()), certificates.certificates)
+    if wrong:
+        raise GraphError(f"BugInThisTool: the steps of the plan are not what its certificates say: {wrong[0]}")
+    try:
+        save(folder, certificates.certificates, certificates.queries, {f"{name}/plan": plan})
+    except BadStore as problem:
+        raise GraphError(f"no certificate was written: {problem}") from None
 
 
 def _document(options: Options, report: PlanReport, written: Mapping[str, str]) -> dict[str, Any]:

@@ -6,19 +6,26 @@ with a small letter for a tile of that dimension: NCHW16c is ``[n, c // 16, h, w
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping, Sequence
-from typing import final
+from typing import Literal, TypeAlias, final
 
 from verified_tir.graph.errors import GraphError
-from verified_tir.graph.ir import Graph, Node
-from verified_tir.graph.options import Layout
+from verified_tir.graph.ir import Graph, Node, Value
+from verified_tir.graph.layouts import Layout, whole_tiles, with_value
+from verified_tir.graph.options import Frozen, Layouts
 from verified_tir.ir.expr import Expr, Var
 from verified_tir.schedule.index_map import IndexMap
 
-Layouts = tuple[Sequence[Layout], Sequence[Layout]]
+_PLAIN = {
+    "nn.conv2d": "NCHW", "nn.conv2d_transpose": "NCHW", "nn.max_pool2d": "NCHW", "nn.avg_pool2d": "NCHW",
+    "nn.global_avg_pool2d": "NCHW",
+}  # fmt: skip
 
-_PLAIN = {"nn.conv2d": "NCHW", "nn.max_pool2d": "NCHW", "nn.avg_pool2d": "NCHW"}
+Pad: TypeAlias = Literal["large", "always", "never"]
+"""Which dimensions are padded that are no multiple of their tile: those that are larger than it (smaller ones may be
+left as they are, or padded, as it is cheaper), all, or none (they are not tiled)."""
 
 
 def layout_named(text: str, plain: str, shape: Sequence[int] | None = None) -> IndexMap:
@@ -27,6 +34,31 @@ def layout_named(text: str, plain: str, shape: Sequence[int] | None = None) -> I
     :param shape: extents of the plain layout: a dimension that is no multiple of its tile is not tiled.
     :raises GraphError: if the name is no arrangement of the plain one's letters.
     """
+    parts, tiles = _read(text, plain)
+    if shape is not None:
+        tiles = {k: t for k, t in tiles.items() if shape[plain.index(k)] % t == 0}
+    return _map(parts, tiles, plain)
+
+
+def padded_layout(text: str, plain: str, shape: Sequence[int], pad: Pad, value: float | None = None) -> list[Layout]:
+    """The layouts of that name that a tensor of this shape may have: dimensions that are no multiple of their tile are
+    padded, or not tiled.
+
+    :param value: what the padding holds; ``None`` for anything.
+    """
+    parts, tiles = _read(text, plain)
+    odd = {k for k, t in tiles.items() if shape[plain.index(k)] % t}
+    kept = {"always": odd, "never": set(), "large": {k for k in odd if shape[plain.index(k)] > tiles[k]}}[pad]
+    choices = [kept] if pad != "large" or kept == odd else [kept, odd]
+    found: list[Layout] = []
+    for some in choices:
+        index_map = _map(parts, {k: t for k, t in tiles.items() if k in some or k not in odd}, plain)
+        found.append(with_value(whole_tiles(index_map, shape), value, shape))
+    return found
+
+
+def _read(text: str, plain: str) -> tuple[list[tuple[str, str, str]], dict[str, int]]:
+    """The parts of a name, and the tiles by letter."""
     parts = re.findall(r"([A-Z])|(\d+)([a-z])", text)
     if "".join(a or n + b for a, n, b in parts) != text:
         raise GraphError(f"{text!r} is no layout; write letters and tiles, as in NCHW16c")
@@ -34,9 +66,12 @@ def layout_named(text: str, plain: str, shape: Sequence[int] | None = None) -> I
     tiles = {b.upper(): int(n) for _, n, b in parts if b}
     if sorted(outer) != sorted(plain) or not {*tiles} <= {*plain} or len(tiles) != len([b for *_, b in parts if b]):
         raise GraphError(f"{text} is no arrangement of {plain} with tiles")
-    if shape is not None:
-        tiles = {k: t for k, t in tiles.items() if shape[plain.index(k)] % t == 0}
+    if 0 in tiles.values():
+        raise GraphError(f"{text!r} is no layout: a tile has an element at least")
+    return parts, tiles
 
+
+def _map(parts: Sequence[tuple[str, str, str]], tiles: Mapping[str, int], plain: str) -> IndexMap:
     def of(*indices: Var) -> list[Expr]:
         at = dict(zip(plain, indices, strict=True))
         found: list[Expr] = []
@@ -53,10 +88,18 @@ def layout_named(text: str, plain: str, shape: Sequence[int] | None = None) -> I
 
 @final
 class Annotations:
-    """Layouts by operator: ``{"conv2d": "NCHW16c"}``, or with the weights' after a colon, ``NCHW16c:OIHW16i16o``."""
+    """Layouts by operator: ``{"conv2d": "NCHW16c"}``, or with the weights' after a colon, ``NCHW16c:OIHW16i16o``.
 
-    def __init__(self, wanted: Mapping[str, str]) -> None:
+    :param pad: what becomes of dimensions that are no multiple of their tile.
+    :param pad_value: what padding holds, of operands and results alike; ``None`` for anything.
+    """
+
+    def __init__(self, wanted: Mapping[str, str], *, pad: Pad = "large", pad_value: float | None = None) -> None:
         self.wanted: dict[str, str] = {}
+        self.pad: Pad = pad
+        self.pad_value = pad_value
+        if pad not in ("large", "always", "never"):
+            raise GraphError(f"dimensions are padded large, always or never, not {pad}")
         for name, layout in wanted.items():
             full = name if name.startswith("nn.") else f"nn.{name}"
             if full not in _PLAIN:
@@ -64,20 +107,34 @@ class Annotations:
                 raise GraphError(f"layouts are asked for by {known}; {name} takes what reaches it")
             self.wanted[full] = layout
 
-    def frozen(self, graph: Graph) -> dict[Node, Layouts]:
-        """The layouts of the operands and results of each node that is spoken of."""
-        return {n: self._layouts(n, self.wanted[n.op]) for n in graph.nodes if n.op in self.wanted}
+    def frozen(self, graph: Graph) -> dict[Node, Frozen]:
+        """The layouts of the operands and results of each node that is spoken of: one choice, or several."""
+        found = {n: self._layouts(n, self.wanted[n.op]) for n in graph.nodes if n.op in self.wanted}
+        return {n: choices[0] if len(choices) == 1 else choices for n, choices in found.items()}
 
-    def _layouts(self, node: Node, text: str) -> Layouts:
+    def _layouts(self, node: Node, text: str) -> list[Layouts]:
         data, _, weights = text.partition(":")
-        x, y = (layout_named(data, "NCHW", v.shape) for v in (node.inputs[0], node.output))
-        if node.op != "nn.conv2d":
-            return [x], [y]
+        xs, ys = (self._of(data, "NCHW", v) for v in (node.inputs[0], node.output))
+        kernels, rest = self._of_weights(node, data, weights)
+        return [([x, *ws], [y]) for x in xs for y in ys for ws in itertools.product(kernels, *rest)] if kernels else [
+            ([x], [y]) for x in xs for y in ys]  # fmt: skip
+
+    def _of(self, text: str, plain: str, v: Value) -> list[Layout]:
+        return padded_layout(text, plain, v.shape, self.pad, self.pad_value)
+
+    def _of_weights(self, node: Node, data: str, weights: str) -> tuple[list[Layout], list[list[Layout]]]:
+        if node.op not in ("nn.conv2d", "nn.conv2d_transpose"):
+            return [], []
         w, *bias = node.inputs[1:]
+        plain = "OIHW" if node.op == "nn.conv2d" else "IOHW"
         tile = "".join(re.findall(r"(\d+)c", data))
-        kernel = layout_named(weights or (f"OIHW{tile}i{tile}o" if tile else "OIHW"), "OIHW", w.shape)
-        rest: list[Layout] = []
+        named = weights or (f"{plain}{tile}i{tile}o" if tile else plain)
+        # constants take what they are given: where both would do, they are not padded
+        kernel = self._of(named, plain, w)[:1]
+        vectors: list[list[Layout]] = []
         for b in bias:
-            whole = tile and b.shape[0] % int(tile) == 0
-            rest.append(IndexMap.from_func(lambda c: [c // int(tile), c % int(tile)], 1) if whole else None)
-        return [x, kernel, *rest], [y]
+            vectors.append(self._of(f"C{tile}c", "C", b)[:1] if tile else [None])
+        return kernel, vectors
+
+
+__all__ = ["Annotations", "Frozen", "Layouts", "Pad", "layout_named", "padded_layout"]

@@ -1,10 +1,12 @@
 """The cheapest choice of one option for every node: an integer program.
 
 x[n, o] says that node n takes option o, one for each node.  y[v, l] says that value v is also needed in layout l, which
-its producer does not give: a rewrite, made once however many read it.
+its producer does not give: a rewrite, made once however many read it.  A value in a layout whose padding holds
+something serves those who want it in that layout and do not care.
 
-    minimise    Σ cost(v) · y[v, l]
-    such that   Σ_o x[n, o] = 1,   y[v, l] ≥ x[c, o] - Σ_{o' gives v in l} x[p, o']   for each reader c and option o
+    minimise    Σ cost(v) · y[v, l]  +  Σ own(n, o) · x[n, o]
+    such that   Σ_o x[n, o] = 1,   Σ_{l' serves l} y[v, l'] ≥ x[c, o] - Σ_{o' gives v so that it serves l} x[p, o']
+                for each reader c of v in l with option o
 
 Inputs and outputs of the graph are plain; constants cost nothing.  Solved by HiGHS through SciPy, to optimality.
 """
@@ -19,9 +21,12 @@ import numpy as np
 
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import Graph, Node, Value
+from verified_tir.graph.layouts import serves
 from verified_tir.graph.options import PLAIN, Option
 
 Cost = Callable[[Value], float]
+Own = Callable[[Node, Option], float]
+"""What a node costs by itself with an option, such as filling padding."""
 
 
 def bytes_moved(v: Value) -> float:
@@ -45,76 +50,84 @@ def rewrites(graph: Graph, options: Mapping[Node, Option]) -> list[tuple[Value, 
     found: dict[tuple[Value, str], None] = {}
     for n in graph.nodes:
         for v, text in zip(n.inputs, options[n].inputs, strict=True):
-            if v not in graph.constants and given.get(v, PLAIN) != text:
+            if v not in graph.constants and not serves(given.get(v, PLAIN), text):
                 found[v, text] = None
     for v in graph.outputs:
         if given.get(v, PLAIN) != PLAIN:
             found[v, PLAIN] = None
-    return list(found)
+    return [(v, t) for v, t in found if not any(w is v and s != t and serves(s, t) for w, s in found)]
 
 
-def cost_of(graph: Graph, options: Mapping[Node, Option], cost: Cost = bytes_moved) -> float:
-    """What the rewrites of a choice cost."""
-    return sum(cost(v) for v, _ in rewrites(graph, options))
+def cost_of(graph: Graph, options: Mapping[Node, Option], cost: Cost = bytes_moved, own: Own | None = None) -> float:
+    """What the rewrites of a choice cost, and the nodes by themselves."""
+    alone = sum(own(n, o) for n, o in options.items()) if own is not None else 0.0
+    return sum(cost(v) for v, _ in rewrites(graph, options)) + alone
 
 
-def choose(graph: Graph, options: Mapping[Node, Sequence[Option]], cost: Cost = bytes_moved) -> Choice:
-    """The choice whose rewrites cost least.
+def choose(
+    graph: Graph, options: Mapping[Node, Sequence[Option]], cost: Cost = bytes_moved, own: Own | None = None
+) -> Choice:
+    """The choice that costs least.
 
     :raises GraphError: if SciPy is not installed, or its solver ends without a proof that the choice is best.
     """
-    program = _Program(graph, options, cost)
+    program = _Program(graph, options, cost, own)
     taken = program.solve()
-    left = rewrites(graph, taken)
-    return Choice(taken, tuple(left), sum(cost(v) for v, _ in left))
+    return Choice(taken, tuple(rewrites(graph, taken)), cost_of(graph, taken, cost, own))
 
 
 class _Program:
     """The integer program in the making: columns, and rows as triples."""
 
-    def __init__(self, graph: Graph, options: Mapping[Node, Sequence[Option]], cost: Cost) -> None:
+    def __init__(
+        self, graph: Graph, options: Mapping[Node, Sequence[Option]], cost: Cost, own: Own | None = None
+    ) -> None:
         self.graph = graph
         self.options = options
         self.columns: list[float] = []
-        self.x = {(n, k): self._column(0.0) for n in graph.nodes for k in range(len(options[n]))}
-        self.y: dict[tuple[Value, str], int] = {}
+        self.x = {
+            (n, k): self._column(0.0 if own is None else own(n, o))
+            for n in graph.nodes
+            for k, o in enumerate(options[n])
+        }
+        self.y: dict[Value, dict[str, int]] = {}
         self.rows: list[tuple[dict[int, float], float, float]] = []
         self.cost = cost
         producer = graph.producer()
         for n in graph.nodes:
             self.rows.append(({self.x[n, k]: 1.0 for k in range(len(options[n]))}, 1.0, 1.0))
+        needs: list[tuple[Value, str, list[int] | None]] = []
         for n in graph.nodes:
             for v in dict.fromkeys(n.inputs):
                 if v not in graph.constants:
-                    self._reader(v, n, producer.get(v))
-        for v in dict.fromkeys(graph.outputs):
-            if v in producer:
-                self._needs(v, PLAIN, None, producer[v])
+                    needs += self._reader(v, n)
+        needs += [(v, PLAIN, None) for v in dict.fromkeys(graph.outputs) if v in producer]
+        needs = [(v, text, readers) for v, text, readers in needs if v in producer or text != PLAIN]
+        for v, text, _ in needs:
+            if text not in self.y.setdefault(v, {}):
+                self.y[v][text] = self._column(cost(v))
+        for v, text, readers in needs:
+            self._needs(v, text, readers, producer.get(v))
 
     def _column(self, cost: float) -> int:
         self.columns.append(cost)
         return len(self.columns) - 1
 
-    def _reader(self, v: Value, n: Node, producer: Node | None) -> None:
+    def _reader(self, v: Value, n: Node) -> list[tuple[Value, str, list[int] | None]]:
         places = [k for k, i in enumerate(n.inputs) if i is v]
         wanted: dict[str, list[int]] = {}
         for k, o in enumerate(self.options[n]):
             for text in {o.inputs[p] for p in places}:
                 wanted.setdefault(text, []).append(self.x[n, k])
-        for text, readers in wanted.items():
-            self._needs(v, text, readers, producer)
+        return [(v, text, readers) for text, readers in wanted.items()]
 
     def _needs(self, v: Value, text: str, readers: list[int] | None, producer: Node | None) -> None:
         """One row: where v is read in a layout, it is given in it or rewritten."""
-        if producer is None and text == PLAIN:
-            return
-        if (v, text) not in self.y:
-            self.y[v, text] = self._column(self.cost(v))
-        row = {self.y[v, text]: 1.0}
+        row = {y: 1.0 for made, y in self.y[v].items() if serves(made, text)}
         if producer is not None:
             place = producer.outputs.index(v)
             for k, o in enumerate(self.options[producer]):
-                if o.outputs[place] == text:
+                if serves(o.outputs[place], text):
                     row[self.x[producer, k]] = 1.0
         for column in readers or ():
             row[column] = row.get(column, 0.0) - 1.0

@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias, final
 
+from verified_tir.graph.layouts import is_identity
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Binary, Expr, IntImm, Load, Var
 from verified_tir.ir.func import PrimFunc
@@ -201,14 +202,6 @@ def _leftover(inputs: tuple[Var, ...], outputs: list[Expr], used: list[set[int]]
         place = next((k + 1 for k, u in enumerate(used) if d - 1 in u), 0)
         outputs.insert(place, v)
         used.insert(place, {d})
-
-
-def is_identity(index_map: IndexMap) -> bool:
-    """Whether the map changes nothing, whatever the shape."""
-    return index_map.outputs == index_map.inputs or (
-        len(index_map.outputs) == len(index_map.inputs)
-        and all(a is b for a, b in zip(index_map.outputs, index_map.inputs, strict=True))
-    )
 
 
 __all__ = ["Inferred", "Relation", "carried", "infer", "is_identity", "local_buffers", "relations"]

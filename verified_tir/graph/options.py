@@ -1,28 +1,57 @@
 """What layouts the operands and results of a node can have together, and the program for each choice.
 
-A node whose layouts are frozen has one option.  Any other has the plain one, and one more for each layout that reaches
-it from a neighbour and that its program carries over (``infer``).  Constants take any layout: they are packed in
-advance.
+A node whose layouts are frozen has the options that were named for it.  Any other has the plain one, and one more for
+each layout that reaches it from a neighbour and that its program carries over (``infer``), or that a registered rule
+proposes (``callbacks``).  Constants take any layout: they are packed in advance.
+
+Layouts flow from results to operands first (Relax's choice: constants are operands, and most nodes have one result).
+Where nothing below asks for a layout, as behind the last convolution, they flow on from operands to results.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias, final
+from math import prod
+from typing import Literal, TypeAlias, final
 
+from verified_tir.graph.callbacks import Registered, registered
+from verified_tir.graph.elide import REWRITES, needless_layouts
+from verified_tir.graph.errors import GraphError
 from verified_tir.graph.execute import program_key, program_of
-from verified_tir.graph.infer import infer, is_identity
+from verified_tir.graph.infer import infer
 from verified_tir.graph.ir import Graph, Node, Value
+from verified_tir.graph.layouts import (
+    PLAIN,
+    Layout,
+    Padded,
+    index_map_of,
+    layout_text,
+    normal,
+    padding_size,
+    pads,
+    serves,
+    value_of,
+    whole_tiles,
+    with_value,
+)
+from verified_tir.graph.relayout import extents
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.func import PrimFunc
 from verified_tir.schedule.index_map import IndexMap
 
-Layout: TypeAlias = "IndexMap | None"
-"""Where the elements of a tensor stand; ``None`` as its indices say."""
-
-MOST = 6
+MOST = 12
 """So many options of a node are looked at."""
+
+Flow: TypeAlias = Literal["backward", "forward"]
+"""``backward``: from results to operands, and on to results where nothing asks for a layout; ``forward``: from operands
+to results only."""
+
+Layouts: TypeAlias = tuple[Sequence[Layout], Sequence[Layout]]
+"""Of a node's operands and of its results."""
+
+Frozen: TypeAlias = "Layouts | list[Layouts]"
+"""The layouts of a node, or several of which one is to be taken."""
 
 
 @final
@@ -34,44 +63,100 @@ class Option:
     outputs: tuple[str, ...]
 
 
-PLAIN = ""
-"""The text of the layout that is none."""
-
-
-def layout_text(layout: Layout) -> str:
-    """A text that is the same for the same map, whatever its variables are called."""
-    if layout is None or is_identity(layout):
-        return PLAIN
-    names = [f"i{k}" for k in range(len(layout.inputs))]
-    return str(IndexMap.from_func(lambda *i: list(layout.apply(i)), len(names)))
-
-
 @final
 class Options:
     """The options of every node of a graph, found from the frozen ones by flowing layouts along the edges."""
 
-    def __init__(self, graph: Graph, frozen: Mapping[Node, tuple[Sequence[Layout], Sequence[Layout]]]) -> None:
+    def __init__(self, graph: Graph, frozen: Mapping[Node, Frozen], flow: Flow = "backward") -> None:
         self.graph = graph
         self.layouts: dict[str, Layout] = {PLAIN: None}
         self.of: dict[Node, list[Option]] = {}
         self.problems: dict[Node, dict[str, str]] = {}
         """Why a layout does not pass through a node, by the layout."""
-        self.frozen = {n: self._option(*layouts) for n, layouts in frozen.items()}
         self._programs: dict[object, PrimFunc] = {}
-        self._inferred: dict[object, Option | str] = {}
+        self._inferred: dict[object, tuple[Option, ...] | str] = {}
         self._producer = graph.producer()
         self._consumers = graph.consumers()
+        self.allowed = {n: self._allowed(n, f if isinstance(f, list) else [f]) for n, f in frozen.items()}
+        """The options of the frozen nodes."""
+        self._values = self._padding_values()
         for n in graph.nodes:
-            plain = Option((PLAIN,) * len(n.inputs), (PLAIN,) * len(n.outputs))
-            self.of[n] = [self.frozen.get(n, plain)]
-        self._flow()
+            self.of[n] = list(self.allowed.get(n, [plain_option(n)]))
+        self._waiting: list[tuple[Node, Option]] = [(n, o) for n, options in self.allowed.items() for o in options]
+        self._elided: dict[Node, set[Option]] = {}
+        for n in graph.nodes:
+            self._add_needless(n)
+        self._flow(flow)
 
-    def _option(self, inputs: Sequence[Layout], outputs: Sequence[Layout]) -> Option:
-        return Option(tuple(map(self._text, inputs)), tuple(map(self._text, outputs)))
+    @property
+    def frozen(self) -> dict[Node, Option]:
+        """The first option of each frozen node."""
+        return {n: options[0] for n, options in self.allowed.items()}
 
-    def _text(self, layout: Layout) -> str:
-        text = layout_text(layout)
-        self.layouts.setdefault(text, layout)
+    def _allowed(self, node: Node, layouts: list[Layouts]) -> list[Option]:
+        if not layouts:
+            raise GraphError(f"{node}: no layouts are named that it may have")
+        for inputs, outputs in layouts:
+            if len(inputs) != len(node.inputs) or len(outputs) != len(node.outputs):
+                given = f"{len(inputs)} operands and {len(outputs)} results"
+                raise GraphError(
+                    f"{node} has {len(node.inputs)} operands and {len(node.outputs)} results; layouts of {given} "
+                    "are frozen"
+                )
+        return list(dict.fromkeys(self._option(node, *both) for both in layouts))
+
+    def _add_needless(self, node: Node) -> None:
+        """Layouts with which a rewrite that stands in the graph does nothing."""
+        if node in self.allowed:
+            return
+        for given, made in needless_layouts(node):
+            option = self._option(node, [given, *[None] * (len(node.inputs) - 1)], [made])
+            if option not in self.of[node]:
+                self.of[node].append(option)
+                self._elided.setdefault(node, set()).add(option)
+                self._waiting.append((node, option))
+
+    def is_elided(self, node: Node, option: Option) -> bool:
+        """Whether a rewrite that stands in the graph does nothing with these layouts."""
+        return option in self._elided.get(node, ())
+
+    def option(self, node: Node, layouts: Layouts) -> Option:
+        """An option of a node.
+
+        :raises GraphError: if the layouts are none of its operands and results.
+        """
+        return self._option(node, *layouts)
+
+    def own(self, cost: Callable[[Value], float]) -> Callable[[Node, Option], float]:
+        """What a node costs by itself: the padding it stores; what a rewrite that stands in the graph moves."""
+
+        def of(node: Node, option: Option) -> float:
+            stands = node.op in REWRITES and node not in self.allowed and not self.is_elided(node, option)
+            return self.filled(node, option) + (cost(node.inputs[0]) if stands else 0.0)
+
+        return of
+
+    def _padding_values(self) -> list[float | int]:
+        """What padding is to hold, somewhere in the graph."""
+        texts = [t for options in self.allowed.values() for o in options for t in (*o.inputs, *o.outputs)]
+        return list(dict.fromkeys(v for t in texts if (v := value_of(self.layouts[t])) is not None))
+
+    def _option(self, node: Node, inputs: Sequence[Layout], outputs: Sequence[Layout]) -> Option:
+        try:
+            return Option(
+                tuple(self._text(m, v) for m, v in zip(inputs, node.inputs, strict=True)),
+                tuple(self._text(m, v) for m, v in zip(outputs, node.outputs, strict=True)),
+            )
+        except GraphError as problem:
+            raise GraphError(f"{node}: {problem}") from None
+
+    def _text(self, layout: Layout, v: Value) -> str:
+        index_map = index_map_of(layout)
+        if index_map is not None and len(index_map.inputs) != len(v.shape):
+            raise GraphError(f"{index_map} is a layout of {len(index_map.inputs)} dimensions; {v.name} is {v.type}")
+        found = normal(layout, v.shape)
+        text = layout_text(found)
+        self.layouts.setdefault(text, found)
         return text
 
     def program(self, node: Node) -> PrimFunc:
@@ -81,54 +166,100 @@ class Options:
             self._programs[key] = program_of(node)
         return self._programs[key]
 
-    def carried(self, func: PrimFunc, maps: dict[Buffer, IndexMap]) -> dict[Buffer, IndexMap]:
+    def carried(self, func: PrimFunc, maps: Mapping[Buffer, Layout]) -> dict[Buffer, Layout]:
         """Layouts of the local buffers, too, that go with those of the parameters."""
-        found = infer(func, maps).maps
-        return {b: m for b, m in found.items() if b in maps or b not in func.buffers}
+        known = {b: m for b, layout in maps.items() if (m := index_map_of(layout)) is not None}
+        found = infer(func, known).maps
+        return {**{b: m for b, m in found.items() if b not in func.buffers}, **maps}
+
+    def of_program(self, node: Node, option: Option) -> dict[Buffer, Layout]:
+        """The layouts of all buffers of a node's program with an option."""
+        func = self.program(node)
+        layouts = [self.layouts[t] for t in (*option.inputs, *option.outputs)]
+        found = self.carried(func, {b: m for b, m in zip(func.buffers, layouts, strict=True) if m is not None})
+        if any(isinstance(m, Padded) and m.shape is not None for m in layouts):
+            local = [b for b in found if b not in func.buffers]
+            found.update({b: whole_tiles(m, extents(b)) for b in local if (m := index_map_of(found[b])) is not None})
+        return found
+
+    def filled(self, node: Node, option: Option) -> float:
+        """How many bytes of padding the node stores, that would not come out of its operands by themselves."""
+        if any(value_of(self.layouts[t]) is not None for t in option.inputs):
+            return 0.0
+        return float(
+            sum(
+                padding_size(self.layouts[t], v.shape) * v.type.nbytes / max(1, prod(v.shape))
+                for v, t in zip(node.outputs, option.outputs, strict=True)
+                if value_of(self.layouts[t]) is not None
+            )
+        )
 
     # -- flowing -----------------------------------------------------------------------------------------------------
 
-    def _flow(self) -> None:
+    def _flow(self, flow: Flow) -> None:
         """From each option to the neighbours that it would suit."""
-        waiting: list[tuple[Node, Option]] = [(n, o) for n, o in self.frozen.items()]
-        while waiting:
-            node, option = waiting.pop(0)
-            for v, text in (
-                *zip(node.inputs, option.inputs, strict=True),
-                *zip(node.outputs, option.outputs, strict=True),
-            ):
-                if text == PLAIN:
-                    continue
-                neighbours = [n for n in (self._producer.get(v), *self._consumers.get(v, ())) if n is not None]
-                for n in neighbours:
-                    if n is not node and (made := self._reached(n, v, text)) is not None:
-                        waiting.append((n, made))
+        if flow not in ("backward", "forward"):
+            raise GraphError(f"layouts flow backward or forward, not {flow}")
+        if flow == "backward":
+            seen = list(self._waiting)
+            while self._waiting:
+                node, option = self._waiting.pop(0)
+                seen += self._to_producers(node, option)
+            self._waiting = seen
+        while self._waiting:
+            node, option = self._waiting.pop(0)
+            if flow == "backward":
+                self._to_producers(node, option)
+            self._to_consumers(node, option)
 
-    def _reached(self, node: Node, v: Value, text: str) -> Option | None:
-        """A new option of a node, in which ``v`` has a layout."""
-        if node in self.frozen or len(self.of[node]) >= MOST:
-            return None
-        values = [*node.inputs, *node.outputs]
-        place = values.index(v)
+    def _to_producers(self, node: Node, option: Option) -> list[tuple[Node, Option]]:
+        made: list[tuple[Node, Option]] = []
+        for v, text in zip(node.inputs, option.inputs, strict=True):
+            producer = self._producer.get(v)
+            if text != PLAIN and producer is not None:
+                made += self._reached(producer, len(producer.inputs) + producer.outputs.index(v), text)
+        self._waiting += made
+        return made
+
+    def _to_consumers(self, node: Node, option: Option) -> None:
+        for v, text in zip(node.outputs, option.outputs, strict=True):
+            for n in self._consumers.get(v, ()) if text != PLAIN else ():
+                self._waiting += self._reached(n, n.inputs.index(v), text)
+
+    def _reached(self, node: Node, place: int, text: str) -> list[tuple[Node, Option]]:
+        """New options of a node, in which the operand or result at a place has a layout."""
+        if node in self.allowed or len(self.of[node]) >= MOST:
+            return []
         if any((*o.inputs, *o.outputs)[place] == text for o in self.of[node]):
-            return None
+            return []
         key = (program_key(node), place, text)
         if key not in self._inferred:
             self._inferred[key] = self._infer(node, place, text)
         found = self._inferred[key]
         if isinstance(found, str):
             self.problems.setdefault(node, {})[text] = found
-            return None
-        if found in self.of[node]:
-            return None
-        self.of[node].append(found)
-        return found
+            return []
+        new = [o for o in found if o not in self.of[node]]
+        self.of[node] += new
+        return [(node, o) for o in new]
 
-    def _infer(self, node: Node, place: int, text: str) -> Option | str:
-        func, layout = self.program(node), self.layouts[text]
-        assert layout is not None
+    def _infer(self, node: Node, place: int, text: str) -> tuple[Option, ...] | str:
+        layout = self.layouts[text]
+        rule = registered(node)
+        found = self._maps(node, place, layout) if rule is None else self._proposed(rule, node, place, layout)
+        if isinstance(found, str):
+            return found
+        try:
+            return self._with_padding(node, found, place, layout)
+        except GraphError as problem:
+            return str(problem)
+
+    def _maps(self, node: Node, place: int, layout: Layout) -> list[IndexMap | None] | str:
+        """The maps of operands and results that the program carries over from one of them."""
+        func, index_map = self.program(node), index_map_of(layout)
+        assert index_map is not None
         buffers = func.buffers
-        found = infer(func, {buffers[place]: layout})
+        found = infer(func, {buffers[place]: index_map})
         missing = [b for b in buffers if b not in found.maps and len(b.shape) > 0]
         if missing and not any(found.maps.get(b) is not None for b in buffers if b is not buffers[place]):
             return found.problems.get(missing[0], f"{missing[0].name} is not connected with {buffers[place].name}")
@@ -136,4 +267,53 @@ class Options:
         outputs = result[len(node.inputs) :]
         if any(o is None for o in outputs) and place < len(node.inputs):
             return found.problems.get(buffers[-1], f"{buffers[-1].name} takes no layout from {buffers[place].name}")
-        return self._option(result[: len(node.inputs)], outputs)
+        return result
+
+    def _proposed(self, rule: Registered, node: Node, place: int, layout: Layout) -> list[IndexMap | None] | str:
+        """What a registered rule says; it is believed no more than what was inferred."""
+        proposed = rule.layouts(node, place, layout)
+        if proposed is None:
+            return f"the rule that is registered for {rule.name} passes no layout on from {self._name(node, place)}"
+        inputs, outputs = proposed
+        option = self._option(node, inputs, outputs)  # ranks and shapes
+        chosen = [self.layouts[t] for t in (*option.inputs, *option.outputs)]
+        if not serves(layout_text(chosen[place]), layout_text(layout)):
+            return f"the rule that is registered for {rule.name} gives {self._name(node, place)} another layout"
+        return [index_map_of(m) for m in chosen]
+
+    def _name(self, node: Node, place: int) -> str:
+        return (*node.inputs, *node.outputs)[place].name
+
+    def _with_padding(
+        self, node: Node, maps: Sequence[IndexMap | None], place: int, layout: Layout
+    ) -> tuple[Option, ...]:
+        """Options with these maps: padding that may hold anything; results, or operands and results, with a value."""
+        count = len(node.inputs)
+        values = (*node.inputs, *node.outputs)
+        whole = isinstance(layout, Padded) and layout.shape is not None
+        rooms: list[Layout] = [
+            whole_tiles(m, v.shape) if whole and m is not None else m for m, v in zip(maps, values, strict=True)
+        ]
+        rooms[place] = with_value(layout, None, values[place].shape)
+
+        def holding(operands: float | int | None, results: float | int | None) -> Option:
+            own = [operands] * count + [results] * len(node.outputs)
+            made = [with_value(m, p, v.shape) for m, p, v in zip(rooms, own, values, strict=True)]
+            return self._option(node, made[:count], made[count:])
+
+        found = [holding(None, None)]
+        if any(pads(m, v.shape) for m, v in zip(rooms, values, strict=True)):
+            value = value_of(layout)
+            for p in self._values if value is None else [value]:
+                found += [holding(p, p), holding(None, p)]
+        return tuple(dict.fromkeys(found))
+
+
+def plain_option(node: Node) -> Option:
+    """Everything as its indices say."""
+    return Option((PLAIN,) * len(node.inputs), (PLAIN,) * len(node.outputs))
+
+
+__all__ = [
+    "MOST", "PLAIN", "Flow", "Frozen", "Layout", "Layouts", "Option", "Options", "layout_text", "plain_option",
+]  # fmt: skip

@@ -1,8 +1,10 @@
 """Layout planning: some nodes have frozen layouts, the others take what costs least, and every change is proved.
 
-Layouts flow from the frozen nodes through the programs of the others (``options``), the cheapest choice is found
-(``choose``), the programs are moved to the layouts that were chosen and proved to compute the same (``relayout``),
-weights are packed, and the rewrites that are left stand in the graph as ``layout_transform``.
+Layouts flow from the frozen nodes, and from rewrites that stand in the graph, through the programs of the others
+(``options``); the cheapest choice is found (``choose``); the programs are moved to the layouts that were chosen and
+proved to compute the same (``relayout``); then the graph is written anew (``planned``): weights are packed, and the
+rewrites that are left stand in it as ``layout_transform``, ``pad`` and ``crop``, each with a proof of its own
+(``conversions``).
 """
 
 from __future__ import annotations
@@ -12,16 +14,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import final
 
-from verified_tir.graph.annotate import Layouts
+from verified_tir.graph.callbacks import registered
 from verified_tir.graph.choose import Choice, Cost, bytes_moved, choose, cost_of
+from verified_tir.graph.elide import prove_needless
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.execute import program_key
-from verified_tir.graph.ir import Graph, Node, TensorType, Value
-from verified_tir.graph.options import PLAIN, Layout, Option, Options
+from verified_tir.graph.external import External
+from verified_tir.graph.ir import Graph, Node, Value
+from verified_tir.graph.layouts import Layout
+from verified_tir.graph.options import Flow, Frozen, Option, Options, plain_option
+from verified_tir.graph.planned import Planned, write_planned
 from verified_tir.graph.relayout import Relaid, relayout
 from verified_tir.kernel.theorem import Refines
 from verified_tir.schedule.errors import ScheduleError
-from verified_tir.schedule.index_map import IndexMap
 
 Progress = Callable[[int, int, str], None]
 
@@ -39,49 +44,95 @@ class Plan:
     naive: float = 0.0
     """What rewrites around each frozen node alone would move."""
     theorems: list[Refines] = field(default_factory=list)
+    """Of all programs that changed, and of all rewrites: those that are left, and those that went."""
     problems: list[str] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
     stands_for: dict[Value, tuple[Value, str]] = field(default_factory=dict)
     """Of each value of the planned graph, the value before that it is, and in which layout (a key of ``layouts``)."""
+    roles: list[tuple[Value, Value, str]] = field(default_factory=list)
+    """All of that: where a rewrite went, a value of the planned graph is several values before, in several layouts."""
     implements: dict[Node, Node] = field(default_factory=dict)
     """Of each node of the planned graph that is no rewrite, the node before."""
     relaid: dict[Node, Relaid] = field(default_factory=dict)
     """Of each call of a program that was moved, the proof."""
     layouts: dict[str, Layout] = field(default_factory=dict)
+    proofs: dict[Node, Relaid] = field(default_factory=dict)
+    """Of each rewrite that is left, the proof that it makes what it is said to make."""
+    elided: dict[Node, Relaid] = field(default_factory=dict)
+    """Of each rewrite that stood in the graph and went, the proof that its result is there already."""
+    packed: dict[Value, tuple[Value, str]] = field(default_factory=dict)
+    """Of each constant that was packed, the constant before and the layout; all its elements were compared."""
+    external: dict[Node, External] = field(default_factory=dict)
+    """Nodes that an external function computes."""
+    assumptions: list[str] = field(default_factory=list)
+    """What is not proved: that external functions do what they are said to do."""
 
 
 def plan(
     graph: Graph,
-    frozen: Mapping[Node, Layouts],
+    frozen: Mapping[Node, Frozen] | None = None,
     *,
     cost: Cost = bytes_moved,
+    flow: Flow = "backward",
+    external: Mapping[Node, External] | None = None,
     progress: Progress | None = None,
 ) -> Plan:
     """Choose layouts around the frozen nodes, prove the programs in them, and rewrite the graph.
 
+    :param frozen: the layouts of nodes, for each a pair (of operands, of results), or a list of such pairs of which the
+        cheapest is taken.
+    :param flow: how layouts pass through the other nodes: from results to operands (and on to results where nothing
+        below asks for one), or from operands to results only.
+    :param external: nodes that external functions compute, with the layouts that these accept.
     :raises GraphError: if a frozen node's program cannot be moved to its layouts.
     """
     start = time.perf_counter()
-    options = Options(graph, frozen)
+    external = dict(external or {})
+    fixed: dict[Node, Frozen] = {**(frozen or {}), **{n: list(e.accepts) for n, e in external.items()}}
+    options = Options(graph, fixed, flow)
     found = time.perf_counter()
     made = Plan(graph, graph)
     relaid: dict[object, Relaid] = {}
     while True:
-        choice = choose(graph, options.of, cost)
-        failed = _prove(graph, options, choice, relaid, made, progress)
+        choice = choose(graph, options.of, cost, options.own(cost))
+        failed = _prove(graph, options, choice, relaid, made, external, progress)
         if failed is None:
             break
-        node, option = failed
-        options.of[node] = [o for o in options.of[node] if o is not option]
-    made.graph = _rewritten(graph, options, choice, relaid, made)
-    made.cost = choice.cost
-    alone = {n: options.frozen.get(n, Option((PLAIN,) * len(n.inputs), (PLAIN,) * len(n.outputs))) for n in graph.nodes}
-    made.naive = cost_of(graph, alone, cost)
-    made.layouts = dict(options.layouts)
-    made.theorems = list(dict.fromkeys(r.theorem for r in relaid.values()))
+        _without(graph, options, *failed)
+    _finish(made, options, write_planned(graph, options, choice, relaid, external), choice)
+    alone = {n: options.frozen.get(n, plain_option(n)) for n in graph.nodes}
+    made.naive = cost_of(graph, alone, cost, options.own(cost))
+    made.theorems = list(
+        dict.fromkeys(r.theorem for of in (relaid, made.relaid, made.proofs, made.elided) for r in of.values())
+    )
     made.problems += [f"{n}: {why}" for n, reasons in options.problems.items() for why in reasons.values()]
     made.seconds = {"options": found - start, "proofs and choice": time.perf_counter() - found}
     return made
+
+
+def _finish(made: Plan, options: Options, written: Planned, choice: Choice) -> None:
+    made.graph = written.graph
+    made.cost = choice.cost
+    made.layouts = dict(options.layouts)
+    made.rewrites, made.stands_for, made.implements = written.rewrites, written.stands_for, written.implements
+    made.roles = written.roles
+    made.relaid, made.proofs, made.elided = written.relaid, written.proofs, written.elided
+    made.packed, made.external, made.assumptions = written.packed, written.external, written.assumptions
+
+
+def _without(graph: Graph, options: Options, node: Node, option: Option, refused: ScheduleError | GraphError) -> None:
+    """Take an option from all nodes of a kind.
+
+    :raises GraphError: if a frozen node has none left.
+    """
+    key = program_key(node)
+    for n in graph.nodes:
+        if option not in options.of[n] or program_key(n) != key:
+            continue
+        options.of[n] = [o for o in options.of[n] if o != option]
+        if not options.of[n]:
+            why = refused.summary() if isinstance(refused, ScheduleError) else str(refused)
+            raise GraphError(f"{n} does not take its frozen layouts: {why}") from refused
 
 
 def _prove(
@@ -90,107 +141,44 @@ def _prove(
     choice: Choice,
     relaid: dict[object, Relaid],
     made: Plan,
+    external: Mapping[Node, External],
     progress: Progress | None,
-) -> tuple[Node, Option] | None:
+) -> tuple[Node, Option, ScheduleError | GraphError] | None:
     """Move every program that changes; the first node for which this fails."""
     for k, n in enumerate(graph.nodes):
         option = choice.options[n]
         key = (program_key(n), option)
         if key in relaid or not any((*option.inputs, *option.outputs)):
             continue
+        if n in external and external[n].function(options, n, option) is not None:
+            continue
         if progress is not None:
             progress(k, len(graph.nodes), str(n))
-        func = options.program(n)
-        layouts = [options.layouts[t] for t in (*option.inputs, *option.outputs)]
-        maps = {b: m for b, m in zip(func.buffers, layouts, strict=True) if m is not None}
         try:
-            relaid[key] = relayout(func, options.carried(func, maps))
-        except ScheduleError as refused:
-            if n in options.frozen:
-                raise GraphError(f"{n} does not take its frozen layouts: {refused.summary()}") from refused
-            made.problems.append(f"{n}: {refused.summary()}")
-            return n, option
+            relaid[key] = _moved(options, n, option)
+        except (ScheduleError, GraphError) as refused:
+            made.problems.append(f"{n}: {refused.summary() if isinstance(refused, ScheduleError) else refused}")
+            return n, option, refused
         made.problems += [f"{n}: {why}" for why in relaid[key].left_out]
     return None
 
 
-def _rewritten(graph: Graph, options: Options, choice: Choice, relaid: Mapping[object, Relaid], made: Plan) -> Graph:
-    """The graph with moved programs, packed constants and the rewrites that are left."""
-    nodes: list[Node] = []
-    constants = dict(graph.constants)
-    has: dict[tuple[Value, str], Value] = {(v, PLAIN): v for v in graph.inputs}
-    made_in: dict[Value, str] = {}
-    names = {v.name for v in graph.values()}
-
-    def fresh(name: str) -> str:
-        k, found = 0, name
-        while found in names:
-            k += 1
-            found = f"{name}_{k}"
-        names.add(found)
+def _moved(options: Options, node: Node, option: Option) -> Relaid:
+    """A node's program in the layouts of an option, with the steps that a registered rule adds."""
+    if options.is_elided(node, option):
+        return prove_needless(node, options.layouts[option.inputs[0]], options.layouts[option.outputs[0]])
+    found = relayout(options.program(node), options.of_program(node, option))
+    rule = registered(node)
+    if rule is None or rule.schedule is None:
         return found
-
-    def in_layout(v: Value, text: str, reader: str) -> Value:
-        if (v, text) in has:
-            return has[v, text]
-        if v in graph.constants:
-            layout = options.layouts[text]
-            packed = graph.constants[v] if layout is None else layout.pack(graph.constants[v])
-            new = Value(v.name if layout is None else fresh(f"{v.name}_packed"), TensorType(packed.shape, v.dtype))
-            constants[new] = packed
-        else:
-            new = rewrite(v, text, reader)
-        has[v, text] = new
-        return new
-
-    def rewrite(v: Value, text: str, reader: str) -> Value:
-        given = made_in.get(v, PLAIN)
-        source = has.get((v, given), v)
-        maps = _between(options.layouts[given], options.layouts[text], v)
-        for index_map in maps:
-            shape = tuple(e.value for e in index_map.padded_shape(source.shape))  # type: ignore[attr-defined]
-            new = Value(fresh(f"{v.name}_layout"), TensorType(shape, v.dtype))
-            node = Node("layout_transform", (source,), (new,), {"index_map": index_map, "pad_value": None})
-            nodes.append(node)
-            made.rewrites.append((node, f"{v.name} for {reader}"))
-            source = new
-        return source
-
-    for n in graph.nodes:
-        option = choice.options[n]
-        inputs = tuple(in_layout(v, t, str(n)) for v, t in zip(n.inputs, option.inputs, strict=True))
-        result = relaid.get((program_key(n), option))
-        if result is None:
-            new_node = Node(n.op, inputs, n.outputs, n.attrs, n.func, n.source)
-            has.update({(v, PLAIN): v for v in n.outputs})
-        else:
-            outputs = tuple(_moved(v, t, options, fresh) for v, t in zip(n.outputs, option.outputs, strict=True))
-            new_node = Node("call_tir", inputs, outputs, {}, result.func, n.source or str(n))
-            has.update({(v, t): w for v, t, w in zip(n.outputs, option.outputs, outputs, strict=True)})
-            made_in.update(zip(n.outputs, option.outputs, strict=True))
-            made.relaid[new_node] = result
-        made.implements[new_node] = n
-        nodes.append(new_node)
-    outputs = tuple(has.get((v, PLAIN)) or in_layout(v, PLAIN, "the result") for v in graph.outputs)
-    made.stands_for = {w: (v, t) for (v, t), w in has.items()}
-    used = {v for n in nodes for v in n.inputs} | {*outputs}
-    return Graph(graph.name, graph.inputs, {v: a for v, a in constants.items() if v in used}, tuple(nodes), outputs)
-
-
-def _moved(v: Value, text: str, options: Options, fresh: Callable[[str], str]) -> Value:
-    layout = options.layouts[text]
-    if layout is None:
-        return v
-    shape = tuple(e.value for e in layout.padded_shape(v.shape))  # type: ignore[attr-defined]
-    return Value(fresh(f"{v.name}_moved"), TensorType(shape, v.dtype))
-
-
-def _between(given: IndexMap | None, wanted: IndexMap | None, v: Value) -> list[IndexMap]:
-    """The rewrites from one layout of a tensor to another: one map, two where the first layout pads."""
-    if given is None:
-        return [] if wanted is None else [wanted]
-    back = given.inverse(v.shape)
-    return [back] if wanted is None else [wanted.compose(back)]
+    s = found.schedule
+    try:
+        rule.schedule(s)
+    except ScheduleError:
+        raise
+    except Exception as problem:
+        raise GraphError(f"the schedule that is registered for {rule.name} fails: {problem}") from problem
+    return Relaid(s.func, s.theorem, found.left_out, s, found.filled)
 
 
 __all__ = ["Plan", "plan"]

@@ -1,8 +1,16 @@
 """A program on tensors in other layouts, proved to compute the same.
 
 The buffers are moved by the kernel's rules (``Schedule.transform_layout``), and the loops of each nest follow the
-layout of what it stores.  The theorem says under which maps the new program computes what the old one did; where maps
-pad, what the padding of the inputs must hold, and that the results' padding is left undefined.
+layout of what it stores.  Where maps pad,
+
+* padding of operands may hold anything, or a value that the layout names; the program may read it then;
+* loops that compute element by element run over the padding, too, where that is proved to do no harm: stores to padding
+  that may hold anything, from operands that may.  Loops that sum keep to the elements;
+* padding of results that is to hold a value does so at the end, whatever it held before.  That is a ``T.assume`` about
+  its bits that the kernel has proved behind the last store.  First it is asked without more ado (a product of zeros is
+  zero); if it is not so, the padding is stored.
+
+The theorem says under which maps the new program computes what the old one did.
 """
 
 from __future__ import annotations
@@ -11,15 +19,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import final
 
-from verified_tir.graph.infer import is_identity, local_buffers
+from verified_tir.graph.infer import local_buffers
+from verified_tir.graph.layouts import Layout, Padded, constant, index_map_of, is_identity, pads, value_of
 from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.expr import Expr, IntImm, Load, Undef
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Block, Store
-from verified_tir.ir.visit import walk
+from verified_tir.ir.visit import substitute, walk
+from verified_tir.kernel.context import written_blocks
+from verified_tir.kernel.memory import Padding
 from verified_tir.kernel.theorem import Refines
 from verified_tir.schedule.errors import ScheduleError
-from verified_tir.schedule.index_map import IndexMap
 from verified_tir.schedule.schedule import Schedule
+from verified_tir.script import tir as T  # noqa: N812
 
 
 @final
@@ -31,43 +43,163 @@ class Relaid:
     theorem: Refines
     left_out: tuple[str, ...]
     schedule: Schedule
+    filled: tuple[str, ...] = ()
+    """Results whose padding the program stores, since it does not come out by itself."""
 
 
-def relayout(func: PrimFunc, maps: Mapping[Buffer, IndexMap]) -> Relaid:
+def relayout(func: PrimFunc, layouts: Mapping[Buffer, Layout], *, padded_sums: bool = False) -> Relaid:
     """The program with its buffers in the given layouts.
 
-    :raises ScheduleError: if a parameter cannot be moved; a local buffer, or loops that do not follow, are left as they
-        are and reported.
+    :param padded_sums: loops that sum run over the padding of results, too, where that can be proved (slow).
+    :raises ScheduleError: if a parameter cannot be moved, or the padding of a result does not hold its value; a local
+        buffer, or loops that do not follow, are left as they are and reported.
     """
-    s = Schedule(func)
-    left_out: list[str] = []
-    moved: list[str] = []
-    for b in [*func.buffers, *local_buffers(func)]:
-        index_map = maps.get(b)
-        if index_map is None or is_identity(index_map):
-            continue
+    moved = {b: m for b, m in layouts.items() if m is not None}
+    if not _promised(func, moved):
+        return _Moving(func, moved, padded_sums).done()
+    if _helpful(func, moved):
         try:
-            s.transform_layout(b.name, index_map)
+            return _Moving(func, moved, padded_sums).done()
+        except ScheduleError:
+            pass  # its padding does not hold the value by itself
+    return _Moving(func, moved, padded_sums, fill=True).done()
+
+
+def _promised(func: PrimFunc, layouts: Mapping[Buffer, Layout]) -> list[Buffer]:
+    """The results whose padding is to hold a value."""
+    written = written_blocks(func.body)
+    return [b for b in func.buffers if b.data in written and _pads(b, layouts) and value_of(layouts[b]) is not None]
+
+
+def _helpful(func: PrimFunc, layouts: Mapping[Buffer, Layout]) -> bool:
+    """Whether an operand's padding holds a value, from which that of a result may come."""
+    written = written_blocks(func.body)
+    return any(value_of(m) is not None and b in func.buffers and b.data not in written for b, m in layouts.items())
+
+
+def _pads(b: Buffer, layouts: Mapping[Buffer, Layout]) -> bool:
+    return b in layouts and pads(layouts[b], extents(b))
+
+
+def extents(b: Buffer) -> tuple[int, ...]:
+    """The extents of a buffer of a graph's program, which are numbers."""
+    return tuple(e.value if isinstance(e, IntImm) else -1 for e in b.shape)
+
+
+class _Moving:
+    """One attempt, step by step."""
+
+    def __init__(
+        self, func: PrimFunc, layouts: Mapping[Buffer, Layout], padded_sums: bool, *, fill: bool = False
+    ) -> None:
+        self.func = func
+        self.layouts = layouts
+        self.padded_sums = padded_sums
+        self.fill = fill
+        self.s = Schedule(func)
+        self.left_out: list[str] = []
+        self.moved: list[str] = []
+
+    def done(self) -> Relaid:
+        func, s = self.func, self.s
+        blocks = list(s.blocks)
+        for b in [*func.buffers, *local_buffers(func)]:
+            self._move(b)
+        for block in blocks:
+            stored = _stored(s.func, block)
+            if stored is not None and stored.name in self.moved:
+                self._try(f"loops of {block}", lambda block=block, b=stored: s.sequential_buffer_access(b, block))
+        promised = _promised(func, self.layouts)
+        filled = [b.name for b in promised] if self.fill else []
+        if any(_pads(b, self.layouts) for b in self.layouts):
+            self._run_over_padding(blocks, filled)
+        s.simplify()
+        for name in filled:
+            s.write_padding(name, value_of(self._layout(name)))
+        for b in promised:
+            self._padding_holds(b)
+        return Relaid(s.func, s.theorem, tuple(self.left_out), s, tuple(filled))
+
+    def _layout(self, name: str) -> Layout:
+        return next(m for b, m in self.layouts.items() if b.name == name)
+
+    def _move(self, b: Buffer) -> None:
+        layout = self.layouts.get(b)
+        index_map = index_map_of(layout)
+        if layout is None or index_map is None or (is_identity(index_map) and not _pads(b, self.layouts)):
+            return
+        try:
+            if not _pads(b, self.layouts):
+                self.s.transform_layout(b.name, index_map)
+            else:
+                operand = b in self.func.buffers and b.data not in written_blocks(self.func.body)
+                value = value_of(layout) if operand else None
+                room = layout.shape if isinstance(layout, Padded) else None
+                free = T.undef() if value is None else constant(value, str(b.dtype))
+                self.s.transform_layout(b.name, index_map, pad_value=free, shape=room)
         except ScheduleError as refused:
-            if b in func.buffers:
+            if b in self.func.buffers:
                 raise
-            left_out.append(f"{b.name}: {refused.summary()}")
-            continue
-        moved.append(b.name)
-    for block in s.blocks:
-        stored = _stored(s.func, block)
-        if stored is not None and stored.name in moved:
+            self.left_out.append(f"{b.name}: {refused.summary()}")
+            return
+        self.moved.append(b.name)
+
+    def _try(self, what: str, step: object) -> None:
+        assert callable(step)
+        try:
+            step()
+        except ScheduleError as refused:
+            self.left_out.append(f"{what}: {refused.summary()}")
+
+    def _run_over_padding(self, blocks: list[str], filled: list[str]) -> None:
+        for block in blocks:
+            stored = _stored(self.s.func, block)
+            if stored is None or stored.name in filled or (_sums(self.s.func, block) and not self.padded_sums):
+                continue
             try:
-                s.sequential_buffer_access(stored, block)
-            except ScheduleError as refused:
-                left_out.append(f"loops of {block}: {refused.summary()}")
-    s.simplify()
-    return Relaid(s.func, s.theorem, tuple(left_out), s)
+                self.s.remove_branching_through_overcompute(block, around=True)
+            except ScheduleError:
+                continue  # the branch stays: it is right, too
+
+    def _padding_holds(self, b: Buffer) -> None:
+        """The padding of a result holds its value, to the bit; proved where the program ends."""
+        value = value_of(self.layouts[b])
+        assert value is not None
+        now = next(x for x in self.s.func.buffers if x.name == b.name)
+        declared = [p for p in self.s.theorem.paddings if p.buffer is now and isinstance(p.value, Undef)]
+        for p in declared:
+
+            def holds(*i: Expr, p: Padding = p) -> Expr:
+                where = substitute(p.predicate, dict(zip(p.indices, i, strict=True)))
+                either: Expr = T.Or(T.Not(where), same_bits(now[i], constant(value, str(b.dtype))))
+                return either
+
+            self.s.assume(holds, b.name, at_end=True)
+
+
+def same_bits(a: Expr, b: Expr) -> Expr:
+    """Whether two elements have the same bits, as a condition."""
+    if not a.dtype.is_float:
+        return a.equal(b)
+    word = f"uint{a.dtype.bits}"
+    found: Expr = T.reinterpret(word, a).equal(T.reinterpret(word, b))
+    return found
+
+
+def _block(func: PrimFunc, name: str) -> Block | None:
+    return next((n for n in walk(func.body) if isinstance(n, Block) and n.name == name), None)
 
 
 def _stored(func: PrimFunc, block: str) -> Buffer | None:
     """The buffer that a block stores to."""
-    for n in walk(func.body):
-        if isinstance(n, Block) and n.name == block:
-            return next((x.buffer for x in walk(n.body) if isinstance(x, Store)), None)
-    return None
+    found = _block(func, block)
+    return None if found is None else next((x.buffer for x in walk(found.body) if isinstance(x, Store)), None)
+
+
+def _sums(func: PrimFunc, block: str) -> bool:
+    """Whether a block reads what it stores to."""
+    found, stored = _block(func, block), _stored(func, block)
+    return found is not None and any(isinstance(x, Load) and x.buffer is stored for x in walk(found.body))
+
+
+__all__ = ["Relaid", "extents", "relayout", "same_bits"]

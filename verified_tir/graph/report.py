@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, final
 
-from verified_tir.graph.annotate import Layouts
+from verified_tir.graph.annotate import Frozen
 from verified_tir.graph.ir import Graph, Node
 from verified_tir.graph.options import PLAIN, layout_text
 from verified_tir.graph.plan import Plan
@@ -93,7 +93,7 @@ class PlanReport:
         }  # fmt: skip
 
 
-def report_of(made: Plan, frozen: Mapping[Node, Layouts], model: str = "") -> PlanReport:
+def report_of(made: Plan, frozen: Mapping[Node, Frozen], model: str = "") -> PlanReport:
     """The numbers of a plan whose frozen nodes were those given."""
     schedules = list(dict.fromkeys(r.schedule for r in made.relaid.values()))
     return PlanReport(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from verified_tir.ir.paths import Path
+from verified_tir.ir.stmt import Seq
 from verified_tir.schedule.primitives import Primitives
 from verified_tir.schedule.recording import recorded
 from verified_tir.schedule.session import Session, fail
@@ -14,7 +15,9 @@ class BranchPrimitives(Primitives):
     """A part of :class:`~verified_tir.schedule.schedule.Schedule`."""
 
     @recorded
-    def remove_branching_through_overcompute(self, block: str | None = None, *, wrap_indices: bool = False) -> int:
+    def remove_branching_through_overcompute(
+        self, block: str | None = None, *, wrap_indices: bool = False, around: bool = False
+    ) -> int:
         """Remove branches whose body may as well run always; gives how many conditions went.
 
         RFC 77, "New Primitive - Remove Branching Through Overcompute".  The body may run where its condition is false
@@ -25,14 +28,15 @@ class BranchPrimitives(Primitives):
         :param block: only branches in this block.
         :param wrap_indices: an index that would leave its range where the condition is false is taken modulo the
             extent: any element of the buffer does, if what is written there is what it holds.
+        :param around: also branches around the block, in the nest of loops that it stands in.
         :raises ScheduleError: if there is a branch and none can be removed; with the reason for the first.
         """
 
         def tactic(session: Session) -> int:
-            under = _under(session, block)
+            under = _nest(session, block) if around else _under(session, block)
             return overcompute.remove_branching_through_overcompute(session, under, wrap_indices=wrap_indices)
 
-        text = _named(block, "wrap_indices=True" if wrap_indices else None)
+        text = _named(block, "wrap_indices=True" if wrap_indices else None, "around=True" if around else None)
         return self._do("remove_branching_through_overcompute", text, tactic)
 
     @recorded
@@ -107,6 +111,13 @@ class BranchPrimitives(Primitives):
 
 def _under(session: Session, block: str | None) -> Path:
     return () if block is None else session.block(block)[0]
+
+
+def _nest(session: Session, block: str | None) -> Path:
+    """The outermost statement around a block that holds no other beside it."""
+    path = _under(session, block)
+    first = next((k for k in reversed(range(len(path))) if isinstance(session.stmt(path[:k]), Seq)), -1)
+    return path[: first + 1]
 
 
 def _named(*values: str | None) -> list[str]:

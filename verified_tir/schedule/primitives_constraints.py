@@ -12,7 +12,7 @@ from verified_tir.schedule.constraint import BufferConstraint, IndexFunction
 from verified_tir.schedule.primitives import Primitives
 from verified_tir.schedule.recording import PRIMITIVES, recorded
 from verified_tir.schedule.shown import short
-from verified_tir.schedule.tactics import assume, constraints
+from verified_tir.schedule.tactics import assume, constraints, restated
 from verified_tir.schedule.tactics.layout import find_buffer
 from verified_tir.schedule.tactics.loops import Handle
 
@@ -91,17 +91,21 @@ class ConstraintPrimitives(Primitives):
         buffer: str | Buffer | None = None,
         *,
         before: Handle | None = None,
+        at_end: bool = False,
         axiom: bool = False,
     ) -> None:
         """Insert a ``T.assume``: proved where it stands, or taken for granted of the arguments.
 
         :param condition: an expression; with ``buffer``, a function of its indices, assumed for all of them.
         :param before: the block or loop before which it stands, instead of the beginning.
+        :param at_end: it stands behind the last store to the parameter ``buffer``: what is proved there is true of the
+            results, since nothing stores to it later (but through another view).
         :param axiom: take it for granted of the arguments at entry.
         :raises ScheduleError: as :meth:`add_buffer_constraint`.
         """
         said = _said((condition, *([] if buffer is None else [buffer])), before, axiom)
-        self._do("assume", said, lambda s: assume.assume(s, condition, buffer, before, axiom))
+        said += ["at_end=True"] if at_end else []
+        self._do("assume", said, lambda s: assume.assume(s, condition, buffer, before, axiom, at_end))
 
     @recorded
     def assume_padding(self, buffer: str | Buffer) -> None:
@@ -115,15 +119,28 @@ class ConstraintPrimitives(Primitives):
         self._do("assume_padding", (buffer,), lambda s: assume.assume_padding(s, buffer))
 
     @recorded
-    def write_padding(self, buffer: str | Buffer) -> None:
+    def write_padding(self, buffer: str | Buffer, value: Any = None) -> None:
         """Store the padding of a parameter behind the last store to it: RFC 77's stage for producers.
 
         ``transform_layout`` does that for padding that holds a value.  Here ``T.undef()`` is stored, too, where the
         padding may hold anything; lowering removes such stores again (``RemoveStoreUndef``).
 
+        :param value: a number, stored to padding that may hold anything and that the program has not written before.
+            The relation goes on saying that the padding may hold anything: nothing of it is assumed at entry.
         :raises ScheduleError: if the buffer is not written, or has no padding that may be touched.
         """
-        self._do("write_padding", (buffer,), lambda s: assume.write_padding(s, buffer))
+        said = (buffer, *(() if value is None else (value,)))
+        self._do("write_padding", said, lambda s: assume.write_padding(s, buffer, value))
+
+    @_with_functions_called
+    @recorded
+    def restate(self, buffer: str | Buffer, value: Any) -> None:
+        """Store an expression in the place of another one that has the same value: the only store to a buffer.
+
+        :param value: a function of the buffer's indices, whose result may read buffers.
+        :raises ScheduleError: if there is no store to the buffer or several, or the values differ somewhere.
+        """
+        self._do("restate", _said((buffer, value), None, False), lambda s: restated.restate(s, buffer, value))
 
 
 def _said(values: tuple[object, ...], before: Handle | None, axiom: bool) -> list[object]:

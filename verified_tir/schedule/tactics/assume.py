@@ -7,7 +7,7 @@ from itertools import takewhile
 from typing import Any
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import FALSE, Expr, IntImm, Var, all_of, as_expr, const
+from verified_tir.ir.expr import FALSE, Expr, IntImm, Undef, Var, all_of, as_expr, const
 from verified_tir.ir.node import IRError
 from verified_tir.ir.stmt import Assume, For, Seq, Stmt
 from verified_tir.ir.visit import rewrite, substitute, walk
@@ -97,18 +97,26 @@ def assume_padding(session: Session, name: str | Buffer) -> None:
         add_constraint(session, c, None, False)
 
 
-def write_padding(session: Session, name: str | Buffer) -> None:
-    """RFC 77's stage of producers: the padding of a parameter is stored, ``T.undef()`` where it may hold anything."""
+def write_padding(session: Session, name: str | Buffer, value: Any = None) -> None:
+    """RFC 77's stage of producers: the padding of a parameter is stored; where it may hold anything, a value or else
+    ``T.undef()``."""
     buffer, path = find_buffer(session, name)
-    if path is not None or buffer.data not in written_blocks(session.func.body):
+    if path is not None or not _is_written(session, buffer):
         raise fail(f"{buffer.name} is no parameter that the program writes", path or ())
     known = [of_padding(p, True) for p in session.theorem.paddings if p.buffer is buffer and p.value is not None]
     known = [c for c in known if c.predicate is not FALSE]
     if not known:
         raise fail(f"{buffer.name} has no padding that may be written")
+    try:
+        free = None if value is None else element_value(value, buffer, f"the padding of {buffer.name}")
+    except IRError as problem:
+        raise fail(str(problem)) from problem
+    if free is not None and not any(isinstance(c.value, Undef) for c in known):
+        raise fail(f"{buffer.name} has no padding that may hold anything")
     for c in known:
         assert c.value is not None
-        store_where(session, (), buffer, c.indices, c.predicate, c.value)
+        stored = free if free is not None and isinstance(c.value, Undef) else c.value
+        store_where(session, (), buffer, c.indices, c.predicate, stored)
 
 
 def assume(
@@ -117,8 +125,11 @@ def assume(
     name: str | Buffer | None,
     before: Handle | None,
     axiom: bool,
+    at_end: bool = False,
 ) -> None:
     """Assume a condition; with a buffer, a function of its indices for all of its elements."""
+    if at_end and (axiom or before is not None or name is None):
+        raise fail("at_end=True is for what is proved of a buffer, without before=")
     if name is None:
         if not isinstance(condition, Expr):
             raise fail(
@@ -131,16 +142,18 @@ def assume(
         every = _condition(condition, buffer)
         if isinstance(every.output, IntImm):
             raise IRError(f"this assumes nothing, since it is always true; {_OBJECTS}")
-        for_all(session, buffer, every.inputs, every.output, before, axiom)
+        for_all(session, buffer, every.inputs, every.output, before, axiom, at_end=at_end)
     except IRError as problem:
         raise fail(str(problem)) from problem
 
 
 def for_all(
     session: Session, buffer: Buffer, own: tuple[Var, ...], condition: Expr, before: Handle | None, axiom: bool,
-    said: BufferConstraint | None = None,
+    said: BufferConstraint | None = None, *, at_end: bool = False,
 ) -> None:  # fmt: skip
     """Assume a condition for all indices of a buffer."""
+    if at_end and (find_buffer(session, buffer)[1] is not None or not _is_written(session, buffer)):
+        raise fail(f"{buffer.name} is no parameter that the program writes: nothing stands behind the last store to it")
     if axiom and find_buffer(session, buffer)[1] is not None:
         raise fail(f"{buffer.name} is no parameter; what is in a local buffer is proved (axiom=False)")
     extents = buffer.shape
@@ -150,7 +163,15 @@ def for_all(
     nest: Stmt = Assume(substitute(condition, inner))
     for v, extent in reversed(list(zip(inner.values(), extents, strict=True))):
         nest = For(v, const(0, v.dtype), extent, nest)
+    if at_end:
+        place, where = after_last_store(session, (), buffer)
+        session.apply(Insert(place, nest, "after" if where == "after" else "before"))
+        return
     _assume(session, nest, buffer, before, axiom)
+
+
+def _is_written(session: Session, buffer: Buffer) -> bool:
+    return buffer.data in written_blocks(session.func.body)
 
 
 def _assume(session: Session, stmt: Stmt, buffer: Buffer | None, before: Handle | None, axiom: bool) -> None:

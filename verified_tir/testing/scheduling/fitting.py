@@ -80,7 +80,7 @@ def _fitting(scene: Scene) -> Iterator[str]:
         yield from ("set_scope", "compute_at", "reverse_compute_at")
     if scene.blocks:
         yield from ("bind_expr", "split_write", "outline", "cache_read", "cache_write")
-        yield from ("merge_writes",) if len(scene.blocks) > 1 else ()
+        yield from ("merge_writes", "restate") if len(scene.blocks) > 1 else ("restate",)
     if scene.lets:
         yield "inline_let"
     if scene.schedule.theorem.paddings:

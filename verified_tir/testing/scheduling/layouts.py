@@ -106,7 +106,18 @@ def assume_padding(scene: Scene, pick: Choices) -> str:
 
 @writes("write_padding")
 def write_padding(scene: Scene, pick: Choices) -> str:
-    return call("write_padding", scene.buffer(pick, _padded(scene) if not pick.chance(8) else None)[0])
+    text = scene.buffer(pick, _padded(scene) if not pick.chance(8) else None)[0]
+    return call("write_padding", text, pick.one(("0", "0.0", "1")) if pick.chance(3) else "")
+
+
+@writes("restate")
+def restate(scene: Scene, pick: Choices) -> str:
+    """Mostly what is not there; now and then a constant that is, or the element itself."""
+    text, buffer = scene.buffer(pick)
+    names = ", ".join(INDICES[: len(buffer.shape)]) if buffer is not None else "i"
+    element = f"s.buffer({text})[{names or '0'}]" if not text.startswith("s.") else f"{text}[{names or '0'}]"
+    zero = "0.0" if buffer is not None and buffer.dtype.is_float else "0"
+    return call("restate", text, f"lambda {names}: {pick.one((element, f'{element} + {zero}', f'{element} * 1'))}")
 
 
 def _padded(scene: Scene) -> list[Buffer]:

@@ -1,0 +1,80 @@
+"""Several nodes as one program: what lies between them becomes a local buffer.
+
+That is what running one after the other means; nothing is optimised here, and nothing has to be proved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from verified_tir.graph.errors import GraphError
+from verified_tir.graph.execute import program_of
+from verified_tir.graph.ir import Node, Value
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.dtype import HANDLE
+from verified_tir.ir.expr import Var
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.stmt import Allocate, Block, Stmt, seq
+from verified_tir.ir.visit import refresh_binders, rewrite, substitute_buffers
+
+
+def composed(nodes: Sequence[Node], inputs: Sequence[Value], outputs: Sequence[Value], name: str = "") -> PrimFunc:
+    """The program that runs the nodes in this order, from ``inputs`` to ``outputs``.
+
+    Blocks and local buffers of different nodes are given different names.
+
+    :raises GraphError: if a node reads what is neither an input nor computed by an earlier one.
+    """
+    taken: set[str] = set()
+    buffers = {v: _buffer(v, taken) for v in (*inputs, *outputs)}
+    local: dict[Value, Buffer] = {}
+    blocks: set[str] = set()
+    parts: list[Stmt] = []
+    for n in nodes:
+        for v in n.outputs:
+            if v not in buffers:
+                buffers[v] = local[v] = _buffer(v, taken)
+        missing = [v.name for v in n.inputs if v not in buffers]
+        if missing:
+            raise GraphError(f"{n} reads {', '.join(missing)}, which is not among the operands of the program")
+        func = program_of(n)
+        body, _ = refresh_binders(func.body)
+        mapping = dict(zip(func.buffers, (buffers[v] for v in (*n.inputs, *n.outputs)), strict=True))
+        parts.append(_named_apart(substitute_buffers(body, mapping), blocks))
+    whole = seq(*parts)
+    for b in reversed(list(local.values())):
+        whole = Allocate(b, whole)
+    handles = [(Var.fresh(buffers[v].name, HANDLE), buffers[v]) for v in (*inputs, *outputs)]
+    return PrimFunc(name or "_".join(n.op.rpartition(".")[2] for n in nodes), tuple(h for h, _ in handles),
+                    tuple(handles), whole)  # fmt: skip
+
+
+def _buffer(v: Value, taken: set[str]) -> Buffer:
+    name, k = v.name, 0
+    while name in taken:
+        k += 1
+        name = f"{v.name}_{k}"
+    taken.add(name)
+    return Buffer.declare(name, v.shape, v.dtype)
+
+
+def _named_apart(body: Stmt, taken: set[str]) -> Stmt:
+    """The statement with its blocks under names that are not taken; they are taken then."""
+
+    def renamed(n: object) -> Stmt | None:
+        if not isinstance(n, Block):
+            return None
+        name, k = n.name, 0
+        while name in taken:
+            k += 1
+            name = f"{n.name}_{k}"
+        taken.add(name)
+        if name == n.name:
+            return None
+        return Block(name, n.iter_vars, n.predicate, n.reads, n.writes, n.init, n.body, n.alloc_buffers, n.annotations)
+
+    found: Stmt = rewrite(body, renamed)
+    return found
+
+
+__all__ = ["composed"]

@@ -1,0 +1,98 @@
+"""Rewrites that stand in a graph, and the layouts with which they are not needed.
+
+``y = layout_transform(x, φ)`` does nothing where x is in layout φ: then y is there already.  Where φ leaves no padding,
+it does nothing either where y is wanted in the layout φ⁻¹: that is x.  So it is with ``permute_dims``; with ``pad``,
+whose result is x with more room around; and with ``crop``, whose operand is its result in more room than it needs.  So
+rewrites are sources from which layouts flow, as frozen nodes are.  Each time one goes, the kernel has proved that
+copying the tensor that is there does what the rewrite did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from verified_tir.graph.compose import composed
+from verified_tir.graph.conversions import arrive, definition_nodes
+from verified_tir.graph.errors import GraphError
+from verified_tir.graph.execute import program_of
+from verified_tir.graph.ir import Node, TensorType, Value
+from verified_tir.graph.layouts import Layout, Padded, constant, index_map_of, normal, pads, shape_in, value_of
+from verified_tir.graph.operators import legalize
+from verified_tir.graph.relayout import Relaid
+from verified_tir.ir.expr import Expr, Var
+from verified_tir.schedule.index_map import IndexMap, IndexMapError
+from verified_tir.schedule.schedule import Schedule
+from verified_tir.script import tir as T  # noqa: N812
+
+REWRITES = ("layout_transform", "pad", "crop", "permute_dims")
+"""Operators that only move elements, and that layouts may make needless."""
+
+
+def needless_layouts(node: Node) -> list[tuple[Layout, Layout]]:
+    """Pairs of layouts, of the operand and of the result, with which a rewrite does nothing."""
+    if node.op not in REWRITES or node.func is not None:
+        return []
+    x, y = node.inputs[0], node.output
+    match node.op:
+        case "layout_transform":
+            index_map, value = node.attrs["index_map"], node.attrs.get("pad_value")
+            return _of_map(index_map, value, x)
+        case "permute_dims":
+            rank = len(x.shape)
+            axes = [a % rank for a in node.attrs.get("axes") or reversed(range(rank))]
+            return _of_map(IndexMap.from_func(lambda *i: [i[a] for a in axes], rank), None, x) if rank else []
+        case "pad":
+            before = [b for b, _ in node.attrs["pad_width"]]
+            return [(normal(Padded(_moved_by(before), node.attrs.get("pad_value"), y.shape), x.shape), None)]
+        case _:
+            return [(None, normal(Padded(_moved_by(node.attrs["start_indices"]), None, x.shape), y.shape))]
+
+
+def _of_map(index_map: IndexMap, value: float | None, x: Value) -> list[tuple[Layout, Layout]]:
+    found: list[tuple[Layout, Layout]] = [(normal(Padded(index_map, value), x.shape), None)]
+    if not pads(index_map, x.shape):
+        try:
+            back = index_map.inverse(x.shape)
+        except IndexMapError:
+            return found
+        found.append((None, normal(back, shape_in(index_map, x.shape))))
+    return [pair for pair in found if pair != (None, None)]
+
+
+def _moved_by(before: Sequence[int]) -> IndexMap:
+    def of(*i: Var) -> list[Expr]:
+        return [v + b if b else v for v, b in zip(i, before, strict=True)]
+
+    return IndexMap.from_func(of, len(before))
+
+
+def prove_needless(node: Node, given: Layout, made: Layout) -> Relaid:
+    """That the operand in layout ``given`` is the result in layout ``made`` (one of them is the plain one).
+
+    :raises ScheduleError: if it is not so.
+    :raises GraphError: if the program of the rewrite is not understood.
+    """
+    x, y = node.inputs[0], node.output
+    if made is None:
+        s = Schedule(program_of(node))
+        index_map = index_map_of(given)
+        if index_map is not None:
+            name = s.func.buffers[0].name
+            if pads(given, x.shape):
+                value = value_of(given)
+                free = T.undef() if value is None else constant(value, x.dtype)
+                s.transform_layout(name, index_map, pad_value=free, shape=shape_in(given, x.shape))
+            else:
+                s.transform_layout(name, index_map)
+    else:
+        if given is not None:
+            raise GraphError(f"{node}: operand and result would both have other layouts")
+        nodes = [node, *definition_nodes(y, made)]
+        s = Schedule(composed(nodes, [x], [nodes[-1].output], node.op))
+        for block in s.blocks[:-1]:
+            s.compute_inline(block)
+    t = TensorType(shape_in(made, y.shape), y.dtype)
+    return arrive(s, legalize("permute_dims", [t], {"axes": tuple(range(len(t.shape)))}))
+
+
+__all__ = ["REWRITES", "needless_layouts", "prove_needless"]
