@@ -40,7 +40,7 @@ from verified_tir.semantics.encode import Encoded, Unencodable
 
 def program_questions(func: PrimFunc, entry: Entry) -> Iterator[Question]:
     """Everything that makes a program (its blocks expanded) meaningful on arrays of definite values."""
-    context = begin(func, Entry(entry.paddings, inputs_defined=True))
+    context = begin(func, Entry(entry.paddings, inputs_defined=True, shapes=entry.shapes))
     yield from _visit(context, func.body, ())
 
 

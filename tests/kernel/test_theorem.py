@@ -1,0 +1,137 @@
+"""What a theorem remembers of its steps, and under which assumptions the questions of the next one are asked."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.kernel.programs import PROVER, body_of, buffer, program, variable, why
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.expr import Expr, Var, binary, const
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.paths import at
+from verified_tir.ir.stmt import Assume, For
+from verified_tir.kernel.entry import verify_program
+from verified_tir.kernel.obligation import Unproved
+from verified_tir.kernel.rules.annotate import Label
+from verified_tir.kernel.rules.axiom import Axiom
+from verified_tir.kernel.rules.kind import Kind
+from verified_tir.kernel.rules.layout import LayoutMap
+from verified_tir.kernel.rules.reassociate import Reassociate
+from verified_tir.kernel.rules.relayout import Relayout
+from verified_tir.kernel.rules.rewrite import Rewrite
+from verified_tir.kernel.theorem import Refines, Rule, apply, reflexive
+
+
+def then(theorem: Refines, *rules: Rule) -> Refines:
+    for rule in rules:
+        new = apply(rule, theorem, PROVER)
+        assert isinstance(new, Refines), why(new)
+        theorem = new
+    return theorem
+
+
+def not_then(theorem: Refines, rule: Rule) -> str:
+    found = apply(rule, theorem, PROVER)
+    assert not isinstance(found, Refines), "it is accepted"
+    return why(found)
+
+
+def tiled(b: Buffer, pad: Expr | None = None) -> Relayout:
+    """``i -> [i // 4, i % 4]``, of any number of elements."""
+    x, y, z = Var.fresh("x"), Var.fresh("y"), Var.fresh("z")
+    element, extent = binary("add", y * 4, z), b.shape[0]
+    rows = binary("floordiv", binary("add", extent, const(3)), const(4))
+    layout = LayoutMap((x,), (x // 4, x % 4), (y, z), (element,), (rows, const(4)), binary("ge", element, extent))
+    return Relayout(b, layout, pad)
+
+
+def test_only_the_kernel_makes_one() -> None:
+    f = program("B[0] = 1")
+    with pytest.raises(TypeError, match="made by the kernel"):
+        Refines(object(), f, f, (), (), frozenset(), (), False)
+
+
+def test_layouts_and_their_padding_add_up() -> None:
+    f = program("A[0] = 1\nB[0] = 2", 'A: T.Buffer((6,), "int32"), B: T.Buffer((5,), "int32")')
+    theorem = then(reflexive(f), tiled(buffer(f, "A"), const(7)), tiled(buffer(f, "B"), const(9)))
+    assert [m.before.name for m in theorem.relation] == ["A", "B"]
+    assert [(p.buffer.name, p.value) for p in theorem.paddings] == [("A", const(7)), ("B", const(9))]
+    assert [b.name for b in theorem.entry.shapes] == ["A", "B"]
+    assert theorem.before is f and theorem.entry.paddings == theorem.paddings
+
+
+def test_reductions_in_another_order_add_up() -> None:
+    text = "for k in range(4):\n    B[0] = B[0] + A[k]\nfor j in range(4):\n    C[0] = C[0] + A[j]"
+    f = program(text, ", ".join(f'{name}: T.Buffer((4,), "float32")' for name in "ABC"))
+    theorem = reflexive(f)
+    for place, name, loop in ((1, "C", "j"), (0, "B", "k")):
+        theorem = then(theorem, halves(f, place, name, loop))
+    assert theorem.reassociated == {"B", "C"}
+    assert then(theorem, Label((), "both")).reassociated == {"B", "C"}
+
+
+def halves(f: PrimFunc, place: int, name: str, loop: str) -> Reassociate:
+    local = Buffer.declare(f"P_{name}", (2,), "float32")
+    return Reassociate((place,), local, (variable(f, loop) % 2,), name)
+
+
+# -- assumptions -------------------------------------------------------------------------------------------------------
+
+
+def test_an_assumption_stands_in_front_of_both_programs_or_there_is_no_input() -> None:
+    f = program("B[0] = n", 'A: T.Buffer((n,), "int32"), B: T.Buffer((4,), "int32"), n: T.int32')
+    n = variable(f, "n")
+    theorem = then(reflexive(f), Axiom(Assume(binary("gt", n, const(3)))))
+    assert body_of(theorem.before) == "T.assume(n > 3)\nB[0] = n"
+    assert "no input is left" in not_then(theorem, Axiom(Assume(binary("lt", n, const(3)))))
+    assert "no input is left" in not_then(reflexive(f), Axiom(Assume(binary("lt", n, const(0)))))
+
+
+SIZED = 'A: T.Buffer((n,), "int32"), C: T.Buffer((16,), "int32"), n: T.int32'
+AHEAD = "T.assume(n <= 8)\nfor i in T.parallel(2):\n    C[i] = C[i + 2 + n]\nA[0] = 1"
+"""There is no race as n is not negative, which an array of n elements shows, and one of (n + 3) // 4 rows does not."""
+
+
+def test_what_shapes_showed_stays_known() -> None:
+    f = program(AHEAD, SIZED)
+    theorem = then(reflexive(f), tiled(buffer(f, "A")), Label((2,), "next"))
+    n = variable(f, "n")
+    again = then(theorem, Rewrite((1, 0), (0, 0), variable(theorem.after, "i") + n + 2))
+    assert "C[i + n + 2]" in body_of(again.after)
+    without = program(AHEAD.replace("A[0]", "A[0, 0]"), SIZED.replace("(n,)", "((n + 3) // 4, 4)"))
+    assert "licence" in not_then(reflexive(without), Label((2,), "next"))
+
+
+def test_what_shapes_showed_is_known_of_a_program_that_is_verified_anew() -> None:
+    text = "T.assume(n <= 8)\nfor k in range(4):\n    F[0] = F[0] + G[k]\nif F[0] > T.float32(0):\n    C[n] = 1\n"
+    params = SIZED + ', F: T.Buffer((1,), "float32"), G: T.Buffer((4,), "float32")'
+    f = program(text + "if n > 0:\n    A[0] = 1", params)
+    assert isinstance(verify_program(f, PROVER), tuple)
+    theorem = then(reflexive(f), tiled(buffer(f, "A")))
+    local = Buffer.declare("P", (2,), "float32")
+    loop = at(theorem.after.body, (1,))
+    assert isinstance(loop, For)
+    then(theorem, Reassociate((1,), local, (loop.var % 2,), "F"))
+
+
+@pytest.mark.parametrize("definite", [True, False])
+def test_licences_of_theorems_about_definite_arguments(*, definite: bool) -> None:
+    """``t[0]`` is not negative if X[0] is defined."""
+    text = "t = T.alloc_buffer((1,), 'int32')\nt[0] = T.max(X[0], 0)\nfor i in range(2):\n    A[i] = A[2 + t[0]]"
+    f = program(text, 'A: T.Buffer((8,), "int32"), X: T.Buffer((4,), "int32")')
+    theorem, rule = reflexive(f, definite=definite), Kind((0, 1), "parallel")
+    if definite:
+        assert then(theorem, rule).definite
+    else:
+        assert "licence" in not_then(theorem, rule)
+
+
+def test_a_program_without_a_meaning_may_be_reassociated_if_no_result_decides() -> None:
+    """Whatever it does, it does in every order; only where the bits of a result decide is it asked for a meaning."""
+    params = 'A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32"), X: T.Buffer((4,), "int32")'
+    text = "for k in range(4):\n    B[0] = B[0] + A[k]\nA[X[0]] = B[0]"
+    f = program(text, params)
+    assert isinstance(verify_program(f, PROVER), Unproved)
+    then(reflexive(f), halves(f, 0, "B", "k"))
+    g = program(text + "\nif B[0] > T.float32(0):\n    A[0] = B[0]", params)
+    assert "in bounds" in not_then(reflexive(g), halves(g, 0, "B", "k"))
