@@ -127,3 +127,65 @@ def test_each_scalar_has_one_value_of_its_type() -> None:
     assert problem((n, const(1)), (m, const(1, "int64"))) == "m of f has type int32, its value int64"
     for more in ((m, const(2)), (n, const(1)), (other, const(2))):
         assert problem((n, const(1)), (m, n), more) == "f is given a value for what is no scalar of it"
+
+
+HANDLES = """
+@I.ir_module
+class Module:
+    @T.prim_func
+    def main(a: T.handle, p: T.handle, q: T.int64, n: T.int32):
+        A = T.match_buffer(a, (4, 4), "int32"{strides})
+        {call}
+
+    @T.prim_func
+    def rows(x: T.handle, k: T.int32):
+        s = T.int32()
+        X = T.match_buffer(x, (4, 4), "int32", strides=(s, 1))
+        X[0, 0] = k + s
+
+    @T.prim_func
+    def plain(x: T.handle, y: T.handle, k: T.int32):
+        X = T.match_buffer(x, (4, 4), "int32")
+        Y = T.match_buffer(y, (4, 4), "int32")
+        T.evaluate(T.popcount(X[0, 0] + Y[0, 1]) + k)
+
+    @T.prim_func
+    def wide(x: T.handle):
+        m = T.int64()
+        X = T.match_buffer(x, (m, 4), "int32")
+        X[m - m, 0] = 1
+
+    @T.prim_func
+    def show(h: T.handle):
+        T.evaluate(T.call_extern("int32", "show", h))
+"""
+
+
+def with_handles(call: str, strides: str = "") -> str:
+    return body_of(expand_calls(parse(HANDLES.format(call=call, strides=strides)), "main"))
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        ("Module.rows(p, n)", "rows takes a whole buffer for x"),
+        ("Module.rows(A.data, n)", "the call of rows does not say what s is; make it a parameter"),
+        ("Module.wide(A.data)", "the call of wide does not say what m is; make it a parameter"),
+        ("Module.show(p)", "h of show would be computed from memory; pass the buffer"),
+        ("Module.show(A.data)", "h of show would be computed from memory; pass the buffer"),
+        ("Module.plain(A.data, A.data, T.call_extern('int32', 'g'))", "k of plain would be computed from memory"),
+    ],
+)
+def test_pointers_are_passed_as_buffers_only(call: str, words: str) -> None:
+    with pytest.raises(IRError, match=words):
+        with_handles(call)
+
+
+def test_strides_are_the_arguments_and_what_is_only_read_may_be_passed_twice() -> None:
+    strided = ", strides=(8, 1)"
+    assert with_handles("Module.rows(A.data, n)", strided).endswith("A[0, 0] = n + 8")
+    assert "T.popcount(A[0, 0] + A[0, 1]) + T.popcount(n)" in with_handles(
+        "Module.plain(A.data, A.data, T.popcount(n))"
+    )
+    viewed = with_handles("Module.plain(A.data, A.data, n)", strided)
+    assert "T.popcount(X[0, 0] + Y[0, 1])" in viewed and viewed.count("decl_buffer((4, 4)") == 2
