@@ -65,6 +65,8 @@ def softmax(x: Array, axis: int) -> Array:
 W, G, D, WT = small(6, 4, 3, 3), small(8, 2, 3, 2), small(4, 1, 3, 3), small(4, 3, 3, 3)
 HALF = {"padding": (1, 1, 1, 1), "strides": (2, 2)}
 
+FINITE = np.array([-2.5, -0.75, -0.0, 0.5, 1.5, 2.5, 90], np.float32)
+SPECIAL = np.array([np.nan, -np.inf, np.inf, -89, *FINITE], np.float32)
 CASES: dict[str, tuple[str, list[Array], dict[str, Any], Array | list[Array]]] = {
     "conv2d": ("nn.conv2d", [X, W], {}, conv(X, W)),
     "conv2d strides, padding": ("nn.conv2d", [X, W], HALF, conv(X, W, **HALF)),
@@ -76,6 +78,19 @@ CASES: dict[str, tuple[str, list[Array], dict[str, Any], Array | list[Array]]] =
     "conv2d bias": ("nn.conv2d", [X, W, small(6)], {}, conv(X, W) + small(6)[:, None, None]),
     "conv2d_transpose": (
         "nn.conv2d_transpose", [X, WT], {"strides": (2, 2), "padding": (1, 1, 1, 1)}, transposed(X, WT, 2, 1)
+    ),
+    "sign": ("sign", [SPECIAL], {}, np.sign(SPECIAL)),
+    "sign of what is never negative": ("sign", [np.array([0, 7], np.uint8)], {}, np.array([0, 1], np.uint8)),
+    "round": ("round", [SPECIAL], {}, np.round(SPECIAL)),
+    "sin": ("sin", [FINITE], {}, np.sin(FINITE)),
+    "cos": ("cos", [FINITE], {}, np.cos(FINITE)),
+    "softplus": ("nn.softplus", [SPECIAL], {}, np.array([np.nan, 0, np.inf, *np.log1p(np.exp(SPECIAL[3:].astype(float)))], np.float32)),
+    "elu": ("nn.elu", [FINITE], {"alpha": 0.5}, np.where(FINITE > 0, FINITE, np.expm1(np.minimum(FINITE, 0)) / 2)),
+    "hard_sigmoid": ("nn.hard_sigmoid", [SPECIAL[1:]], {}, np.clip(SPECIAL[1:] / 5 + np.float32(0.5), 0, 1)),
+    "hard_swish": ("nn.hard_swish", [FINITE], {}, FINITE * np.clip(FINITE / 6 + np.float32(0.5), 0, 1)),
+    "gelu_tanh": (
+        "nn.gelu_tanh", [FINITE], {},
+        FINITE / 2 * (1 + np.tanh(np.float32((2 / np.pi) ** 0.5) * (FINITE + np.float32(0.044715) * FINITE**3))),
     ),
     "matmul": ("matmul", [small(2, 3, 4), small(4, 5)], {}, small(2, 3, 4) @ small(4, 5)),
     "matmul transposed": (

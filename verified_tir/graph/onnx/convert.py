@@ -10,9 +10,16 @@ import numpy as np
 
 from verified_tir.graph.ir import Value
 from verified_tir.graph.onnx.load import Converter
+from verified_tir.graph.onnx.windows import conv, conv_transpose, pool
+from verified_tir.graph.operators.shape import axis_of
 
 Conversion = Callable[[Converter], Any]
-CONVERSIONS: dict[str, Conversion] = {}
+CONVERSIONS: dict[str, Conversion] = {
+    "Conv": conv,
+    "ConvTranspose": conv_transpose,
+    "MaxPool": pool,
+    "AveragePool": pool,
+}
 """A function for each ONNX operator: it adds nodes to the graph and gives the values of the results."""
 
 
@@ -32,83 +39,30 @@ def _plain(onnx_name: str, name: str) -> None:
 for _theirs, _ours in {
     "Relu": "nn.relu", "Sigmoid": "sigmoid", "Tanh": "tanh", "Exp": "exp", "Log": "log", "Sqrt": "sqrt", "Erf": "erf",
     "Abs": "abs", "Neg": "negative", "Floor": "floor", "Ceil": "ceil", "Not": "logical_not", "Add": "add",
-    "Sub": "subtract", "Mul": "multiply", "Div": "divide", "Pow": "power", "Less": "less", "Greater": "greater",
+    "Sub": "subtract", "Mul": "multiply", "Div": "divide", "Less": "less", "Greater": "greater",
     "LessOrEqual": "less_equal", "GreaterOrEqual": "greater_equal", "Equal": "equal", "And": "logical_and",
-    "Or": "logical_or", "Where": "where", "PRelu": "nn.prelu", "Identity": "identity",
-    "GlobalAveragePool": "nn.global_avg_pool2d", "GlobalMaxPool": "nn.global_max_pool2d", "MatMul": "matmul",
+    "Or": "logical_or", "Where": "where", "PRelu": "nn.prelu", "Identity": "identity", "Softplus": "nn.softplus",
+    "Round": "round", "Sign": "sign", "Sin": "sin", "Cos": "cos", "HardSwish": "nn.hard_swish",
+    "GlobalAveragePool": "nn.global_avg_pool2d", "GlobalMaxPool": "nn.global_max_pool2d",
 }.items():  # fmt: skip
     _plain(_theirs, _ours)
 
 
-# -- windows -----------------------------------------------------------------------------------------------------------
-
-
-def _padding(c: Converter, size: tuple[int, ...], kernel: list[int]) -> tuple[int, int, int, int]:
-    """Top, left, bottom, right, also where ``auto_pad`` leaves them to be computed."""
-    mode = c.attributes.get("auto_pad", "NOTSET")
-    if len(size) != 4 or len(kernel) != 2:
-        raise c.fail(f"only two-dimensional windows are known here, not {len(kernel)}")
-    if mode in ("NOTSET", ""):
-        top, left, bottom, right = c.attributes.get("pads", [0, 0, 0, 0])
-        return top, left, bottom, right
-    if mode == "VALID":
-        return 0, 0, 0, 0
-    strides = c.attributes.get("strides", [1, 1])
-    dilations = c.attributes.get("dilations", [1, 1])
-    more = []
-    for n, k, s, d in zip(size[2:], kernel, strides, dilations, strict=True):
-        more.append(max(0, (-(-n // s) - 1) * s + d * (k - 1) + 1 - n))
-    before = [m // 2 if mode == "SAME_UPPER" else m - m // 2 for m in more]
-    return before[0], before[1], more[0] - before[0], more[1] - before[1]
-
-
-def _strides(c: Converter) -> dict[str, Any]:
-    return {"strides": tuple(c.attributes.get("strides", (1, 1)))}
-
-
-@conversion("Conv")
-def _conv(c: Converter) -> Value:
-    x, w = c.value(0), c.value(1)
-    made: Value = c.op(
-        "nn.conv2d", x, w, *([c.value(2)] if c.has(2) else []), **_strides(c),
-        padding=_padding(c, x.shape, list(w.shape[2:])), dilation=tuple(c.attributes.get("dilations", (1, 1))),
-        groups=c.attributes.get("group", 1),
-    )  # fmt: skip
-    return made
-
-
-@conversion("ConvTranspose")
-def _conv_transpose(c: Converter) -> Value:
-    x, w = c.value(0), c.value(1)
-    if "output_shape" in c.attributes or c.attributes.get("auto_pad", "NOTSET") != "NOTSET":
-        raise c.fail("output_shape and auto_pad are not known here; give pads")
-    made: Value = c.op(
-        "nn.conv2d_transpose", x, w, *([c.value(2)] if c.has(2) else []), **_strides(c),
-        padding=_padding(c, x.shape, list(w.shape[2:])), dilation=tuple(c.attributes.get("dilations", (1, 1))),
-        output_padding=tuple(c.attributes.get("output_padding", (0, 0))), groups=c.attributes.get("group", 1),
-    )  # fmt: skip
-    return made
-
-
-@conversion("MaxPool", "AveragePool")
-def _pool(c: Converter) -> Value:
-    x = c.value(0)
-    kernel = list(c.attributes["kernel_shape"])
-    attrs = {
-        "pool_size": tuple(kernel), **_strides(c), "padding": _padding(c, x.shape, kernel),
-        "ceil_mode": bool(c.attributes.get("ceil_mode", 0)),
-    }  # fmt: skip
-    dilation = tuple(c.attributes.get("dilations", (1, 1)))
-    if c.node.op_type == "MaxPool":
-        made: Value = c.op("nn.max_pool2d", x, **attrs, dilation=dilation)
-        return made
-    if dilation != (1, 1):
-        raise c.fail("averages over dilated windows are not known here")
-    made = c.op("nn.avg_pool2d", x, **attrs, count_include_pad=bool(c.attributes.get("count_include_pad", 0)))
-    return made
-
-
 # -- products ----------------------------------------------------------------------------------------------------------
+
+
+@conversion("MatMul")
+def _matmul(c: Converter) -> Value:
+    a, b = c.value(0), c.value(1)
+    if not a.shape or not b.shape:
+        raise c.fail("numbers are no matrices")
+    left = c.op("expand_dims", a, axis=(0,)) if len(a.shape) == 1 else a
+    right = c.op("expand_dims", b, axis=(1,)) if len(b.shape) == 1 else b
+    made: Value = c.op("matmul", left, right)
+    gone = (*([-2] if left is not a else []), *([-1] if right is not b else []))
+    if gone:
+        made = c.op("squeeze", made, axis=gone)
+    return made
 
 
 @conversion("Gemm")
@@ -160,9 +114,34 @@ def _leaky_relu(c: Converter) -> Value:
 
 @conversion("Gelu")
 def _gelu(c: Converter) -> Value:
-    if c.attributes.get("approximate", "none") != "none":
-        raise c.fail("only the exact gelu is known here")
-    made: Value = c.op("nn.gelu", c.value(0))
+    mode = c.attributes.get("approximate", "none")
+    if mode not in ("none", "tanh"):
+        raise c.fail(f"approximate is none or tanh, not {mode}")
+    made: Value = c.op("nn.gelu" if mode == "none" else "nn.gelu_tanh", c.value(0))
+    return made
+
+
+@conversion("Elu")
+def _elu(c: Converter) -> Value:
+    made: Value = c.op("nn.elu", c.value(0), alpha=c.attributes.get("alpha", 1.0))
+    return made
+
+
+@conversion("HardSigmoid")
+def _hard_sigmoid(c: Converter) -> Value:
+    a = c.attributes
+    made: Value = c.op("nn.hard_sigmoid", c.value(0), alpha=a.get("alpha", 0.2), beta=a.get("beta", 0.5))
+    return made
+
+
+@conversion("Pow")
+def _power(c: Converter) -> Value:
+    x, y = c.value(0), c.value(1)
+    if np.dtype(x.dtype).kind != "f":
+        raise c.fail(f"powers of {x.dtype} are not known here; a Cast to float32 before and one back after it are")
+    if y.dtype != x.dtype:
+        y = c.op("astype", y, dtype=x.dtype)
+    made: Value = c.op("power", x, y)
     return made
 
 
@@ -175,6 +154,7 @@ def _reciprocal(c: Converter) -> Value:
 
 @conversion("Dropout")
 def _dropout(c: Converter) -> Value:
+    c.attributes.get("seed")  # nothing is drawn
     if c.has(2) and bool(c.array(2, "training mode")):
         raise c.fail("training is not known here")
     made: Value = c.op("nn.dropout", c.value(0), rate=float(c.attributes.get("ratio", 0.5)))
@@ -183,12 +163,24 @@ def _dropout(c: Converter) -> Value:
 
 @conversion("Cast")
 def _cast(c: Converter) -> Value:
+    for name in ("saturate", "round_mode"):  # speak of types with eight bits
+        c.attributes.get(name)
     made: Value = c.op("astype", c.value(0), dtype=c.reader.dtype(c.attributes["to"], c.name))
+    return made
+
+
+@conversion("CastLike")
+def _cast_like(c: Converter) -> Value:
+    c.attributes.get("saturate")
+    made: Value = c.op("astype", c.value(0), dtype=c.value(1).dtype)
     return made
 
 
 @conversion("BatchNormalization")
 def _batch_norm(c: Converter) -> Value:
+    c.attributes.get("momentum")  # a matter of training
+    if c.attributes.get("spatial", 1) != 1:
+        raise c.fail("statistics for each place, spatial=0, are not known here")
     if c.attributes.get("training_mode", 0):
         raise c.fail("training is not known here")
     made: Value = c.op("nn.batch_norm", *c.values(), epsilon=float(c.attributes.get("epsilon", 1e-5)))
@@ -246,6 +238,8 @@ def _split(c: Converter) -> Any:
     axis = c.attributes.get("axis", 0)
     parts = c.numbers(1, "split")
     count = len(c.node.output)
+    if c.attributes.get("num_outputs", count) != count:
+        raise c.fail(f"it has {count} results, and num_outputs is {c.attributes['num_outputs']}")
     if parts is None:
         each = -(-x.shape[axis] // count)
         parts = [min(each, x.shape[axis] - k * each) for k in range(count)]
@@ -314,9 +308,13 @@ def _gather(c: Converter) -> Value:
 def _pad(c: Converter) -> Value:
     x, pads = c.value(0), c.numbers(1, "pads")
     assert pads is not None
-    if c.has(3):
-        raise c.fail("pads for some axes only are not known here")
     rank = len(x.shape)
+    axes = c.array(3, "axes")
+    if axes is not None:
+        some, pads = pads, [0] * (2 * rank)
+        for k, a in enumerate(axes.reshape(-1).tolist()):
+            axis = axis_of(a, rank)
+            pads[axis], pads[axis + rank] = some[k], some[k + axes.size]
     value = c.array(2, "value")
     fill = float(c.attributes.get("value", 0.0)) if value is None else value.item()
     width = tuple(pads[k + side * rank] for k in range(rank) for side in (0, 1))
@@ -347,10 +345,12 @@ def _resize(c: Converter) -> Value:
 
 def _reduce(c: Converter, name: str) -> Value:
     axes = c.numbers(1, "axes")
-    keep = bool(c.attributes.get("keepdims", 1))
+    keep, noop = bool(c.attributes.get("keepdims", 1)), bool(c.attributes.get("noop_with_empty_axes", 0))
     x = c.value(0)
+    if x.dtype == "bool":
+        raise c.fail("reductions of bool are not known here; a Cast to int8 before and one back after it are")
     if not axes:
-        if axes is not None and c.attributes.get("noop_with_empty_axes", 0):
+        if noop:
             return x
         axes = list(range(len(x.shape)))
     made: Value = c.op(name, x, axis=tuple(axes), keepdims=keep)

@@ -6,7 +6,7 @@ become operators of the graph (``convert``).  Shapes must be numbers: sizes of s
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias, final
 
@@ -63,6 +63,30 @@ def from_onnx(model: Any, sizes: Sizes | None = None, name: str = "main") -> Gra
 
 
 @final
+class Attributes(Mapping[str, Any]):
+    """The attributes of a node; those that a conversion does not look at are none that it knows."""
+
+    def __init__(self, given: Mapping[str, Any]) -> None:
+        self._given = dict(given)
+        self._seen: set[str] = set()
+
+    def __getitem__(self, name: str) -> Any:
+        self._seen.add(name)
+        return self._given[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._given)
+
+    def __len__(self) -> int:
+        return len(self._given)
+
+    @property
+    def unknown(self) -> list[str]:
+        """Those that were not looked at."""
+        return [n for n in self._given if n not in self._seen]
+
+
+@final
 class Converter:
     """What a conversion of a node works with: its operands, its attributes, and the graph in the making."""
 
@@ -71,7 +95,7 @@ class Converter:
         self.builder = reader.builder
         self.node = node
         self.opset = reader.opset
-        self.attributes: dict[str, Any] = {a.name: reader.attribute(a) for a in node.attribute}
+        self.attributes = Attributes({a.name: reader.attribute(a) for a in node.attribute})
         self.name = node.name or f"{node.op_type} ({', '.join(node.output)})"
 
     def fail(self, message: str) -> GraphError:
@@ -241,6 +265,8 @@ class _Reader:
         except GraphError as problem:
             said = str(problem)
             raise problem if said.startswith("node ") else c.fail(said.removeprefix(f"{c.name}: ")) from None
+        if c.attributes.unknown:
+            raise c.fail(f"the attribute {', '.join(c.attributes.unknown)} is not known here (opset {self.opset})")
         results: Sequence[Value] = made if isinstance(made, (tuple, list)) else [made]
         wanted = [n for n in node.output if n]
         for n in wanted[len(results) :]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -104,9 +105,35 @@ def _gelu(x: Expr) -> Expr:
     return found
 
 
+def _gelu_tanh(x: Expr) -> Expr:
+    half, root, cube = (const(v, x.dtype) for v in (0.5, (2.0 / math.pi) ** 0.5, 0.044715))
+    found: Expr = half * x * (_one(x) + te.tanh(root * (x + cube * (x * x * x))))
+    return found
+
+
+def _softplus(x: Expr) -> Expr:
+    found: Expr = T.max(x, const(0, x.dtype)) + te.log(_one(x) + te.exp(-te.abs(x)))
+    return found
+
+
+def _sign(x: Expr) -> Expr:
+    zero, one = const(0, x.dtype), _one(x)
+    negative = -one if x.dtype.is_float or x.dtype.min_value < 0 else x  # nothing is negative there
+    found: Expr = T.Select(x > zero, one, T.Select(x < zero, negative, x))
+    return found
+
+
+def _hard_sigmoid(x: Expr, alpha: float, beta: float) -> Expr:
+    line = x * const(alpha, x.dtype) + const(beta, x.dtype)
+    return T.min(T.max(line, const(0, x.dtype)), _one(x))
+
+
 _UNARY: dict[str, tuple[str, Callable[[Expr], Any]]] = {
     "nn.relu": ("max(x, 0)", lambda x: T.max(x, const(0, x.dtype))),
     "nn.gelu": ("x/2 · (1 + erf(x/√2))", _gelu),
+    "nn.gelu_tanh": ("gelu by the hyperbolic tangent: x/2 · (1 + tanh(√(2/π) · (x + 0.044715 x³)))", _gelu_tanh),
+    "nn.softplus": ("log(1 + exp(x)), as max(x, 0) + log(1 + exp(-|x|))", _softplus),
+    "nn.hard_swish": ("x · min(max(x/6 + 1/2, 0), 1)", lambda x: x * _hard_sigmoid(x, 1 / 6, 0.5)),
     "nn.silu": ("x · sigmoid(x)", lambda x: x * te.sigmoid(x)),
     "sigmoid": ("1 / (1 + exp(-x))", te.sigmoid),
     "tanh": ("the hyperbolic tangent", te.tanh),
@@ -118,6 +145,10 @@ _UNARY: dict[str, tuple[str, Callable[[Expr], Any]]] = {
     "abs": ("the absolute value", te.abs),
     "floor": ("rounded down", te.floor),
     "ceil": ("rounded up", te.ceil),
+    "round": ("rounded to the nearest whole number, to the even one of two", te.nearbyint),
+    "sign": ("1, 0 or -1; a zero and NaN stay", _sign),
+    "sin": ("the sine", te.sin),
+    "cos": ("the cosine", te.cos),
     "negative": ("-x", lambda x: -x),
     "logical_not": ("not x", T.Not),
 }
@@ -145,6 +176,23 @@ def clip(x: Tensor, *, min: float, max: float) -> Tensor:
 def leaky_relu(x: Tensor, *, alpha: float = 0.01) -> Tensor:
     """x where it is positive, else ``alpha`` times x."""
     return mapped("leaky_relu", lambda e: T.Select(e > const(0, e.dtype), e, e * const(alpha, e.dtype)), x)
+
+
+@operator("nn.elu")
+def elu(x: Tensor, *, alpha: float = 1.0) -> Tensor:
+    """x where it is positive, else alpha · (exp(x) - 1)."""
+
+    def element(e: Expr) -> Expr:
+        found: Expr = T.Select(e > const(0, e.dtype), e, const(alpha, e.dtype) * (te.exp(e) - _one(e)))
+        return found
+
+    return mapped("elu", element, x)
+
+
+@operator("nn.hard_sigmoid")
+def hard_sigmoid(x: Tensor, *, alpha: float = 0.2, beta: float = 0.5) -> Tensor:
+    """min(max(alpha · x + beta, 0), 1)."""
+    return mapped("hard_sigmoid", lambda e: _hard_sigmoid(e, alpha, beta), x)
 
 
 @operator("nn.prelu")

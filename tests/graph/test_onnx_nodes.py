@@ -1,0 +1,101 @@
+"""Cases of the ``onnx`` package's own tests of operators: some of each kind that ran into a mistake, or nearly.
+
+All of them: ``python -m tests.graph.onnx_nodes``.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper
+
+from tests.graph.onnx_nodes import cases, judge
+from tests.graph.test_onnx import model, small
+from verified_tir.graph import GraphError
+from verified_tir.graph.execute import build
+from verified_tir.graph.onnx import from_onnx
+
+MODULES = """
+averagepool batch_normalization cast clip concat conv convtranspose div dropout elu expand flatten gather gelu gemm
+globalmaxpool hardsigmoid layernormalization leakyrelu lrn matmul max maxpool min pad pow prelu reducemax reducemean
+reshape resize round sign slice softmax softplus split squeeze transpose unsqueeze upsample where
+"""
+PASS = """
+averagepool_1d_default averagepool_2d_ceil averagepool_2d_same_lower basic_conv_with_padding batchnorm_epsilon
+clip_default_inbounds concat_3d_axis_negative_2 constant_pad_axes conv_with_autopad_same
+conv_with_strides_and_asymmetric_padding convtranspose_1d convtranspose_dilations div_int32_trunc dropout_default_old
+edge_pad elu expand_dim_changed flatten_negative_axis4 gather_negative_indices gelu_tanh_2 gemm_all_attributes
+globalmaxpool hardsigmoid leakyrelu lrn matmul_1d_1d matmul_4d_1d max_int32 maxpool_1d_default
+maxpool_2d_ceil_output_size_reduce_by_one maxpool_2d_dilations maxpool_2d_uint8 min_uint16 pow_types_float32_int64
+prelu_broadcast reduce_mean_keepdims_random reflect_pad reshape_negative_extended_dims round sign slice_negative_axes
+softmax_axis_1 softplus_example split_variable_parts_2d_opset18 squeeze_negative_axes transpose_all_permutations_3
+unsqueeze_unsorted_axes upsample_nearest where_long_example
+"""
+
+
+@pytest.fixture(scope="module")
+def known() -> dict[str, Any]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the package computes with overflows and divisions by zero
+        return cases(*MODULES.split())
+
+
+@pytest.mark.parametrize("name", PASS.split())
+def test_cases_of_the_onnx_package(name: str, known: dict[str, Any]) -> None:
+    assert judge(known[f"test_{name}"]) == ("pass", "")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("maxpool_3d_default", r"node MaxPool \(y\) \(MaxPool\): windows over one or two dimensions are known here"),
+        ("layer_normalization_4d_axis0", "its result Mean is used, which is not known here"),
+        ("resize_upsample_scales_linear", "only nearest neighbours at whole multiples"),
+        ("batchnorm_example_training_mode", "training is not known here"),
+        ("reduce_max_bool_inputs", "reductions of bool are not known here; a Cast to int8"),
+        ("pow_types_int32_int32", "powers of int32 are not known here; a Cast to float32"),
+        ("wrap_pad", "pad_mode is constant, edge or reflect, not 'wrap'"),
+        ("cast_FLOAT_to_INT4", r"node Cast \(output\) \(Cast\): there is no int of 4 bits"),
+    ],
+)
+def test_what_is_not_known_is_refused_with_the_node(name: str, message: str, known: dict[str, Any]) -> None:
+    verdict, why = judge(known[f"test_{name}"])
+    assert verdict == "refused"
+    assert re.search(message, why), why
+
+
+def test_an_attribute_that_is_not_known_is_not_passed_over() -> None:
+    """As ``axis`` and ``broadcast`` of Add before opset 7, which would mean other elements."""
+    with pytest.raises(GraphError, match="the attribute axis, broadcast is not known here"):
+        from_onnx(model("Add", [small(3, 3), small(3)], axis=0, broadcast=1))
+
+
+def test_a_kernel_shape_is_that_of_the_weights() -> None:
+    made = model("Conv", [small(1, 1, 5, 5), small(1, 1, 3, 3)], kernel_shape=[2, 2])
+    with pytest.raises(GraphError, match=r"kernel_shape is that of the weights, \[3, 3\], not \[2, 2\]"):
+        from_onnx(made)
+
+
+def test_results_are_arrays_of_their_own() -> None:
+    """A result that is an input or a constant is a copy: what is done to it does not reach the graph."""
+    constant = np.arange(3, dtype=np.float32)
+    graph = helper.make_graph(
+        [helper.make_node("Relu", ["x"], ["y"])], "g", [helper.make_tensor_value_info("x", 1, [3])],
+        [helper.make_tensor_value_info(n, 1, [3]) for n in ("y", "x", "c")],
+        [onnx.numpy_helper.from_array(constant, "c")],
+    )  # fmt: skip
+    f = build(from_onnx(helper.make_model(graph)))
+    x = np.array([-1, 0, 1], np.float32)
+    first = f(x)
+    for a in first:
+        np.add(a, 100, out=a)
+    second = f(x)
+    np.testing.assert_array_equal(second[0], [0, 0, 1])
+    np.testing.assert_array_equal(second[1], [-1, 0, 1])
+    np.testing.assert_array_equal(second[2], constant)
+    np.testing.assert_array_equal(first[0], [100, 100, 101])
