@@ -66,6 +66,7 @@ W, G, D, WT = small(6, 4, 3, 3), small(8, 2, 3, 2), small(4, 1, 3, 3), small(4, 
 HALF = {"padding": (1, 1, 1, 1), "strides": (2, 2)}
 
 FINITE = np.array([-2.5, -0.75, -0.0, 0.5, 1.5, 2.5, 90], np.float32)
+SOFTPLUS = np.array([np.nan, 0, np.inf, *np.log1p(np.exp(np.array([-89, *FINITE], float)))], np.float32)
 SPECIAL = np.array([np.nan, -np.inf, np.inf, -89, *FINITE], np.float32)
 CASES: dict[str, tuple[str, list[Array], dict[str, Any], Array | list[Array]]] = {
     "conv2d": ("nn.conv2d", [X, W], {}, conv(X, W)),
@@ -84,7 +85,7 @@ CASES: dict[str, tuple[str, list[Array], dict[str, Any], Array | list[Array]]] =
     "round": ("round", [SPECIAL], {}, np.round(SPECIAL)),
     "sin": ("sin", [FINITE], {}, np.sin(FINITE)),
     "cos": ("cos", [FINITE], {}, np.cos(FINITE)),
-    "softplus": ("nn.softplus", [SPECIAL], {}, np.array([np.nan, 0, np.inf, *np.log1p(np.exp(SPECIAL[3:].astype(float)))], np.float32)),
+    "softplus": ("nn.softplus", [SPECIAL], {}, SOFTPLUS),
     "elu": ("nn.elu", [FINITE], {"alpha": 0.5}, np.where(FINITE > 0, FINITE, np.expm1(np.minimum(FINITE, 0)) / 2)),
     "hard_sigmoid": ("nn.hard_sigmoid", [SPECIAL[1:]], {}, np.clip(SPECIAL[1:] / 5 + np.float32(0.5), 0, 1)),
     "hard_swish": ("nn.hard_swish", [FINITE], {}, FINITE * np.clip(FINITE / 6 + np.float32(0.5), 0, 1)),
