@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import dropwhile
 from math import prod
 from typing import Any, final
 
@@ -40,11 +41,12 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.expr import Binary, Expr, IntImm, Load, Var
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.stmt import Store
+from verified_tir.ir.stmt import Seq, Store, seq
 from verified_tir.ir.visit import rewrite, substitute, walk
 from verified_tir.schedule.errors import ScheduleError
 from verified_tir.schedule.index_map import IndexMap, IndexMapError
 from verified_tir.schedule.schedule import Schedule
+from verified_tir.schedule.tactics.constraints import only_assumes
 from verified_tir.script import tir as T  # noqa: N812
 
 
@@ -239,18 +241,25 @@ def prove_conversion(t: TensorType, given: Layout, reached: Layout, target: Prim
         raise GraphError(f"{what}: {refused.summary()}") from refused
 
 
-def arrive(s: Schedule, target: PrimFunc) -> Relaid:
+def arrive(s: Schedule, target: PrimFunc, *, assumed: bool = False) -> Relaid:
     """Let the single store of a schedule's program store what that of another program does; the proof that ends there.
 
+    :param assumed: the schedule's program begins with assumptions, which ``target`` does without.
     :raises ScheduleError: if the values differ.
     :raises GraphError: if the programs differ in more than the value that they store.
     """
     wanted = Schedule(target)
-    if not structural_equal(s.func, wanted.func):
+    if not structural_equal(_without_assumptions(s.func, assumed), wanted.func):
         _restate(s, wanted.func)
-    if not structural_equal(s.func, wanted.func):
+    if not structural_equal(_without_assumptions(s.func, assumed), wanted.func):
         raise GraphError(f"{target.name} goes through its result in another way than what it is compared with")
     return Relaid(target, s.theorem, (), s)
+
+
+def _without_assumptions(func: PrimFunc, assumed: bool) -> PrimFunc:
+    if not assumed or not isinstance(func.body, Seq):
+        return func
+    return func.with_body(seq(*dropwhile(only_assumes, func.body.stmts)))
 
 
 def _restate(s: Schedule, target: PrimFunc) -> None:

@@ -22,7 +22,7 @@ from typing import final
 from verified_tir.graph.infer import local_buffers
 from verified_tir.graph.layouts import Layout, Padded, constant, index_map_of, is_identity, pads, value_of
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Expr, IntImm, Load, Undef
+from verified_tir.ir.expr import Binary, Expr, FloatImm, IntImm, Load, Undef
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Block, Store
 from verified_tir.ir.visit import substitute, walk
@@ -178,11 +178,13 @@ class _Moving:
 
 
 def same_bits(a: Expr, b: Expr) -> Expr:
-    """Whether two elements have the same bits, as a condition."""
+    """Whether an element is a constant, bit by bit (two NaNs count as equal), as a condition."""
     if not a.dtype.is_float:
         return a.equal(b)
-    word = f"uint{a.dtype.bits}"
-    found: Expr = T.reinterpret(word, a).equal(T.reinterpret(word, b))
+    if isinstance(b, FloatImm) and b.value != b.value:
+        return Binary("ne", a, a)
+    word = f"uint{a.dtype.bits}"  # a NaN has no bits that one may ask for: first that it is none
+    found: Expr = T.And(a.equal(b), T.reinterpret(word, a).equal(T.reinterpret(word, b)))
     return found
 
 
