@@ -18,8 +18,8 @@ def main(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):
     C = T.decl_buffer((16,), "float32", data=p)
     for i in range(16):
         C[i] = B[i]
-    for i in range(16):
-        B[i] = A[i]
+    for j in range(16):
+        B[j] = A[j]
 """
 
 
