@@ -103,10 +103,8 @@ def _common(run: Instance, loop: For) -> Iterator[Access]:
 def _reached(context: Context, loop: For, run: Instance, given: tuple[Term, ...], path: Path) -> Iterator[Question]:
     """No iteration uses memory from outside that is another's alone."""
     private = {"threadIdx": ("local",), "blockIdx": ("local", "shared", "warp", "wmma")}.get(loop.thread[:-2], ())
-    seen: set[Buffer] = set()
-    for a in run.outer():
-        if a.buffer is not None and _kind(a.buffer) in private and a.buffer not in seen:
-            seen.add(a.buffer)
+    for a in run.outer():  # each access: one that no run gets to says nothing of the others
+        if a.buffer is not None and _kind(a.buffer) in private:
             claim = (
                 f"the loop over {loop.var.name} is bound to {loop.thread}: none of its iterations uses "
                 f"{a.buffer.name} of scope {a.buffer.scope} from outside, of which each has its own"

@@ -1,0 +1,97 @@
+"""Which loops are asked for a licence, in which context, and what all iterations have in common."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.kernel.programs import PROVER, accepted, program, refused, why
+from verified_tir.kernel.entry import verify_program
+from verified_tir.kernel.obligation import NoMatch, Unproved
+from verified_tir.kernel.rules.annotate import Label
+from verified_tir.kernel.rules.branch import Decide
+from verified_tir.kernel.rules.kind import Kind
+
+PARAMS = 'A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32"), X: T.Buffer((8,), "int32"), n: T.int32'
+PARAMS += ', C: T.Buffer((4, 8), "int32")'
+OPAQUE = "for i in range(T.call_extern('int32', 'g')):\n    for j in range(2):\n        A[j] = 1\n"
+ARMS = """
+if X[0] > 0:
+    for i in T.parallel(4):
+        A[i] = 1
+else:
+    for i in T.parallel(4):
+        A[{}] = i
+"""
+
+
+def meaning(text: str) -> str:
+    """Why a program has no meaning, or no licence; empty if it has."""
+    found = verify_program(program(text, PARAMS), PROVER)
+    return why(found) if isinstance(found, (NoMatch, Unproved)) else ""
+
+
+@pytest.mark.parametrize("loop", ["range", "T.parallel"])
+def test_loops_without_a_licence_are_not_looked_into(loop: str) -> None:
+    """How often the outer loop runs is not known, so nothing could be said of the inner one."""
+    text = OPAQUE + f"for k in {loop}(4):\n    if k < 9:\n        B[k] = 1"
+    accepted(program(text, PARAMS), Decide((1, 0), True))
+    licensed = text.replace("for j in range", "for j in T.parallel")
+    refused(program(licensed, PARAMS), Label((1,), "later"), "opaque call")
+
+
+def test_licences_that_stand_are_not_asked_for_again() -> None:
+    """``p ⊑ p`` asks for none: these programs have a race, and the steps do not bring it about."""
+    around = "for i in T.parallel(4):\n    if i < 9:\n        B[0] = i"
+    accepted(program(around, PARAMS), Decide((0,), True))
+    apart = "for i in T.parallel(4):\n    B[0] = i\nfor j in range(4):\n    if j < 9:\n        A[j] = 0"
+    accepted(program(apart, PARAMS), Decide((1, 0), True))
+    behind = "for j in range(4):\n    if j < 9:\n        A[j] = 0\nfor i in T.parallel(4):\n    B[0] = i"
+    accepted(program(behind, PARAMS), Decide((0, 0), True))
+    within = "for i in range(4):\n    if i < 9:\n        for j in T.parallel(4):\n            B[0] = i"
+    refused(program(within, PARAMS), Decide((0,), True), "no two of its iterations")
+
+
+def test_only_marked_loops_need_one() -> None:
+    accepted(program("for i in range(4):\n    for j in range(4):\n        B[i] = j", PARAMS), Kind((), "parallel"))
+
+
+@pytest.mark.parametrize(
+    ("bad", "good"),
+    [
+        (  # each arm has its own condition
+            ARMS.format("0"),
+            ARMS.format("i"),
+        ),
+        (  # what came before came once
+            "t = T.alloc_buffer((1,), 'int32')\nt[0] = 1\nfor i in T.parallel(4):\n    A[i] = 1\nt[0] = t[0] - 1\n"
+            "for i in T.parallel(4):\n    A[i] = 1\nfor i in T.parallel(2):\n    A[i * t[0]] = 1",
+            "t = T.alloc_buffer((1,), 'int32')\nt[0] = 2\nfor i in T.parallel(4):\n    A[i] = 1\nt[0] = t[0] - 1\n"
+            "for i in T.parallel(4):\n    A[i] = 1\nfor i in T.parallel(2):\n    A[i * t[0]] = 1",
+        ),
+        (  # what iterations still to come will store is not there yet
+            "t = T.alloc_buffer((4,), 'int32')\nfor k in range(4):\n    t[k] = 0\nfor i in T.parallel(4):\n"
+            "    for j in T.parallel(2):\n        C[i, j * t[i]] = 1\n    t[i] = 1",
+            "t = T.alloc_buffer((4,), 'int32')\nfor k in range(4):\n    t[k] = 1\nfor i in T.parallel(4):\n"
+            "    for j in T.parallel(2):\n        C[i, j * t[i]] = 1\n    t[i] = 0",
+        ),
+    ],
+)
+def test_licences_are_asked_for_where_the_loop_stands(bad: str, good: str) -> None:
+    assert "no two of its iterations" in meaning(bad)
+    assert meaning(good) == ""
+
+
+def test_shared_memory_of_one_iteration() -> None:
+    """Only threads have it in common; an iteration of another loop has its own."""
+    text = "for i in T.{}:\n    t = T.alloc_buffer((1,), 'int32', scope='shared')\n    t[0] = i\n    A[i] = t[0]"
+    assert meaning(text.format("parallel(4)")) == ""
+    assert "the same element of t" in meaning(text.format("thread_binding(4, thread='threadIdx.x')"))
+    assert meaning(text.format("thread_binding(4, thread='blockIdx.x')")) == ""
+
+
+@pytest.mark.parametrize("loop", ["parallel(4)", "thread_binding(4, thread='threadIdx.x')"])
+@pytest.mark.parametrize("body", ["{call}\n    A[i] = 1", "A[i] = 1\n    {call}", "A[i] = A[i] + {result}"])
+def test_opaque_calls_have_no_licence(loop: str, body: str) -> None:
+    result = "T.call_extern('int32', 'g')"
+    inner = body.format(call=f"T.evaluate({result})", result=result)
+    assert "no opaque call" in meaning(f"for i in T.{loop}:\n    {inner}")

@@ -1,0 +1,31 @@
+"""Threads used local memory from outside of their loop, behind an access to it that no thread gets to.
+
+Found by mutation: that a buffer was noted as asked about once could be left out, and nothing changed.  The one question
+asked was about the first access, and an access under a condition that is never true is no access.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.kernel.programs import PROVER, program, why
+from verified_tir.kernel.entry import verify_program
+from verified_tir.kernel.obligation import NoMatch, Unproved
+
+TEXT = """
+t = T.alloc_buffer((4,), "int32", scope="{scope}")
+for i in range(4):
+    t[i] = 7
+for tx in T.thread_binding(4, thread="{thread}"):
+    if n > 5 and n < 3:
+        A[tx] = t[0]
+    A[tx] = {read}
+"""
+
+
+@pytest.mark.parametrize(("scope", "thread"), [("local", "threadIdx.x"), ("shared", "blockIdx.x")])
+def test_each_access_to_private_memory_counts(scope: str, thread: str) -> None:
+    params = 'A: T.Buffer((4,), "int32"), n: T.int32'
+    found = verify_program(program(TEXT.format(scope=scope, thread=thread, read="t[tx]"), params), PROVER)
+    assert isinstance(found, (NoMatch, Unproved)) and "of which each has its own" in why(found)
+    assert isinstance(verify_program(program(TEXT.format(scope=scope, thread=thread, read="n"), params), PROVER), tuple)
