@@ -1,0 +1,126 @@
+"""What a graph means, as one program: the programs of its nodes one after the other, on buffers that are allocated for
+what flows between them.
+
+    def main(x, y):                            def main(x, y, …constants, r):
+        t = R.add(x, y)              means         t = T.alloc_buffer(…)
+        r = R.nn.relu(t)                           add's program on x, y, t
+        return r                                   relu's program on t, r
+
+So a rewrite of graphs can be a theorem: the program of the one graph is refined by that of the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from verified_tir.graph.errors import GraphError
+from verified_tir.graph.execute import program_of
+from verified_tir.graph.ir import Graph, Node, TensorType, Value
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.dtype import HANDLE, DType
+from verified_tir.ir.equal import structural_equal
+from verified_tir.ir.expr import Expr, IntImm, Load, Undef, Var, const
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.stmt import Allocate, Block, For, Seq, Stmt, Store, seq
+from verified_tir.ir.visit import refresh_binders, walk
+from verified_tir.kernel.blocks import expand_blocks
+from verified_tir.kernel.calls import Arguments, instantiate, without_labels
+
+
+def buffer_like(name: str, t: TensorType) -> Buffer:
+    """A buffer for a tensor."""
+    shape: list[Expr] = [const(e, "int32") for e in t.shape]
+    return Buffer.declare(name, tuple(shape), DType.parse(t.dtype))
+
+
+def type_of_buffer(b: Buffer) -> TensorType:
+    """The type of the tensor that a buffer holds.
+
+    :raises GraphError: if its shape is not fixed.
+    """
+    if not all(isinstance(e, IntImm) for e in b.shape):
+        raise GraphError(f"the shape of {b.name} is not fixed")
+    return TensorType(tuple(e.value for e in b.shape if isinstance(e, IntImm)), str(b.dtype))
+
+
+def function(name: str, buffers: Sequence[Buffer], body: Stmt, attrs: Sequence[tuple[str, object]] = ()) -> PrimFunc:
+    """A function with these parameters; what it binds is its own."""
+    handles = tuple(Var.fresh(b.name, HANDLE) for b in buffers)
+    mine = tuple(b.with_data(Var.fresh(b.data.name, b.data.type)) for b in buffers)
+    old = PrimFunc(name, handles, tuple(zip(handles, buffers, strict=True)), body)
+    made = instantiate(old, Arguments(mine))
+    return PrimFunc(name, handles, tuple(zip(handles, mine, strict=True)), made, tuple(attrs))  # type: ignore[arg-type]
+
+
+def node_body(node: Node, buffers: Sequence[Buffer]) -> Stmt:
+    """What a node does, on buffers for its operands and results; its blocks expanded, under one label: its result."""
+    func = expand_blocks(program_of(node))
+    return Block.label(node.outputs[0].name, without_labels(instantiate(func, Arguments(tuple(buffers)))))
+
+
+def filled_with_undef(b: Buffer) -> Stmt:
+    """A buffer made undefined throughout, as a new array is."""
+    return _everywhere(b, lambda i: Undef(b.dtype))
+
+
+def copy_of(source: Buffer, target: Buffer, label: str) -> Stmt:
+    """A buffer copied to one of the same shape."""
+    return _everywhere(target, lambda i: Load(source, i), label)
+
+
+def _everywhere(b: Buffer, value: Callable[[tuple[Var, ...]], Expr], label: str = "") -> Stmt:
+    loops = tuple(Var.fresh(f"i{k}", e.dtype) for k, e in enumerate(b.shape))
+    body: Stmt = Store(b, value(loops), loops)
+    body = Block.label(label, body) if label else body
+    for v, e in reversed(list(zip(loops, b.shape, strict=True))):
+        body = For(v, const(0, v.dtype), e, body)
+    return body
+
+
+def program_of_graph(graph: Graph) -> PrimFunc:
+    """The graph as one function of its inputs, its constants and, last, its results.
+
+    :raises GraphError: if a result is an input or a constant, or stands twice: an array is returned once.
+    """
+    buffers: dict[Value, Buffer] = {v: buffer_like(v.name, v.type) for v in graph.values()}
+    computed = {v for n in graph.nodes for v in n.outputs}
+    wrong = next((v for v in graph.outputs if v not in computed or graph.outputs.count(v) > 1), None)
+    if wrong is not None:
+        raise GraphError(f"the result {wrong.name} of {graph.name} is no array of its own")
+    body = seq(*(node_body(n, [buffers[v] for v in (*n.inputs, *n.outputs)]) for n in graph.nodes))
+    for n in reversed(graph.nodes):
+        for v in reversed(n.outputs):
+            if v not in graph.outputs:
+                body = Allocate(buffers[v], body)
+    parameters = [buffers[v] for v in (*graph.inputs, *graph.constants, *graph.outputs)]
+    return function(graph.name, parameters, body)
+
+
+def same_program(a: PrimFunc, b: PrimFunc) -> bool:
+    """Whether two functions are one program up to names, labels, and where in it a buffer of fixed shape is allocated.
+
+    Nothing is evaluated where a buffer of fixed shape is allocated, and outside of loops it is allocated once: so it
+    does not matter how early.
+    """
+    return structural_equal(_plain(a), _plain(b))
+
+
+def _plain(func: PrimFunc) -> PrimFunc:
+    """The function without labels, buffers of fixed shape allocated first, in the order of their use."""
+    early: set[Buffer] = set()
+
+    def go(s: Stmt) -> Stmt:
+        match s:
+            case Allocate(buffer=b, body=body) if all(isinstance(e, IntImm) for e in b.shape):
+                early.add(b)
+                return go(body)
+            case Allocate(buffer=b, body=body, annotations=notes):
+                return Allocate(b, go(body), notes)
+            case Seq(stmts=stmts):
+                return seq(*map(go, stmts))
+        return s
+
+    body = go(without_labels(refresh_binders(func.body)[0]))
+    for b in reversed(list(dict.fromkeys(n for n in walk(body) if isinstance(n, Buffer) and n in early))):
+        body = Allocate(b, body)
+    return PrimFunc(func.name, func.params, func.buffer_map, body)
