@@ -8,24 +8,23 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kernel.programs import PROVER, program, why
-from verified_tir.kernel.entry import verify_program
-from verified_tir.kernel.obligation import NoMatch, Unproved
+from verified_tir import Refuted, Schedule
 
 TEXT = """
-t = T.alloc_buffer((4,), "int32", scope="{scope}")
-for i in range(4):
-    t[i] = 7
-for tx in T.thread_binding(4, thread="{thread}"):
-    if n > 5 and n < 3:
-        A[tx] = t[0]
-    A[tx] = {read}
+@T.prim_func
+def f(A: T.Buffer((4,), "int32"), n: T.int32):
+    t = T.alloc_buffer((4,), "int32", scope="{scope}")
+    for i in range(4):
+        t[i] = 7
+    for tx in T.thread_binding(4, thread="{thread}"):
+        if n > 5 and n < 3:
+            A[tx] = t[0]
+        A[tx] = {read}
 """
 
 
 @pytest.mark.parametrize(("scope", "thread"), [("local", "threadIdx.x"), ("shared", "blockIdx.x")])
 def test_each_access_to_private_memory_counts(scope: str, thread: str) -> None:
-    params = 'A: T.Buffer((4,), "int32"), n: T.int32'
-    found = verify_program(program(TEXT.format(scope=scope, thread=thread, read="t[tx]"), params), PROVER)
-    assert isinstance(found, (NoMatch, Unproved)) and "of which each has its own" in why(found)
-    assert isinstance(verify_program(program(TEXT.format(scope=scope, thread=thread, read="n"), params), PROVER), tuple)
+    with pytest.raises(Refuted, match="of which each has its own"):
+        Schedule(TEXT.format(scope=scope, thread=thread, read="t[tx]"))
+    Schedule(TEXT.format(scope=scope, thread=thread, read="n"))
