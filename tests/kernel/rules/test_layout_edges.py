@@ -138,6 +138,30 @@ def test_an_extent_of_an_array_stays_one() -> None:
     ]  # fmt: skip
 
 
+def test_an_extent_of_an_array_that_no_shape_shows_any_longer() -> None:
+    """The layout of A changed before: that m counts its elements still bounds the lanes that are read of B."""
+    f = program(
+        f'm = T.int32()\nA = T.match_buffer(a, (m,), "int8")\n{COUNTED.format("B", MASK)}',
+        f'a: T.handle, B: T.Buffer(({FULL},), "int8"), C: T.Buffer((4,), "int8")',
+    )
+    a, b = f.buffers[:2]
+    same = LayoutMap((p,), (p,), (q,), (q,), (const(FULL),), q >= a.shape[0])
+    on = LayoutMap((x,), (x + 1,), (y,), (y - 1,), (const(FULL + 1),), y < 1)
+    assert [v.name for v in then(f, Relayout(a, same, None), Relayout(b, on, None)).after.params] == [
+        "a",
+        "B",
+        "C",
+        "m",
+    ]
+    free = program(COUNTED.format("B", MASK), f'B: T.Buffer(({FULL},), "int8"), C: T.Buffer((4,), "int8"), m: T.int32')
+    refused(free, Relayout(free.buffers[0], on, None), "no overflow (Refuted)")
+
+
+def test_what_is_only_read_is_moved_too() -> None:
+    moved = body_of(accepted(program(ALLOC + "B[0] = t[1]"), Compact((), (x,), (x - 1,), (const(1),))))
+    assert moved == 't = T.alloc_buffer((1,), "int32")\nB[0] = t[0]'
+
+
 # -- symbols -----------------------------------------------------------------------------------------------------------
 
 SYMBOL = 'a: T.handle, B: T.Buffer((4,), "int32")'
