@@ -16,6 +16,7 @@ from typing import Any, Final, final
 
 from verified_tir.certificate.discharge import Work, answers, submitted
 from verified_tir.certificate.integrity import Claim, Finding, claims_of, load, of_the_folder, question
+from verified_tir.certificate.plans import CheckedPlan, load_plan
 from verified_tir.certificate.store import BadStore, read_manifest
 from verified_tir.logic.recheck import BUDGET, Answer, SolverName
 
@@ -44,6 +45,7 @@ class Checked:
 
     :ivar certificates: in the order of the manifest, as far as they were asked for.
     :ivar findings: of the folder as a whole: files that belong to nothing, a changed manifest.
+    :ivar plans: how certificates make up the plans of models, in the order of the manifest.
     :ivar answers: for each question (its hash) what each solver said.
     """
 
@@ -52,10 +54,12 @@ class Checked:
     solvers: tuple[SolverName, ...]
     answers: dict[str, dict[SolverName, Answer]] = field(default_factory=dict)
     seconds: float = 0.0
+    plans: tuple[CheckedPlan, ...] = ()
 
     @property
     def all_findings(self) -> list[Finding]:
-        return [*self.findings, *(f for c in self.certificates for f in c.findings)]
+        of_parts = [*(c.findings for c in self.certificates), *(p.findings for p in self.plans)]
+        return [*self.findings, *(f for findings in of_parts for f in findings)]
 
     @property
     def claims(self) -> Iterator[Claim]:
@@ -113,8 +117,11 @@ def check(
         certificates.append(CheckedCertificate(name, content, claims, (*problems, *missing)))
     unread = any(content is None for content, _ in loaded.values())  # its questions may well be there
     found = of_the_folder(folder, manifest, None if unread else set(texts))
+    roots = manifest["certificates"]
+    plans = tuple(load_plan(folder, name, root, roots) for name, root in manifest.get("plans", {}).items())
     chosen = tuple(c for c in certificates if only.lower() in c.name.lower())
-    done = Checked(chosen, tuple(found), tuple(dict.fromkeys(solvers)))
+    asked = tuple(p for p in plans if only.lower() in p.name.lower())
+    done = Checked(chosen, tuple(found), tuple(dict.fromkeys(solvers)), plans=asked)
     wanted = dict.fromkeys(c.query for c in done.claims)
     work = [(digest, texts[digest][0]) for digest in wanted if not texts[digest][1]]
     _ask(done, work, executor, budget, progress)

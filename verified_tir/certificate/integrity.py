@@ -107,7 +107,8 @@ def of_the_folder(folder: Path, manifest: Mapping[str, Any], needed: set[str] | 
     """
     if manifest.get("root") != value_hash({k: v for k, v in manifest.items() if k != "root"}):
         yield Finding(MANIFEST, "root", "this is not the hash of the manifest: it was changed")
-    listed = {folder / f"{name}.json" for name in manifest["certificates"]} | {folder / MANIFEST}
+    named = (*manifest["certificates"], *manifest.get("plans", {}))
+    listed = {folder / f"{name}.json" for name in named} | {folder / MANIFEST}
     for path in sorted(folder.rglob("*.json")):
         if path not in listed:
             yield Finding(path.relative_to(folder).as_posix(), "", f"{MANIFEST} does not list this certificate")

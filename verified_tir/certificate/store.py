@@ -1,7 +1,8 @@
 """A folder of certificates.
 
-    DIR/manifest.json                       the certificates and their root hashes
+    DIR/manifest.json                       the certificates and their root hashes; plans likewise, if there are any
     DIR/<file>/<schedule>.json              one certificate for each schedule function
+    DIR/<model>/plan.json                   how certificates make up the plan of a model (see ``plans``)
     DIR/obligations/<first two>/<hash>.smt2 each question once, named by the SHA-256 of its text
 
 The folder is a function of the certificates in it: nothing tells when or where it was written.  Certificates that are
@@ -63,7 +64,10 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     certificates = found.get("certificates")
     if not isinstance(certificates, dict) or not all(isinstance(v, str) for v in certificates.values()):
         raise BadStore(f"{path}: it lists no certificates")
-    for name in certificates:
+    plans = found.get("plans", {})
+    if not isinstance(plans, dict) or not all(isinstance(v, str) for v in plans.values()):
+        raise BadStore(f"{path}: its plans are no list of plans")
+    for name in (*certificates, *plans):
         _check_name(path, name)
     return found
 
@@ -79,27 +83,44 @@ def _check_name(path: Path, name: str) -> None:
         raise BadStore(f"{path}: {name!r} is no name of a certificate: it is no path, or cannot be shown")
 
 
-def save(directory: Path | str, certificates: Mapping[str, dict[str, Any]], queries: Mapping[str, str]) -> None:
+def save(
+    directory: Path | str,
+    certificates: Mapping[str, dict[str, Any]],
+    queries: Mapping[str, str],
+    plans: Mapping[str, dict[str, Any]] | None = None,
+) -> None:
     """Put certificates into a folder, in place of those of the same names.
 
     :param certificates: by name: their paths below the folder, without ``.json``.
     :param queries: the texts of their questions, by hash.
+    :param plans: how some of them make up the plan of a model, by name likewise.  Certificates that belonged to a plan
+        of that name, and to no plan now, are removed.
     :raises BadStore: if the folder holds a manifest that cannot be read, or other certificates that cannot; or if a
         name is none.
     :raises OSError: if a file cannot be written.
     """
     folder = Path(directory)
-    for name in certificates:
+    for name in (*certificates, *(plans or {})):
         _check_name(folder, name)
     folder.mkdir(parents=True, exist_ok=True)
     with _alone(folder):
-        _save(folder, certificates, queries)
+        _save(folder, certificates, queries, plans or {})
 
 
-def _save(folder: Path, certificates: Mapping[str, dict[str, Any]], queries: Mapping[str, str]) -> None:
+def _save(
+    folder: Path,
+    certificates: Mapping[str, dict[str, Any]],
+    queries: Mapping[str, str],
+    plans: Mapping[str, dict[str, Any]],
+) -> None:
     known: dict[str, str] = {}
+    planned: dict[str, str] = {}
     if (folder / MANIFEST).exists():
-        known = dict(read_manifest(folder)["certificates"])
+        manifest = read_manifest(folder)
+        known, planned = dict(manifest["certificates"]), dict(manifest.get("plans", {}))
+    for name in _outdated(folder, planned, plans) & known.keys() - certificates.keys():
+        del known[name]
+        (folder / f"{name}.json").unlink(missing_ok=True)
     needed = set(queries)
     for name in known.keys() - certificates.keys():
         needed |= _needed_by(folder, name)
@@ -113,8 +134,28 @@ def _save(folder: Path, certificates: Mapping[str, dict[str, Any]], queries: Map
             path.unlink()
             if not any(path.parent.iterdir()):
                 path.parent.rmdir()
+    for name, plan in plans.items():
+        _write(folder / f"{name}.json", write(plan))
+        planned[name] = plan["root"]
     manifest = {"schema": SCHEMA, "certificates": dict(sorted(known.items()))}
+    manifest |= {"plans": dict(sorted(planned.items()))} if planned else {}
     _write(folder / MANIFEST, write(manifest | {"root": value_hash(manifest)}))
+
+
+def _outdated(folder: Path, planned: Mapping[str, str], plans: Mapping[str, dict[str, Any]]) -> set[str]:
+    """The certificates of plans that are written again."""
+    old: set[str] = set()
+    kept: set[str] = set()
+    for name in planned:
+        try:
+            steps = read(file_text(folder / f"{name}.json"))["steps"]
+            (old if name in plans else kept).update(step["certificate"] for step in steps)
+        except (OSError, ValueError, KeyError, TypeError) as problem:
+            raise BadStore(
+                f"{folder / name}.json: the manifest lists this plan, but it cannot be read ({problem}); remove the "
+                "folder, or write into another one"
+            ) from None
+    return {n for n in old - kept if isinstance(n, str)}
 
 
 @contextmanager

@@ -26,6 +26,7 @@ from verified_tir.logic.recheck import BUDGET, PACKAGES, SolverName, version
 if TYPE_CHECKING:
     from verified_tir.certificate.check import Progress
     from verified_tir.certificate.regenerate import Regenerated
+    from verified_tir.graph.ir import Graph
     from verified_tir.ir.func import PrimFunc
 
 OK, FALSE, MISTAKE, UNDECIDED, INTERRUPTED = 0, 1, 2, 3, 130
@@ -74,7 +75,9 @@ def run(options: Options) -> int:
 def _run(options: Options) -> int:
     solvers = _solvers(options.solver)
     jobs = options.jobs or os.cpu_count() or 1
-    wanted = {which: (where, programs(where)) for which, where in _given(options) if where}
+    model = _model(options.before)
+    given = [(which, where) for which, where in _given(options) if where and not (which == "before" and model)]
+    wanted = {which: (where, programs(where)) for which, where in given}
     with _executor(options.executor, jobs) as executor:
         with _bar(options) as progress:
             checked = check(
@@ -84,7 +87,7 @@ def _run(options: Options) -> int:
         if not checked.certificates:
             what = f"no certificate's name contains {options.only!r}" if options.only else "there are no certificates"
             raise _Mistake(f"{options.directory}: {what}")
-        others = list(_sources(wanted, checked))
+        others = [*_sources(wanted, checked), *_plans(options, checked, model)]
         again = _regenerated(options, executor) if options.regenerate else None
     code = _exit_code(checked, others, again)
     if options.json:
@@ -121,6 +124,34 @@ def _sources(wanted: dict[str, tuple[str, list[PrimFunc]]], checked: Checked) ->
             problem = "" if c.content is None else other_program(c.content, which, found)
             if problem:
                 yield Finding(c.name, which, f"{problem} of {where}")
+
+
+def _model(where: str) -> Graph | None:
+    """The model that ``--before`` names, if it names one.
+
+    :raises _Mistake: if it is broken.
+    """
+    from verified_tir.cli.models import is_model, load_model
+    from verified_tir.graph.errors import GraphError
+
+    if not where or not is_model(Path(where)):
+        return None
+    try:
+        return load_model(Path(where))[0]
+    except GraphError as problem:
+        raise _Mistake(f"--before {where}: {problem}") from None
+
+
+def _plans(options: Options, checked: Checked, model: Graph | None) -> list[Finding]:
+    """What is wrong with the steps of plans; only these need to know what graphs are."""
+    if model is not None and not checked.plans:
+        raise _Mistake(f"--before {options.before}: there is no plan of a model in {options.directory}")
+    if not checked.plans:
+        return []
+    from verified_tir.certificate.plan_steps import follow
+
+    contents = {c.name: c.content for c in checked.certificates}
+    return [f for plan in checked.plans for f in follow(plan, contents, model)]
 
 
 def _regenerated(options: Options, executor: Executor | None) -> list[Regenerated]:

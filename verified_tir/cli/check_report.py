@@ -47,8 +47,20 @@ def _lines(
             told = f"{steps:>3} {'step ' if steps == 1 else 'steps'} {len(c.claims):>5} obligations"
             yield f"{c.name:<{width}}  {told}  {word}"
         yield from (f"  {line}" for line in lines)
+    yield from _plan_lines(checked, others, width, quiet=quiet)
     yield from (f"found: {f}" for f in checked.findings)
     yield _summary(checked, others, again)
+
+
+def _plan_lines(checked: Checked, others: Sequence[Finding], width: int, *, quiet: bool) -> Iterator[str]:
+    for plan in checked.plans:
+        findings = [*plan.findings, *(f for f in others if f.certificate == plan.name)]
+        if findings or not quiet:
+            steps = 0 if plan.content is None else len(plan.content["steps"])
+            told = f"{steps:>3} {'step ' if steps == 1 else 'steps'} {len(plan.certificates):>5} certificates"
+            yield f"{plan.name:<{width}}  {told}  {'found' if findings else 'ok'}"
+        for f in findings:
+            yield f"  found: {f.place}: {f.problem}" if f.place else f"  found: {f.problem}"
 
 
 def _wrong(
@@ -78,6 +90,7 @@ def _summary(checked: Checked, others: Sequence[Finding], again: Sequence[Regene
     claims = list(checked.claims)
     solvers = " and ".join(f"{s} {version(s)}" for s in checked.solvers)
     parts = [_count(len(checked.certificates), "certificate"), _count(len(claims), "obligation")]
+    parts = [_count(len(checked.plans), "plan"), *parts] if checked.plans else parts
     head = f"{', '.join(parts)} ({_count(len({c.query for c in claims}), 'question')})"
     found = len(checked.all_findings) + len(others) + sum(len(r.findings) for r in again or ())
     wrong = [_count(found, "finding")] if found else []
@@ -103,6 +116,18 @@ def as_json(checked: Checked, others: Sequence[Finding], again: Sequence[Regener
             "version": __version__,
             "solvers": {s: version(s) for s in checked.solvers},
             "certificates": [_certificate(checked, c, others, replayed.get(c.name)) for c in checked.certificates],
+            "plans": [
+                {
+                    "name": p.name,
+                    "root": (p.content or {}).get("root"),
+                    "certificates": p.certificates,
+                    "findings": [
+                        {"place": f.place, "problem": f.problem}
+                        for f in (*p.findings, *(f for f in others if f.certificate == p.name))
+                    ],
+                }
+                for p in checked.plans
+            ],
             "findings": [str(f) for f in checked.findings],
             "questions": {
                 digest: {

@@ -1,0 +1,251 @@
+"""Plans as certificates: they are checked, and whoever changes them is found, even one who seals them again."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from verified_tir.certificate.canonical import read, text_hash, value_hash, write
+from verified_tir.certificate.check import check
+from verified_tir.certificate.plan_layouts import parsed_layout
+from verified_tir.certificate.plan_steps import follow
+from verified_tir.certificate.plans import CheckedPlan, sealed_plan
+from verified_tir.certificate.store import save
+from verified_tir.certificate.write_plan import write_plan
+from verified_tir.graph import Graph, GraphBuilder
+from verified_tir.graph.annotate import Annotations, layout_named
+from verified_tir.graph.layouts import Padded, layout_text
+from verified_tir.graph.plan import plan
+
+
+def model() -> Graph:
+    """Six channels, so that tiles of four are padded; a softmax through which nothing flows."""
+    g = GraphBuilder("model")
+    rng = np.random.default_rng(0)
+    x = g.input("x", (1, 6, 4, 4))
+    y = g.op("nn.conv2d", x, g.constant(rng.standard_normal((8, 6, 1, 1)).astype(np.float32), "w"), name="y")
+    z = g.op("nn.relu", y, name="z")
+    return g.finish(g.op("nn.softmax", z, name="s"), z)
+
+
+@pytest.fixture(scope="module")
+def written() -> tuple[dict[str, Any], dict[str, Any], dict[str, str]]:
+    """A plan, its certificates, their questions."""
+    graph = model()
+    made = plan(graph, Annotations({"conv2d": "NCHW4c"}).frozen(graph))
+    certificates, document = write_plan(made, "m", ["conv2d=NCHW4c"], "m.onnx")
+    return document, certificates.certificates, certificates.queries
+
+
+def steps_of(plan: dict[str, Any], certificates: dict[str, Any], model: Graph | None = None) -> list[str]:
+    return [str(f) for f in follow(CheckedPlan("m/plan", plan, ()), certificates, model)]
+
+
+def test_a_plan_is_checked_with_its_certificates(written: Any, tmp_path: Path) -> None:
+    document, certificates, queries = written
+    save(tmp_path, certificates, queries, {"m/plan": document})
+    done = check(tmp_path, ["z3", "cvc5"])
+    assert done.exit_code == 0 and not done.all_findings
+    assert [p.name for p in done.plans] == ["m/plan"]
+    assert steps_of(document, certificates, model()) == []
+    assert {s["kind"] for s in document["steps"]} == {"moved", "rewrite", "same"}
+
+
+def test_certificates_of_a_plan_that_is_written_again_go(written: Any, tmp_path: Path) -> None:
+    document, certificates, queries = written
+    other = {name.replace("m/", "n/"): c for name, c in certificates.items()}
+    save(tmp_path, certificates | other, queries, {"m/plan": document})
+    fewer = sealed_plan({**document, "steps": []})
+    save(tmp_path, {}, {}, {"m/plan": fewer})
+    left = read((tmp_path / "manifest.json").read_text())
+    assert sorted(left["certificates"]) == sorted(other) and list(left["plans"]) == ["m/plan"]
+    assert not any((tmp_path / f"{name}.json").exists() for name in certificates)
+    assert check(tmp_path).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "where"),
+    [
+        (lambda p: p["plan"].update(model="other.onnx"), "plan: its hash is not that of this part"),
+        (lambda p: p["steps"].pop(), "steps: its hash is not that of this part"),
+        (lambda p: p["after"]["text"].append(""), "after: its hash is not that of this part"),
+        (lambda p: p.update(root="0" * 64), "root: this is not the hash of the hashes"),
+        (lambda p: p["hashes"].pop("steps"), "hashes: there is not one for each of"),
+        (lambda p: p["steps"][0].update(kind="believed"), r"steps\[0\].kind: it is none of"),
+        (lambda p: p.pop("steps"), "the plan: the keys are not"),
+    ],
+)
+def test_a_change_is_found_by_its_hash(written: Any, tmp_path: Path, change: Callable[..., Any], where: str) -> None:
+    document, certificates, queries = written
+    save(tmp_path, certificates, queries, {"m/plan": document})
+    changed = copy.deepcopy(document)
+    change(changed)
+    (tmp_path / "m/plan.json").write_text(write(changed))
+    found = [str(f) for f in check(tmp_path, only="nothing").findings + check(tmp_path).plans[0].findings]
+    assert any(re.search(where.replace("the plan:", ""), f) for f in found), found
+    assert check(tmp_path).exit_code == 1
+
+
+def test_a_certificate_that_is_exchanged_is_found(written: Any, tmp_path: Path) -> None:
+    document, certificates, queries = written
+    save(tmp_path, certificates, queries, {"m/plan": document})
+    one, two = [n for n in certificates if "conv" in n or "relu" in n]
+    path = tmp_path / "manifest.json"
+    manifest = read(path.read_text())
+    listed = manifest["certificates"]
+    listed[one], listed[two] = listed[two], listed[one]
+    del manifest["root"]
+    path.write_text(write(manifest | {"root": value_hash(manifest)}))
+    a, b = tmp_path / f"{one}.json", tmp_path / f"{two}.json"
+    a_text, b_text = a.read_text(), b.read_text()
+    a.write_text(b_text)
+    b.write_text(a_text)
+    found = [f.problem for f in check(tmp_path).all_findings]
+    assert found == [f"the certificate {x} has another root hash" for x in (one, two)], found
+
+
+def step(plan: dict[str, Any], kind: str, k: int = 0) -> dict[str, Any]:
+    found: dict[str, Any] = [s for s in plan["steps"] if s["kind"] == kind][k]
+    return found
+
+
+def text(plan: dict[str, Any], which: str, old: str, new: str) -> None:
+    """Change the text of a graph, its hash included."""
+    joined = "\n".join(plan[which]["text"])
+    assert old in joined
+    plan[which] = {"text": joined.replace(old, new).split("\n"), "hash": text_hash(joined.replace(old, new))}
+
+
+TILES = "lambda i0, i1, i2, i3: [i0, i1 // 4, i2, i3, i1 % 4]"
+TURNED = "lambda i0, i1, i2, i3: [i0, i1 // 4, i3, i2, i1 % 4]"
+
+FORGERIES: dict[str, tuple[Callable[[dict[str, Any]], None], str]] = {
+    "another operator before": (
+        lambda p: text(p, "before", "R.nn.relu(y)", "R.tanh(y)"),
+        "does not begin with what the node before means",
+    ),
+    "another program after": (
+        lambda p: text(p, "after", "T.max(", "T.min("),
+        "does not end with the program of the node",
+    ),
+    "another pad value": (
+        lambda p: text(p, "after", f"{TILES}, pad_value=None", f"{TILES}, pad_value=1.0"),
+        "does not end with the program of the node",
+    ),
+    "another map of a rewrite": (
+        lambda p: text(p, "after", TILES, TURNED),
+        "does not end with the program of the node",
+    ),
+    "results in another order": (
+        lambda p: text(p, "after", "return (s, ", "return ("),
+        "its result",
+    ),
+    "another layout of a result": (
+        lambda p: step(p, "moved")["values"][0].update(layout=TURNED),
+        "gives y in the layout",
+    ),
+    "a value in the padding that is not there": (
+        lambda p: step(p, "moved")["values"][0].update(layout=f"{TILES} padded with 0.0"),
+        "is not how a layout of y is written",
+    ),
+    "a rewrite without a proof": (
+        lambda p: step(p, "rewrite").update(certificate=None, root=None),
+        "it has no certificate",
+    ),
+    "a moved program that is said to be the same": (
+        lambda p: step(p, "moved").update(kind="same", certificate=None, root=None),
+        "it has other operands or results than the node before",
+    ),
+    "a moved program that is said to be external": (
+        lambda p: step(p, "moved").update(kind="external", certificate=None, root=None),
+        "is not among the assumptions",
+    ),
+    "a node of which another is said": (
+        lambda p: step(p, "moved").update(node=["z"]),
+        "is no node before with these results",
+    ),
+    "a certificate that is not there": (
+        lambda p: step(p, "moved").update(certificate="m/none"),
+        "cannot be read",
+    ),
+    "a step left out": (lambda p: p["steps"].pop(0), "they are not the nodes of the graph after"),
+    "a constant that is another": (
+        lambda p: p["constants"]["after"]["w_packed"].update(layout=TURNED),
+        "is not w in the layout",
+    ),
+    "a constant of which there is none": (
+        lambda p: p["constants"]["after"]["w_packed"].update(of="v"),
+        "there is no constant v before",
+    ),
+    "no text": (lambda p: text(p, "after", "return", "retur"), "its steps cannot be followed"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FORGERIES)
+def test_a_forgery_that_is_sealed_again_is_found(written: Any, name: str) -> None:
+    document, certificates, _ = written
+    forged = copy.deepcopy(document)
+    change, said = FORGERIES[name]
+    change(forged)
+    found = steps_of(sealed_plan(forged), certificates)
+    assert any(said in f for f in found), found
+
+
+def test_the_elements_of_the_model_are_compared(written: Any) -> None:
+    document, certificates, _ = written
+    graph = model()
+    (w,) = graph.constants
+    other = Graph(graph.name, graph.inputs, {w: graph.constants[w] + 1}, graph.nodes, graph.outputs)
+    found = steps_of(document, certificates, other)
+    assert [f.partition(": ")[2] for f in found] == [
+        "constants.before.w: the model has other elements",
+        "constants.after.w_packed: it is not w of the model, packed",
+    ]
+    fewer = Graph(graph.name, graph.inputs, graph.constants, graph.nodes, graph.outputs[:1])
+    assert steps_of(document, certificates, fewer) == ["m/plan: before: this is not the graph of the model"]
+
+
+def test_padding_that_holds_a_value_is_proved_by_the_program(written: Any) -> None:
+    g = GraphBuilder("model")
+    x = g.input("x", (1, 6, 2, 2))
+    y = g.op("nn.relu", x, name="y")
+    graph = g.finish(g.op("tanh", y, name="z"))
+    tiles = layout_named("NCHW4c", "NCHW")
+    held = Padded(tiles, 0.0)
+    made = plan(graph, {graph.nodes[0]: ([held], [held]), graph.nodes[1]: ([held], [tiles])})
+    certificates, document = write_plan(made, "m")
+    assert steps_of(document, certificates.certificates) == []
+    first = step(document, "moved")
+    assert first["values"][0]["layout"].endswith(" padded with 0.0")
+    for value in ("1.0", "-0.0"):
+        forged = copy.deepcopy(document)
+        changed = step(forged, "moved")["values"][0]
+        changed["layout"] = changed["layout"].replace("0.0", value)
+        found = steps_of(sealed_plan(forged), certificates.certificates)
+        assert any("its certificate gives y in the layout" in f for f in found), found
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [
+        "",
+        "lambda i0, i1: [i1, i0]",
+        "lambda i0, i1: [i0 // 4, i1, i0 % 4] padded with -0.0",
+        "lambda i0, i1: [i0, i1] in (3, 8)",
+        "lambda i0, i1: [i0, i1] in (3, 8) padded with 2",
+    ],
+)
+def test_layouts_as_texts(layout: str) -> None:
+    assert layout_text(parsed_layout(layout)) == layout
+
+
+def test_the_folder_is_json_with_one_spelling(written: Any) -> None:
+    document, _, _ = written
+    assert read(write(document)) == document == json.loads(json.dumps(document))

@@ -1,0 +1,142 @@
+"""How certificates make up the plan of a model: which program stands where in the graph, and what its values are.
+
+    schema          version of the format
+    tool            name and version of the program
+    plan            the model's name, and the layouts that were asked for
+    before, after   the graphs as text, line by line, with hashes
+    constants       of both graphs: type, shape and hash of each array; of a packed one the constant and the layout
+    steps           for each node of the graph after, and each node before that went: its results, which values before
+                    they are, in which layouts, and the certificate of its program, by name and root hash
+    assumptions     what is not proved, in sentences (that external functions do what they are said to do)
+    hashes, root    of all these parts, and of the hashes
+
+Here is what can be checked of it without reading graphs: its form, its hashes, and that its certificates are there.
+Whether the steps lead from the one graph to the other is what ``verified_tir.certificate.plan_steps`` asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, final
+
+from verified_tir.certificate.canonical import BadJson, read, text_hash, value_hash
+from verified_tir.certificate.integrity import Finding
+from verified_tir.certificate.shape import ANY, DIGEST, misshapen
+from verified_tir.certificate.store import MANIFEST, SCHEMA, file_text
+
+PARTS: Final = ("schema", "tool", "plan", "before", "after", "constants", "steps", "assumptions")
+"""The parts of a plan that have a hash."""
+
+KINDS: Final = ("same", "moved", "rewrite", "gone", "external")
+"""What a step is: a node as it was; one whose program was moved; a rewrite that is new; one that went; a node that an
+external function computes."""
+
+_VALUE: Final[dict[str, Any]] = {"of": str, "layout": str}
+_STEP: Final[dict[str, Any]] = {
+    "results": [str], "kind": str, "node": [str], "values": [_VALUE], "certificate": ANY, "root": ANY,
+}  # fmt: skip
+_GRAPH: Final[dict[str, Any]] = {"hash": DIGEST, "text": [str]}
+PLAN: Final[dict[str, Any]] = {
+    "schema": int,
+    "tool": {"name": str, "version": str},
+    "plan": {"model": str, "layouts": [str]},
+    "before": _GRAPH,
+    "after": _GRAPH,
+    "constants": {"before": ANY, "after": ANY},
+    "steps": [_STEP],
+    "assumptions": [str],
+    "hashes": ANY,
+    "root": DIGEST,
+}
+CONSTANT: Final[dict[str, Any]] = {"dtype": str, "shape": [int], "sha256": DIGEST, "of": str, "layout": str}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class CheckedPlan:
+    """A plan: its content (``None`` if it cannot be read), and what is wrong with it."""
+
+    name: str
+    content: dict[str, Any] | None
+    findings: tuple[Finding, ...]
+
+    @property
+    def certificates(self) -> list[str]:
+        """The names of its certificates, each once."""
+        steps = () if self.content is None else self.content["steps"]
+        return list(dict.fromkeys(s["certificate"] for s in steps if s["certificate"] is not None))
+
+
+def sealed_plan(parts: Mapping[str, Any]) -> dict[str, Any]:
+    """The parts of a plan with the hashes over them."""
+    hashes = {part: value_hash(parts[part]) for part in PARTS}
+    return {**{part: parts[part] for part in PARTS}, "hashes": hashes, "root": value_hash(hashes)}
+
+
+def load_plan(folder: Path, name: str, root: str, certificates: Mapping[str, str]) -> CheckedPlan:
+    """A plan and what is wrong with it.
+
+    :param root: its root hash, as the manifest has it; ``certificates`` those of the certificates.
+    """
+    path = folder / f"{name}.json"
+    try:
+        found = read(file_text(path))
+    except FileNotFoundError:
+        return CheckedPlan(name, None, (Finding(name, "", f"the manifest lists it, but {path.name} is not there"),))
+    except (OSError, UnicodeDecodeError, BadJson) as problem:
+        return CheckedPlan(name, None, (Finding(name, "", str(problem)),))
+    if isinstance(found, dict) and found.get("schema") != SCHEMA:
+        wrong = Finding(name, "schema", f"it is {found.get('schema')!r}; this program reads {SCHEMA}")
+        return CheckedPlan(name, None, (wrong,))
+    misshaped = [Finding(name, place, problem) for place, problem in _form(found)]
+    if misshaped:
+        return CheckedPlan(name, None, tuple(misshaped))
+    problems = [Finding(name, place, problem) for place, problem in _problems(found, certificates)]
+    if found["root"] != root:
+        problems.append(Finding(name, "root", f"{MANIFEST} has another root hash for this plan"))
+    return CheckedPlan(name, found, tuple(problems))
+
+
+def _form(plan: Any) -> Iterator[tuple[str, str]]:
+    wrong = list(misshapen(plan, PLAN))
+    yield from wrong
+    if wrong:
+        return
+    for which in ("before", "after"):
+        if not isinstance(plan["constants"][which], dict):
+            yield f"constants.{which}", "this is no list of constants"
+            continue
+        for name, constant in plan["constants"][which].items():
+            yield from misshapen(constant, CONSTANT, f"constants.{which}.{name}")
+    for k, step in enumerate(plan["steps"]):
+        if step["kind"] not in KINDS:
+            yield f"steps[{k}].kind", f"it is none of {', '.join(KINDS)}"
+        if len(step["values"]) != len(step["results"]):
+            yield f"steps[{k}].values", "there is not one for each result"
+        named = step["certificate"], step["root"]
+        if named != (None, None) and not all(isinstance(n, str) for n in named):
+            yield f"steps[{k}].certificate", "a certificate has a name and a hash"
+
+
+def _problems(plan: Mapping[str, Any], certificates: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    if not isinstance(plan["hashes"], dict) or plan["hashes"].keys() != set(PARTS):
+        yield "hashes", f"there is not one for each of {', '.join(PARTS)}"
+        return
+    for part in PARTS:
+        if plan["hashes"][part] != value_hash(plan[part]):
+            yield part, "its hash is not that of this part: it was changed"
+    if plan["root"] != value_hash(plan["hashes"]):
+        yield "root", "this is not the hash of the hashes: it was changed"
+    for which in ("before", "after"):
+        if text_hash("\n".join(plan[which]["text"])) != plan[which]["hash"]:
+            yield f"{which}.hash", "this is not the hash of the graph: it was changed"
+    for k, step in enumerate(plan["steps"]):
+        name = step["certificate"]
+        if name is not None and certificates.get(name) != step["root"]:
+            what = "has another root hash" if name in certificates else "is not there"
+            yield f"steps[{k}] {', '.join(step['results'])}", f"the certificate {name} {what}"
+
+
+__all__ = ["CheckedPlan", "load_plan", "sealed_plan"]

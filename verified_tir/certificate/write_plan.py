@@ -1,0 +1,141 @@
+"""From a plan to its certificates, and to the document that says how they make it up.
+
+What stands in the document, ``verified_tir.certificate.plans`` says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, final
+
+from verified_tir import __version__
+from verified_tir.certificate.canonical import text_hash
+from verified_tir.certificate.plan_steps import array_hash
+from verified_tir.certificate.plans import sealed_plan
+from verified_tir.certificate.store import SCHEMA
+from verified_tir.certificate.write import Origin, Written
+from verified_tir.graph.ir import Graph, Node, Value
+from verified_tir.graph.layouts import PLAIN
+from verified_tir.graph.plan import Plan
+from verified_tir.graph.relayout import Relaid
+from verified_tir.schedule.schedule import Schedule
+
+Progress = Callable[[int, int, str], None]
+
+
+def write_plan(
+    made: Plan, name: str, layouts: Sequence[str] = (), model: str = "", progress: Progress | None = None
+) -> tuple[Written, dict[str, Any]]:
+    """The certificates of a plan, and the plan itself.
+
+    :param name: of the model, as a path below the folder; the certificates stand below it.
+    :param layouts: what was asked for, as a person wrote it.
+    :param model: the file that the model came from.
+    """
+    writer = _Writer(made, name, model or name)
+    writer.certificates(progress)
+    graphs = {
+        which: {"hash": text_hash(text), "text": text.split("\n")}
+        for which, text in (("before", str(made.before)), ("after", str(made.graph)))
+    }
+    plan = {
+        "schema": SCHEMA,
+        "tool": {"name": "vtir", "version": __version__},
+        "plan": {"model": model or name, "layouts": list(layouts)},
+        **graphs,
+        "constants": {"before": writer.constants(made.before), "after": writer.constants(made.graph)},
+        "steps": writer.steps(),
+        "assumptions": list(made.assumptions),
+    }
+    return writer.written, sealed_plan(plan)
+
+
+@final
+class _Writer:
+    """Writes each schedule once, however many nodes have its program."""
+
+    def __init__(self, made: Plan, name: str, model: str) -> None:
+        self.made = made
+        self.name = name
+        self.model = model
+        self.written = Written()
+        self.names: dict[Schedule, str] = {}
+        self.roles: dict[Value, list[tuple[Value, str]]] = {}
+        for w, v, layout in made.roles:
+            self.roles.setdefault(w, []).append((v, layout))
+
+    def certificates(self, progress: Progress | None) -> None:
+        proofs: list[tuple[str, Relaid]] = []
+        for new, proof in self.made.relaid.items():
+            proofs.append((self.made.implements[new].op, proof))
+        proofs += [(n.op, proof) for n, proof in self.made.proofs.items()]
+        proofs += [(f"{n.op}_gone", proof) for n, proof in self.made.elided.items()]
+        schedules = list({proof.schedule: op for op, proof in reversed(proofs)}.items())[::-1]
+        counts: dict[str, int] = {}
+        for k, (schedule, op) in enumerate(schedules):
+            counts[op] = counts.get(op, 0) + 1
+            certificate = f"{self.name}/{op.replace('/', '-')}-{counts[op]}"
+            if progress is not None:
+                progress(k, len(schedules), certificate)
+            self.names[schedule] = certificate
+            self.written.add(certificate, schedule, Origin(op, self.model))
+
+    def constants(self, graph: Graph) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for v, array in graph.constants.items():
+            of, layout = next(iter(self.roles.get(v, [(v, PLAIN)]))) if graph is self.made.graph else (v, PLAIN)
+            if v in self.made.packed:
+                of, layout = self.made.packed[v]
+            found[v.name] = {
+                "dtype": v.dtype, "shape": list(v.shape), "sha256": array_hash(array), "of": of.name, "layout": layout,
+            }  # fmt: skip
+        return found
+
+    def steps(self) -> list[dict[str, Any]]:
+        """In the order of the graph after; rewrites that went stand where their nodes stood before."""
+        made = self.made
+        order = {n: k for k, n in enumerate(made.before.nodes)}
+        gone = sorted(made.elided, key=order.__getitem__)
+        found: list[dict[str, Any]] = []
+        for n in made.graph.nodes:
+            old = made.implements.get(n)
+            while old is not None and gone and order[gone[0]] < order[old]:
+                found.append(self._gone(gone.pop(0)))
+            found.append(self._rewrite(n) if old is None else self._node(n, old))
+        return found + [self._gone(n) for n in gone]
+
+    def _node(self, n: Node, old: Node) -> dict[str, Any]:
+        proof = self.made.relaid.get(n)
+        kind = "moved" if proof is not None else "external" if n in self.made.external else "same"
+        values = [(v, self._layout(w, v)) for w, v in zip(n.outputs, old.outputs, strict=True)]
+        return self._step([w.name for w in n.outputs], kind, old, values, proof)
+
+    def _rewrite(self, n: Node) -> dict[str, Any]:
+        (of, layout) = self.roles[n.output][0]
+        return self._step([n.output.name], "rewrite", None, [(of, layout)], self.made.proofs.get(n))
+
+    def _gone(self, old: Node) -> dict[str, Any]:
+        there, layout = next((w, t) for w, v, t in self.made.roles if v is old.output and self._is_operand(w, old))
+        return self._step([there.name], "gone", old, [(old.output, layout)], self.made.elided[old])
+
+    def _is_operand(self, w: Value, old: Node) -> bool:
+        return any(v is old.inputs[0] for v, _ in self.roles[w])
+
+    def _layout(self, w: Value, v: Value) -> str:
+        return next(layout for of, layout in self.roles[w] if of is v)
+
+    def _step(
+        self, results: list[str], kind: str, old: Node | None, values: list[tuple[Value, str]], proof: Relaid | None
+    ) -> dict[str, Any]:
+        name = None if proof is None else self.names[proof.schedule]
+        return {
+            "results": results,
+            "kind": kind,
+            "node": [] if old is None else [v.name for v in old.outputs],
+            "values": [{"of": v.name, "layout": layout} for v, layout in values],
+            "certificate": name,
+            "root": None if name is None else self.written.certificates[name]["root"],
+        }
+
+
+__all__ = ["write_plan"]
