@@ -56,6 +56,27 @@ def test_two_blocks_at_once() -> None:
     assert meaning(lost.format("B[j]")).endswith("a branch on undef (Refuted)")
 
 
+def test_what_is_known_in_a_branch_is_not_known_outside_of_it() -> None:
+    text = "B[0] = T.if_then_else(C[0] > 0, A[0], T.undef('float32'))\n"
+    text += "if C[0] > 0:\n    if B[0] > T.float32(0):\n        C[1] = 1\n"
+    assert meaning(text) == ""
+    branch = "if B[0] > T.float32(0):\n    C[2] = 1"
+    assert meaning(text + branch) == "safety: B[0] > T.float32(0.0): a branch on undef (Refuted)"
+
+
+def test_an_opaque_call_may_store_what_is_undefined() -> None:
+    text = "for j in range(4):\n    {}\n    B[j] = A[j]\nif B[0] > T.float32(0):\n    C[1] = 1"
+    assert meaning(text.format("C[j] = 1")) == ""
+    assert "a branch on undef" in meaning(text.format("T.evaluate(T.call_extern('int32', 'g'))"))
+
+
+def test_other_blocks_are_looked_up_meanwhile() -> None:
+    """What is remembered of A rests on no hypothesis; that about B goes on holding."""
+    text = "for j in range(4):\n    B[j] = A[j] + B[7 - j] * A[j + 1]\nif B[0] > T.float32(0):\n    C[1] = 1"
+    assert meaning(text) == ""
+    assert "a branch on undef" in meaning(LOCAL + text.replace("A[j + 1]", "t[j]"))
+
+
 def test_what_went_through_a_local_buffer() -> None:
     text = LOCAL + "for j in range(4):\n    if B[j] > T.float32(0):\n        t[j] = B[j + 1]\n        B[j + 1] = t[{}]"
     assert meaning(text.format("j")) == ""

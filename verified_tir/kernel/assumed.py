@@ -35,7 +35,7 @@ def _find(stmt: Stmt, written: set[Var], computed: frozenset[Var]) -> str | None
 
     def reads(*exprs: Expr) -> bool:
         nodes: list[Node] = [n for e in exprs for n in walk(e)]
-        return any(n in written or n in computed for n in nodes) or (EVERYTHING in written and bool(nodes))
+        return any(n in written or n in computed for n in nodes) or EVERYTHING in written
 
     if isinstance(stmt, (For, While)):  # by an earlier iteration, too
         written = written | written_blocks(stmt)
