@@ -127,20 +127,21 @@ class _Hoisting:
         sources = {*self.inputs, *done}
         targets = {*self.outputs} | {x.source for x in self.lifted if x.side == "result"}
         local = {n.buffer for n in walk(self.proof.func.body) if isinstance(n, Allocate)}
-        for target in dict.fromkeys(b for _, s in entries for b in _stored(s)):
+        for target in dict.fromkeys(b for _, s in entries for b in sorted(_stored(s), key=lambda b: b.name)):
             if target in done or target in self.left or target not in local | targets:
                 continue
             mine = [(p, s) for p, s in entries if target in _stored(s)]
             read = {b for _, s in mine for b in _loaded(s)} - {target}
             side: Literal["operand", "result"] = "operand" if target in local and target not in targets else "result"
-            allowed = sources if side == "operand" else local - targets
+            allowed = sources if side == "operand" else local - targets - done
             if len(mine) == len(entries):  # nothing would be left: it is a rewrite itself, if anything
                 continue
             group = self.understood(target, mine, read & allowed, side) if read <= allowed and len(read) == 1 else None
             if group is not None:
                 yield group
             elif any(_marked(s) for _, s in mine):
-                self.left[target] = f"it reads {', '.join(b.name for b in read) or 'nothing'}, not one operand"
+                names = ", ".join(sorted(b.name for b in read)) or "nothing"
+                self.left.setdefault(target, f"it reads {names}; a rewrite that can be lifted reads one operand")
 
     def understood(
         self, target: Buffer, mine: list[tuple[Path, Stmt]], read: set[Buffer], side: Literal["operand", "result"]
@@ -156,6 +157,7 @@ class _Hoisting:
             found = copied(without_labels(seq(*(s for _, s in mine))), source, target)
             steps_of(found)
         except NoCopy as problem:
+            self.left[target] = str(problem)
             if not marked:
                 return None
             return Group(source, target, [p for p, _ in mine], side, None, str(problem))
@@ -186,6 +188,8 @@ class _Hoisting:
                 compacted(session, group.source, group.target, label, steps, group.found)
 
         self.proof.take(f"hoisting {group.target.name}", take)
+        if group.reason:
+            self.left[group.target] = f"{group.reason}; being marked, it is a function of its own"
         self.lifted.append(Lifted(group.source, anew or group.target, group.side, label, steps, group.reason))
 
     def is_lifted(self, stmt: Stmt) -> bool:
