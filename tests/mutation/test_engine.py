@@ -15,7 +15,7 @@ from verified_tir.mutation.fault import Fault
 from verified_tir.mutation.mutant import Mutant, mutant_of_fault
 from verified_tir.mutation.operators import mutants
 from verified_tir.mutation.results import Result
-from verified_tir.mutation.selection import COUNTS
+from verified_tir.mutation.selection import COUNTS, may_decide, test_files
 from verified_tir.mutation.sources import Source
 from verified_tir.mutation.worker import _decides
 
@@ -198,3 +198,15 @@ def test_a_test_decides_that_calls_what_looks_at_obligations() -> None:
     assert not COUNTS.isdisjoint(apply.__code__.co_names)
     assert _decides(cast(pytest.Item, SimpleNamespace(function=kernel)))
     assert not _decides(cast(pytest.Item, SimpleNamespace(function=helper)))
+
+
+def test_certificates_decide_about_certificates_alone() -> None:
+    """Any change of the kernel changes what is written; of what is written, the text is what counts."""
+    test = "tests/certificate/test_check.py::test_x"
+    assert may_decide(test, "verified_tir/certificate/check.py") and may_decide(test, "verified_tir/logic/smtlib.py")
+    assert not may_decide(test, "verified_tir/kernel/rules/order.py")
+    assert may_decide("tests/kernel/test_calls.py::test_x", "verified_tir/kernel/calls.py")
+    assert _decides(cast(pytest.Item, SimpleNamespace(function=lambda t: _asks(t), nodeid=test)))
+    root = Path(__file__).resolve().parents[2]
+    assert "tests/certificate/test_check.py" in test_files(root, everything=True)
+    assert not [t for t in test_files(root, everything=False) if "certificate" in t]

@@ -16,7 +16,7 @@ from typing import Any, final
 from verified_tir.mutation.mutant import Mutant
 from verified_tir.mutation.reach import Reach, TestFile, digest_of
 from verified_tir.mutation.results import Result, Results, change_of, key_of
-from verified_tir.mutation.selection import test_files
+from verified_tir.mutation.selection import may_decide, test_files
 from verified_tir.mutation.sources import Source, checkout, mutated_files
 from verified_tir.mutation.worker import Request, Task
 
@@ -115,7 +115,7 @@ class Engine:
                 continue
             reach = self.record(tests)
             tasks = [Task(m, t, tuple(reach.seconds[n] for n in t))
-                     for m in left for t in (tuple(sorted(reach.reaching(m, self.source(m.file)))),)]  # fmt: skip
+                     for m in left for t in (self._deciding(m, reach),)]  # fmt: skip
             if complete:
                 decided |= self._settled(tasks, known, digests)
             tasks = [t for t in tasks if t.mutant.id not in decided and (t.tests or (complete and self.last))]
@@ -124,6 +124,11 @@ class Engine:
                     known.add(result)
                     decided[result.id] = result
         return [decided[m.id] for m in mutants if m.id in decided]
+
+    def _deciding(self, mutant: Mutant, reach: Reach) -> tuple[str, ...]:
+        """The tests that reach a mutant, and may kill it."""
+        reaching = reach.reaching(mutant, self.source(mutant.file))
+        return tuple(sorted(t for t in reaching if may_decide(t, mutant.file)))
 
     def _settled(self, tasks: Sequence[Task], known: Results, digests: dict[str, str]) -> dict[str, Result]:
         """Who is known to have survived these very tests, and who is reached by none."""

@@ -3,7 +3,8 @@
 A test counts only if it says what the kernel accepts, refuses or computes.  Left out, by rule:
 
 * what compares texts and counts of obligations, or files of them: certificates, ``proofs/``, golden files.  Any change
-  of an obligation changes those; that says nothing of whether the change matters;
+  of an obligation changes those; that says nothing of whether the change matters.  For faults of certificates, and of
+  the logic in which their questions are written, ``tests/certificate`` decides all the same: there the text matters;
 * what does not run the kernel of this process: commands started anew, documentation, benchmarks;
 * what plants faults itself: this package's own tests, and those of the exhaustive families.
 """
@@ -20,7 +21,6 @@ from verified_tir.mutation.mutant import Mutant
 
 LEFT_OUT = (
     "tests/benchmarks",
-    "tests/certificate",
     "tests/cli",
     "tests/docs",
     "tests/kernel/exhaustive/test_mutants.py",
@@ -34,6 +34,12 @@ LEFT_OUT = (
     "tests/validate/llvm/test_mutants.py",
 )
 """Folders and files that decide nothing."""
+
+CERTIFICATES = "tests/certificate/"
+"""Tests that look at texts of obligations: they decide where these texts are what may be wrong."""
+
+OF_CERTIFICATES = ("verified_tir/certificate/", "verified_tir/logic/")
+"""Files for whose faults they do."""
 
 KERNEL_TESTS = (
     "tests/kernel",
@@ -63,6 +69,11 @@ def test_files(root: Path, *, everything: bool) -> list[str]:
         files = [path] if path.suffix == ".py" and path.exists() else sorted(path.rglob("test_*.py"))
         found += [name for p in files if not (name := p.relative_to(root).as_posix()).startswith(LEFT_OUT)]
     return found
+
+
+def may_decide(test: str, file: str) -> bool:
+    """Whether a test (its id, or the file of it) may kill a mutant of a file."""
+    return not test.startswith(CERTIFICATES) or file.startswith(OF_CERTIFICATES)
 
 
 @final
