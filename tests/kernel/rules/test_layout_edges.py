@@ -63,7 +63,7 @@ def test_a_buffer_is_used_by_loads_and_stores_only(rule: Rule) -> None:
 
 
 def test_an_opaque_call_may_be_an_index_of_another_buffer() -> None:
-    text = ALLOC + 't[0] = 1\n{}[T.call_extern("int32", "g")] = 2\nB[0] = t[0]'
+    text = ALLOC + 't[0] = 1\n{}[T.call_extern("int32", "g")] = 2\nB[0] = t[T.Sub(1, 1)]'
     accepted(program(text.format("A")), Storage((), DOUBLED))
     refused(program(text.format("t")), Storage((), DOUBLED), "an opaque call is an index of t")
 
@@ -159,7 +159,7 @@ def test_an_extent_of_an_array_that_no_shape_shows_any_longer() -> None:
 
 def test_what_is_only_read_is_moved_too() -> None:
     moved = body_of(accepted(program(ALLOC + "B[0] = t[1]"), Compact((), (x,), (x - 1,), (const(1),))))
-    assert moved == 't = T.alloc_buffer((1,), "int32")\nB[0] = t[0]'
+    assert moved == 't = T.alloc_buffer((1,), "int32")\nB[0] = t[T.Sub(1, 1)]'
 
 
 # -- symbols -----------------------------------------------------------------------------------------------------------
