@@ -206,7 +206,7 @@ def test_certificates_decide_about_certificates_alone() -> None:
     assert may_decide(test, "verified_tir/certificate/check.py") and may_decide(test, "verified_tir/logic/smtlib.py")
     assert not may_decide(test, "verified_tir/kernel/rules/order.py")
     assert may_decide("tests/kernel/test_calls.py::test_x", "verified_tir/kernel/calls.py")
-    assert _decides(cast(pytest.Item, SimpleNamespace(function=lambda t: _asks(t), nodeid=test)))
+    assert _decides(cast(pytest.Item, SimpleNamespace(function=_asks, nodeid=test)))
     root = Path(__file__).resolve().parents[2]
     assert "tests/certificate/test_check.py" in test_files(root, everything=True)
     assert not [t for t in test_files(root, everything=False) if "certificate" in t]
