@@ -1,0 +1,86 @@
+"""What stores leave in an element: cases in which one condition of ``contents`` decides alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.kernel.programs import PROVER, accepted, buffer, load, program, refused, why
+from tests.kernel.test_facts import known
+from verified_tir.ir.expr import Select, binary, const
+from verified_tir.kernel.entry import verify_program
+from verified_tir.kernel.obligation import NoMatch, Unproved
+from verified_tir.kernel.rules.rewrite import Rewrite
+
+LAST = "if {}:\n    B[0] = 1"
+SIX = "for i in range(4):\n" + "".join(f"    A[i] = {k}\n" for k in range(1, 7))
+BELOW = "if {}:\n    for i in range(4):\n        A[i] = 1\n        A[i + n] = 2\n    if A[2] == 1:\n        B[0] = 1"
+NONZERO = LAST.format("A[3] == A[3] and X[3] != 0")
+
+CASES = [
+    # what is known where the question stands tells which of two stores comes last
+    (BELOW.format("n > 0"), True),
+    (BELOW.format("n >= 0"), False),
+    # as many stores as are compared with each other
+    (SIX + LAST.format("A[2] == 6"), True),
+    (SIX + LAST.format("A[2] == 5"), False),
+    # a store that may not have run, or not to this element
+    ("for i in range(4):\n    if X[i] == 0:\n        A[i] = 6\n" + LAST.format("A[2] == 6"), False),
+    ("for i in range(4):\n    A[2 * i] = 6\n" + LAST.format("A[X[0] % 8] == 6"), False),
+    ("for i in range(4):\n    A[2 * i] = 6\nif X[0] % 2 == 0:\n    if A[X[0] % 8] == 6:\n        B[0] = 1", True),
+    ("for i in range(n):\n    A[i % 8] = 6\n" + LAST.format("A[2] == 6"), False),
+    # iterations of a while loop have no number
+    ("A[0] = 0\nwhile X[0] > A[0]:\n    A[1] = A[0]\n    A[0] = A[0] + 1\n" + LAST.format("A[1] == 0"), False),
+    ("while X[0] > A[0]:\n    for i in range(4):\n        A[i] = 1\n    A[2] = 3\n" + LAST.format("A[2] == 3"), False),
+    # what ran was safe: its indices were in bounds, its divisors not zero
+    ("for i in range(8):\n    A[i] = B[X[i]]\n" + LAST.format("A[3] == A[3] and X[3] < 8"), True),
+    ("for i in range(8):\n    A[i] = B[X[i]]\n" + LAST.format("A[3] == A[3] and X[3] < 7"), False),
+    ("for i in range(8):\n    A[i] = 5 // X[i]\n" + NONZERO, True),
+    ("for i in range(7):\n    A[i] = 5 // X[i + 1]\n" + NONZERO, False),
+    ("for i in range(8):\n    if i > 3:\n        A[i] = 5 // X[i]\n" + NONZERO, False),
+    ("for i in range(8):\n    A[i] = 1 << X[i]\n" + LAST.format("A[3] == A[3] and X[3] >= 0"), True),
+    ("for i in range(8):\n    A[i] = 1 * X[i]\n" + LAST.format("A[3] == A[3] and X[3] >= 0"), False),
+    # a loop of which some iteration is looked at: those to come may never be reached
+    ("for i in range(8):\n    A[i] = 5 // X[i]\n    if X[7] != 0:\n        B[0] = 1", False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "expected"), CASES, ids=[str(k) for k in range(len(CASES))])
+def test_what_stores_leave(body: str, expected: bool) -> None:
+    assert known(body) is expected, body
+
+
+PARAMS = (
+    'A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32"), X: T.Buffer((8,), "int32"), F: T.Buffer((8,), "float32")'
+)
+
+
+@pytest.mark.parametrize("stored", ["A[2] = {}", "for i in range(4):\n    A[i] = {}"])
+def test_of_what_is_undefined_the_value_is_not_known(stored: str) -> None:
+    """The logic has some integer for 1e30, which is no int32: taken for A[2], everything would follow."""
+    text = "F[0] = T.float32(1e30)\n" + stored.format("T.Cast('int32', F[0])") + "\nB[0] = T.Select(X[0] > 0, A[2], 1)"
+    f = program(text, PARAMS)
+    a, x = buffer(f, "A"), buffer(f, "X")
+    other = Select(binary("gt", load(x, 0), const(0)), load(a, 2), const(2))
+    refused(f, Rewrite((2,), (0,), other), "equals")
+    same = Select(binary("le", load(x, 0), const(0)), const(1), load(a, 2))
+    accepted(f, Rewrite((2,), (0,), same))
+
+
+FILLED = """
+for i in range(4):
+    with T.block("a"):
+        v = T.axis.spatial(4, i)
+        {0}
+with T.block("b"):
+    w = T.axis.spatial(4, A[0])
+    B[w] = 0
+"""
+
+
+def test_one_store_of_a_block_that_is_not_expanded() -> None:
+    """With one store there is no order that matters; with two there may be."""
+    for text, fine in (("A[v] = 3", True), ("A[v] = 4", False), ("A[v] = X[v]", False)):
+        found = verify_program(program(FILLED.format(text), PARAMS), PROVER)
+        assert isinstance(found, tuple) is fine, text
+        if isinstance(found, (NoMatch, Unproved)):
+            assert "the binding of w lies in its domain" in why(found)
