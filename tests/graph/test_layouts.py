@@ -132,4 +132,13 @@ def test_why_there_is_none_is_said() -> None:
     func = operator("reshape", X, shape=(1, -1))
     b = func.buffers[-1]
     found = infer(func, {b: IndexMap.from_func(lambda n, k: [n, k // 4, k % 4], 2)})
-    assert "its dimensions do not correspond" in found.problems[func.buffers[0]]
+    assert found.problems[func.buffers[0]] == (
+        "from reshape to x: axis 1 (i1) is in the layout's index k // 4, and axes 1, 2, 3 of the other mix it with "
+        "others; it is [0, i1] here and [0, i1 // 36, i1 // 6 % 6, i1 % 6] there"
+    )
+
+
+def test_why_a_slice_is_not_carried_over() -> None:
+    func = operator("strided_slice", X, axes=(1,), begin=(2,), end=(8,))
+    found = infer(func, {func.buffers[0]: IndexMap.from_func(by_four, 4)})
+    assert "axis 1 of the other is 2 apart, no multiple of 4" in found.problems[func.buffers[1]]

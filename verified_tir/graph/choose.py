@@ -139,6 +139,12 @@ class _Program:
             from scipy.sparse import csr_array
         except ImportError:
             raise GraphError("planning needs SciPy: pip install 'verified_tir[graph]'") from None
+        # among plans that cost the same, the one that changes fewest nodes
+        changed = 2.0**-10 if len(self.x) < 2**10 and all(c == int(c) for c in self.columns) else 0.0
+        costs = np.array(self.columns)
+        costs[[self.x[n, k] for n, k in self.x if any((*self.options[n][k].inputs, *self.options[n][k].outputs))]] += (
+            changed
+        )
         entries = [(r, c, a) for r, (row, _, _) in enumerate(self.rows) for c, a in row.items()]
         r, c, a = (np.array(x) for x in zip(*entries, strict=True)) if entries else (np.zeros(0, int),) * 3
         matrix = csr_array((a, (r, c)), shape=(len(self.rows), len(self.columns)))
@@ -146,8 +152,8 @@ class _Program:
         if not self.columns:
             return {}
         solved = milp(
-            np.array(self.columns), constraints=LinearConstraint(matrix, low, high), bounds=Bounds(0, 1),
-            integrality=np.ones(len(self.columns)),
+            costs, constraints=LinearConstraint(matrix, low, high), bounds=Bounds(0, 1),
+            integrality=np.ones(len(self.columns)), options={"mip_rel_gap": 0.0},
         )  # fmt: skip
         if solved.status != 0:
             raise GraphError(f"the solver did not find the best plan: {solved.message}")

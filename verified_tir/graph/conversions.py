@@ -36,6 +36,7 @@ from verified_tir.graph.layouts import (
     value_of,
 )
 from verified_tir.graph.operators import legalize, result_types
+from verified_tir.graph.refusals import why_not
 from verified_tir.graph.relayout import Relaid
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.equal import structural_equal
@@ -238,7 +239,7 @@ def prove_conversion(t: TensorType, given: Layout, reached: Layout, target: Prim
         return arrive(s, target)
     except ScheduleError as refused:
         what = f"{target.name} does not make {reached or 'the plain layout'} of {t} from {given or 'the plain one'}"
-        raise GraphError(f"{what}: {refused.summary()}") from refused
+        raise GraphError(f"{what}: {why_not(refused)}") from refused
 
 
 def arrive(s: Schedule, target: PrimFunc, *, assumed: bool = False) -> Relaid:

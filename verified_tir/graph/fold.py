@@ -28,6 +28,7 @@ from verified_tir.graph.execute import program_of
 from verified_tir.graph.ir import Array, Graph, Node, TensorType, Value
 from verified_tir.graph.layouts import Padded, constant, number, pack
 from verified_tir.graph.operators import legalize
+from verified_tir.graph.refusals import why_not
 from verified_tir.graph.relayout import Relaid, same_bits
 from verified_tir.ir.expr import Expr
 from verified_tir.ir.func import PrimFunc
@@ -148,7 +149,7 @@ class _Folding:
             except ScheduleError as refused:
                 what = "nothing" if into is None else into.op
                 problem = f"{what} is no substitute for {' after '.join(n.op for n in reversed(chain))}: "
-                problem += refused.summary()
+                problem += why_not(refused)
                 continue
             except GraphError as mistake:
                 problem = str(mistake)
@@ -252,9 +253,8 @@ def _prove(chain: Sequence[Node], target: PrimFunc, believe: bool) -> tuple[Rela
     :raises ScheduleError: if it is not.
     :raises GraphError: if the programs cannot be compared.
     """
-    x, y = chain[0].inputs[0], chain[-1].output
+    x, first = chain[0].inputs[0], chain[0]
     s = _inlined(chain)
-    first = chain[0]
     hint = first.attrs.get("cropped_value")
     if first.op != "crop" or hint is None or not believe:
         return arrive(s, target), []

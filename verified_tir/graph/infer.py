@@ -25,6 +25,7 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Allocate, Block, For, LetStmt, Stmt, Store
 from verified_tir.ir.visit import free_vars, sub_statements, substitute, walk
 from verified_tir.schedule.index_map import IndexMap, IndexMapError
+from verified_tir.schedule.index_text import index_text
 from verified_tir.schedule.simplify_index import simplify
 
 Maps: TypeAlias = "dict[Buffer, IndexMap]"
@@ -64,7 +65,7 @@ def infer(func: PrimFunc, given: Mapping[Buffer, IndexMap]) -> Inferred:
                     continue
                 made = carried(found.maps[known], at, of, target)
                 if isinstance(made, str):
-                    found.problems[target] = f"{made} (from {known.name})"
+                    found.problems[target] = f"from {known.name} to {target.name}: {made}"
                 else:
                     found.maps[target] = made
                     found.problems.pop(target, None)
@@ -132,7 +133,7 @@ def carried(known: IndexMap, at: Indices, of: Indices, target: Buffer) -> IndexM
             outputs.append(inputs[moved[dims[0]]])
             used.append({moved[dims[0]]})
         elif any(d in exact or d in moved for d in dims):
-            return f"its dimensions do not correspond to those that make up one index of the layout {known}"
+            return _no_counterpart(known, o, next(d for d in dims if d not in exact), at, of)
     _leftover(inputs, outputs, used)
     made = IndexMap(inputs, tuple(outputs), known.separators if len(outputs) == len(known.outputs) else ())
     try:
@@ -140,6 +141,26 @@ def carried(known: IndexMap, at: Indices, of: Indices, target: Buffer) -> IndexM
     except IndexMapError as problem:
         return str(problem)
     return made
+
+
+def _no_counterpart(known: IndexMap, output: Expr, dim: int, at: Indices, of: Indices) -> str:
+    """Why an index of a layout cannot be taken over: which dimension is missing on the other side."""
+    there = f"it is [{', '.join(map(index_text, at))}] here and [{', '.join(map(index_text, of))}] there"
+    what = f"axis {dim} ({index_text(at[dim])}) is in the layout's index {index_text(output)}"
+    var, shift = _shifted(at[dim])
+    for e, b in enumerate(of):
+        other, by = _shifted(b)
+        if var is not None and other is var:
+            tiles = [t for t in _tiles(known, known.inputs[dim]) if (by - shift) % t]
+            if tiles and max(tiles) < 2**31:
+                apart = f"{abs(by - shift)} apart, no multiple of {max(tiles)}"
+                return f"{what}, and axis {e} of the other is {apart}; {there}"
+    seen = set(free_vars(at[dim]))
+    parts = [str(e) for e, b in enumerate(of) if seen & set(free_vars(b))]
+    if not parts:
+        return f"{what}, and no axis of the other moves with it; {there}"
+    mixed = f"{'axes' if len(parts) > 1 else 'axis'} {', '.join(parts)} of the other mix it with others"
+    return f"{what}, and {mixed}; {there}"
 
 
 def _counterparts(known: IndexMap, at: Indices, of: Indices) -> tuple[dict[int, int], dict[int, int]]:

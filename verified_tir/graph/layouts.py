@@ -18,7 +18,9 @@ from verified_tir.graph.errors import GraphError
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import Binary, Expr, IntImm, Var, const
 from verified_tir.ir.floats import numpy_dtype
+from verified_tir.ir.visit import free_vars
 from verified_tir.schedule.index_map import IndexMap, IndexMapError
+from verified_tir.schedule.simplify_index import simplify
 
 
 @final
@@ -129,8 +131,28 @@ def with_value(layout: Layout, value: float | int | None, shape: Sequence[int]) 
 
 def normal(layout: Layout, shape: Sequence[int]) -> Layout:
     """The layout of tensors of this shape without what does not matter."""
+    index_map = index_map_of(layout)
+    if index_map is not None:
+        index_map = _plainly(index_map, shape)
+        layout = Padded(index_map, layout.value, layout.shape) if isinstance(layout, Padded) else index_map
     found = with_value(layout, value_of(layout), shape)
     return None if isinstance(found, IndexMap) and is_identity(found) else found
+
+
+def _plainly(index_map: IndexMap, shape: Sequence[int]) -> IndexMap:
+    """The map in the form in which others would write it who mean the same on this shape: sums in one order, and an
+    index that is always 0 under its own name.  Tiles stay, though there be one only."""
+    ranges: dict[Var, tuple[Expr, Expr]] = {}
+    for v, n in zip(index_map.inputs, shape, strict=True):
+        tiles = [t for o in index_map.outputs if (t := _tile(o, v)) is not None]
+        ranges[v] = const(0, v.dtype), const(max([n, 2, *(t + 1 for t in tiles)]), v.dtype)
+    outputs = [simplify(o, ranges) for o in index_map.outputs]
+    unit = [v for v, n in zip(index_map.inputs, shape, strict=True)
+            if n == 1 and not any(v in free_vars(o) for o in outputs)]  # fmt: skip
+    for k, o in enumerate(outputs):
+        if unit and isinstance(o, IntImm) and o.value == 0:
+            outputs[k] = unit.pop(0)
+    return IndexMap(index_map.inputs, tuple(outputs), index_map.separators)
 
 
 def layout_text(layout: Layout) -> str:

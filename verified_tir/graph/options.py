@@ -37,7 +37,10 @@ from verified_tir.graph.layouts import (
 )
 from verified_tir.graph.relayout import extents
 from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.expr import Expr, FloatImm, IfThenElse, IntImm, Load, Select, Undef
 from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.stmt import Store
+from verified_tir.ir.visit import walk
 from verified_tir.schedule.index_map import IndexMap
 
 MOST = 12
@@ -74,6 +77,7 @@ class Options:
         self.problems: dict[Node, dict[str, str]] = {}
         """Why a layout does not pass through a node, by the layout."""
         self._programs: dict[object, PrimFunc] = {}
+        self._moving: dict[object, bool] = {}
         self._inferred: dict[object, tuple[Option, ...] | str] = {}
         self._producer = graph.producer()
         self._consumers = graph.consumers()
@@ -230,29 +234,45 @@ class Options:
         """New options of a node, in which the operand or result at a place has a layout."""
         if node in self.allowed or len(self.of[node]) >= MOST:
             return []
-        if any((*o.inputs, *o.outputs)[place] == text for o in self.of[node]):
+        there = any((*o.inputs, *o.outputs)[place] == text for o in self.of[node])
+        moves = self._only_moves(node)
+        if there and not moves:
             return []
+        inferred = self._inferred_options(node, place, text)
+        found = [] if isinstance(inferred, str) else list(inferred)
+        if moves:
+            found += [_with(o, place, text) for o in (*self.of[node], *found)]
+        elif isinstance(inferred, str):
+            self.problems.setdefault(node, {})[text] = inferred
+            return []
+        new = [o for o in dict.fromkeys(found) if o not in self.of[node]][: MOST - len(self.of[node])]
+        self.of[node] += new
+        return [(node, o) for o in new]
+
+    def _only_moves(self, node: Node) -> bool:
+        """Whether a node does nothing but move elements: then it may read and write them anywhere.
+
+        What stands in another layout is brought there by the copy that is made anyway.
+        """
+        key = program_key(node)
+        if key not in self._moving:
+            self._moving[key] = registered(node) is None and only_moves(self.program(node))
+        return self._moving[key]
+
+    def _inferred_options(self, node: Node, place: int, text: str) -> tuple[Option, ...] | str:
         key = (program_key(node), place, text)
         if key not in self._inferred:
             self._inferred[key] = self._infer(node, place, text)
-        found = self._inferred[key]
-        if isinstance(found, str):
-            self.problems.setdefault(node, {})[text] = found
-            return []
-        new = [o for o in found if o not in self.of[node]]
-        self.of[node] += new
-        return [(node, o) for o in new]
+        return self._inferred[key]
 
     def _infer(self, node: Node, place: int, text: str) -> tuple[Option, ...] | str:
         layout = self.layouts[text]
         rule = registered(node)
-        found = self._maps(node, place, layout) if rule is None else self._proposed(rule, node, place, layout)
-        if isinstance(found, str):
-            return found
         try:
-            return self._with_padding(node, found, place, layout)
+            found = self._maps(node, place, layout) if rule is None else self._proposed(rule, node, place, layout)
+            return found if isinstance(found, str) else self._with_padding(node, found, place, layout)
         except GraphError as problem:
-            return str(problem)
+            return str(problem).removeprefix(f"{node}: ")
 
     def _maps(self, node: Node, place: int, layout: Layout) -> list[IndexMap | None] | str:
         """The maps of operands and results that the program carries over from one of them."""
@@ -307,6 +327,31 @@ class Options:
             for p in self._values if value is None else [value]:
                 found += [holding(p, p), holding(None, p)]
         return tuple(dict.fromkeys(found))
+
+
+def _with(option: Option, place: int, text: str) -> Option:
+    """The option with another layout at one place."""
+    texts = [*option.inputs, *option.outputs]
+    texts[place] = text
+    return Option(tuple(texts[: len(option.inputs)]), tuple(texts[len(option.inputs) :]))
+
+
+def only_moves(func: PrimFunc) -> bool:
+    """Whether a program stores nothing but elements that it reads, and constants."""
+    stores = [n for n in walk(func.body) if isinstance(n, Store)]
+    written = {s.buffer for s in stores}
+    return bool(stores) and all(_is_moved(s.value, written) for s in stores)
+
+
+def _is_moved(e: Expr, written: set[Buffer]) -> bool:
+    match e:
+        case Load(buffer=b):
+            return b not in written
+        case IfThenElse(true_value=a, false_value=b) | Select(true_value=a, false_value=b):
+            return _is_moved(a, written) and _is_moved(b, written)
+        case IntImm() | FloatImm() | Undef():
+            return True
+    return False
 
 
 def plain_option(node: Node) -> Option:

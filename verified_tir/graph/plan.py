@@ -16,6 +16,7 @@ from typing import final
 
 from verified_tir.graph.callbacks import registered
 from verified_tir.graph.choose import Choice, Cost, bytes_moved, choose, cost_of
+from verified_tir.graph.collector import seldom_collected
 from verified_tir.graph.elide import prove_needless
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.execute import program_key
@@ -24,6 +25,7 @@ from verified_tir.graph.ir import Graph, Node, Value
 from verified_tir.graph.layouts import Layout
 from verified_tir.graph.options import Flow, Frozen, Option, Options, plain_option
 from verified_tir.graph.planned import Planned, write_planned
+from verified_tir.graph.refusals import why_not
 from verified_tir.graph.relayout import Relaid, relayout
 from verified_tir.kernel.theorem import Refines
 from verified_tir.schedule.errors import ScheduleError
@@ -68,6 +70,7 @@ class Plan:
     """What is not proved: that external functions do what they are said to do."""
 
 
+@seldom_collected()
 def plan(
     graph: Graph,
     frozen: Mapping[Node, Frozen] | None = None,
@@ -131,8 +134,7 @@ def _without(graph: Graph, options: Options, node: Node, option: Option, refused
             continue
         options.of[n] = [o for o in options.of[n] if o != option]
         if not options.of[n]:
-            why = refused.summary() if isinstance(refused, ScheduleError) else str(refused)
-            raise GraphError(f"{n} does not take its frozen layouts: {why}") from refused
+            raise GraphError(f"{n} does not take its frozen layouts: {why_not(refused)}") from refused
 
 
 def _prove(
@@ -157,7 +159,7 @@ def _prove(
         try:
             relaid[key] = _moved(options, n, option)
         except (ScheduleError, GraphError) as refused:
-            made.problems.append(f"{n}: {refused.summary() if isinstance(refused, ScheduleError) else refused}")
+            made.problems.append(f"{n}: {why_not(refused)}")
             return n, option, refused
         made.problems += [f"{n}: {why}" for why in relaid[key].left_out]
     return None

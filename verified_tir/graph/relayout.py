@@ -57,7 +57,7 @@ def relayout(func: PrimFunc, layouts: Mapping[Buffer, Layout], *, padded_sums: b
     moved = {b: m for b, m in layouts.items() if m is not None}
     if not _promised(func, moved):
         return _Moving(func, moved, padded_sums).done()
-    if _helpful(func, moved):
+    if _helpful(func, moved) and (padded_sums or not any(_summed(func, b) for b in _promised(func, moved))):
         try:
             return _Moving(func, moved, padded_sums).done()
         except ScheduleError:
@@ -75,6 +75,14 @@ def _helpful(func: PrimFunc, layouts: Mapping[Buffer, Layout]) -> bool:
     """Whether an operand's padding holds a value, from which that of a result may come."""
     written = written_blocks(func.body)
     return any(value_of(m) is not None and b in func.buffers and b.data not in written for b, m in layouts.items())
+
+
+def _summed(func: PrimFunc, b: Buffer) -> bool:
+    """Whether a result is summed up: loops that sum keep to the elements, and leave padding as it is."""
+    return any(
+        isinstance(n, Block) and any(isinstance(x, Load) and x.buffer is b for x in walk(n.body))
+        for n in walk(func.body)
+    )
 
 
 def _pads(b: Buffer, layouts: Mapping[Buffer, Layout]) -> bool:
