@@ -168,7 +168,7 @@ class _Walker:
     def loads_of(self, expr: Expr) -> None:
         """Visit the outermost loads in an expression that itself has no value in the logic."""
         if isinstance(expr, Load):
-            self.evaluate(expr, fresh("lane", f.INT) if expr.dtype.lanes > 1 else None)
+            self.evaluate(expr, self.any_lane(expr))
             return
         for child in children(expr):
             if isinstance(child, Expr):

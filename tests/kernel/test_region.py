@@ -1,0 +1,236 @@
+"""What one arbitrary run of a statement touches, evaluates and assumes: each access with its place and conditions."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.kernel.programs import PROVER, program, why
+from verified_tir.kernel.context import Entry, begin
+from verified_tir.kernel.entry import verify_program
+from verified_tir.kernel.obligation import NoMatch, Unproved
+from verified_tir.kernel.region import instance
+from verified_tir.logic.formula import Term
+
+PARAMS = 'A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32"), X: T.Buffer((8,), "int32"), n: T.int32'
+
+
+def run_of(text: str, *, apart: bool = True) -> list[str]:
+    """The run of a program's body, a line for each access, condition of safety and assumption.
+
+    What is loaded of memory that the statement does not write is ``X(i)``; what may differ in each run is a variable,
+    ``X'``, ``X''``; ``int(x)`` says that x is an int32.
+
+    :param apart: whether loads of what the statement writes are.
+    """
+    func = program(text, PARAMS)
+    run = instance(begin(func, Entry()), func.body, with_safety=True, share_loads=not apart)
+    names: dict[str, str] = {}
+    counts: dict[str, int] = {}
+
+    def name(found: re.Match[str]) -> str:
+        word = found[0]
+        if word not in names:
+            base = found[1]
+            counts[base] = counts.get(base, 0) + 1
+            names[word] = base + "'" * counts[base]
+        return names[word]
+
+    def words(t: Term) -> str:
+        text = re.sub(r"([A-Za-z]+(?:\.def)?)!\d+", name, re.sub(r"@\d+", "", str(t)))
+        return re.sub(r"\(and \(<= \(- 2147483648\) (.+?)\) \(<= \1 2147483647\)\)", r"int(\1)", text)
+
+    def under(given: tuple[Term, ...]) -> str:
+        return "".join(f" if {words(g)}" for g in given)
+
+    lines = []
+    for a in run.accesses:
+        what = "barrier" if a.buffer is None else f"{a.buffer.name}[{', '.join(map(words, a.address))}]"
+        value = "" if a.value is None else f" = {words(a.value.value)} ({words(a.value.defined)})"
+        inner = f" of {', '.join(map(words, a.inner))}" if a.inner else ""
+        lines.append(f"{'writes' if a.write else 'reads'} {what}{value} at {a.place}{inner}{under(a.given)}")
+    for place, s in run.safety:
+        lines.append(f"{s.kind}: {words(s.condition)} at {place}{under(s.premises)}")
+    for assumed in run.assumed:
+        lines.append(f"found: {words(assumed.condition)}{under(assumed.given)}")
+    lines.append(f"unknown: {', '.join(map(words, run.unknown))}")
+    return lines
+
+
+CASES = {
+    'a branch in a loop': (
+        'for i in range(n):\n    if X[i] > 0:\n        A[i] = A[i] + 1\n    else:\n        B[X[i]] = n',
+        True,
+        """
+        - reads X[i'] = (X i') ((X.def i')) at (0,) of i' if (<= 0 i') if (< i' n)
+        - reads A[i'] = A' (A.def') at (0, 0) of i' if (<= 0 i') if (< i' n) if (< 0 (X i')) if (X.def i')
+        - writes A[i'] = (+ (mod (+ A' 2147483649) 4294967296) (- 2147483648)) (A.def') at (0, 0) of i' if (<=
+            0 i') if (< i' n) if (< 0 (X i')) if (X.def i') if int(A')
+        - reads X[i'] = (X i') ((X.def i')) at (0, 1) of i' if (<= 0 i') if (< i' n) if (<= (X i') 0) if
+            (X.def i')
+        - writes B[(X i')] = n (true) at (0, 1) of i' if (<= 0 i') if (< i' n) if (<= (X i') 0) if (X.def i')
+        - no overflow: (=> (< 0 n) int((+ n (- 1)))) at ()
+        - in bounds: (and (<= 0 i') (< i' 8)) at (0,) if (<= 0 i') if (< i' n)
+        - a branch on undef: (X.def i') at (0,) if (<= 0 i') if (< i' n)
+        - in bounds: (and (<= 0 i') (< i' 8)) at (0, 0) if (<= 0 i') if (< i' n) if (< 0 (X i')) if (X.def i')
+            if int(A')
+        - in bounds: (and (<= 0 i') (< i' 8)) at (0, 0) if (<= 0 i') if (< i' n) if (< 0 (X i')) if (X.def i')
+            if int(A')
+        - in bounds: (and (<= 0 i') (< i' 8)) at (0, 1) if (<= 0 i') if (< i' n) if (<= (X i') 0) if (X.def
+            i')
+        - an index that is undef: (X.def i') at (0, 1) if (<= 0 i') if (< i' n) if (<= (X i') 0) if (X.def i')
+        - in bounds: (and (<= 0 (X i')) (< (X i') 8)) at (0, 1) if (<= 0 i') if (< i' n) if (<= (X i') 0) if
+            (X.def i')
+        - unknown: A', A.def'
+        """,
+    ),
+    'an opaque call': (
+        "A[0] = T.call_extern('int32', 'g', X[n]) // 2\nB[1] = 2",
+        True,
+        """
+        - reads X[n] = X' (X.def') at (0,)
+        - reads X[n] = X'' (X.def'') at (0,) if int(X') if int(call')
+        - writes barrier at (0,) if int(X')
+        - writes A[0] = call'' (true) at (0,) if int(X')
+        - writes B[1] = 2 (true) at (1,)
+        - in bounds: (and (<= 0 n) (< n 8)) at (0,) if int(X')
+        - in bounds: (and (<= 0 n) (< n 8)) at (0,) if int(X') if int(call') if int(X'')
+        - unknown: X', X.def', X'', X.def'', call''
+        """,
+    ),
+    'an opaque call that is handed a vector': (
+        "T.evaluate(T.call_extern('int32', 'g', X[T.Ramp(n, 1, 4)]))\nB[0] = 1",
+        True,
+        """
+        - reads X[(+ n lane')] = X' (X.def') at (0,) if (and (<= 0 lane') (< lane' 4))
+        - reads X[(+ n lane'')] = X'' (X.def'') at (0,) if (and (<= 0 lane') (< lane' 4)) if int(X') if
+            int(call') if (and (<= 0 lane'') (< lane'' 4))
+        - writes barrier at (0,) if (and (<= 0 lane') (< lane' 4)) if int(X')
+        - writes B[0] = 1 (true) at (1,)
+        - no overflow: int((+ n lane')) at (0,) if (and (<= 0 lane') (< lane' 4)) if int(X')
+        - in bounds: (and (<= 0 (+ n lane')) (< (+ n lane') 8)) at (0,) if (and (<= 0 lane') (< lane' 4)) if
+            int(X')
+        - no overflow: int((+ n lane'')) at (0,) if (and (<= 0 lane') (< lane' 4)) if int(X') if int(call') if
+            (and (<= 0 lane'') (< lane'' 4)) if int(X'')
+        - in bounds: (and (<= 0 (+ n lane'')) (< (+ n lane'') 8)) at (0,) if (and (<= 0 lane') (< lane' 4)) if
+            int(X') if int(call') if (and (<= 0 lane'') (< lane'' 4)) if int(X'')
+        - unknown: X', X.def', X'', X.def'', call''
+        """,
+    ),
+    'memory of its own, and a while loop': (
+        "t = T.alloc_buffer((n,), 'int32')\nx: T.let[T.int32] = A[0]\nwhile x > n:\n    t[0] = x\n    t[1] = t[0]",
+        True,
+        """
+        - reads A[0] = (A 0) ((A.def 0)) at (0,)
+        - writes barrier at (0, 0)
+        - writes t[0] = (A 0) ((A.def 0)) at (0, 0, 0, 0) if (< n (A 0)) if (A.def 0)
+        - reads t[0] = t' (t.def') at (0, 0, 0, 1) if (< n (A 0)) if (A.def 0)
+        - writes t[1] = t' (t.def') at (0, 0, 0, 1) if (< n (A 0)) if (A.def 0) if int(t')
+        - an extent that is not negative: (<= 0 n) at ()
+        - a branch on undef: (A.def 0) at (0, 0)
+        - in bounds: (< 0 n) at (0, 0, 0, 0) if (< n (A 0)) if (A.def 0)
+        - in bounds: (< 0 n) at (0, 0, 0, 1) if (< n (A 0)) if (A.def 0) if int(t')
+        - in bounds: (< 1 n) at (0, 0, 0, 1) if (< n (A 0)) if (A.def 0) if int(t')
+        - unknown: t', t.def'
+        """,
+    ),
+    'lanes, and a mask': (
+        'A.vstore([T.Ramp(n, 1, 4)], X[0:4], predicate=T.Ramp(0, 1, 4) < T.Broadcast(n, 4))\n'
+        'T.evaluate(X[T.Ramp(n, 1, 4)])',
+        True,
+        """
+        - reads X[lane'] = (X lane') ((X.def lane')) at (0,) of lane' if (and (<= 0 lane') (< lane' 4))
+        - writes A[(+ n lane')] = (X lane') ((X.def lane')) at (0,) of lane' if (and (<= 0 lane') (< lane' 4))
+            if (< lane' n)
+        - reads X[(+ n lane'')] = (X (+ n lane'')) ((X.def (+ n lane''))) at (1,) if (and (<= 0 lane'') (<
+            lane'' 4))
+        - no overflow: int(lane') at (0,) if (and (<= 0 lane') (< lane' 4))
+        - in bounds: (and (<= 0 lane') (< lane' 8)) at (0,) if (and (<= 0 lane') (< lane' 4))
+        - no overflow: int(lane') at (0,) if (and (<= 0 lane') (< lane' 4))
+        - no overflow: int((+ n lane')) at (0,) if (and (<= 0 lane') (< lane' 4))
+        - in bounds: (and (<= 0 (+ n lane')) (< (+ n lane') 8)) at (0,) if (and (<= 0 lane') (< lane' 4)) if
+            (< lane' n)
+        - no overflow: int((+ n lane'')) at (1,) if (and (<= 0 lane'') (< lane'' 4))
+        - in bounds: (and (<= 0 (+ n lane'')) (< (+ n lane'') 8)) at (1,) if (and (<= 0 lane'') (< lane'' 4))
+        - unknown:
+        """,
+    ),
+    'what is assumed and asserted': (
+        "T.assume(A[0] > 0)\nassert n > 0, 'no'\nfor i in range(2):\n    T.assume(X[i] != 1)\n    B[i] = 1\nB[7] = 2",
+        True,
+        """
+        - reads A[0] = (A 0) ((A.def 0)) at (0,)
+        - writes barrier at (1,) if (< 0 (A 0)) if (A.def 0)
+        - reads X[i'] = (X i') ((X.def i')) at (2, 0, 0) of i' if (< 0 (A 0)) if (A.def 0) if (< 0 n) if (<= 0
+            i') if (< i' 2)
+        - writes B[i'] = 1 (true) at (2, 0, 1) of i' if (< 0 (A 0)) if (A.def 0) if (< 0 n) if (<= 0 i') if (<
+            i' 2) if (not (= (X i') 1)) if (X.def i')
+        - writes B[7] = 2 (true) at (3,) if (< 0 (A 0)) if (A.def 0) if (< 0 n)
+        - a branch on undef: (A.def 0) at (0,)
+        - the assumption holds: (< 0 (A 0)) at (0,)
+        - in bounds: (and (<= 0 i') (< i' 8)) at (2, 0, 0) if (< 0 (A 0)) if (A.def 0) if (< 0 n) if (<= 0 i')
+            if (< i' 2)
+        - a branch on undef: (X.def i') at (2, 0, 0) if (< 0 (A 0)) if (A.def 0) if (< 0 n) if (<= 0 i') if (<
+            i' 2)
+        - the assumption holds: (not (= (X i') 1)) at (2, 0, 0) if (< 0 (A 0)) if (A.def 0) if (< 0 n) if (<=
+            0 i') if (< i' 2)
+        - in bounds: (and (<= 0 i') (< i' 8)) at (2, 0, 1) if (< 0 (A 0)) if (A.def 0) if (< 0 n) if (<= 0 i')
+            if (< i' 2) if (not (= (X i') 1)) if (X.def i')
+        - found: (and (< 0 (A 0)) (A.def 0))
+        - found: (< 0 n) if (< 0 (A 0)) if (A.def 0)
+        - found: (and (not (= (X i') 1)) (X.def i')) if (< 0 (A 0)) if (A.def 0) if (< 0 n) if (<= 0 i') if (<
+            i' 2)
+        - unknown:
+        """,
+    ),
+    'one moment': (
+        'A[0] = A[1] + X[0]',
+        False,
+        """
+        - reads A[1] = (A 1) ((A.def 1)) at ()
+        - reads X[0] = (X 0) ((X.def 0)) at ()
+        - writes A[0] = (+ (mod (+ (+ (A 1) (X 0)) 2147483648) 4294967296) (- 2147483648)) ((and (A.def 1)
+            (X.def 0))) at ()
+        - unknown:
+        """,
+    ),
+    'a block': (
+        "for i in range(4):\n    with T.sblock('b'):\n        v = T.axis.spatial(4, X[i])\n        T.where(i < 3)\n"
+        "        A[v] = 1",
+        True,
+        """
+        - reads X[i'] = (X i') ((X.def i')) at (0,) of i' if (<= 0 i') if (< i' 4)
+        - writes A[(X i')] = 1 (true) at (0, 0, 0, 0) of i' if (<= 0 i') if (< i' 4) if (< i' 3)
+        - in bounds: (and (<= 0 i') (< i' 8)) at (0,) if (<= 0 i') if (< i' 4)
+        - an index that is undef: (X.def i') at (0, 0, 0, 0) if (<= 0 i') if (< i' 4) if (< i' 3)
+        - in bounds: (and (<= 0 (X i')) (< (X i') 8)) at (0, 0, 0, 0) if (<= 0 i') if (< i' 4) if (< i' 3)
+        - unknown:
+        """,
+    ),
+    'views and their extents': (
+        "V = T.decl_buffer((n, 2), 'int32', data=A.data, strides=(n, 1), elem_offset=n)\nV[0, 1] = 3",
+        True,
+        """
+        - writes V[(+ n 1)] = 3 (true) at (0,)
+        - in bounds: (< 0 n) at (0,)
+        - accessible: (and (<= 0 (* 4 (+ n 1))) (<= (+ (* 4 (+ n 1)) 4) 32)) at (0,)
+        - unknown:
+        """,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "apart", "expected"), CASES.values(), ids=CASES)
+def test_what_a_run_touches(text: str, apart: bool, expected: str) -> None:
+    found = "\n".join(f"- {line}" for line in run_of(text, apart=apart))
+    assert found.split() == expected.split(), found
+
+
+@pytest.mark.parametrize(("start", "fine"), [("0", True), ("4", True), ("5", False), ("-1", False), ("n", False)])
+def test_each_lane_that_a_call_is_handed_is_in_bounds(start: str, *, fine: bool) -> None:
+    text = f"T.evaluate(T.call_extern('int32', 'g', X[T.Ramp({start}, 1, 4)]))"
+    found = verify_program(program(text, PARAMS), PROVER)
+    assert isinstance(found, tuple) is fine
+    if isinstance(found, (NoMatch, Unproved)):
+        assert "in bounds" in why(found) or "no overflow" in why(found)
