@@ -73,7 +73,12 @@ def walk(node: Node) -> Iterator[Node]:
             continue
         seen.add(n)
         yield n
-        stack.extend(reversed(children(n)))
+        try:  # as ``children``, without the call: most of the time goes here
+            below: tuple[Node, ...] = n._children  # type: ignore[attr-defined]
+        except AttributeError:
+            below = children(n)
+        if below:
+            stack.extend(below[::-1])
 
 
 def rewrite(node: N, f: Callable[[Node], Node | None]) -> N:

@@ -32,7 +32,7 @@ from verified_tir.ir.stmt import (
     Store,
     While,
 )  # fmt: skip
-from verified_tir.ir.visit import free_vars, sub_statements, walk
+from verified_tir.ir.visit import children, free_vars, sub_statements, walk
 from verified_tir.kernel.blocks import expand_block
 from verified_tir.kernel.memory import (
     Allocated,
@@ -318,14 +318,20 @@ def _effects(stmt: Stmt) -> tuple[set[Var], set[Var]]:
     writes: set[Var] = set()
     from verified_tir.ir.expr import Load
 
-    for n in walk(stmt):
-        if isinstance(n, Load):
-            reads.add(n.buffer.data)
-        elif isinstance(n, Store):
-            writes.add(n.buffer.data)
-        elif isinstance(n, Call) and not is_pure(n.op):
-            reads.add(EVERYTHING)
-            writes.add(EVERYTHING)
+    if isinstance(stmt, Store):
+        writes.add(stmt.buffer.data)
+    for part in children(stmt):
+        if isinstance(part, Stmt):  # what statements in it do is known, or known from now on
+            of_reads, of_writes = _effects(part)
+            reads |= of_reads
+            writes |= of_writes
+            continue
+        for n in walk(part):
+            if isinstance(n, Load):
+                reads.add(n.buffer.data)
+            elif isinstance(n, Call) and not is_pure(n.op):
+                reads.add(EVERYTHING)
+                writes.add(EVERYTHING)
     if len(_effects_cache) > 20000:
         _effects_cache.clear()
     _effects_cache[id(stmt)] = (stmt, (reads, writes))
