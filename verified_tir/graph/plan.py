@@ -21,6 +21,7 @@ from verified_tir.graph.elide import prove_needless
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.execute import program_key
 from verified_tir.graph.external import External
+from verified_tir.graph.fuse import Fusion, fuse_plan
 from verified_tir.graph.ir import Graph, Node, Value
 from verified_tir.graph.layouts import Layout
 from verified_tir.graph.options import Flow, Frozen, Option, Options, plain_option
@@ -66,6 +67,8 @@ class Plan:
     """Of each constant that was packed, the constant before and the layout; all its elements were compared."""
     external: dict[Node, External] = field(default_factory=dict)
     """Nodes that an external function computes."""
+    fused: list[Fusion] = field(default_factory=list)
+    """Calls in which a rewrite was put together with the program beside it."""
     assumptions: list[str] = field(default_factory=list)
     """What is not proved: that external functions do what they are said to do."""
 
@@ -78,6 +81,7 @@ def plan(
     cost: Cost = bytes_moved,
     flow: Flow = "backward",
     external: Mapping[Node, External] | None = None,
+    fuse: bool = False,
     progress: Progress | None = None,
 ) -> Plan:
     """Choose layouts around the frozen nodes, prove the programs in them, and rewrite the graph.
@@ -87,6 +91,7 @@ def plan(
     :param flow: how layouts pass through the other nodes: from results to operands (and on to results where nothing
         below asks for one), or from operands to results only.
     :param external: nodes that external functions compute, with the layouts that these accept.
+    :param fuse: put rewrites that are left into the programs beside them, where that can be proved (``graph.fuse``).
     :raises GraphError: if a frozen node's program cannot be moved to its layouts.
     """
     start = time.perf_counter()
@@ -105,9 +110,11 @@ def plan(
     _finish(made, options, write_planned(graph, options, choice, relaid, external), choice)
     alone = {n: options.frozen.get(n, plain_option(n)) for n in graph.nodes}
     made.naive = cost_of(graph, alone, cost, options.own(cost))
-    made.theorems = list(
-        dict.fromkeys(r.theorem for of in (relaid, made.relaid, made.proofs, made.elided) for r in of.values())
-    )
+    proofs = [r for of in (relaid, made.relaid, made.proofs, made.elided) for r in of.values()]
+    if fuse:
+        fuse_plan(made)
+        proofs += [f.proof for f in made.fused]
+    made.theorems = list(dict.fromkeys(r.theorem for r in proofs))
     made.problems += [f"{n}: {why}" for n, reasons in options.problems.items() for why in reasons.values()]
     made.seconds = {"options": found - start, "proofs and choice": time.perf_counter() - found}
     return made
