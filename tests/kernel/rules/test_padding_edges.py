@@ -1,0 +1,97 @@
+"""Padding that gets a value, where it is tight: which padding it is, and what else is known of the parameters."""
+
+from __future__ import annotations
+
+from tests.kernel.programs import PROVER, load, program, why
+from tests.kernel.rules.test_padding import _with_body, holds, padded, reason, tiled
+from verified_tir.ir.expr import FALSE, Undef, Var, const
+from verified_tir.kernel.context import LARGEST
+from verified_tir.kernel.obligation import NoMatch, Unproved
+from verified_tir.kernel.rules.layout import LayoutMap
+from verified_tir.kernel.rules.padding import PadValue
+from verified_tir.kernel.rules.relayout import Relayout
+from verified_tir.kernel.theorem import Refines, Rule, apply, reflexive
+
+PAIR = 'B: T.Buffer((5,), "int32"), C: T.Buffer((5,), "int32")'
+TILED = PAIR.replace("(5,)", "(3, 2)")
+FULL = LARGEST[32]
+
+
+def then(theorem: Refines, *rules: Rule) -> Refines:
+    for rule in rules:
+        new = apply(rule, theorem, PROVER)
+        assert isinstance(new, Refines), why(new)
+        theorem = new
+    return theorem
+
+
+def both(text: str) -> Refines:
+    """``text`` with both parameters in tiles: the padding of B is free, that of C holds 7."""
+    start = reflexive(program("pass", PAIR))
+    free = then(start, tiled(start.after.buffers[0], Undef(const(0).dtype)))
+    return _with_body(then(free, tiled(free.after.buffers[1], const(7))), program(text, TILED))
+
+
+def declared(theorem: Refines, which: int, value: int) -> Refines | NoMatch | Unproved:
+    return apply(PadValue(theorem.after.buffers[which], 0, const(value)), theorem, PROVER)
+
+
+def test_each_parameter_has_padding_of_its_own() -> None:
+    copied = both("B[2, 1] = C[2, 1]")
+    for value in (7, 8):
+        assert isinstance(declared(copied, 0, value), Refines) is (value == 7)
+    found = declared(copied, 1, 7)
+    assert isinstance(found, NoMatch) and found.reason == "that padding of C holds a value already"
+    theorem = declared(copied, 0, 7)
+    assert isinstance(theorem, Refines)
+    assert [(p.buffer.name, p.value) for p in theorem.paddings] == [("C", const(7)), ("B", const(7))]
+    assert [b.name for b in theorem.after.buffers] == ["B", "C"]
+
+
+def test_a_value_that_depends_on_the_place() -> None:
+    theorem = padded("for y, z in T.grid(3, 2):\n    if y * 2 + z >= 5:\n        B[y, z] = y * 10 + z")
+    y, z = theorem.paddings[0].indices
+    holds("for y, z in T.grid(3, 2):\n    if y * 2 + z >= 5:\n        B[y, z] = y * 10 + z", const(21))
+    then(theorem, PadValue(theorem.after.buffers[0], 0, y * 10 + z))
+    assert "at the end (Refuted)" in reason(theorem, y * 10 + z + 1)
+
+
+def test_scope_and_separators_stay() -> None:
+    start = reflexive(program("pass", PAIR.replace('"int32")', '"int32", scope="shared")', 1)))
+    old = start.after.buffers[0]
+    layout = tiled(old, Undef(old.dtype))
+    theorem = then(start, Relayout(old, layout.layout, Undef(old.dtype), (1,)))
+    new = then(theorem, PadValue(theorem.after.buffers[0], 0, const(7))).after.buffers[0]
+    assert (new.scope, new.axis_separators) == ("shared", (1,))
+
+
+def test_a_value_may_mention_what_counts_elements() -> None:
+    """m + 1 does not overflow, since an array had m elements, though no shape shows m any longer."""
+    f = program(
+        'm = T.int32()\nA = T.match_buffer(a, (m,), "int32")\nB[0] = 1', 'a: T.handle, B: T.Buffer((5,), "int32")'
+    )
+    m = f.buffers[0].shape[0]
+    x, y = Var.fresh("x"), Var.fresh("y")
+    wide = LayoutMap((x,), (x,), (y,), (y,), (const(FULL),), y >= m)
+    hidden = then(reflexive(f), Relayout(f.buffers[0], wide, None))
+    moved = then(hidden, tiled(hidden.after.buffers[1], Undef(const(0).dtype)))
+    b = moved.after.buffers[1]
+    then(moved, PadValue(b, 0, m + 1))
+    assert "safety: m + 65536: no overflow" in reason_of(apply(PadValue(b, 0, m + 65536), moved, PROVER))
+
+
+def reason_of(found: Refines | NoMatch | Unproved) -> str:
+    assert not isinstance(found, Refines)
+    return why(found)
+
+
+def test_a_value_mentions_symbols_only() -> None:
+    floats = 'B: T.Buffer((5,), "float32"), C: T.Buffer((5,), "float32"), r: T.float32'
+    start = reflexive(program("pass", floats))
+    b = start.after.buffers[0]
+    theorem = then(start, tiled(b, Undef(b.dtype)))
+    r = theorem.after.params[-1]
+    new = theorem.after.buffers[0]
+    assert reason_of(apply(PadValue(new, 0, r), theorem, PROVER)) == "the padding's value mentions r"
+    then(theorem, PadValue(new, 0, load(new, 0, 0)))
+    assert theorem.paddings[0].predicate is not FALSE
