@@ -47,6 +47,7 @@ Exit code: 0; 1 if the function was refused, or the results differ; 2 for a mist
 """
 
 _LAYOUT = "Give these operators this layout, as in conv2d=NCHW16c (repeatable)."
+_FLOW = "How layouts pass through other operators: from results to operands, or from operands to results."
 _SHAPE = "The shape of an input, as in data=1x3x224x224, or the size of a dimension, as in batch=4."
 _INPUT = "What an input is: FILE.npy, FILE.pb, random or ramp (a model's; repeatable)."
 _EXPECTED = "What a model's results must be, in their order (.npy, .pb; repeatable)."
@@ -57,6 +58,8 @@ _PLANNED = "Run a model as planned with this layout, as in conv2d=NCHW16c (repea
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="An ONNX file, or a graph as text.")]
 Layout = Annotated[list[str], option("--layout", metavar="OPERATOR=LAYOUT", text=_LAYOUT)]
 ModelShape = Annotated[list[str], option("--shape", metavar="NAME=SHAPE", text=_SHAPE)]
+FlowText = Annotated[str, typer.Option("--flow", metavar="backward|forward", help=_FLOW)]
+Fuse = Annotated[bool, option("--fuse", text="Put rewrites that are left into the programs beside them.")]
 Certify = Annotated[Path | None, option("--certify", metavar="DIR", text="Write certificates of what is proved.")]
 Diagram = Annotated[Path | None, option("--diagram", metavar="FILE", text="Draw the graphs before and after (SVG).")]
 Output = Annotated[Path | None, option("--output", metavar="FILE", text="Write the planned graph as text.")]
@@ -86,6 +89,8 @@ def plan(  # noqa: PLR0913, PLR0917 (each is an option)
     model: Model,
     layout: Layout = [],  # noqa: B006 (typer copies it)
     shape: ModelShape = [],  # noqa: B006
+    flow: FlowText = "backward",
+    fuse: Fuse = False,
     certify: Certify = None,
     diagram: Diagram = None,
     output: Output = None,
@@ -101,7 +106,18 @@ def plan(  # noqa: PLR0913, PLR0917 (each is an option)
     from verified_tir.cli.plan import run as run_plan
 
     options = Options(
-        model, tuple(layout), tuple(shape), certify, diagram, output, json, verbose, quiet, cache=not no_cache
+        model,
+        tuple(layout),
+        tuple(shape),
+        flow,
+        fuse,
+        certify,
+        diagram,
+        output,
+        json,
+        verbose,
+        quiet,
+        cache=not no_cache,
     )
     raise typer.Exit(run_plan(options))
 

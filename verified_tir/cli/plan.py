@@ -18,6 +18,7 @@ from verified_tir.graph.errors import GraphError
 if TYPE_CHECKING:
     from verified_tir.graph.annotate import Frozen
     from verified_tir.graph.ir import Graph, Node
+    from verified_tir.graph.options import Flow
     from verified_tir.graph.plan import Plan
     from verified_tir.graph.report import PlanReport
 
@@ -34,6 +35,8 @@ class Options:
     model: Path
     layouts: tuple[str, ...] = ()
     shape: tuple[str, ...] = ()
+    flow: str = "backward"
+    fuse: bool = False
     certify: Path | None = None
     diagram: Path | None = None
     output: Path | None = None
@@ -64,11 +67,15 @@ def _run(options: Options) -> int:
 
     if not options.layouts:
         raise GraphError("say which operators shall have which layouts, as in --layout conv2d=NCHW16c")
+    if options.fuse and options.certify is not None:
+        raise GraphError("--certify does not go with --fuse: certificates are of programs of single nodes")
     start = time.perf_counter()
     graph, _ = load_model(options.model, options.shape)
     frozen = frozen_by(options.layouts, graph)
     loaded = time.perf_counter() - start
-    made = planned(graph, frozen, quiet=options.quiet or options.json, cache=options.cache)
+    made = planned(
+        graph, frozen, options.flow, fuse=options.fuse, quiet=options.quiet or options.json, cache=options.cache
+    )
     if isinstance(made, str):
         print(f"vtir: refused: {made}", file=sys.stderr)
         return REFUSED
@@ -84,7 +91,15 @@ def _run(options: Options) -> int:
     return 0
 
 
-def planned(graph: Graph, frozen: Mapping[Node, Frozen], *, quiet: bool, cache: bool) -> Plan | str:
+def planned(
+    graph: Graph,
+    frozen: Mapping[Node, Frozen],
+    flow: str = "backward",
+    *,
+    fuse: bool = False,
+    quiet: bool = False,
+    cache: bool = True,
+) -> Plan | str:
     """The plan; or why the kernel refuses it: a frozen node whose program cannot be moved to its layouts.
 
     :raises GraphError: for a mistake.
@@ -93,9 +108,12 @@ def planned(graph: Graph, frozen: Mapping[Node, Frozen], *, quiet: bool, cache: 
     from verified_tir.schedule.errors import ScheduleError
     from verified_tir.schedule.verdicts import without_store
 
+    if flow not in ("backward", "forward"):
+        raise GraphError(f"--flow {flow}: there are backward and forward")
+    way: Flow = "forward" if flow == "forward" else "backward"
     with bar("planning", quiet=quiet) as progress, without_store(not cache):
         try:
-            return plan(graph, frozen, progress=progress)
+            return plan(graph, frozen, flow=way, fuse=fuse, progress=progress)
         except GraphError as problem:
             if isinstance(problem.__cause__, ScheduleError):
                 return str(problem)
@@ -150,6 +168,7 @@ def _document(options: Options, report: PlanReport, written: Mapping[str, str]) 
         "version": __version__,
         "exit_code": 0,
         "layouts": list(options.layouts),
+        "flow": options.flow,
         **report.as_json(),
         "written": dict(written),
     }
