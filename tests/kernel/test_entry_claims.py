@@ -1,0 +1,159 @@
+"""Claims of blocks, one condition at a time: each false claim beside a true one that differs in little."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.kernel.programs import PROVER, program, why
+from verified_tir.kernel.entry import verify_program
+from verified_tir.kernel.obligation import NoMatch, Unproved
+
+PARAMS = 'A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32"), X: T.Buffer((8,), "int32"), n: T.int32'
+
+AXES = """
+for i, k in T.grid(2, 2):
+    with T.block("b"):
+        v = T.axis.spatial(2, i)
+        w = T.axis.{kind}(2, {value})
+        {store}
+"""
+LABEL = """
+for i in range(2):
+    with T.block("label"):
+        A[i] = 0
+        for j in range(2):
+            with T.block("b"):
+                w = T.axis.spatial(2, j)
+                {}
+"""
+ARMS = """
+if X[0] > 0:
+    for i in range(2):
+        with T.block("yes"):
+            v = T.axis.spatial(2, i)
+            B[v] = 1
+else:
+    for i in range(2):
+        with T.block("no"):
+            v = T.axis.spatial(2, i)
+            {}
+"""
+INIT = """
+X[0] = {before}
+for i in range(2):
+    with T.block("outer"):
+        v = T.axis.opaque(2, i)
+        with T.init():
+            X[0] = {init}
+        with T.block("inner"):
+            w = T.axis.opaque(1, X[0])
+            B[w] = 1
+"""
+IN_INIT = """
+X[0] = {before}
+with T.block("outer"):
+    v = T.axis.spatial(1, 0)
+    with T.init():
+        with T.block("inner"):
+            w = T.axis.opaque(1, X[0])
+            X[0] = 0
+    B[v] = 1
+"""
+ONE = """
+for i in range({extent}):
+    with T.block("b"):
+        {axis}
+        {body}
+"""
+LOOKED_UP = """
+X[0] = 0
+with T.block("b"):
+    v = T.axis.spatial(1, 0)
+    T.{claim}
+    {place} = 5
+    B[X[0]] = A[X[0]]
+"""
+
+
+def one(body: str, axis: str = "v = T.axis.spatial(4, i)", extent: int = 4) -> str:
+    return ONE.format(extent=extent, axis=axis, body=body.replace("\n", "\n        "))
+
+
+CASES = {
+    "instances that differ in both": (
+        AXES.format(kind="reduce", value="k", store="B[v + w] = B[v + w] + A[v]"),
+        "differ only in reduction axes",
+        AXES.format(kind="reduce", value="k", store="B[v] = B[v] + A[v + w]"),
+    ),
+    "an opaque axis does not free the others": (
+        AXES.format(kind="opaque", value="k", store="B[v + w] = A[v]"),
+        "differ only in reduction axes",
+        AXES.format(kind="opaque", value="k", store="B[v] = A[v + w]"),
+    ),
+    "an opaque axis need not differ, a reduction must": (
+        AXES.format(kind="reduce", value="0", store="B[v] = B[v] + A[k]"),
+        "differ only in reduction axes",
+        AXES.format(kind="opaque", value="0", store="B[v] = B[v] + A[k]"),
+    ),
+    "loops around a label count": (LABEL.format("B[w] = i"), "block b: instances", LABEL.format("B[2 * i + w] = i")),
+    "each arm has its own condition": (ARMS.format("B[0] = v"), "block no: instances", ARMS.format("B[v] = v")),
+    "the initialisation has run before the body": (
+        INIT.format(before=0, init=5),
+        "the binding of w lies in its domain",
+        INIT.format(before=5, init=0),
+    ),
+    "and not before itself": (
+        IN_INIT.format(before=5),
+        "the binding of w lies in its domain",
+        IN_INIT.format(before=0),
+    ),
+    "the initialisation stores, too": (
+        one("with T.init():\n    X[0] = 0\nB[v] = A[v]"),
+        "block b: instances that meet in X",
+        one("with T.init():\n    X[v] = 0\nB[v] = A[v]"),
+    ),
+    "the predicate limits the bindings": (
+        one("B[v] = 1", extent=5),
+        "the binding of v lies in its domain",
+        one("T.where(v < 4)\nB[v] = 1", extent=5),
+    ),
+    "blocks without axes promise nothing of their instances": (
+        one("T.writes(B[1:8])\nB[0] = i", axis="pass"),
+        "writes only what it declares of B",
+        one("T.writes(B[0:8])\nB[0] = i", axis="pass"),
+    ),
+    "an opaque call meets itself": (
+        one("B[v] = A[v]\nT.evaluate(T.call_extern('int32', 'g'))"),
+        "block b: instances",
+        one("B[v] = A[v]\nT.evaluate(T.popcount(v))"),
+    ),
+    "what is written meanwhile is read anew, of writes": (
+        LOOKED_UP.format(claim="writes(B[0:1], X[0:2])", place="X[0]"),
+        "writes only what it declares of B",
+        LOOKED_UP.format(claim="writes(B[0:1], A[0:2])", place="A[1]"),
+    ),
+    "what an assumption evaluates is safe": (
+        "T.assume(A[X[0]] > 0)\nB[0] = 1",
+        "in bounds",
+        "T.assume(A[T.max(0, T.min(X[0], 7))] > 0)\nB[0] = 1",
+    ),
+}
+
+
+def meaning(text: str) -> str:
+    found = verify_program(program(text, PARAMS), PROVER)
+    return why(found) if isinstance(found, (NoMatch, Unproved)) else ""
+
+
+@pytest.mark.parametrize(("bad", "claim", "good"), CASES.values(), ids=CASES)
+def test_a_false_claim_is_refused_and_its_neighbour_accepted(bad: str, claim: str, good: str) -> None:
+    assert claim in meaning(bad)
+    assert meaning(good) == ""
+
+
+def test_arguments_of_a_program_are_defined() -> None:
+    """A binding is known to lie in its domain since X[0] is defined, and so is what is made of it."""
+    text = 't = T.alloc_buffer((1,), "int32")\nt[0] = T.max(X[0], 0)\nwith T.block("b"):\n'
+    text += "    v = T.axis.opaque(8, T.min(t[0], 7))\n    B[v] = 1"
+    assert meaning(text) == ""
+    assert "the binding of v lies in its domain" in meaning(text.replace("T.max(X[0], 0)", "X[0]"))
