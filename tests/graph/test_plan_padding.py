@@ -176,3 +176,18 @@ def test_padding_that_the_type_does_not_hold() -> None:
     tiles = Padded(IndexMap.from_func(lambda i: [i // 4, i % 4], 1), 0.5)
     with pytest.raises(GraphError, match=r"nn.relu .*padding of int32 cannot be 0.5"):
         plan(graph, {node: ([tiles], [None])})
+
+
+def test_a_sum_runs_over_zeros_in_whole_tiles() -> None:
+    """Both factors are zero in the padding, so that nothing but 0.0 is added; with undefined ones the branch stays."""
+    func = legalize("nn.conv2d", [TensorType(X, "float32"), TensorType((2, 6, 1, 2), "float32")], {})
+    x, w, y = func.buffers
+    kernel = IndexMap.from_func(lambda o, i, h, w: [o, i // 4, h, w, i % 4], 4)
+    zeros = relayout(func, {x: Padded(by(4), 0.0), w: Padded(kernel, 0.0)}, padded_sums=True)
+    assert not zeros.left_out and zeros.theorem.reassociated == frozenset()
+    assert "if " not in script(zeros.func) and "T.grid(2, 3, 2, 2, 4, 1, 2)" not in script(zeros.func)
+    assert "rc_0, rc_1" in script(zeros.func)
+    anything = relayout(func, {x: Padded(by(4), 0.0), w: kernel}, padded_sums=True)
+    assert "writes the bits that are there already" in anything.left_out[0]
+    assert "if " in script(anything.func)
+    assert y.name in script(anything.func)

@@ -282,7 +282,9 @@ class Options:
         found = infer(func, {buffers[place]: index_map})
         missing = [b for b in buffers if b not in found.maps and len(b.shape) > 0]
         if missing and not any(found.maps.get(b) is not None for b in buffers if b is not buffers[place]):
-            return found.problems.get(missing[0], f"{missing[0].name} is not connected with {buffers[place].name}")
+            others = [why for b, why in found.problems.items() if b not in found.maps]
+            nothing = f"{missing[0].name} is not connected with {buffers[place].name}"
+            return found.problems.get(missing[0], next(iter(others), nothing))
         result = [found.maps.get(b) for b in buffers]
         outputs = result[len(node.inputs) :]
         if any(o is None for o in outputs) and place < len(node.inputs):

@@ -82,6 +82,7 @@ def plan(
     flow: Flow = "backward",
     external: Mapping[Node, External] | None = None,
     fuse: bool = False,
+    padded_sums: bool = False,
     progress: Progress | None = None,
 ) -> Plan:
     """Choose layouts around the frozen nodes, prove the programs in them, and rewrite the graph.
@@ -92,6 +93,8 @@ def plan(
         below asks for one), or from operands to results only.
     :param external: nodes that external functions compute, with the layouts that these accept.
     :param fuse: put rewrites that are left into the programs beside them, where that can be proved (``graph.fuse``).
+    :param padded_sums: let sums run over the padding of their operands in whole tiles, where all of it is zero; that
+        is proved to leave the bits of the sums as they are.
     :raises GraphError: if a frozen node's program cannot be moved to its layouts.
     """
     start = time.perf_counter()
@@ -103,7 +106,7 @@ def plan(
     relaid: dict[object, Relaid] = {}
     while True:
         choice = choose(graph, options.of, cost, options.own(cost))
-        failed = _prove(graph, options, choice, relaid, made, external, progress)
+        failed = _prove(graph, options, choice, relaid, made, external, padded_sums, progress)
         if failed is None:
             break
         _without(graph, options, *failed)
@@ -151,6 +154,7 @@ def _prove(
     relaid: dict[object, Relaid],
     made: Plan,
     external: Mapping[Node, External],
+    padded_sums: bool,
     progress: Progress | None,
 ) -> tuple[Node, Option, ScheduleError | GraphError] | None:
     """Move every program that changes; the first node for which this fails."""
@@ -164,7 +168,7 @@ def _prove(
         if progress is not None:
             progress(k, len(graph.nodes), str(n))
         try:
-            relaid[key] = _moved(options, n, option)
+            relaid[key] = _moved(options, n, option, padded_sums)
         except (ScheduleError, GraphError) as refused:
             made.problems.append(f"{n}: {why_not(refused)}")
             return n, option, refused
@@ -172,11 +176,11 @@ def _prove(
     return None
 
 
-def _moved(options: Options, node: Node, option: Option) -> Relaid:
+def _moved(options: Options, node: Node, option: Option, padded_sums: bool) -> Relaid:
     """A node's program in the layouts of an option, with the steps that a registered rule adds."""
     if options.is_elided(node, option):
         return prove_needless(node, options.layouts[option.inputs[0]], options.layouts[option.outputs[0]])
-    found = relayout(options.program(node), options.of_program(node, option))
+    found = relayout(options.program(node), options.of_program(node, option), padded_sums=padded_sums)
     rule = registered(node)
     if rule is None or rule.schedule is None:
         return found

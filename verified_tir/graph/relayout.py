@@ -22,10 +22,10 @@ from typing import final
 from verified_tir.graph.infer import local_buffers
 from verified_tir.graph.layouts import Layout, Padded, constant, index_map_of, is_identity, pads, value_of
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Binary, Expr, FloatImm, IntImm, Load, Undef
+from verified_tir.ir.expr import Binary, Expr, FloatImm, IntImm, Load, Undef, Var
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.stmt import Block, Store
-from verified_tir.ir.visit import substitute, walk
+from verified_tir.ir.stmt import Block, For, Store
+from verified_tir.ir.visit import free_vars, substitute, walk
 from verified_tir.kernel.context import written_blocks
 from verified_tir.kernel.memory import Padding
 from verified_tir.kernel.theorem import Refines
@@ -50,14 +50,15 @@ class Relaid:
 def relayout(func: PrimFunc, layouts: Mapping[Buffer, Layout], *, padded_sums: bool = False) -> Relaid:
     """The program with its buffers in the given layouts.
 
-    :param padded_sums: loops that sum run over the padding of results, too, where that can be proved (slow).
+    :param padded_sums: loops that sum run over the padding of operands, too, in whole tiles, where that is proved to
+        leave each sum as it is: both factors are zero there, and the sum so far is no -0.0.
     :raises ScheduleError: if a parameter cannot be moved, or the padding of a result does not hold its value; a local
         buffer, or loops that do not follow, are left as they are and reported.
     """
     moved = {b: m for b, m in layouts.items() if m is not None}
     if not _promised(func, moved):
         return _Moving(func, moved, padded_sums).done()
-    if _helpful(func, moved) and (padded_sums or not any(_summed(func, b) for b in _promised(func, moved))):
+    if _helpful(func, moved) and not any(_summed(func, b) for b in _promised(func, moved)):
         try:
             return _Moving(func, moved, padded_sums).done()
         except ScheduleError:
@@ -162,12 +163,30 @@ class _Moving:
     def _run_over_padding(self, blocks: list[str], filled: list[str]) -> None:
         for block in blocks:
             stored = _stored(self.s.func, block)
-            if stored is None or stored.name in filled or (_sums(self.s.func, block) and not self.padded_sums):
+            if stored is None or (stored.name in filled and not _sums(self.s.func, block)):
+                continue
+            if _sums(self.s.func, block):
+                if self.padded_sums:
+                    self._sum_in_whole_tiles(block, stored)
                 continue
             try:
                 self.s.remove_branching_through_overcompute(block, around=True)
             except ScheduleError:
                 continue  # the branch stays: it is right, too
+
+    def _sum_in_whole_tiles(self, block: str, stored: Buffer) -> None:
+        """Split the loops of a sum by the tiles of what it reads; the last tile runs over padding."""
+        s = self.s
+        if not _uneven_tiles(s.func, block, stored):
+            return
+        try:
+            s.decompose_reduction(block, _sum_loops(s, block, stored)[0])
+        except ScheduleError as refused:
+            self.left_out.append(f"sum of {block}: {refused.summary()}")
+            return
+        for v, tile in _uneven_tiles(s.func, block, stored).items():
+            s.split(v, [None, tile])
+        self._try(f"sum of {block} over padding", lambda: s.remove_branching_through_overcompute(block, around=True))
 
     def _padding_holds(self, b: Buffer) -> None:
         """The padding of a result holds its value, to the bit; proved where the program ends."""
@@ -194,6 +213,37 @@ def same_bits(a: Expr, b: Expr) -> Expr:
     word = f"uint{a.dtype.bits}"  # a NaN has no bits that one may ask for: first that it is none
     found: Expr = T.And(a.equal(b), T.reinterpret(word, a).equal(T.reinterpret(word, b)))
     return found
+
+
+def _sum_loops(s: Schedule, block: str, stored: Buffer) -> list[Var]:
+    """The loops around a block that the indices of what it stores do not mention."""
+    found = _block(s.func, block)
+    assert found is not None
+    used = {v for x in walk(found.body) if isinstance(x, Store) and x.buffer is stored
+            for i in x.indices for v in free_vars(i)}  # fmt: skip
+    return [v for v in s.loops(block) if v not in used]
+
+
+def _uneven_tiles(func: PrimFunc, block: str, stored: Buffer) -> dict[Var, int]:
+    """Loops of a sum that a layout divides by a tile which does not go into their extent."""
+    inside = _block(func, block)
+    assert inside is not None
+    used = {v for x in walk(inside.body) if isinstance(x, Store) and x.buffer is stored
+            for i in x.indices for v in free_vars(i)}  # fmt: skip
+    sizes = {n.var: n.extent.value for n in walk(func.body) if isinstance(n, For) and isinstance(n.extent, IntImm)}
+    return {
+        v: t
+        for n in walk(inside.body)
+        for v, t in [_divided(n)]
+        if v is not None and v not in used and v in sizes and sizes[v] % t
+    }
+
+
+def _divided(n: object) -> tuple[Var | None, int]:
+    match n:
+        case Binary(op="floordiv" | "floormod", a=Var() as v, b=IntImm(value=t)) if t > 0:
+            return v, t
+    return None, 1
 
 
 def _block(func: PrimFunc, name: str) -> Block | None:
