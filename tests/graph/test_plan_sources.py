@@ -78,6 +78,18 @@ def test_rewrites_in_the_middle_go_and_the_constant_is_packed(flow: Any) -> None
     same_bits(made)
 
 
+def test_functions_from_which_rewrites_were_lifted_are_frozen() -> None:
+    graph, convolutions = running_example()
+    named = {n: parse_func(script(n.func).replace("    for", '    T.func_attr({"frozen_layout": True})\n    for', 1))
+             for n in convolutions if n.func is not None}  # fmt: skip
+    nodes = tuple(Node(n.op, n.inputs, n.outputs, n.attrs, named.get(n, n.func)) for n in graph.nodes)
+    graph = Graph(graph.name, graph.inputs, graph.constants, nodes, graph.outputs)
+    made = plan(graph)
+    assert set(named.values()) <= {n.func for n in made.graph.nodes}
+    assert len(made.elided) == 2
+    same_bits(made)
+
+
 def test_transposes_pads_and_crops_go_too() -> None:
     g = GraphBuilder()
     x = g.input("x", (4, 6))

@@ -28,6 +28,7 @@ from verified_tir.graph.options import Flow, Frozen, Option, Options, plain_opti
 from verified_tir.graph.planned import Planned, write_planned
 from verified_tir.graph.refusals import why_not
 from verified_tir.graph.relayout import Relaid, relayout
+from verified_tir.graph.rewrite_passes import frozen_by_hoisting
 from verified_tir.kernel.theorem import Refines
 from verified_tir.schedule.errors import ScheduleError
 
@@ -88,7 +89,7 @@ def plan(
     """Choose layouts around the frozen nodes, prove the programs in them, and rewrite the graph.
 
     :param frozen: the layouts of nodes, for each a pair (of operands, of results), or a list of such pairs of which the
-        cheapest is taken.
+        cheapest is taken.  Functions with the attribute ``frozen_layout`` stay as they are, unless they are named.
     :param flow: how layouts pass through the other nodes: from results to operands (and on to results where nothing
         below asks for one), or from operands to results only.
     :param external: nodes that external functions compute, with the layouts that these accept.
@@ -99,7 +100,9 @@ def plan(
     """
     start = time.perf_counter()
     external = dict(external or {})
-    fixed: dict[Node, Frozen] = {**(frozen or {}), **{n: list(e.accepts) for n, e in external.items()}}
+    fixed: dict[Node, Frozen] = {
+        **frozen_by_hoisting(graph), **(frozen or {}), **{n: list(e.accepts) for n, e in external.items()}
+    }  # fmt: skip
     options = Options(graph, fixed, flow)
     found = time.perf_counter()
     made = Plan(graph, graph)
