@@ -7,8 +7,8 @@
 The models are the light ones that the ``onnx`` package ships, with random weights.  Each is planned to NCHW16c (weights
 packed in the order in which a convolution reads them), compiled, and run in turns with onnxruntime in one process; a
 figure is the median of the rounds.  Results are compared with onnxruntime's, and bit for bit with those of the graph
-that was not planned (``--unplanned``).  ``VTIR_CACHE_DIR`` says where verdicts and code are kept: an empty folder gives the
-time that everything takes the first time.
+that was not planned (``--unplanned``).  ``VTIR_CACHE_DIR`` says where verdicts and code are kept: an empty folder gives
+the time that everything takes the first time.
 """
 
 from __future__ import annotations

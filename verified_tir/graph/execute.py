@@ -14,11 +14,12 @@ import numpy as np
 
 from verified_tir.codegen.build import build as build_function
 from verified_tir.codegen.errors import CodegenError
+from verified_tir.codegen.runtime import Function
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import Array, Graph, Node, TensorType, Value
 from verified_tir.graph.memory import Placement, Workspace, aligned, empty, place
 from verified_tir.graph.operators import legalize
-from verified_tir.graph.schedules import VECTORS, scheduled
+from verified_tir.graph.schedules import VECTORS, Scheduled, scheduled
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.floats import numpy_dtype
 from verified_tir.ir.func import PrimFunc
@@ -78,6 +79,8 @@ class Executable:
     refused: tuple[str, ...] = ()
     """Steps of schedules that were refused: these parts run as they are written, which may be slow."""
     _constants: Mapping[Value, Array] = field(default_factory=dict, repr=False)
+    _packed: Mapping[tuple[Node, int], Array] = field(default_factory=dict, repr=False)
+    """Constants in the layout that a node's code takes, by the place of the operand."""
     _free: list[Workspace] = field(default_factory=list, repr=False)
 
     def __call__(self, *args: Any, **named: Any) -> Any:
@@ -101,10 +104,12 @@ class Executable:
             workspace = Workspace(self.placement)
         results = {v: empty(v.type) for v in self.graph.outputs if v not in given and v not in self._constants}
         values = {**self._constants, **workspace.arrays, **given, **results}
+        packed = self._packed
         for node, function in self.code:
             if watch is not None:
                 watch(node)
-            function(*(values[v] for v in node.inputs), *(values[v] for v in node.outputs))
+            operands = [packed[node, k] if (node, k) in packed else values[v] for k, v in enumerate(node.inputs)]
+            function(*operands, *(values[v] for v in node.outputs))
         self._free.append(workspace)
         return [values[v] if v in results else values[v].copy() for v in self.graph.outputs]
 
@@ -120,37 +125,68 @@ def build(
         them they run as they are written.
     :raises GraphError: if a node is no legal program, or cannot be compiled; the message names it.
     """
-    programs: dict[Any, tuple[Refines, Callable[..., None]]] = {}
+    made: dict[Any, _Compiled] = {}
     code: list[tuple[Node, Callable[..., None]]] = []
-    refused: list[str] = []
+    packed: dict[tuple[Node, int], Array] = {}
+    plain = {v: aligned(a) for v, a in graph.constants.items()}
+    layouts: dict[tuple[Value, Any, int], Array] = {}
     for k, node in enumerate(graph.nodes):
         if progress is not None:
             progress(k, len(graph.nodes), str(node))
-        key = program_key(node)
-        if key not in programs:
-            programs[key] = _compiled(node, threads, schedules, refused)
-        code.append((node, programs[key][1]))
-    constants = {v: aligned(a) for v, a in graph.constants.items()}
-    theorems = tuple(t for t, _ in programs.values())
-    return Executable(graph, tuple(code), theorems, place(graph), tuple(refused), constants)
+        known = tuple(v in graph.constants for v in node.inputs)
+        key = program_key(node), known
+        if key not in made:
+            made[key] = _compiled(node, known, threads, schedules)
+        found = made[key]
+        code.append((node, found.function))
+        for which in found.moved:
+            v = node.inputs[which]
+            if (v, key, which) not in layouts:
+                layouts[v, key, which] = aligned(found.pack(which, plain[v]))
+            packed[node, which] = layouts[v, key, which]
+    refused = tuple(f"{c.where}: {why}" for c in made.values() for why in c.refused)
+    theorems = tuple(c.function.theorem for c in made.values())
+    return Executable(graph, tuple(code), theorems, place(graph), refused, plain, packed)
 
 
-def _compiled(
-    node: Node, threads: int | None, schedules: bool, refused: list[str]
-) -> tuple[Refines, Callable[..., None]]:
-    """The theorem about a node's program, and its code."""
+@final
+@dataclass(frozen=True, slots=True)
+class _Compiled:
+    """The code of a program, which of its parameters are packed, and what was refused on the way."""
+
+    where: str
+    function: Function
+    moved: tuple[int, ...]
+    refused: tuple[str, ...]
+
+    def pack(self, which: int, array: Array) -> Array:
+        """An operand as the code takes it."""
+        return self.function.pack(self.function.theorem.before.buffers[which].name, array)
+
+
+def _compiled(node: Node, known: Sequence[bool], threads: int | None, schedules: bool) -> _Compiled:
+    """The code of a node's program; operands that are known when it is compiled may be packed."""
     try:
-        if schedules:
-            made = scheduled(program_of(node))
-            refused += [f"{node}: {why}" for why in made.refused]
+        func = program_of(node)
+        if not schedules:
+            return _Compiled(str(node), build_function(Schedule(func), threads=threads), (), ())
+        constants = [b.name for b, k in zip(func.buffers, known, strict=False) if k]
+        made = scheduled(func, constants)
+        try:
             function = build_function(made.schedule, threads=threads, pipeline=VECTORS)
-        else:
-            function = build_function(Schedule(program_of(node)), threads=threads)
+        except (ScheduleError, CodegenError) as problem:  # then without, if that is possible
+            made = Scheduled(Schedule(func), (*made.refused, str(problem)))
+            function = build_function(made.schedule, threads=threads)
     except ScheduleError as problem:
         raise GraphError(f"{node} is no legal program: {problem}") from problem
     except CodegenError as problem:
         raise GraphError(f"{node} cannot be compiled: {problem}") from problem
-    return function.theorem, function
+    after = function.theorem.after.buffers
+    moved = tuple(
+        k for k, (b, a) in enumerate(zip(func.buffers, after, strict=True))
+        if len(b.shape) != len(a.shape) or any(m is not n for m, n in zip(b.shape, a.shape, strict=True))
+    )  # fmt: skip
+    return _Compiled(str(node), function, moved, made.refused)
 
 
 def _empty(t: TensorType) -> Array:

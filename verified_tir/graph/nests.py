@@ -11,17 +11,21 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Block, For, If, Seq, Stmt, Store
 from verified_tir.ir.visit import free_vars, sub_statements, walk
 
+LANES = (16, 8, 4)
+"""How many elements make a vector; the first number that divides the extent."""
+
 
 @final
 @dataclass(frozen=True, slots=True)
 class Nest:
-    """Loops of constant extents around a block that stores one element, or initialises and updates it.
+    """Loops of constant extents, and conditions, around a block that stores one element, or initialises and updates it.
 
     ``update`` is the second store of a reduction, ``None`` if there is one store only.
     """
 
     block: str
     loops: tuple[For, ...]
+    guards: tuple[Expr, ...]
     store: Store
     update: Store | None
 
@@ -38,9 +42,9 @@ class Nest:
 
     @property
     def decides(self) -> frozenset[Var]:
-        """The variables on which a condition within the value depends."""
+        """The variables on which a condition around the block or within the value depends."""
         last = self.update or self.store
-        found: set[Var] = set()
+        found = {v for g in self.guards for v in free_vars(g)}
         for x in walk(last.value):
             if isinstance(x, (IfThenElse, Select)):
                 found.update(free_vars(x.condition))
@@ -49,24 +53,26 @@ class Nest:
 
 def nests(func: PrimFunc) -> list[Nest]:
     """The nests of a program, in order; what has another form is left out."""
-    return list(_nests(func.body, ()))
+    return list(_nests(func.body, (), ()))
 
 
-def _nests(stmt: Stmt, loops: tuple[For, ...]) -> Iterator[Nest]:
+def _nests(stmt: Stmt, loops: tuple[For, ...], guards: tuple[Expr, ...]) -> Iterator[Nest]:
     match stmt:
         case For(extent=IntImm(), kind="serial"):
             loops = (*loops, stmt)
+        case If(condition=c, else_body=None):
+            guards = (*guards, c)
         case Block(is_label=True, name=name, body=Store() as store):
-            yield Nest(name, loops, store, None)
+            yield Nest(name, loops, guards, store, None)
             return
         case Block(
             is_label=True, name=name, body=Seq(stmts=(If(then_body=Store() as first, else_body=None), Store() as last))
         ):
             if _same_element(first, last) and _reads(last):
-                yield Nest(name, loops, first, last)
+                yield Nest(name, loops, guards, first, last)
             return
     for s in sub_statements(stmt):
-        yield from _nests(s, loops)
+        yield from _nests(s, loops, guards)
 
 
 def _same_element(a: Store, b: Store) -> bool:
@@ -107,4 +113,10 @@ def divisors(expr: Expr, var: Var) -> set[int]:
     }
 
 
-__all__ = ["Nest", "contiguous", "divisors", "nests", "uniform"]
+def extent(loop: For) -> int:
+    """The extent of a loop of a nest."""
+    assert isinstance(loop.extent, IntImm)
+    return loop.extent.value
+
+
+__all__ = ["Nest", "contiguous", "divisors", "extent", "nests", "uniform"]

@@ -19,13 +19,15 @@ Learning Convolutions on SIMD Architectures, 2018).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import final
 
 from verified_tir.codegen.target import Target
-from verified_tir.graph.nests import Nest, contiguous, divisors, nests, uniform
-from verified_tir.ir.expr import IntImm, Var
+from verified_tir.graph.nests import LANES, Nest, contiguous, divisors, extent, nests, uniform
+from verified_tir.graph.side_by_side import follow, packed
+from verified_tir.ir.expr import Load, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import For
 from verified_tir.lower.passes import Pipeline
@@ -41,8 +43,8 @@ FIRST, LARGER, SECOND, LONE = 8, 14, 2, 8
 along the other loop, and along that if it is (nearly) alone.  Measured; 8 times 2 sums leave registers for the operands
 that LLVM loads in advance."""
 
-WORTH_IT = 2**15
-"""Programs with fewer iterations stay as they are."""
+WORTH_IT = 2**14
+"""Nests with fewer iterations stay as they are."""
 
 
 @final
@@ -70,45 +72,59 @@ class Scheduled:
     refused: tuple[str, ...]
 
 
-def scheduled(func: PrimFunc, machine: Machine | None = None) -> Scheduled:
+def scheduled(func: PrimFunc, constants: Collection[str] = (), machine: Machine | None = None) -> Scheduled:
     """A schedule for a program of constant shapes.
 
+    :param constants: parameters whose layout may be changed, since they are known when the program is compiled.
     :raises ScheduleError: if the program has no meaning.
     """
     machine = machine or Machine.of(Target.host(1))
     s = Schedule(func)
     refused: list[str] = []
-    for nest in nests(s.func):
-        if math.prod(map(_extent, nest.loops)) < WORTH_IT:
-            continue
+
+    def attempt(nest: Nest, step: Callable[[], None]) -> None:
         try:
-            if nest.update is None:
-                _pointwise(s, nest)
-            else:
-                _reduction(s, nest, machine)
+            step()
         except ScheduleError as problem:
             refused.append(f"{nest.block}: {problem.summary()}")
+
+    every = nests(s.func)
+    names = [n.block for n in every]
+    large = [n for n in every if names.count(n.block) == 1 and math.prod(map(extent, n.loops)) >= WORTH_IT]
+    if large:
+        for nest in every:
+            attempt(nest, partial(follow, s, nest))
+    for nest in large:
+        attempt(nest, partial(_split_as_divided, s, nest.block))
+    for old in large:
+        nest = named(s, old.block)
+        attempt(
+            nest,
+            partial(_pointwise, s, nest) if nest.update is None else partial(_reduction, s, nest, constants, machine),
+        )
     return Scheduled(s, tuple(refused))
 
 
-# -- vectors -----------------------------------------------------------------------------------------------------------
+def named(s: Schedule, block: str) -> Nest:
+    """The nest of a block as it is now."""
+    return next(n for n in nests(s.func) if n.block == block)
 
-LANES = (16, 8, 4)
+
+# -- vectors -----------------------------------------------------------------------------------------------------------
 
 
 def _lanes(nest: Nest) -> tuple[For, int] | None:
     """The loop that runs over elements side by side, and how many of them make a vector."""
     for loop in reversed(nest.loops):
-        extent = loop.extent
-        if not isinstance(extent, IntImm) or not contiguous(nest.store.indices, loop.var):
-            continue
-        lanes = next((n for n in LANES if extent.value % n == 0), None)
-        if lanes is None or any(
-            not uniform(x.indices, loop.var) and not contiguous(x.indices, loop.var) for x in nest.loads
-        ):
-            return None
-        return (loop, lanes) if loop.var not in nest.decides else None
+        if contiguous(nest.store.indices, loop.var):
+            lanes = next((n for n in LANES if extent(loop) % n == 0), None)
+            return None if lanes is None else (loop, lanes)
     return None
+
+
+def _gathers(nest: Nest, var: Var) -> list[Load]:
+    """Loads that are no vectors along a variable."""
+    return [x for x in nest.loads if not uniform(x.indices, var) and not contiguous(x.indices, var)]
 
 
 def _pointwise(s: Schedule, nest: Nest) -> None:
@@ -117,6 +133,8 @@ def _pointwise(s: Schedule, nest: Nest) -> None:
     if found is None:
         return
     loop, lanes = found
+    if loop.var in nest.decides or _gathers(nest, loop.var):
+        return
     *outer, inner = _split(s, loop, [lanes])
     rest = [x.var for x in nest.loops if x is not loop]
     s.reorder(*rest, *outer, inner)
@@ -126,16 +144,24 @@ def _pointwise(s: Schedule, nest: Nest) -> None:
 # -- reductions --------------------------------------------------------------------------------------------------------
 
 
-def _reduction(s: Schedule, nest: Nest, machine: Machine) -> None:
+def _reduction(s: Schedule, nest: Nest, constants: Collection[str], machine: Machine) -> None:
     """A register tile."""
     found = _lanes(nest)
-    summed = [x.var for x in nest.loops if x.var not in nest.stored]
-    if found is None or not summed:
+    terms = [x.var for x in nest.loops if x.var not in nest.stored]
+    if found is None or not terms:
         return
     loop, lanes = found
+    if _gathers(nest, loop.var):
+        if any(not packed(s, x, loop.var, lanes, constants) for x in _gathers(nest, loop.var)):
+            return
+        _split_as_divided(s, nest.block)
+        nest = named(s, nest.block)
+        found = _lanes(nest)
+        if found is None or _gathers(nest, found[0].var):
+            return
+        loop, lanes = found
     tile = _tile(nest, loop, lanes, machine)
     outer, inner = _parts(s, nest, tile, loop, lanes)
-    terms = _terms(s, nest, summed)
     s.reorder(*outer, *terms, *inner)
     if outer:
         s.cache_write(nest.block, 0, "local", loop=outer[-1])
@@ -143,12 +169,40 @@ def _reduction(s: Schedule, nest: Nest, machine: Machine) -> None:
         s.cache_write(nest.block, 0, "local")
     s.decompose_reduction(nest.block, terms[0])
     s.simplify()
-    for block in s.blocks:
-        if block == nest.block or block.startswith((f"{nest.block}_init", f"{nest.store.buffer.name}_local_back")):
-            own = s.loops(block)[len(outer) + (len(terms) if block == nest.block else 0) :]
-            s.vectorize(own[-1])
-            for v in own[:-1]:
-                s.unroll(v)
+    if nest.guards:  # in the tile it does no harm to compute elements that there are not
+        s.remove_branching_through_overcompute()
+        s.simplify()
+    update = named(s, nest.block)
+    beside = (f"{nest.block}_init", f"{nest.store.buffer.name}_local_back")
+    tiles = [update.loops[-len(inner) :]]
+    tiles += [_apart(n, update) for n in nests(s.func) if n.block.startswith(beside) and _apart(n, update)]
+    for *few, last in tiles:
+        *more, vector = _split(s, last, [lanes])
+        s.vectorize(vector)
+        for v in (*(x.var for x in few), *more):
+            s.unroll(v)
+
+
+def _apart(nest: Nest, other: Nest) -> tuple[For, ...]:
+    """The loops that a nest does not share with another one."""
+    return tuple(x for x in nest.loops if x not in other.loops)
+
+
+def _split_as_divided(s: Schedule, block: str) -> None:
+    """Split each loop whose variable is divided by a tile, so that indices are variables.
+
+    Where the tile does not divide the extent there is a guard then; terms of a sum are not guarded.
+    """
+    nest = named(s, block)
+    done = False
+    for x in nest.loops:
+        accesses = [nest.store.indices, *(y.indices for y in nest.loads)]
+        by = {t for indices in accesses for i in indices for t in divisors(i, x.var)}
+        if len(by) == 1 and 1 < min(by) < extent(x) and (x.var in nest.stored or extent(x) % min(by) == 0):
+            s.split(x.var, [None, *by])
+            done = True
+    if done:
+        s.simplify()
 
 
 def _tile(nest: Nest, loop: For, lanes: int, machine: Machine) -> dict[Var, int]:
@@ -161,9 +215,9 @@ def _tile(nest: Nest, loop: For, lanes: int, machine: Machine) -> dict[Var, int]
     room = machine.sums // max(1, lanes // machine.lanes)
     vectors = [x.indices for x in nest.loads if not uniform(x.indices, loop.var)]
     spread = [x.indices for x in nest.loads if uniform(x.indices, loop.var)]
-    extents = {x.var: _extent(x) for x in nest.loops if x.var in nest.stored and x is not loop}
-    if _extent(loop) > lanes:
-        extents[loop.var] = _extent(loop) // lanes
+    extents = {x.var: extent(x) for x in nest.loops if x.var in nest.stored and x is not loop}
+    if extent(loop) > lanes:
+        extents[loop.var] = extent(loop) // lanes
     rows = [v for v in extents if v is not loop.var and all(uniform(i, v) for i in vectors)]
     columns = [v for v in extents if v not in rows and all(v is loop.var or uniform(i, v) for i in spread)]
     chosen: dict[Var, int] = {}
@@ -203,24 +257,11 @@ def _parts(s: Schedule, nest: Nest, tile: Mapping[Var, int], loop: For, lanes: i
 
 def _split(s: Schedule, loop: For, factors: Sequence[int]) -> list[Var]:
     """The loop in parts of these extents, and one before them unless that would run once."""
-    whole = _extent(loop)
+    whole = extent(loop)
     rest = whole // math.prod(factors)
     if not factors or (rest == 1 and len(factors) == 1):
         return [loop.var]
     return s.split(loop.var, [*([] if rest == 1 else [rest]), *factors])
-
-
-def _terms(s: Schedule, nest: Nest, summed: Sequence[Var]) -> list[Var]:
-    """The loops over the terms, in their order; one whose variable is divided by a tile is split."""
-    found: list[Var] = []
-    extents = {x.var: _extent(x) for x in nest.loops}
-    for v in summed:
-        by = sorted({t for x in nest.loads for i in x.indices for t in divisors(i, v)})
-        if len(by) == 1 and 1 < by[0] < extents[v] and extents[v] % by[0] == 0:
-            found += s.split(v, [extents[v] // by[0], by[0]])
-        else:
-            found.append(v)
-    return found
 
 
 def _size(n: int, room: int) -> int:
@@ -232,11 +273,6 @@ def _size(n: int, room: int) -> int:
 def _divisor(n: int, most: int) -> int:
     """The greatest divisor up to ``most``."""
     return max(k for k in range(1, max(1, min(n, most)) + 1) if n % k == 0)
-
-
-def _extent(loop: For) -> int:
-    assert isinstance(loop.extent, IntImm)
-    return loop.extent.value
 
 
 __all__ = ["VECTORS", "Machine", "Scheduled", "scheduled"]
