@@ -10,22 +10,28 @@ from tests.kernel.programs import PROVER, program, why
 from verified_tir.kernel.context import Entry, begin
 from verified_tir.kernel.entry import verify_program
 from verified_tir.kernel.obligation import NoMatch, Unproved
-from verified_tir.kernel.region import instance
+from verified_tir.kernel.region import Access, conflicts, instance, overlap
+from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
 
 PARAMS = 'A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32"), X: T.Buffer((8,), "int32"), n: T.int32'
 
 
-def run_of(text: str, *, apart: bool = True) -> list[str]:
+def run_of(text: str, *, apart: bool = True, meanwhile: str = "") -> list[str]:
     """The run of a program's body, a line for each access, condition of safety and assumption.
 
     What is loaded of memory that the statement does not write is ``X(i)``; what may differ in each run is a variable,
     ``X'``, ``X''``; ``int(x)`` says that x is an int32.
 
     :param apart: whether loads of what the statement writes are.
+    :param meanwhile: buffers that something else writes.
     """
     func = program(text, PARAMS)
-    run = instance(begin(func, Entry()), func.body, with_safety=True, share_loads=not apart)
+    others = [b.data for b in func.buffers if b.name in meanwhile]
+    context = begin(func, Entry())
+    known = dict(context.env)
+    run = instance(context, func.body, with_safety=True, share_loads=not apart, also_written=others)
+    assert context.env == known
     names: dict[str, str] = {}
     counts: dict[str, int] = {}
 
@@ -62,6 +68,7 @@ CASES = {
     'a branch in a loop': (
         'for i in range(n):\n    if X[i] > 0:\n        A[i] = A[i] + 1\n    else:\n        B[X[i]] = n',
         True,
+        "",
         """
         - reads X[i'] = (X i') ((X.def i')) at (0,) of i' if (<= 0 i') if (< i' n)
         - reads A[i'] = A' (A.def') at (0, 0) of i' if (<= 0 i') if (< i' n) if (< 0 (X i')) if (X.def i')
@@ -88,6 +95,7 @@ CASES = {
     'an opaque call': (
         "A[0] = T.call_extern('int32', 'g', X[n]) // 2\nB[1] = 2",
         True,
+        "",
         """
         - reads X[n] = X' (X.def') at (0,)
         - reads X[n] = X'' (X.def'') at (0,) if int(X') if int(call')
@@ -102,6 +110,7 @@ CASES = {
     'an opaque call that is handed a vector': (
         "T.evaluate(T.call_extern('int32', 'g', X[T.Ramp(n, 1, 4)]))\nB[0] = 1",
         True,
+        "",
         """
         - reads X[(+ n lane')] = X' (X.def') at (0,) if (and (<= 0 lane') (< lane' 4))
         - reads X[(+ n lane'')] = X'' (X.def'') at (0,) if (and (<= 0 lane') (< lane' 4)) if int(X') if
@@ -121,6 +130,7 @@ CASES = {
     'memory of its own, and a while loop': (
         "t = T.alloc_buffer((n,), 'int32')\nx: T.let[T.int32] = A[0]\nwhile x > n:\n    t[0] = x\n    t[1] = t[0]",
         True,
+        "",
         """
         - reads A[0] = (A 0) ((A.def 0)) at (0,)
         - writes barrier at (0, 0)
@@ -139,6 +149,7 @@ CASES = {
         'A.vstore([T.Ramp(n, 1, 4)], X[0:4], predicate=T.Ramp(0, 1, 4) < T.Broadcast(n, 4))\n'
         'T.evaluate(X[T.Ramp(n, 1, 4)])',
         True,
+        "",
         """
         - reads X[lane'] = (X lane') ((X.def lane')) at (0,) of lane' if (and (<= 0 lane') (< lane' 4))
         - writes A[(+ n lane')] = (X lane') ((X.def lane')) at (0,) of lane' if (and (<= 0 lane') (< lane' 4))
@@ -159,6 +170,7 @@ CASES = {
     'what is assumed and asserted': (
         "T.assume(A[0] > 0)\nassert n > 0, 'no'\nfor i in range(2):\n    T.assume(X[i] != 1)\n    B[i] = 1\nB[7] = 2",
         True,
+        "",
         """
         - reads A[0] = (A 0) ((A.def 0)) at (0,)
         - writes barrier at (1,) if (< 0 (A 0)) if (A.def 0)
@@ -187,6 +199,7 @@ CASES = {
     'one moment': (
         'A[0] = A[1] + X[0]',
         False,
+        "",
         """
         - reads A[1] = (A 1) ((A.def 1)) at ()
         - reads X[0] = (X 0) ((X.def 0)) at ()
@@ -199,6 +212,7 @@ CASES = {
         "for i in range(4):\n    with T.sblock('b'):\n        v = T.axis.spatial(4, X[i])\n        T.where(i < 3)\n"
         "        A[v] = 1",
         True,
+        "",
         """
         - reads X[i'] = (X i') ((X.def i')) at (0,) of i' if (<= 0 i') if (< i' 4)
         - writes A[(X i')] = 1 (true) at (0, 0, 0, 0) of i' if (<= 0 i') if (< i' 4) if (< i' 3)
@@ -211,6 +225,7 @@ CASES = {
     'views and their extents': (
         "V = T.decl_buffer((n, 2), 'int32', data=A.data, strides=(n, 1), elem_offset=n)\nV[0, 1] = 3",
         True,
+        "",
         """
         - writes V[(+ n 1)] = 3 (true) at (0,)
         - in bounds: (< 0 n) at (0,)
@@ -218,12 +233,125 @@ CASES = {
         - unknown:
         """,
     ),
+    'local memory that is only read': (
+        "t = T.alloc_buffer((2,), 'int32')\nA[0] = t[0]",
+        True,
+        '',
+        """
+        - reads t[0] = t' (t.def') at (0,)
+        - writes A[0] = t' (t.def') at (0,) if int(t')
+        - unknown: t', t.def'
+        """,
+    ),
+    'what others write': (
+        'A[0] = X[0] + B[0]',
+        True,
+        'X',
+        """
+        - reads X[0] = X' (X.def') at ()
+        - reads B[0] = (B 0) ((B.def 0)) at () if int(X')
+        - writes A[0] = (+ (mod (+ (+ X' (B 0)) 2147483648) 4294967296) (- 2147483648)) ((and X.def' (B.def
+            0))) at () if int(X')
+        - unknown: X', X.def'
+        """,
+    ),
+    'what others write, at one moment': (
+        'A[0] = X[0] + A[1]',
+        False,
+        'X',
+        """
+        - reads X[0] = X' (X.def') at ()
+        - reads A[1] = (A 1) ((A.def 1)) at () if int(X')
+        - writes A[0] = (+ (mod (+ (+ X' (A 1)) 2147483648) 4294967296) (- 2147483648)) ((and X.def' (A.def
+            1))) at () if int(X')
+        - unknown: X', X.def'
+        """,
+    ),
+    'a pure call': (
+        'A[0] = T.abs(X[0])',
+        True,
+        '',
+        """
+        - reads X[0] = (X 0) ((X.def 0)) at ()
+        - writes A[0] = (+ (mod (+ (ite (< (X 0) 0) (* (- 1) (X 0)) (X 0)) 2147483648) 4294967296) (-
+            2147483648)) ((X.def 0)) at ()
+        - unknown:
+        """,
+    ),
+    'pure calls beside an opaque one': (
+        "A[0] = T.call_extern('int32', 'g') // T.abs(n)",
+        True,
+        '',
+        """
+        - writes barrier at ()
+        - writes A[0] = call' (true) at ()
+        - no division by zero: (not (= (+ (mod (+ (ite (< n 0) (* (- 1) n) n) 2147483648) 4294967296) (-
+            2147483648)) 0)) at () if int(call'')
+        - no overflow: (not (and (= call'' (- 2147483648)) (= (+ (mod (+ (ite (< n 0) (* (- 1) n) n)
+            2147483648) 4294967296) (- 2147483648)) (- 1)))) at () if int(call'')
+        - unknown: call'
+        """,
+    ),
+    'an index beside an opaque call': (
+        "A[X[0]] = T.call_extern('int32', 'g')",
+        False,
+        '',
+        """
+        - writes barrier at ()
+        - reads X[0] = (X 0) ((X.def 0)) at ()
+        - writes A[(X 0)] = call' (true) at ()
+        - an index that is undef: (X.def 0) at ()
+        - in bounds: (and (<= 0 (X 0)) (< (X 0) 8)) at ()
+        - unknown: call'
+        """,
+    ),
+    'what is evaluated in one case only': (
+        'A[0] = T.if_then_else(n > 0, X[n], 1)',
+        True,
+        '',
+        """
+        - reads X[n] = (X n) ((X.def n)) at () if (< 0 n)
+        - writes A[0] = (ite (< 0 n) (X n) 1) ((ite (< 0 n) (X.def n) true)) at ()
+        - in bounds: (and (<= 0 n) (< n 8)) at () if (< 0 n)
+        - unknown:
+        """,
+    ),
+    'bounds of a loop': (
+        'for i in range(X[0], n):\n    A[0] = i',
+        True,
+        '',
+        """
+        - reads X[0] = (X 0) ((X.def 0)) at ()
+        - reads X[0] = (X 0) ((X.def 0)) at ()
+        - writes A[0] = i' (true) at (0,) of i' if (<= (X 0) i') if (< i' (+ (X 0) (+ (mod (+ (- n (X 0))
+            2147483648) 4294967296) (- 2147483648))))
+        - a loop bound that is undef: (X.def 0) at ()
+        - a loop bound that is undef: (X.def 0) at ()
+        - no overflow: (=> (< 0 (+ (mod (+ (- n (X 0)) 2147483648) 4294967296) (- 2147483648))) int((+ (+ (X
+            0) (+ (mod (+ (- n (X 0)) 2147483648) 4294967296) (- 2147483648))) (- 1)))) at ()
+        - unknown:
+        """,
+    ),
+    'strides and offsets': (
+        "x: T.let[T.int32] = X[0]\ny: T.let[T.int32] = X[1]\n"
+        "V = T.decl_buffer((2,), 'int32', data=A.data, strides=(x,), elem_offset=y)\nB[0] = 1",
+        True,
+        '',
+        """
+        - reads X[0] = (X 0) ((X.def 0)) at ()
+        - reads X[1] = (X 1) ((X.def 1)) at (0,)
+        - writes B[0] = 1 (true) at (0, 0, 0)
+        - an extent that is undef: (X.def 0) at (0, 0)
+        - an extent that is undef: (X.def 1) at (0, 0)
+        - unknown:
+        """,
+    ),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "apart", "expected"), CASES.values(), ids=CASES)
-def test_what_a_run_touches(text: str, apart: bool, expected: str) -> None:
-    found = "\n".join(f"- {line}" for line in run_of(text, apart=apart))
+@pytest.mark.parametrize(("text", "apart", "meanwhile", "expected"), CASES.values(), ids=CASES)
+def test_what_a_run_touches(text: str, apart: bool, meanwhile: str, expected: str) -> None:
+    found = "\n".join(f"- {line}" for line in run_of(text, apart=apart, meanwhile=meanwhile))
     assert found.split() == expected.split(), found
 
 
@@ -234,3 +362,55 @@ def test_each_lane_that_a_call_is_handed_is_in_bounds(start: str, *, fine: bool)
     assert isinstance(found, tuple) is fine
     if isinstance(found, (NoMatch, Unproved)):
         assert "in bounds" in why(found) or "no overflow" in why(found)
+
+
+OVERLAPPING = """
+V = T.decl_buffer((32,), "int8", data=A.data)
+W = T.decl_buffer((8,), "int8x4", data=A.data)
+S = T.decl_buffer((4, 2), "int32", data=A.data)
+A[{k}] = 1
+V[{v}] = T.int8(1)
+W[{w}] = T.Broadcast(T.int8(1), 4)
+S[{s}] = 1
+"""
+
+
+def test_accesses_of_several_types_overlap_in_bytes() -> None:
+    """``A[k]`` has the bytes from 4k on, and so has ``W[k]``; ``V[j]`` is one byte."""
+    for k, v, w, s in ((1, 4, 1, (0, 1)), (1, 7, 0, (0, 0)), (2, 7, 2, (1, 0)), (2, 12, 3, (1, 1)), (3, 11, 2, (0, 1))):
+        func = program(OVERLAPPING.format(k=k, v=v, w=w, s=f"{s[0]}, {s[1]}"), PARAMS)
+        context = begin(func, Entry())
+        a, one, four, square = (x for x in instance(context, func.body).accesses)
+        meets = {
+            (a, one): v // 4 == k,
+            (a, square): 2 * s[0] + s[1] == k,
+            (square, one): v // 4 == 2 * s[0] + s[1],
+        }
+        for (x, y), expected in meets.items():
+            assert overlap(context, x, y) is overlap(context, y, x) is f.boolean(expected)
+        lanes = [
+            f.replace(overlap(context, x, four), {four.inner[0]: f.integer(lane)})
+            for x in (a, one)
+            for lane in range(4)
+        ]
+        assert lanes == [f.boolean(w == k)] * 4 + [f.boolean(w * 4 + lane == v) for lane in range(4)]
+
+
+def test_nothing_moves_past_a_barrier_and_reads_do_not_meet() -> None:
+    func = program("A[n] = A[1] + B[2]\nT.evaluate(T.call_extern('int32', 'g'))\nB[3] = B[4]", PARAMS)
+    context = begin(func, Entry())
+    accesses = list(instance(context, func.body).accesses)
+
+    def named(x: Access) -> str:
+        return f"{'w' if x.write else 'r'}{'' if x.buffer is None else x.buffer.name}"
+
+    pairs = [(named(x), named(y)) for x, y in conflicts(accesses, accesses)]
+    assert [named(x) for x in accesses] == ["rA", "rB", "wA", "w", "rB", "wB"]
+    assert pairs == [
+        ("rA", "wA"), ("rA", "w"), ("rB", "w"), ("rB", "wB"), ("wA", "rA"), ("wA", "wA"), ("wA", "w"),
+        *(("w", named(y)) for y in accesses), ("rB", "w"), ("rB", "wB"),
+        ("wB", "rB"), ("wB", "w"), ("wB", "rB"), ("wB", "wB"),
+    ]  # fmt: skip
+    barrier = accesses[3]
+    assert all(overlap(context, barrier, x) is overlap(context, x, barrier) is f.TRUE for x in accesses)
+    assert overlap(context, accesses[2], accesses[5]) is f.FALSE
