@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.kernel.programs import PROVER, program, why
-from verified_tir.kernel.entry import verify_program
+from verified_tir.ir.script import script
+from verified_tir.kernel.context import Entry
+from verified_tir.kernel.entry import has_meaning, unreachable_places, verify_program
 from verified_tir.kernel.obligation import NoMatch, Unproved
 
 PARAMS = 'A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32"), X: T.Buffer((8,), "int32"), n: T.int32'
@@ -65,6 +67,19 @@ for i in range({extent}):
         {axis}
         {body}
 """
+TWO = """
+if n >= 0:
+    for i in range(2):
+        for j in range(n):
+            with T.block("first"):
+                v = T.axis.spatial(2, i)
+                w = T.axis.opaque(n, j)
+                A[v] = w
+        with T.block("second"):
+            x = T.axis.spatial(2, i)
+            B[x * {}] = 1
+"""
+"""With n = 0 both instances of the second block store to B[0]."""
 LOOKED_UP = """
 X[0] = 0
 with T.block("b"):
@@ -122,6 +137,16 @@ CASES = {
         "writes only what it declares of B",
         one("T.writes(B[0:8])\nB[0] = i", axis="pass"),
     ),
+    "the predicate tells instances apart": (
+        one("B[v] = 1", axis="v = T.axis.spatial(4, i % 4)", extent=5),
+        "block b: instances",
+        one("T.where(i < 4)\nB[v] = 1", axis="v = T.axis.spatial(4, i % 4)", extent=5),
+    ),
+    "that one loop of two has iterations says nothing of the other block": (
+        TWO.format("T.min(n, 1)"),
+        "block second: instances",
+        TWO.format("1"),
+    ),
     "an opaque call meets itself": (
         one("B[v] = A[v]\nT.evaluate(T.call_extern('int32', 'g'))"),
         "block b: instances",
@@ -157,3 +182,34 @@ def test_arguments_of_a_program_are_defined() -> None:
     text += "    v = T.axis.opaque(8, T.min(t[0], 7))\n    B[v] = 1"
     assert meaning(text) == ""
     assert "the binding of v lies in its domain" in meaning(text.replace("T.max(X[0], 0)", "X[0]"))
+
+
+def test_assumptions_about_what_is_defined_contradict_each_other() -> None:
+    """X[1] is not negative, since X[0] is defined."""
+    text = "X[1] = T.max(X[0], 0)\nT.assume(X[1] {} 0)\nB[0] = 1"
+    assert "no input is left" in meaning(text.format("<"))
+    assert meaning(text.format(">=")) == ""
+
+
+def test_what_is_undefined_may_be_stored_by_a_block() -> None:
+    text = 'for i in range(4):\n    t = T.alloc_buffer((1,), "int32")\n    with T.block("b"):\n'
+    assert meaning(text + "        v = T.axis.spatial(4, i)\n        B[v] = t[0]") == ""
+
+
+def test_what_verification_gives() -> None:
+    """The expanded program, what was proved, and that it has a meaning; which it has not before."""
+    func = program(one("A[v] = 3 + v"), PARAMS)
+    assert not has_meaning(func)
+    found = verify_program(func, PROVER)
+    assert isinstance(found, tuple)
+    expanded, proved = found
+    assert "axis" not in script(expanded) and has_meaning(expanded)
+    assert any("differ only in" in d.obligation.claim for d in proved)
+    apart, _ = verify_program(func, PROVER, Entry(inputs_defined=True))  # type: ignore[misc]
+    assert apart is expanded
+
+
+def test_stores_that_no_run_gets_to() -> None:
+    text = "for i in range(4):\n    if i > 4:\n        A[i] = 1\n        T.evaluate(n)\n    A[i] = 2\n"
+    func = program(text + "for i in range(0):\n    B[i] = 1\n    B[0] = 2", PARAMS)
+    assert unreachable_places(func, PROVER, Entry()) == [(0, 0, 0, 0, 0), (1, 0, 0), (1, 0, 1)]

@@ -114,6 +114,21 @@ def test_what_shapes_showed_is_known_of_a_program_that_is_verified_anew() -> Non
     then(theorem, Reassociate((1,), local, (loop.var % 2,), "F"))
 
 
+def test_assumptions_that_contradict_earlier_shapes_leave_no_input() -> None:
+    """Nobody asked ``p ⊑ p`` for an input; a program that is verified anew is asked."""
+    text = "T.assume(-3 <= n and n < {})\nfor k in range(4):\n    F[0] = F[0] + G[k]\n"
+    text += "if F[0] > T.float32(0):\n    C[0] = 1\n"
+    params = SIZED + ', F: T.Buffer((1,), "float32"), G: T.Buffer((4,), "float32")'
+    for bound in (0, 1):
+        f = program(text.format(bound) + "if n > 0:\n    A[0] = 1", params)
+        theorem = then(reflexive(f), tiled(buffer(f, "A")))
+        rule = Reassociate((1,), Buffer.declare("P", (2,), "float32"), (variable(theorem.after, "k") % 2,), "F")
+        if bound:
+            then(theorem, rule)
+        else:
+            assert "no input is left" in not_then(theorem, rule)
+
+
 @pytest.mark.parametrize("definite", [True, False])
 def test_licences_of_theorems_about_definite_arguments(*, definite: bool) -> None:
     """``t[0]`` is not negative if X[0] is defined."""
