@@ -10,6 +10,7 @@ This is a search.  What comes out is a proposal (the kernel proves it) or a reas
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, final
@@ -17,6 +18,7 @@ from typing import Any, Literal, final
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.index_sets import Sets, point_text
 from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.dtype import INT32
 from verified_tir.ir.expr import (
     Broadcast,
     Expr,
@@ -35,6 +37,7 @@ from verified_tir.ir.node import IRError
 from verified_tir.ir.script import script
 from verified_tir.ir.stmt import AttrStmt, Block, For, If, LetStmt, Seq, Stmt, Store
 from verified_tir.ir.visit import rewrite, substitute, walk
+from verified_tir.lower.index_map_text import parse_index_map
 from verified_tir.schedule import isl_search
 from verified_tir.schedule.index_box import Box
 from verified_tir.schedule.index_map import IndexMap, IndexMapError
@@ -94,6 +97,7 @@ def copied(body: Stmt, source: Buffer, target: Buffer) -> Copied:
 
     :raises NoCopy: with the reason, if it does anything else.
     """
+    extents_of(source), extents_of(target)
     if source.dtype is not target.dtype:
         raise NoCopy(f"{source.name} is {source.dtype} and {target.name} {target.dtype}: elements are converted")
     pieces = list(pieces_of(body, source, target))
@@ -265,21 +269,23 @@ def _paddings(pieces: Sequence[Piece]) -> Expr | None:
 
 
 def _exact(sets: Sets, relation: Any, pieces: Sequence[Piece], source: Buffer, *, backward: bool) -> IndexMap:
-    """The map that the relation is: as the program writes it if it is that one, else as isl does.
+    """The map that the relation is: as the program writes it, unless it is not that one or isl writes it much shorter.
 
     :raises NoCopy: if it is no map that could be written.
     """
-    try:
+    found: list[IndexMap] = []
+    with contextlib.suppress(NoCopy, isl_search.Inexpressible):
         settled = [_settled(p, sets.fixed(p)) for p in pieces]
         written = _map(settled, source, backward=backward)
         if sets.graph_of(written, backward=backward).is_equal(relation):
-            return written
-    except (NoCopy, isl_search.Inexpressible):
-        pass
+            found.append(written)
     try:
-        return sets.function(relation.reverse() if backward else relation)
+        found.append(sets.function(relation.reverse() if backward else relation))
     except isl_search.Inexpressible as problem:
-        raise NoCopy(f"no index map was found for the copy of {source.name}: {problem}") from None
+        if not found:
+            raise NoCopy(f"no index map was found for the copy of {source.name}: {problem}") from None
+    first, last = found[0], found[-1]
+    return last if len(str(last)) < 0.75 * len(str(first)) else first
 
 
 def _settled(p: Piece, fixed: Mapping[Var, int]) -> Piece:
@@ -334,7 +340,8 @@ def _named(inputs: Sequence[Expr], outputs: Sequence[Expr], shape: Sequence[Expr
     names = tuple(Var.fresh(f"i{k}", e.dtype) for k, e in enumerate(inputs))
     box = {v: (const(0, v.dtype), e) for v, e in zip(names, shape, strict=False)}
     renamed: dict[Any, Any] = dict(zip(inputs, names, strict=True))
-    return IndexMap(names, tuple(simplify(substitute(e, renamed), box) for e in outputs))
+    made = IndexMap(names, tuple(simplify(substitute(e, renamed), box) for e in outputs))
+    return made if made.dtype is INT32 else parse_index_map(str(made))
 
 
 def _exprs(loops: Ranges) -> dict[Var, tuple[Expr, Expr]]:

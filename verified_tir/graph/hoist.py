@@ -67,14 +67,25 @@ class Hoisted:
     theorem: Refines | None = None
 
 
-def hoist(func: PrimFunc, *, annotated_only: bool = False) -> Hoisted:
-    """Lift layout rewrites out of a PrimFunc whose results come last among its parameters.
+def hoist(func: PrimFunc, *, results: int | None = None, annotated_only: bool = False) -> Hoisted:
+    """Lift layout rewrites out of a PrimFunc.
 
+    :param results: how many parameters are results, the last ones; those that are written unless given.
     :param annotated_only: leave blocks alone that are not marked.
     :raises ScheduleError: if the function has no meaning on some arguments.
-    :raises GraphError: if it takes scalars, or arrays of a shape that is not fixed.
+    :raises GraphError: if it takes scalars, or arrays of a shape that is not fixed, or writes an operand.
     """
-    work = _Hoisting(func, annotated_only)
+    if len(func.params) != len(func.buffers):
+        raise GraphError(f"{func.name} takes scalars; call_tir passes arrays only")
+    for b in func.buffers:
+        type_of_buffer(b)
+    written = {n.buffer.data for n in walk(func.body) if isinstance(n, Store)}
+    count = sum(b.data in written for b in func.buffers) if results is None else results
+    operands = func.buffers[: len(func.buffers) - count]
+    wrong = next((b for b in operands if b.data in written), None)
+    if wrong is not None:
+        raise GraphError(f"{func.name} writes {wrong.name}, and results come last among the parameters of call_tir")
+    work = _Hoisting(func, annotated_only, count)
     while work.lift_one():
         pass
     return work.finish()
@@ -85,13 +96,12 @@ def hoist(func: PrimFunc, *, annotated_only: bool = False) -> Hoisted:
 class _Hoisting:
     func: PrimFunc
     annotated_only: bool
+    results: int
     proof: Proof = field(init=False)
     lifted: list[Lifted] = field(default_factory=list)
     left: dict[Buffer, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if len(self.func.params) != len(self.func.buffers):
-            raise GraphError(f"{self.func.name} takes scalars; call_tir passes arrays only")
         self.proof = Proof(self.func)
         session = self.proof.session
         while (root := next(_wrapped(session.func.body, ()), None)) is not None:
@@ -99,13 +109,13 @@ class _Hoisting:
 
     @property
     def inputs(self) -> list[Buffer]:
-        written = {b.data for s in walk(self.proof.func.body) if isinstance(s, Store) for b in [s.buffer]}
-        return [b for b in self.proof.func.buffers if b.data not in written]
+        buffers = self.proof.func.buffers
+        return list(buffers[: len(buffers) - self.results])
 
     @property
     def outputs(self) -> list[Buffer]:
-        inputs = self.inputs
-        return [b for b in self.proof.func.buffers if b not in inputs]
+        buffers = self.proof.func.buffers
+        return list(buffers[len(buffers) - self.results :])
 
     # -- one rewrite -------------------------------------------------------------------------------------------------
 
@@ -152,6 +162,7 @@ class _Hoisting:
             return None
         others = (s for p, s in _top(self.proof.func.body, ()) if p not in {q for q, _ in mine})
         if side == "result" and any(target in _loaded(s) for s in others):
+            self.left[target] = "what is stored there is read again"
             return None
         try:
             found = copied(without_labels(seq(*(s for _, s in mine))), source, target)
@@ -175,7 +186,8 @@ class _Hoisting:
         inside = group.paths[0][:-1]
         first = not inside or all(isinstance(self.proof.session.stmt(inside[:k]), Allocate) for k in range(len(inside)))
         anew = None
-        if group.side == "operand" and not first and group.found is not None:
+        private = group.target.scope != "global"
+        if group.side == "operand" and (private or not first) and group.found is not None:
             anew = buffer_like(group.target.name, type_of_buffer(group.target))
 
         def take(session: Session) -> None:

@@ -48,6 +48,8 @@ def gathered(session: Session, group: Group, label: str) -> None:
     :raises TacticFailed: if they stand in different blocks, or may not pass what is between.
     """
     inside = group.paths[0][:-1]
+    if group.side == "result" and group.source.scope != "global":
+        raise fail(f"{group.source.name} lives in scope {group.source.scope}, and what is passed on is global memory")
     if any(p[:-1] != inside for p in group.paths) or not group.paths[0]:
         raise fail(f"the statements that store to {group.target.name} do not stand side by side", group.paths[0])
     numbers = [p[-1] for p in group.paths] if isinstance(session.stmt(inside), Seq) else []

@@ -12,6 +12,7 @@ So a rewrite of graphs can be a theorem: the program of the one graph is refined
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.execute import program_of
@@ -22,7 +23,7 @@ from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.expr import Expr, IntImm, Load, Undef, Var, const
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Allocate, Block, For, Seq, Stmt, Store, seq
-from verified_tir.ir.visit import refresh_binders, walk
+from verified_tir.ir.visit import refresh_binders, rewrite, walk
 from verified_tir.kernel.blocks import expand_blocks
 from verified_tir.kernel.calls import Arguments, instantiate, without_labels
 
@@ -36,8 +37,10 @@ def buffer_like(name: str, t: TensorType) -> Buffer:
 def type_of_buffer(b: Buffer) -> TensorType:
     """The type of the tensor that a buffer holds.
 
-    :raises GraphError: if its shape is not fixed.
+    :raises GraphError: if its shape is not fixed, or its elements do not lie one after the other.
     """
+    if b.strides or not (isinstance(b.elem_offset, IntImm) and b.elem_offset.value == 0):
+        raise GraphError(f"{b.name} declares strides or an offset; the arrays of a graph have none")
     if not all(isinstance(e, IntImm) for e in b.shape):
         raise GraphError(f"the shape of {b.name} is not fixed")
     return TensorType(tuple(e.value for e in b.shape if isinstance(e, IntImm)), str(b.dtype))
@@ -97,12 +100,20 @@ def program_of_graph(graph: Graph) -> PrimFunc:
 
 
 def same_program(a: PrimFunc, b: PrimFunc) -> bool:
-    """Whether two functions are one program up to names, labels, and where in it a buffer of fixed shape is allocated.
+    """Whether two functions are one program up to names, labels, the type in which fixed extents are written, and where
+    in it a buffer of fixed shape is allocated.
 
     Nothing is evaluated where a buffer of fixed shape is allocated, and outside of loops it is allocated once: so it
     does not matter how early.
     """
     return structural_equal(_plain(a), _plain(b))
+
+
+def _with_small_extents(b: Buffer) -> Buffer:
+    """The buffer, its extents written as int32 if they are numbers of that type."""
+    if not all(isinstance(e, IntImm) and e.value < 2**31 for e in b.shape):
+        return b
+    return replace(b, shape=tuple(const(e.value, "int32") for e in b.shape if isinstance(e, IntImm)))
 
 
 def _plain(func: PrimFunc) -> PrimFunc:
@@ -120,6 +131,7 @@ def _plain(func: PrimFunc) -> PrimFunc:
                 return seq(*map(go, stmts))
         return s
 
+    func = rewrite(func, lambda n: _with_small_extents(n) if isinstance(n, Buffer) else None)
     body = go(without_labels(refresh_binders(func.body)[0]))
     for b in reversed(list(dict.fromkeys(n for n in walk(body) if isinstance(n, Buffer) and n in early))):
         body = Allocate(b, body)

@@ -54,7 +54,7 @@ def hoist_layout_rewrites(graph: Graph, *, annotated_only: bool = False) -> Pass
     """
 
     def replace(node: Node, func: PrimFunc) -> Replacement:
-        made = hoist(func, annotated_only=annotated_only)
+        made = hoist(func, results=len(node.outputs), annotated_only=annotated_only)
         return made.graph, made.theorem, made.left
 
     return _each(graph, lambda n: n.func is not None, replace)
@@ -71,6 +71,8 @@ def compact_rewrites(graph: Graph) -> Passed:
             made = compact(func)
         except NoCopy as reason:
             return None, None, (str(reason),)
+        except ScheduleError as refused:
+            return None, None, (refused.summary(),)
         return made.graph, made.theorem, ()
 
     return _each(graph, lambda n: n.func is not None and len(n.inputs) == len(n.outputs) == 1, replace)
