@@ -114,14 +114,13 @@ class _Folding:
             self.made.constants[new] = node
             return True
         chain = self._chain(node)
+        parts = [chain[k:] for k in range(len(chain))]  # the longest first
         problem = ""
-        for k in range(len(chain) - 1):  # the longest chain first; a single rewrite that does nothing at last
-            why = self._fold(chain[k:])
+        for part, into_nothing in [*((p, True) for p in parts), *((p, False) for p in parts[:-1])]:
+            why = self._fold(part, into_nothing)
             if why is None:
                 return True
-            problem = problem or why
-        if self._fold(chain[-1:]) is None:
-            return True
+            problem = problem or (why if len(part) > 1 else "")
         if problem:
             self.made.notes.append(f"{node} stays beside {chain[-2]}: {problem}")
         return False
@@ -136,14 +135,14 @@ class _Folding:
             chain.insert(0, before)
         return chain
 
-    def _fold(self, chain: Sequence[Node]) -> str | None:
-        """Fold a chain into nothing or one rewrite; or why that is not possible."""
+    def _fold(self, chain: Sequence[Node], into_nothing: bool) -> str | None:
+        """Fold a chain into nothing, or one rewrite; or why not (empty if it is out of the question)."""
         x, y = chain[0].inputs[0], chain[-1].output
-        problem = "no single rewrite does what they do together"
+        problem = "" if into_nothing else "no single rewrite does what they do together"
         for candidate in _candidates(chain):
-            into = None if candidate is None else Node(candidate[0], (x,), (y,), candidate[1], None, chain[-1].source)
-            if into is not None and len(chain) == 1:
+            if (candidate is None) != into_nothing:
                 continue
+            into = None if candidate is None else Node(candidate[0], (x,), (y,), candidate[1], None, chain[-1].source)
             try:
                 proof, believed = _prove(chain, _target(x.type) if into is None else program_of(into), self.believe)
             except ScheduleError as refused:
