@@ -6,7 +6,7 @@ import pytest
 
 from tests.kernel.programs import function, store
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Expr, Undef, Var, binary, const
+from verified_tir.ir.expr import FALSE, Expr, Undef, Var, binary, const
 from verified_tir.ir.stmt import SKIP, Allocate, DeclBuffer, Stmt
 from verified_tir.kernel.context import Context, Entry, begin
 from verified_tir.kernel.memory import Padding
@@ -87,6 +87,21 @@ def test_a_view_stays_inside_of_its_block() -> None:
     assert touched(where, narrow, range(-3, 40)) == [*range(4, 28)]
     at_once = Buffer.declare("P", (40,), "int16x2", data=a.data)
     assert touched(context(a, at_once), at_once, range(-3, 20)) == [*range(1, 7)]
+
+
+def test_a_parameter_is_as_it_was_declared() -> None:
+    """Its own elements are there, wherever it begins; but nothing lies in front of the block's first byte."""
+    for offset in (n, const(-2)):
+        a = Buffer.declare("A", (12,), "int32", elem_offset=offset)
+        assert context(a).accessible(a, (f.integer(0),), None) is f.TRUE
+    view = Buffer.declare("V", (12,), "int32", data=a.data, elem_offset=-2)
+    assert touched(context(a, view), view, range(-4, 14)) == [*range(2, 12)]
+
+
+def test_no_padding_at_all_closes_nothing() -> None:
+    a = Buffer.declare("A", (3, 4), "int32")
+    view = Buffer.declare("V", (48,), "int8", data=a.data)
+    assert touched(context(a, view, closed=FALSE), view, range(50)) == [*range(48)]
 
 
 @pytest.mark.parametrize(

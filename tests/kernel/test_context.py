@@ -1,0 +1,215 @@
+"""What is known where a function begins, on the way past statements, and inside of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.kernel.programs import PROVER, accepted, buffer, function, load, program, refused, store, variable
+from tests.kernel.test_facts import known
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.expr import Var, binary, const
+from verified_tir.ir.paths import places
+from verified_tir.ir.script import parse_func
+from verified_tir.ir.stmt import SKIP, Store, seq
+from verified_tir.kernel.context import Context, Entry, begin, context_at, read_blocks, written_blocks
+from verified_tir.kernel.entry import verify_program
+from verified_tir.kernel.memory import Entered, Padding, Stored
+from verified_tir.kernel.rules.rewrite import Rewrite
+from verified_tir.logic import formula as f
+from verified_tir.semantics.encode import Encoded, Unencodable
+
+# -- the function begins -----------------------------------------------------------------------------------------------
+
+SYMBOLS = """
+@T.prim_func
+def g(a: T.handle, b: T.handle, n: T.int32, m: T.int64, u: T.uint8, flag: T.bool, x: T.float32, p: T.handle):
+    q = T.int32()
+    s = T.int32()
+    o = T.int32()
+    w = T.int64()
+    A = T.match_buffer(a, (n, 4, w), "float32")
+    B = T.match_buffer(b, (q + 1, 2), "int32", strides=(s, 1), elem_offset=o)
+    B[0, 0] = 1
+"""
+
+
+def test_what_symbols_and_shapes_promise() -> None:
+    """An extent is not negative, and so small that its elements can be counted; other numbers fit their types."""
+    where = begin(parse_func(SYMBOLS), Entry())
+    assert [str(t) for t in where.path] == [
+        "(<= 0 n)",
+        "(<= n 2147418112)",
+        "(and (<= (- 9223372036854775808) m) (<= m 9223372036854775807))",
+        "(and (<= 0 u) (<= u 255))",
+        "(<= 0 w)",
+        "(<= w 9223372032559808512)",
+        *(f"(and (<= (- 2147483648) {v}) (<= {v} 2147483647))" for v in "qso"),
+        "(<= 0 n)",
+        "(<= n 2147418112)",
+        "(<= 0 w)",
+        "(<= w 9223372032559808512)",
+        "(<= (* (* 4 n) w) 2147418112)",
+        "(<= 0 (+ q 1))",
+        "(<= (+ q 1) 2147418112)",
+        "(<= (* 2 (+ q 1)) 2147418112)",
+    ]
+    assert {v.name: (str(e.value), e.defined is f.TRUE, e.data) for v, e in where.env.items()} == {
+        name: (name, True, name == "x") for name in ("n", "m", "u", "flag", "x", "w", "q", "s", "o")
+    }
+    assert [str(t) for t in where.sizes] == ["n", "m", "u", "w", "q", "s", "o"]
+    assert [(v.name, version.event) for v, version in where.memory.items()] == [("A", Entered(())), ("B", Entered(()))]
+
+
+def test_symbols_of_one_name_are_told_apart() -> None:
+    one, two = Var.fresh("n"), Var.fresh("n")
+    where = begin(function([Buffer.declare("A", (one,)), one, two], SKIP), Entry())
+    assert [str(where.env[v].value) for v in (one, two)] == ["n", "n.0"]
+    assert where.names == {"n": "n", "n.0": "n"}
+
+
+def test_padding_belongs_to_its_buffer_and_earlier_shapes_count() -> None:
+    n, i = Var.fresh("n"), Var.fresh("i")
+    a, b, old = Buffer.declare("A", (8,)), Buffer.declare("B", (8,)), Buffer.declare("A", (n,))
+    padding = Padding(a, (i,), const(1) > i, None)
+    where = begin(function([a, b, n], SKIP), Entry((padding,), shapes=(old,)))
+    assert [v.event for v in where.memory.values()] == [Entered((padding,)), Entered(())]
+    assert [str(t) for t in where.path] == 2 * ["(<= 0 n)", "(<= n 2147418112)"] + ["(<= n 2147418112)"]
+
+
+# -- elements ----------------------------------------------------------------------------------------------------------
+
+
+def test_elements_are_known_by_indices_or_by_flat_address() -> None:
+    a = Buffer.declare("A", (4, 4), "int32x2")
+    strided = Buffer.declare("S", (4, 4), "int32", strides=(8, 2))
+    where = begin(function([a, strided], seq(store(a, load(a, 0, 0), 0, 0), store(strided, 1, 0, 0))), Entry())
+    one, two, lane = f.integer(1), f.integer(2), f.var("lane", f.INT)
+    assert where.address(a, (one, two), lane) == (one, two, lane)
+    assert where.address(strided, (one, two), None) == (f.integer(12),)
+    assert not where.several_views(a.data) and where.several_views(strided.data)
+    found = where.load_from(where.memory, a, (one, two), lane)
+    assert where.elements[found.value] is found is where.elements[found.defined]
+
+
+def test_stores_to_a_shadow_count_as_defined() -> None:
+    func = program("A[0] = T.undef('int32')")
+    where = begin(func, Entry())
+    a, b = (buffer(func, name) for name in "AB")
+    unknown = Encoded(f.integer(3), f.FALSE, True)
+    assert where.seen(a, unknown) is unknown
+    where.shadow = a.data
+    assert where.seen(a, unknown) == Encoded(f.integer(3), f.TRUE, True)
+    assert where.seen(b, unknown) is unknown
+
+
+# -- past statements, and into them ------------------------------------------------------------------------------------
+
+KEPT = "for i in range(4):\n    A[i] = 5\n    x: T.let[T.int32] = A[i]\n    A[i] = 6\n"
+
+CASES = [
+    # one store, and stores past which little is known
+    ("A[0] = 5\nB[1] = A[0]\nif B[1] == 5:\n    B[0] = 1", True),
+    ("A[0] = 5\nT.evaluate(T.call_extern('int32', 'g'))\nif A[0] == 5:\n    B[0] = 1", False),
+    ("A[0] = 5\nB[2] = T.call_extern('int32', 'g')\nif A[0] == 5:\n    B[0] = 1", False),
+    ("B[2] = T.call_extern('int32', 'g')\nA[0] = 5\nif A[0] == 5:\n    B[0] = 1", True),
+    ("A[0] = 5\nif T.call_extern('int32', 'g') > 0:\n    if A[0] == 5:\n        B[0] = 1", False),
+    ("A[0] = 5\nx: T.let[T.int32] = T.call_extern('int32', 'g')\nif A[0] == 5:\n    B[0] = 1", False),
+    ("x: T.let[T.int32] = T.call_extern('int32', 'g')\nA[0] = x\nif A[0] == x:\n    B[0] = 1", True),
+    ("x: T.let[T.int32] = T.call_extern('int32', 'g')\nif x == 0:\n    B[0] = 1", False),
+    ("A[0] = 5\nA[0:4] = B[0:4]\nif A[0] == 5:\n    B[0] = 1", False),
+    # labels, declarations and attributes do nothing by themselves
+    ("with T.block('b'):\n    A[0] = 5\nif A[0] == 5:\n    B[0] = 1", True),
+    ("with T.block('b'):\n    T.assume(A[0] == 5)\nif A[0] == 5:\n    B[0] = 1", True),
+    ("with T.attr(0, 'k', 1):\n    A[0] = 5\nif A[0] == 5:\n    B[0] = 1", True),
+    ("for i in range(2):\n    V = T.decl_buffer((4, 2), 'int32', data=A.data)\n    V[1, 1] = 5\n"
+     "if A[3] == 5:\n    B[0] = 1", True),
+    # what was found true stays true
+    ("T.assume(n > 3)\nif n > 2:\n    B[0] = 1", True),
+    ("assert n > 3, 'no'\nif n > 2:\n    B[0] = 1", True),
+    ("T.assume(A[0] == 5 and n == 3)\nif A[0] == 5:\n    if n == 3:\n        B[0] = 1", True),
+    ("T.assume(A[0] == T.undef('int32'))\nif A[0] == 5:\n    B[0] = 1", False),
+    # conditions of the place
+    ("if n > 3:\n    if n > 2:\n        B[0] = 1", True),
+    ("if n > 3:\n    A[0] = 1\nelse:\n    if n > 3:\n        B[0] = 1", False),
+    ("if n > 3:\n    A[0] = 1\nelse:\n    if n <= 3:\n        B[0] = 1", True),
+    ("if n > 3 and n < 9:\n    if n < 9:\n        B[0] = 1", True),
+    ("if n > 3 or n < 9:\n    if n > 3:\n        B[0] = 1", False),
+    ("if n > 3 or n < 1:\n    A[0] = 1\nelse:\n    if n <= 3:\n        B[0] = 1", True),
+    # the iteration that runs
+    ("for i in range(2, n):\n    if i >= 2 and i < 2 + n:\n        B[0] = 1", True),
+    ("for i in range(2, 5):\n    if i >= 2 and i < 5:\n        B[0] = 1", True),
+    ("for i in range(2, 5):\n    if i > 2:\n        B[0] = 1", False),
+    ("for i in range(2, 5):\n    if i < 4:\n        B[0] = 1", False),
+    ("A[0] = 5\nfor i in range(4):\n    if A[0] == 5:\n        B[0] = 1\n    A[0] = 6", False),
+    ("A[0] = 5\nwhile X[0] > 3:\n    if A[0] == 5:\n        B[0] = 1\n    A[0] = 6", False),
+    ("while X[0] > 3:\n    if X[0] > 2:\n        B[0] = 1\n    X[0] = X[1]", True),
+    ("while X[0] > 3:\n    X[0] = X[1]\n    if X[0] > 3:\n        B[0] = 1", False),
+    ("while T.call_extern('int32', 'g') > 3:\n    if n > 3:\n        B[0] = 1", False),
+    # what came before within
+    (KEPT + "    if x == 5:\n        B[0] = 1", True),
+    (KEPT + "    if x == A[i]:\n        B[0] = 1", False),
+    ("t = T.alloc_buffer((1,), 'int32')\nt[0] = 5\nif t[0] == 5:\n    B[0] = 1", True),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "expected"), CASES, ids=[str(k) for k in range(len(CASES))])
+def test_what_is_known_on_the_way(body: str, expected: bool) -> None:
+    assert known(body) is expected, body
+
+
+PARAMS = 'A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32"), X: T.Buffer((8,), "int32"), n: T.int32'
+
+
+def test_loops_whose_ranges_nobody_knows_are_not_entered() -> None:
+    for bounds in ("T.call_extern('int32', 'g')", "T.call_extern('int32', 'g'), 4", "0, T.call_extern('int32', 'g')"):
+        with pytest.raises(Unencodable, match="opaque call"):
+            at_last_store(f"for i in range({bounds}):\n    A[i] = 0")
+
+
+def at_last_store(text: str) -> Context:
+    func = program(text, PARAMS)
+    *_, (path, _) = places(func.body, lambda s: isinstance(s, Store))
+    return context_at(func, path, Entry())
+
+
+def test_a_store_is_one_step_of_its_block_alone() -> None:
+    where = at_last_store("A[n] = X[0] + 1\nB[0] = 1")
+    a, x = (v for v in where.memory if v.name in "AX")
+    event = where.memory[a].event
+    assert isinstance(event, Stored) and isinstance(where.memory[x].event, Entered)
+    assert [str(t) for t in event.address] == ["n"] and isinstance(event.before.event, Entered)
+
+
+def test_which_statements_are_remembered_as_having_assumed_something() -> None:
+    assumes = "for i in range(4):\n    T.assume(X[i] > 0)\n"
+    silent = "for i in range(4):\n    A[i] = 1\n"
+    asserts = "for i in range(4):\n    assert X[i] > 0, 'no'\n"
+    where = at_last_store(silent + assumes + silent + asserts + "B[0] = 1")
+    assert [type(stmt.body).__name__ for _, stmt in where.observed] == ["Assume", "Assert"]  # type: ignore[attr-defined]
+    before, _ = where.observed[1]
+    assert before is not where.memory and len(before) == 3
+
+
+def test_what_a_statement_reads_and_writes() -> None:
+    func = program("A[X[0]] = 1\nB[0] = T.popcount(n)", PARAMS)
+    assert {v.name for v in read_blocks(func.body)} == {"X"}
+    assert {v.name for v in written_blocks(func.body)} == {"A", "B"}
+    opaque = program("T.evaluate(T.call_extern('int32', 'g', X.data))", PARAMS)
+    assert len(read_blocks(opaque.body)) == len(written_blocks(opaque.body)) == 1
+    assert read_blocks(opaque.body) == written_blocks(opaque.body) and variable(func, "n") not in read_blocks(func.body)
+
+
+def test_what_was_branched_on_is_defined() -> None:
+    for text, path, fine in (("if A[0] > 3:\n    B[0] = 0", (0,), True), ("if n > 3:\n    B[0] = 0", (0,), False)):
+        func = program(text, PARAMS)
+        rule = Rewrite(path, (0,), binary("mul", load(buffer(func, "A"), 0), 0))
+        if fine:
+            accepted(func, rule)
+        else:
+            refused(func, rule, "equals")
+
+
+@pytest.mark.parametrize("text", ["x: T.let[T.int32] = {}\nif x > 3:\n    B[0] = 1", "if {} > 3:\n    B[0] = 1"])
+def test_the_result_of_an_opaque_call_is_some_value(text: str) -> None:
+    assert isinstance(verify_program(program(text.format("T.call_extern('int32', 'g')"), PARAMS), PROVER), tuple)
+    assert not isinstance(verify_program(program(text.format("T.undef('int32')"), PARAMS), PROVER), tuple)
