@@ -50,7 +50,7 @@ def test_machine_code_is_right(case: CodegenCase) -> None:
 
 def test_a_planted_fault_is_found() -> None:
     """``python -m tests.fuzz.changed_source codegen`` tries all of them."""
-    fault = next(f for f in FAULTS if f.name == "an offset is forgotten")
+    fault = next(f for f in FAULTS if f.name == "a stride is forgotten")
     assert found(fault)
 
 

@@ -17,6 +17,7 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 
 from verified_tir.fuzz.target import Disagreement, Observed
 from verified_tir.fuzz.targets.codegen_cases import expression_programs, marked, operator_programs
+from verified_tir.fuzz.targets.codegen_fits import FITTING, fitting
 from verified_tir.ir import expr, stmt
 from verified_tir.ir.calls import PURE_CALLS
 from verified_tir.ir.expr import Binary, Call, Cast, Expr
@@ -193,6 +194,8 @@ def _operators(draw: DrawFn) -> Compiled:
 @st.composite
 def _lowered(draw: DrawFn) -> Lowered:
     pick = Picker(draw)
+    if pick.rarely(3):
+        return _fitted(pick)
     func = marked(pick, draw(prim_funcs(max_depth=3)))
     given = tuple([draw(arguments(func)) for _ in range(2)])
     marks = tuple((pick.among(tuple(MARKS)), pick.integer(0, 5)) for _ in range(pick.one(0, 1, 2)))
@@ -200,6 +203,16 @@ def _lowered(draw: DrawFn) -> Lowered:
         return Lowered(func, given, pick.among(tuple(PIPELINES)), marks)
     passes = " >> ".join(pick.among(_OPTIONS) for _ in range(pick.integer(1, 4)))
     return Lowered(func, given, passes, marks)
+
+
+def _fitted(pick: Picker) -> Lowered:
+    """A program for one pass, which comes first or after others."""
+    name = pick.among(tuple(FITTING))
+    func = fitting(pick, name)
+    given = tuple([pick.draw(arguments(func)) for _ in range(2)])
+    steps = [pick.among(_OPTIONS) for _ in range(pick.one(0, 0, 1, 2))]
+    steps.insert(pick.integer(0, len(steps)), f"{name}()")
+    return Lowered(func, given, " >> ".join(steps), ())
 
 
 _TEST = """\
