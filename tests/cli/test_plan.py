@@ -109,7 +109,7 @@ def test_the_diagram_is_svg_with_everything_in_it(capsys: pytest.CaptureFixture[
     plan(capsys, saved(small()), "conv2d=NCHW4c", diagram=Path("m.svg"))
     root = ElementTree.parse("m.svg").getroot()
     ns = "{http://www.w3.org/2000/svg}"
-    boxes = [r.get("class") for g in root.iter(f"{ns}g") for r in g.findall(f"{ns}rect")]
+    boxes = [r.get("class", "") for g in root.iter(f"{ns}g") for r in g.findall(f"{ns}rect")]
     assert sorted(boxes) == sorted(["value"] * 4 + ["node"] * 4 + ["frozen"] * 2 + ["changed"] * 2 + ["rewrite"] * 2)
     words = ["".join(t.itertext()) for t in root.iter(f"{ns}text")]
     assert {"1×4×4×4", "1×2×4×4×4 NCHW4c", "conv2d", "layout_transform"} <= {*words}

@@ -49,7 +49,8 @@ class PlanReport:
 
     :ivar before: bytes moved by rewrites around each frozen node alone; ``after``: by those that are left.
     :ivar changed: nodes whose programs were moved to other layouts; ``programs``: how many of these differ.
-    :ivar steps: applications of rules of the kernel; ``obligations``: what they owed, all of it proved.
+    :ivar steps: applications of rules of the kernel, for programs that were moved and for rewrites; ``obligations``: what
+        they owed, all of it proved.
     :ivar problems: why a layout went no further, with the nodes of which this is true.
     """
 
@@ -95,7 +96,8 @@ class PlanReport:
 
 def report_of(made: Plan, frozen: Mapping[Node, Frozen], model: str = "") -> PlanReport:
     """The numbers of a plan whose frozen nodes were those given."""
-    schedules = list(dict.fromkeys(r.schedule for r in made.relaid.values()))
+    moved = list(dict.fromkeys(r.schedule for r in made.relaid.values()))
+    schedules = list(dict.fromkeys(r.schedule for of in (made.relaid, made.proofs, made.elided) for r in of.values()))
     return PlanReport(
         model=model or made.before.name,
         nodes=len(made.before.nodes),
@@ -105,7 +107,7 @@ def report_of(made: Plan, frozen: Mapping[Node, Frozen], model: str = "") -> Pla
         before=int(made.naive),
         after=sum(r.moved for r in _rewrites(made)),
         changed=len(made.relaid),
-        programs=len(schedules),
+        programs=len(moved),
         steps=sum(len(step.rules) for s in schedules for step in s.steps),
         obligations=sum(len(step.obligations) for s in schedules for step in s.steps),
         problems=_problems(made.problems),
