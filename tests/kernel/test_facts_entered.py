@@ -1,0 +1,113 @@
+"""What is known of an element of a parameter, exactly: of its type, of declared padding, and of definite arguments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+
+from tests.kernel.programs import function, load
+from tests.kernel.test_facts import known
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.expr import Expr, Select, Undef, Var, binary, const
+from verified_tir.ir.stmt import SKIP, DeclBuffer
+from verified_tir.kernel.context import Entry, begin
+from verified_tir.kernel.facts import Prover
+from verified_tir.kernel.memory import Padding
+from verified_tir.logic import formula as f
+from verified_tir.logic.solver import Solver
+
+i = Var.fresh("i")
+UNDEF = Undef(const(0).dtype)
+BEYOND = binary("ge", i, 5)
+INT = "(and (<= (- 2147483648) {0}) (<= {0} 2147483647))"
+AK = INT.format("(A k)")
+
+Pad = tuple[Expr, Expr | Callable[[Buffer], Expr] | None]
+
+
+View = tuple[tuple[int, ...], str]
+
+
+def about(*pads: Pad, dtype: str = "int32", view: View | None = None, definite: bool) -> list[str]:
+    """Facts about ``A[k]`` where the function begins, or about ``V[k, l]`` of a view of A."""
+    a = Buffer.declare("A", (8,), dtype)
+    seen = a if view is None else Buffer.declare("V", *view, data=a.data)
+    paddings = tuple(Padding(a, (i,), p, value(a) if callable(value) else value) for p, value in pads)
+    func = function([a], SKIP if view is None else DeclBuffer(seen, SKIP))
+    where = begin(func, Entry(paddings, inputs_defined=definite))
+    indices = tuple(f.var(name, f.INT) for name in "kl"[: len(seen.shape)])
+    element = where.load_from(where.memory, seen, indices, None)
+    facts = [re.sub(r"@\d+", "", str(t)) for t in Prover(Solver()).about(where, (), element)]
+    return [t for t in dict.fromkeys(facts) if t != "true"]
+
+
+@pytest.mark.parametrize(
+    ("pads", "facts", "of_definite"),
+    [
+        ((), [], "(A.def k)"),
+        (((BEYOND, const(7)),), ["(=> (<= 5 k) (and (A.def k) (= (A k) 7)))"], "(A.def k)"),
+        (((BEYOND, UNDEF),), ["(=> (<= 5 k) (not (A.def k)))"], "(or (A.def k) (<= 5 k))"),
+        (((BEYOND, None),), [], "(or (A.def k) (<= 5 k))"),
+        (  # as far as the padding's value is defined
+            ((BEYOND, Select(i > 6, UNDEF, const(3))),),
+            ["(=> (<= 5 k) (=> (ite (< 6 k) false true) (and (A.def k) (= (A k) (ite (< 6 k) undef 3)))))"],
+            "(or (A.def k) (and (<= 5 k) (not (ite (< 6 k) false true))))",
+        ),
+        (  # a copy of another element, as the function finds it
+            ((BEYOND, lambda a: load(a, i - 5)),),
+            ["(=> (<= 5 k) (=> (A.def (+ k (- 5))) (and (A.def k) (= (A k) (A (+ k (- 5)))))))"],
+            "(or (A.def k) (and (<= 5 k) (not (A.def (+ k (- 5))))))",
+        ),
+        (
+            ((BEYOND, const(7)), (binary("lt", i, 2), UNDEF), (binary("eq", i, 3), None)),
+            ["(=> (<= 5 k) (and (A.def k) (= (A k) 7)))", "(=> (< k 2) (not (A.def k)))"],
+            "(or (A.def k) (< k 2) (= k 3))",
+        ),
+    ],
+)
+def test_declared_padding(pads: tuple[Pad, ...], facts: list[str], of_definite: str) -> None:
+    def plain(found: list[str]) -> list[str]:
+        return [re.sub(r"undef!\d+", "undef", t) for t in found]
+
+    assert plain(about(*pads, definite=False)) == [*facts, AK]
+    assert plain(about(*pads, definite=True)) == [*facts, of_definite, AK]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "view", "facts"),
+    [
+        ("int32", ((2, 4), "int32"), ["(A:int32.def (+ (* 4 k) l))", INT.format("(A:int32 (+ (* 4 k) l))")]),
+        ("int32", ((2, 4), "float32"), ["(A:float32.def (+ (* 4 k) l))"]),
+        ("float32", ((2, 4), "float32"), ["(A:float32.def (+ (* 4 k) l))"]),
+        ("float32", ((2, 4), "int32"), [INT.format("(A:int32 (+ (* 4 k) l))")]),  # a NaN has no bits
+        ("bool", ((8,), "bool"), ["(A:bool.def k)"]),
+        ("int8", ((8,), "bool"), []),  # not every byte is a bool
+        ("bool", ((8,), "int8"), ["(A:int8.def k)", "(and (<= (- 128) (A:int8 k)) (<= (A:int8 k) 127))"]),
+    ],
+)
+def test_definite_arguments_through_views(dtype: str, view: View, facts: list[str]) -> None:
+    assert about(dtype=dtype, view=view, definite=True) == facts
+
+
+def test_of_padding_nothing_is_known_through_a_view() -> None:
+    """Neither that it is there, nor that the rest is defined: an element of the view may be padding or not."""
+    where = INT.format("(A:int32 (+ (* 4 k) l))")
+    for value in (const(7), UNDEF, None):
+        assert about((BEYOND, value), view=((2, 4), "int32"), definite=True) == [where]
+
+
+SUMS = """
+for i in range(7):
+    X[0] = B[i]
+    T.assume(A[i] + A[i + 1] == X[0])
+if A[2] == A[4]:
+    B[0] = 1
+"""
+
+
+def test_what_changes_while_it_is_assumed_is_told_apart() -> None:
+    """A[2] + A[3] and A[3] + A[4] were equal to X[0], which was another number each time."""
+    assert not known(SUMS)
+    assert known(SUMS.replace("A[i] + A[i + 1] == X[0]", "A[i] == A[i + 1]").replace("A[4]", "A[3]"))
