@@ -11,6 +11,7 @@ Shapes are numbers.  Values are compared by identity; their names are for reader
 
 from __future__ import annotations
 
+import keyword
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, final
@@ -184,6 +185,13 @@ def check_call(node: Node) -> None:
             )
 
 
+def identifier(name: str) -> str:
+    """A name that can be written in the text of a graph, near to the given one."""
+    base = "".join(c if (c.isascii() and c.isalnum()) or c == "_" else "_" for c in name) or "lv"
+    base = base if not base[0].isdigit() else f"v{base}"
+    return f"{base}_" if keyword.iskeyword(base) or base in ("R", "T") else base
+
+
 @final
 class GraphBuilder:
     """Makes a graph node by node; names are made different.
@@ -205,8 +213,7 @@ class GraphBuilder:
 
     def fresh(self, name: str) -> str:
         """The name, numbered if it is taken."""
-        base = "".join(c if c.isalnum() or c == "_" else "_" for c in name) or "lv"
-        base = base if not base[0].isdigit() else f"v{base}"
+        base = identifier(name)
         found, k = base, 0
         while found in self._names:
             k += 1

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from verified_tir.graph.errors import GraphError
-from verified_tir.graph.ir import Array, Graph, GraphBuilder, Node, TensorType, Value
+from verified_tir.graph.ir import Array, Graph, GraphBuilder, Node, TensorType, Value, identifier
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.floats import numpy_dtype
 from verified_tir.ir.func import PrimFunc
@@ -33,29 +33,46 @@ SMALL = 16
 
 def graph_text(graph: Graph) -> str:
     """The graph as text; equal PrimFuncs are written once."""
-    functions, names = _functions(graph)
+    values = names_of(graph)
+    name = identifier(graph.name)
+    functions, names = _functions(graph, {*values.values(), name})
     lines = [f"{script(f).partition(chr(10) * 2)[2]}\n\n" for f in functions]
-    lines += ["@R.function", f"def {graph.name}({', '.join(f'{v.name}: {v.type}' for v in graph.inputs)}):"]
-    lines += [f"    {v.name} = {_constant(v, array)}" for v, array in graph.constants.items()]
-    lines += [f"    {_node(n, names)}" for n in graph.nodes]
-    results = ", ".join(v.name for v in graph.outputs)
+    lines += ["@R.function", f"def {name}({', '.join(f'{values[v]}: {v.type}' for v in graph.inputs)}):"]
+    lines += [f"    {values[v]} = {_constant(v, array)}" for v, array in graph.constants.items()]
+    lines += [f"    {_node(n, names, values)}" for n in graph.nodes]
+    results = ", ".join(values[v] for v in graph.outputs)
     lines.append(f"    return {results if len(graph.outputs) == 1 else f'({results})'}")
     return "\n".join(lines)
 
 
-def _functions(graph: Graph) -> tuple[list[PrimFunc], dict[PrimFunc, str]]:
+def names_of(graph: Graph) -> dict[Value, str]:
+    """The names of values in the text: their own, where these can be written and differ."""
+    names: dict[Value, str] = {}
+    taken: set[str] = set()
+    for v in graph.values():
+        name, k = identifier(v.name), 0
+        base = name
+        while name in taken:
+            k += 1
+            name = f"{base}_{k}"
+        taken.add(name)
+        names[v] = name
+    return names
+
+
+def _functions(graph: Graph, taken: set[str]) -> tuple[list[PrimFunc], dict[PrimFunc, str]]:
     """The PrimFuncs under names that differ from each other and from the values."""
-    taken = {v.name for v in graph.values()} | {graph.name}
     names: dict[PrimFunc, str] = {}
     renamed: list[PrimFunc] = []
     for n in graph.nodes:
         f = n.func
         if f is None or f in names:
             continue
-        name, k = f.name, 0
+        base, k = identifier(f.name), 0
+        name = base
         while name in taken:
             k += 1
-            name = f"{f.name}_{k}"
+            name = f"{base}_{k}"
         taken.add(name)
         names[f] = name
         renamed.append(PrimFunc(name, f.params, f.buffer_map, f.body, f.attrs, f.ret_type))
@@ -64,13 +81,15 @@ def _functions(graph: Graph) -> tuple[list[PrimFunc], dict[PrimFunc, str]]:
 
 def _constant(v: Value, array: Array) -> str:
     if array.size <= SMALL and array.dtype.kind in "biuf" and np.isfinite(array).all():
+        if array.size == 0 and array.ndim > 1:  # a list does not say how long the rows are that there are none of
+            return f"R.const([], {v.type})"
         return f'R.const({array.tolist()}, "{v.dtype}")'
     return f"R.constant({v.type})"
 
 
-def _node(n: Node, names: Mapping[PrimFunc, str]) -> str:
-    results = ", ".join(v.name for v in n.outputs)
-    inputs = ", ".join(v.name for v in n.inputs)
+def _node(n: Node, names: Mapping[PrimFunc, str], values: Mapping[Value, str]) -> str:
+    results = ", ".join(values[v] for v in n.outputs)
+    inputs = ", ".join(values[v] for v in n.inputs)
     if n.func is not None:
         types = ", ".join(str(v.type) for v in n.outputs)
         types = types if len(n.outputs) == 1 else f"[{types}]"
@@ -83,6 +102,8 @@ def _node(n: Node, names: Mapping[PrimFunc, str]) -> str:
 def _attribute(value: Any) -> str:
     if isinstance(value, IndexMap):
         return str(value)
+    if isinstance(value, np.generic):
+        return _attribute(value.item())
     if isinstance(value, (list, tuple)):
         inner = ", ".join(map(_attribute, value))
         return f"({inner},)" if len(value) == 1 else f"({inner})"
@@ -94,7 +115,8 @@ def _attribute(value: Any) -> str:
 def save_graph(graph: Graph, path: Path) -> None:
     """Write the text to ``path``, and the large constants beside it (``<path>.npz``)."""
     path.write_text(graph_text(graph) + "\n")
-    large = {v.name: a for v, a in graph.constants.items() if _constant(v, a).startswith("R.constant")}
+    names = names_of(graph)
+    large = {names[v]: a for v, a in graph.constants.items() if _constant(v, a).startswith("R.constant")}
     plain: dict[str, Any] = {
         k: a if a.dtype.kind in "biuf" else a.view(f"u{a.dtype.itemsize}") for k, a in large.items()
     }
@@ -116,12 +138,14 @@ def parse_graph(text: str, constants: Mapping[str, Array] | None = None, filenam
     """The graph that a text describes.
 
     :param constants: the arrays of ``R.constant``, by name.
-    :raises GraphError: for a mistake, with its line; a mistake in a PrimFunc raises ScriptError.
+    :raises GraphError: for a mistake, with its line and column; a mistake in a PrimFunc raises ScriptError.
     """
     try:
         tree = ast.parse(text)
     except SyntaxError as problem:
-        raise GraphError(f"{filename}:{problem.lineno}: {problem.msg}") from None
+        raise GraphError(f"{filename}:{problem.lineno or 1}:{problem.offset or 1}: {problem.msg}") from None
+    except (ValueError, RecursionError, MemoryError) as problem:  # null characters; brackets without end
+        raise GraphError(f"{filename}: this is no text of a graph: {problem or type(problem).__name__}") from None
     parts: list[str] = []
     graphs: list[ast.FunctionDef] = []
     for item in tree.body:
@@ -132,8 +156,20 @@ def parse_graph(text: str, constants: Mapping[str, Array] | None = None, filenam
             parts.append("\n" * (first - 1) + "\n".join(text.split("\n")[first - 1 : item.end_lineno]))
     if len(graphs) != 1:
         raise GraphError(f"{filename}: a graph is one function with @R.function; there are {len(graphs)}")
-    functions = {name: f for p in parts for name, f in parse(p, filename).functions}
+    functions: dict[str, PrimFunc] = {}
+    for p in parts:
+        for name, f in parse(p, filename).functions:
+            if name in functions:
+                raise GraphError(f"{filename}: there are two functions called {name}")
+            functions[name] = f
     return _Reader(functions, constants or {}, filename).read(graphs[0])
+
+
+_FORMS = {
+    "const": 'R.const([1.0, 2.0], "float32")',
+    "constant": 'R.constant(R.Tensor((2,), "float32"))',
+    "call_tir": 'R.call_tir(function, (x, y), out_sinfo=R.Tensor((2,), "float32"))',
+}
 
 
 class _Reader:
@@ -147,16 +183,25 @@ class _Reader:
 
     def read(self, node: ast.FunctionDef) -> Graph:
         g = GraphBuilder(node.name)
-        for a in node.args.args:
+        args = node.args
+        if args.posonlyargs or args.kwonlyargs or args.vararg or args.kwarg or args.defaults:
+            raise self.error(
+                node, f"{node.name} takes parameters of the form name: R.Tensor((…), dtype), and no others"
+            )
+        for a in args.args:
+            if a.arg in self.values:
+                raise self.error(a, f"{a.arg} is a parameter already")
             if a.annotation is None:
                 raise self.error(a, f"the parameter {a.arg} has no type; write {a.arg}: R.Tensor((…), dtype)")
             t = self.type(a.annotation)
             self.values[a.arg] = g.input(a.arg, t.shape, t.dtype)
-        for stmt in node.body:
+        for k, stmt in enumerate(node.body):
             match stmt:
                 case ast.Assign(targets=[target], value=ast.Call() as call):
                     self.binding(g, target, call)
                 case ast.Return(value=value) if value is not None:
+                    if k != len(node.body) - 1:
+                        raise self.error(node.body[k + 1], "nothing stands behind the return")
                     items = value.elts if isinstance(value, ast.Tuple) else [value]
                     return g.finish(*(self.value(i) for i in items))
                 case ast.Expr(value=ast.Constant(value=str())):
@@ -166,8 +211,13 @@ class _Reader:
         raise self.error(node, f"{node.name} returns nothing")
 
     def binding(self, g: GraphBuilder, target: ast.expr, call: ast.Call) -> None:
-        names = [t.id for t in (target.elts if isinstance(target, ast.Tuple) else [target]) if isinstance(t, ast.Name)]
-        for n in names:
+        targets = target.elts if isinstance(target, ast.Tuple) else [target]
+        names = [t.id for t in targets if isinstance(t, ast.Name)]
+        if not names or len(names) != len(targets):
+            raise self.error(target, f"{ast.unparse(target)} is no name, nor several")
+        for k, n in enumerate(names):
+            if n in names[:k]:
+                raise self.error(target, f"{n} is bound twice")
             if n in self.values:
                 raise self.error(target, f"{n} is bound already")
         op = ast.unparse(call.func)
@@ -175,18 +225,27 @@ class _Reader:
             raise self.error(call, f"{op} is no operator; they are called R.…")
         try:
             made = self.made(g, op[2:], call, names)
-        except GraphError as problem:
-            raise problem if str(problem).startswith(self.filename) else self.error(call, str(problem)) from None
+        except _Placed:
+            raise
+        except (GraphError, IRError, ValueError, TypeError, OverflowError) as problem:
+            raise self.error(call, str(problem)) from None
         results = made if isinstance(made, tuple) else (made,)
         if len(results) != len(names):
             raise self.error(call, f"{op} has {len(results)} results, and {len(names)} names are given")
         self.values.update(zip(names, results, strict=True))
 
     def made(self, g: GraphBuilder, op: str, call: ast.Call, names: list[str]) -> Any:
+        starred = next((a for a in (*call.args, *call.keywords) if isinstance(a, ast.Starred) or is_double(a)), None)
+        if starred is not None:
+            raise self.error(call, "operands and attributes are written out, without a star")
         attrs = {k.arg: self.attribute(k.value) for k in call.keywords if k.arg is not None and k.arg != "out_sinfo"}
         match op, call.args:
+            case "const", [value, ast.Call() as given]:
+                t = self.type(given)
+                elements = np.array(self.attribute(value), numpy_dtype(DType.parse(t.dtype)))
+                return g.constant(elements.reshape(t.shape), names[0])
             case "const", [value, dtype]:
-                array = np.array(self.attribute(value), numpy_dtype(DType.parse(self.attribute(dtype))))
+                array = np.array(self.attribute(value), numpy_dtype(DType.parse(str(self.attribute(dtype)))))
                 return g.constant(array, names[0])
             case "constant", [given]:
                 t = self.type(given)
@@ -194,7 +253,11 @@ class _Reader:
                     raise self.error(call, f"the array of the constant {names[0]} is not given")
                 array = np.asarray(self.arrays[names[0]])
                 wanted = numpy_dtype(DType.parse(t.dtype))
-                return g.constant(array if array.dtype == wanted else array.view(wanted), names[0])
+                if wanted.kind == "V" and array.dtype == f"u{wanted.itemsize}":  # numpy keeps such types as bits
+                    array = array.view(wanted)
+                if array.dtype != wanted or array.shape != t.shape:
+                    raise self.error(call, f"the array of {names[0]} is {array.dtype}{list(array.shape)}, not {t}")
+                return g.constant(array, names[0])
             case "call_tir", [ast.Name(id=name), ast.Tuple(elts=inputs)]:
                 out = next((k.value for k in call.keywords if k.arg == "out_sinfo"), None)
                 if name not in self.functions or out is None:
@@ -202,6 +265,8 @@ class _Reader:
                 types = [self.type(t) for t in (out.elts if isinstance(out, ast.List) else [out])]
                 values = [self.value(i) for i in inputs]
                 return self.named(g, "call_tir", values, types, {}, self.functions[name], names)
+            case "const" | "constant" | "call_tir", _:
+                raise self.error(call, f"it is written {_FORMS[op]}")
         from verified_tir.graph.operators import result_types
 
         values = [self.value(a) for a in call.args]
@@ -251,4 +316,14 @@ class _Reader:
             raise self.error(node, f"{ast.unparse(node)} is no constant") from None
 
     def error(self, node: ast.AST, message: str) -> GraphError:
-        return GraphError(f"{self.filename}:{getattr(node, 'lineno', 0)}: {message}")
+        place = f"{getattr(node, 'lineno', 1)}:{getattr(node, 'col_offset', 0) + 1}"
+        return _Placed(f"{self.filename}:{place}: {message}")
+
+
+class _Placed(GraphError):
+    """A mistake whose message says where it is."""
+
+
+def is_double(node: ast.AST) -> bool:
+    """Whether an argument is ``**something``."""
+    return isinstance(node, ast.keyword) and node.arg is None
