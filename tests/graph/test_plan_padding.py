@@ -35,7 +35,7 @@ def moved(op: str, operands: float | None, results: float | None, count: int = 1
     return relayout(func, layouts)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(("op", "count"), [("nn.relu", 1), ("add", 2), ("multiply", 2), ("abs", 1)])
+@pytest.mark.parametrize(("op", "count"), [("nn.relu", 1), ("add", 2)])
 def test_zeros_stay_zeros_and_nobody_stores_them(op: str, count: int) -> None:
     made = moved(op, 0.0, 0.0, count)
     assert not made.filled
@@ -45,7 +45,7 @@ def test_zeros_stay_zeros_and_nobody_stores_them(op: str, count: int) -> None:
 
 @pytest.mark.parametrize(
     ("op", "operands", "results"),
-    [("sigmoid", 0.0, 0.0), ("nn.relu", None, 0.0), ("nn.relu", -1.0, -1.0), ("negative", 0.0, 0.0)],
+    [("sigmoid", 0.0, 0.0), ("nn.relu", None, 0.0), ("negative", 0.0, 0.0)],
 )
 def test_what_does_not_come_out_by_itself_is_stored(op: str, operands: float | None, results: float) -> None:
     """The negative of 0.0 is -0.0, which is another element."""
@@ -106,14 +106,14 @@ def chain(op: str = "nn.relu", channels: int = 6) -> Graph:
     def weights(*shape: int) -> Value:
         return g.constant(rng.standard_normal(shape).astype(np.float32), "w")
 
-    x = g.input("x", (1, 3, 4, 4))
+    x = g.input("x", (1, 3, 2, 2))
     y = g.op("nn.conv2d", x, weights(channels, 3, 1, 1), weights(channels), name="first")
     y = g.op(op, y, name="between")
-    return g.finish(g.op("nn.conv2d", y, weights(5, channels, 3, 3), padding=(1, 1, 1, 1), name="second"))
+    return g.finish(g.op("nn.conv2d", y, weights(5, channels, 2, 1), padding=(1, 0, 0, 0), name="second"))
 
 
 def same_bits(made: Plan) -> None:
-    x = np.random.default_rng(1).standard_normal((1, 3, 4, 4)).astype(np.float32)
+    x = np.random.default_rng(1).standard_normal((1, 3, 2, 2)).astype(np.float32)
     for got, want in zip(evaluate(made.graph, [x]), evaluate(made.before, [x]), strict=True):
         np.testing.assert_array_equal(got, want)
 
@@ -128,7 +128,7 @@ def test_channels_that_do_not_come_out_even_are_padded(value: float | None) -> N
     ]  # fmt: skip
     assert set(made.proofs) == {n for n, _ in made.rewrites}
     shapes = {v.name: v.shape for v in made.graph.values()}
-    assert shapes["between_moved"] == (1, 2, 4, 4, 4)
+    assert shapes["between_moved"] == (1, 2, 2, 2, 4)
     same_bits(made)
 
 
@@ -136,14 +136,14 @@ def test_always_padding_takes_whole_tiles() -> None:
     graph = chain()
     made = plan(graph, Annotations({"conv2d": "NCHW4c"}, pad="always").frozen(graph))
     assert [n.op for n, _ in made.rewrites] == ["pad", "layout_transform", "layout_transform", "crop"]
-    assert {v.name: v.shape for v in made.graph.values()}["x_layout_1"] == (1, 1, 4, 4, 4)
+    assert {v.name: v.shape for v in made.graph.values()}["x_layout_1"] == (1, 1, 2, 2, 4)
     same_bits(made)
 
 
 def test_a_value_is_kept_by_one_node_and_stored_by_another() -> None:
     """Zeros are stored once, and what keeps them need not store them again."""
     g = GraphBuilder()
-    x = g.input("x", (1, 3, 4, 4))
+    x = g.input("x", (1, 3, 2, 2))
     y = g.op("sigmoid", g.op("nn.conv2d", x, g.constant(np.ones((6, 3, 1, 1), np.float32))), name="s")
     y = g.op("nn.relu", y, name="r")
     graph = g.finish(g.op("nn.conv2d", y, g.constant(np.ones((4, 6, 1, 1), np.float32)), name="last"))
