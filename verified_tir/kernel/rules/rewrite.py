@@ -22,7 +22,7 @@ from verified_tir.ir.index_arith import is_index
 from verified_tir.ir.node import IRError, Node
 from verified_tir.ir.paths import Path, put
 from verified_tir.ir.stmt import Assume, LetStmt, Stmt, While
-from verified_tir.ir.visit import bound_vars, children, free_vars, map_children, refresh_binders, walk
+from verified_tir.ir.visit import children, free_vars, map_children, refresh_binders, walk
 from verified_tir.kernel.context import Context, Entry, context_at
 from verified_tir.kernel.obligation import NoMatch, Question
 from verified_tir.kernel.rules.common import kept, safe_questions, statement_at
@@ -82,10 +82,7 @@ class Rewrite:
             return NoMatch(self.path, f"the old expression has type {old.dtype}, the new one {self.new.dtype}")
         if isinstance(target, Assume) and any(isinstance(n, Undef) for n in walk(old)):
             return NoMatch(self.path, "in an assumption, `x == undef` is no comparison that could be replaced")
-        inside = set(bound_vars(self.new))
-        missing = [
-            v for v in free_vars(self.new) if v not in context.env and v not in inside and v.dtype.code != "handle"
-        ]
+        missing = [v for v in free_vars(self.new) if v not in context.env and v.dtype.code != "handle"]
         if missing:
             return NoMatch(self.path, f"the new expression mentions {missing[0].name}, which is not in scope here")
         if any(n.data not in context.memory for n in _buffers(self.new)):

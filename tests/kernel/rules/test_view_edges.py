@@ -1,0 +1,122 @@
+"""Accesses that go through another view, where it is tight: what is asked of each of them, and under what."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.kernel.programs import AB, accepted, body_of, buffer, program, refused, variable
+from tests.kernel.rules.test_view import flat, indices_of
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.expr import Expr, Ramp, binary, const
+from verified_tir.ir.func import PrimFunc
+from verified_tir.kernel.rules.unit import Unit
+from verified_tir.kernel.rules.view import DeclareView, Reblock, Share, View
+from verified_tir.semantics.interpreter import UndefinedBehaviour, run
+
+ABN = AB + ", n: T.int32"
+READS = "view: the load of A_flat reads where the one of A did (Refuted)"
+Moves = tuple[tuple[tuple[Expr, ...], tuple[Expr, ...]], ...]
+
+
+def viewed(text: str, params: str = ABN, extent: int = 4) -> PrimFunc:
+    """The program with another view of A declared around it."""
+    f = program(text, params)
+    return accepted(f, DeclareView((), flat(f, "A", extent, dtype="int32")))
+
+
+def moved(f: PrimFunc, *moves: tuple[Expr | int, Expr | int]) -> View:
+    pairs: Moves = tuple(((const(a),), (const(b),)) for a, b in moves)
+    return View((0,), buffer(f, "A"), buffer(f, "A_flat"), pairs)
+
+
+def test_an_access_that_is_not_listed_stays() -> None:
+    f = viewed("B[0] = A[0] + A[1] + A[2]")
+    assert body_of(accepted(f, moved(f, (1, 1)))).endswith("B[0] = A[0] + A_flat[1] + A[2]")
+
+
+def test_loads_deep_within_an_expression() -> None:
+    f = viewed("B[0] = (A[0] + 1) * 2 - 3")
+    assert body_of(accepted(f, moved(f, (0, 0)))).endswith("B[0] = (A_flat[0] + 1) * 2 - 3")
+    refused(f, moved(f, (0, 1)), READS)
+
+
+def test_an_access_keeps_its_type() -> None:
+    """What is evaluated for nothing may have another type; but here it lies beyond the block."""
+    five = 'A: T.Buffer((5,), "float32")'
+    f = program("T.evaluate(A[4])", five)
+    wide = flat(f, "A", 2, dtype="float32x4")
+    declared = accepted(f, DeclareView((), wide))
+    rule = View((0,), buffer(f, "A"), wide, (((const(4),), (const(1),)),))
+    refused(declared, rule, "the access of A_flat has type float32x4, not float32")
+    text = 'V = T.decl_buffer((2,), "float32x4", data=A.data)\nT.evaluate({})'
+    array = {"A": np.zeros(5, np.float32)}
+    run(program(text.format("A[4]"), five), array)
+    with pytest.raises(UndefinedBehaviour):
+        run(program(text.format("V[1]"), five), array)
+
+
+def test_a_condition_of_a_while_loop_is_evaluated_again() -> None:
+    f = viewed("B[0] = 0\nwhile A[B[0]] > 0:\n    B[0] = B[0] + 1")
+    (old,) = indices_of(f, "A")[0]
+    refused(f, moved(f, (old, 0)), READS)
+    accepted(f, moved(f, (old, old)))
+
+
+def test_each_arm_of_a_branch_is_asked_about() -> None:
+    f = viewed("if n > 0:\n    B[0] = 1\nelse:\n    B[0] = A[0]")
+    refused(f, moved(f, (0, 1)), READS)
+    accepted(f, moved(f, (0, 0)))
+
+
+def test_an_index_is_safe_only_under_what_it_is_evaluated_under() -> None:
+    """4 // n is evaluated where n is positive, and the access also where it is not."""
+    f = viewed("B[0] = A[T.if_then_else(n > 0, T.min(4 // n, 3), 0)]")
+    (old,) = indices_of(f, "A")[0]
+    n = variable(f, "n")
+    accepted(f, moved(f, (old, old)))
+    refused(
+        f, moved(f, (old, old + binary("floordiv", const(4), n) * 0)), "safety: 4 // n: no division by zero (Refuted)"
+    )
+
+
+def test_lanes_under_a_condition() -> None:
+    """The lanes are read only where m == n."""
+    read = "T.if_then_else(m {} n, A[T.Ramp(n, 1, 4)], T.Broadcast(0, 4))"
+    text = f"if n >= 0 and n < 4 and m >= 0 and m < 4:\n    B[0:4] = {read}"
+    for compare, fine in (("==", True), ("<=", False)):
+        f = viewed(text.format(compare), ABN.replace("(4,)", "(8,)", 1) + ", m: T.int32", 8)
+        n, m = variable(f, "n"), variable(f, "m")
+        rule = moved(f, (Ramp(n, const(1), 4), Ramp(m, const(1), 4)))
+        accepted(f, rule) if fine else refused(f, rule, READS)
+
+
+def test_masked_lanes_need_not_exist() -> None:
+    ramp = Ramp(const(0), const(1), 8)
+    text = "B[0:8] = A.vload([T.Ramp(0, 1, 8)], predicate=T.Ramp(0, 1, 8) < T.Broadcast({}, 8))"
+    sizes = 'A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32")'
+    for lanes, fine in ((6, True), (7, False)):
+        f = viewed(text.format(lanes), sizes, 6)
+        rule = moved(f, (ramp, ramp))
+        accepted(f, rule) if fine else refused(f, rule, "in bounds (Refuted)")
+
+
+def test_a_block_is_another_buffer() -> None:
+    f = program(
+        't = T.alloc_buffer((4,), "int32")\nv = T.decl_buffer((4,), "int32", data=t.data)\nv[0] = 1\nB[0] = t[0]'
+    )
+    assert refused(f, Reblock((), buffer(f, "v")), "").reason == "v is not fresh"  # type: ignore[union-attr]
+    accepted(f, Reblock((), Buffer.declare("w", (4,), "int32", data=buffer(f, "t").data)))
+
+
+def test_a_shared_block_is_large_enough_where_a_buffer_begins() -> None:
+    """What is assumed before that counts, and what is assumed after that does not."""
+    alloc = 'for k in range(1):\n    {0} = T.alloc_buffer(({1},), "int32")\n    {0}[0] = 1\n    B[0] = {0}[0]\n'
+    known = "T.assume(n <= 8)\n"
+    for text, fine in ((alloc.format("t", 8) + known + alloc.format("u", "n"), True),
+                       (alloc.format("t", 8) + "B[1] = 1\n" + alloc.format("u", "n"), False),
+                       (alloc.format("t", "n") + known + alloc.format("u", 8), False)):  # fmt: skip
+        f = program("T.assume(n >= 0)\n" + text, ABN)
+        scoped = accepted(f, Unit((1,)), Unit((3,)))
+        rule = Share((), (1, 3), Buffer.declare("w", (8,), "int32"))
+        accepted(scoped, rule) if fine else refused(scoped, rule, "view: the block of w holds ")
