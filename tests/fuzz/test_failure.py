@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from tests.fuzz.toys import DIES, HANGS
 from verified_tir import parse_func
 from verified_tir.fuzz.failure import Failure, Key, failure_of, failure_of_death, failure_of_hang
+from verified_tir.fuzz.running import crowding
 from verified_tir.fuzz.sandbox import check_apart
 from verified_tir.fuzz.target import Disagreement
 
@@ -75,3 +78,10 @@ def test_a_case_apart_is_told_from_the_death_of_its_process() -> None:
     assert isinstance(dead, Failure) and dead.key == Key("toy", "died", "SIGSEGV in toys.py:_dies")
     hung = check_apart(HANGS, "toy", [901], 3)
     assert isinstance(hung, Failure) and hung.key == Key("toy", "hang", "toys.py:check")
+
+
+def test_a_case_may_take_longer_on_a_crowded_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    for load, factor in ((0.3, 1.0), (2.0, 1.0), (9.0, 4.5)):
+        monkeypatch.setattr(os, "getloadavg", lambda load=load: (load, 1.0, 1.0))
+        assert crowding() == factor

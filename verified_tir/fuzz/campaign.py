@@ -22,7 +22,7 @@ from verified_tir.fuzz.options import Listener, Options
 from verified_tir.fuzz.plan import Plan
 from verified_tir.fuzz.pool import Death, Hand, wait_for
 from verified_tir.fuzz.reports import Counted, Done, Failed, Finished, Replayed, Report
-from verified_tir.fuzz.running import Running
+from verified_tir.fuzz.running import Running, crowding
 from verified_tir.fuzz.state import Run, State, Tally, begun, new_seed
 from verified_tir.fuzz.worker import Replay, RunRound
 
@@ -191,9 +191,9 @@ class Campaign:
         for report in hand.reports():
             self._hear(hand, report)
         task = hand.task
-        limit = self.options.limit
+        limit = self.options.limit * crowding()
         quiet = limit * 6 + task.seconds + 300 if isinstance(task, Finish) else limit * 2 + 60
-        hung = task is not None and (hand.late(limit) or time.monotonic() - hand.heard > quiet)
+        hung = task is not None and (hand.late(self.options.limit) or time.monotonic() - hand.heard > quiet)
         if not (dead or hung):
             return
         if task is not None:

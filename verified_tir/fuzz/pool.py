@@ -114,9 +114,11 @@ class Hand:
         return self.process.is_alive()
 
     def late(self, limit: float) -> bool:
-        """Whether its case has been running for longer than that many seconds."""
+        """Whether its case has been running for longer than that many seconds of a machine that is not crowded."""
         case = running.read(self._setup.journal)
-        return case is not None and case.phase != "idle" and time.monotonic() - case.since > limit
+        if case is None or case.phase == "idle":
+            return False
+        return time.monotonic() - case.since > limit * running.crowding()
 
     def death(self, *, hung: bool) -> Death:
         """How it ended; it is stopped first if it hangs."""

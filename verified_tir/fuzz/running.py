@@ -80,3 +80,11 @@ def read(path: Path) -> Running | None:
         return None
     name = data[_HEADER.size : _HEADER.size + wide].decode()
     return Running(_PHASES[phase], since, name, turn, index, data[_HEADER.size + wide : end])
+
+
+def crowding() -> float:
+    """How many processes wait for each processor, at least 1: a case may take so much longer before it is a hang."""
+    try:
+        return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+    except (AttributeError, OSError):  # not every system says
+        return 1.0

@@ -18,6 +18,7 @@ from typing import IO, Any, Final
 
 from verified_tir.fuzz.cases import check
 from verified_tir.fuzz.failure import Failure, failure_of_death, failure_of_hang
+from verified_tir.fuzz.running import crowding
 from verified_tir.fuzz.target import Observed, Target
 
 CAN_FORK: Final = hasattr(os, "fork")
@@ -37,7 +38,7 @@ def check_apart(target: Target[Any], name: str, case: Any, seconds: float) -> Fa
             _child(target, name, case, write_end, trace)
         os.close(write_end)
         try:
-            return _outcome(name, child, read_end, trace, seconds)
+            return _outcome(name, child, read_end, trace, seconds * crowding())
         finally:
             os.close(read_end)
 
