@@ -251,3 +251,23 @@ def test_a_schedule_of_a_rule_that_fails() -> None:
     with layout_rule("turned", lambda n, p, m: ([m], [m]), lambda s: s.parallel("nobody")):
         made = plan(graph, frozen)
     assert len(made.rewrites) == 4 and any("nobody" in p for p in made.problems)
+
+
+def turned_square(s: Schedule) -> None:
+    """Exchange height and width of an operand: its shape stays, its meaning does not."""
+    s.transform_layout("x", lambda n, o, h, w, i: [n, o, w, h, i])
+
+
+def positive(s: Schedule) -> None:
+    x = s.buffer("x")
+    s.assume(lambda n, o, h, w, i: x[n, o, h, w, i] >= 0.0, "x", axiom=True)
+
+
+@pytest.mark.parametrize("steps", [turned_square, positive])
+def test_a_schedule_of_a_rule_changes_nothing_that_others_see(steps: Any) -> None:
+    graph, frozen = reversed_channels()
+    with layout_rule("turned", lambda n, p, m: ([m], [m]), steps):
+        made = plan(graph, frozen)
+    assert len(made.rewrites) == 4
+    assert any("changes what the program takes, or assumes something of it" in p for p in made.problems)
+    same_bits(made)

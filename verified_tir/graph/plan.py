@@ -23,11 +23,11 @@ from verified_tir.graph.execute import program_key
 from verified_tir.graph.external import External
 from verified_tir.graph.fuse import Fusion, fuse_plan
 from verified_tir.graph.ir import Graph, Node, Value
-from verified_tir.graph.layouts import Layout
+from verified_tir.graph.layouts import Layout, value_of
 from verified_tir.graph.options import Flow, Frozen, Option, Options, plain_option
 from verified_tir.graph.planned import Planned, write_planned
 from verified_tir.graph.refusals import why_not
-from verified_tir.graph.relayout import Relaid, relayout
+from verified_tir.graph.relayout import Relaid, promised, prove_padding, relayout
 from verified_tir.graph.rewrite_passes import frozen_by_hoisting
 from verified_tir.kernel.theorem import Refines
 from verified_tir.schedule.errors import ScheduleError
@@ -121,6 +121,10 @@ def plan(
         fuse_plan(made)
         proofs += [f.proof for f in made.fused]
     made.theorems = list(dict.fromkeys(r.theorem for r in proofs))
+    for n, r in made.relaid.items():
+        if r.theorem.reassociated:
+            sums = ", ".join(sorted(r.theorem.reassociated))
+            made.assumptions.append(f"{n}: its registered schedule takes {sums} in another order, with licence")
     made.problems += [f"{n}: {why}" for n, reasons in options.problems.items() for why in reasons.values()]
     made.seconds = {"options": found - start, "proofs and choice": time.perf_counter() - found}
     return made
@@ -183,17 +187,28 @@ def _moved(options: Options, node: Node, option: Option, padded_sums: bool) -> R
     """A node's program in the layouts of an option, with the steps that a registered rule adds."""
     if options.is_elided(node, option):
         return prove_needless(node, options.layouts[option.inputs[0]], options.layouts[option.outputs[0]])
-    found = relayout(options.program(node), options.of_program(node, option), padded_sums=padded_sums)
+    layouts = options.of_program(node, option)
+    found = relayout(options.program(node), layouts, padded_sums=padded_sums)
     rule = registered(node)
     if rule is None or rule.schedule is None:
         return found
-    s = found.schedule
+    s, before = found.schedule, found.theorem
     try:
         rule.schedule(s)
     except ScheduleError:
         raise
     except Exception as problem:
         raise GraphError(f"the schedule that is registered for {rule.name} fails: {problem}") from problem
+    same = s.theorem.before is before.before and s.theorem.paddings == before.paddings
+    if not same or s.theorem.relation != before.relation:
+        raise GraphError(
+            f"the schedule that is registered for {rule.name} changes what the program takes, or assumes something of "
+            "it: layouts are said by the rule, and nobody checks assumptions within a graph"
+        )
+    for b in promised(options.program(node), layouts):
+        value = value_of(layouts[b])
+        if value is not None:
+            prove_padding(s, b.name, value)  # again, behind what the schedule has changed
     return Relaid(s.func, s.theorem, found.left_out, s, found.filled)
 
 

@@ -56,9 +56,9 @@ def relayout(func: PrimFunc, layouts: Mapping[Buffer, Layout], *, padded_sums: b
         buffer, or loops that do not follow, are left as they are and reported.
     """
     moved = {b: m for b, m in layouts.items() if m is not None}
-    if not _promised(func, moved):
+    if not promised(func, moved):
         return _Moving(func, moved, padded_sums).done()
-    if _helpful(func, moved) and not any(_summed(func, b) for b in _promised(func, moved)):
+    if _helpful(func, moved) and not any(_summed(func, b) for b in promised(func, moved)):
         try:
             return _Moving(func, moved, padded_sums).done()
         except ScheduleError:
@@ -66,7 +66,7 @@ def relayout(func: PrimFunc, layouts: Mapping[Buffer, Layout], *, padded_sums: b
     return _Moving(func, moved, padded_sums, fill=True).done()
 
 
-def _promised(func: PrimFunc, layouts: Mapping[Buffer, Layout]) -> list[Buffer]:
+def promised(func: PrimFunc, layouts: Mapping[Buffer, Layout]) -> list[Buffer]:
     """The results whose padding is to hold a value."""
     written = written_blocks(func.body)
     return [b for b in func.buffers if b.data in written and _pads(b, layouts) and value_of(layouts[b]) is not None]
@@ -118,15 +118,17 @@ class _Moving:
             stored = _stored(s.func, block)
             if stored is not None and stored.name in self.moved:
                 self._try(f"loops of {block}", lambda block=block, b=stored: s.sequential_buffer_access(b, block))
-        promised = _promised(func, self.layouts)
-        filled = [b.name for b in promised] if self.fill else []
+        to_hold = promised(func, self.layouts)
+        filled = [b.name for b in to_hold] if self.fill else []
         if any(_pads(b, self.layouts) for b in self.layouts):
             self._run_over_padding(blocks, filled)
         s.simplify()
         for name in filled:
             s.write_padding(name, value_of(self._layout(name)))
-        for b in promised:
-            self._padding_holds(b)
+        for b in to_hold:
+            value = value_of(self.layouts[b])
+            assert value is not None
+            prove_padding(s, b.name, value)
         return Relaid(s.func, s.theorem, tuple(self.left_out), s, tuple(filled))
 
     def _layout(self, name: str) -> Layout:
@@ -188,20 +190,21 @@ class _Moving:
             s.split(v, [None, tile])
         self._try(f"sum of {block} over padding", lambda: s.remove_branching_through_overcompute(block, around=True))
 
-    def _padding_holds(self, b: Buffer) -> None:
-        """The padding of a result holds its value, to the bit; proved where the program ends."""
-        value = value_of(self.layouts[b])
-        assert value is not None
-        now = next(x for x in self.s.func.buffers if x.name == b.name)
-        declared = [p for p in self.s.theorem.paddings if p.buffer is now and isinstance(p.value, Undef)]
-        for p in declared:
 
-            def holds(*i: Expr, p: Padding = p) -> Expr:
-                where = substitute(p.predicate, dict(zip(p.indices, i, strict=True)))
-                either: Expr = T.Or(T.Not(where), same_bits(now[i], constant(value, str(b.dtype))))
-                return either
+def prove_padding(s: Schedule, name: str, value: float | int) -> None:
+    """That the padding of a result holds a value, to the bit, when the program ends; whatever it held before.
 
-            self.s.assume(holds, b.name, at_end=True)
+    :raises ScheduleError: if it does not.
+    """
+    now = next(b for b in s.func.buffers if b.name == name)
+    for p in [p for p in s.theorem.paddings if p.buffer is now and isinstance(p.value, Undef)]:
+
+        def holds(*i: Expr, p: Padding = p) -> Expr:
+            where = substitute(p.predicate, dict(zip(p.indices, i, strict=True)))
+            either: Expr = T.Or(T.Not(where), same_bits(now[i], constant(value, str(now.dtype))))
+            return either
+
+        s.assume(holds, name, at_end=True)
 
 
 def same_bits(a: Expr, b: Expr) -> Expr:
@@ -262,4 +265,4 @@ def _sums(func: PrimFunc, block: str) -> bool:
     return found is not None and any(isinstance(x, Load) and x.buffer is stored for x in walk(found.body))
 
 
-__all__ = ["Relaid", "extents", "relayout", "same_bits"]
+__all__ = ["Relaid", "extents", "promised", "prove_padding", "relayout", "same_bits"]
