@@ -97,6 +97,16 @@ B[0] = B[0] + T.float32(0)
     assert isinstance(apply(split, theorem, PROVER), Refines)
 
 
+def test_that_a_factor_of_one_changes_nothing_says_nothing_of_the_result() -> None:
+    """It is true of every float: what is proved without the result's own bits may be used."""
+    text = (
+        "B[0] = T.float32(0)\nfor k in range(4):\n    B[0] = B[0] + T.Cast('float32', D[k])\nC[0] = B[0] * T.float32(1)"
+    )
+    f = program(text, PARAMS + ', C: T.Buffer((1,), "float32")')
+    theorem = after(reflexive(f), Rewrite((2,), (0,), load(buffer_of(f, "B"), 0)))
+    after(theorem, in_halves(f, variable(f, "k") % 2))
+
+
 def in_halves(func: PrimFunc, index: Expr) -> Reassociate:
     return Reassociate((1,), Buffer.declare("P", (2,), "float32"), (index,), "B")
 

@@ -78,9 +78,9 @@ class Prover:
 
     def prove(
         self, context: Context, given: tuple[Term, ...], goal: Term, *,
-        lemma: str = "", small: tuple[Term, ...] = (), quick: bool = False,
+        small: tuple[Term, ...] = (), quick: bool = False,
     ) -> tuple[Verdict, tuple[Term, ...]]:  # fmt: skip
-        """The verdict, and the givens (facts included) under which it was reached.  A proved lemma is recorded.
+        """The verdict, and the givens (facts included) under which it was reached.
 
         ``quick`` is the solver's.
         """
@@ -98,12 +98,7 @@ class Prover:
                 if not set(more) <= set(facts):
                     used = tuple(dict.fromkeys((*used, *more)))
                     verdict = self.solver.prove(used, goal, small, quick=quick)
-        if lemma and isinstance(verdict, Proved):
-            self.lemmas.append(Lemma(Obligation(lemma, lemma, used, goal), verdict))
         return verdict, used
-
-    def holds(self, context: Context, given: tuple[Term, ...], goal: Term, lemma: str) -> bool:
-        return isinstance(self.prove(context, given, goal, lemma=lemma)[0], Proved)
 
     # -- looking up -----------------------------------------------------------------------------------------------
 
@@ -287,7 +282,7 @@ class Prover:
         return self.holds_plain(context, (*base, *a.given), f.not_(same), claim)
 
     def holds_plain(self, context: Context, given: tuple[Term, ...], goal: Term, claim: str) -> bool:
-        """Like :meth:`holds`, without looking up facts (so that it cannot recur)."""
+        """Whether a lemma holds, without looking up facts (so that it cannot recur).  If it does, it is recorded."""
         verdict = self.solver.prove(given, goal, quick=True, model=False)
         if isinstance(verdict, Proved):
             self.lemmas.append(Lemma(Obligation(claim, claim, given, goal), verdict))
