@@ -7,8 +7,8 @@
 The models are the light ones that the ``onnx`` package ships, with random weights.  Each is planned to NCHW16c (weights
 packed in the order in which a convolution reads them), compiled, and run in turns with onnxruntime in one process; a
 figure is the median of the rounds.  Results are compared with onnxruntime's, and bit for bit with those of the graph
-that was not planned (``--unplanned``).  ``VTIR_CACHE_DIR`` says where verdicts and code are kept: an empty folder gives
-the time that everything takes the first time.
+that was not planned (``--unplanned``).  All times are processor times.  ``VTIR_CACHE_DIR`` says where verdicts and code
+are kept: an empty folder gives the time that everything takes the first time.
 """
 
 from __future__ import annotations
@@ -60,11 +60,11 @@ def row(name: str, options: argparse.Namespace) -> str:
     """One model's line of the table."""
     model = randomised(without_softmax(onnx.load(LIGHT / f"light_{name}.onnx")), options.seed)
     graph = from_onnx(model, name=name)
-    start = time.perf_counter()
+    start = time.process_time()
     planned = plan(graph, Annotations(LAYOUTS).frozen(graph)).graph
-    between = time.perf_counter()
+    between = time.process_time()
     ours = build(planned)
-    built = time.perf_counter()
+    built = time.process_time()
     for why in ours.refused:
         print(f"  {why}", file=sys.stderr)
     (given,) = graph.inputs

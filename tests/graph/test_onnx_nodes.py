@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from tests.graph.onnx_nodes import cases, judge
 from tests.graph.test_onnx import model, small
 from verified_tir.graph import GraphError
 from verified_tir.graph.execute import build
-from verified_tir.graph.onnx import from_onnx
+from verified_tir.graph.onnx import from_onnx, load_onnx
 
 MODULES = """
 averagepool batch_normalization cast clip concat conv convtranspose div dropout elu expand flatten gather gelu gemm
@@ -99,3 +100,14 @@ def test_results_are_arrays_of_their_own() -> None:
     np.testing.assert_array_equal(second[1], [-1, 0, 1])
     np.testing.assert_array_equal(second[2], constant)
     np.testing.assert_array_equal(first[0], [100, 100, 101])
+
+
+def test_a_light_model_gives_its_expected_output() -> None:
+    """On the input that the package's own runner makes."""
+    light = Path(onnx.__file__).parent / "backend/test/data/light"
+    graph = load_onnx(light / "light_bvlc_alexnet.onnx")
+    (x,) = graph.inputs
+    size = x.type.size
+    given = (np.arange(size).reshape(x.shape) / size).astype(np.float32)
+    expected = onnx.numpy_helper.to_array(onnx.load_tensor(str(light / "light_bvlc_alexnet_output_0.pb")))
+    np.testing.assert_allclose(build(graph, schedules=False)(given), expected, rtol=1e-3, atol=1e-7)

@@ -128,7 +128,6 @@ def build(
     made: dict[Any, _Compiled] = {}
     code: list[tuple[Node, Callable[..., None]]] = []
     packed: dict[tuple[Node, int], Array] = {}
-    plain = {v: aligned(a) for v, a in graph.constants.items()}
     layouts: dict[tuple[Value, Any, int], Array] = {}
     for k, node in enumerate(graph.nodes):
         if progress is not None:
@@ -142,10 +141,12 @@ def build(
         for which in found.moved:
             v = node.inputs[which]
             if (v, key, which) not in layouts:
-                layouts[v, key, which] = aligned(found.pack(which, plain[v]))
+                layouts[v, key, which] = aligned(found.pack(which, graph.constants[v]))
             packed[node, which] = layouts[v, key, which]
     refused = tuple(f"{c.where}: {why}" for c in made.values() for why in c.refused)
     theorems = tuple(c.function.theorem for c in made.values())
+    used = {v for n in graph.nodes for k, v in enumerate(n.inputs) if (n, k) not in packed} | {*graph.outputs}
+    plain = {v: aligned(a) for v, a in graph.constants.items() if v in used}
     return Executable(graph, tuple(code), theorems, place(graph), refused, plain, packed)
 
 
