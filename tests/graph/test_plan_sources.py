@@ -105,6 +105,18 @@ def test_transposes_pads_and_crops_go_too() -> None:
     same_bits(made)
 
 
+def test_a_concatenation_of_odd_parts_takes_each_as_it_is() -> None:
+    """Parts of tiles do not line up; the copy that is made anyway reads and writes tiles all the same."""
+    g = GraphBuilder()
+    x = g.input("x", (1, 4, 2, 2))
+    parts = [g.op("nn.conv2d", x, weights(g, c, 4, 1, 1), name=f"part{c}") for c in (5, 6, 7, 5)]
+    whole = g.op("concat", *parts, axis=1)
+    graph = g.finish(g.op("nn.conv2d", whole, weights(g, 4, 23, 1, 1), name="last"))
+    made = plan(graph, Annotations({"conv2d": "NCHW4c"}).frozen(graph))
+    assert [why for _, why in made.rewrites] == [f"x for nn.conv2d part{5}", "last for the result"]
+    same_bits(made)
+
+
 def test_an_unknown_direction() -> None:
     graph, _ = running_example()
     with pytest.raises(GraphError, match="layouts flow backward or forward, not sideways"):

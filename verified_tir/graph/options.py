@@ -232,20 +232,22 @@ class Options:
 
     def _reached(self, node: Node, place: int, text: str) -> list[tuple[Node, Option]]:
         """New options of a node, in which the operand or result at a place has a layout."""
-        if node in self.allowed or len(self.of[node]) >= MOST:
-            return []
-        there = any((*o.inputs, *o.outputs)[place] == text for o in self.of[node])
         moves = self._only_moves(node)
-        if there and not moves:
+        most = MOST if not moves else 2 * MOST
+        if node in self.allowed or len(self.of[node]) >= most:
+            return []
+        if not moves and any(_texts(o)[place] == text for o in self.of[node]):
             return []
         inferred = self._inferred_options(node, place, text)
         found = [] if isinstance(inferred, str) else list(inferred)
         if moves:
-            found += [_with(o, place, text) for o in (*self.of[node], *found)]
+            # all combinations would be too many: beside the plain one, those with most in another layout already
+            there_too = sorted((*found, *self.of[node][1:]), key=lambda o: -len([t for t in _texts(o) if t != PLAIN]))
+            found += [_with(o, place, text) for o in (*there_too[:2], self.of[node][0])]
         elif isinstance(inferred, str):
             self.problems.setdefault(node, {})[text] = inferred
             return []
-        new = [o for o in dict.fromkeys(found) if o not in self.of[node]][: MOST - len(self.of[node])]
+        new = [o for o in dict.fromkeys(found) if o not in self.of[node]][: most - len(self.of[node])]
         self.of[node] += new
         return [(node, o) for o in new]
 
@@ -331,9 +333,13 @@ class Options:
         return tuple(dict.fromkeys(found))
 
 
+def _texts(option: Option) -> tuple[str, ...]:
+    return (*option.inputs, *option.outputs)
+
+
 def _with(option: Option, place: int, text: str) -> Option:
     """The option with another layout at one place."""
-    texts = [*option.inputs, *option.outputs]
+    texts = [*_texts(option)]
     texts[place] = text
     return Option(tuple(texts[: len(option.inputs)]), tuple(texts[len(option.inputs) :]))
 

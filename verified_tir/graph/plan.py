@@ -118,7 +118,10 @@ def plan(
     made.naive = cost_of(graph, alone, cost, options.own(cost))
     proofs = [r for of in (relaid, made.relaid, made.proofs, made.elided) for r in of.values()]
     if fuse:
+        left = list(made.rewrites)
         fuse_plan(made)
+        gone = {why: n for n, why in left if why not in {w for _, w in made.rewrites}}
+        made.cost -= sum(cost(made.stands_for[n.inputs[0]][0]) for n in gone.values())
         proofs += [f.proof for f in made.fused]
     made.theorems = list(dict.fromkeys(r.theorem for r in proofs))
     for n, r in made.relaid.items():
