@@ -215,14 +215,6 @@ FAULTS: Final[tuple[Fault, ...]] = (
         "Of two stores of one iteration the first counts as the last: after `B[i] = 1; B[i] = 2` B[0] is 1.",
     ),
     Fault(
-        "a-while-loop-leaves-what-its-first-round-stored",
-        _KERNEL + "contents.py",
-        "contents",
-        "any(isinstance(n, While) for n in walk(stmt)) or len(touching) > MOST_STORES",
-        "len(touching) > MOST_STORES",
-        "What a store in a while loop left is taken from one round of it, though no variable tells the rounds apart.",
-    ),
-    Fault(
         "contents-rest-on-what-changes",
         _KERNEL + "contents.py",
         "_varies",
