@@ -332,7 +332,7 @@ def maps(draw: st.DrawFn) -> tuple[IndexMap, tuple[int, ...]]:
     return IndexMap.from_func(of, len(shape)), shape
 
 
-@settings(max_examples=12, derandomize=True, database=None, deadline=None)
+@settings(max_examples=8, derandomize=True, database=None, deadline=None)
 @given(maps(), st.sampled_from([None, 0.0, 3.0]), st.data())
 def test_a_rewrite_is_recognised_after_other_loops_were_made_of_it(
     made: tuple[IndexMap, tuple[int, ...]], value: float | None, data: st.DataObject

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from verified_tir import Schedule
+from verified_tir.certificate.check import check
+from verified_tir.certificate.store import save
+from verified_tir.certificate.write import Origin, Written
 from verified_tir.graph import Graph, GraphBuilder, GraphError, TensorType
 from verified_tir.graph.execute import build, evaluate
 from verified_tir.graph.hoist import FROZEN, Hoisted, hoist
@@ -282,6 +286,22 @@ def f(A: T.Buffer((4,), "float32"), n: T.int32, C: T.Buffer((4,), "float32")):
 """)
     with pytest.raises(GraphError, match="f takes scalars; call_tir passes arrays only"):
         hoist(func)
+
+
+def test_the_proof_can_be_certified_and_is_checked_by_other_solvers(tmp_path: Path) -> None:
+    written = Written()
+    func = small("""
+for i, j in T.grid(4, 6):
+    t[j, i] = A[i, j]
+for i, j in T.grid(4, 6):
+    C[i, j] = t[j, i] + B[i, j]
+""")
+    schedule = hoist(func).schedule
+    assert schedule is not None
+    written.add("f", schedule, Origin("f"))
+    save(tmp_path, written.certificates, written.queries)
+    found = check(tmp_path, ("z3", "cvc5"))
+    assert found.exit_code == 0 and len(list(found.claims)) > 5
 
 
 # -- graphs ------------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ not see what S leaves (its indices are too contorted), the loops of S are made t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import count as count_from
 from typing import final
 
@@ -20,24 +20,22 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Allocate, Block, Seq, Stmt, Store
 from verified_tir.ir.visit import walk
-from verified_tir.kernel.entry import verify_program
-from verified_tir.kernel.facts import Prover
-from verified_tir.kernel.obligation import Discharged, NoMatch, Unproved
 from verified_tir.kernel.rules.annotate import Label
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.theorem import Refines, reflexive
-from verified_tir.logic.solver import Solver
-from verified_tir.schedule.refusals import report
+from verified_tir.schedule.schedule import Schedule
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.tactics.follow import sequential_buffer_access
 from verified_tir.schedule.tactics.inline import compute_inline
-from verified_tir.schedule.verdicts import open_store
 
 
 @final
 class Proof:
-    """A program whose meaning is proved to exist, and what it has become.
+    """A program whose meaning is proved to exist, and what it has become: a schedule whose steps are tactics of graphs.
+
+    So a certificate can be written of it (``verified_tir.certificate.write``), which solvers check; it is not made
+    again from the calls of a text, since there are none.
 
     :param definite: whether the theorem is about arguments of definite values only, as arrays have; otherwise it can
         be used where elements may be undefined.
@@ -45,44 +43,37 @@ class Proof:
     """
 
     def __init__(self, func: PrimFunc, *, definite: bool = True) -> None:
-        prover = Prover(Solver(store=open_store()))
-        result = verify_program(func, prover)
-        if isinstance(result, (NoMatch, Unproved)):
-            raise report(func.name, result, func, None)
-        expanded, obligations = result
-        self.obligations: tuple[Discharged, ...] = tuple(obligations)
-        self.session = Session(reflexive(expanded, definite=definite), prover)
+        self.schedule = Schedule(func)
+        if not definite:
+            session = self.schedule._session
+            self.schedule._session = Session(reflexive(session.func), session.prover)
+
+    @property
+    def session(self) -> Session:
+        return self.schedule._session
 
     @property
     def func(self) -> PrimFunc:
         """The program as it is now."""
-        return self.session.func
+        return self.schedule.func
 
     @property
     def theorem(self) -> Refines:
-        return self.session.theorem
+        return self.schedule.theorem
 
-    def take(self, what: str, steps: Callable[[Session], None]) -> None:
-        """Steps, all or none.
+    def take(self, name: str, what: Sequence[object], steps: Callable[[Session], None]) -> None:
+        """Steps, all or none; the schedule records them under a name, with what they are about.
 
-        :raises ScheduleError: if the kernel refuses one; ``what`` says what was tried.
+        :raises ScheduleError: if the kernel refuses one.
         """
-        reached = self.theorem
-        try:
-            with self.session.atomic():
-                try:
-                    steps(self.session)
-                finally:
-                    reached = self.session.theorem
-        except TacticFailed as failed:
-            raise report(what, failed.refusal, reached.after, reached) from None
+        self.schedule._do(name, what, steps)
 
     def becomes(self, path: Path, count: int, wanted: Stmt, target: Buffer) -> None:
         """The ``count`` statements from ``path`` on, which store to ``target``, become ``wanted``.
 
         :raises ScheduleError: if that is not proved.
         """
-        self.take(f"{target.name} holds the same afterwards", lambda s: becomes(s, path, count, wanted, target))
+        self.take("becomes", (target,), lambda s: becomes(s, path, count, wanted, target))
 
 
 def becomes(session: Session, path: Path, count: int, wanted: Stmt, target: Buffer) -> None:

@@ -34,6 +34,7 @@ from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.scope import AllocateBuffer
 from verified_tir.kernel.theorem import Refines
 from verified_tir.schedule.index_map import IndexMap
+from verified_tir.schedule.schedule import Schedule
 from verified_tir.schedule.session import Session, TacticFailed
 
 
@@ -56,13 +57,14 @@ class Compact:
 
     ``theorem`` says that the PrimFunc is refined by the program of the steps (:func:`program_of_graph` of
     :attr:`graph`).  If the PrimFunc leaves places of its result as they are, it is the PrimFunc on a result of which
-    nothing is known: ``call_tir`` gives it a new array.
+    nothing is known: ``call_tir`` gives it a new array.  ``schedule`` is what certificates are written of.
     """
 
     func: PrimFunc
     copied: Copied
     steps: tuple[Step, ...]
     theorem: Refines
+    schedule: Schedule
 
     @property
     def graph(self) -> Graph:
@@ -94,9 +96,8 @@ def compact(func: PrimFunc) -> Compact:
     steps = steps_of(found)
     body = func.body if found.filled else seq(filled_with_undef(target), func.body)
     proof = Proof(func.with_body(body))
-    what = f"{func.name} is {', '.join(map(str, steps))}"
-    proof.take(what, lambda s: steps_become(s, (), 1, steps, source, target))
-    return Compact(func, found, steps, proof.theorem)
+    proof.take("compact", steps, lambda s: steps_become(s, (), 1, steps, source, target))
+    return Compact(func, found, steps, proof.theorem, proof.schedule)
 
 
 def interface(func: PrimFunc) -> tuple[Buffer, Buffer]:

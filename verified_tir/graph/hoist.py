@@ -38,6 +38,7 @@ from verified_tir.kernel.calls import without_labels
 from verified_tir.kernel.rules.annotate import Unwrap
 from verified_tir.kernel.theorem import Refines
 from verified_tir.schedule.errors import ScheduleError
+from verified_tir.schedule.schedule import Schedule
 from verified_tir.schedule.session import Session
 
 ANNOTATIONS = frozenset({"meta_schedule.layout_rewrite_preproc", "layout_rewrite"})
@@ -57,6 +58,7 @@ class Hoisted:
     :param lifted: each rewrite that was lifted, those of operands first.
     :param left: why others were not.
     :param theorem: the function is refined by the graph's program; ``None`` if nothing was lifted.
+    :param schedule: the steps of the proof, as certificates are written of them.
     """
 
     func: PrimFunc
@@ -65,6 +67,7 @@ class Hoisted:
     lifted: tuple[Lifted, ...] = ()
     left: tuple[str, ...] = ()
     theorem: Refines | None = None
+    schedule: Schedule | None = None
 
 
 def hoist(func: PrimFunc, *, results: int | None = None, annotated_only: bool = False) -> Hoisted:
@@ -103,9 +106,7 @@ class _Hoisting:
 
     def __post_init__(self) -> None:
         self.proof = Proof(self.func)
-        session = self.proof.session
-        while (root := next(_wrapped(session.func.body, ()), None)) is not None:
-            session.apply(Unwrap(root))
+        self.proof.take("unwrap", (), _unwrapped)
 
     @property
     def inputs(self) -> list[Buffer]:
@@ -199,7 +200,7 @@ class _Hoisting:
             if group.found is not None:
                 compacted(session, group.source, group.target, label, steps, group.found)
 
-        self.proof.take(f"hoisting {group.target.name}", take)
+        self.proof.take("hoist", (group.target,), take)
         if group.reason:
             self.left[group.target] = f"{group.reason}; being marked, it is a function of its own"
         self.lifted.append(Lifted(group.source, anew or group.target, group.side, label, steps, group.reason))
@@ -222,7 +223,7 @@ class _Hoisting:
         if not same_program(after, program_of_graph(graph)):
             raise GraphError(f"the graph made of {self.func.name} is another program; this is a mistake of this tool")
         Proof(core)
-        return Hoisted(self.func, graph, core, tuple(self.lifted), left, self.proof.theorem)
+        return Hoisted(self.func, graph, core, tuple(self.lifted), left, self.proof.theorem, self.proof.schedule)
 
 
 # -- looking at the program --------------------------------------------------------------------------------------------
@@ -238,6 +239,11 @@ def _top(stmt: Stmt, path: Path) -> Iterator[tuple[Path, Stmt]]:
                 yield from _top(s, (*path, k))
         case _:
             yield path, stmt
+
+
+def _unwrapped(session: Session) -> None:
+    while (root := next(_wrapped(session.func.body, ()), None)) is not None:
+        session.apply(Unwrap(root))
 
 
 def _wrapped(stmt: Stmt, path: Path) -> Iterator[Path]:

@@ -105,7 +105,7 @@ def compacted(
     path, block = session.block(label)
     if found.filled:
         alone = Proof(function(label, [source, target], block), definite=False)
-        alone.take(label, lambda s: steps_become(s, (), 1, steps, *alone.func.buffers))
+        alone.take("compact", (label,), lambda s: steps_become(s, (), 1, steps, *alone.func.buffers))
         session.apply(Refine(path, alone.theorem, Arguments((source, target))))
     else:
         steps_become(session, path, 1, steps, source, target)

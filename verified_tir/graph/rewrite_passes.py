@@ -99,7 +99,7 @@ def decompose_rewrites(graph: Graph) -> Passed:
         except NoCopy as reason:
             return None, None, (str(reason),)
         proof = Proof(func)
-        proof.take(f"{node} taken apart", lambda s: steps_become(s, (), 1, steps, *proof.func.buffers))
+        proof.take("decompose", (node,), lambda s: steps_become(s, (), 1, steps, *proof.func.buffers))
         return graph_of(steps, x.type), proof.theorem, ()
 
     return _each(graph, lambda n: n.op == "layout_transform" and not _bijective(n), replace)
