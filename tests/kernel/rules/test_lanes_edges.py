@@ -1,0 +1,123 @@
+"""Vector stores, bytes and chains, where they are tight."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.kernel.programs import AB, PROVER, accepted, buffer, gives, load, program, refused, variable, why
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.dtype import INT32, DType
+from verified_tir.ir.expr import FALSE, Binary, Broadcast, Call, Expr, LetExpr, Load, Ramp, Var, binary, const
+from verified_tir.ir.stmt import Allocate, Store
+from verified_tir.kernel.rules.chain import Chain
+from verified_tir.kernel.rules.lanes import Lanes
+from verified_tir.kernel.rules.layout import LayoutMap
+from verified_tir.kernel.rules.relayout import Relayout
+from verified_tir.kernel.rules.retype import BoolBytes
+from verified_tir.kernel.rules.rewrite import Rewrite
+from verified_tir.kernel.theorem import Refines, apply, reflexive
+
+ABN = AB + ", n: T.int32"
+RAMP = Ramp(const(0), const(1), 4)
+ONES = Broadcast(const(1), 4)
+G = 'T.call_extern("int32", "g")'
+
+
+def mask(n: int) -> Expr:
+    return binary("lt", RAMP, Broadcast(const(n), 4))
+
+
+# -- lanes -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_condition_needs_a_mask() -> None:
+    f = program("for i in range(4):\n    if i < n:\n        A[i] = 1", ABN)
+    refused(f, Lanes((), (RAMP,), ONES), "is masked exactly where an iteration")
+    accepted(f, Lanes((), (RAMP,), ONES, binary("lt", RAMP, Broadcast(variable(f, "n"), 4))))
+
+
+def test_a_condition_on_the_iteration_keeps_the_order() -> None:
+    f = program("for i in range(1, 5):\n    if i < 9:\n        A[i] = A[i - 1]", AB.replace("(4,)", "(8,)", 1))
+    a, after = buffer(f, "A"), Ramp(const(1), const(1), 4)
+    rule = Lanes((), (after,), Load(a, (RAMP,)), binary("lt", after, Broadcast(const(9), 4)))
+    refused(f, rule, "no iteration of the loop over i reads what an earlier one wrote to A (Refuted)")
+
+
+def test_a_value_is_safe_under_all_conditions_only() -> None:
+    """Where n is 0 nothing is divided, though i < 4 always."""
+    f = program("for i in range(4):\n    if n > 0:\n        if i < 4:\n            A[i] = 8 // n", ABN)
+    n = variable(f, "n")
+    both = binary("and", Broadcast(n > 0, 4), mask(4))
+    refused(f, Lanes((), (RAMP,), Broadcast(8 // n, 4), both), "safety: 8 // n: no division by zero (Refuted)")
+    guarded = Broadcast(8 // binary("max", n, 1), 4)
+    accepted(f, Lanes((), (RAMP,), guarded, both))
+
+
+@pytest.mark.parametrize("old", [f"if {G} > 0:\n        A[i] = 1", f"A[{G}] = 1", f"A[i] = {G}"])
+def test_an_opaque_call_of_the_loop_stays(old: str) -> None:
+    f = program(f"for i in range(4):\n    {old}")
+    found = refused(f, Lanes((), (RAMP,), ONES, mask(4)), "")
+    assert found.reason == "an opaque call stays in its place"  # type: ignore[union-attr]
+
+
+def test_no_opaque_call_appears() -> None:
+    f = program("for i in range(4):\n    A[i] = 1")
+    call = Broadcast(Call(INT32, "g", ()), 4)
+    plain = Lanes((), (RAMP,), ONES)
+    masked = replace(plain, predicate=mask(4))
+    accepted(f, plain)
+    accepted(f, masked)
+    for rule in (replace(plain, value=call), replace(plain, indices=(call,)), replace(masked, value=call),
+                 replace(masked, indices=(call,)), replace(plain, predicate=binary("lt", call, ONES))):  # fmt: skip
+        assert refused(f, rule, "").reason == "an opaque call stays in its place"  # type: ignore[union-attr]
+
+
+def test_what_appears_is_in_scope_and_binds_its_own_variables() -> None:
+    f = program("for i in range(4):\n    A[i] = n\nfor j in range(4):\n    B[j] = n", ABN)
+    v, n, i = Var.fresh("v"), variable(f, "n"), variable(f, "i")
+    one, other = (LetExpr(v, n, Broadcast(Binary(op, v, v), 4)) for op in ("max", "min"))
+    accepted(f, Lanes((0,), (RAMP,), one), Lanes((1,), (RAMP,), other))
+    found = refused(f, Lanes((0,), (RAMP,), Broadcast(n + i - i, 4)), "")
+    assert found.reason == "i is not in scope here"  # type: ignore[union-attr]
+
+
+# -- bytes -------------------------------------------------------------------------------------------------------------
+
+
+def test_bytes_lie_where_the_bools_lay() -> None:
+    f = program("B[0] = 1")
+    m = Buffer.declare("m", (4, 2), DType.parse("bool"), scope="local", axis_separators=(1,))
+    body = Allocate(m, Store(m, FALSE, (const(1), const(1))))
+    new = buffer(accepted(f.with_body(body), BoolBytes(())), "m_bytes")
+    assert (new.scope, new.axis_separators, new.shape) == ("local", (1,), m.shape)
+    strided = Buffer.declare("m", (4,), DType.parse("bool"), strides=(2,), elem_offset=1)
+    f = f.with_body(Allocate(strided, Store(strided, FALSE, (const(1),))))
+    new = buffer(accepted(f, BoolBytes(())), "m_bytes")
+    assert (new.strides, new.elem_offset) == (strided.strides, strided.elem_offset)
+
+
+def test_what_is_said_of_bools_stays_said_of_them() -> None:
+    bools = 'M: T.Buffer((4,), "bool"), N: T.Buffer((4,), "bool")'
+    f = program('with T.block("b"):\n    T.reads(M[0:4])\n    N[0] = M[0]', bools)
+    refused(f, BoolBytes((), f.buffer_map[0][0]), "M is used other than by loads and stores")
+    f = program("N[0] = M[0]", bools)
+    x, y = Var.fresh("x"), Var.fresh("y")
+    five = LayoutMap((x,), (x,), (y,), (y,), (const(5),), binary("ge", y, 4))
+    theorem = apply(Relayout(f.buffers[0], five, FALSE), reflexive(f), PROVER)
+    assert isinstance(theorem, Refines)
+    (m, _), (n, _) = theorem.after.buffer_map
+    found = apply(BoolBytes((), m), theorem, PROVER)
+    assert not isinstance(found, Refines) and why(found) == "M has padding, which is stated of bools"
+    assert isinstance(apply(BoolBytes((), n), theorem, PROVER), Refines)
+
+
+# -- chains ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_rule_that_reads_anew_may_stand_anywhere_in_a_chain(first: int) -> None:
+    f = program("A[0] = 1\nB[0] = 1\nB[1] = 2")
+    rules = (Rewrite((1,), (0,), load(buffer(f, "A"), 0)), Rewrite((2,), (0,), const(2)))
+    gives(f, Chain((rules[first], rules[1 - first])), "A[0] = 1\nB[0] = A[0]\nB[1] = 2")
