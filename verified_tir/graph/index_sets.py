@@ -192,7 +192,7 @@ def read_map(names: Sequence[str], text: str) -> IndexMap:
             case ast.BinOp(left=a, op=ast.Mod(), right=ast.Constant(value=int(c))):
                 return read(a) % c
             case ast.Call(
-                func=ast.Name(id="floor"), args=[ast.BinOp(left=a, op=ast.Div(), right=ast.Constant(value=c))]
+                func=ast.Name(id="floor"), args=[ast.BinOp(left=a, op=ast.Div(), right=ast.Constant(value=int(c)))]
             ):
                 return read(a) // c
         raise Inexpressible(f"{ast.unparse(n)} is not understood")
