@@ -60,6 +60,14 @@ def test_what_symbols_and_shapes_promise() -> None:
     assert [(v.name, version.event) for v, version in where.memory.items()] == [("A", Entered(())), ("B", Entered(()))]
 
 
+def test_counts_of_elements_are_as_wide_as_the_symbols() -> None:
+    wide, short = Var.fresh("w", "int64"), Var.fresh("h", "int16")
+    where = begin(function([Buffer.declare("A", (4, wide)), wide], SKIP), Entry())
+    assert str(where.path[-1]) == "(<= (* 4 w) 9223372032559808512)"
+    where = begin(function([Buffer.declare("A", (short,)), short], SKIP), Entry())
+    assert str(where.path[0]) == "(and (<= (- 32768) h) (<= h 32767))"
+
+
 def test_symbols_of_one_name_are_told_apart() -> None:
     one, two = Var.fresh("n"), Var.fresh("n")
     where = begin(function([Buffer.declare("A", (one,)), one, two], SKIP), Entry())

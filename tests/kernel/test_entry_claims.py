@@ -50,6 +50,7 @@ for i in range(2):
         with T.block("inner"):
             w = T.axis.opaque(1, X[0])
             B[w] = 1
+        X[0] = {after}
 """
 IN_INIT = """
 X[0] = {before}
@@ -113,9 +114,9 @@ CASES = {
     "loops around a label count": (LABEL.format("B[w] = i"), "block b: instances", LABEL.format("B[2 * i + w] = i")),
     "each arm has its own condition": (ARMS.format("B[0] = v"), "block no: instances", ARMS.format("B[v] = v")),
     "the initialisation has run before the body": (
-        INIT.format(before=0, init=5),
+        INIT.format(before=0, init=5, after=0),
         "the binding of w lies in its domain",
-        INIT.format(before=5, init=0),
+        INIT.format(before=5, init=0, after=5),
     ),
     "and not before itself": (
         IN_INIT.format(before=5),
