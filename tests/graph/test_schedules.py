@@ -9,7 +9,7 @@ import pytest
 
 from verified_tir import IndexMap, Schedule, build, script
 from verified_tir.codegen.target import Target
-from verified_tir.graph import GraphBuilder, TensorType
+from verified_tir.graph import GraphBuilder, TensorType, schedules
 from verified_tir.graph.execute import build as build_graph
 from verified_tir.graph.memory import place
 from verified_tir.graph.nests import nests
@@ -157,6 +157,23 @@ def f(A: T.Buffer((257, 65), "float32")):
 """)
     made = same_bits(func)
     assert [w.partition(":")[0] for w in made.refused] == ["wave"]
+
+
+@pytest.mark.parametrize(
+    "func",
+    [
+        operator("nn.softmax", (5, 1, 16), axis=1),
+        operator("add", (16,), ()),
+        operator("nn.conv2d", (1, 1, 1, 4), (16, 1, 1, 1)),
+        operator("nn.dense", (1, 1), (4, 1)),
+        operator("nn.relu", (0, 16)),
+    ],
+    ids=lambda f: f.name,
+)
+def test_loops_that_run_once_or_never(func: PrimFunc, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reductions over one element are none any more once conditions were decided."""
+    monkeypatch.setattr(schedules, "WORTH_IT", 0)
+    assert same_bits(func).refused == ()
 
 
 def test_machines() -> None:

@@ -98,6 +98,8 @@ def scheduled(func: PrimFunc, constants: Collection[str] = (), machine: Machine 
         attempt(nest, partial(_split_as_divided, s, nest.block))
     for old in large:
         nest = named(s, old.block)
+        if nest is None:  # what is left of it, after conditions were decided, has another form
+            continue
         attempt(
             nest,
             partial(_pointwise, s, nest) if nest.update is None else partial(_reduction, s, nest, constants, machine),
@@ -105,9 +107,9 @@ def scheduled(func: PrimFunc, constants: Collection[str] = (), machine: Machine 
     return Scheduled(s, tuple(refused))
 
 
-def named(s: Schedule, block: str) -> Nest:
-    """The nest of a block as it is now."""
-    return next(n for n in nests(s.func) if n.block == block)
+def named(s: Schedule, block: str) -> Nest | None:
+    """The nest of a block as it is now, if it is one still."""
+    return next((n for n in nests(s.func) if n.block == block), None)
 
 
 # -- vectors -----------------------------------------------------------------------------------------------------------
@@ -137,7 +139,8 @@ def _pointwise(s: Schedule, nest: Nest) -> None:
         return
     *outer, inner = _split(s, loop, [lanes])
     rest = [x.var for x in nest.loops if x is not loop]
-    s.reorder(*rest, *outer, inner)
+    if rest or outer:
+        s.reorder(*rest, *outer, inner)
     s.vectorize(inner)
 
 
@@ -155,11 +158,11 @@ def _reduction(s: Schedule, nest: Nest, constants: Collection[str], machine: Mac
         if any(not packed(s, x, loop.var, lanes, constants) for x in _gathers(nest, loop.var)):
             return
         _split_as_divided(s, nest.block)
-        nest = named(s, nest.block)
-        found = _lanes(nest)
-        if found is None or _gathers(nest, found[0].var):
+        again = named(s, nest.block)
+        found = None if again is None else _lanes(again)
+        if again is None or found is None or _gathers(again, found[0].var):
             return
-        loop, lanes = found
+        nest, (loop, lanes) = again, found
     tile = _tile(nest, loop, lanes, machine)
     outer, inner = _parts(s, nest, tile, loop, lanes)
     s.reorder(*outer, *terms, *inner)
@@ -173,6 +176,8 @@ def _reduction(s: Schedule, nest: Nest, constants: Collection[str], machine: Mac
         s.remove_branching_through_overcompute()
         s.simplify()
     update = named(s, nest.block)
+    if update is None:
+        return
     beside = (f"{nest.block}_init", f"{nest.store.buffer.name}_local_back")
     tiles = [update.loops[-len(inner) :]]
     tiles += [_apart(n, update) for n in nests(s.func) if n.block.startswith(beside) and _apart(n, update)]
@@ -194,10 +199,12 @@ def _split_as_divided(s: Schedule, block: str) -> None:
     Where the tile does not divide the extent there is a guard then; terms of a sum are not guarded.
     """
     nest = named(s, block)
+    if nest is None:
+        return
+    indices = [i for access in (nest.store, *nest.loads) for i in access.indices]
     done = False
     for x in nest.loops:
-        accesses = [nest.store.indices, *(y.indices for y in nest.loads)]
-        by = {t for indices in accesses for i in indices for t in divisors(i, x.var)}
+        by = {t for i in indices for t in divisors(i, x.var)}
         if len(by) == 1 and 1 < min(by) < extent(x) and (x.var in nest.stored or extent(x) % min(by) == 0):
             s.split(x.var, [None, *by])
             done = True
