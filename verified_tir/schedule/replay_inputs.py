@@ -8,7 +8,7 @@ a run violates an assumption about one element of an argument, another value is 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -24,7 +24,9 @@ from verified_tir.ir.paths import at
 from verified_tir.ir.stmt import Assume, For, LetStmt
 from verified_tir.ir.visit import free_vars, substitute, walk
 from verified_tir.schedule.index_eval import evaluate
-from verified_tir.semantics.interpreter import Stopped, UndefinedBehaviour, run
+from verified_tir.semantics.interpreter import ArgumentError, Stopped, UndefinedBehaviour, run
+from verified_tir.semantics.interpreter.arguments import elements
+from verified_tir.semantics.memory import Extents
 
 Array: TypeAlias = npt.NDArray[Any]
 Sizes: TypeAlias = Mapping[str, Any]
@@ -89,7 +91,8 @@ def shapes(func: PrimFunc, sizes: Sizes) -> dict[str, tuple[int, ...]] | None:
     found = {}
     for b in func.buffers:
         try:
-            dims = [e.value if isinstance(e, IntImm) else int(evaluate([e], values)[0]) for e in b.shape]
+            dims = _numbers(b.shape, values)
+            strides = tuple(_numbers((*b.strides, b.elem_offset), values))
         except IRError:
             return None
         count, room = b.dtype.nbytes, b.dtype.nbytes
@@ -97,8 +100,17 @@ def shapes(func: PrimFunc, sizes: Sizes) -> dict[str, tuple[int, ...]] | None:
             count, room = count * d, room * max(d, 1)
         if any(d < 0 for d in dims) or count > ELEMENTS * b.dtype.nbytes or room >= 1 << 62:
             return None
+        if b.strides:
+            try:
+                elements(b.name, Extents(tuple(dims), strides[:-1], strides[-1]))
+            except ArgumentError:  # no caller can pass an array whose elements are one
+                return None
         found[b.name] = tuple(dims) if b.dtype.lanes == 1 else (*dims, b.dtype.lanes)
     return found
+
+
+def _numbers(exprs: Iterable[Expr], values: Mapping[Var, Any]) -> list[int]:
+    return [e.value if isinstance(e, IntImm) else int(evaluate([e], values)[0]) for e in exprs]
 
 
 # -- contents ----------------------------------------------------------------------------------------------------------
