@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 from verified_tir import IndexMap
 from verified_tir.graph import Graph, GraphBuilder, Node, TensorType, Value
 from verified_tir.graph.annotate import Annotations
-from verified_tir.graph.choose import choose, cost_of, rewrites
+from verified_tir.graph.choose import bytes_moved, choose, cost_of, rewrites
 from verified_tir.graph.execute import evaluate
 from verified_tir.graph.fold import fold_rewrites
 from verified_tir.graph.layouts import PLAIN, serves
-from verified_tir.graph.options import Option
+from verified_tir.graph.options import Option, Options
 from verified_tir.graph.plan import Plan, plan
 
 CALM = settings(
-    derandomize=True, database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=60
+    derandomize=True, database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=40
 )
 
 TEXTS = [PLAIN, "a", "a padded with 0.0", "b"]
@@ -164,6 +164,23 @@ def check(made: Plan) -> None:
     assert made.cost <= made.naive
     proved = {f.into for f in made.fused} | {*made.proofs} | {*made.relaid}
     assert all(n in proved or made.implements[n].op == n.op for n in made.graph.nodes)
+
+
+@settings(CALM, max_examples=25)
+@given(models(most=4), st.sampled_from(["backward", "forward"]), st.sampled_from([None, 0.0]), st.booleans())
+def test_the_choice_is_the_best_for_models_too(graph: Graph, flow: Any, value: float | None, offloaded: bool) -> None:
+    """Among all options that were found; convolutions have frozen layouts, or several of which one is to be taken."""
+    frozen: dict[Node, Any] = {**Annotations({"conv2d": "NCHW2c"}, pad_value=value).frozen(graph)}
+    if offloaded:
+        nhwc = Annotations({"conv2d": "NHWC"}).frozen(graph)
+        frozen = {n: [*(f if isinstance(f, list) else [f]), nhwc[n]] for n, f in frozen.items()}
+    options = Options(graph, frozen, flow)
+    some = {n: options.of[n][:4] for n in graph.nodes}
+    if np.prod([len(o) for o in some.values()]) > 3000:
+        return
+    own = options.own(bytes_moved)
+    every = (dict(zip(graph.nodes, chosen, strict=True)) for chosen in itertools.product(*some.values()))
+    assert choose(graph, some, own=own).cost == min(cost_of(graph, c, own=own) for c in every)
 
 
 @settings(CALM, max_examples=4)
