@@ -97,12 +97,12 @@ def scheduled(func: PrimFunc, constants: Collection[str] = (), machine: Machine 
     for nest in large:
         attempt(nest, partial(_split_as_divided, s, nest.block))
     for old in large:
-        nest = named(s, old.block)
-        if nest is None:  # what is left of it, after conditions were decided, has another form
+        now = named(s, old.block)
+        if now is None:  # what is left of it, after conditions were decided, has another form
             continue
         attempt(
-            nest,
-            partial(_pointwise, s, nest) if nest.update is None else partial(_reduction, s, nest, constants, machine),
+            now,
+            partial(_pointwise, s, now) if now.update is None else partial(_reduction, s, now, constants, machine),
         )
     return Scheduled(s, tuple(refused))
 
@@ -201,7 +201,7 @@ def _split_as_divided(s: Schedule, block: str) -> None:
     nest = named(s, block)
     if nest is None:
         return
-    indices = [i for access in (nest.store, *nest.loads) for i in access.indices]
+    indices = [*nest.store.indices, *(i for x in nest.loads for i in x.indices)]
     done = False
     for x in nest.loops:
         by = {t for i in indices for t in divisors(i, x.var)}
