@@ -18,14 +18,13 @@ from dataclasses import dataclass
 from typing import final
 from weakref import WeakSet
 
-from verified_tir.ir.expr import Binary, Expr, IfThenElse, LetExpr, Load, Var, all_of
+from verified_tir.ir.expr import Binary, Expr, Var, all_of
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import (
     SKIP,
     Allocate,
-    Assert,
     Assume,
     Block,
     For,
@@ -137,8 +136,7 @@ def _regions(context: Context, block: Block, path: Path) -> Iterator[Question]:
     What is written may also be read: an update reads its own result, as TVM's texts leave unsaid.
     """
     body = seq(*([block.init] if block.init is not None else []), expand(block.body))
-    # A claim is about the memory that the block finds; what it stores itself may not decide unnoticed where it goes.
-    run = instance(context, _allocated(block, body), share_loads=not changes(body, _deciding(body)))
+    run = instance(context, _allocated(block, body))  # what it stores itself may decide where it goes
     reads = None if block.reads is None else (*block.reads, *(block.writes or ()))
     own = written_blocks(body) if block.writes is None else set()
     for a in run.outer():
@@ -149,22 +147,6 @@ def _regions(context: Context, block: Block, path: Path) -> Iterator[Question]:
         verb = "writes" if a.write else "reads"
         claim = f"block {block.name} {verb} only what it declares of {a.buffer.name}"
         yield Question("block", claim, run.context, a.given, goal, path)
-
-
-def _deciding(stmt: Stmt) -> Iterator[Expr]:
-    """The expressions that decide which elements a statement touches."""
-    for n in walk(stmt):
-        match n:
-            case Load(indices=indices, predicate=mask) | Store(indices=indices, predicate=mask):
-                yield from indices if mask is None else (*indices, mask)
-            case If(condition=e) | While(condition=e) | Assume(condition=e) | Assert(condition=e):
-                yield e
-            case IfThenElse(condition=e) | Binary(op="and" | "or", a=e) | LetStmt(value=e) | LetExpr(value=e):
-                yield e
-            case For(min=low, extent=extent):
-                yield from (low, extent)
-            case _:
-                pass
 
 
 def _allocated(block: Block, body: Stmt) -> Stmt:
