@@ -161,11 +161,11 @@ def onnx_model(op: str = "Relu", shape: tuple[int | str, ...] = (1, 3)) -> Path:
         (Path, ["conv2d=NHWC"], ". is a folder; give one file"),
         (lambda: write("m.onnx", "not a model"), ["conv2d=NHWC"], "m.onnx is no ONNX model: "),
         (lambda: write("m.txt", "a text\n"), ["conv2d=NHWC"], "m.txt is no model: neither an ONNX file (*.onnx) nor a"),
-        (lambda: write("m.graph", "@R.function\ndef f(x):\n"), ["conv2d=NHWC"], "m.graph:2: "),
+        (lambda: write("m.graph", "@R.function\ndef f(x):\n"), ["conv2d=NHWC"], "m.graph:2:"),
         (
             lambda: write("m.graph", "@R.function\ndef f(x):\n    return x\n"),
             ["conv2d=NHWC"],
-            "m.graph:2: the parameter x",
+            "m.graph:2:7: the parameter x",
         ),
         (lambda: saved(small()), ["conv2d=NCHWx"], "--layout conv2d=NCHWx: 'NCHWx' is no layout; write letters"),
         (lambda: saved(small()), ["conv2d=NCW"], "--layout conv2d=NCW: NCW is no arrangement of NCHW with tiles"),
@@ -216,6 +216,38 @@ def test_what_cannot_be_written_is_said(capsys: pytest.CaptureFixture[str]) -> N
         assert code == 2 and err.startswith("vtir: error: file/below"), err
     code, _, err = plan(capsys, "m.graph", "conv2d=NCHW4c", fuse=True, certify=Path("proofs"))
     assert code == 2 and "--certify does not go with --fuse" in err
+
+
+def test_rewrites_are_lifted_out_of_functions(capsys: pytest.CaptureFixture[str]) -> None:
+    """A function that turns its operand round, behind a graph's own rewrite, which then goes."""
+    write(
+        "m.graph",
+        """\
+@T.prim_func
+def scale(x: T.Buffer((4, 8), "float32"), y: T.Buffer((8, 4), "float32")):
+    t = T.alloc_buffer((8, 4), "float32")
+    for i, j in T.grid(8, 4):
+        with T.block("turn"):
+            T.block_attr({"meta_schedule.layout_rewrite_preproc": True})
+            t[i, j] = x[j, i]
+    for i, j in T.grid(8, 4):
+        with T.block("scale"):
+            y[i, j] = t[i, j] * 2.0
+
+
+@R.function
+def main(x: R.Tensor((8, 4), "float32")):
+    a = R.layout_transform(x, index_map=lambda i, j: [j, i], pad_value=None)
+    b = R.call_tir(scale, (a,), out_sinfo=R.Tensor((8, 4), "float32"))
+    return b
+""",
+    )
+    code, out, err = plan(capsys, "m.graph", hoist=True, json=True)
+    assert (code, err) == (0, "")
+    found = json.loads(out)
+    assert found["nodes"] == 3 and found["rewrites"] == []
+    code, _, err = plan(capsys, "m.graph", hoist=True, certify=Path("proofs"))
+    assert code == 2 and "--certify does not go with --hoist" in err
 
 
 def test_a_real_model_has_no_rewrite_left_where_poolings_are_frozen(capsys: pytest.CaptureFixture[str]) -> None:
