@@ -35,6 +35,7 @@ def test_loops_without_a_licence_are_not_looked_into(loop: str) -> None:
     """How often the outer loop runs is not known, so nothing could be said of the inner one."""
     text = OPAQUE + f"for k in {loop}(4):\n    if k < 9:\n        B[k] = 1"
     accepted(program(text, PARAMS), Decide((1, 0), True))
+    accepted(program(text, PARAMS), Label((1,), "later"))
     licensed = text.replace("for j in range", "for j in T.parallel")
     refused(program(licensed, PARAMS), Label((1,), "later"), "opaque call")
 
@@ -47,11 +48,15 @@ def test_licences_that_stand_are_not_asked_for_again() -> None:
     accepted(program(apart, PARAMS), Decide((1, 0), True))
     behind = "for j in range(4):\n    if j < 9:\n        A[j] = 0\nfor i in T.parallel(4):\n    B[0] = i"
     accepted(program(behind, PARAMS), Decide((0, 0), True))
+    deeper = "for j in range(4):\n    for i in T.parallel(4):\n        B[0] = i\n"
+    accepted(program(deeper + "if n == n:\n    A[0] = 0", PARAMS), Decide((1,), True))
+    accepted(program("if n == n:\n    A[0] = 0\n" + deeper, PARAMS), Decide((0,), True))
     within = "for i in range(4):\n    if i < 9:\n        for j in T.parallel(4):\n            B[0] = i"
     refused(program(within, PARAMS), Decide((0,), True), "no two of its iterations")
 
 
 def test_only_marked_loops_need_one() -> None:
+    accepted(program("for j in range(4):\n    for i in range(4):\n        A[i] = j", PARAMS), Kind((0,), "parallel"))
     accepted(program("for i in range(4):\n    for j in range(4):\n        B[i] = j", PARAMS), Kind((), "parallel"))
 
 
@@ -95,3 +100,10 @@ def test_opaque_calls_have_no_licence(loop: str, body: str) -> None:
     result = "T.call_extern('int32', 'g')"
     inner = body.format(call=f"T.evaluate({result})", result=result)
     assert "no opaque call" in meaning(f"for i in T.{loop}:\n    {inner}")
+
+
+def test_a_loop_without_iterations_uses_nothing() -> None:
+    text = "t = T.alloc_buffer((4,), 'int32', scope='local')\nfor tx in T.thread_binding({}, thread='threadIdx.x'):\n"
+    text += "    A[tx] = t[tx]"
+    assert meaning(text.format(0)) == ""
+    assert "of which each has its own" in meaning(text.format(2))
