@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.kernel.programs import AB, accepted, buffer, gives, load, program, refused, store
@@ -97,6 +99,15 @@ def test_what_stands_around_the_source_does_not_change(text: str, source: Path) 
     around = "A[0] = 0\n" + text + "\nC[0] = 1"
     refused(program(around.format("A[1]"), ABC), again((2,), source, 0), AROUND)
     accepted(program(around.format("C[1]"), ABC), again((2,), source, 0))
+
+
+def test_where_a_loop_around_the_source_begins_does_not_change() -> None:
+    for stored, fine in (("C", True), ("A", False)):
+        f = program(f"A[0] = 0\nfor x in range(2):\n    {stored}[1] = 1\n    B[x] = 1\nC[0] = 1", ABC)
+        first, loop, last = f.body.stmts  # type: ignore[attr-defined]
+        f = f.with_body(seq(first, replace(loop, min=load(buffer(f, "A"), 0)), last))
+        rule = again((2,), (1, 0, 1), 0)
+        accepted(f, rule) if fine else refused(f, rule, AROUND)
 
 
 def test_guards_and_bounds_that_the_source_changes() -> None:
