@@ -31,8 +31,8 @@ def model() -> Graph:
     rng = np.random.default_rng(0)
     x = g.input("x", (1, 6, 4, 4))
     y = g.op("nn.conv2d", x, g.constant(rng.standard_normal((8, 6, 1, 1)).astype(np.float32), "w"), name="y")
-    z = g.op("nn.relu", y, name="z")
-    return g.finish(g.op("nn.softmax", z, name="s"), z)
+    p = g.op("nn.max_pool2d", g.op("nn.relu", y, name="z"), pool_size=(2, 2), strides=(2, 2), name="p")
+    return g.finish(g.op("nn.softmax", p, name="s"), p)
 
 
 @pytest.fixture(scope="module")
@@ -210,6 +210,28 @@ def test_the_elements_of_the_model_are_compared(written: Any) -> None:
     ]
     fewer = Graph(graph.name, graph.inputs, graph.constants, graph.nodes, graph.outputs[:1])
     assert steps_of(document, certificates, fewer) == ["m/plan: before: this is not the graph of the model"]
+
+
+def test_a_rewrite_of_the_model_that_went_is_followed() -> None:
+    """Its result is there already: the value after is two values before, in two layouts."""
+    g = GraphBuilder("model")
+    x = g.input("x", (1, 8, 2, 2))
+    y = g.op("nn.conv2d", x, g.constant(np.ones((8, 8, 1, 1), np.float32), "w"), name="y")
+    tiles, turned = layout_named("NCHW4c", "NCHW"), layout_named("NHWC", "NCHW")
+    graph = g.finish(g.op("layout_transform", y, index_map=tiles, name="z"))
+    made = plan(graph, Annotations({"conv2d": "NCHW4c"}).frozen(graph))
+    certificates, document = write_plan(made, "m")
+    assert steps_of(document, certificates.certificates, graph) == []
+    gone = step(document, "gone")
+    assert gone["results"] == ["y_moved"] and gone["values"] == [{"of": "z", "layout": ""}]
+    forged = copy.deepcopy(document)
+    text(forged, "before", str(tiles), str(turned))
+    assert "the kernel refuses that layout_transform z is not needed" in str(
+        steps_of(sealed_plan(forged), certificates.certificates)
+    )
+    forged = copy.deepcopy(document)
+    step(forged, "gone")["results"] = ["x"]
+    assert "x is not the operand y" in str(steps_of(sealed_plan(forged), certificates.certificates))
 
 
 def test_padding_that_holds_a_value_is_proved_by_the_program(written: Any) -> None:

@@ -34,6 +34,7 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.script import parse_func
 from verified_tir.kernel.blocks import expand_blocks
+from verified_tir.schedule.errors import ScheduleError
 
 
 def array_hash(array: Array) -> str:
@@ -55,7 +56,15 @@ def follow(
         return []
     try:
         return [Finding(plan.name, *p) for p in _Following(plan.content, certificates, model).problems()]
-    except (GraphError, IRError, ValueError, KeyError, TypeError) as problem:  # somebody else wrote it
+    except (
+        GraphError,
+        IRError,
+        ScheduleError,
+        ValueError,
+        KeyError,
+        TypeError,
+        IndexError,
+    ) as problem:  # somebody else wrote it
         return [Finding(plan.name, "", f"its steps cannot be followed: {type(problem).__name__}: {problem}")]
 
 
@@ -272,7 +281,11 @@ class _Following:
         if not given:
             yield f"{w} is not the operand {x.name}"
             return
-        again = prove_needless(old, parsed_layout(given[0]), parsed_layout(text)).schedule
+        try:
+            again = prove_needless(old, parsed_layout(given[0]), parsed_layout(text)).schedule
+        except ScheduleError as refused:
+            yield f"the kernel refuses that {old} is not needed: {refused.summary()}"
+            return
         yield from self._programs(step, content, again.steps[0].before, again.func)
 
     def _external(self, step: Mapping[str, Any], old: Node) -> Iterator[str]:

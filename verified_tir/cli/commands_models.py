@@ -60,6 +60,7 @@ Layout = Annotated[list[str], option("--layout", metavar="OPERATOR=LAYOUT", text
 ModelShape = Annotated[list[str], option("--shape", metavar="NAME=SHAPE", text=_SHAPE)]
 FlowText = Annotated[str, typer.Option("--flow", metavar="backward|forward", help=_FLOW)]
 Fuse = Annotated[bool, option("--fuse", text="Put rewrites that are left into the programs beside them.")]
+Hoist = Annotated[bool, option("--hoist", text="First lift rewrites of layouts out of PrimFuncs; these are frozen.")]
 Certify = Annotated[Path | None, option("--certify", metavar="DIR", text="Write certificates of what is proved.")]
 Diagram = Annotated[Path | None, option("--diagram", metavar="FILE", text="Draw the graphs before and after (SVG).")]
 Output = Annotated[Path | None, option("--output", metavar="FILE", text="Write the planned graph as text.")]
@@ -91,6 +92,7 @@ def plan(  # noqa: PLR0913, PLR0917 (each is an option)
     shape: ModelShape = [],  # noqa: B006
     flow: FlowText = "backward",
     fuse: Fuse = False,
+    hoist: Hoist = False,
     certify: Certify = None,
     diagram: Diagram = None,
     output: Output = None,
@@ -111,6 +113,7 @@ def plan(  # noqa: PLR0913, PLR0917 (each is an option)
         tuple(shape),
         flow,
         fuse,
+        hoist,
         certify,
         diagram,
         output,

@@ -37,6 +37,7 @@ class Options:
     shape: tuple[str, ...] = ()
     flow: str = "backward"
     fuse: bool = False
+    hoist: bool = False
     certify: Path | None = None
     diagram: Path | None = None
     output: Path | None = None
@@ -65,13 +66,19 @@ def run(options: Options) -> int:
 def _run(options: Options) -> int:
     from verified_tir.graph.report import report_of
 
-    if not options.layouts:
+    if not options.layouts and not options.hoist:
         raise GraphError("say which operators shall have which layouts, as in --layout conv2d=NCHW16c")
-    if options.fuse and options.certify is not None:
-        raise GraphError("--certify does not go with --fuse: certificates are of programs of single nodes")
+    for name, given in (("--fuse", options.fuse), ("--hoist", options.hoist)):
+        if given and options.certify is not None:
+            raise GraphError(f"--certify does not go with {name}: certificates are of programs of single nodes")
     start = time.perf_counter()
     graph, _ = load_model(options.model, options.shape)
-    frozen = frozen_by(options.layouts, graph)
+    frozen: dict[Node, Frozen] = dict(frozen_by(options.layouts, graph))
+    if options.hoist:
+        from verified_tir.graph.rewrite_passes import frozen_by_hoisting, hoist_layout_rewrites
+
+        graph = hoist_layout_rewrites(graph).graph
+        frozen = dict(frozen_by(options.layouts, graph)) | dict(frozen_by_hoisting(graph))
     loaded = time.perf_counter() - start
     made = planned(
         graph, frozen, options.flow, fuse=options.fuse, quiet=options.quiet or options.json, cache=options.cache
