@@ -49,8 +49,9 @@ def test_licences_that_stand_are_not_asked_for_again() -> None:
     behind = "for j in range(4):\n    if j < 9:\n        A[j] = 0\nfor i in T.parallel(4):\n    B[0] = i"
     accepted(program(behind, PARAMS), Decide((0, 0), True))
     deeper = "for j in range(4):\n    for i in T.parallel(4):\n        B[0] = i\n"
-    accepted(program(deeper + "if n == n:\n    A[0] = 0", PARAMS), Decide((1,), True))
-    accepted(program("if n == n:\n    A[0] = 0\n" + deeper, PARAMS), Decide((0,), True))
+    later = "for k in range(2):\n    if k < 9:\n        A[k] = 0\n"
+    accepted(program(deeper + later, PARAMS), Decide((1, 0), True))
+    accepted(program(later + deeper, PARAMS), Decide((0, 0), True))
     within = "for i in range(4):\n    if i < 9:\n        for j in T.parallel(4):\n            B[0] = i"
     refused(program(within, PARAMS), Decide((0,), True), "no two of its iterations")
 
