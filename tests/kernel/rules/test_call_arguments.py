@@ -1,0 +1,131 @@
+"""Arguments, lemmas and assumptions, where it is tight: what a function may be called with, and is not."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.kernel.programs import AB as INTEGERS
+from tests.kernel.programs import PROVER, accepted, body_of, buffer, program, refused, variable, why
+from tests.kernel.rules.test_call import AB, DOUBLE, LOOP, call, halves, lemma
+from tests.kernel.rules.test_call_edges import UNUSED
+from tests.kernel.rules.test_call_implement import EXTERN, RAW, implement
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.expr import Var, const
+from verified_tir.ir.script import parse_func
+from verified_tir.ir.stmt import Assume, For
+from verified_tir.ir.wellformed import problem
+from verified_tir.kernel.calls import Arguments
+from verified_tir.kernel.rules.axiom import Axiom
+from verified_tir.kernel.rules.call import Implement, Refine
+from verified_tir.kernel.rules.insert import Insert
+from verified_tir.kernel.rules.kind import Kind
+from verified_tir.kernel.rules.order import Partition
+from verified_tir.kernel.rules.repeat import Repeat
+from verified_tir.kernel.rules.view import DeclareView
+from verified_tir.kernel.theorem import Refines, apply, reflexive
+from verified_tir.testing.rules.building import load, store
+
+
+def test_an_argument_that_nobody_uses_is_alive_at_the_place() -> None:
+    """t is a buffer of the program, but gone where the loop stands."""
+    f = program(
+        'for k in range(1):\n    t = T.alloc_buffer((4,), "float32")\n    t[0] = A[0]\n    B[0] = t[0]\n' + LOOP, AB
+    )
+    a, b, t = (buffer(f, name) for name in ("A", "B", "t"))
+    accepted(f, Refine((1,), halves(UNUSED), Arguments((a, b, a))))
+    refused(f, Refine((1,), halves(UNUSED), Arguments((a, b, t))), "t is not alive here")
+
+
+def test_what_only_the_lemma_writes_is_written() -> None:
+    """The same bits, but of a block that is seen as integers, too: a NaN has none."""
+    text = "for k in range(4):\n    T.evaluate(X[k])"
+    func = program(text, "X: T.Buffer((4,), 'float32')")
+    x = func.buffers[0]
+    writes = lemma(func, Insert((0,), store(x, load(x, variable(func, "k")), variable(func, "k"))))
+    text = "v = T.decl_buffer((4,), '{}', data=A.data)\nfor i in range(4):\n    T.evaluate(A[i])"
+    for dtype, fine in (("float32", True), ("int32", False)):
+        f = program(text.format(dtype), 'A: T.Buffer((4,), "float32")')
+        rule = call((0,), writes, f, "A")
+        accepted(f, rule) if fine else refused(f, rule, "the block of A has views of several types")
+
+
+FILL = "for i, j in T.grid(2, 4):\n    {}[i, j] = T.float32(1)"
+STRIDED = "v = T.decl_buffer((2, 4), 'float32', data=A.data, strides=[{}, 1])\n" + FILL.format("v")
+
+
+def test_strides_are_looked_at_within_the_shape() -> None:
+    """With strides 4 and 1 no two elements meet: (0, 4) would be (1, 0), but is none."""
+    func = program(FILL.format("X"), "X: T.Buffer((2, 4), 'float32')")
+    proved = lemma(func, Kind((), "unrolled"))
+    for stride, fine in ((4, True), (5, True), (3, False)):
+        f = program(STRIDED.format(stride), 'A: T.Buffer((16,), "float32")')
+        rule = call((0,), proved, f, "v")
+        accepted(f, rule) if fine else refused(f, rule, "no two indices of v, passed for X of f, mean one element")
+
+
+def test_what_is_only_read_may_have_one_element_for_all() -> None:
+    f = program(f"v = T.decl_buffer((4,), 'float32', data=A.data, strides=[0])\n{LOOP.replace('A[', 'v[')}", AB)
+    assert "B[k]" in body_of(accepted(f, call((0,), halves(), f, "v", "B")))
+
+
+def test_shapes_of_symbols_are_not_looked_at_element_by_element() -> None:
+    text = "@T.prim_func\ndef cube(x: T.handle, n: T.int32, m: T.int32):\n"
+    body = "    X = T.match_buffer(x, (n, m, n), 'float32')\n"
+    body += "    for i in range(n):\n        X[i, 0, i] = T.float32(1)"
+    proved = lemma(parse_func(text + body), Kind((), "unrolled"))
+    f = parse_func((text + body).replace("def cube", "def f"))
+    accepted(f, call((), proved, f, "X", n=variable(f, "n"), m=variable(f, "m")))
+
+
+def test_the_strides_of_a_row_major_buffer() -> None:
+    f = program("for k in range(1):\n    for i in range(4):\n        B[i] = A[i] * T.float32(2)", AB)
+    impl = parse_func(EXTERN)
+    accepted(f, implement(f, impl, "A", "B", s=const(1), o=const(0)))
+    refused(f, implement(f, impl, "A", "B", s=const(4), o=const(0)), "stride 0 of A is that of X of fast (Refuted)")
+
+
+def test_an_implementation_assumes_nothing() -> None:
+    f = program(LOOP, AB)
+    a, b = f.buffers
+    impl = parse_func(RAW.replace("    T.evaluate", "    T.assume(X[0] > T.float32(0))\n    T.evaluate"))
+    rule = Implement((), parse_func(DOUBLE), impl, Arguments((a, b)), Arguments((a, b)))
+    refused(f, rule, "fast assumes something; what a call needs stands in double")
+    accepted(f, Implement((), parse_func(DOUBLE), parse_func(RAW), Arguments((a, b)), Arguments((a, b))))
+
+
+# -- lemmas ------------------------------------------------------------------------------------------------------------
+
+
+def test_views_that_a_lemma_declared_count() -> None:
+    func = parse_func(DOUBLE)
+    view = Buffer.declare("V", (2, 2), "float32", data=func.buffers[1].data)
+    proved = lemma(func, Partition((), const(2)), DeclareView((), view))
+    f = program(f"w = T.decl_buffer((4,), 'float32', data=B.data, strides=[1])\n{LOOP.replace('B[', 'w[')}", AB)
+    accepted(f, call((0,), halves(), f, "A", "w"))
+    refused(f, call((0,), proved, f, "A", "w"), "Y of double is known by its pointer, and w is no whole block")
+
+
+@pytest.mark.parametrize("last", [False, True])
+def test_a_lemma_that_runs_again_does(last: bool) -> None:
+    func = program("B[0] = A[0]\nB[1] = A[1]", INTEGERS)
+    x, y = func.buffers
+    again, other = Repeat((1,), (0,), (), (), ()), Insert((0,), store(y, load(x, 0), 0), "after")
+    proved = lemma(func, *((other, Repeat((2,), (1,), (), (), ())) if last else (again, other)))
+    assert call((), proved, func, "A", "B").runs_again
+    assert not call((), lemma(func, other), func, "A", "B").runs_again
+
+
+# -- assumptions -------------------------------------------------------------------------------------------------------
+
+
+def test_an_assumption_may_be_made_twice() -> None:
+    f = program("B[0] = A[0]", INTEGERS)
+    i = Var.fresh("i")
+    rule = Axiom(For(i, const(0), const(4), Assume(load(f.buffers[0], i) >= 0)))
+    theorem = reflexive(f)
+    for _ in range(2):
+        new = apply(rule, theorem, PROVER)
+        assert isinstance(new, Refines), why(new)
+        theorem = new
+        assert problem(theorem.before) is None and problem(theorem.after) is None
+    assert body_of(theorem.after).count("T.assume(A[i") == 2
