@@ -81,6 +81,15 @@ if n >= 0:
             B[x * {}] = 1
 """
 """With n = 0 both instances of the second block store to B[0]."""
+AFTER = """
+X[0] = 0
+with T.block("a"):
+    v = T.axis.spatial(1, 0)
+    X[v] = {}
+with T.block("b"):
+    w = T.axis.opaque(1, X[0])
+    B[w] = 1
+"""
 LOOKED_UP = """
 X[0] = 0
 with T.block("b"):
@@ -157,6 +166,11 @@ CASES = {
         LOOKED_UP.format(claim="writes(B[0:1], X[0:2])", place="X[0]"),
         "writes only what it declares of B",
         LOOKED_UP.format(claim="writes(B[0:1], A[0:2])", place="A[1]"),
+    ),
+    "what an earlier block stored is there": (
+        AFTER.format(5),
+        "the binding of w lies in its domain",
+        AFTER.format(0),
     ),
     "what an assumption evaluates is safe": (
         "T.assume(A[X[0]] > 0)\nB[0] = 1",

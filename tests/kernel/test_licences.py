@@ -58,6 +58,7 @@ def test_licences_that_stand_are_not_asked_for_again() -> None:
 
 def test_only_marked_loops_need_one() -> None:
     accepted(program("for j in range(4):\n    for i in range(4):\n        A[i] = j", PARAMS), Kind((0,), "parallel"))
+    assert meaning("for j in range(4):\n    for i in T.parallel(4):\n        A[i] = j") == ""
     accepted(program("for i in range(4):\n    for j in range(4):\n        B[i] = j", PARAMS), Kind((), "parallel"))
 
 
