@@ -5,8 +5,8 @@ of the package only functions note it, at their start.  That costs much less tha
 behave as ever.
 
 A statement is named by its function, and its line from the start of the function, with a digest of the function's
-text: when a function changes, what is known of its statements no longer counts, and every test that reached the
-function is taken to reach all of it.
+text: when a function changes, what is known of its statements no longer counts, and every test that was seen to reach
+the function as it was is taken to reach all of it.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import json
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any, final
 
@@ -161,7 +162,8 @@ class Reach:
 
     seconds: dict[str, float] = field(default_factory=dict)
     _statements: dict[Key, list[str]] = field(default_factory=dict)
-    _functions: dict[tuple[str, str], set[str]] = field(default_factory=dict)
+    _functions: dict[tuple[str, str], dict[str, set[str]]] = field(default_factory=dict)
+    """Of each function, by the digest of its text then, the tests that reached it."""
     _fine: set[str] = field(default_factory=set)
     """Files of which statements are known, and not functions only."""
 
@@ -176,7 +178,7 @@ class Reach:
                 k += zeros
                 key = tests.keys[k]
                 self._statements.setdefault(key, []).append(name)
-                self._functions.setdefault(key[:2], set()).add(name)
+                self._functions.setdefault(key[:2], {}).setdefault(key[2], set()).add(name)
                 if key[3]:
                     self._fine.add(key[0])
                 bits >>= 1
@@ -184,9 +186,11 @@ class Reach:
 
     def reaching(self, mutant: Mutant, source: Source) -> Iterable[str]:
         """Tests that reach the statement that a mutant changes."""
-        everywhere = self._functions.get((mutant.file, mutant.function), set())
         if not mutant.function:
-            return set().union(*(tests for (file, _), tests in self._functions.items() if file == mutant.file))
+            of_file = (by_digest.values() for (file, _), by_digest in self._functions.items() if file == mutant.file)
+            return set().union(*chain.from_iterable(of_file))
+        seen = self._functions.get((mutant.file, mutant.function), {})
+        everywhere = set().union(*seen.values())
         function = source.function(mutant.function)
         start = function.node.lineno
         lines = [s.lineno for s in ast.walk(function.node) if isinstance(s, ast.stmt) and s is not function.node
@@ -196,7 +200,8 @@ class Reach:
             return everywhere
         if mutant.file not in self._fine:
             return everywhere
-        return self._statements.get((*key, max(lines) - start + 1), ())
+        before = set().union(*(tests for digest, tests in seen.items() if digest != key[2]))
+        return before.union(self._statements.get((*key, max(lines) - start + 1), ()))
 
 
 def digest_of(path: Path) -> str:
