@@ -185,6 +185,14 @@ def test_mistakes(capsys: pytest.CaptureFixture[str], make: Any, layouts: list[s
     assert err.startswith(f"vtir: error: {message}") and len(err.splitlines()) == 1, err
 
 
+@pytest.mark.parametrize(("pad", "operations"), [("large", []), ("always", ["pad", "layout_transform"]), ("never", [])])
+def test_four_channels_in_tiles_of_sixteen(capsys: pytest.CaptureFixture[str], pad: str, operations: list[str]) -> None:
+    code, out, err = plan(capsys, saved(small(channels=16)), "conv2d=NCHW16c", pad=pad, json=True)
+    assert (code, err) == (0, "")
+    rewrites = json.loads(out)["rewrites"]
+    assert [r["op"] for r in rewrites if r["for"] == "x for nn.conv2d y"] == operations
+
+
 def write(name: str, text: str) -> Path:
     Path(name).write_text(text)
     return Path(name)
@@ -197,6 +205,7 @@ def write(name: str, text: str) -> Path:
         ({"shape": ("date=1x3",)}, "the model has no input or dimension date; it has data"),
         ({"shape": ("data=2x3",)}, "the input data has size 1 in dimension 0 by the model, and is given 2"),
         ({"flow": "sideways"}, "--flow sideways: there are backward and forward"),
+        ({"pad": "some"}, "--pad some: choose from large, always, never"),
     ],
 )
 def test_options_that_are_none(capsys: pytest.CaptureFixture[str], more: dict[str, Any], message: str) -> None:

@@ -55,11 +55,17 @@ _COMPARE = "Hold a model's results against those of onnxruntime, interpreter or 
 _WEIGHTS = "Of a model: as in the file, or random."
 _PLANNED = "Run a model as planned with this layout, as in conv2d=NCHW16c (repeatable)."
 
+_PAD = (
+    "Dimensions that are no multiple of their tile: those larger than it are padded and smaller ones where that is "
+    "cheaper, or all, or none."
+)
+
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="An ONNX file, or a graph as text.")]
 Layout = Annotated[list[str], option("--layout", metavar="OPERATOR=LAYOUT", text=_LAYOUT)]
 ModelShape = Annotated[list[str], option("--shape", metavar="NAME=SHAPE", text=_SHAPE)]
 FlowText = Annotated[str, typer.Option("--flow", metavar="backward|forward", help=_FLOW)]
 Fuse = Annotated[bool, option("--fuse", text="Put rewrites that are left into the programs beside them.")]
+Padded = Annotated[str, typer.Option("--pad", metavar="large|always|never", help=_PAD)]
 Hoist = Annotated[bool, option("--hoist", text="First lift rewrites of layouts out of PrimFuncs; these are frozen.")]
 Certify = Annotated[Path | None, option("--certify", metavar="DIR", text="Write certificates of what is proved.")]
 Diagram = Annotated[Path | None, option("--diagram", metavar="FILE", text="Draw the graphs before and after (SVG).")]
@@ -91,6 +97,7 @@ def plan(  # noqa: PLR0913, PLR0917 (each is an option)
     layout: Layout = [],  # noqa: B006 (typer copies it)
     shape: ModelShape = [],  # noqa: B006
     flow: FlowText = "backward",
+    pad: Padded = "large",
     fuse: Fuse = False,
     hoist: Hoist = False,
     certify: Certify = None,
@@ -112,6 +119,7 @@ def plan(  # noqa: PLR0913, PLR0917 (each is an option)
         tuple(layout),
         tuple(shape),
         flow,
+        pad,
         fuse,
         hoist,
         certify,

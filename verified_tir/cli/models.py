@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from verified_tir.graph.errors import GraphError
 
 if TYPE_CHECKING:
-    from verified_tir.graph.annotate import Frozen
+    from verified_tir.graph.annotate import Frozen, Pad
     from verified_tir.graph.ir import Graph, Node
 
 Progress = Callable[[int, int, str], None]
+PADDED: Final = ("large", "always", "never")
 
 
 def is_model(path: Path) -> bool:
@@ -77,20 +78,23 @@ def _sizes(texts: Sequence[str]) -> dict[str, int | tuple[int, ...]]:
     return found
 
 
-def frozen_by(texts: Sequence[str], graph: Graph) -> dict[Node, Frozen]:
+def frozen_by(texts: Sequence[str], graph: Graph, pad: str = "large") -> dict[Node, Frozen]:
     """The nodes that ``--layout conv2d=NCHW16c`` speaks of, with their layouts.
 
+    :param pad: which dimensions are padded that are no multiple of their tile (``--pad``).
     :raises GraphError: for a text, operator or layout that is none, or an operator that no node of the graph has.
     """
     from verified_tir.graph.annotate import Annotations
 
+    if pad not in PADDED:
+        raise GraphError(f"--pad {pad}: choose from {', '.join(PADDED)}")
     frozen: dict[Node, Frozen] = {}
     for text in texts:
         name, equals, layout = (part.strip() for part in text.partition("="))
         if not equals or not name or not layout:
             raise GraphError(f"--layout {text}: write operator=layout, as in conv2d=NCHW16c")
         try:
-            found = Annotations({name: layout}).frozen(graph)
+            found = Annotations({name: layout}, pad=cast("Pad", pad)).frozen(graph)
         except GraphError as problem:
             raise GraphError(f"--layout {text}: {problem}") from None
         if not found:

@@ -36,6 +36,7 @@ class Options:
     layouts: tuple[str, ...] = ()
     shape: tuple[str, ...] = ()
     flow: str = "backward"
+    pad: str = "large"
     fuse: bool = False
     hoist: bool = False
     certify: Path | None = None
@@ -73,12 +74,12 @@ def _run(options: Options) -> int:
             raise GraphError(f"--certify does not go with {name}: certificates are of programs of single nodes")
     start = time.perf_counter()
     graph, _ = load_model(options.model, options.shape)
-    frozen: dict[Node, Frozen] = dict(frozen_by(options.layouts, graph))
+    frozen: dict[Node, Frozen] = dict(frozen_by(options.layouts, graph, options.pad))
     if options.hoist:
         from verified_tir.graph.rewrite_passes import frozen_by_hoisting, hoist_layout_rewrites
 
         graph = hoist_layout_rewrites(graph).graph
-        frozen = dict(frozen_by(options.layouts, graph)) | dict(frozen_by_hoisting(graph))
+        frozen = dict(frozen_by(options.layouts, graph, options.pad)) | dict(frozen_by_hoisting(graph))
     loaded = time.perf_counter() - start
     made = planned(
         graph, frozen, options.flow, fuse=options.fuse, quiet=options.quiet or options.json, cache=options.cache
