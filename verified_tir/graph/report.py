@@ -49,8 +49,8 @@ class PlanReport:
 
     :ivar before: bytes moved by rewrites around each frozen node alone; ``after``: by those that are left.
     :ivar changed: nodes whose programs were moved to other layouts; ``programs``: how many of these differ.
-    :ivar steps: applications of rules of the kernel, for programs that were moved and for rewrites; ``obligations``: what
-        they owed, all of it proved.
+    :ivar steps: applications of rules of the kernel, for programs that were moved and for rewrites; ``obligations``:
+        what they owed, all of it proved.
     :ivar problems: why a layout went no further, with the nodes of which this is true.
     """
 
