@@ -58,7 +58,7 @@ proofs: $(READY)
 	$(BIN)/python proofs/collect.py
 	$(BIN)/python -m pytest tests/test_proofs.py -k table --update-golden
 
-# The rules of the kernel on a million programs of small grammars (in "unit": on two thousand); takes hours.  When it is
+# The rules of the kernel on a million programs of small grammars (in "unit": on a thousand); takes hours.  When it is
 # stopped, the same command goes on from what exhaustive.jsonl says was done.
 exhaustive: $(READY)
 	$(BIN)/python -m tests.kernel.exhaustive.campaign --programs 1000000 --log exhaustive.jsonl

@@ -10,12 +10,13 @@ from typing import Any, cast
 import pytest
 
 from verified_tir.kernel.theorem import apply
+from verified_tir.mutation import selection
 from verified_tir.mutation.engine import Engine
 from verified_tir.mutation.fault import Fault
 from verified_tir.mutation.mutant import Mutant, mutant_of_fault
 from verified_tir.mutation.operators import mutants
 from verified_tir.mutation.results import Result
-from verified_tir.mutation.selection import COUNTS, may_decide, test_files
+from verified_tir.mutation.selection import COUNTS, may_decide
 from verified_tir.mutation.sources import Source
 from verified_tir.mutation.worker import _decides
 
@@ -208,5 +209,5 @@ def test_certificates_decide_about_certificates_alone() -> None:
     assert may_decide("tests/kernel/test_calls.py::test_x", "verified_tir/kernel/calls.py")
     assert _decides(cast(pytest.Item, SimpleNamespace(function=_asks, nodeid=test)))
     root = Path(__file__).resolve().parents[2]
-    assert "tests/certificate/test_check.py" in test_files(root, everything=True)
-    assert not [t for t in test_files(root, everything=False) if "certificate" in t]
+    assert "tests/certificate/test_check.py" in selection.test_files(root, everything=True)
+    assert not [t for t in selection.test_files(root, everything=False) if "certificate" in t]

@@ -14,7 +14,7 @@ from tests.schedule.random_maps import RandomMap
 from verified_tir.schedule.index_map import NegativeIndex, NotInjective
 from verified_tir.schedule.index_text import index_text
 
-COUNT = 2000
+COUNT = 1000
 ENVIRONMENT = {"select": lambda c, a, b: a if c else b, "min": min, "max": max}
 
 

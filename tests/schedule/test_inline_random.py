@@ -88,7 +88,7 @@ def programs(draw: Draw) -> str:
 
 
 QUICKLY = settings(
-    max_examples=14, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck)
+    max_examples=8, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck)
 )
 
 

@@ -76,7 +76,7 @@ STEPS: dict[str, Callable[[Schedule], object]] = {
 }
 
 
-@settings(max_examples=15, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=8, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(programs(), st.lists(st.sampled_from(sorted(STEPS)), min_size=1, max_size=2))
 def test_whatever_is_accepted_keeps_the_result(program: str, steps: list[str]) -> None:
     try:

@@ -83,7 +83,7 @@ def taken(r: Reduction) -> Schedule | None:
     return s
 
 
-@settings(max_examples=80, deadline=None, database=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, deadline=None, database=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 @given(reductions())
 def test_what_is_accepted_keeps_every_bit_or_names_the_sum(r: Reduction) -> None:
     s = taken(r)

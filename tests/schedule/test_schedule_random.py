@@ -15,7 +15,7 @@ from tests.schedule.schedule_support import agree
 from verified_tir import Refuted, Schedule, ScheduleError
 
 
-@settings(max_examples=90, deadline=None, database=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, deadline=None, database=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 @given(programs(), st.lists(steps(), min_size=1, max_size=5))
 def test_whatever_is_accepted_keeps_the_result(text: str, wanted: list[Step]) -> None:
     s = Schedule(text)
@@ -34,7 +34,7 @@ def test_whatever_is_accepted_keeps_the_result(text: str, wanted: list[Step]) ->
 _confirmed: list[bool] = []
 
 
-@settings(max_examples=60, deadline=None, database=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, deadline=None, database=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 @given(programs(), steps(("split", "parallel", "vectorize", "reorder", "tile", "fission", "transform_layout")))
 def _gather(text: str, step: Step) -> None:
     s = Schedule(text)

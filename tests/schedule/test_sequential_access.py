@@ -406,7 +406,7 @@ def f(a: T.handle, b: T.handle, F: T.Buffer((3,), "int32"), n: T.int32):
 # -- random programs ---------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None, database=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30, deadline=None, database=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 @given(programs(), steps(("transform_layout",)), st.sampled_from(["A", "B", "C", "t"]))
 def test_random_programs_follow_or_refuse(text: str, layout: Step, name: str) -> None:
     """What is accepted gives the same bits, touches the same elements, and is in order: again, nothing changes."""

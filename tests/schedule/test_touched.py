@@ -189,7 +189,7 @@ def test_what_is_not_there() -> None:
 
 
 @settings(
-    max_examples=80, deadline=None, database=None, derandomize=True,
+    max_examples=40, deadline=None, database=None, derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )  # fmt: skip
 @given(programs())

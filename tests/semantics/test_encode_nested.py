@@ -53,7 +53,7 @@ def samples(draw: st.DrawFn, depth: int) -> Sample:
 def compare(depth: int) -> None:
     """The comparison of ``test_expression``, once in a process."""
 
-    @settings(max_examples=120, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=60, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
     @given(samples(depth))
     def both_meanings_agree(sample: Sample) -> None:
         result = interpreted(sample)

