@@ -15,6 +15,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final, TypeAlias, final
 
 import numpy as np
@@ -226,13 +227,16 @@ class IndexMap:
 
     def _places(self, shape: Sequence[int], physical: tuple[int, ...]) -> npt.NDArray[np.int64]:
         """The flat physical position of each logical element, in row-major order."""
+        return _places(self, tuple(shape), physical)
+
+    def _places_anew(self, shape: tuple[int, ...], physical: tuple[int, ...]) -> npt.NDArray[np.int64]:
         total: Grid = np.zeros((1,) * len(shape), dtype=np.int64)
         stride = 1
         values = evaluate(self.outputs, dict(zip(self.inputs, open_grid(shape), strict=True)))
         for value, extent in zip(reversed(values), reversed(physical), strict=True):
             total = total + value * stride
             stride *= extent
-        return np.broadcast_to(total, tuple(shape)).reshape(-1)
+        return np.broadcast_to(total, shape).reshape(-1)
 
     # ------------------------------------------------------------------ text
 
@@ -242,6 +246,12 @@ class IndexMap:
             items.insert(position, repr(AXIS_SEPARATOR))
         names = ", ".join(v.name for v in self.inputs)
         return f"lambda {names}: [{', '.join(items)}]" if names else f"lambda: [{', '.join(items)}]"
+
+
+@lru_cache(maxsize=4)
+def _places(index_map: IndexMap, shape: tuple[int, ...], physical: tuple[int, ...]) -> npt.NDArray[np.int64]:
+    """``IndexMap._places``, kept for the next array: the weights of a model are packed, and compared, many of a shape."""
+    return index_map._places_anew(shape, physical)
 
 
 def parameter_names(func: Callable[..., Any], rank: int) -> list[str]:
