@@ -49,7 +49,7 @@ docs: $(READY)
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
 
 unit: $(READY)
-	$(BIN)/python -m pytest -n $(WORKERS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 # What proofs/ has of the examples, written anew (all but those in examples/rfc77, which are many).
 proofs: $(READY)
