@@ -250,7 +250,7 @@ class IndexMap:
 
 @lru_cache(maxsize=4)
 def _places(index_map: IndexMap, shape: tuple[int, ...], physical: tuple[int, ...]) -> npt.NDArray[np.int64]:
-    """``IndexMap._places``, kept for the next array: the weights of a model are packed, and compared, many of a shape."""
+    """``IndexMap._places``, kept for the next array: many weights of a model have one shape."""
     return index_map._places_anew(shape, physical)
 
 
