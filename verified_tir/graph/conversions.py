@@ -227,19 +227,24 @@ def prove_conversion(t: TensorType, given: Layout, reached: Layout, target: Prim
         s = Schedule(definition(t, reached))
         for block in s.blocks[:-1]:
             s.compute_inline(block)
-        index_map = index_map_of(given)
-        if index_map is not None:
-            x = s.func.buffers[0].name
-            if pads(given, t.shape):
-                value = value_of(given)
-                free = T.undef() if value is None else constant(value, t.dtype)
-                s.transform_layout(x, index_map, pad_value=free, shape=shape_in(given, t.shape))
-            elif not is_identity(index_map):
-                s.transform_layout(x, index_map)
+        put_operand(s, t, given)
         return arrive(s, target)
     except ScheduleError as refused:
         what = f"{target.name} does not make {reached or 'the plain layout'} of {t} from {given or 'the plain one'}"
         raise GraphError(f"{what}: {why_not(refused)}") from refused
+
+
+def put_operand(s: Schedule, t: TensorType, given: Layout) -> None:
+    """Put the operand, a program's first parameter of type ``t``, in a layout."""
+    index_map, x = index_map_of(given), s.func.buffers[0].name
+    if index_map is None:
+        return
+    if pads(given, t.shape):
+        value = value_of(given)
+        free = T.undef() if value is None else constant(value, t.dtype)
+        s.transform_layout(x, index_map, pad_value=free, shape=shape_in(given, t.shape))
+    elif not is_identity(index_map):
+        s.transform_layout(x, index_map)
 
 
 def arrive(s: Schedule, target: PrimFunc, *, assumed: bool = False) -> Relaid:

@@ -12,17 +12,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from verified_tir.graph.compose import composed
-from verified_tir.graph.conversions import arrive, definition_nodes
+from verified_tir.graph.conversions import arrive, definition_nodes, put_operand
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.execute import program_of
 from verified_tir.graph.ir import Node, TensorType, Value
-from verified_tir.graph.layouts import Layout, Padded, constant, index_map_of, normal, pads, shape_in, value_of
+from verified_tir.graph.layouts import Layout, Padded, normal, pads, shape_in
 from verified_tir.graph.operators import legalize
 from verified_tir.graph.relayout import Relaid
 from verified_tir.ir.expr import Expr, Var
 from verified_tir.schedule.index_map import IndexMap, IndexMapError
 from verified_tir.schedule.schedule import Schedule
-from verified_tir.script import tir as T  # noqa: N812
 
 REWRITES = ("layout_transform", "pad", "crop", "permute_dims")
 """Operators that only move elements, and that layouts may make needless."""
@@ -75,15 +74,7 @@ def prove_needless(node: Node, given: Layout, made: Layout) -> Relaid:
     x, y = node.inputs[0], node.output
     if made is None:
         s = Schedule(program_of(node))
-        index_map = index_map_of(given)
-        if index_map is not None:
-            name = s.func.buffers[0].name
-            if pads(given, x.shape):
-                value = value_of(given)
-                free = T.undef() if value is None else constant(value, x.dtype)
-                s.transform_layout(name, index_map, pad_value=free, shape=shape_in(given, x.shape))
-            else:
-                s.transform_layout(name, index_map)
+        put_operand(s, x.type, given)
     else:
         if given is not None:
             raise GraphError(f"{node}: operand and result would both have other layouts")

@@ -25,7 +25,7 @@ from verified_tir.graph.conversions import arrive, plain_value
 from verified_tir.graph.elide import REWRITES
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.execute import program_of
-from verified_tir.graph.ir import Array, Graph, Node, TensorType, Value
+from verified_tir.graph.ir import Array, Graph, Names, Node, TensorType, Value
 from verified_tir.graph.layouts import Padded, constant, number, pack
 from verified_tir.graph.operators import legalize
 from verified_tir.graph.refusals import why_not
@@ -84,7 +84,7 @@ class _Folding:
         self.constants: dict[Value, Array] = dict(graph.constants)
         self.producer: dict[Value, Node] = {}
         self.nodes: list[Node] = []
-        self.names = {v.name for v in graph.values()}
+        self.names = Names.of(graph)
 
     def done(self) -> Folded:
         for n in self.graph.nodes:
@@ -108,7 +108,7 @@ class _Folding:
         """Whether a rewrite could be folded; then its result is another value."""
         x = node.inputs[0]
         if x in self.constants:
-            new = Value(self._fresh(f"{x.name}_{node.op}"), node.output.type)
+            new = Value(self.names.fresh(f"{x.name}_{node.op}"), node.output.type)
             self.constants[new] = _rewritten(node, self.constants[x])
             self.now[node.output] = new
             self.made.constants[new] = node
@@ -161,14 +161,6 @@ class _Folding:
                 self._append(into)
             return None
         return problem
-
-    def _fresh(self, name: str) -> str:
-        k, found = 0, name
-        while found in self.names:
-            k += 1
-            found = f"{name}_{k}"
-        self.names.add(found)
-        return found
 
 
 def _needed(nodes: Sequence[Node], outputs: Sequence[Value]) -> list[Node]:

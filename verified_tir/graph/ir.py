@@ -12,7 +12,7 @@ Shapes are numbers.  Values are compared by identity; their names are for reader
 from __future__ import annotations
 
 import keyword
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, final
 
@@ -193,6 +193,28 @@ def identifier(name: str) -> str:
 
 
 @final
+class Names:
+    """Names that are taken, and new ones."""
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self._taken = set(taken)
+
+    @classmethod
+    def of(cls, graph: Graph) -> Names:
+        """The names of a graph's values."""
+        return cls(v.name for v in graph.values())
+
+    def fresh(self, name: str) -> str:
+        """The name, numbered if it is taken; it is taken from now on."""
+        found, k = name, 0
+        while found in self._taken:
+            k += 1
+            found = f"{name}_{k}"
+        self._taken.add(found)
+        return found
+
+
+@final
 class GraphBuilder:
     """Makes a graph node by node; names are made different.
 
@@ -209,17 +231,11 @@ class GraphBuilder:
         self._inputs: list[Value] = []
         self._constants: dict[Value, Array] = {}
         self._nodes: list[Node] = []
-        self._names: set[str] = set()
+        self._names = Names()
 
     def fresh(self, name: str) -> str:
         """The name, numbered if it is taken."""
-        base = identifier(name)
-        found, k = base, 0
-        while found in self._names:
-            k += 1
-            found = f"{base}_{k}"
-        self._names.add(found)
-        return found
+        return self._names.fresh(identifier(name))
 
     def input(self, name: str, shape: Sequence[int], dtype: str = "float32") -> Value:
         """An input of the graph."""

@@ -13,7 +13,7 @@ from verified_tir.graph.conversions import Conversion, conversions
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.execute import program_key
 from verified_tir.graph.external import External
-from verified_tir.graph.ir import Array, Graph, Node, TensorType, Value
+from verified_tir.graph.ir import Array, Graph, Names, Node, TensorType, Value
 from verified_tir.graph.layouts import (
     PLAIN,
     Layout,
@@ -75,7 +75,7 @@ class _Writer:
         self.has: dict[Value, dict[str, Value]] = {v: {PLAIN: v} for v in graph.inputs}
         self.given: dict[Value, str] = {}
         """The layout in which a value was made."""
-        self.names = {v.name for v in graph.values()}
+        self.names = Names.of(graph)
         self.steps: dict[tuple[TensorType, str, str], list[Conversion]] = {}
         self.wanted: dict[Value, list[str]] = {}
         for v, text in choice.rewrites:
@@ -92,14 +92,6 @@ class _Writer:
         constants = {v: a for v, a in self.constants.items() if v in used}
         made.graph = Graph(self.graph.name, self.graph.inputs, constants, tuple(self.nodes), outputs)
         return made
-
-    def fresh(self, name: str) -> str:
-        k, found = 0, name
-        while found in self.names:
-            k += 1
-            found = f"{name}_{k}"
-        self.names.add(found)
-        return found
 
     def node(self, n: Node, option: Option) -> None:
         inputs = tuple(self.in_layout(v, t, str(n)) for v, t in zip(n.inputs, option.inputs, strict=True))
@@ -142,7 +134,7 @@ class _Writer:
         layout = self.options.layouts[text]
         if layout is None:
             return v
-        return Value(self.fresh(f"{v.name}_moved"), TensorType(shape_in(layout, v.shape), v.dtype))
+        return Value(self.names.fresh(f"{v.name}_moved"), TensorType(shape_in(layout, v.shape), v.dtype))
 
     # -- values in other layouts -------------------------------------------------------------------------------------
 
@@ -165,7 +157,7 @@ class _Writer:
             return v
         found = pack(layout, array, v.dtype)
         check_packed(v, layout, array, found)
-        new = Value(self.fresh(f"{v.name}_packed"), TensorType(found.shape, v.dtype))
+        new = Value(self.names.fresh(f"{v.name}_packed"), TensorType(found.shape, v.dtype))
         self.constants[new] = found
         self.made.packed[new] = (v, text)
         return new
@@ -185,7 +177,7 @@ class _Writer:
             if reached in self.has[v]:
                 source = self.has[v][reached]
                 continue
-            new = Value(self.fresh(f"{v.name}_layout"), step.type)
+            new = Value(self.names.fresh(f"{v.name}_layout"), step.type)
             node = Node(step.op, (source,), (new,), step.attrs)
             self.nodes.append(node)
             self.made.proofs[node] = step.proof

@@ -17,7 +17,7 @@ from verified_tir.graph.copies import NoCopy
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.execute import program_key, program_of
 from verified_tir.graph.hoist import FROZEN, hoist
-from verified_tir.graph.ir import Graph, GraphBuilder, Node, Value
+from verified_tir.graph.ir import Graph, GraphBuilder, Names, Node, Value
 from verified_tir.ir.func import PrimFunc
 from verified_tir.kernel.theorem import Refines
 from verified_tir.schedule.errors import ScheduleError
@@ -206,17 +206,8 @@ def _each(graph: Graph, wanted: Callable[[Node], bool], replace: Callable[[Node,
 
 def replaced(graph: Graph, by: Mapping[Node, Graph]) -> Graph:
     """The graph with nodes replaced by graphs of their operands; results keep their names."""
-    names = {v.name for v in graph.values()}
+    names = Names.of(graph)
     nodes: list[Node] = []
-
-    def fresh(name: str) -> str:
-        k, found = 0, name
-        while found in names:
-            k += 1
-            found = f"{name}_{k}"
-        names.add(found)
-        return found
-
     for n in graph.nodes:
         inner = by.get(n)
         if inner is None:
@@ -226,7 +217,7 @@ def replaced(graph: Graph, by: Mapping[Node, Graph]) -> Graph:
         for m in inner.nodes:
             for v in m.outputs:
                 if v not in values:
-                    values[v] = Value(fresh(v.name), v.type)
+                    values[v] = Value(names.fresh(v.name), v.type)
             nodes.append(Node(m.op, tuple(values[v] for v in m.inputs), tuple(values[v] for v in m.outputs), m.attrs,
                               m.func, n.source))  # fmt: skip
     return Graph(graph.name, graph.inputs, graph.constants, tuple(nodes), graph.outputs)
