@@ -197,7 +197,7 @@ class IndexMap:
         :raises NotInjective: if two elements would share a place.
         """
         shape = self._constant_padded(array.shape)
-        place = self._places(array.shape, shape)
+        place = _places(self, array.shape, shape)
         flat = np.zeros(int(np.prod(shape, dtype=np.int64)), dtype=array.dtype)
         taken = np.zeros(flat.shape, dtype=np.bool_)
         taken[place] = True
@@ -220,23 +220,10 @@ class IndexMap:
         physical = self._constant_padded(shape)
         if tuple(array.shape) != physical:
             raise IndexMapError(f"the layout of {tuple(shape)} has shape {physical}, not {tuple(array.shape)}")
-        return np.ascontiguousarray(array).reshape(-1)[self._places(shape, physical)].reshape(tuple(shape))
+        return np.ascontiguousarray(array).reshape(-1)[_places(self, tuple(shape), physical)].reshape(tuple(shape))
 
     def _constant_padded(self, shape: Sequence[int]) -> tuple[int, ...]:
         return tuple(e.value for e in self.padded_shape(shape) if isinstance(e, IntImm))
-
-    def _places(self, shape: Sequence[int], physical: tuple[int, ...]) -> npt.NDArray[np.int64]:
-        """The flat physical position of each logical element, in row-major order."""
-        return _places(self, tuple(shape), physical)
-
-    def _places_anew(self, shape: tuple[int, ...], physical: tuple[int, ...]) -> npt.NDArray[np.int64]:
-        total: Grid = np.zeros((1,) * len(shape), dtype=np.int64)
-        stride = 1
-        values = evaluate(self.outputs, dict(zip(self.inputs, open_grid(shape), strict=True)))
-        for value, extent in zip(reversed(values), reversed(physical), strict=True):
-            total = total + value * stride
-            stride *= extent
-        return np.broadcast_to(total, shape).reshape(-1)
 
     # ------------------------------------------------------------------ text
 
@@ -250,8 +237,17 @@ class IndexMap:
 
 @lru_cache(maxsize=4)
 def _places(index_map: IndexMap, shape: tuple[int, ...], physical: tuple[int, ...]) -> npt.NDArray[np.int64]:
-    """``IndexMap._places``, kept for the next array: many weights of a model have one shape."""
-    return index_map._places_anew(shape, physical)
+    """The flat physical position of each logical element, in row-major order.
+
+    The last few are kept: many weights of a model have one shape, and each is packed and compared.
+    """
+    total: Grid = np.zeros((1,) * len(shape), dtype=np.int64)
+    stride = 1
+    values = evaluate(index_map.outputs, dict(zip(index_map.inputs, open_grid(shape), strict=True)))
+    for value, extent in zip(reversed(values), reversed(physical), strict=True):
+        total = total + value * stride
+        stride *= extent
+    return np.broadcast_to(total, shape).reshape(-1)
 
 
 def parameter_names(func: Callable[..., Any], rank: int) -> list[str]:
