@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,8 @@ import pytest
 from verified_tir.mutation import equivalent
 from verified_tir.mutation.listing import NoSuchMutant, catalogue, select
 from verified_tir.mutation.mutant import Mutant, short_name
-from verified_tir.mutation.page import FOLDER, PAGE, ids_on, summary, write
-from verified_tir.mutation.results import Result
+from verified_tir.mutation.page import FOLDER, KNOWN, PAGE, counts_on, ids_on, summary, write
+from verified_tir.mutation.results import Result, Results
 from verified_tir.mutation.sources import checkout, mutated_files
 
 ROOT = checkout()
@@ -91,10 +92,12 @@ def test_rows(tmp_path: Path) -> None:
         for k in (1, 2, 3, 4)
     )  # fmt: skip
     results = {
-        a.id: Result(a.id, "", "killed", "tests/kernel/test_toy.py::test_f[x|y]", "", 0.25),
-        b.id: Result(b.id, "", "survived", "", "", 3.0, 4, 4),
+        a.id: Result(a.id, "k-1", "killed", "tests/kernel/test_toy.py::test_f[x|y]", "", 0.25),
+        b.id: Result(b.id, "k-2", "survived", "", "", 3.0, 4, 4),
     }
-    assert write(tmp_path, [a, b, c, d], results, {c.id: "It is the same."}) == ["rules.toy.md", "mutation.md"]
+    assert write(tmp_path, [a, b, c, d], results, {c.id: "It is the same."}) == [
+        "rules.toy.md", "results.jsonl", "mutation.md"
+    ]  # fmt: skip
     rows = (tmp_path / FOLDER / "rules.toy.md").read_text().splitlines()[6:]
     assert rows == [
         r"| `f:drop-goal:1` | weaker | `x \| 1` is taken for true | `kernel/test_toy.py` `test_f[x\|y]` | 0.2 |",
@@ -102,7 +105,41 @@ def test_rows(tmp_path: Path) -> None:
         r"| `f:drop-goal:3` | weaker | `x \| 3` is taken for true | *equivalent*: It is the same. |  |",
         r"| `f:drop-goal:4` | weaker | `x \| 4` is taken for true | **not run** |  |",
     ]
+    assert (tmp_path / KNOWN).read_text().splitlines() == [
+        '{"id": "rules.toy:f:drop-goal:1", "key": "k-1", "status": "killed", '
+        '"by": "tests/kernel/test_toy.py::test_f[x|y]", "seconds": 0.2}',
+        '{"id": "rules.toy:f:drop-goal:2", "key": "k-2", "status": "survived", "seconds": 3.0, "ran": 4, "of": 4}',
+    ]
     page = (tmp_path / PAGE).read_text()
     assert page.startswith("head\n<!-- mutants -->\n| file | mutants | killed | equivalent | survived | not run |\n")
     assert "| **all** | 4 | 1 | 1 | 1 | 1 |" in page
     assert page.endswith("<!-- end of the mutants -->\ntail\n")
+
+
+def test_what_the_pages_were_made_of_is_where_a_new_checkout_goes_on(tmp_path: Path) -> None:
+    """Results of its own count more; mutants that are gone go from the file when the pages are written again."""
+    (tmp_path / FOLDER).mkdir(parents=True)
+    (tmp_path / PAGE).write_text("<!-- mutants --><!-- end of the mutants -->")
+    a, b = (
+        Mutant(f"rules.toy:f:drop-goal:{k}", "verified_tir/kernel/rules/toy.py", "f", "drop-goal", "weaker", "",
+               1, 0, 1, "")
+        for k in (1, 2)
+    )  # fmt: skip
+    first = {m.id: Result(m.id, "k", "survived", ran=1, of=1) for m in (a, b)}
+    write(tmp_path, [a, b], first, {})
+    assert Results(tmp_path / "own", tmp_path / KNOWN).by_id == first
+    Results(tmp_path / "own").add(Result(a.id, "k", "killed", "tests/test_toy.py::test_f", "", 0.5))
+    found = Results(tmp_path / "own", tmp_path / KNOWN).by_id
+    assert {r.id: r.status for r in found.values()} == {a.id: "killed", b.id: "survived"}
+    write(tmp_path, [a], found, {})
+    assert list(Results(tmp_path / KNOWN).by_id) == [a.id]
+
+
+def test_the_results_that_are_kept_are_those_on_the_pages() -> None:
+    excused = equivalent.reasons(ROOT)
+    kept = Results(ROOT / KNOWN).by_id
+    counts = Counter(r.status for r in kept.values())
+    pages = [counts_on(p) for p in (ROOT / FOLDER).glob("*.md")]
+    assert not kept.keys() & excused.keys()
+    assert counts == Counter({k: n for c in pages for k in c if (n := sum(p[k] for p in pages)) and k in counts})
+    assert counts.total() == sum(n for c in pages for k, n in c.items() if k not in ("equivalent", "not run"))

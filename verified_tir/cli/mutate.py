@@ -18,6 +18,7 @@ from verified_tir.mutation.engine import Engine, WorkerFailed
 from verified_tir.mutation.equivalent import FILE, StaleReason, reasons
 from verified_tir.mutation.listing import NoSuchMutant, select
 from verified_tir.mutation.mutant import Mutant, StaleFault
+from verified_tir.mutation.page import KNOWN, write
 from verified_tir.mutation.results import Result
 from verified_tir.mutation.selection import LEFT_OUT, test_files
 from verified_tir.mutation.sources import NotACheckout, checkout
@@ -103,7 +104,7 @@ def _run(root: Path, chosen: Sequence[Mutant], options: Options) -> int:
     progress = _Progress(quiet=options.json, total=len(chosen))
     engine = Engine(
         root, root / STATE, options.jobs, options.budget, files,
-        last="" if options.no_fuzz else _fuzzer(), report=progress,
+        last="" if options.no_fuzz else _fuzzer(), report=progress, base=root / KNOWN,
     )  # fmt: skip
     excused = reasons(root)
     if options.survivors or options.write_docs:
@@ -112,8 +113,6 @@ def _run(root: Path, chosen: Sequence[Mutant], options: Options) -> int:
         to_run = [m for m in chosen if m.id not in excused]
         results = engine.run(to_run, fresh=options.fresh)
     if options.write_docs:
-        from verified_tir.mutation.page import write
-
         for name in write(root, chosen, {r.id: r for r in results}, excused):
             print(f"written: {name}")
         return OK

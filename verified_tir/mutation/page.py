@@ -10,9 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from verified_tir.mutation.mutant import Mutant, short_name
-from verified_tir.mutation.results import KILLED, Result
+from verified_tir.mutation.results import KILLED, Result, Results, text_of
 
 PAGE, FOLDER = "docs/mutation.md", "docs/mutation"
+KNOWN = "docs/mutation/results.jsonl"
+"""What the pages were made of: a checkout without results of its own goes on from there."""
 BEGIN, END = "<!-- mutants -->", "<!-- end of the mutants -->"
 
 _COLUMNS = ("killed", "timeout", "crashed", "equivalent", "survived", "out of time", "unreached", "not run")
@@ -28,12 +30,23 @@ def write(
     changed = [
         _put(root / FOLDER / f"{name}.md", _page(name, group, results, excused)) for name, group in groups.items()
     ]
+    changed.append(_put(root / KNOWN, text_of(_known(root, mutants, results, excused))))
     page = root / PAGE
     text = page.read_text(encoding="utf-8")
     head, _, rest = text.partition(BEGIN)
     _, _, tail = rest.partition(END)
     changed.append(_put(page, f"{head}{BEGIN}\n{summary(root)}{END}{tail}"))
     return [name for name in changed if name]
+
+
+def _known(
+    root: Path, mutants: Sequence[Mutant], results: Mapping[str, Result], excused: Mapping[str, str]
+) -> list[Result]:
+    """The results that the pages show: those given, and of other mutants what was known before."""
+    given = {m.id for m in mutants}
+    shown = {name for page in (root / FOLDER).glob("*.md") for name in ids_on(page)} - excused.keys()
+    before = [r for r in Results(root / KNOWN).by_id.values() if r.id not in given]
+    return [r for r in [*before, *results.values()] if r.id in shown]
 
 
 def _put(path: Path, text: str) -> str:
