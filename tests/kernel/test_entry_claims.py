@@ -90,6 +90,13 @@ with T.block("b"):
     w = T.axis.opaque(1, X[0])
     B[w] = 1
 """
+LET = """
+for i in range(4):
+    x: T.let[T.int32] = {}
+    with T.block("b"):
+        v = T.axis.spatial(4, x)
+        B[v] = i
+"""
 LOOKED_UP = """
 X[0] = 0
 with T.block("b"):
@@ -172,6 +179,7 @@ CASES = {
         "the binding of w lies in its domain",
         AFTER.format(0),
     ),
+    "a let has another value in each instance": (LET.format("i // 2"), "block b: instances", LET.format("3 - i")),
     "what an assumption evaluates is safe": (
         "T.assume(A[X[0]] > 0)\nB[0] = 1",
         "in bounds",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from verified_tir import parse_func
 from verified_tir.kernel.context import Entry, begin
 from verified_tir.kernel.facts import Lemma
@@ -34,6 +36,18 @@ class Prover:
         return Proved(), given
 
 
+class Asked(Prover):
+    """Proves nothing, and keeps what was supposed at the entry each time that it was asked."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.entries: list[Entry] = []
+
+    def prove(self, context: Any, given: tuple[f.Term, ...], *_: object, **__: object) -> Any:
+        self.entries.append(context.entry)
+        return Unknown("too hard"), given
+
+
 def question(name: str, goal: f.Term, *otherwise: Question) -> Question:
     return Question(name, name, begin(parse_func(PROGRAM), Entry()), (), goal, otherwise=otherwise)
 
@@ -51,3 +65,20 @@ def test_lemmas_of_an_earlier_question_do_not() -> None:
     discharge(prover, question("first", f.FALSE))  # type: ignore[arg-type]
     proved, _ = discharge(prover, question("second", f.TRUE))  # type: ignore[arg-type]
     assert [lemma.obligation.name for lemma in proved[0].lemmas] == ["three"]
+
+
+@pytest.mark.parametrize(
+    ("entry", "again"),
+    [
+        (Entry(), Entry(thorough=True)),
+        (Entry(inputs_defined=True), Entry(inputs_defined=True, thorough=True)),
+        (Entry(definite=True), Entry(definite=True, inputs_defined=True, thorough=True)),
+    ],
+)
+def test_the_second_attempt_supposes_no_less_and_nothing_new(entry: Entry, again: Entry) -> None:
+    """Definite arguments are supposed where the theorem is about those; the question itself stays as it was."""
+    prover, asked = Asked(), question("first", f.FALSE)
+    asked.context.entry = entry
+    assert discharge(prover, asked)[1] is not None  # type: ignore[arg-type]
+    assert prover.entries == [entry, again]
+    assert asked.context.entry == entry

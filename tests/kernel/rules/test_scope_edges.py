@@ -56,3 +56,20 @@ def test_what_is_seen_through_another_view_is_not_made_compact() -> None:
     refused(
         program(text.format("v[0, 0] + t[1]")), Compact((), (x,), (x - 1,), (x * 0 + 1,)), "has other views or strides"
     )
+
+
+EITHER = """
+t = T.alloc_buffer((2,), "int32")
+for i in range(4):
+    t[1] = A[i]
+    if t[1] > 0:
+        t[0] = B[i]
+    {0}
+    B[i] = t[0]
+"""
+
+
+def test_whatever_was_written_counts_as_written() -> None:
+    """B may hold anything, undefined values too; and which branch stored it, memory of the iteration itself says."""
+    accepted(program(EITHER.format("else:\n        t[0] = B[3 - i]")), Move((), "sink"))
+    refused(program(EITHER.format("B[3] = 0")), Move((), "sink"), "sees a write of its own iteration")
