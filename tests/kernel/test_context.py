@@ -10,10 +10,11 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Var, binary, const
 from verified_tir.ir.paths import places
 from verified_tir.ir.script import parse_func
-from verified_tir.ir.stmt import SKIP, Store, seq
+from verified_tir.ir.stmt import SKIP, If, Store, seq
 from verified_tir.kernel.context import Context, Entry, begin, context_at, read_blocks, written_blocks
 from verified_tir.kernel.entry import verify_program
 from verified_tir.kernel.memory import Entered, Padding, Stored
+from verified_tir.kernel.rules.branch import Decide
 from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.logic import formula as f
 from verified_tir.semantics.encode import Encoded, Unencodable
@@ -73,6 +74,22 @@ def test_symbols_of_one_name_are_told_apart() -> None:
     where = begin(function([Buffer.declare("A", (one,)), one, two], SKIP), Entry())
     assert [str(where.env[v].value) for v in (one, two)] == ["n", "n.0"]
     assert where.names == {"n": "n", "n.0": "n"}
+
+
+def test_no_parameter_is_called_as_something_else_is() -> None:
+    """Neither as another parameter, which was given another name than its own, nor as ``fresh`` calls what it makes."""
+    a, names = Buffer.declare("A", (4,)), ("n", "n", "n.0", "i!7")
+    params = [Var.fresh(name) for name in names]
+    where = begin(function([a, *params], SKIP), Entry())
+    assert [str(where.env[v].value) for v in params] == ["n", "n.0", "n.0.0", "i!7.0"]
+    assert tuple(where.names.values()) == names
+    for k, one in enumerate(params):
+        for m, two in enumerate(params):
+            f = function([a, *params], If(binary("eq", one, two), store(a, 1, 0)))
+            if k == m:
+                accepted(f, Decide((), True))
+            else:
+                refused(f, Decide((), True), "always true")
 
 
 def test_padding_belongs_to_its_buffer_and_earlier_shapes_count() -> None:

@@ -8,6 +8,7 @@ that reaches the place has been through.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Container
 from dataclasses import dataclass, field
 from typing import final
 
@@ -122,12 +123,7 @@ class Context:
         return found
 
     def address(self, buffer: Buffer, indices: tuple[Term, ...], lane: Term | None) -> tuple[Term, ...]:
-        several = self.several_views(buffer.data)
-        return (
-            address_of(buffer, indices, lane, several, Encoder(self.env))
-            if several
-            else (indices if lane is None else (*indices, lane))
-        )
+        return address_of(buffer, indices, lane, self.several_views(buffer.data), Encoder(self.env))
 
     def seen(self, buffer: Buffer, value: Encoded) -> Encoded:
         """What a store leaves behind, in the reading of definedness that is in force (see ``shadow``)."""
@@ -347,14 +343,13 @@ def begin(func: PrimFunc, entry: Entry) -> Context:
     owners = frozenset({*func.buffers, *(n.buffer for n in walk(func.body) if isinstance(n, Allocate))})
     context = Context(func, entry, [], {}, {}, views_of(buffers), {}, {}, owners=owners)
     params = set(func.params)
-    counter = itertools.count()
     declared = (*func.buffers, *entry.shapes)
     symbols = {v: None for b in func.buffers for e in (*b.shape, *b.strides, b.elem_offset) for v in free_vars(e)}
     extents = {e for b in declared for e in b.shape if isinstance(e, Var)}
     for v in [*func.params, *(v for v in symbols if v not in params)]:
         if not (v.dtype.is_int or v.dtype.is_bool or v.dtype.is_float):
             continue
-        name = v.name if v.name not in context.names.values() else f"{v.name}.{next(counter)}"
+        name = _free_name(v.name, context.names)
         term = f.var(name, sort_of(v.dtype))
         context.names[name] = v.name
         context.env[v] = Encoded(term, f.TRUE, v.dtype.is_float)
@@ -370,6 +365,13 @@ def begin(func: PrimFunc, entry: Entry) -> Context:
         paddings = tuple(p for p in entry.paddings if p.buffer.data is b.data)
         context.memory[b.data] = Version(b.data, Entered(paddings))
     return context
+
+
+def _free_name(name: str, taken: Container[str]) -> str:
+    """What a parameter is called in the logic: as nothing else is, whatever the program calls it (``i!7`` is what
+    ``fresh`` may call a loop's variable)."""
+    numbered = (f"{name}.{k}" for k in itertools.count())
+    return name if name.isidentifier() and name not in taken else next(n for n in numbered if n not in taken)
 
 
 def _declare_shape(context: Context, buffer: Buffer) -> None:
