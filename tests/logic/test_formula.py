@@ -21,6 +21,7 @@ from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term, make
 from verified_tir.logic.smtlib import query, show
 from verified_tir.logic.solver import Solver
+from verified_tir.logic.term import names_in
 from verified_tir.logic.verdict import Proved, Refuted
 
 X, Y = f.var("x", f.INT), f.var("y", f.INT)
@@ -40,6 +41,20 @@ def test_equal_terms_are_one_object() -> None:
     assert f.var("x", f.BOOL) is not X
     assert f.app("g", (X,), f.INT) is f.app("g", (X,), f.INT)
     assert f.app("g", (), f.INT) is f.var("g", f.INT)
+
+
+@given(bool_terms(3), st.booleans(), st.booleans())
+def test_a_term_knows_what_occurs_in_it(pair: tuple[Term, Term], bits: bool, floats: bool) -> None:
+    t = pair[1]
+    if bits:
+        t = f.and_(t, f.eq(f.bitwise("bvxor", 8, X, Y), f.integer(3)))
+    if floats:
+        t = f.or_(f.eq(f.app("load", (X,), "F32"), A), t)
+    inside = list(f.subterms(t))
+    assert t.has_bits == any(s.op in ("bvand", "bvor", "bvxor") for s in inside)
+    assert t.has_float == any(s.sort == "F32" for s in inside)
+    for _ in range(2):  # found, and remembered
+        assert names_in(t) == {(s.payload, s.sort) for s in inside if s.op in ("var", "app")}
 
 
 def test_constants_of_different_kind_are_kept_apart() -> None:

@@ -10,10 +10,11 @@ The table of nodes is weak: a program that nobody holds any longer is collected.
 from __future__ import annotations
 
 import struct
-import weakref
 from typing import TYPE_CHECKING, Any, ClassVar
 
-_TABLE: weakref.WeakValueDictionary[tuple[object, ...], Any] = weakref.WeakValueDictionary()
+from verified_tir.ir.weak_table import WeakTable
+
+_TABLE: WeakTable[Any] = WeakTable()
 
 
 def float_key(value: float) -> bytes:
@@ -38,19 +39,23 @@ class InternedMeta(type):
     if not TYPE_CHECKING:  # a checker should see the dataclass' own constructor
 
         def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+            if not kwargs and len(args) == len(cls.__match_args__):  # most nodes that are asked for are there
+                found = _TABLE.get((cls, *map(_key, args)))
+                if found is not None:
+                    return found
             made = super().__call__(*args, **kwargs)
             key = (cls, *[_key(getattr(made, name)) for name in cls.__match_args__])
             found = _TABLE.get(key)
             if found is not None:
                 return found
-            _TABLE[key] = made
+            _TABLE.put(key, made)
             return made
 
 
 class Node(metaclass=InternedMeta):
     """Base of expressions, statements, buffers and functions."""
 
-    __slots__ = ("__weakref__", "_children")
+    __slots__ = ("__weakref__", "_children", "_free_vars")
     __match_args__: ClassVar[tuple[str, ...]] = ()
 
     def __copy__(self) -> Node:

@@ -88,7 +88,7 @@ def rewrite(node: N, f: Callable[[Node], Node | None]) -> N:
     def go(n: Node) -> Node:
         found = memo.get(n)
         if found is None:
-            rebuilt = map_children(n, go)
+            rebuilt = map_children(n, go) if children(n) else n
             found = f(rebuilt)
             if found is None:
                 found = rebuilt
@@ -129,8 +129,15 @@ def bound_vars(node: Node) -> list[Var]:
 
 def free_vars(node: Node) -> list[Var]:
     """Variables that occur in ``node`` and are not bound inside it (data variables included)."""
-    bound = set(bound_vars(node))
-    return [n for n in walk(node) if isinstance(n, Var) and n not in bound]
+    if isinstance(node, Var):
+        return [node]
+    try:
+        return [*node._free_vars]  # type: ignore[attr-defined]
+    except AttributeError:
+        bound = set(bound_vars(node))
+        found = tuple([n for n in walk(node) if isinstance(n, Var) and n not in bound])
+        object.__setattr__(node, "_free_vars", found)  # as ``children`` keeps those
+        return [*found]
 
 
 def refresh_binders(node: N) -> tuple[N, dict[Var, Var]]:

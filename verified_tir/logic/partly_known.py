@@ -27,13 +27,7 @@ from verified_tir.logic.formula import (
     replace,
     subterms,
 )
-
-_BITWISE = ("bvand", "bvor", "bvxor")
-
-
-def has_bits(*roots: Term) -> bool:
-    """Whether a bitwise operation stands in a term."""
-    return any(t.op in _BITWISE for t in subterms(*roots))
+from verified_tir.logic.term import BITWISE
 
 
 def has_hard_operations(*roots: Term) -> bool:
@@ -82,7 +76,7 @@ def _of_bits(op: str, bits: int, found: Term, a: Term, b: Term) -> Iterator[Term
 
 
 def _is_hard(t: Term) -> bool:
-    return (t.op == "*" and all(a.op != "const" for a in t.args)) or t.op in _BITWISE
+    return (t.op == "*" and all(a.op != "const" for a in t.args)) or t.op in BITWISE
 
 
 def _height(t: Term) -> int:
@@ -90,4 +84,4 @@ def _height(t: Term) -> int:
     return sum(1 for s in subterms(t) if _is_hard(s))
 
 
-__all__ = ["has_bits", "has_hard_operations", "partly_known"]
+__all__ = ["has_hard_operations", "partly_known"]

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias, final
 
-from verified_tir.logic.formula import BOOL, FLOAT_SORTS, INT, Payload, Term, is_const, make, not_, subterms, value_of
+from verified_tir.logic.formula import BOOL, FLOAT_SORTS, INT, Payload, Term, make, not_, subterms, value_of
 
 
 def sort_text(sort: str) -> str:
@@ -42,6 +42,7 @@ Symbol: TypeAlias = tuple[str, Payload, str, tuple[Term, ...] | tuple[str, ...]]
 Names: TypeAlias = dict[Symbol, str]
 
 _LETTERS = {"var": "x", "app": "f", "fp.to_bits": "b"}
+_AS_THEY_ARE = frozenset({"and", "or", "not", "=>", "ite", "=", "+", "-", "*", "<=", "<", "div", "mod"})
 _ROUNDED = frozenset({"fp.add", "fp.sub", "fp.mul", "fp.div", "fp.fma", "fp.sqrt"})
 
 
@@ -76,6 +77,8 @@ def _symbol(t: Term) -> Symbol:
 
 def _apply_text(t: Term, args: list[str], names: Names) -> str:
     op = t.op
+    if op in _AS_THEY_ARE:  # most are
+        return f"({op} {' '.join(args)})"
     if op == "const":
         return _const_text(t)
     if op in ("var", "app"):
@@ -150,17 +153,27 @@ def _printed(t: Term) -> tuple[Term, ...]:
 def _with_lets(root: Term, uses: dict[Term, int], names: Names) -> str:
     memo: dict[Term, str] = {}
     lets: list[str] = []
-    stack: list[tuple[Term, bool]] = [(root, False)]
+    stack = [root]
     while stack:
-        t, ready = stack.pop()
+        t = stack[-1]
+        below = _printed(t)
         if t in memo:
+            stack.pop()
             continue
-        if not ready:
-            stack.append((t, True))
-            stack.extend((a, False) for a in reversed(_printed(t)) if a not in memo)
+        waiting: list[Term] = []
+        for a in below:
+            if a in memo:
+                continue
+            if a.args:
+                waiting.append(a)
+            else:
+                memo[a] = _apply_text(a, [], names)
+        if waiting:
+            stack.extend(reversed(waiting))
             continue
-        text = _apply_text(t, [memo[a] for a in _printed(t)], names)
-        if t.args and t is not root and uses.get(t, 0) > 1 and not is_const(t):
+        stack.pop()
+        text = _apply_text(t, [memo[a] for a in below], names)
+        if t.args and t is not root and uses.get(t, 0) > 1:
             name = f"l{len(lets)}"
             lets.append(f"(let (({name} {text})) ")
             text = name

@@ -20,8 +20,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeAlias, final
 
 from verified_tir.logic.formula import BOOL, FALSE, INT, TRUE, Term, and_, integer, le, not_a_number, subterms, value_of
-from verified_tir.logic.partly_known import has_bits, partly_known
+from verified_tir.logic.partly_known import partly_known
 from verified_tir.logic.smtlib import Script, query
+from verified_tir.logic.term import names_in
 from verified_tir.logic.verdict import Model, Proved, Refuted, Unknown, Verdict
 
 INTEGER_BUDGET = 3_000_000
@@ -83,7 +84,6 @@ class Solver:
     _shared: Any = None
     _refuted: set[tuple[str, int]] = field(default_factory=set)
     """Questions with a refutation whose values were not asked for."""
-    _with_bits: dict[Term, bool] = field(default_factory=dict)
     _quick: bool = False
     _bare: bool = False
     _depth: int = 0
@@ -184,18 +184,11 @@ class Solver:
                 return proved
             if self._quick:
                 return Unknown("it is not decided without the floats, and no float lemma applies")
-        elif self._has_bits(given, goal):
+        elif goal.has_bits or any(g.has_bits for g in given):
             verdict = self.ask(query(*partly_known(given, goal)))
             if isinstance(verdict, Proved):
                 return verdict
         return self.ask(query(given, goal))
-
-    def _has_bits(self, given: tuple[Term, ...], goal: Term) -> bool:
-        """Whether a question combines integers bit by bit; the givens come again and again."""
-        for t in (*given, goal):
-            if t not in self._with_bits:
-                self._with_bits[t] = has_bits(t)
-        return any(self._with_bits[t] for t in (*given, goal))
 
     def ask(self, script: Script) -> Verdict:
         """One query to Z3, or its cached verdict."""
@@ -327,8 +320,8 @@ def _values(z3: Any, model: Any, script: Script) -> dict[str, int]:
 def relevant(given: tuple[Term, ...], goal: Term) -> tuple[Term, ...]:
     """The givens connected to the goal through shared variables and functions.  Dropping the others loses no proof
     that does not rest on a contradiction among them."""
-    names = [{(t.payload, t.sort) for t in subterms(g) if t.op in ("var", "app")} for g in given]
-    reached = {(t.payload, t.sort) for t in subterms(goal) if t.op in ("var", "app")}
+    names = [names_in(g) for g in given]
+    reached = {*names_in(goal)}
     chosen = [False] * len(given)
     grew = True
     while grew:

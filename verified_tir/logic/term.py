@@ -6,32 +6,40 @@ names too.
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Iterator
 from typing import Final
+
+from verified_tir.ir.weak_table import WeakTable
 
 BOOL: Final = "Bool"
 INT: Final = "Int"
 FLOAT_SORTS: Final[dict[str, tuple[int, int]]] = {"F16": (5, 11), "BF16": (8, 8), "F32": (8, 24), "F64": (11, 53)}
 
+BITWISE: Final = frozenset({"bvand", "bvor", "bvxor"})
+
 Payload = int | str | tuple[str, ...] | tuple[int, ...] | None
 
-_TABLE: weakref.WeakValueDictionary[tuple[object, ...], Term] = weakref.WeakValueDictionary()
+_TABLE: WeakTable[Term] = WeakTable()
 
 
 class Term:
     """A term.  ``payload`` is a constant's value (float constants: their bits), or the name of a variable or function.
 
     Terms are interned: equal terms are the same object.  Build them with the functions of this module.
+
+    :ivar has_float: whether a float occurs in it.
+    :ivar has_bits: whether it combines integers bit by bit.
     """
 
-    __slots__ = ("__weakref__", "args", "has_float", "op", "payload", "sort")
+    __slots__ = ("__weakref__", "_names", "args", "has_bits", "has_float", "op", "payload", "sort")
 
     op: str
     args: tuple[Term, ...]
     sort: str
     payload: Payload
     has_float: bool
+    has_bits: bool
+    _names: frozenset[tuple[Payload, str]]
 
     def __repr__(self) -> str:
         from verified_tir.logic.smtlib import show
@@ -48,8 +56,11 @@ def make(op: str, args: tuple[Term, ...], sort: str, payload: Payload = None) ->
     assert _well_sorted(op, args, sort), (op, args, sort)
     t = Term()
     t.op, t.args, t.sort, t.payload = op, args, sort, payload
-    t.has_float = sort in FLOAT_SORTS or any(a.has_float for a in args)
-    _TABLE[key] = t
+    t.has_float, t.has_bits = sort in FLOAT_SORTS, op in BITWISE
+    for a in args:
+        t.has_float |= a.has_float
+        t.has_bits |= a.has_bits
+    _TABLE.put(key, t)
     return t
 
 
@@ -116,6 +127,15 @@ def value_of(t: Term) -> int:
     """The value of a constant (bits for a float)."""
     assert t.op == "const" and isinstance(t.payload, int)
     return t.payload
+
+
+def names_in(t: Term) -> frozenset[tuple[Payload, str]]:
+    """The variables and functions that occur in a term, each with its sort; the term keeps them."""
+    try:
+        return t._names
+    except AttributeError:
+        t._names = frozenset([(s.payload, s.sort) for s in subterms(t) if s.op in ("var", "app")])
+        return t._names
 
 
 def subterms(*roots: Term) -> Iterator[Term]:
