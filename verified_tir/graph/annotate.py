@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Literal, TypeAlias, final
 
 from verified_tir.graph.errors import GraphError
@@ -37,7 +38,7 @@ def layout_named(text: str, plain: str, shape: Sequence[int] | None = None) -> I
     parts, tiles = _read(text, plain)
     if shape is not None:
         tiles = {k: t for k, t in tiles.items() if shape[plain.index(k)] % t == 0}
-    return _map(parts, tiles, plain)
+    return _map(tuple(parts), tuple(tiles.items()), plain)
 
 
 def padded_layout(text: str, plain: str, shape: Sequence[int], pad: Pad, value: float | None = None) -> list[Layout]:
@@ -52,7 +53,8 @@ def padded_layout(text: str, plain: str, shape: Sequence[int], pad: Pad, value: 
     choices = [kept] if pad != "large" or kept == odd else [kept, odd]
     found: list[Layout] = []
     for some in choices:
-        index_map = _map(parts, {k: t for k, t in tiles.items() if k in some or k not in odd}, plain)
+        used = {k: t for k, t in tiles.items() if k in some or k not in odd}
+        index_map = _map(tuple(parts), tuple(used.items()), plain)
         found.append(with_value(whole_tiles(index_map, shape), value, shape))
     return found
 
@@ -71,9 +73,12 @@ def _read(text: str, plain: str) -> tuple[list[tuple[str, str, str]], dict[str, 
     return parts, tiles
 
 
-def _map(parts: Sequence[tuple[str, str, str]], tiles: Mapping[str, int], plain: str) -> IndexMap:
+@lru_cache(maxsize=256)
+def _map(parts: tuple[tuple[str, str, str], ...], tile_of: tuple[tuple[str, int], ...], plain: str) -> IndexMap:
+    """One object for each map: what is found out about it is found out once for all nodes that have it."""
+
     def of(*indices: Var) -> list[Expr]:
-        at = dict(zip(plain, indices, strict=True))
+        at, tiles = dict(zip(plain, indices, strict=True)), dict(tile_of)
         found: list[Expr] = []
         for a, _, b in parts:
             k = a or b.upper()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import lcm, prod
 from typing import Any, TypeAlias, final
 
@@ -133,13 +134,14 @@ def normal(layout: Layout, shape: Sequence[int]) -> Layout:
     """The layout of tensors of this shape without what does not matter."""
     index_map = index_map_of(layout)
     if index_map is not None:
-        index_map = _plainly(index_map, shape)
+        index_map = _plainly(index_map, tuple(shape))
         layout = Padded(index_map, layout.value, layout.shape) if isinstance(layout, Padded) else index_map
     found = with_value(layout, value_of(layout), shape)
     return None if isinstance(found, IndexMap) and is_identity(found) else found
 
 
-def _plainly(index_map: IndexMap, shape: Sequence[int]) -> IndexMap:
+@lru_cache(maxsize=1024)
+def _plainly(index_map: IndexMap, shape: tuple[int, ...]) -> IndexMap:
     """The map in the form in which others would write it who mean the same on this shape: sums in one order, and an
     index that is always 0 under its own name.  Tiles stay, though there be one only."""
     ranges: dict[Var, tuple[Expr, Expr]] = {}

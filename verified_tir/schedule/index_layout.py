@@ -222,7 +222,7 @@ def _one_quotient(extent: Expr) -> Expr:
     return extent
 
 
-@lru_cache(maxsize=128)
+@lru_cache(maxsize=512)
 def on_box(inputs: tuple[Var, ...], outputs: tuple[Expr, ...], shape: tuple[Expr, ...]) -> MapOnBox:
     """The map on the box; the same object while it is remembered."""
     return MapOnBox(inputs, outputs, shape)

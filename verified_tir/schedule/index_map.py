@@ -16,6 +16,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from math import prod
 from typing import Any, Final, TypeAlias, final
 
 import numpy as np
@@ -198,13 +199,13 @@ class IndexMap:
         """
         shape = self._constant_padded(array.shape)
         place = _places(self, array.shape, shape)
-        flat = np.zeros(int(np.prod(shape, dtype=np.int64)), dtype=array.dtype)
-        taken = np.zeros(flat.shape, dtype=np.bool_)
-        taken[place] = True
-        if int(np.count_nonzero(taken)) != array.size:
+        if not _apart(self, array.shape, shape):
             self.inverse(array.shape)  # raises with two such elements
             raise NotInvertible("two elements share a place")
+        flat = np.zeros(prod(shape), dtype=array.dtype)
         if callable(pad_value):
+            taken = np.zeros(flat.shape, dtype=np.bool_)
+            taken[place] = True
             free = np.flatnonzero(~taken)
             flat[free] = pad_value(*np.unravel_index(free, shape)) if free.size else 0
         elif pad_value is not None:
@@ -248,6 +249,14 @@ def _places(index_map: IndexMap, shape: tuple[int, ...], physical: tuple[int, ..
         total = total + value * stride
         stride *= extent
     return np.broadcast_to(total, shape).reshape(-1)
+
+
+@lru_cache(maxsize=4)
+def _apart(index_map: IndexMap, shape: tuple[int, ...], physical: tuple[int, ...]) -> bool:
+    """Whether no two elements share a place."""
+    taken = np.zeros(prod(physical), dtype=np.bool_)
+    taken[_places(index_map, shape, physical)] = True
+    return int(np.count_nonzero(taken)) == prod(shape)
 
 
 def parameter_names(func: Callable[..., Any], rank: int) -> list[str]:

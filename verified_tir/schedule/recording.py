@@ -27,11 +27,12 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.expr import Expr, Load, Undef, Var
+from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError, Node
 from verified_tir.ir.paths import at, loop_path, places
 from verified_tir.ir.script import parse_func, script
 from verified_tir.ir.stmt import Allocate, Evaluate, For, Seq, Stmt
-from verified_tir.ir.visit import free_vars, rewrite, substitute, walk
+from verified_tir.ir.visit import free_vars, refresh_binders, rewrite, substitute, walk
 from verified_tir.schedule.constraint import IndexFunction
 from verified_tir.schedule.copies import blocks_of_copies
 from verified_tir.schedule.index_map import IndexMap
@@ -401,7 +402,7 @@ def _expressions(
     if not texts["text"]:  # the map of a buffer of rank 0
         return ()
     lines = [f"    T.evaluate({text})" for text in texts["text"]]
-    func = parse_func("\n".join(["@T.prim_func", f"def noted({', '.join(params)}):", *lines]))
+    func = _parsed("\n".join(["@T.prim_func", f"def noted({', '.join(params)}):", *lines]))
     stmts: tuple[Stmt, ...] = func.body.stmts if isinstance(func.body, Seq) else (func.body,)
     if len(stmts) != len(texts["text"]):
         raise Unrecordable(f"{texts['text']!r} are no expressions")
@@ -416,8 +417,14 @@ def _expressions(
     for s in stmts:
         if not isinstance(s, Evaluate):
             raise Unrecordable(f"{script(s)} is no expression")
-        found.append(substitute(rewrite(s.value, moved), actual))
+        found.append(refresh_binders(substitute(rewrite(s.value, moved), actual))[0])  # the text may be read again
     return tuple(found)
+
+
+@functools.lru_cache(maxsize=256)
+def _parsed(text: str) -> PrimFunc:
+    """A schedule for each program of a model: the same few maps are noted hundreds of times."""
+    return parse_func(text)
 
 
 def _read(everything: Sequence[Buffer], where: int | Mapping[str, Any], new: Buffer | None) -> Buffer:
