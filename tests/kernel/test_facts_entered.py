@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
-from tests.kernel.programs import function, load
+from tests.kernel.programs import function, load, program, store
 from tests.kernel.test_facts import known
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, Select, Undef, Var, binary, const
-from verified_tir.ir.stmt import SKIP, DeclBuffer
+from verified_tir.ir.stmt import SKIP, Assume, DeclBuffer, For, Seq
 from verified_tir.kernel.context import Entry, begin
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.memory import Padding
 from verified_tir.logic import formula as f
 from verified_tir.logic.solver import Solver
+from verified_tir.semantics.encode import Encoded
 
 i = Var.fresh("i")
 UNDEF = Undef(const(0).dtype)
@@ -96,6 +98,67 @@ def test_of_padding_nothing_is_known_through_a_view() -> None:
     where = INT.format("(A:int32 (+ (* 4 k) l))")
     for value in (const(7), UNDEF, None):
         assert about((BEYOND, value), view=((2, 4), "int32"), definite=True) == [where]
+
+
+def test_of_padding_of_what_has_a_view_nothing_is_known() -> None:
+    """Elements have flat addresses there, and padding is declared by indices."""
+    a = Buffer.declare("A", (2, 4), "int32")
+    v = Buffer.declare("V", (8,), "int32", data=a.data)
+    padding = Padding(a, (i, Var.fresh("j")), BEYOND, const(7))
+    for viewed in (True, False):
+        func = function([a], DeclBuffer(v, SKIP) if viewed else SKIP)
+        where = begin(func, Entry((padding,), inputs_defined=True))
+        indices = (f.var("k", f.INT), f.var("l", f.INT))
+        facts = Prover(Solver()).about(where, (), where.load_from(where.memory, a, indices, None))
+        assert (f.integer(7) in f.subterms(*facts)) is not viewed
+
+
+def test_padding_is_what_stood_there_when_the_function_began() -> None:
+    """Afterwards the element that it repeats may hold something else."""
+    a = Buffer.declare("A", (8,), "int32")
+    padding = Padding(a, (i,), BEYOND, load(a, i - 5))
+    where = begin(function([a], SKIP), Entry((padding,)))
+    element = where.load_from(where.memory, a, (f.var("k", f.INT),), None)
+    where.execute(store(a, 3, 0))
+    facts = Prover(Solver()).about(where, (), element)
+    assert {t.payload for t in f.subterms(*facts) if t.op == "app" and t.sort == f.INT} == {element.value.payload}
+
+
+def test_what_is_remembered_is_known_at_the_same_place_only() -> None:
+    """The same element, of arguments that are definite or not, with more properties tried, and past an assumption."""
+    text = "B[0] = 0.0\nfor j in range(4):\n    B[0] = T.if_then_else(A[j] > B[0], A[j], B[0])\n"
+    text += "for j in range(4):\n    T.assume(A[j] > T.float32(0))"
+    func = program(text, 'A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")')
+    a, b = func.buffers
+    where, prover = begin(func, Entry()), Prover(Solver())
+
+    def differs(buffer: Buffer, change: Callable[[], None]) -> bool:
+        element = where.load_from(where.memory, buffer, (f.integer(0),), None)
+        before = prover.about(where, (), element)
+        change()
+        return prover.about(where, (), element) != before
+
+    def supposing(**entry: bool) -> None:
+        where.entry = replace(where.entry, **entry)
+
+    assert differs(a, lambda: supposing(inputs_defined=True))
+    assert isinstance(func.body, Seq)
+    for s in func.body.stmts[:2]:
+        where.execute(s)
+    assert differs(b, lambda: supposing(thorough=True))
+    assert differs(a, lambda: where.execute(func.body.stmts[2]))
+
+
+def test_a_parameter_that_is_called_as_memory_is_is_none_of_its_elements() -> None:
+    a = Buffer.declare("A", (8,), "int32")
+    n = Var.fresh("n")
+    where = begin(function([a, n], SKIP), Entry())
+    element = where.load_from(where.memory, a, (f.var("k", f.INT),), None)
+    where.env[n] = Encoded(f.var(str(element.value.payload), f.INT), f.TRUE, False)
+    j = Var.fresh("j")
+    where.execute(For(j, const(0), const(8), Assume(binary("gt", load(a, j), n)), "serial"))
+    below = [t for t in Prover(Solver()).about(where, (), element) if "(< " in str(t)]
+    assert len(below) == 1
 
 
 SUMS = """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.kernel.programs import PROVER, buffer, load, program, variable, why
+from tests.kernel.test_facts import known
 from verified_tir.ir.expr import Expr
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import places
@@ -79,3 +80,47 @@ def test_it_is_not_known(first: str, old: str, new: str) -> None:
     found = replaced(first, old, new)
     assert isinstance(found, Unproved), found
     assert found.obligation.name == "equal"
+
+
+STORED = "\nif A[2] > 0:\n    if A[6] == 1:\n        B[0] = 1"
+ASKED = "\nif {}:\n    B[0] = 1"
+ON_THE_WAY = "for i in range(4):\n    A[i + 4] = A[i]\n    if i > 0:\n        if {}:\n            B[0] = 1"
+BYTES = "V = T.decl_buffer((32,), 'int8', data=B.data)\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        # conditions and addresses that read what the statement writes elsewhere
+        ("for i in range(4):\n    if A[i] > 0:\n        A[i + 4] = 1" + STORED, True),
+        ("for i in range(4):\n    B[i] = 3\n    if A[i] > 0:\n        A[i + 4] = 1" + STORED, True),
+        ("for i in range(4):\n    assert X[i] > 0\n    if A[i] > 0:\n        A[i + 4] = 1" + STORED, True),
+        ("for i in range(8):\n    if A[i] > 0:\n        A[7 - i] = 1" + STORED.replace("A[6]", "A[5]"), False),
+        ("for i in range(4):\n    A[4 + A[0] % 4] = 7" + ASKED.format("A[4 + A[0] % 4] == 7"), True),
+        ("for i in range(4):\n    A[4 + A[5] % 4] = 7" + ASKED.format("A[4 + A[5] % 4] == 7"), False),
+        # as it is known where the question stands
+        ("if n == 4:\n    for i in range(4):\n        if A[i] > 0:\n            A[i + n] = 1"
+         + STORED.replace("\n", "\n    "), True),
+        ("if n > 2:\n    for i in range(4):\n        if A[i] > 0:\n            A[i + n] = 1"
+         + STORED.replace("\n", "\n    "), False),
+        # on the way, when the statement has not ended
+        (ON_THE_WAY.format("A[4] == A[0]"), True),
+        (ON_THE_WAY.format("A[4] == A[1]"), False),
+        # one store is elsewhere, and another one is not
+        ("X[0] = A[2]\nfor i in range(4):\n    A[2] = 7\n    A[i + 4] = A[i]" + ASKED.format("A[6] == X[0]"), False),
+        ("X[0] = A[2]\nfor i in range(4):\n    A[1] = 7\n    A[i + 4] = A[2]" + ASKED.format("A[6] == X[0]"), True),
+        # a store that never runs is no load
+        ("for i in range(4):\n    x: T.let[T.int32] = A[0]\n    if i > 9:\n        A[3] = x\n    A[i + 4] = x"
+         + ASKED.format("A[6] == A[0]"), True),
+        ("for i in range(4):\n    x: T.let[T.int32] = A[0]\n    if i > 9:\n        A[3] = x\n    A[i + 4] = x"
+         + ASKED.format("A[6] == A[3]"), False),
+        # bytes of what is read are stored, whose places are counted in another unit
+        (BYTES + "X[0] = B[2]\nfor i in range(4):\n    B[7] = 0\n    V[i + 8] = T.int8(1)\n    A[i + 4] = B[i]"
+         + ASKED.format("A[6] == X[0]"), False),
+        # what is undefined in a buffer of the iteration's own
+        ("for i in range(4):\n    t = T.alloc_buffer((2,), 'int32')\n    t[0] = 1\n    A[i] = t[1]\n    A[i] = 2"
+         + ASKED.format("A[3] == 2"), True),
+    ],
+)  # fmt: skip
+def test_where_it_is_stored_may_hang_on_what_is_elsewhere(body: str, *, expected: bool) -> None:
+    assert known(body) is expected, body

@@ -18,7 +18,15 @@ if A[1] == 0:
 """
 
 
-@pytest.mark.parametrize("store", ["V[4] = T.int8(1)", "for i in range(8):\n    V[i] = T.int8(1)", "V[0:8] = X[0:8]"])
+@pytest.mark.parametrize(
+    "store",
+    [
+        "V[4] = T.int8(1)",
+        "for i in range(8):\n    V[i] = T.int8(1)",
+        "V[0:8] = X[0:8]",
+        "for i in range(1):\n    V[4] = T.int8(1)\n    A[0] = 1",
+    ],
+)
 def test_a_store_at_another_type_changes_the_element(store: str) -> None:
     f = program(TYPED.format(block="A", store=store), BYTES)
     refused(f, Decide((0, 2), True), "the condition is always true here")

@@ -166,7 +166,7 @@ def _value(asked: Asked, run: Instance, w: Witness, stmt: Stmt) -> tuple[Term, T
 def _still_there(asked: Asked, run: Instance, w: Witness, stmt: Stmt, wanted: set[Term]) -> dict[Term, Term]:
     """Loads that the witness made of what the statement writes, and that would give the same when it has ended."""
     event, a = asked.element.version.event, w.access
-    if not isinstance(event, Ran) or any(x.buffer is None for x in run.accesses) or not_expanded(stmt):
+    if not isinstance(event, Ran) or not_expanded(stmt):
         return {}
     found: dict[Term, Term] = {}
     for x in run.accesses:
@@ -179,8 +179,8 @@ def _still_there(asked: Asked, run: Instance, w: Witness, stmt: Stmt, wanted: se
         if b is None or not in_the_way or b.data in run.local or b.data not in event.after:
             continue
         if not _varies(run, a, *address) and _settles(asked, run, w, x, address, stmt):
-            now = element(event.after[b.data], b, address, asked.context.several_views(b.data))
-            asked.context.elements.update({now.value: now, now.defined: now})
+            several = asked.context.several_views(b.data)
+            now = asked.context.know(element(event.after[b.data], b, address, several))
             found |= {x.value.value: now.value, x.value.defined: now.defined}
     return found
 
@@ -301,6 +301,4 @@ def register(context: Context, run: Instance, *terms: Term) -> None:
     for t in f.subterms(*terms):
         if t.op == "app" and t not in context.elements and t.payload in by_function:
             like = by_function[t.payload]
-            made = element(like.version, like.buffer, t.args, context.several_views(like.buffer.data))
-            context.elements[made.value] = made
-            context.elements[made.defined] = made
+            context.know(element(like.version, like.buffer, t.args, context.several_views(like.buffer.data)))

@@ -117,10 +117,12 @@ class Context:
         if buffer.data not in memory:
             raise Unencodable(f"buffer {buffer.name} is not alive here")
         address = self.address(buffer, indices, lane)
-        found = element(memory[buffer.data], buffer, address, self.several_views(buffer.data))
-        self.elements[found.value] = found
-        self.elements[found.defined] = found
-        return found
+        return self.know(element(memory[buffer.data], buffer, address, self.several_views(buffer.data)))
+
+    def know(self, e: Element) -> Element:
+        """Facts about the element are looked up from now on, where its value is mentioned, or that it is defined."""
+        self.elements[e.value] = self.elements[e.defined] = e
+        return e
 
     def address(self, buffer: Buffer, indices: tuple[Term, ...], lane: Term | None) -> tuple[Term, ...]:
         return address_of(buffer, indices, lane, self.several_views(buffer.data), Encoder(self.env))

@@ -163,10 +163,10 @@ class Prover:
         """What loops that have finished assumed of this element, in the version that they saw."""
         found: list[Term] = []
         for memory, stmt in context.observed:
-            if memory.get(e.buffer.data) is not e.version or e.buffer.data in written_blocks(stmt):
+            if memory.get(e.buffer.data) is not e.version:
                 continue
             before = context.fork()
-            before.path, before.memory = [], memory
+            before.memory = memory
             run = instance(before, stmt)
             for a in run.assumed:
                 for load in (t for t in f.subterms(a.condition) if t.op == "app" and t.payload == e.value.payload):
@@ -214,10 +214,7 @@ class Prover:
         return tuple(known)
 
     def _older(self, context: Context, e: Element, version: Version) -> Element:
-        older = element(version, e.buffer, e.address, context.several_views(e.buffer.data))
-        context.elements[older.value] = older
-        context.elements[older.defined] = older
-        return older
+        return context.know(element(version, e.buffer, e.address, context.several_views(e.buffer.data)))
 
     def _stored(
         self, context: Context, e: Element, before: Version, same_view: bool, address: tuple[Term, ...], value: Encoded
@@ -248,7 +245,6 @@ class Prover:
             return ()
         older = self._older(context, e, memory[data])
         before = context.fork()
-        before.path = []
         before.memory = memory
         run = instance(before, stmt)
         stores = [a for a in run.accesses if a.write and a.buffer is not None and a.buffer.data is data]
@@ -297,9 +293,9 @@ class Prover:
         parts = (a.value.value, a.value.defined, *a.given, *a.address)
         unknown = set(run.unknown).intersection(f.subterms(*parts))
         loads = [x for x in run.accesses if not x.write and x.value is not None and x.value.value in unknown]
-        if not loads or any(x.buffer is None for x in run.accesses):
+        if not loads:
             return a
-        stores = [s for s in instance(before, stmt).accesses if s.write and s.buffer is not None]
+        stores = [s for s in instance(before, stmt).accesses if s.write]
         same: dict[Term, Term] = {}
         for x in loads:
             assert x.buffer is not None and x.value is not None

@@ -73,3 +73,15 @@ def test_whatever_was_written_counts_as_written() -> None:
     """B may hold anything, undefined values too; and which branch stored it, memory of the iteration itself says."""
     accepted(program(EITHER.format("else:\n        t[0] = B[3 - i]")), Move((), "sink"))
     refused(program(EITHER.format("B[3] = 0")), Move((), "sink"), "sees a write of its own iteration")
+
+
+@pytest.mark.parametrize(("element", "fine"), [("i", True), ("i * 3 % 4", False)])
+def test_at_the_head_of_an_iteration_not_all_of_them_have_run(element: str, *, fine: bool) -> None:
+    """A[3] is not stored to before the fourth iteration, and decides in the second one."""
+    f = program(
+        f"{ALLOC}\nfor i in range(4):\n    A[i] = 5\n    if A[{element}] == 5:\n        t[0] = i\n    B[i] = t[0]"
+    )
+    if fine:
+        accepted(f, Move((), "sink"))
+    else:
+        refused(f, Move((), "sink"), "sees a write of its own iteration")
