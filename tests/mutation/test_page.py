@@ -49,19 +49,22 @@ def test_tests_that_kill_exist() -> None:
 
 
 def test_reasons_are_of_mutants_that_there_are() -> None:
-    equivalent.check({m.id for m in select(ROOT)}, equivalent.reasons(ROOT))
+    equivalent.check({m.id: m.words for m in select(ROOT)}, equivalent.arguments(ROOT))
 
 
 def test_a_stale_reason_is_refused() -> None:
+    name, reason = "rules.unit:Unit.rewrite:drop-condition:1", equivalent.Reason("`a` does not refuse", "It may not.")
+    equivalent.check({name: reason.change}, {name: reason})
     with pytest.raises(equivalent.StaleReason, match="is no mutant"):
-        equivalent.check(
-            {"rules.unit:Unit.rewrite:drop-condition:1"}, {"rules.unit:Gone:drop-condition:1": "It is gone."}
-        )
+        equivalent.check({name: reason.change}, {"rules.unit:Gone:drop-condition:1": reason})
+    with pytest.raises(equivalent.StaleReason, match="is another mutant now"):
+        equivalent.check({name: "`b` does not refuse"}, {name: reason})
 
 
 def test_a_reason_without_words_is_refused(tmp_path: Path) -> None:
     (tmp_path / "verified_tir" / "mutation").mkdir(parents=True)
-    (tmp_path / equivalent.FILE).write_text('[ids]\n"rules.unit:Unit.rewrite:drop-condition:1" = ""\n')
+    text = '[ids]\n"rules.unit:Unit.rewrite:drop-condition:1" = { change = "`a` does not refuse" }\n'
+    (tmp_path / equivalent.FILE).write_text(text)
     with pytest.raises(equivalent.StaleReason, match="has no reason"):
         equivalent.reasons(tmp_path)
 
