@@ -34,15 +34,17 @@ def by_kind(campaign: Campaign) -> dict[str, Finding]:
 
 
 def test_each_way_to_fail_is_a_finding_with_a_file(tmp_path: Path) -> None:
-    names = ("FINE", "FAILS", "RAISES", "DIES", "HANGS", "FLAKY", "BROKEN", "EMPTY")
+    names = ("FINE", "FAILS", "RAISES", "DIES", "HANGS", "FLAKY", "BROKEN", "EMPTY", "GREEDY")
     campaign = run_campaign(options(tmp_path, *names))
     found = by_kind(campaign)
     assert campaign.ending == "done"
     assert sorted(found) == [
-        "BROKEN crash", "DIES died", "EMPTY crash", "FAILS too-large", "FLAKY once", "HANGS hang", "RAISES crash",
+        "BROKEN crash", "DIES died", "EMPTY crash", "FAILS too-large", "FLAKY once", "GREEDY crash", "HANGS hang",
+        "RAISES crash",
     ]  # fmt: skip
     assert found["RAISES crash"].key.where == "KeyError in toys.py:_raises"
     assert found["DIES died"].key.where == "SIGSEGV in toys.py:_dies"
+    assert found["GREEDY crash"].key.where == "MemoryError in toys.py:_greedy"
     assert found["HANGS hang"].key.where == "toys.py:check"
     assert found["FAILS too-large"].message == "[501, 1000] sums to 1501" and found["FAILS too-large"].times > 1
     assert "[901]" in found["DIES died"].source and "[701]" in found["RAISES crash"].source
@@ -50,7 +52,9 @@ def test_each_way_to_fail_is_a_finding_with_a_file(tmp_path: Path) -> None:
         text = Path(finding.file).read_text(encoding="utf-8")
         assert f"Finding: {finding.key.target} | {finding.key.kind} | {finding.key.where}" in text
         assert finding.reproduced is (None if name == "FLAKY once" else True), name
-        assert finding.shrunk is (name in ("FAILS too-large", "RAISES crash", "DIES died", "HANGS hang")), name
+        assert finding.shrunk is (
+            name in ("FAILS too-large", "RAISES crash", "GREEDY crash", "DIES died", "HANGS hang")
+        ), name
         assert finding.flaky is (name == "FLAKY once")
     assert len(list((tmp_path / "findings").iterdir())) == len(found)
     # A case that kills its process costs no other one: all were checked.

@@ -73,6 +73,11 @@ def _hangs(case: Numbers) -> None:
         time.sleep(3600)
 
 
+def _greedy(case: Numbers) -> None:
+    if any(n > 900 for n in case):
+        bytearray(1 << 40)
+
+
 def _flaky(case: Numbers) -> None:
     """Fails once: in whatever process it is, not again."""
     flag = Path(os.environ["TOY_FLAG"])
@@ -109,6 +114,7 @@ FAILS = Toy("fails", _fails)
 RAISES = Toy("raises", _raises)
 DIES = Toy("dies", _dies)
 HANGS = Toy("hangs", _hangs)
+GREEDY = Toy("greedy", _greedy)
 FLAKY = Toy("flaky", _flaky)
 SLEEPS = Toy("sleeps", _sleeps)
 RARE = Toy("rare", _rare)

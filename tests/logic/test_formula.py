@@ -308,3 +308,7 @@ def test_deep_and_shared_terms_take_linear_time() -> None:
 def test_terms_print_for_people() -> None:
     assert show(f.implies(P, f.lt(f.add(X, f.integer(-2)), f.app("g", (Y,), f.INT)))) == "(=> p (< (+ x (- 2)) (g y)))"
     assert repr(f.convert("fp.to_bits", A, f.INT, 32)) == "(fp.to_bits a)"
+    shared = X
+    for _ in range(200):
+        shared = f.mul(shared, shared)
+    assert len(repr(f.lt(shared, Y))) < 10_000

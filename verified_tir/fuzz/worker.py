@@ -6,6 +6,7 @@ is sent at once, and the case that runs is written down first (``running``).
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
@@ -30,6 +31,9 @@ _REPORT: Final = 0.5
 """Seconds between two reports of what was counted."""
 _MEMORY: Final = 2_000_000_000
 """Bytes after which a worker is replaced by a fresh one: solvers and compiled code do not give back all they take."""
+_ADDRESSES: Final = 8 << 30
+"""Bytes of addresses that a worker may take.  A case that takes more is a finding with a place, and not the end of what
+else runs on the machine."""
 
 
 @final
@@ -83,6 +87,7 @@ def main(setup: Setup, link: Connection) -> None:
     sys.path[:] = setup.path
     os.environ["VTIR_CACHE_DIR"] = str(setup.cache)
     os.environ["VTIR_VERDICT_CACHE"] = "off"  # what is proved is proved now
+    _limit_memory()
     with setup.trace.open("w") as trace:
         listen_for_stacks(trace)
         worker = Worker(Journal(setup.journal), link)
@@ -215,6 +220,14 @@ class _Counting:
         self.observed.totals = Counter()
         self.observed.covered = Counter()
         self._sent, self._last = self._drawn, now
+
+
+def _limit_memory() -> None:
+    with contextlib.suppress(ImportError, ValueError, OSError):  # not a Unix, or less is allowed anyway
+        import resource
+
+        _, hard = resource.getrlimit(resource.RLIMIT_AS)
+        resource.setrlimit(resource.RLIMIT_AS, (_ADDRESSES, hard))
 
 
 def _short(failure: Failure) -> Failure:

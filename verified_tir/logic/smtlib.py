@@ -100,13 +100,22 @@ def _apply_text(t: Term, args: list[str], names: Names) -> str:
     return f"({op} {' '.join(args)})"
 
 
+LONGEST_SHOWN = 4000
+"""Characters of a part of a term that :func:`show` writes."""
+
+
 def show(t: Term) -> str:
-    """A term as text with our own names, for people."""
+    """A term as text with our own names, for people.
+
+    Parts that would be longer than ``LONGEST_SHOWN`` are left out: terms share what occurs several times, and written
+    out in full that may be more text than there is memory.
+    """
     memo: dict[Term, str] = {}
 
     def go(u: Term) -> str:
         if u not in memo:
-            memo[u] = str(u.payload) if u.op == "var" else _show_one(u, [go(a) for a in u.args])
+            text = str(u.payload) if u.op == "var" else _show_one(u, [go(a) for a in u.args])
+            memo[u] = text if len(text) <= LONGEST_SHOWN else f"({u.op} …)"
         return memo[u]
 
     return go(t)

@@ -30,8 +30,11 @@ class TacticFailed(Exception):
     report."""
 
     def __init__(self, refusal: Refusal) -> None:
-        super().__init__(str(refusal))
+        super().__init__()  # no text: that of a refusal's terms is not small, and the façade has its own
         self.refusal = refusal
+
+    def __str__(self) -> str:
+        return str(self.refusal)
 
 
 def fail(reason: str, path: Path = ()) -> TacticFailed:

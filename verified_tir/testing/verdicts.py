@@ -240,7 +240,7 @@ def _shown(verdict: Different, found: Sequence[Gap]) -> bool:
             continue
         where = ", ".join(map(str, gap.index))
         claimed, _, lane = index.partition("]")
-        if name.startswith("the padding") or (f"{claimed}, {lane[6:]}" if lane else claimed) == where:
+        if name.startswith("the padding") or ", ".join(i for i in (claimed, lane.removeprefix(" lane ")) if i) == where:
             if verdict.inputs or (_equal(gap.before, verdict.before) and _equal(gap.after, verdict.after)):
                 return True
     return False
