@@ -15,6 +15,28 @@ LAST = "if {}:\n    B[0] = 1"
 SIX = "for i in range(4):\n" + "".join(f"    A[i] = {k}\n" for k in range(1, 7))
 BELOW = "if {}:\n    for i in range(4):\n        A[i] = 1\n        A[i + n] = 2\n    if A[2] == 1:\n        B[0] = 1"
 NONZERO = LAST.format("A[3] == A[3] and X[3] != 0")
+SUMS = """
+for i in range(4):
+    {}
+    for j in range(2):
+        A[i + j] = 1
+    {}
+if A[1] == 2:
+    B[0] = 1
+"""
+LABEL = "for i in range(8):\n    with T.block('label'):\n        A[i] = 1\n        A[i] = 2\n"
+EARLIER = (
+    "for i in range(4):\n    if n > 0:\n        A[i] = X[i]\n    X[i + n] = 0\nif {} or A[3] == X[3]:\n    B[0] = 1"
+)
+LOOKED_UP = """
+A[2] = 5
+X[3] = {}
+for i in range(4):
+    if X[i + 1] == 0:
+        A[i] = A[i] + 1
+if A[2] == 5:
+    B[0] = 1
+"""
 
 CASES = [
     # what is known where the question stands tells which of two stores comes last
@@ -39,6 +61,23 @@ CASES = [
     ("for i in range(8):\n    if i > 3:\n        A[i] = 5 // X[i]\n" + NONZERO, False),
     ("for i in range(8):\n    A[i] = 1 << X[i]\n" + LAST.format("A[3] == A[3] and X[3] >= 0"), True),
     ("for i in range(8):\n    A[i] = 1 * X[i]\n" + LAST.format("A[3] == A[3] and X[3] >= 0"), False),
+    # what a loop that decides nothing about the element stored last is not what it stored first
+    ("for i, k in T.grid(8, 3):\n    A[i] = k\n" + LAST.format("A[5] == 0"), False),
+    ("for i, k in T.grid(8, 3):\n    A[i] = X[k]\n" + LAST.format("A[5] == X[0]"), False),
+    # stores that touch the element come before, others may come later
+    (SUMS.format("pass", "A[i] = 2"), True),
+    (SUMS.format("A[i] = 2", "pass"), False),
+    # what is read is stored to earlier, by what is known where either runs
+    (EARLIER.format("n <= 0"), True),
+    (EARLIER.format("n < 0"), False),
+    ("for i in range(8):\n    A[i] = X[i]\n    if i != 3:\n        X[i] = 0\n" + LAST.format("A[3] == X[3]"), True),
+    ("for i in range(8):\n    A[i] = X[i]\n    if i != 4:\n        X[i] = 0\n" + LAST.format("A[3] == X[3]"), False),
+    # what a condition loaded is looked up
+    (LOOKED_UP.format(7), True),
+    (LOOKED_UP.format(0), False),
+    # a label is no block whose parts nobody knows
+    (LABEL + LAST.format("A[3] == 2"), True),
+    (LABEL + LAST.format("A[3] == 1"), False),
     # a loop of which some iteration is looked at: those to come may never be reached
     ("for i in range(8):\n    A[i] = 5 // X[i]\n    if X[7] != 0:\n        B[0] = 1", False),
 ]  # fmt: skip

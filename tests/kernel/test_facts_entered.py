@@ -37,7 +37,8 @@ def about(*pads: Pad, dtype: str = "int32", view: View | None = None, definite: 
     a = Buffer.declare("A", (8,), dtype)
     seen = a if view is None else Buffer.declare("V", *view, data=a.data)
     paddings = tuple(Padding(a, (i,), p, value(a) if callable(value) else value) for p, value in pads)
-    func = function([a], SKIP if view is None else DeclBuffer(seen, SKIP))
+    other = Buffer.declare("B", (8,), "float32" if dtype == "int32" else "int32")
+    func = function([a, other], SKIP if view is None else DeclBuffer(seen, SKIP))
     where = begin(func, Entry(paddings, inputs_defined=definite))
     indices = tuple(f.var(name, f.INT) for name in "kl"[: len(seen.shape)])
     element = where.load_from(where.memory, seen, indices, None)
@@ -75,6 +76,11 @@ def test_declared_padding(pads: tuple[Pad, ...], facts: list[str], of_definite: 
 
     assert plain(about(*pads, definite=False)) == [*facts, AK]
     assert plain(about(*pads, definite=True)) == [*facts, of_definite, AK]
+
+
+def test_padding_of_floats() -> None:
+    assert about((BEYOND, None), dtype="float32", definite=True) == ["(or (A.def k) (<= 5 k))"]
+    assert about((BEYOND, None), dtype="float32", definite=False) == []
 
 
 @pytest.mark.parametrize(
@@ -134,7 +140,9 @@ def test_what_is_remembered_is_known_at_the_same_place_only() -> None:
 
     def differs(buffer: Buffer, change: Callable[[], None]) -> bool:
         element = where.load_from(where.memory, buffer, (f.integer(0),), None)
+        kept = where.fork()
         before = prover.about(where, (), element)
+        assert (where.path, where.env, where.memory) == (kept.path, kept.env, kept.memory)
         change()
         return prover.about(where, (), element) != before
 

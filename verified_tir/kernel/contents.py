@@ -165,20 +165,19 @@ def _value(asked: Asked, run: Instance, w: Witness, stmt: Stmt) -> tuple[Term, T
 
 def _still_there(asked: Asked, run: Instance, w: Witness, stmt: Stmt, wanted: set[Term]) -> dict[Term, Term]:
     """Loads that the witness made of what the statement writes, and that would give the same when it has ended."""
-    event, a = asked.element.version.event, w.access
+    event = asked.element.version.event
     if not isinstance(event, Ran) or not_expanded(stmt):
         return {}
     found: dict[Term, Term] = {}
     for x in run.accesses:
         if x.write or x.value is None or {x.value.value, x.value.defined}.isdisjoint(wanted):
             continue
+        b = x.buffer
+        if b is None or b.data not in event.after or not w.loose.isdisjoint(f.subterms(*x.address)):
+            continue
         memo: dict[Term, Term] = {}
         address = tuple(f.replace(t, w.values, memo) for t in x.address)
-        in_the_way = a.place[: len(x.place)] == x.place and w.loose.isdisjoint(f.subterms(*x.address))
-        b = x.buffer
-        if b is None or not in_the_way or b.data in run.local or b.data not in event.after:
-            continue
-        if not _varies(run, a, *address) and _settles(asked, run, w, x, address, stmt):
+        if _settles(asked, run, w, x, address, stmt):
             several = asked.context.several_views(b.data)
             now = asked.context.know(element(event.after[b.data], b, address, several))
             found |= {x.value.value: now.value, x.value.defined: now.defined}
