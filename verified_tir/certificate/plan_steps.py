@@ -23,9 +23,9 @@ from verified_tir.certificate.integrity import Finding
 from verified_tir.certificate.plan_layouts import ends_with, layout_named_by, parsed_layout
 from verified_tir.certificate.plans import CheckedPlan
 from verified_tir.graph.errors import GraphError
-from verified_tir.graph.execute import program_key, program_of
 from verified_tir.graph.ir import Array, Graph, Node, Value
 from verified_tir.graph.layouts import layout_text, normal, pack, serves, shape_in
+from verified_tir.graph.node_program import program_key, program_of
 from verified_tir.graph.text import SMALL, parse_graph
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.equal import structural_equal

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from verified_tir.graph.errors import GraphError
-from verified_tir.graph.execute import program_of
 from verified_tir.graph.ir import Node, Value
+from verified_tir.graph.node_program import program_of
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import HANDLE
 from verified_tir.ir.expr import Var

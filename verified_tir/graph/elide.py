@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from verified_tir.graph.compose import composed
 from verified_tir.graph.conversions import arrive, definition_nodes, put_operand
 from verified_tir.graph.errors import GraphError
-from verified_tir.graph.execute import program_of
 from verified_tir.graph.ir import Node, TensorType, Value
 from verified_tir.graph.layouts import Layout, Padded, normal, pads, shape_in
+from verified_tir.graph.node_program import program_of
 from verified_tir.graph.operators import legalize
 from verified_tir.graph.relayout import Relaid
 from verified_tir.ir.expr import Expr, Var

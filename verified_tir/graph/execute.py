@@ -18,11 +18,10 @@ from verified_tir.codegen.runtime import Function
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import Array, Graph, Node, TensorType, Value
 from verified_tir.graph.memory import Placement, Workspace, aligned, empty, place
-from verified_tir.graph.operators import legalize
+from verified_tir.graph.node_program import program_key, program_of
 from verified_tir.graph.schedules import VECTORS, Scheduled, scheduled
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.floats import numpy_dtype
-from verified_tir.ir.func import PrimFunc
 from verified_tir.kernel.theorem import Refines
 from verified_tir.schedule.errors import ScheduleError
 from verified_tir.schedule.schedule import Schedule
@@ -30,23 +29,6 @@ from verified_tir.semantics.interpreter import run
 
 Progress = Callable[[int, int, str], None]
 """Called with how many nodes are done, of how many, and the next one."""
-
-
-def program_of(node: Node) -> PrimFunc:
-    """What a node computes, results last among its parameters.
-
-    :raises GraphError: if its operator is not known or does not take its operands.
-    """
-    if node.func is not None:
-        return node.func
-    return legalize(node.op, [v.type for v in node.inputs], node.attrs, str(node))
-
-
-def program_key(node: Node) -> object:
-    """The same for nodes with one program."""
-    if node.func is not None:
-        return node.func
-    return node.op, repr(sorted(node.attrs.items())), tuple(v.type for v in node.inputs)
 
 
 def evaluate(graph: Graph, inputs: Mapping[str, Any] | Sequence[Any]) -> list[Array]:

@@ -18,7 +18,6 @@ from typing import Literal, TypeAlias, final
 from verified_tir.graph.callbacks import Registered, registered
 from verified_tir.graph.elide import REWRITES, needless_layouts
 from verified_tir.graph.errors import GraphError
-from verified_tir.graph.execute import program_key, program_of
 from verified_tir.graph.infer import infer
 from verified_tir.graph.ir import Graph, Node, Value
 from verified_tir.graph.layouts import (
@@ -35,6 +34,7 @@ from verified_tir.graph.layouts import (
     whole_tiles,
     with_value,
 )
+from verified_tir.graph.node_program import program_key, program_of
 from verified_tir.graph.relayout import extents
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, FloatImm, IfThenElse, IntImm, Load, Select, Undef

@@ -19,11 +19,11 @@ from verified_tir.graph.choose import Choice, Cost, bytes_moved, choose, cost_of
 from verified_tir.graph.collector import seldom_collected
 from verified_tir.graph.elide import prove_needless
 from verified_tir.graph.errors import GraphError
-from verified_tir.graph.execute import program_key
 from verified_tir.graph.external import External
 from verified_tir.graph.fuse import Fusion, fuse_plan
 from verified_tir.graph.ir import Graph, Node, Value
 from verified_tir.graph.layouts import Layout, value_of
+from verified_tir.graph.node_program import program_key
 from verified_tir.graph.options import Flow, Frozen, Option, Options, plain_option
 from verified_tir.graph.planned import Planned, write_planned
 from verified_tir.graph.refusals import why_not

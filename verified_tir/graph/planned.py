@@ -11,7 +11,6 @@ import numpy as np
 from verified_tir.graph.choose import Choice
 from verified_tir.graph.conversions import Conversion, conversions
 from verified_tir.graph.errors import GraphError
-from verified_tir.graph.execute import program_key
 from verified_tir.graph.external import External
 from verified_tir.graph.ir import Array, Graph, Names, Node, TensorType, Value
 from verified_tir.graph.layouts import (
@@ -25,6 +24,7 @@ from verified_tir.graph.layouts import (
     shape_in,
     value_of,
 )
+from verified_tir.graph.node_program import program_key
 from verified_tir.graph.options import Option, Options
 from verified_tir.graph.relayout import Relaid
 

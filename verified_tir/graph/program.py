@@ -15,8 +15,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from verified_tir.graph.errors import GraphError
-from verified_tir.graph.execute import program_of
 from verified_tir.graph.ir import Graph, Node, TensorType, Value
+from verified_tir.graph.node_program import program_of
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import HANDLE, DType
 from verified_tir.ir.equal import structural_equal

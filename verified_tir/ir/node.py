@@ -55,7 +55,7 @@ class InternedMeta(type):
 class Node(metaclass=InternedMeta):
     """Base of expressions, statements, buffers and functions."""
 
-    __slots__ = ("__weakref__", "_children", "_free_vars")
+    __slots__ = ("__weakref__", "_below", "_children", "_free_vars")
     __match_args__: ClassVar[tuple[str, ...]] = ()
 
     def __copy__(self) -> Node:

@@ -7,6 +7,7 @@ Shared subtrees are visited once: every function memoises by identity.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
 from typing import TypeVar
 
 from verified_tir.ir.buffer import Buffer
@@ -65,6 +66,15 @@ def map_children(node: N, f: Callable[[Node], Node]) -> N:
 
 def walk(node: Node) -> Iterator[Node]:
     """The node and everything below it, parents first, each object once."""
+    try:
+        below = node._below  # type: ignore[attr-defined]
+    except AttributeError:
+        below = tuple(_walk(node))[1:]
+        object.__setattr__(node, "_below", below)  # each rule and each check of its result goes through all of it again
+    return chain((node,), below)
+
+
+def _walk(node: Node) -> Iterator[Node]:
     seen: set[Node] = set()
     stack = [node]
     while stack:

@@ -32,9 +32,10 @@ class WeakTable(Generic[T]):
         entries = self._entries
 
         def forget(gone: weakref.ref[T]) -> None:
-            assert isinstance(gone, _Entry)
-            if entries.get(gone.key) is gone:  # else another object stands there since
-                del entries[gone.key]
+            key = gone.key  # type: ignore[attr-defined]
+            found = entries.pop(key, None)
+            if found is not None and found is not gone:  # another object stands there since
+                entries[key] = found
 
         self._forget = forget
 
