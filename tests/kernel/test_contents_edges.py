@@ -7,9 +7,13 @@ import pytest
 from tests.kernel.programs import PROVER, accepted, buffer, load, program, refused, why
 from tests.kernel.test_facts import known
 from verified_tir.ir.expr import Select, binary, const
+from verified_tir.kernel import contents
+from verified_tir.kernel.context import Entry, begin
 from verified_tir.kernel.entry import verify_program
 from verified_tir.kernel.obligation import NoMatch, Unproved
+from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.rewrite import Rewrite
+from verified_tir.logic.formula import integer
 
 LAST = "if {}:\n    B[0] = 1"
 SIX = "for i in range(4):\n" + "".join(f"    A[i] = {k}\n" for k in range(1, 7))
@@ -22,6 +26,22 @@ for i in range(4):
         A[i + j] = 1
     {}
 if A[1] == 2:
+    B[0] = 1
+"""
+LET = """
+X[4] = {}
+for i in range(7):
+    y: T.let[T.int32] = 5 // (X[i] - X[i + 1])
+    A[i] = 2
+if A[3] == 2 and X[3] != 7:
+    B[0] = 1
+"""
+GUARDED = "for i in range(8):\n    if n > 3:\n        A[i] = 5 // X[i]\n" + NONZERO
+VIEWED = """
+V = T.decl_buffer((4, 2), "int32", data=B.data)
+for i in range(8):
+    A[i] = V[X[i], 0]
+if A[3] == A[3] and X[3] < {}:
     B[0] = 1
 """
 LABEL = "for i in range(8):\n    with T.block('label'):\n        A[i] = 1\n        A[i] = 2\n"
@@ -59,6 +79,10 @@ CASES = [
     ("for i in range(8):\n    A[i] = 5 // X[i]\n" + NONZERO, True),
     ("for i in range(7):\n    A[i] = 5 // X[i + 1]\n" + NONZERO, False),
     ("for i in range(8):\n    if i > 3:\n        A[i] = 5 // X[i]\n" + NONZERO, False),
+    ("if n > 3:\n    " + GUARDED.replace("\n", "\n    "), True),
+    ("if n > 2:\n    " + GUARDED.replace("\n", "\n    "), False),
+    (VIEWED.format(4), True),
+    (VIEWED.format(3), False),
     ("for i in range(8):\n    A[i] = 1 << X[i]\n" + LAST.format("A[3] == A[3] and X[3] >= 0"), True),
     ("for i in range(8):\n    A[i] = 1 * X[i]\n" + LAST.format("A[3] == A[3] and X[3] >= 0"), False),
     # what a loop that decides nothing about the element stored last is not what it stored first
@@ -75,6 +99,12 @@ CASES = [
     # what a condition loaded is looked up
     (LOOKED_UP.format(7), True),
     (LOOKED_UP.format(0), False),
+    ("X[4] = 5\nfor i in range(7):\n    A[i] = X[i + 1]\n" + LAST.format("A[3] == 5"), True),
+    ("X[4] = 5\nfor i in range(7):\n    A[i] = X[i + 1]\n" + LAST.format("A[2] == 5"), False),
+    (LET.format(7), True),
+    (LET.format(8), False),
+    ("for i in range(8):\n    X[i] = B[i]\n    A[i] = X[i] * 0\n" + LAST.format("A[3] == 0"), True),
+    ("for i in range(8):\n    X[i] = B[i]\n    A[i] = X[i] * 0\n" + LAST.format("A[3] == 1"), False),
     # a label is no block whose parts nobody knows
     (LABEL + LAST.format("A[3] == 2"), True),
     (LABEL + LAST.format("A[3] == 1"), False),
@@ -123,3 +153,23 @@ def test_one_store_of_a_block_that_is_not_expanded() -> None:
         assert isinstance(found, tuple) is fine, text
         if isinstance(found, (NoMatch, Unproved)):
             assert "the binding of w lies in its domain" in why(found)
+
+
+def test_what_a_float_function_gave_is_no_load() -> None:
+    text = "for i in range(8):\n    A[i] = T.exp(B[i])\nif T.exp(B[{}]) < T.float32(1):\n    if A[3] < T.float32(1):\n"
+    assert known(text.format(3) + "        B[0] = A[3]", "float32")
+    assert not known(text.format(4) + "        B[0] = A[3]", "float32")
+
+
+def test_a_guess_that_says_nothing_of_the_iteration_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing that is guessed is believed: a witness in terms of some iteration's variable is no witness."""
+    f = program("for i, j in T.grid(2, 4):\n    A[j] = 5", PARAMS)
+    where = begin(f, Entry())
+    element = where.load_from(where.memory, buffer(f, "A"), (integer(2),), None)
+    run = instance(where, f.body)
+    asked = contents.Asked(PROVER, where, (), element)
+    (store,) = (a for a in run.accesses if a.write)
+    assert contents.witness_of(asked, run, store).runs is not None
+    guess = {store.inner[0]: store.inner[1], store.inner[1]: integer(2)}
+    monkeypatch.setattr(contents, "solve_address", lambda *_: (guess, {store.inner[0]}))
+    assert contents.witness_of(asked, run, store).runs is None

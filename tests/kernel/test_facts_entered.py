@@ -144,7 +144,10 @@ def test_what_is_remembered_is_known_at_the_same_place_only() -> None:
         before = prover.about(where, (), element)
         assert (where.path, where.env, where.memory) == (kept.path, kept.env, kept.memory)
         change()
-        return prover.about(where, (), element) != before
+        kept = where.fork()
+        after = prover.about(where, (), element)
+        assert (where.path, where.env, where.memory) == (kept.path, kept.env, kept.memory)
+        return after != before
 
     def supposing(**entry: bool) -> None:
         where.entry = replace(where.entry, **entry)

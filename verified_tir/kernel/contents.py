@@ -132,10 +132,11 @@ def witness_of(asked: Asked, run: Instance, a: Access) -> Witness:
 
 
 def _ranges(run: Instance) -> set[Term]:
-    """What is true of any integer that was loaded, and so no condition."""
-    loads = [x for x in run.accesses if not x.write and x.value is not None and x.buffer is not None]
-    return {in_range(x.value.value, x.buffer.dtype.scalar) for x in loads
-            if x.value is not None and x.buffer is not None and x.buffer.dtype.scalar.is_int}  # fmt: skip
+    """What is true of any integer that was loaded or is stored, and so no condition."""
+    found = [
+        (x.value.value, x.buffer.dtype.scalar) for x in run.accesses if x.value is not None and x.buffer is not None
+    ]
+    return {in_range(value, scalar) for value, scalar in found if scalar.is_int}
 
 
 def _alone(asked: Asked, w: Witness) -> bool:
@@ -296,7 +297,7 @@ def _loads(e: Expr) -> bool:
 
 def register(context: Context, run: Instance, *terms: Term) -> None:
     """Loads whose address changed with a substitution are elements too."""
-    by_function = {t.payload: e for t, e in run.context.elements.items() if t.op == "app"}
+    by_function = {t.payload: e for t, e in run.context.elements.items()}
     for t in f.subterms(*terms):
         if t.op == "app" and t not in context.elements and t.payload in by_function:
             like = by_function[t.payload]

@@ -70,7 +70,6 @@ class Prover:
     hasty: bool = False
     """Questions about floats that no lemma decides are left undecided, which saves much time where they are many."""
     _memo: dict[tuple[object, ...], tuple[Term, ...]] = field(default_factory=dict)
-    _busy: set[tuple[object, ...]] = field(default_factory=set)
     throughout: Throughout = field(init=False)
 
     def __post_init__(self) -> None:
@@ -123,23 +122,17 @@ class Prover:
         return tuple(found)
 
     def about(self, context: Context, base: tuple[Term, ...], e: Element) -> tuple[Term, ...]:
-        """Facts about one element; each holds wherever ``base`` does."""
+        """Facts about one element; each holds wherever ``base`` does.
+
+        What they rest on is asked of older versions of memory, so that this comes to an end.
+        """
         entry = context.entry
         key = (e.value, base, entry.inputs_defined, entry.thorough, *(stmt for _, stmt in context.observed))
         if key in self._memo:
             return self._memo[key]
-        if key in self._busy:
-            return ()
-        self._busy.add(key)
-        try:
-            if self.throughout.holds(context, e.version):
-                facts: tuple[Term, ...] = (e.defined,)
-            else:
-                facts = ()
-            if not self.throughout.assumed(e.version):
-                facts = (*facts, *self._about(context, base, e), *self._assumed(context, e))
-        finally:
-            self._busy.discard(key)
+        facts: tuple[Term, ...] = (e.defined,) if self.throughout.holds(context, e.version) else ()
+        if not self.throughout.assumed(e.version):
+            facts = (*facts, *self._about(context, base, e), *self._assumed(context, e))
         scalar = e.buffer.dtype.scalar
         if scalar.is_int:
             facts = (*facts, in_range(e.value, scalar))
@@ -363,5 +356,5 @@ def _bits_have_a_value(context: Context, e: Element) -> bool:
     A NaN is none at any other type; a byte is a ``bool`` only if it is 0 or 1.
     """
     scalar = e.buffer.dtype.scalar
-    passed = [b.dtype.scalar for b in context.func.buffers if b.data is e.buffer.data]
-    return all(t is scalar or not (t.is_float or scalar.is_bool) for t in passed)
+    passed = next(b.dtype.scalar for b in context.func.buffers if b.data is e.buffer.data)
+    return passed is scalar or not (passed.is_float or scalar.is_bool)
