@@ -291,7 +291,7 @@ FAULTS: Final[tuple[Fault, ...]] = (
         "a-nan-comes-in-with-bits",
         _KERNEL + "facts.py",
         "_bits_have_a_value",
-        "return all(t is scalar or not (t.is_float or scalar.is_bool) for t in passed)",
+        "return passed is scalar or not (passed.is_float or scalar.is_bool)",
         "return True",
         "An array of floats holds definite values, so its view as integers does: false of a NaN.",
     ),
