@@ -64,6 +64,60 @@ def test_what_is_known_in_a_branch_is_not_known_outside_of_it() -> None:
     assert meaning(text + branch) == "safety: B[0] > T.float32(0.0): a branch on undef (Refuted)"
 
 
+@pytest.mark.parametrize(
+    "stored",
+    [
+        "B[0] = T.if_then_else(C[0] > 0, A[0], {})\n",
+        "for j in range(8):\n    B[j] = T.if_then_else(C[0] > 0, B[7 - j], {})\n",
+        "for j in range(8):\n    B[j] = B[7 - j] + T.if_then_else(C[1] > 0, A[0], {})\n",
+    ],
+)
+def test_what_is_known_in_one_branch_is_not_known_in_the_other(stored: str) -> None:
+    """The same memory, looked at from both: what is remembered is of one place."""
+    text = (
+        stored + "if C[0] > 0:\n" + "\nelse:\n".join(f"    if B[0] > T.float32(0):\n        C[{k}] = 1" for k in (1, 2))
+    )
+    assert meaning(text.format("A[1]")) == ""
+    assert meaning(text.format('T.undef("float32")')) == "safety: B[0] > T.float32(0.0): a branch on undef (Refuted)"
+
+
+ELSEWHERE = "for j in range(8):\n    B[j] = A[j] + B[7 - j]\n"
+SOMETIMES = (
+    "for j in range(4):\n    if C[0] > 0:\n        B[0] = B[j + 1]\n    B[j] = T.if_then_else(C[0] > 0, B[7 - j], {})\n"
+)
+PARTLY = "for j in range(4):\n    if j < {}:\n        B[j] = T.if_then_else(j < 2, B[1 - j], T.undef('float32'))\n"
+LANES = "T.Select(T.Ramp(0, 1, 4) < T.Broadcast({}, 4), B[j + 1:j + 5], T.Broadcast(T.undef('float32'), 4))"
+LANES = f"for j in range(4):\n    B[j:j + 4] = {LANES}\n"
+LATER = "if B[0] > T.float32(0):\n    C[1] = 1\nB[2] = {}\n"
+LABEL = "for j in range(8):\n    with T.block('label'):\n        B[j] = {}\n"
+CALL = "for j in range(4):\n    {}\n    B[j] = B[j + 1]\n"
+
+
+@pytest.mark.parametrize(
+    ("good", "bad"),
+    [
+        # of A, what it held when the statement began
+        (ELSEWHERE + "A[2] = T.undef('float32')\n", "A[2] = T.undef('float32')\n" + ELSEWHERE),
+        # what was supposed meanwhile is not supposed afterwards
+        (ELSEWHERE + LATER.format("A[2]"), ELSEWHERE + LATER.format("T.undef('float32')")),
+        # on the way to one store is not on the way to the next one
+        (SOMETIMES.format("A[j]"), SOMETIMES.format("T.undef('float32')")),
+        # on the way to the store itself it is
+        (PARTLY.format(2), PARTLY.format(3)),
+        # every lane, and no more of them
+        (LANES.format(4), LANES.format(3)),
+        # labels are no blocks that run in some other way than they stand there
+        (LABEL.format("B[7 - j]"), LABEL.format("B[7 - j] * T.undef('float32')")),
+        # after a call, too, as long as it touches nothing
+        (CALL.format("C[j] = 1"), CALL.format("T.evaluate(T.call_extern('int32', 'g'))")),
+    ],
+)
+def test_where_each_store_is_looked_at(good: str, bad: str) -> None:
+    branch = "if B[{}] > T.float32(0):\n    C[1] = 1"
+    assert meaning(good + branch.format(0)) == ""
+    assert meaning(bad + branch.format(2)) == "safety: B[2] > T.float32(0.0): a branch on undef (Refuted)"
+
+
 def test_an_opaque_call_may_store_what_is_undefined() -> None:
     text = "for j in range(4):\n    {}\n    B[j] = A[j]\nif B[0] > T.float32(0):\n    C[1] = 1"
     assert meaning(text.format("C[j] = 1")) == ""

@@ -100,17 +100,14 @@ class Throughout:
         """A block to which some store may write what is undefined, all ``blocks`` being defined throughout."""
         start = context.fork()
         start.memory = dict(memory)
-        outer, self._assumed = self._assumed, (Version(next(iter(blocks)), Allocated()).serial, blocks)
-        try:
-            for path, store in _stores(stmt, blocks):
-                try:
-                    stored = self._stores_defined(start.fork(), stmt, path, store)
-                except Unencodable:
-                    stored = False
-                if not stored:
-                    return frozenset({store.buffer.data})
-        finally:
-            self._assumed = outer
+        self._assumed = (Version(next(iter(blocks)), Allocated()).serial, blocks)  # until ``holds`` takes it back
+        for path, store in _stores(stmt, blocks):
+            try:
+                stored = self._stores_defined(start.fork(), stmt, path, store)
+            except Unencodable:
+                stored = False
+            if not stored:
+                return frozenset({store.buffer.data})
         return frozenset()
 
     def _stores_defined(self, here: Context, stmt: Stmt, path: Path, store: Store) -> bool:
