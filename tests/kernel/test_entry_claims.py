@@ -236,3 +236,27 @@ def test_stores_that_no_run_gets_to() -> None:
     text = "for i in range(4):\n    if i > 4:\n        A[i] = 1\n        T.evaluate(n)\n    A[i] = 2\n"
     func = program(text + "for i in range(0):\n    B[i] = 1\n    B[0] = 2", PARAMS)
     assert unreachable_places(func, PROVER, Entry()) == [(0, 0, 0, 0, 0), (1, 0, 0), (1, 0, 1)]
+
+
+EXPANDED = """
+B[0] = 0
+if n >= 0:
+    with T.block("a"):
+        v = T.axis.reduce(1, 0)
+        with T.init():
+            X[0] = T.undef("int32")
+        B[0] = T.max(X[0], 0)
+with T.block("b"):
+    w = T.axis.opaque(8, T.min(B[0], 7))
+    A[w] = 1
+"""
+
+
+def test_a_block_that_is_not_expanded_is_not_walked_through() -> None:
+    """Its initialisation runs before the rest of it: B[0] is not what X[0] held before."""
+    assert "the binding of w lies in its domain" in meaning(EXPANDED)
+    stored = '    X[0] = {}\n    B[0] = T.max(X[0], 0)\nwith T.block("b"):'
+    head, _, tail = EXPANDED.partition('    with T.block("a"):')
+    plain = head + stored + tail.partition('with T.block("b"):')[2]
+    assert meaning(plain.format("A[1]")) == ""
+    assert "the binding of w lies in its domain" in meaning(plain.format('T.undef("int32")'))
