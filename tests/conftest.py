@@ -6,6 +6,7 @@ committing.  Tests against TVM are collected only where TVM is installed.
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import os
 import tempfile
@@ -24,6 +25,13 @@ settings.load_profile("tests")
 
 _WITH_TVM = ["interop_tvm", "must_reject/test_tvm_passes.py", "must_reject/test_tvm_schedules.py"]
 collect_ignore = [] if importlib.util.find_spec("tvm") else _WITH_TVM
+
+
+def pytest_collection_finish() -> None:
+    """What there is now stays to the end: the garbage collector need not look through it time and again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(100_000, 20, 20)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -143,10 +143,16 @@ def written() -> Written:
     return found
 
 
+def written_by_this_version() -> bool:
+    """Whether the certificates that are kept were written with the version of Z3 that is installed here."""
+    first = next(iter(json.loads((CERTIFICATES / MANIFEST).read_text())["certificates"]))
+    tool = json.loads((CERTIFICATES / first).with_suffix(".json").read_text())["tool"]
+    return bool(tool["z3"] == version("z3"))
+
+
 def files_of(folder: Path) -> dict[str, str]:
     """The files below a folder; hashes that cover the versions of tools are left out if Z3 is another one here."""
-    same = json.loads((folder / next(iter(json.loads((CERTIFICATES / MANIFEST).read_text())["certificates"]))
-                       ).with_suffix(".json").read_text())["tool"]["z3"] == version("z3")  # fmt: skip
+    same = written_by_this_version()
     found = {p.relative_to(folder).as_posix(): p.read_text(encoding="utf-8") for p in folder.rglob("*") if p.is_file()}
     return found if same else {name: without_versions(name, text) for name, text in found.items()}
 

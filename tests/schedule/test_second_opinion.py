@@ -17,6 +17,7 @@ from verified_tir.kernel import theorem as kernel
 from verified_tir.schedule import second_opinion as module
 from verified_tir.schedule.disagreement import BugInThisTool
 from verified_tir.schedule.operations import operations
+from verified_tir.schedule.tactics import branches
 from verified_tir.validate import EqualOverReals, Report, Unknown
 
 TOTAL = """
@@ -37,8 +38,13 @@ def copy(A: T.Buffer(("m", "n"), "float32"), B: T.Buffer(("m", "n"), "float32"),
 
 @pytest.fixture
 def believing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A kernel that takes every obligation for proved."""
-    monkeypatch.setattr(kernel, "discharge", lambda *_: ([], None))
+    believe(monkeypatch)
+
+
+def believe(patch: pytest.MonkeyPatch) -> None:
+    """A kernel that takes every obligation for proved, and tactics that ask it also what they know to be false."""
+    patch.setattr(kernel, "discharge", lambda *_: ([], None))
+    patch.setattr(branches, "sides_taken", lambda *_: set())
 
 
 def padded_with_ones(s: Schedule) -> None:
@@ -117,7 +123,7 @@ def test_symbols_that_were_exchanged_differ() -> None:
 
 def test_the_evidence_runs_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(kernel, "discharge", lambda *_: ([], None))
+        believe(patch)
         s = Schedule(TOTAL)
         padded_with_ones(s)
         with pytest.raises(BugInThisTool) as raised:

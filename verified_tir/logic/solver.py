@@ -6,8 +6,8 @@ with a history terms have another order, and so searches take other ways, and fi
 its own, with fixed seeds, decides each query.
 
 For a query about integers that costs thrice what it costs in a context that is there already.  It is asked there first,
-with a small part of the budget, and only a proof is believed: the fresh context could do no more than fail to find one
-with thirty times the work.
+with a small part of the budget, and what is found is believed: the fresh context could do no more than fail to find it
+with thirty times the work.  The values of a refutation come from a fresh context alone, once somebody looks at them.
 
 Verdicts are cached by the text of the query; with a ``store`` on disk too, where what is unknown is not kept.
 """
@@ -17,13 +17,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Protocol, TypeAlias, final
 
 from verified_tir.logic.formula import BOOL, FALSE, INT, TRUE, Term, and_, integer, le, not_a_number, subterms, value_of
 from verified_tir.logic.partly_known import partly_known
 from verified_tir.logic.smtlib import Script, query
 from verified_tir.logic.term import names_in
-from verified_tir.logic.verdict import Model, Proved, Refuted, Unknown, Verdict
+from verified_tir.logic.verdict import Model, Proved, Refuted, Sorts, Unknown, Values, Verdict
 
 INTEGER_BUDGET = 3_000_000
 FLOAT_BUDGET = 30_000_000
@@ -197,9 +198,8 @@ class Solver:
         answer, how = self._cache.get(key), "cached"
         if answer is None:
             answer = self._stored(script)
-        if answer is None and self._bare and key in self._refuted:
-            self.statistics.cached += 1
-            return Refuted(Model({}, {}), how="cached")
+        if answer is None and key in self._refuted:
+            answer = _NO_VALUES
         if answer is None:
             self.statistics.queries += 1
             answer, how = self._check(script), "z3"
@@ -208,21 +208,32 @@ class Solver:
                 self.store.save(script.text, self.budget, answer)
         else:
             self.statistics.cached += 1
+        seconds = time.perf_counter() - start if how == "z3" else 0.0
         if answer == _NO_VALUES:
             self._refuted.add(key)
-            return Refuted(Model({}, {}), time.perf_counter() - start, how)
+            model = Model({}, {}) if self._bare else Model.later(partial(self._look_for_values, script, self.budget))
+            return Refuted(model, seconds, how)
         self._cache[key] = answer
-        seconds = time.perf_counter() - start if how == "z3" else 0.0
         kind, payload = answer
         if kind == "unsat":
             return Proved(seconds, how)
         if kind == "unknown":
             return Unknown(payload, seconds, how)
-        values, sorts = {}, {}
-        for short, value in payload.items():
-            name, sort = script.names[short]
-            values[name], sorts[name] = value, sort
-        return Refuted(Model(values, sorts), seconds, how)
+        return Refuted(Model(*_named(payload, script)), seconds, how)
+
+    def _look_for_values(self, script: Script, budget: int) -> tuple[Values, Sorts]:
+        """Values for a query that is known to have some; none if the budget does not suffice to find them."""
+        key = script.text, budget
+        answer = self._cache.get(key)
+        if answer is None:
+            start = time.perf_counter()
+            answer = self._check_afresh(self._load(), script, budget)
+            self.statistics.solving += time.perf_counter() - start
+            if answer[0] == "sat":
+                self._cache[key] = answer
+                if self.store is not None:
+                    self.store.save(script.text, budget, answer)
+        return _named(answer[1], script) if answer[0] == "sat" else ({}, {})
 
     def _stored(self, script: Script) -> Answer | None:
         """The store's answer, if it is one: a proof, or a model of this query."""
@@ -231,7 +242,7 @@ class Solver:
             case ("unsat", None):
                 self.statistics.stored += 1
                 return answer
-            case ("sat", None) if self._bare:
+            case ("sat", None):
                 self.statistics.stored += 1
                 return answer
             case ("sat", dict(values)) if script.names.keys() >= values.keys():
@@ -250,8 +261,12 @@ class Solver:
         shared = self._in_shared_context(z3, script, max(1, budget // SHARED_PART))
         if shared == z3.unsat:
             return "unsat", None
-        if shared == z3.sat and self._bare:
+        if shared == z3.sat:
             return _NO_VALUES
+        return self._check_afresh(z3, script, budget)
+
+    def _check_afresh(self, z3: Any, script: Script, budget: int) -> Answer:
+        """The answer to a question about integers in a context of its own."""
         answer = _run(z3, lambda context: z3.SimpleSolver(ctx=context), script, budget)
         if answer[0] == "unknown":  # this one is fast; the other one, which looks for a tactic, knows more
             answer = _run(z3, lambda context: z3.Solver(ctx=context), script, budget)
@@ -278,6 +293,16 @@ class Solver:
 
             self._z3 = z3
         return self._z3
+
+
+def _named(values: dict[str, int], script: Script) -> tuple[Values, Sorts]:
+    """Values, and sorts, by our own names."""
+    found: Values = {}
+    sorts: Sorts = {}
+    for short, value in values.items():
+        name, sort = script.names[short]
+        found[name], sorts[name] = value, sort
+    return found, sorts
 
 
 def _run(z3: Any, make: Callable[[Any], Any], script: Script, budget: int) -> Answer:

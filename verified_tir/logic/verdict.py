@@ -9,6 +9,7 @@ Z3 took for it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias, final
 
@@ -24,13 +25,59 @@ class Proved:
     how: str = "z3"
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Model:
-    """Values of the free variables under which the givens hold and the goal does not (floats as bits)."""
+Values: TypeAlias = dict[str, int]
+Sorts: TypeAlias = dict[str, str]
 
-    values: dict[str, int]
-    sorts: dict[str, str]
+
+@final
+class Model:
+    """Values of the free variables under which the givens hold and the goal does not (floats as bits).
+
+    :ivar values: by name; a variable without one may have any.
+    :ivar sorts: of the variables that have a value.
+
+    Most refutations are of attempts whose values nobody looks at, and to find these takes longer than to refute: they
+    are found when somebody asks (:meth:`later`).
+    """
+
+    __slots__ = ("_find", "_found")
+
+    def __init__(self, values: Values, sorts: Sorts) -> None:
+        self._found: tuple[Values, Sorts] | None = (values, sorts)
+        self._find: Callable[[], tuple[Values, Sorts]] | None = None
+
+    @classmethod
+    def later(cls, find: Callable[[], tuple[Values, Sorts]]) -> Model:
+        """A model whose values and sorts ``find`` finds, once, when they are needed."""
+        model = cls({}, {})
+        model._found, model._find = None, find
+        return model
+
+    @property
+    def values(self) -> Values:
+        return self._all[0]
+
+    @property
+    def sorts(self) -> Sorts:
+        return self._all[1]
+
+    @property
+    def _all(self) -> tuple[Values, Sorts]:
+        if self._found is None:
+            assert self._find is not None
+            self._found, self._find = self._find(), None
+        return self._found
+
+    def __eq__(self, other: object) -> bool:
+        return self._all == other._all if isinstance(other, Model) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]  # as of the dictionaries in it
+
+    def __reduce__(self) -> tuple[type[Model], tuple[Values, Sorts]]:
+        return Model, self._all
+
+    def __repr__(self) -> str:
+        return f"Model(values={self.values!r}, sorts={self.sorts!r})"
 
 
 @final
