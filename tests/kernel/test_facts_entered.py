@@ -12,7 +12,7 @@ from tests.kernel.programs import function, load, program, store
 from tests.kernel.test_facts import known
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, Select, Undef, Var, binary, const
-from verified_tir.ir.stmt import SKIP, Assume, DeclBuffer, For, Seq
+from verified_tir.ir.stmt import SKIP, Assume, DeclBuffer, For, Seq, seq
 from verified_tir.kernel.context import Entry, begin
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.memory import Padding
@@ -38,7 +38,7 @@ def about(*pads: Pad, dtype: str = "int32", view: View | None = None, definite: 
     seen = a if view is None else Buffer.declare("V", *view, data=a.data)
     paddings = tuple(Padding(a, (i,), p, value(a) if callable(value) else value) for p, value in pads)
     other = Buffer.declare("B", (8,), "float32" if dtype == "int32" else "int32")
-    func = function([a, other], SKIP if view is None else DeclBuffer(seen, SKIP))
+    func = function([other, a], SKIP if view is None else DeclBuffer(seen, SKIP))
     where = begin(func, Entry(paddings, inputs_defined=definite))
     indices = tuple(f.var(name, f.INT) for name in "kl"[: len(seen.shape)])
     element = where.load_from(where.memory, seen, indices, None)
@@ -157,7 +157,8 @@ def test_what_is_remembered_is_known_at_the_same_place_only() -> None:
     for s in func.body.stmts[:2]:
         where.execute(s)
     assert differs(b, lambda: supposing(thorough=True))
-    assert differs(a, lambda: where.execute(func.body.stmts[2]))
+    later = seq(func.body.stmts[2], func.body.stmts[0])
+    assert differs(a, lambda: where.execute(later))
 
 
 def test_a_parameter_that_is_called_as_memory_is_is_none_of_its_elements() -> None:
