@@ -336,3 +336,17 @@ def test_a_refutation_without_values_is_for_those_who_want_none(tmp_path: Path) 
     again = second.prove(given, goal)
     assert isinstance(again, Refuted) and again.model == full.model
     assert isinstance(Solver().prove(given, f.lt(x, f.add(x, f.integer(1))), model=False), Proved)
+
+
+def test_values_are_kept_once_they_were_found(tmp_path: Path) -> None:
+    store, goal = VerdictStore(tmp_path), f.lt(f.var("x", f.INT), f.integer(7))
+    text, budget = query((), goal).text, Solver().budget
+    found = Solver(store=store).prove((), goal)
+    assert isinstance(found, Refuted) and store.load(text, budget) == ("sat", None)
+    values = found.model.values
+    kept = store.load(text, budget)
+    assert kept is not None and list(kept[1].values()) == list(values.values())
+    solver = Solver(store=store)
+    again = solver.prove((), goal)
+    assert isinstance(again, Refuted) and again.model.values == values
+    assert (solver.statistics.queries, solver.statistics.solving) == (0, 0.0)

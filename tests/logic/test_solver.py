@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import time
 from itertools import product
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from tests.logic.evaluate import NoValue, Value, constant, evaluate, value_of_bits
 from tests.logic.terms import BOOLS, INTS, Pair, bool_terms
 from verified_tir.logic import formula as f
+from verified_tir.logic import solver as module
 from verified_tir.logic.formula import Term, make
 from verified_tir.logic.solver import Solver, relevant, symbols
 from verified_tir.logic.verdict import Model, Proved, Refuted, Unknown, Verdict
@@ -269,6 +271,33 @@ def test_the_cache_keeps_every_verdict() -> None:
         assert type(first) is type(again)
         assert solver.statistics.queries == queries
     assert solver.statistics.cached > 0
+
+
+# ---------------------------------------------------------------------------------- values, once somebody looks
+
+
+def test_values_are_found_when_somebody_looks_at_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    run = module._run
+    monkeypatch.setattr(module, "_run", lambda z3, make, script, budget: (
+        asked.append(script.text), run(z3, make, script, budget))[1])  # fmt: skip
+    solver, given_, goal = Solver(), (f.lt(X, Y),), f.lt(f.add(X, ONE), Y)
+    first, again = solver.prove(given_, goal), solver.prove(given_, goal)
+    assert isinstance(first, Refuted) and isinstance(again, Refuted) and not asked
+    assert is_counterexample(first.model, given_, goal) and len(asked) == 1
+    assert (first.model, again.model, len(asked)) == (again.model, first.model, 1)
+    fresh = Solver().prove(given_, goal)
+    assert isinstance(fresh, Refuted) and pickle.loads(pickle.dumps(fresh)).model == first.model
+    assert repr(fresh.model) == repr(first.model) and len(asked) == 2
+    assert 0 < solver.statistics.solving <= solver.statistics.seconds
+    assert solver.statistics.queries == 1 and first.model != Model({}, {}) and first.model != 1
+
+
+def test_values_that_cannot_be_found_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The shared context may know more than a fresh one: refuted it is all the same."""
+    monkeypatch.setattr(module, "_run", lambda *_: ("unknown", "it is Sunday"))
+    found = Solver().prove((), f.le(X, Y))
+    assert isinstance(found, Refuted) and found.model == Model({}, {})
 
 
 # ------------------------------------------------------------------------------------------------ how, and how long
