@@ -6,7 +6,7 @@ Shared subtrees are visited once: every function memoises by identity.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TypeVar
 
@@ -27,7 +27,7 @@ def fields(node: Node) -> tuple[object, ...]:
 
 def _nodes_in(value: object) -> Iterator[Node]:
     if isinstance(value, Node):
-        if not isinstance(value, (DType, PointerType)):
+        if type(value) not in _TYPES:
             yield value
     elif type(value) is tuple:
         for v in value:
@@ -46,22 +46,31 @@ def children(node: Node) -> tuple[Node, ...]:
         return tuple(found)
 
 
-def _rebuild_value(value: object, f: Callable[[Node], Node]) -> object:
-    if isinstance(value, Node):
-        return value if isinstance(value, (DType, PointerType)) else f(value)
-    if type(value) is tuple:
-        made = tuple([_rebuild_value(v, f) for v in value])
-        return value if all(a is b for a, b in zip(value, made, strict=True)) else made
-    return value
-
-
 def map_children(node: N, f: Callable[[Node], Node]) -> N:
     """The node with ``f`` applied to each direct sub-node; the same object if nothing changed."""
-    old = fields(node)
-    new = [_rebuild_value(v, f) for v in old]
-    if all(a is b for a, b in zip(old, new, strict=True)):
-        return node
-    return type(node)(*new)
+    made, changed = _mapped([getattr(node, name) for name in node.__match_args__], f)
+    return type(node)(*made) if changed else node
+
+
+def _mapped(values: Sequence[object], f: Callable[[Node], Node]) -> tuple[list[object], bool]:
+    """Fields, or what a tuple in one holds, with ``f`` applied to the nodes; and whether that changed any."""
+    found: list[object] = []
+    changed = False
+    for value in values:
+        new = value
+        if isinstance(value, Node):
+            if type(value) not in _TYPES:
+                new = f(value)
+        elif type(value) is tuple:
+            made, differs = _mapped(value, f)
+            new = tuple(made) if differs else value
+        changed = changed or new is not value
+        found.append(new)
+    return found, changed
+
+
+_TYPES = (DType, PointerType)
+"""Nodes that are no sub-nodes."""
 
 
 def walk(node: Node) -> Iterator[Node]:
@@ -181,4 +190,9 @@ def regions_of(block: Block) -> list[Region]:
 
 def sub_statements(stmt: Stmt) -> list[Stmt]:
     """Direct sub-statements, in order; a path into a program is a sequence of positions in these lists."""
-    return [c for c in children(stmt) if isinstance(c, Stmt)]
+    try:
+        return [*stmt._statements]  # type: ignore[attr-defined]
+    except AttributeError:
+        found = tuple([c for c in children(stmt) if isinstance(c, Stmt)])
+        object.__setattr__(stmt, "_statements", found)  # as ``children`` keeps those
+        return [*found]

@@ -44,6 +44,8 @@ __all__ = [
 ]  # fmt: skip
 
 Array: TypeAlias = npt.NDArray[Any]
+LARGE: Final = 2**14
+"""Elements of an array whose places are worth keeping."""
 PadValue: TypeAlias = "int | float | bool | np.generic | Callable[..., Any] | None"
 
 
@@ -236,12 +238,15 @@ class IndexMap:
         return f"lambda {names}: [{', '.join(items)}]" if names else f"lambda: [{', '.join(items)}]"
 
 
-@lru_cache(maxsize=4)
 def _places(index_map: IndexMap, shape: tuple[int, ...], physical: tuple[int, ...]) -> npt.NDArray[np.int64]:
     """The flat physical position of each logical element, in row-major order.
 
-    The last few are kept: many weights of a model have one shape, and each is packed and compared.
+    The last few of large arrays are kept: many weights of a model have one shape, and each is packed and compared.
     """
+    return (_large_places if prod(shape) >= LARGE else _computed_places)(index_map, shape, physical)
+
+
+def _computed_places(index_map: IndexMap, shape: tuple[int, ...], physical: tuple[int, ...]) -> npt.NDArray[np.int64]:
     total: Grid = np.zeros((1,) * len(shape), dtype=np.int64)
     stride = 1
     values = evaluate(index_map.outputs, dict(zip(index_map.inputs, open_grid(shape), strict=True)))
@@ -249,6 +254,9 @@ def _places(index_map: IndexMap, shape: tuple[int, ...], physical: tuple[int, ..
         total = total + value * stride
         stride *= extent
     return np.broadcast_to(total, shape).reshape(-1)
+
+
+_large_places = lru_cache(maxsize=4)(_computed_places)
 
 
 @lru_cache(maxsize=4)
