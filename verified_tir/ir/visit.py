@@ -25,25 +25,25 @@ def fields(node: Node) -> tuple[object, ...]:
     return tuple([getattr(node, name) for name in node.__match_args__])
 
 
-def _nodes_in(value: object) -> Iterator[Node]:
-    if isinstance(value, Node):
-        if type(value) not in _TYPES:
-            yield value
-    elif type(value) is tuple:
-        for v in value:
-            yield from _nodes_in(v)
-
-
 def children(node: Node) -> tuple[Node, ...]:
     """Direct sub-nodes: expressions, statements, buffers, regions, variables; types excluded."""
     try:
         return node._children  # type: ignore[attr-defined, no-any-return]
     except AttributeError:
         found: list[Node] = []
-        for name in node.__match_args__:
-            found.extend(_nodes_in(getattr(node, name)))
+        _collect([getattr(node, name) for name in node.__match_args__], found)
         object.__setattr__(node, "_children", tuple(found))  # a node does not change, so it keeps them
         return tuple(found)
+
+
+def _collect(values: Sequence[object], found: list[Node]) -> None:
+    """Add the nodes among fields, or in a tuple in one."""
+    for value in values:
+        if isinstance(value, Node):
+            if type(value) not in _TYPES:
+                found.append(value)
+        elif type(value) is tuple:
+            _collect(value, found)
 
 
 def map_children(node: N, f: Callable[[Node], Node]) -> N:
