@@ -20,6 +20,23 @@ FAULTS: Final[tuple[Fault, ...]] = (
         "since only equal j are compared with equal i, and stores of different j never meet in a reordered nest.",
     ),
     Fault(
+        "parameters-called-as-they-like",
+        _KERNEL + "context.py",
+        "_free_name",
+        "name.isidentifier() and name not in taken",
+        "name not in taken",
+        "A parameter that the program calls `i!7` is the variable that `fresh` makes for a loop over i: what is said of "
+        "one is said of the other.",
+    ),
+    Fault(
+        "a-parameter-called-as-another-one",
+        _KERNEL + "context.py",
+        "_free_name",
+        "name.isidentifier() and name not in taken",
+        "name.isidentifier()",
+        "Two parameters of one name are one variable: that they are equal is always true.",
+    ),
+    Fault(
         "volatile-loads-shared",
         _KERNEL + "region.py",
         "_Walker.load",
