@@ -25,8 +25,8 @@ FAULTS: Final[tuple[Fault, ...]] = (
         "_free_name",
         "name.isidentifier() and name not in taken",
         "name not in taken",
-        "A parameter that the program calls `i!7` is the variable that `fresh` makes for a loop: what is said of one is "
-        "said of the other.",
+        "A parameter that the program calls `i!7` is the variable that `fresh` makes for a loop: what is said of one "
+        "is said of the other.",
     ),
     Fault(
         "a-parameter-called-as-another-one",
