@@ -8,6 +8,7 @@ from hypothesis import Phase, find, settings
 from verified_tir import Schedule, ScheduleError
 from verified_tir.schedule.recording import PRIMITIVES
 from verified_tir.testing import Draft, Plan, Step, plans, steps
+from verified_tir.testing.scheduling.calls import changed
 from verified_tir.testing.scheduling.choices import Choices
 from verified_tir.testing.scheduling.fitting import fitting
 from verified_tir.testing.scheduling.scene import Scene
@@ -140,3 +141,14 @@ def test_choices_end_in_the_first_option() -> None:
     assert not pick.chance(4)
     assert pick.one("abc") == "a"
     assert Choices(b"").several("abc", 2, 3) == ["a", "b"]
+
+
+def test_a_changed_description_is_one() -> None:
+    """What is changed are numbers and operators, and not names that have such a digit in them."""
+    text = "def f(A):\n    for j_0, i in T.grid(4, 40):\n        A[j_0, i] = T.float32(0.0)\n"
+
+    class Third:
+        def one(self, options: list[object]) -> object:
+            return options[0]
+
+    assert changed(text, Third()) == text.replace("(0.0)", "(1.0)")  # type: ignore[arg-type]

@@ -27,6 +27,8 @@ def scalar_argument(var: Var, value: object) -> Number:
     :raises ArgumentError: if it is no number of that kind, or out of range.
     """
     dtype = var.dtype
+    if dtype.lanes != 1:
+        raise ArgumentError(f"{var.name} is a vector ({dtype}), which no argument is; pass an array or scalars")
     plain = value.item() if isinstance(value, np.generic) else value
     if dtype.is_float:
         if isinstance(plain, (int, float)) and not isinstance(plain, bool):

@@ -5,7 +5,20 @@ from __future__ import annotations
 from typing import TypeVar
 
 from verified_tir.ir.dtype import BOOL, INT32, DType
-from verified_tir.ir.expr import Binary, Cast, CompareOp, Expr, IfThenElse, IntImm, Load, Select, Undef, Var, const
+from verified_tir.ir.expr import (
+    Binary,
+    Broadcast,
+    Cast,
+    CompareOp,
+    Expr,
+    IfThenElse,
+    IntImm,
+    Load,
+    Select,
+    Undef,
+    Var,
+    const,
+)
 from verified_tir.ir.index_arith import is_index
 from verified_tir.testing.dtypes import numbers
 from verified_tir.testing.expressions import (
@@ -74,11 +87,12 @@ class Values(Grammar):
     def _variable(self, dtype: DType, same: list[Var]) -> Expr:
         known = visible(self.s, self.place)
         if self.s.has("scalars") and self.pick.rarely(4):
-            return self.s.scalar(dtype)
+            var = self.s.scalar(dtype.scalar)
+            return var if dtype.lanes == 1 else Broadcast(var, dtype.lanes)  # no argument is a vector
         if not known or dtype.lanes != 1 or (dtype is not INT32 and not self.s.has("casts")):
             return small(dtype, 0)
-        var = self.pick.among(known[::-1]).expr
-        return var if dtype is INT32 else Cast(dtype, var)
+        index = self.pick.among(known[::-1]).expr
+        return index if dtype is INT32 else Cast(dtype, index)
 
     def constant(self, dtype: DType) -> Expr:
         if dtype.is_bool:

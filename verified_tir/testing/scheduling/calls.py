@@ -6,6 +6,7 @@ or the same with something changed, so that they do not.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from verified_tir.ir.func import PrimFunc
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 CHANGES = ((" + ", " - "), (" * ", " + "), ("T.max", "T.min"), ("0", "1"), ("[i", "[1 + i"), (" < ", " <= "))
 """What is changed in a description that shall not fit; the first that occurs."""
+_PLACE = {
+    a: re.compile(rf"\b{a}\b" if a.isalnum() else re.escape(a)) for a, _ in CHANGES
+}  # a number, not part of a name
 STEPS = ("", "", "lambda d: d.simplify()", "lambda d: d.split(d.loops()[0], [None, 2])",
          "lambda d: d.parallel(d.loops()[0])", "lambda d: d.unroll(d.loops()[-1])",
          "lambda d: d.reorder(*d.loops()[1::-1])", "lambda d: d.vectorize(d.loops()[-1])")  # fmt: skip
@@ -57,11 +61,11 @@ def outlined(scene: Scene, where: str, name: str) -> str | None:
 def changed(text: str, pick: Choices) -> str:
     """The same function with something else in it."""
     head, _, body = text.partition("):\n")
-    changes = [(a, b) for a, b in CHANGES if a in body]
+    changes = [(_PLACE[a], b) for a, b in CHANGES if _PLACE[a].search(body)]
     if not changes:
         return text
-    old, new = pick.one(changes)
-    return f"{head}):\n{body.replace(old, new, 1)}"
+    place, new = pick.one(changes)
+    return f"{head}):\n{place.sub(new, body, count=1)}"
 
 
 def as_literal(text: str) -> str:
