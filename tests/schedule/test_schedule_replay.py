@@ -15,7 +15,7 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Store
 from verified_tir.ir.visit import rewrite
 from verified_tir.schedule import replay as replay_module
-from verified_tir.schedule.replay import STEPS, Programs, replay
+from verified_tir.schedule.replay import STEPS, Programs, brief_replays, replay, replay_later
 from verified_tir.schedule.replay_inputs import choices, contents, shapes
 from verified_tir.schedule.replay_large import arrays_exist, plain, undefined_at
 from verified_tir.script import tir as T
@@ -319,6 +319,27 @@ def test_differences_are_told_in_the_layout_before_the_step() -> None:
     assert refusal.replay.message.startswith("B[0] = 105.0 before, 119.0 after")
     assert refusal.replay.arguments["A"].shape == (3, 4, 4)
     assert (refusal.replay.arguments["A"][:, 3, 2:] == 7).all()
+
+
+def test_programs_are_run_when_somebody_asks_and_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs: list[object] = []
+    monkeypatch.setattr(replay_module, "run", lambda *a, **k: runs.append(a) or run(*a, **k))
+    s = Schedule(program("row_sum"))
+    s.transform_layout("A", lambda i, j: [i, j // 4, j % 4], pad_value=1.0)
+    s.sequential_buffer_access("A")
+    with pytest.raises(Refuted) as refusal:
+        s.remove_branching_through_overcompute()
+    assert refusal.value.summary() and refusal.value.counterexample and not runs
+    assert refusal.value.confirmed
+    asked = len(runs)
+    assert asked and refusal.value.replay is refusal.value.replay and len(runs) == asked
+
+
+def test_a_later_replay_does_as_much_work_as_one_at_once() -> None:
+    text = COPY.format(dtype="float32", value="A[i] + T.float32(1)")
+    with brief_replays(100):
+        brief, later = replay(programs(text, text), {}), replay_later(programs(text, text), {})
+    assert later().inputs == brief.inputs < replay_later(programs(text, text), {})().inputs
 
 
 def test_what_stands_in_undefined_padding_is_not_compared() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, final
 
 from verified_tir.ir.func import PrimFunc
@@ -64,13 +65,22 @@ class Refuted(ScheduleError):
     """An obligation of the step is false.
 
     ``replay.confirmed`` tells whether running the would-be program on a concrete input changed the result; ``programs``
-    are the two programs that were run, with their padding.
+    are the two programs that are run, with their padding.
     """
 
     obligation: Obligation | None = None
     counterexample: dict[str, int] = field(default_factory=dict)
-    replay: Replay | None = None
+    run: Callable[[], Replay] | None = field(default=None, repr=False)
     programs: Programs | None = field(default=None, repr=False)
+
+    @cached_property
+    def replay(self) -> Replay | None:
+        """What running both programs shows.
+
+        They are run when this is asked for first: it may take seconds, and who tries a step and goes on without it
+        does not ask.
+        """
+        return None if self.run is None else self.run()
 
     @property
     def confirmed(self) -> bool:

@@ -1,4 +1,4 @@
-"""From what the kernel refused to what a person reads: the exception, with its counterexample replayed."""
+"""From what the kernel refused to what a person reads: the exception, whose counterexample can be replayed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def report(step: str, refusal: Refusal, program: PrimFunc, theorem: Refines | No
     """
     if isinstance(refusal, NoMatch):
         return NotApplicable(step, refusal.reason, program, refusal.where)
-    from verified_tir.schedule.replay import replay  # the interpreter, which only a refusal needs
+    from verified_tir.schedule.replay import replay, replay_later  # the interpreter, which only a refusal needs
 
     obligation, verdict = refusal.obligation, refusal.verdict
     shown = program if obligation.where == "before" else refusal.would_be
@@ -31,7 +31,7 @@ def report(step: str, refusal: Refusal, program: PrimFunc, theorem: Refines | No
         found = replay(programs, {})
         if found.confirmed:
             claim = f"{obligation.claim} (the solver could not decide it, but the programs differ when run)"
-            return Refuted(step, claim, shown, obligation.place, obligation=obligation, replay=found,
+            return Refuted(step, claim, shown, obligation.place, obligation=obligation, run=lambda: found,
                            programs=programs)  # fmt: skip
         return Undecided(step, obligation.claim, shown, obligation.place, obligation=obligation,
                          solver_reason=verdict.reason)  # fmt: skip
@@ -42,7 +42,7 @@ def report(step: str, refusal: Refusal, program: PrimFunc, theorem: Refines | No
         if name in obligation.names and verdict.model.sorts[name] == "Int"
     }
     return Refuted(step, obligation.claim, shown, obligation.place, obligation=obligation, counterexample=values,
-                   replay=replay(programs, values), programs=programs)  # fmt: skip
+                   run=replay_later(programs, values), programs=programs)  # fmt: skip
 
 
 def _programs(refusal: Unproved, program: PrimFunc, theorem: Refines | None) -> Programs:

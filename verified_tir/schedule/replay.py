@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal, final
 
 import numpy as np
@@ -95,6 +96,11 @@ def brief_replays(work: int) -> Iterator[None]:
         yield
     finally:
         _most.reset(token)
+
+
+def replay_later(programs: Programs, model: Mapping[str, int]) -> Callable[[], Replay]:
+    """The replay, to be run when somebody asks for it; it may do as much work then as it may now."""
+    return partial(replay, programs, dict(model), _most.get())
 
 
 def replay(programs: Programs, model: Mapping[str, int], work: int = WORK) -> Replay:
