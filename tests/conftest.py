@@ -27,6 +27,11 @@ _WITH_TVM = ["interop_tvm", "must_reject/test_tvm_passes.py", "must_reject/test_
 collect_ignore = [] if importlib.util.find_spec("tvm") else _WITH_TVM
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes long comes first, so that no worker waits for it at the end, and none takes over a part of it."""
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
 def pytest_collection_finish() -> None:
     """What there is now stays to the end: the garbage collector need not look through it time and again."""
     gc.collect()

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "examples"
 HEADER = "# from tvm.script import tirx as T"

@@ -29,6 +29,7 @@ from verified_tir.cli.discover import find_files
 from verified_tir.cli.load import loaded
 from verified_tir.logic.recheck import SolverName, version
 
+pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parent.parent
 PROOFS = ROOT / "proofs"
 CERTIFICATES = PROOFS / "certificates"
