@@ -2,8 +2,9 @@
 
 import pytest
 
-from tests.validate.test_validate import INTS, store, verdict
-from verified_tir.validate import Different, Equal
+from tests.validate.test_validate import INTS, program, store, verdict
+from verified_tir.validate import Correspondence, Different, Equal, Unknown, validate
+from verified_tir.validate.pairs import Budget, judge
 
 
 @pytest.mark.parametrize(("way", "equal"), [("int64", True), ("int8", False)])
@@ -27,3 +28,35 @@ STEPS = "for k in range(4):\n    if {}:\n        B[0] = 0\n    B[0] = B[0] + A[k
 def test_a_reduction_is_initialised_once(when: str, equal: bool) -> None:
     found = verdict(SUM, STEPS.format(when), INTS)
     assert isinstance(found, Equal if equal else Different), found
+
+
+def test_an_element_past_the_end_of_a_row_is_none() -> None:
+    params = 'A: T.Buffer((2, 4), "int32"), B: T.Buffer((4,), "int32")'
+    assert isinstance(verdict(store("A[1, 0]"), store("A[1, 0] + 0"), params), Equal)
+    found = verdict(store("A[1, 0]"), store("A[0, 4]"), params)
+    assert isinstance(found, Different) and "out-of-bounds" in str(found)
+
+
+def test_calls_keep_their_order_and_number() -> None:
+    g, h = (f'T.evaluate(T.call_extern("int32", "{name}"))\n' for name in "gh")
+    assert isinstance(verdict(g + h, g + h + store("B[0]")), Equal)
+    for other in (h + g, g, g + h + h):
+        assert isinstance(verdict(g + h, other), Unknown)
+
+
+@pytest.mark.parametrize(("filled", "equal"), [(0, True), (1, False)])
+def test_padding_of_zeros_is_owed(filled: int, equal: bool) -> None:
+    params = 'A: T.Buffer((6,), "float32"), B: T.Buffer({}, "float32")'
+    before = program("for i in range(6):\n    B[i] = A[i]", params.format((6,)))
+    value = f"T.if_then_else(i * 4 + j < 6, A[i * 4 + j], T.float32({filled}))"
+    after = program(f"for i, j in T.grid(2, 4):\n    B[i, j] = {value}", params.format((2, 4)))
+    moved = {"B": Correspondence(lambda i: (i // 4, i % 4), 0.0)}
+    assert isinstance(validate(before, after, maps=moved).verdict, Equal if equal else Different)
+
+
+def test_a_size_at_which_nothing_runs_settles_nothing() -> None:
+    """At n = 1 there is too much to do, and at n = 0 nothing."""
+    params = 'A: T.Buffer((n,), "int32"), C: T.Buffer((1,), "int32"), n: T.int32'
+    body = "for i in range(n):\n    for k in range(100000):\n        A[i] = A[i] * 3 + {}\nC[0] = 2"
+    found = judge("f", program(body.format(1), params), program(body.format(2), params), {}, Budget(1000))
+    assert found.word == "unknown" and [r.sizes["n"] for r in found.reports] == [0, 1]
