@@ -12,11 +12,11 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from tests.drawing import search_until
-from tests.kernel.exhaustive.family import PlainSolver, explore
+from tests.kernel.exhaustive.family import Exploration, PlainSolver
 from tests.kernel.exhaustive.oracle import disagreement, inputs_of, outcomes
 from tests.kernel.exhaustive.test_mutants import setting, unsafe_is_safe, without
 from tests.kernel.programs import function, load, store
@@ -391,6 +391,11 @@ FAULTS: dict[str, tuple[str, Callable[[pytest.MonkeyPatch], None]]] = {
 }
 
 
+SOONEST = {"stores may go anywhere": 1, "loads may come from anywhere": 164, "all is safe": 7,
+           "any block is large enough": 13}  # fmt: skip
+"""The turn of the family that noticed it the last time: there it is looked first."""
+
+
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_kernel_that_asks_too_little_is_noticed(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """By the small programs of a grammar, which find it sooner, or by random ones where there is none."""
@@ -398,7 +403,10 @@ def test_a_kernel_that_asks_too_little_is_noticed(fault: str, monkeypatch: pytes
     mutate(monkeypatch)
     if name in SCENES:
         with pytest.raises(AssertionError, match="disagreement"):
-            tried(name, 1500, Counter(), phases=[Phase.generate])()
+            seed(0)(tried(name, 1500, Counter(), phases=[Phase.generate], derandomize=False))()
     else:
         (family,) = (f for f in FAMILIES if f.name == name)
-        assert explore(family, 400, look_at_refusals=10**9, stop_after=1).unsound
+        for first, last in ((SOONEST[fault], SOONEST[fault] + 1), (0, 400)):
+            if Exploration(family, 400, look_at_refusals=10**9).advance(first, last, 1).unsound:
+                return
+        pytest.fail(f"nobody notices: {fault}")
