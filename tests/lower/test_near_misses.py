@@ -1,0 +1,36 @@
+"""Passes on programs that differ in little: what is done to one and not to the other."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.lower.lower_support import gives
+from tests.lower.test_removals import program
+from verified_tir.lower.hoist_expression import HoistExpression
+from verified_tir.lower.remove_store_undef import RemoveStoreUndef
+from verified_tir.lower.simplify import Simplify
+
+
+@pytest.mark.parametrize(
+    ("value", "condition"),
+    [("T.if_then_else(i < 4, A[i], T.undef())", "i < 4"), ("T.if_then_else(i < 4, T.undef(), A[i])", "i >= 4")],
+)
+def test_the_arm_that_has_a_value_stays(value: str, condition: str) -> None:
+    text = f"for i in range(8):\n    B[i] = {value}"
+    gives(program(text), RemoveStoreUndef(), f"for i in range(8):\n    if {condition}:\n        B[i] = A[i]")
+
+
+@pytest.mark.parametrize(("extent", "index"), [(4, "4 * (i % 2) + j"), (5, "(4 * i + j) % 8")])
+def test_a_normal_form_knows_the_loops_around_it(extent: int, index: str) -> None:
+    text = f"for i, j in T.grid(4, {extent}):\n    A[{{}}] = B[i]"
+    gives(program(text.format("(j + i * 4) % 8")), Simplify(canonical=True), text.format(index))
+
+
+LET = "x: T.let[T.float32] = B[0]\n"
+
+
+@pytest.mark.parametrize(("conditionals", "lets", "moves"), [(0, 2, True), (2, 0, False), (2, 1, False)])
+def test_lets_have_their_own_flags(conditionals: int, lets: int, *, moves: bool) -> None:
+    inside = f"for i in range(4):\n    {LET}    A[i] = x"
+    outside = f"{LET}for i in range(4):\n    A[i] = x"
+    gives(program(inside), HoistExpression(conditionals, lets), outside if moves else inside)
