@@ -40,8 +40,10 @@ def test_an_element_past_the_end_of_a_row_is_none() -> None:
 def test_calls_keep_their_order_and_number() -> None:
     g, h = (f'T.evaluate(T.call_extern("int32", "{name}"))\n' for name in "gh")
     assert isinstance(verdict(g + h, g + h + store("B[0]")), Equal)
+    assert isinstance(verdict(g + h, g + h, "n: T.int32"), Equal)
     for other in (h + g, g, g + h + h):
         assert isinstance(verdict(g + h, other), Unknown)
+        assert isinstance(verdict(g + h, other, "n: T.int32"), Unknown)  # there is the world, besides memory
 
 
 @pytest.mark.parametrize(("filled", "equal"), [(0, True), (1, False)])
