@@ -77,6 +77,16 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert found["written"] == {"planned graph": "planned.graph"}
 
 
+def test_what_was_fused_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    found = json.loads(plan(capsys, saved(small()), "conv2d=NCHW4c", json=True, fuse=True)[1])
+    fused, left = found["rewrites_fused"], len(found["rewrites"])
+    assert fused > 0 and fused + left == 2
+    plain = json.loads(plan(capsys, "m.graph", "conv2d=NCHW4c", json=True)[1])
+    assert plain["rewrites_fused"] == 0 and "programs_lifted_from" not in plain
+    _, out, _ = plan(capsys, "m.graph", "conv2d=NCHW4c", fuse=True)
+    assert f"rewrites fused     {fused}, each with the program beside it" in out
+
+
 def test_the_planned_graph_is_written_and_computes_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     graph = small()
     plan(capsys, saved(graph), "conv2d=NCHW4c", output=Path("planned.graph"))
@@ -254,7 +264,12 @@ def main(x: R.Tensor((8, 4), "float32")):
     code, out, err = plan(capsys, "m.graph", hoist=True, json=True)
     assert (code, err) == (0, "")
     found = json.loads(out)
-    assert found["nodes"] == 3 and found["rewrites"] == []
+    assert found["nodes"] == 3 and found["rewrites"] == [] and found["programs_lifted_from"] == 1
+    _, out, _ = plan(capsys, "m.graph", hoist=True)
+    assert "rewrites lifted    out of 1 program\n" in out
+    _, out, _ = plan(capsys, saved(small(), "other.graph"), hoist=True)
+    assert out.startswith("other.graph: 4 nodes, of these frozen none\n")
+    assert "rewrites lifted    out of 0 programs\n" in out
     code, _, err = plan(capsys, "m.graph", hoist=True, certify=Path("proofs"))
     assert code == 2 and "--certify does not go with --hoist" in err
 

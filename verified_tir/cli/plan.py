@@ -75,10 +75,12 @@ def _run(options: Options) -> int:
     start = time.perf_counter()
     graph, _ = load_model(options.model, options.shape)
     frozen: dict[Node, Frozen] = dict(frozen_by(options.layouts, graph, options.pad))
+    lifted: int | None = None
     if options.hoist:
         from verified_tir.graph.rewrite_passes import frozen_by_hoisting, hoist_layout_rewrites
 
-        graph = hoist_layout_rewrites(graph).graph
+        passed = hoist_layout_rewrites(graph)
+        graph, lifted = passed.graph, len(passed.theorems)
         frozen = dict(frozen_by(options.layouts, graph, options.pad)) | dict(frozen_by_hoisting(graph))
     loaded = time.perf_counter() - start
     made = planned(
@@ -89,7 +91,7 @@ def _run(options: Options) -> int:
         return REFUSED
     made.seconds = {"loading": loaded, **made.seconds}
     written = _write(options, made, frozen)
-    report = report_of(made, frozen, str(options.model))
+    report = report_of(made, frozen, str(options.model), lifted=lifted)
     if options.json:
         sys.stdout.write(json.dumps(_document(options, report, written), indent=2, ensure_ascii=False) + "\n")
     else:

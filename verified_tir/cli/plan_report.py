@@ -24,8 +24,9 @@ def show(
 ) -> None:
     """Write the report to the standard output; ``quiet`` leaves the first and the last line."""
     out = Console(file=sys.stdout, highlight=False, markup=False, emoji=False, soft_wrap=True)
-    frozen = ", ".join(f"{n} {op.removeprefix('nn.')}" for op, n in report.frozen.items())
-    out.print(f"{report.model}: {_count(report.nodes, 'node')}, of these frozen {frozen} ({', '.join(layouts)})")
+    frozen = ", ".join(f"{n} {op.removeprefix('nn.')}" for op, n in report.frozen.items()) or "none"
+    wanted = f" ({', '.join(layouts)})" if layouts else ""
+    out.print(f"{report.model}: {_count(report.nodes, 'node')}, of these frozen {frozen}{wanted}")
     if not quiet:
         for name, text in _lines(report):
             out.print(Text(f"  {name:<19}", style="dim").append(Text(text, style="default")))
@@ -44,9 +45,13 @@ def show(
 def _lines(report: PlanReport) -> list[tuple[str, str]]:
     packed = sum(c.nbytes for c in report.constants)
     times = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in report.seconds.items())
+    lifted = [] if report.lifted is None else [("rewrites lifted", f"out of {_count(report.lifted, 'program')}")]
+    fused = [("rewrites fused", f"{report.fused}, each with the program beside it")] if report.fused else []
     return [
+        *lifted,
         ("programs changed", f"of {_count(report.changed, 'node')}, {report.programs} different ones"),
         ("proved", f"{_count(report.obligations, 'obligation')} of {_count(report.steps, 'step')} of the kernel"),
+        *fused,
         ("constants packed", f"{len(report.constants)} ({_bytes(packed)})"),
         ("time", times),
     ]

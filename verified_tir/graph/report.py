@@ -52,6 +52,8 @@ class PlanReport:
     :ivar steps: applications of rules of the kernel, for programs that were moved and for rewrites; ``obligations``:
         what they owed, all of it proved.
     :ivar problems: why a layout went no further, with the nodes of which this is true.
+    :ivar fused: calls in which a rewrite was put together with the program beside it.
+    :ivar lifted: from how many different programs rewrites were lifted before; ``None`` if none were looked for.
     """
 
     model: str
@@ -66,6 +68,8 @@ class PlanReport:
     steps: int
     obligations: int
     problems: tuple[tuple[str, tuple[str, ...]], ...]
+    fused: int = 0
+    lifted: int | None = None
     seconds: dict[str, float] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
@@ -86,6 +90,8 @@ class PlanReport:
                 {"constant": c.value, "packed": c.result, "map": c.index_map, "bytes": c.nbytes} for c in self.constants
             ],
             "changed_nodes": self.changed,
+            "rewrites_fused": self.fused,
+            **({} if self.lifted is None else {"programs_lifted_from": self.lifted}),
             "programs": self.programs,
             "steps": self.steps,
             "obligations": self.obligations,
@@ -94,10 +100,14 @@ class PlanReport:
         }  # fmt: skip
 
 
-def report_of(made: Plan, frozen: Mapping[Node, Frozen], model: str = "") -> PlanReport:
-    """The numbers of a plan whose frozen nodes were those given."""
+def report_of(made: Plan, frozen: Mapping[Node, Frozen], model: str = "", *, lifted: int | None = None) -> PlanReport:
+    """The numbers of a plan whose frozen nodes were those given.
+
+    :param lifted: from how many different programs rewrites were lifted before (``None``: none were looked for).
+    """
     moved = list(dict.fromkeys(r.schedule for r in made.relaid.values()))
-    schedules = list(dict.fromkeys(r.schedule for of in (made.relaid, made.proofs, made.elided) for r in of.values()))
+    proofs = [r for of in (made.relaid, made.proofs, made.elided) for r in of.values()]
+    schedules = list(dict.fromkeys(r.schedule for r in (*proofs, *(f.proof for f in made.fused))))
     return PlanReport(
         model=model or made.before.name,
         nodes=len(made.before.nodes),
@@ -111,6 +121,8 @@ def report_of(made: Plan, frozen: Mapping[Node, Frozen], model: str = "") -> Pla
         steps=sum(len(step.rules) for s in schedules for step in s.steps),
         obligations=sum(len(step.obligations) for s in schedules for step in s.steps),
         problems=_problems(made.problems),
+        fused=len(made.fused),
+        lifted=lifted,
         seconds=dict(made.seconds),
     )
 
