@@ -64,18 +64,6 @@ def fitted(op: str, dtype: DType, exact: int, index: bool) -> int:
     return wrap(dtype, exact)
 
 
-def _ring(op: str, dtype: DType, index: bool) -> Operation:
-    """Addition, subtraction, multiplication: index arithmetic may not overflow, data wraps."""
-    exact = _RINGS[op]
-    low, high = dtype.min_value, dtype.max_value
-
-    def compute(a: int, b: int) -> int:
-        result: int = exact(a, b)
-        return result if low <= result <= high else fitted(op, dtype, result, index)
-
-    return compute
-
-
 def _division(op: str, dtype: DType) -> Operation:
     """Division and remainder; the divisor is neither zero nor, under the least integer, -1."""
     exact = _DIVISIONS[op]
@@ -104,8 +92,6 @@ def _shift(op: str, dtype: DType, index: bool) -> Operation:
 
 
 def _integer_operation(op: str, dtype: DType, index: bool) -> Operation:
-    if op in _RINGS:
-        return _ring(op, dtype, index)
     if op in _DIVISIONS:
         return _division(op, dtype)
     if op in _BITWISE:
@@ -192,6 +178,8 @@ def binary_operation(op: BinaryOp, dtype: DType, index: bool = False) -> Operati
         raise IRError(f"there is no {op} of two scalars of type {dtype}")
     if op in ("and", "or"):
         return _lazy(op)
+    if op in _RINGS and dtype.is_int:
+        return _ring(op, dtype, index)
     compute = _defined_operation(op, dtype, index)
 
     def strict(a: Scalar, b: Scalar) -> Scalar:
@@ -199,6 +187,23 @@ def binary_operation(op: BinaryOp, dtype: DType, index: bool = False) -> Operati
             return _undefined(op, dtype, b)
         result: Number = compute(a, b)
         return result
+
+    return strict
+
+
+def _ring(op: str, dtype: DType, index: bool) -> Operation:
+    """Addition, subtraction, multiplication of integers: index arithmetic may not overflow, data wraps.
+
+    Strict in one function: loops spend most of their time here.
+    """
+    exact = _RINGS[op]
+    low, high = dtype.min_value, dtype.max_value
+
+    def strict(a: Scalar, b: Scalar) -> Scalar:
+        if a is UNDEF or b is UNDEF:
+            return UNDEF
+        result: int = exact(a, b)
+        return result if low <= result <= high else fitted(op, dtype, result, index)
 
     return strict
 

@@ -62,6 +62,8 @@ def meaning_of(expr: Expr, data: DataVars) -> Meaning:  # noqa: PLR0911 (one cas
             return lazy(op, meaning_of(a, data), meaning_of(b, data))
         case Binary(op=op, a=a, b=b):
             operate = binary_operation(op, a.dtype.scalar, is_index(expr, data))
+            if isinstance(b, IntImm) and not b.type.is_bool:
+                return _with_number(operate, meaning_of(a, data), b.value)
             return _lanewise(operate, [meaning_of(a, data), meaning_of(b, data)], expr.dtype.lanes)
         case Not(a=a):
             return _lanewise(negation, [meaning_of(a, data)], expr.dtype.lanes)
@@ -122,8 +124,9 @@ def indices_of(name: str, indices: Sequence[Expr], data: DataVars) -> Callable[[
 
     def scalars(frame: Frame) -> list[tuple[int, ...]]:
         found = tuple([meaning(frame) for meaning in meanings])
-        if UNDEF in found:
-            raise undefined(found.index(UNDEF))
+        for k, index in enumerate(found):
+            if index is UNDEF:
+                raise undefined(k)
         return [found]  # type: ignore[list-item]  # integers, by the typing rule of an access
 
     if not indices or indices[-1].dtype.lanes == 1:
@@ -187,6 +190,11 @@ def _lanewise(operate: Operation, operands: list[Meaning], lanes: int) -> Meanin
         case _, 1:
             return lambda frame: operate(*[operand(frame) for operand in operands])
     return lambda frame: tuple(map(operate, *[lanes_of(operand(frame)) for operand in operands]))
+
+
+def _with_number(operate: Operation, a: Meaning, b: int) -> Meaning:
+    """The same for a number on the right, of which there is nothing to evaluate; most index arithmetic is so."""
+    return lambda frame: operate(a(frame), b)
 
 
 def _choose(condition: Scalar, a: Scalar, b: Scalar) -> Scalar:
@@ -257,6 +265,8 @@ def _load(expr: Load, data: DataVars) -> Meaning:
     def evaluate(frame: Frame) -> Value:
         rows = indices(frame)
         view = frame.view(buffer)
+        if len(rows) == 1 and frame.run.watch is None:  # as below, and most loads are so
+            return view.load(rows[0])
         loaded = [view.load(row) for row in rows]
         if frame.run.watch is not None:
             for row in rows:
