@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tests.lower.lower_support import gives
+from tests.lower.lower_support import body_of, gives, lowered
 from tests.lower.test_removals import program
 from verified_tir.lower.hoist_expression import HoistExpression
 from verified_tir.lower.remove_store_undef import RemoveStoreUndef
 from verified_tir.lower.simplify import Simplify
+from verified_tir.lower.vector_type_rewriter import VectorTypeRewriter
 
 
 @pytest.mark.parametrize(
@@ -34,3 +35,14 @@ def test_lets_have_their_own_flags(conditionals: int, lets: int, *, moves: bool)
     inside = f"for i in range(4):\n    {LET}    A[i] = x"
     outside = f"{LET}for i in range(4):\n    A[i] = x"
     gives(program(inside), HoistExpression(conditionals, lets), outside if moves else inside)
+
+
+@pytest.mark.parametrize("start", [4, 5])
+def test_a_masked_ramp_is_not_even_tried(start: int) -> None:
+    mask = "predicate=T.Ramp(n, 1, 4) < T.Broadcast(2, 4)"
+    ramp = f"T.Ramp({start}, 1, 4)"
+    masked = f"T.assume(n < 9)\nB.vstore([{ramp}], A.vload([{ramp}], {mask}), {mask})"
+    params = 'A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32"), n: T.int32'
+    assert gives(program(masked, params), VectorTypeRewriter(), masked) == []
+    theorem, (record,) = lowered(program(f"B[0:4] = A[0:4]\n{masked}", params), VectorTypeRewriter())
+    assert "B_float32x4[0] = A_float32x4[0]" in body_of(theorem) and not record.notes

@@ -134,7 +134,7 @@ FAULTS: Final[tuple[Fault, ...]] = (
         "_ramps",
         "masked = {n.indices for n in _accesses(stmt, buffer) if n.predicate is not None}",
         "masked = {n.indices for n in _accesses(stmt, buffer) if n.predicate is None and n.buffer is not buffer}",
-        "A masked access is to go through a view of vectors, which has no masks; the others of its width stay too.",
+        "A masked access is to go through a view of vectors, which has no masks; it stays, and a note says why.",
         strict=True,
     ),
     Fault(
