@@ -10,6 +10,9 @@ TIME ?= 60m
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && { echo $$p; break; }; done)
 
+# Many tests start a Python of their own; to compile the package for each of them anew would be a fifth of the time.
+export PYTHONDONTWRITEBYTECODE :=
+
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 

@@ -72,6 +72,12 @@ def asked_by_examples() -> list[Script]:
     return found
 
 
+@pytest.fixture(scope="module")
+def answered(asked_by_examples: list[Script]) -> dict[str, tuple[object, ...]]:
+    """What a solver answers in the order in which the examples ask."""
+    return answers(Solver(), asked_by_examples)
+
+
 def hard() -> list[Script]:
     """Digits of products, which take integers a while, and identities of floats, true and false."""
     i, j, n, m = (f.var(name, f.INT) for name in "ijnm")
@@ -123,11 +129,12 @@ def shuffled(scripts: list[Script], seed: int) -> list[Script]:
     return random.Random(seed).sample(scripts, len(scripts))
 
 
-def test_the_queries_of_the_examples_in_any_order(asked_by_examples: list[Script]) -> None:
-    first = answers(Solver(), asked_by_examples)
-    assert {kind for kind, *_ in first.values()} == {"proved", "refuted"}
+def test_the_queries_of_the_examples_in_any_order(
+    asked_by_examples: list[Script], answered: dict[str, tuple[object, ...]]
+) -> None:
+    assert {kind for kind, *_ in answered.values()} == {"proved", "refuted"}
     for seed in (1, 2):
-        assert answers(Solver(), shuffled(asked_by_examples, seed)) == first
+        assert answers(Solver(), shuffled(asked_by_examples, seed)) == answered
 
 
 @pytest.mark.parametrize("budget", [100, 5_000, 30_000])
@@ -143,12 +150,13 @@ def test_queries_near_the_budget_in_any_order(budget: int, asked_by_examples: li
         assert answers(Solver(budget), [script])[script.text] == first[script.text]
 
 
-def test_the_shared_context_proves_nothing_that_a_fresh_one_would_not(asked_by_examples: list[Script]) -> None:
+def test_the_shared_context_proves_nothing_that_a_fresh_one_would_not(
+    asked_by_examples: list[Script], answered: dict[str, tuple[object, ...]]
+) -> None:
     """It is given a part of the budget only, so that it is the faster way to the same verdict."""
-    with_it = answers(Solver(), asked_by_examples)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Solver, "_in_shared_context", lambda *_: None)
-        assert answers(Solver(), asked_by_examples) == with_it
+        assert answers(Solver(), asked_by_examples) == answered
 
 
 def test_a_refusal_reads_the_same_whatever_ran_before() -> None:
