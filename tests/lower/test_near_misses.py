@@ -7,6 +7,7 @@ import pytest
 from tests.lower.lower_support import body_of, gives, lowered
 from tests.lower.test_removals import program
 from verified_tir.lower.hoist_expression import HoistExpression
+from verified_tir.lower.inject_virtual_thread import InjectVirtualThread
 from verified_tir.lower.remove_store_undef import RemoveStoreUndef
 from verified_tir.lower.simplify import Simplify
 from verified_tir.lower.vector_type_rewriter import VectorTypeRewriter
@@ -46,3 +47,25 @@ def test_a_masked_ramp_is_not_even_tried(start: int) -> None:
     assert gives(program(masked, params), VectorTypeRewriter(), masked) == []
     theorem, (record,) = lowered(program(f"B[0:4] = A[0:4]\n{masked}", params), VectorTypeRewriter())
     assert "B_float32x4[0] = A_float32x4[0]" in body_of(theorem) and not record.notes
+
+
+@pytest.mark.parametrize(("threads", "part"), [("2", "v"), ("1, 3", "v - 1")])
+def test_virtual_threads_have_a_part_each(threads: str, part: str) -> None:
+    text = f"""
+for v in T.thread_binding({threads}, thread="vthread.x"):
+    t = T.alloc_buffer((8,), "float32")
+    for j in range(8):
+        t[j] = A[v, j]
+    for j in range(8):
+        B[v, j] = t[7 - j]
+"""
+    params = 'A: T.Buffer((3, 8), "float32"), B: T.Buffer((3, 8), "float32")'
+    gives(program(text, params), InjectVirtualThread(), f"""
+t = T.alloc_buffer((2, 8), "float32")
+for j in range(8):
+    for v in T.unroll({threads}):
+        t[{part}, j] = A[v, j]
+for j in range(8):
+    for v in T.unroll({threads}):
+        B[v, j] = t[{part}, 7 - j]
+""")  # fmt: skip
