@@ -62,3 +62,17 @@ def test_a_size_at_which_nothing_runs_settles_nothing() -> None:
     body = "for i in range(n):\n    for k in range(100000):\n        A[i] = A[i] * 3 + {}\nC[0] = 2"
     found = judge("f", program(body.format(1), params), program(body.format(2), params), {}, Budget(1000))
     assert found.word == "unknown" and [r.sizes["n"] for r in found.reports] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("A[0] - A[1]", "A[1] - A[0]"),
+        ("A[2] * (A[0] - A[1])", "A[2] * (A[1] - A[0])"),
+        ("A[0] + A[0] + A[1]", "A[0] + A[1] + A[1]"),
+        ("(A[0] + A[1]) + A[0]", "A[1] + (A[0] + A[1])"),
+    ],
+)
+def test_other_summands_are_another_sum(before: str, after: str) -> None:
+    assert isinstance(verdict(store(before), store(before)), Equal)
+    assert isinstance(verdict(store(before), store(after)), Different)
