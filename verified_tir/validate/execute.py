@@ -40,6 +40,8 @@ from verified_tir.validate.terms import TooManyTerms
 from verified_tir.validate.threads import KERNEL, PHASE
 
 _LARGEST_LOOP: Final = 1 << 24
+_ITERATION: Final = 3000
+"""Operations that an iteration of a ``while`` counts as: it runs alone, and takes as long."""
 
 
 def cell_widths(func: PrimFunc) -> dict[Var, int]:
@@ -285,6 +287,9 @@ class Executor:
 
     def _while(self, stmt: While, frame: Frame) -> None:
         for _ in range(_LARGEST_LOOP):
+            self.evaluator.build.operations += _ITERATION
+            if self.evaluator.build.operations > self.budget:
+                raise TooManyTerms(f"more than {self.budget} operations")
             known, _ = self.evaluator.condition(stmt.condition, frame)
             if known is None:
                 raise Refused("the condition of a while depends on data")
