@@ -109,3 +109,31 @@ B[2] = u[0]
 """
     theorem, _ = lowered(program(text), StorageRewrite())
     assert body_of(theorem).count("data=t_u.data") == 2
+
+
+THREE = """
+t = T.alloc_buffer((4,), "float32"{})
+u = T.alloc_buffer((8,), "float32")
+w = T.alloc_buffer((2,), "float32")
+for i in range(4):
+    t[i] = A[i]
+    B[i] = t[i]
+for i in range(8):
+    u[i] = A[i]
+    B[i] = u[i] * 2.0
+for i in range(2):
+    w[i] = B[i]
+    B[i] = w[i] + 1.0
+"""
+
+
+def test_the_block_is_as_large_as_the_largest() -> None:
+    theorem, _ = lowered(program(THREE.format("")), StorageRewrite())
+    assert body_of(theorem).startswith('t_u_w = T.alloc_buffer((8,), "float32")\n')
+
+
+def test_a_buffer_of_another_scope_keeps_the_others_from_nothing() -> None:
+    theorem, _ = lowered(program(THREE.format(', scope="shared"')), StorageRewrite())
+    text = body_of(theorem)
+    assert 'u_w = T.alloc_buffer((8,), "float32")' in text and "t_" not in text
+    assert 'T.alloc_buffer((4,), "float32", scope="shared")' in text

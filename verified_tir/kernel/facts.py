@@ -70,6 +70,7 @@ class Prover:
     hasty: bool = False
     """Questions about floats that no lemma decides are left undecided, which saves much time where they are many."""
     _memo: dict[tuple[object, ...], tuple[Term, ...]] = field(default_factory=dict)
+    _busy: set[tuple[object, ...]] = field(default_factory=set)
     throughout: Throughout = field(init=False)
 
     def __post_init__(self) -> None:
@@ -122,17 +123,20 @@ class Prover:
         return tuple(found)
 
     def about(self, context: Context, base: tuple[Term, ...], e: Element) -> tuple[Term, ...]:
-        """Facts about one element; each holds wherever ``base`` does.
-
-        What they rest on is asked of older versions of memory, so that this comes to an end.
-        """
+        """Facts about one element; each holds wherever ``base`` does."""
         entry = context.entry
         key = (e.value, base, entry.inputs_defined, entry.thorough, *(stmt for _, stmt in context.observed))
         if key in self._memo:
             return self._memo[key]
-        facts: tuple[Term, ...] = (e.defined,) if self.throughout.holds(context, e.version) else ()
-        if not self.throughout.assumed(e.version):
-            facts = (*facts, *self._about(context, base, e), *self._assumed(context, e))
+        if key in self._busy:
+            return ()
+        self._busy.add(key)
+        try:
+            facts: tuple[Term, ...] = (e.defined,) if self.throughout.holds(context, e.version) else ()
+            if not self.throughout.assumed(e.version):
+                facts = (*facts, *self._about(context, base, e), *self._assumed(context, e))
+        finally:
+            self._busy.discard(key)
         scalar = e.buffer.dtype.scalar
         if scalar.is_int:
             facts = (*facts, in_range(e.value, scalar))
