@@ -51,8 +51,9 @@ layers: $(READY)
 docs: $(READY)
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
 
+# Random tests draw less than pytest alone lets them, and much less than campaigns do.
 unit: $(READY)
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+	VTIR_EXAMPLES=40 VTIR_EXHAUSTIVE=600 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 # What proofs/ has of the examples, written anew (all but those in examples/rfc77, which are many).
 proofs: $(READY)
@@ -61,7 +62,7 @@ proofs: $(READY)
 	$(BIN)/python proofs/collect.py
 	$(BIN)/python -m pytest tests/test_proofs.py -k table --update-golden
 
-# The rules of the kernel on a million programs of small grammars (in "unit": on a thousand); takes hours.  When it is
+# The rules of the kernel on a million programs of small grammars (in "unit": on some hundreds); takes hours.  When it is
 # stopped, the same command goes on from what exhaustive.jsonl says was done.
 exhaustive: $(READY)
 	$(BIN)/python -m tests.kernel.exhaustive.campaign --programs 1000000 --log exhaustive.jsonl
