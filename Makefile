@@ -13,6 +13,12 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 # Many tests start a Python of their own; to compile the package for each of them anew would be a fifth of the time.
 export PYTHONDONTWRITEBYTECODE :=
 
+# Each context of Z3 takes some megabytes and gives them back; glibc would hand them to the system and fetch them anew,
+# page by page, which takes longer than most questions.
+export MALLOC_TRIM_THRESHOLD_ := 500000000
+export MALLOC_TOP_PAD_ := 33554432
+export MALLOC_MMAP_THRESHOLD_ := 67108864
+
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
