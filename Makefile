@@ -59,7 +59,7 @@ docs: $(READY)
 
 # Random tests draw less than pytest alone lets them, and much less than campaigns do.
 unit: $(READY)
-	VTIR_EXAMPLES=40 VTIR_EXHAUSTIVE=600 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+	VTIR_EXAMPLES=30 VTIR_EXHAUSTIVE=600 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 # What proofs/ has of the examples, written anew (all but those in examples/rfc77, which are many).
 proofs: $(READY)
