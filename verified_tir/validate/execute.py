@@ -131,9 +131,17 @@ class Executor:
             case _:
                 raise Refused(f"a statement of class {type(stmt).__name__}")
 
-    def _store(self, stmt: Store, frame: Frame) -> None:
+    def _spend(self, operations: int = 0) -> None:
+        """Count operations besides those that the evaluator counts.
+
+        :raises TooManyTerms: beyond the budget.
+        """
+        self.evaluator.build.operations += operations
         if self.evaluator.build.operations > self.budget:
             raise TooManyTerms(f"more than {self.budget} operations")
+
+    def _store(self, stmt: Store, frame: Frame) -> None:
+        self._spend()
         evaluator = self.evaluator
         indices = evaluator.indices(stmt.buffer.name, stmt.indices, frame)
         mask = evaluator.mask(stmt.predicate, frame)
@@ -287,9 +295,7 @@ class Executor:
 
     def _while(self, stmt: While, frame: Frame) -> None:
         for _ in range(_LARGEST_LOOP):
-            self.evaluator.build.operations += _ITERATION
-            if self.evaluator.build.operations > self.budget:
-                raise TooManyTerms(f"more than {self.budget} operations")
+            self._spend(_ITERATION)
             known, _ = self.evaluator.condition(stmt.condition, frame)
             if known is None:
                 raise Refused("the condition of a while depends on data")
