@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.lower.lower_support import gives, lowered
 from tests.lower.test_removals import program
 from verified_tir.lower.loop_partition import LoopPartition
@@ -79,6 +81,14 @@ def test_conditions_that_no_cut_decides() -> None:
         gives(program(text), LoopPartition(), text)
 
 
+def test_nothing_is_cut_off_at_the_end() -> None:
+    """What is true everywhere is no reason for a cut; ``Simplify`` takes it away."""
+    params = 'A: T.Buffer(("n",), "float32"), n: T.int32'
+    text = "for i in range(n):\n    if i < n + 1:\n        A[i] = T.float32(0.0)"
+    gives(program(text, params), LoopPartition(), text)
+    gives(program(text, params), Simplify(), "for i in range(n):\n    A[i] = T.float32(0.0)")
+
+
 def test_other_kinds_stay() -> None:
     text = "for i in T.vectorized(8):\n    if i < 3:\n        B[i] = T.float32(0.0)"
     gives(program(text), LoopPartition(), text)
@@ -99,6 +109,60 @@ for i in range(3):
 for i in range(3, 8):
     B[i] = A[i]
 """)  # fmt: skip
+
+
+def test_the_padding_of_a_convolution() -> None:
+    """One guard of several comparisons, over two loops: in the middle none is left."""
+    text = """
+for i in range(8):
+    for di in range(3):
+        if 1 <= i + di and i + di < 9:
+            B[i] = B[i] + A[i + di - 1]
+"""
+    gives(program(text), LoopPartition(), """
+for di in range(1, 3):
+    B[0] = B[0] + A[di - 1]
+for i in range(1, 7):
+    for di in range(3):
+        B[i] = B[i] + A[i + di - 1]
+for di in range(2):
+    B[7] = B[7] + A[di + 6]
+""")  # fmt: skip
+
+
+def test_a_boundary_that_moves() -> None:
+    text = "for i in range(8):\n    for j in range(4):\n        if {}:\n            C[i, j] = T.float32(0.0)"
+    square = 'C: T.Buffer((8, 4), "float32"), n: T.int32'
+    gives(program(text.format("i + j < 5 and j < n"), square), LoopPartition(), """
+for i, j in T.grid(2, T.max(0, T.min(n, 4))):
+    C[i, j] = T.float32(0.0)
+for i in range(2, 8):
+    for j in range(T.max(0, T.min(n, T.max(0, 5 - i)))):
+        C[i, j] = T.float32(0.0)
+""")  # fmt: skip
+    gives(program(text.format("i + j == 5"), square), LoopPartition(), """
+for i in range(2, 6):
+    C[i, 5 - i] = T.float32(0.0)
+""")  # fmt: skip
+    gives(program(text.format("i + j > 3 or n > 0"), square), LoopPartition(), """
+for i in range(4):
+    for j in range(4 - i):
+        if i + j > 3 or n > 0:
+            C[i, j] = T.float32(0.0)
+    for j in range(4 - i, 4 - i + i):
+        C[i, j] = T.float32(0.0)
+for i in range(4, 8):
+    for j in range(4):
+        C[i, j] = T.float32(0.0)
+""")  # fmt: skip
+
+
+def test_a_cut_after_which_nothing_is_simpler_is_undone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where the solver gives up."""
+    text = "for i in range(8):\n    if i < 3:\n        B[i] = T.float32(0.0)"
+    for name in ("drop_conjuncts", "simplify"):
+        monkeypatch.setattr(f"verified_tir.lower.loop_partition.{name}", lambda session, path: 0)
+    gives(program(text), LoopPartition(), text)
 
 
 def test_the_number_of_cuts_is_limited() -> None:

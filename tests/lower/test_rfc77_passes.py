@@ -36,6 +36,18 @@ def test_chains_of_overwritten_stores() -> None:
     gives(program(reads), RemoveNoOp(), reads)
 
 
+def test_what_becomes_a_no_op_goes_too() -> None:
+    """The last store is one once the loop is gone, of which nothing is known but where it stores."""
+    text = """
+A[0] = T.float32(1.0)
+B[0] = A[0]
+for i in range(8):
+    A[i] = A[i]
+A[0] = T.float32(1.0)
+"""
+    gives(program(text), RemoveNoOp(), "A[0] = T.float32(1.0)\nB[0] = A[0]")
+
+
 def test_the_flags_in_a_pipeline_text() -> None:
     made = parse_pipeline("HoistExpression(conditionals=7, let_bindings=0) >> ReduceLoopExtents >> RemoveNoOp")
     assert repr(made) == "Pipeline(HoistExpression(conditionals=7, let_bindings=0), ReduceLoopExtents(), RemoveNoOp())"

@@ -76,6 +76,8 @@ def test_names_that_mean_nothing_are_refused() -> None:
         select(ROOT, ["order"], ["obligation"])
     with pytest.raises(NoSuchMutant, match="--list shows all"):
         select(ROOT, ["order"], only="rules.unit")
+    some = select(ROOT, ["unit"], only="Unit.rewrite:drop-condition:1")
+    assert [m.id for m in some] == [f"rules.unit:{name}.rewrite:drop-condition:1" for name in ("Unit", "WrapUnit")]
 
 
 def test_files_rules_and_folders_are_meant_by_name() -> None:

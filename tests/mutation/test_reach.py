@@ -8,6 +8,7 @@ from verified_tir.mutation.operators import mutants
 from verified_tir.mutation.reach import Key, Reach
 from verified_tir.mutation.reach import TestFile as OfFile
 from verified_tir.mutation.sources import Source
+from verified_tir.mutation.swap import code_of
 
 SOURCE = """def fits(n):
     if n < 0:
@@ -40,3 +41,20 @@ def test_nothing_is_known_of_the_function_as_it_is(tmp_path: Path) -> None:
     reach = Reach()
     reach.add(recorded("old::anywhere", "another text", [0, 2]))
     assert all(set(reach.reaching(m, source)) == {"old::anywhere"} for m in mutants(source))
+
+
+OVERLOADED = """
+@overload
+def f(a: int, b: int = 0) -> int: ...
+@overload
+def f(a: str) -> int: ...
+def f(*given):
+    return len(given)
+"""
+
+
+def test_the_code_behind_overloads_is_that_of_the_last() -> None:
+    """The declarations have its name, and other parameters."""
+    code = code_of(compile(OVERLOADED, "m.py", "exec"), "f")
+    assert code is not None and code.co_varnames == ("given",)
+    assert code_of(compile(OVERLOADED, "m.py", "exec"), "g") is None

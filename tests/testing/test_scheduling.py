@@ -8,7 +8,7 @@ from hypothesis import Phase, find, settings
 from verified_tir import Schedule, ScheduleError
 from verified_tir.schedule.recording import PRIMITIVES
 from verified_tir.testing import Draft, Plan, Step, plans, steps
-from verified_tir.testing.scheduling.calls import changed
+from verified_tir.testing.scheduling.calls import STEPS, changed, steps_for
 from verified_tir.testing.scheduling.choices import Choices
 from verified_tir.testing.scheduling.fitting import fitting
 from verified_tir.testing.scheduling.scene import Scene
@@ -152,3 +152,10 @@ def test_a_changed_description_is_one() -> None:
             return options[0]
 
     assert changed(text, Third()) == text.replace("(0.0)", "(1.0)")  # type: ignore[arg-type]
+
+
+def test_steps_of_an_intrinsic_are_about_loops_that_it_has() -> None:
+    block = 'def f(A):\n    with T.sblock("b"):\n        A[0] = T.float32(0.0)\n'
+    assert set(steps_for(block)) == {"", "lambda d: d.simplify()"}
+    for head in ("for i in range(4)", "for i in T.parallel(4)", "for i, j in T.grid(4, 4)"):
+        assert steps_for(f"def f(A):\n    {head}:\n        A[0] = T.float32(0.0)\n") == STEPS

@@ -66,6 +66,8 @@ def _imports_us(path: Path) -> bool:
         tree = ast.parse(path.read_bytes())
     except (SyntaxError, ValueError):
         return True  # executing it says what is wrong
+    except (RecursionError, MemoryError):
+        return False  # reading it says so
     modules = [n.module or "" for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)]
     modules += [a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names]
     return any(m.partition(".")[0] == "verified_tir" for m in modules)

@@ -80,8 +80,7 @@ class If(Stmt):
     else_body: Stmt | None = None
 
     def __post_init__(self) -> None:
-        if not self.condition.dtype.is_bool or self.condition.dtype.lanes != 1:
-            raise IRError(f"an if takes a scalar bool, not {self.condition.dtype}")
+        _check_condition(self.condition, "an if")
 
 
 @final
@@ -166,6 +165,9 @@ class Block(Stmt):
     alloc_buffers: tuple[Buffer, ...] = ()
     annotations: Annotations = ()
 
+    def __post_init__(self) -> None:
+        _check_condition(self.predicate, f"the predicate of block {self.name}")
+
     @staticmethod
     def label(name: str, body: Stmt, annotations: Annotations = ()) -> Block:
         """A block that only names its body."""
@@ -186,6 +188,9 @@ class Assume(Stmt):
 
     condition: Expr
 
+    def __post_init__(self) -> None:
+        _check_condition(self.condition, "an assumption")
+
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
@@ -194,6 +199,9 @@ class Assert(Stmt):
 
     condition: Expr
     message: str
+
+    def __post_init__(self) -> None:
+        _check_condition(self.condition, "an assertion")
 
 
 @final
@@ -212,6 +220,9 @@ class While(Stmt):
     condition: Expr
     body: Stmt
 
+    def __post_init__(self) -> None:
+        _check_condition(self.condition, "a while")
+
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
@@ -222,6 +233,11 @@ class AttrStmt(Stmt):
     node: Expr | str
     value: Expr
     body: Stmt
+
+
+def _check_condition(condition: Expr, what: str) -> None:
+    if not condition.dtype.is_bool or condition.dtype.lanes != 1:
+        raise IRError(f"{what} takes a scalar bool, not {condition.dtype}")
 
 
 def seq(*stmts: Stmt) -> Stmt:

@@ -101,7 +101,7 @@ def _into_the_loop(session: Session, path: Path, data: Var) -> tuple[Path, For]:
                         f"{data.name} is marked {MARK}, but is used by several statements outside of a loop", path
                     )
                 session.apply(Move(path, "narrow"))
-                path = (*path, used[0])
+                path, _ = _place(session, data)  # the sequence may have become part of the one around it
             case _:
                 if isinstance(parent, For):
                     return path, parent

@@ -10,7 +10,8 @@
 
 A condition is read as ``p >= 0`` or ``p == 0`` for a polynomial p that is linear in the loop's variable; inner loop
 variables are put at the value that makes p smallest.  The cut is a ``partition``, after which branches are decided
-under each part.  A cut that decides nothing is undone.
+under each part.  A cut after which no comparison less
+is made in either part is undone, and so is one that cuts off nothing.
 """
 
 from __future__ import annotations
@@ -19,19 +20,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import final
 
-from verified_tir.ir.expr import Expr, Var
+from verified_tir.ir.expr import Binary, Expr, Not, Var, const
 from verified_tir.ir.paths import Path, loop_path, places
 from verified_tir.ir.stmt import Annotations, For, If, Stmt
-from verified_tir.ir.visit import sub_statements
+from verified_tir.ir.visit import sub_statements, walk
 from verified_tir.kernel.rules.annotate import Annotate
+from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.lower.passes import Lowering, Pass
 from verified_tir.lower.tidy import remove_empty
 from verified_tir.schedule.session import Session, TacticFailed, fail
-from verified_tir.schedule.tactics.boundaries import boundaries
-from verified_tir.schedule.tactics.branches import decide_branches
+from verified_tir.schedule.tactics.boundaries import changes, clamped
+from verified_tir.schedule.tactics.branches import drop_conjuncts
 from verified_tir.schedule.tactics.loops import cut
 from verified_tir.schedule.tactics.simplify import simplify
-from verified_tir.schedule.tactics.tidy import conjuncts
 
 HINT = "pragma_loop_partition_hint"
 """The annotation of a loop that is to be cut (TVM's name)."""
@@ -47,44 +48,74 @@ class LoopPartition(Pass):
     """
 
     only_hinted: bool = False
-    max_cuts: int = 16
+    max_cuts: int = 32
 
     def lower(self, work: Lowering) -> None:
         session = work.session
         hinted = {s.var for _, s in places(session.func.body, _is_hinted) if isinstance(s, For)}
         work.each(_is_hinted, lambda path, s: session.apply(Annotate(path, _without_hint(s))))
+        once: dict[Var, Var] = {}  # the loop that a part was cut from, as it was in the beginning
         tried: set[tuple[Var, Expr]] = set()
         cuts = 0
         while cuts < self.max_cuts:
-            found = next(_cuts(session, hinted if self.only_hinted else None, tried), None)
+            found = next(_cuts(session, hinted if self.only_hinted else None, once, tried), None)
             if found is None:
                 break
-            path, loop, mid = found
-            tried.add((loop.var, mid))
-            try:
-                with session.atomic():
-                    parts = [s.var for p in cut(session, path, mid) if isinstance(s := session.stmt(p), For)]
-                    if not sum(_decided(session, var) for var in parts):
-                        raise fail("the cut decides no branch", path)
-            except TacticFailed:
-                continue
-            if loop.var in hinted:
-                hinted.update(parts)
-            cuts += 1
+            path, loop, change = found
+            tried.add((loop.var, change))
+            root = once.get(loop.var, loop.var)
+            for mid in clamped(loop, change):
+                try:
+                    with session.atomic():
+                        parts = _partition(session, path, mid)
+                except TacticFailed:
+                    continue
+                tried.add((root, change))
+                once.update(dict.fromkeys(parts, root))
+                if loop.var in hinted:
+                    hinted.update(parts)
+                cuts += 1
+                break
         else:
             work.note(f"stopped after {cuts} cuts (max_cuts)")
         remove_empty(work)
 
 
-def _decided(session: Session, var: Var) -> int:
-    """Decide branches in the loop over ``var``; what was decided may simplify it."""
-    path = loop_path(session.func, var)
-    if path is None:
-        return 0
-    decided = decide_branches(session, path)
-    if decided:
-        simplify(session, path)
-    return decided
+def _partition(session: Session, path: Path, mid: Expr) -> list[Var]:
+    """Cut the loop at ``path``, and simplify both parts; gives their variables.
+
+    :raises TacticFailed: if there is nothing to be simplified, or one part never runs.
+    """
+    tests, of_loop = _tests(session.func.body), _tests(session.stmt(path))
+    parts = [s.var for p in cut(session, path, mid) if isinstance(s := session.stmt(p), For)]
+    for var in parts:
+        place = loop_path(session.func, var)
+        if place is None:
+            continue
+        if session.attempt(Rewrite(place, (1,), const(0, var.dtype))):
+            raise fail("one part is empty", place)
+        drop_conjuncts(session, place)
+        simplify(session, place)
+    if _tests(session.func.body) >= tests + of_loop:
+        raise fail("the cut decides no condition", path)
+    return parts
+
+
+def _tests(stmt: Stmt) -> int:
+    """How many comparisons the branches of a statement make."""
+    return sum(len(list(_leaves(n.condition))) for n in walk(stmt) if isinstance(n, If))
+
+
+def _leaves(condition: Expr) -> Iterator[Expr]:
+    """What a condition is made of by ``and``, ``or`` and ``not``."""
+    match condition:
+        case Binary(op="and" | "or", a=a, b=b):
+            yield from _leaves(a)
+            yield from _leaves(b)
+        case Not(a=a):
+            yield from _leaves(a)
+        case _:
+            yield condition
 
 
 def _is_hinted(stmt: Stmt) -> bool:
@@ -96,22 +127,24 @@ def _without_hint(stmt: Stmt) -> Annotations:
     return tuple((key, value) for key, value in stmt.annotations if key != HINT)
 
 
-def _cuts(session: Session, only: set[Var] | None, tried: set[tuple[Var, Expr]]) -> Iterator[tuple[Path, For, Expr]]:
+def _cuts(
+    session: Session, only: set[Var] | None, once: dict[Var, Var], tried: set[tuple[Var, Expr]]
+) -> Iterator[tuple[Path, For, Expr]]:
     """Loops, outermost first, with places where a condition in them may change."""
     for path, loop in places(session.func.body, lambda s: isinstance(s, For)):
         assert isinstance(loop, For)
         if loop.kind not in ("serial", "parallel") or (only is not None and loop.var not in only):
             continue
         for condition, inner in _conditions(loop.body, ()):
-            for mid in boundaries(loop, condition, inner):
-                if (loop.var, mid) not in tried:
+            for mid in changes(loop, condition, inner):
+                if not {(loop.var, mid), (once.get(loop.var, loop.var), mid)} & tried:
                     yield path, loop, mid
 
 
 def _conditions(stmt: Stmt, inner: tuple[For, ...]) -> Iterator[tuple[Expr, tuple[For, ...]]]:
     """Parts of the conditions of branches below, each with the loops between."""
     if isinstance(stmt, If):
-        yield from ((c, inner) for c in conjuncts(stmt.condition))
+        yield from ((c, inner) for c in _leaves(stmt.condition))
     below = (*inner, stmt) if isinstance(stmt, For) else inner
     for sub in sub_statements(stmt):
         yield from _conditions(sub, below)

@@ -35,7 +35,7 @@ def select(
             known = ", ".join(Path(f).stem for f in files)
             raise NoSuchMutant(f"no rule or mutated file is called {name}; there are: {known}, catalogue")
     if ":" in only:
-        chosen = [f for f in chosen if short_name(f) == only.partition(":")[0]]
+        chosen = [f for f in chosen if short_name(f) == only.partition(":")[0]] or chosen
     found = [m for f in chosen for m in _automatic(f, (root / f).read_bytes())
              if m.operator in wanted and (stricter or m.effect != "stricter")]  # fmt: skip
     if (not what or "catalogue" in what) and "fault" in wanted and (":" not in only or only.startswith("catalogue:")):

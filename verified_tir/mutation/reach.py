@@ -16,6 +16,7 @@ import hashlib
 import importlib
 import json
 import sys
+import types
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import chain
@@ -73,7 +74,7 @@ class Recorder:
         vars(module)[_NOTE] = self.reached.add
         for name, live in functions_in(module, source):
             changed = code_of(code, name)
-            if changed is not None and changed.co_freevars == live.__code__.co_freevars:
+            if changed is not None and _takes(changed) == _takes(live.__code__):
                 live.__code__ = changed
 
     def _mark(self, node: Function, key: tuple[str, str, str], first: int, *, fine: bool) -> None:
@@ -206,3 +207,8 @@ class Reach:
 
 def digest_of(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+
+
+def _takes(code: types.CodeType) -> tuple[object, ...]:
+    """What a code object needs of the function that it is put into; a property's setter has its getter's name."""
+    return code.co_argcount, code.co_kwonlyargcount, code.co_flags & 12, code.co_freevars

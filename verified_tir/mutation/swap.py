@@ -75,11 +75,12 @@ def _unwrapped(found: Any) -> types.FunctionType | None:
 
 
 def code_of(module: types.CodeType, name: str) -> types.CodeType | None:
-    """The code of a function, or method, in the code of its module."""
+    """The code of a function, or method, in the code of its module: of several by one name, that of the last."""
     code: types.CodeType | None = module
     for part in name.split("."):
         inside = code.co_consts if code is not None else ()
-        code = next((c for c in inside if isinstance(c, types.CodeType) and c.co_name == part), None)
+        named = [c for c in inside if isinstance(c, types.CodeType) and c.co_name == part]
+        code = named[-1] if named else None  # the first ones declare overloads
     return code
 
 

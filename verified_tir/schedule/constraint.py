@@ -73,8 +73,11 @@ class BufferConstraint:
 
         On floats that is IEEE's comparison, to which both zeros are equal.
 
-        :raises IRError: for forbidden access, of which an assumption cannot speak, and for NaN, which equals nothing.
+        :raises IRError: for forbidden access, of which an assumption cannot speak, for NaN, which equals nothing, and
+            for vectors, whose comparison is one of each lane.
         """
+        if self.buffer.dtype.lanes > 1:
+            raise IRError(f"an assumption is about numbers; the elements of {self.buffer.name} are {self.buffer.dtype}")
         if self.value is None:
             raise IRError(f"that nobody touches {self.buffer.name} is said by its layout, not by an assumption")
         if isinstance(self.value, FloatImm) and self.value.value != self.value.value:

@@ -94,12 +94,7 @@ class Access:
         self.build.operations += at.size
         if frame.regions and buffer.data in self.written:
             self._note(frame, view.block, at, taken, write=False)
-        if taken is None:
-            ids: Ids = view.block.ids[at]
-        else:
-            ids = np.full(at.shape, UNDEF_ID, dtype=np.int64)
-            ids[taken] = view.block.ids[at[taken]]
-        return self.typed(ids, view)
+        return self.typed(_cells(view.block, at, taken), view)
 
     def typed(self, cells: Ids, view: View) -> Ids:
         """The scalars of a view in cells of its block: what was stored at another type is read by its bytes."""
@@ -144,7 +139,7 @@ class Access:
         if frame.guard is not None:
             if frame.count * lanes > 1 and repeats(at):
                 raise Refused(f"several rows store to one element of {buffer.name} under a condition")
-            old = self.typed(block.ids[at], view)
+            old = self.typed(_cells(block, at, taken), view)
             value = self.build.choose(view.dtype.scalar, frame.guard[:, None], value, old)
         if view.ratio > 1:
             value = parts(self.build, view.dtype.scalar, value, view.ratio)
@@ -165,3 +160,13 @@ class Access:
                 note(region, block, rows.reshape(-1), flat.reshape(-1))
             else:
                 note(region, block, rows[here], flat[here])
+
+
+def _cells(block: Block, at: Ids, taken: Mask | None) -> Ids:
+    """What some cells of a block hold; nothing where they are not accessed, which may be outside of it."""
+    if taken is None:
+        found: Ids = block.ids[at]
+        return found
+    ids: Ids = np.full(at.shape, UNDEF_ID, dtype=np.int64)
+    ids[taken] = block.ids[at[taken]]
+    return ids

@@ -77,12 +77,15 @@ class LayoutMap:
     def apply(self, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
         """φ of an index tuple, lane by lane.
 
-        :raises IRError: if lanes would run over another index than the last, or φ decides by lane what it computes.
+        :raises IRError: if lanes would run over another index than the last or over none, or φ decides by lane what it
+            computes.
         """
         mapping = dict(zip(self.inputs, indices, strict=True))
         lanes = indices[-1].dtype.lanes if indices else 1
         if lanes == 1:
             return tuple(substitute(e, mapping) for e in self.outputs)
+        if not self.outputs:
+            raise IRError("no index would be left for the lanes to run over; change the layout before vectorizing")
         *leading, last = [_in_lanes(e, mapping) for e in self.outputs]
         if any(e.dtype.lanes > 1 for e in leading):
             raise IRError("lanes would run over an index that is not the last; change the layout before vectorizing")

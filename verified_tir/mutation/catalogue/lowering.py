@@ -104,10 +104,19 @@ FAULTS: Final[tuple[Fault, ...]] = (
     Fault(
         "cuts-that-decide-nothing",
         _LOWER + "loop_partition.py",
-        "LoopPartition.lower",
-        "if not sum(_decided(session, var) for var in parts):",
-        "if sum(_decided(session, var) for var in parts) < 0:",
+        "_partition",
+        "if _tests(session.func.body) >= tests + of_loop:",
+        "if _tests(session.func.body) > tests + of_loop:",
         "A loop is cut where no branch goes for it: longer code for nothing.",
+        strict=True,
+    ),
+    Fault(
+        "parts-that-never-run",
+        _LOWER + "loop_partition.py",
+        "_partition",
+        "if session.attempt(Rewrite(place, (1,), const(0, var.dtype))):",
+        "if False:",
+        "A cut where the range ends decides everything in a part that is empty, again and again.",
         strict=True,
     ),
     Fault(

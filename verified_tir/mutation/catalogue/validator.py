@@ -147,8 +147,8 @@ FAULTS: Final[tuple[Fault, ...]] = (
         "a-store-sees-itself-on-demand",
         _VALIDATE + "demand/versions.py",
         "Versions.find",
-        "(self.time[at] < time)",
-        "(self.time[at] <= time)",
+        "np.searchsorted(self._keys, self._key(address, time)) - 1",
+        'np.searchsorted(self._keys, self._key(address, time), side="right") - 1',
         "An element read by the statement that stores to it is what is stored; found only where two things happen at "
         "one time.",
     ),

@@ -135,7 +135,11 @@ def assume(
             raise fail(
                 "a condition is an expression; one that is a function of indices needs the buffer they belong to"
             )
-        _assume(session, Assume(condition), None, before, axiom)
+        try:
+            claim = Assume(condition)
+        except IRError as problem:
+            raise fail(str(problem)) from problem
+        _assume(session, claim, None, before, axiom)
         return
     buffer, _ = find_buffer(session, name)
     try:

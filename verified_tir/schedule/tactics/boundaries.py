@@ -15,6 +15,15 @@ from verified_tir.schedule.tactics.tidy import size
 
 def boundaries(loop: For, condition: Expr, inner: tuple[For, ...] = ()) -> Iterator[Expr]:
     """Where to cut a loop: the condition is the same for all iterations on one side of each."""
+    for mid in changes(loop, condition, inner):
+        yield from clamped(loop, mid)
+
+
+def changes(loop: For, condition: Expr, inner: tuple[For, ...] = ()) -> Iterator[Expr]:
+    """Where a condition changes its mind, for some iteration of the inner loops; perhaps outside of the loop's range.
+
+    ``p == 0`` is false as soon as the least value of p, or of -p, is positive.
+    """
     if not any(n is loop.var for n in walk(condition)):
         return
     match condition:
@@ -23,8 +32,8 @@ def boundaries(loop: For, condition: Expr, inner: tuple[For, ...] = ()) -> Itera
         case Binary(op="le", a=a, b=b) | Binary(op="ge", a=b, b=a) if a.dtype is loop.var.dtype:
             yield from _sign_change(loop, as_poly(b) - as_poly(a), inner)
         case Binary(op="eq" | "ne", a=a, b=b) if a.dtype is loop.var.dtype:
-            yield from _sign_change(loop, as_poly(b) - as_poly(a), inner)
-            yield from _sign_change(loop, as_poly(a) - as_poly(b), inner)
+            yield from _sign_change(loop, as_poly(b) - as_poly(a) - 1, inner)
+            yield from _sign_change(loop, as_poly(a) - as_poly(b) - 1, inner)
 
 
 def _sign_change(loop: For, p: Poly, inner: tuple[For, ...]) -> Iterator[Expr]:
@@ -52,13 +61,12 @@ def _sign_change(loop: For, p: Poly, inner: tuple[For, ...]) -> Iterator[Expr]:
         mid = binary("floordiv", render(rest.scale(-1) + (k - 1), dtype), IntImm(dtype, k))
     else:  # i ≤ ⌊rest / -k⌋
         mid = binary("floordiv", render(rest - k, dtype), IntImm(dtype, -k))
-    yield from _inside(loop, mid)
+    yield Simplifier(Bounds({})).expr(mid)
 
 
-def _inside(loop: For, mid: Expr) -> Iterator[Expr]:
+def clamped(loop: For, mid: Expr) -> Iterator[Expr]:
     """``mid`` itself, and clamped to the loop's range; nothing if it is one of the range's ends."""
     simplifier = Simplifier(Bounds({}))
-    mid = simplifier.expr(mid)
     low, high = loop.min, simplifier.expr(loop.min + loop.extent)
     if mid is low or mid is high:
         return
@@ -66,5 +74,5 @@ def _inside(loop: For, mid: Expr) -> Iterator[Expr]:
         case IntImm(value=a), IntImm(value=x), IntImm(value=b) if not a < x < b:
             return
     yield mid
-    clamped = [binary("max", low, mid), binary("min", mid, high), binary("max", low, binary("min", mid, high))]
-    yield from sorted((simplifier.expr(e) for e in clamped), key=size)
+    within = [binary("max", low, mid), binary("min", mid, high), binary("max", low, binary("min", mid, high))]
+    yield from sorted((simplifier.expr(e) for e in within), key=size)

@@ -6,14 +6,16 @@ from collections.abc import Callable
 
 import numpy as np
 
-from verified_tir.ir.expr import Expr, IntImm, Var
+from verified_tir.ir.expr import Expr, IntImm, Var, all_of
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, Assert, Assume, AttrStmt, Block, DeclBuffer, For, If, Seq, Stmt, While
 from verified_tir.ir.visit import free_vars, sub_statements, walk
 from verified_tir.kernel.rules.branch import Decide
+from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.schedule.index_eval import Grid, NotEvaluable, UnsafeIndex, evaluate
 from verified_tir.schedule.session import Session
+from verified_tir.schedule.tactics.tidy import conjuncts
 
 MOST_VARIABLES = 6
 """So many loops around a branch are looked at, in four iterations each."""
@@ -30,6 +32,21 @@ def decide_branches(session: Session, under: Path = ()) -> int:
         )
 
     return each_branch(session, under, decide)
+
+
+def drop_conjuncts(session: Session, under: Path = ()) -> int:
+    """Take parts out of conjunctions that are always true where they stand; gives how many went."""
+
+    def drop(path: Path, stmt: If) -> int:
+        parts = conjuncts(stmt.condition)
+        left = list(parts)
+        for part in parts:
+            others = [c for c in left if c is not part]
+            if others and False not in sides_taken(session.func, path, part):
+                left = others if session.attempt(Rewrite(path, (0,), all_of(others))) else left
+        return len(parts) - len(left)
+
+    return each_branch(session, under, drop)
 
 
 def sides_taken(func: PrimFunc, path: Path, condition: Expr) -> set[bool]:
@@ -93,4 +110,4 @@ def each_branch(session: Session, under: Path, remove: Callable[[Path, If], int]
         removed += gained
 
 
-__all__ = ["decide_branches", "each_branch", "sides_taken"]
+__all__ = ["decide_branches", "drop_conjuncts", "each_branch", "sides_taken"]

@@ -31,6 +31,11 @@ STEPS = ("", "", "lambda d: d.simplify()", "lambda d: d.split(d.loops()[0], [Non
 """How an intrinsic is carried out."""
 
 
+def steps_for(text: str) -> tuple[str, ...]:
+    """Those that name loops only for a description that has some."""
+    return STEPS if " in range(" in text or " in T." in text else tuple(s for s in STEPS if "loops()" not in s)
+
+
 def scratch(schedule: Schedule) -> Schedule:
     """A schedule that stands where this one stands; what is done to it leaves this one alone."""
     import copy
@@ -131,7 +136,7 @@ def tensorize(scene: Scene, pick: Choices) -> str:
         return call("tensorize", where, '"no such intrinsic"')
     if pick.chance(4):
         text = changed(text, pick)
-    steps = pick.one(STEPS)
+    steps = pick.one(steps_for(text))
     return call(
         "tensorize", where, f"TensorIntrin.of({quoted(name)}, {as_literal(text)}{', ' if steps else ''}{steps})"
     )

@@ -66,8 +66,8 @@ class Versions:
         """The last store before each time to each address, since the block was made; -1 if there is none."""
         if not self.address.size:
             return np.full(address.shape, -1, dtype=np.int64)
-        at = np.searchsorted(self._keys, self._key(address, time)) - 1
-        good = (at >= 0) & (self.address[at] == address) & (self.time[at] > made) & (self.time[at] < time)
+        at = np.searchsorted(self._keys, self._key(address, time)) - 1  # the last key that is less
+        good = (at >= 0) & (self.address[at] == address) & (self.time[at] > made)
         return np.where(good, at, -1)
 
 
