@@ -119,7 +119,7 @@ def compare_on_demand(
                 return _judge(first, second, closures, chosen, total, build, solver, budget)
             except TooManyTerms:
                 count = sum(k.size for k in chosen.values())
-                if count <= 1:
+                if count <= len(chosen):  # one of each buffer: there are no fewer
                     raise
                 elements = count // 2
     except (Refused, TooManyTerms) as problem:
