@@ -56,16 +56,13 @@ def follow(
         return []
     try:
         return [Finding(plan.name, *p) for p in _Following(plan.content, certificates, model).problems()]
-    except (
-        GraphError,
-        IRError,
-        ScheduleError,
-        ValueError,
-        KeyError,
-        TypeError,
-        IndexError,
-    ) as problem:  # somebody else wrote it
+    except mistakes() as problem:
         return [Finding(plan.name, "", f"its steps cannot be followed: {type(problem).__name__}: {problem}")]
+
+
+def mistakes() -> tuple[type[Exception], ...]:
+    """What may be raised where somebody else wrote what is read."""
+    return GraphError, IRError, ScheduleError, ValueError, KeyError, TypeError, IndexError
 
 
 def read_graph(plan: Mapping[str, Any], which: str) -> Graph:
@@ -149,7 +146,7 @@ class _Following:
 
     def _model(self, model: Graph) -> Iterator[tuple[str, str]]:
         """Whether it is about this model; its constants are packed again."""
-        if not _same_graph(model, self.before):
+        if not same_graph(model, self.before):
             yield "before", "this is not the graph of the model"
             return
         arrays = {v.name: a for v, a in model.constants.items()}
@@ -322,7 +319,7 @@ class _Following:
         return self.programs[key]
 
 
-def _same_graph(a: Graph, b: Graph) -> bool:
+def same_graph(a: Graph, b: Graph) -> bool:
     """Whether two graphs have the same values, and nodes that mean the same, in the same order."""
     values = [[(v.name, v.type) for v in g.values()] for g in (a, b)]
     results = [[v.name for v in g.outputs] for g in (a, b)]
@@ -341,4 +338,4 @@ def _written(graph: Mapping[str, Any], name: str) -> bool:
     return any(re.match(rf"\s*{re.escape(name)} = R\.const\(", line) for line in graph["text"])
 
 
-__all__ = ["array_hash", "follow", "read_graph"]
+__all__ = ["array_hash", "follow", "mistakes", "read_graph", "same_graph"]

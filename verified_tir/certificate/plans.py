@@ -33,6 +33,9 @@ KINDS: Final = ("same", "moved", "rewrite", "gone", "external")
 """What a step is: a node as it was; one whose program was moved; a rewrite that is new; one that went; a node that an
 external function computes."""
 
+REPLACEMENTS: Final = ("replaced", "unused")
+"""Steps of documents that replace nodes (``verified_tir.certificate.replacements``): their values are as they were."""
+
 _VALUE: Final[dict[str, Any]] = {"of": str, "layout": str}
 _STEP: Final[dict[str, Any]] = {
     "results": [str], "kind": str, "node": [str], "values": [_VALUE], "certificate": ANY, "root": ANY,
@@ -111,9 +114,9 @@ def _form(plan: Any) -> Iterator[tuple[str, str]]:
         for name, constant in plan["constants"][which].items():
             yield from misshapen(constant, CONSTANT, f"constants.{which}.{name}")
     for k, step in enumerate(plan["steps"]):
-        if step["kind"] not in KINDS:
-            yield f"steps[{k}].kind", f"it is none of {', '.join(KINDS)}"
-        if len(step["values"]) != len(step["results"]):
+        if step["kind"] not in (*KINDS, *REPLACEMENTS):
+            yield f"steps[{k}].kind", f"it is none of {', '.join((*KINDS, *REPLACEMENTS))}"
+        if step["kind"] not in REPLACEMENTS and len(step["values"]) != len(step["results"]):
             yield f"steps[{k}].values", "there is not one for each result"
         named = step["certificate"], step["root"]
         if named != (None, None) and not all(isinstance(n, str) for n in named):
@@ -139,4 +142,4 @@ def _problems(plan: Mapping[str, Any], certificates: Mapping[str, str]) -> Itera
             yield f"steps[{k}] {', '.join(step['results'])}", f"the certificate {name} {what}"
 
 
-__all__ = ["CheckedPlan", "load_plan", "sealed_plan"]
+__all__ = ["REPLACEMENTS", "CheckedPlan", "load_plan", "sealed_plan"]

@@ -148,10 +148,9 @@ def _plans(options: Options, checked: Checked, model: Graph | None) -> list[Find
         raise _Mistake(f"--before {options.before}: there is no plan of a model in {options.directory}")
     if not checked.plans:
         return []
-    from verified_tir.certificate.plan_steps import follow
+    from verified_tir.certificate.replacements import follow_all
 
-    contents = {c.name: c.content for c in checked.certificates}
-    return [f for plan in checked.plans for f in follow(plan, contents, model)]
+    return follow_all(checked.plans, {c.name: c.content for c in checked.certificates}, model)
 
 
 def _regenerated(options: Options, executor: Executor | None) -> list[Regenerated]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from verified_tir.graph.options import Flow
     from verified_tir.graph.plan import Plan
     from verified_tir.graph.report import PlanReport
+    from verified_tir.graph.rewrite_passes import Passed
 
 SCHEMA = 1
 REFUSED, MISTAKE, INTERRUPTED = 1, 2, 130
@@ -69,17 +70,16 @@ def _run(options: Options) -> int:
 
     if not options.layouts and not options.hoist:
         raise GraphError("say which operators shall have which layouts, as in --layout conv2d=NCHW16c")
-    for name, given in (("--fuse", options.fuse), ("--hoist", options.hoist)):
-        if given and options.certify is not None:
-            raise GraphError(f"--certify does not go with {name}: certificates are of programs of single nodes")
     start = time.perf_counter()
     graph, _ = load_model(options.model, options.shape)
     frozen: dict[Node, Frozen] = dict(frozen_by(options.layouts, graph, options.pad))
     lifted: int | None = None
+    hoisted: tuple[Graph, Passed] | None = None
     if options.hoist:
         from verified_tir.graph.rewrite_passes import frozen_by_hoisting, hoist_layout_rewrites
 
         passed = hoist_layout_rewrites(graph)
+        hoisted = graph, passed
         graph, lifted = passed.graph, len(passed.theorems)
         frozen = dict(frozen_by(options.layouts, graph, options.pad)) | dict(frozen_by_hoisting(graph))
     loaded = time.perf_counter() - start
@@ -90,7 +90,7 @@ def _run(options: Options) -> int:
         print(f"vtir: refused: {made}", file=sys.stderr)
         return REFUSED
     made.seconds = {"loading": loaded, **made.seconds}
-    written = _write(options, made, frozen)
+    written = _write(options, made, frozen, hoisted)
     report = report_of(made, frozen, str(options.model), lifted=lifted)
     if options.json:
         sys.stdout.write(json.dumps(_document(options, report, written), indent=2, ensure_ascii=False) + "\n")
@@ -130,7 +130,9 @@ def planned(
             raise
 
 
-def _write(options: Options, made: Plan, frozen: Mapping[Node, Frozen]) -> dict[str, str]:
+def _write(
+    options: Options, made: Plan, frozen: Mapping[Node, Frozen], hoisted: tuple[Graph, Passed] | None
+) -> dict[str, str]:
     """The files that were asked for: what each is, and its path."""
     written: dict[str, str] = {}
     if options.output is not None:
@@ -139,7 +141,7 @@ def _write(options: Options, made: Plan, frozen: Mapping[Node, Frozen]) -> dict[
         save_graph(made.graph, options.output)
         written["planned graph"] = str(options.output)
     if options.certify is not None:
-        _certify(options, made, options.certify)
+        _certify(options, made, options.certify, hoisted)
         written["certificates"] = str(options.certify)
     if options.diagram is not None:
         from verified_tir.graph.diagram import diagram
@@ -150,24 +152,31 @@ def _write(options: Options, made: Plan, frozen: Mapping[Node, Frozen]) -> dict[
     return written
 
 
-def _certify(options: Options, made: Plan, folder: Path) -> None:
-    """Write certificates, and the plan that they make up; its steps are followed once more first.
+def _certify(options: Options, made: Plan, folder: Path, hoisted: tuple[Graph, Passed] | None) -> None:
+    """Write certificates, and the documents that they make up; the steps of these are followed once more first.
 
     :raises GraphError: if the folder is no store, or (a bug in vtir) the steps do not lead from graph to graph.
     """
-    from verified_tir.certificate.plan_steps import follow
     from verified_tir.certificate.plans import CheckedPlan
+    from verified_tir.certificate.replacements import follow_all
     from verified_tir.certificate.store import BadStore, save
     from verified_tir.certificate.write_plan import write_plan
+    from verified_tir.certificate.write_replacements import write_fusions, write_hoisting
 
-    name = options.model.stem
+    name, model = options.model.stem, options.model.name
+    planned = made.unfused or made
+    documents: dict[str, dict[str, Any]] = {}
     with bar("certifying", quiet=options.quiet or options.json) as progress:
-        certificates, plan = write_plan(made, name, options.layouts, options.model.name, progress)
-    wrong = follow(CheckedPlan(f"{name}/plan", plan, ()), certificates.certificates)
+        written, documents[f"{name}/plan"] = write_plan(planned, name, options.layouts, model, progress)
+        if hoisted is not None and hoisted[1].replaced:
+            _, documents[f"{name}/hoisted"] = write_hoisting(*hoisted, name, model, written)
+        if made.fused:
+            _, documents[f"{name}/fused"] = write_fusions(planned.graph, made.graph, made.fused, name, model, written)
+    wrong = follow_all([CheckedPlan(n, plan, ()) for n, plan in documents.items()], written.certificates)
     if wrong:
         raise GraphError(f"BugInThisTool: the steps of the plan are not what its certificates say: {wrong[0]}")
     try:
-        save(folder, certificates.certificates, certificates.queries, {f"{name}/plan": plan})
+        save(folder, written.certificates, written.queries, documents)
     except BadStore as problem:
         raise GraphError(f"no certificate was written: {problem}") from None
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import final
 
 from verified_tir.graph.callbacks import registered
@@ -70,6 +70,8 @@ class Plan:
     """Nodes that an external function computes."""
     fused: list[Fusion] = field(default_factory=list)
     """Calls in which a rewrite was put together with the program beside it."""
+    unfused: Plan | None = None
+    """The plan as it was before that."""
     assumptions: list[str] = field(default_factory=list)
     """What is not proved: that external functions do what they are said to do."""
 
@@ -119,6 +121,7 @@ def plan(
     proofs = [r for of in (relaid, made.relaid, made.proofs, made.elided) for r in of.values()]
     if fuse:
         left = list(made.rewrites)
+        made.unfused = replace(made, implements=dict(made.implements))
         fuse_plan(made)
         gone = {why: n for n, why in left if why not in {w for _, w in made.rewrites}}
         made.cost -= sum(cost(made.stands_for[n.inputs[0]][0]) for n in gone.values())

@@ -27,8 +27,17 @@ from verified_tir.schedule.schedule import Schedule
 REWRITES = frozenset({"layout_transform", "pad", "crop"})
 """The operators of the compact form."""
 
-Replacement: TypeAlias = "tuple[Graph | None, Refines | None, tuple[str, ...]]"
-"""A graph for a node (``None``: the node stays), the theorem, and notes."""
+Replacement: TypeAlias = "tuple[Graph | None, Schedule | None, tuple[str, ...]]"
+"""A graph for a node (``None``: the node stays), the steps of the proof, and notes."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """The nodes that stand for another one, and the steps by which its program became theirs."""
+
+    nodes: tuple[Node, ...]
+    schedule: Schedule
 
 
 @final
@@ -38,11 +47,13 @@ class Passed:
 
     :param theorems: one for each different program that was replaced, by the name of the first node.
     :param notes: what was left as it is, and why.
+    :param replaced: for each node of the graph before that went, what stands for it.
     """
 
     graph: Graph
     theorems: Mapping[str, Refines] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    replaced: Mapping[Node, Replaced] = field(default_factory=dict)
 
 
 def hoist_layout_rewrites(graph: Graph, *, annotated_only: bool = False) -> Passed:
@@ -55,7 +66,7 @@ def hoist_layout_rewrites(graph: Graph, *, annotated_only: bool = False) -> Pass
 
     def replace(node: Node, func: PrimFunc) -> Replacement:
         made = hoist(func, results=len(node.outputs), annotated_only=annotated_only)
-        return made.graph, made.theorem, made.left
+        return made.graph, made.schedule, made.left
 
     return _each(graph, lambda n: n.func is not None, replace)
 
@@ -73,7 +84,7 @@ def compact_rewrites(graph: Graph) -> Passed:
             return None, None, (str(reason),)
         except ScheduleError as refused:
             return None, None, (refused.summary(),)
-        return made.graph, made.theorem, ()
+        return made.graph, made.schedule, ()
 
     return _each(graph, lambda n: n.func is not None and len(n.inputs) == len(n.outputs) == 1, replace)
 
@@ -84,7 +95,7 @@ def legalize_rewrites(graph: Graph) -> Passed:
     def replace(node: Node, func: PrimFunc) -> Replacement:
         g = GraphBuilder("main")
         v = g.input("x", node.inputs[0].shape, node.inputs[0].dtype)
-        return g.finish(g.call_tir(func, [v], [node.output.type], node.output.name)), Schedule(func).theorem, ()
+        return g.finish(g.call_tir(func, [v], [node.output.type], node.output.name)), Schedule(func), ()
 
     return _each(graph, lambda n: n.op in REWRITES, replace)
 
@@ -100,7 +111,7 @@ def decompose_rewrites(graph: Graph) -> Passed:
             return None, None, (str(reason),)
         proof = Proof(func)
         proof.take("decompose", (node,), lambda s: steps_become(s, (), 1, steps, *proof.func.buffers))
-        return graph_of(steps, x.type), proof.theorem, ()
+        return graph_of(steps, x.type), proof.schedule, ()
 
     return _each(graph, lambda n: n.op == "layout_transform" and not _bijective(n), replace)
 
@@ -185,6 +196,7 @@ def _each(graph: Graph, wanted: Callable[[Node], bool], replace: Callable[[Node,
     theorems: dict[str, Refines] = {}
     notes: list[str] = []
     made: dict[Node, Graph] = {}
+    schedules: dict[Node, Schedule] = {}
     for n in graph.nodes:
         if not wanted(n):
             continue
@@ -194,36 +206,47 @@ def _each(graph: Graph, wanted: Callable[[Node], bool], replace: Callable[[Node,
                 found[key] = replace(n, program_of(n))
             except ScheduleError as refused:
                 raise GraphError(f"{n}: {refused.summary()}") from refused
-            theorem = found[key][1]
-            if theorem is not None:
-                theorems[str(n)] = theorem
-        by, _, said = found[key]
+            proof = found[key][1]
+            if proof is not None:
+                theorems[str(n)] = proof.theorem
+        by, proof, said = found[key]
         notes += [f"{n}: {s}" for s in said]
         if by is not None:
             made[n] = by
-    return Passed(replaced(graph, made), theorems, tuple(notes))
+            if proof is not None:
+                schedules[n] = proof
+    after, instead = _replaced(graph, made)
+    return Passed(after, theorems, tuple(notes), {n: Replaced(instead[n], s) for n, s in schedules.items()})
 
 
 def replaced(graph: Graph, by: Mapping[Node, Graph]) -> Graph:
     """The graph with nodes replaced by graphs of their operands; results keep their names."""
+    return _replaced(graph, by)[0]
+
+
+def _replaced(graph: Graph, by: Mapping[Node, Graph]) -> tuple[Graph, dict[Node, tuple[Node, ...]]]:
+    """The graph, and for each node that went what stands for it."""
     names = Names.of(graph)
     nodes: list[Node] = []
+    instead: dict[Node, tuple[Node, ...]] = {}
     for n in graph.nodes:
         inner = by.get(n)
         if inner is None:
             nodes.append(n)
             continue
         values = dict(zip(inner.inputs, n.inputs, strict=True)) | dict(zip(inner.outputs, n.outputs, strict=True))
+        first = len(nodes)
         for m in inner.nodes:
             for v in m.outputs:
                 if v not in values:
                     values[v] = Value(names.fresh(v.name), v.type)
             nodes.append(Node(m.op, tuple(values[v] for v in m.inputs), tuple(values[v] for v in m.outputs), m.attrs,
                               m.func, n.source))  # fmt: skip
-    return Graph(graph.name, graph.inputs, graph.constants, tuple(nodes), graph.outputs)
+        instead[n] = tuple(nodes[first:])
+    return Graph(graph.name, graph.inputs, graph.constants, tuple(nodes), graph.outputs), instead
 
 
 __all__ = [
-    "REWRITES", "Passed", "compact_rewrites", "decompose_rewrites", "frozen_by_hoisting", "hoist_layout_rewrites",
-    "legalize_rewrites", "replaced", "without_copies",
+    "REWRITES", "Passed", "Replaced", "compact_rewrites", "decompose_rewrites", "frozen_by_hoisting",
+    "hoist_layout_rewrites", "legalize_rewrites", "replaced", "without_copies",
 ]  # fmt: skip

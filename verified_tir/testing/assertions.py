@@ -20,6 +20,7 @@ from verified_tir.testing.arguments import laid_out
 from verified_tir.testing.literals import strided_copy
 from verified_tir.testing.reference import (
     Claim,
+    End,
     Given,
     Masks,
     disagreement,
@@ -156,8 +157,18 @@ def assert_confirmed(refusal: ScheduleError) -> bool:
         agrees = undefined or disagreement(claim, arguments, first=first) is None
     if not agrees:
         return True
+    if not undefined and any(isinstance(end, StepLimit) for end in _ends_after(claim, arguments)):
+        return False
     said = f"it says: {refusal.replay.message}; before: {'results' if isinstance(first, Outcome) else first}"
     raise AssertionError(_report(f"{refusal.step}: the counterexample shows no difference", said, claim, arguments))
+
+
+def _ends_after(claim: Claim, arguments: Mapping[str, Any]) -> Iterator[End]:
+    sizes = sizes_of(claim.before, arguments)
+    given = padded(claim.before, claim.paddings_before, dict(arguments), {}, sizes)
+    for moved in moved_arguments(claim, given, sizes):
+        if isinstance(moved, Given):
+            yield ended(claim.after, moved)
 
 
 @contextmanager

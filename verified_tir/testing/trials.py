@@ -227,7 +227,7 @@ def moved(
         if moves is None or moves.index_map is None:
             found[two.name] = array.reshape(shape_of(after, two.name, sizes)).copy()
             continue
-        places, inside = images(array, shape_of(after, two.name, sizes), moves)
+        places, inside = images(array, shape_of(after, two.name, sizes), moves, one.dtype.lanes)
         padding = moves.padding
         there = np.zeros(inside.shape, array.dtype)
         if padding is not None and padding != "undef":
@@ -241,11 +241,15 @@ def moved(
     return found, Masks(defined, inaccessible)
 
 
-def images(array: Array, shape: tuple[int, ...], moves: Correspondence) -> tuple[tuple[Array, ...], Array]:
-    """Where each element of an array goes, as indices; and which elements of the new layout are no padding."""
+def images(array: Array, shape: tuple[int, ...], moves: Correspondence, lanes: int) -> tuple[tuple[Array, ...], Array]:
+    """Where each element of an array goes, as indices; and which elements of the new layout are no padding.
+
+    The lanes of an element are on an axis of their own, which stays the last.
+    """
     assert moves.index_map is not None
-    given = np.indices(array.shape, dtype=np.int64)
-    places = tuple([np.broadcast_to(np.asarray(k), array.shape) for k in moves.index_map(*given)])
+    box = array.shape if lanes == 1 else array.shape[:-1]
+    given = np.indices(box, dtype=np.int64)
+    places = tuple([np.broadcast_to(np.asarray(k), box) for k in moves.index_map(*given)])
     inside = np.zeros(shape, np.bool_)
     inside[places] = True
     return places, inside
@@ -279,7 +283,7 @@ def gaps(before: PrimFunc, after: PrimFunc, first: Outcome, second: Outcome, map
         if moves is None or moves.index_map is None:
             yield from _gaps(one.name, a, known, b.reshape(a.shape), there.reshape(a.shape))
             continue
-        places, inside = images(a, b.shape, moves)
+        places, inside = images(a, b.shape, moves, one.dtype.lanes)
         yield from _gaps(one.name, a, known, b[places], there[places])
         if moves.padding not in (None, "undef"):
             owed = np.full(b.shape, moves.padding, b.dtype)

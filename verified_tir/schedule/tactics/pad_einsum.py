@@ -88,7 +88,7 @@ def _einsum(session: Session, block: str) -> Einsum:
     """The sum of products that a block is."""
     place, label = session.block(block)
     body = label.body
-    first = body.stmts[0] if isinstance(body, Seq) else None
+    first = next(iter(body.stmts), None) if isinstance(body, Seq) else None
     store = body.stmts[-1] if isinstance(body, Seq) and len(body.stmts) == 2 and isinstance(first, If) else body
     loops = tuple(_around(session, place))
     if not isinstance(store, Store):

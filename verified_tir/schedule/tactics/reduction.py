@@ -32,7 +32,7 @@ def decompose_reduction(session: Session, block: str, loop: Handle) -> str:
         raise fail(f"block {block} does not stand inside the loop over {outer.var.name}", where)
     if isinstance(label.body, Allocate):
         raise fail(f"block {block} allocates a buffer around its initialisation", place)
-    if not (isinstance(label.body, Seq) and isinstance(label.body.stmts[0], If)):
+    if not (isinstance(label.body, Seq) and label.body.stmts and isinstance(label.body.stmts[0], If)):
         raise fail(f"block {block} has no initialisation under a condition", place)
     start = label.body.stmts[0]
     reduced = set(free_vars(start.condition)) - set(free_vars(start.then_body))

@@ -215,6 +215,7 @@ def _piece(nest: _Nest, store: Store, indices: tuple[Expr, ...], path: Path) -> 
         loops.append((lane, const(0, lane.dtype), const(value.dtype.lanes, lane.dtype)))
         conditions += [lane >= 0, lane < value.dtype.lanes]
         stored[-1], value = lane_of(stored[-1], lane), lane_of(value, lane)
+    indices = tuple(x if x.dtype is s.dtype else Cast(s.dtype, x) for s, x in zip(stored, indices, strict=True))
     inverse = solved(loops, stored, indices)
     if inverse is None:
         names = ", ".join(v.name for v, _, _ in loops)

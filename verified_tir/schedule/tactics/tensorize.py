@@ -153,7 +153,7 @@ def _given(
 
 def _without_assumptions(session: Session, path: Path) -> None:
     """What the statement assumes before all else goes."""
-    while isinstance(stmt := session.stmt(path), Seq) and assumes(stmt.stmts[0]):
+    while isinstance(stmt := session.stmt(path), Seq) and stmt.stmts and assumes(stmt.stmts[0]):
         if not session.attempt(Erase((*path, 0))):
             return
 

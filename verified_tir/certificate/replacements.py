@@ -1,0 +1,225 @@
+"""Documents that say how a graph comes from another one by replacing nodes: what a plan fuses, and what hoisting lifts.
+
+They have the form of a plan (``verified_tir.certificate.plans``), and steps of two kinds, taken one after the other:
+
+    replaced    the nodes ``node`` (named by their first results, in the order in which they run) do what one of
+                ``results`` does, or several: its certificate begins with the program of the ones, and ends with that of
+                the others.  The last of ``node`` goes; the others stay as long as somebody reads them
+    unused      the node goes, since nobody reads what it computes
+
+So values keep their names and layouts, and the certificates move no parameter.  A folder has ``hoisted``, ``plan`` and
+``fused``, each of which begins with the graph that the one before ends with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, final
+
+from verified_tir.certificate.integrity import Finding
+from verified_tir.certificate.plan_steps import array_hash, follow, mistakes, read_graph, same_graph
+from verified_tir.certificate.plans import REPLACEMENTS, CheckedPlan
+from verified_tir.graph.compose import composed
+from verified_tir.graph.ir import Graph, Node, Value
+from verified_tir.graph.node_program import program_of
+from verified_tir.graph.program import program_of_graph, same_program
+from verified_tir.ir.equal import structural_equal
+from verified_tir.ir.script import parse_func
+
+CHAIN: Final = ("hoisted", "plan", "fused")
+"""The documents of a model, in the order in which each begins where the one before ends."""
+
+Contents = Mapping[str, dict[str, Any] | None]
+
+
+def follow_all(plans: Sequence[CheckedPlan], certificates: Contents, model: Graph | None = None) -> list[Finding]:
+    """What is wrong with the steps of plans, each of them and where one begins that another one ends.
+
+    :param certificates: the contents of certificates, by name.
+    :param model: the model itself, with which the first of each folder is compared.
+    """
+    found: list[Finding] = []
+    last: dict[str, CheckedPlan] = {}
+    for plan in sorted(plans, key=lambda p: CHAIN.index(_kind(p)) if _kind(p) in CHAIN else len(CHAIN)):
+        folder = plan.name.rpartition("/")[0]
+        before = last.get(folder) if _kind(plan) in CHAIN else None
+        replacing = plan.content is not None and any(s["kind"] in REPLACEMENTS for s in plan.content["steps"])
+        found += (follow_replacements if replacing else follow)(plan, certificates, None if before else model)
+        if before is not None and before.content is not None and plan.content is not None:
+            found += [Finding(plan.name, place, text) for place, text in _link(before, plan)]
+        last[folder] = plan
+    return found
+
+
+def _kind(plan: CheckedPlan) -> str:
+    return plan.name.rpartition("/")[2]
+
+
+def _link(first: CheckedPlan, second: CheckedPlan) -> Iterator[tuple[str, str]]:
+    """Whether the second begins with the graph and the constants that the first ends with."""
+    assert first.content is not None and second.content is not None
+    if first.content["after"]["text"] != second.content["before"]["text"]:
+        yield "before", f"this is not the graph with which {first.name} ends"
+    hashes = [{name: c["sha256"] for name, c in of.items()}
+              for of in (first.content["constants"]["after"], second.content["constants"]["before"])]  # fmt: skip
+    if hashes[0] != hashes[1]:
+        yield "constants.before", f"these are not the constants with which {first.name} ends"
+
+
+def follow_replacements(plan: CheckedPlan, certificates: Contents, model: Graph | None = None) -> list[Finding]:
+    """What is wrong with replacements of nodes.
+
+    :param model: the model itself; with it the graph and the constants before are compared, too.
+    """
+    if plan.content is None:
+        return []
+    try:
+        return [Finding(plan.name, *p) for p in _Replacing(plan.content, certificates).problems(model)]
+    except mistakes() as problem:
+        return [Finding(plan.name, "", f"its steps cannot be followed: {type(problem).__name__}: {problem}")]
+
+
+@final
+class _Replacing:
+    """One walk; ``nodes`` is the graph as it is, by the first result of each node."""
+
+    def __init__(self, plan: Mapping[str, Any], certificates: Contents) -> None:
+        self.plan = plan
+        self.certificates = certificates
+        self.before, self.after = read_graph(plan, "before"), read_graph(plan, "after")
+        self.values = {v.name: v for v in self.before.values()}
+        self.nodes = {n.outputs[0].name: n for n in self.before.nodes}
+        self.new = {n.outputs[0].name: n for n in self.after.nodes}
+
+    def problems(self, model: Graph | None) -> Iterator[tuple[str, str]]:
+        yield from self._ends()
+        for k, step in enumerate(self.plan["steps"]):
+            place = f"steps[{k}] {', '.join(step['results'] or step['node'])}"
+            problem = self._unused(step) if step["kind"] == "unused" else self._replaced(step)
+            if problem:
+                yield place, problem
+                return
+        if self.nodes.keys() != self.new.keys():
+            yield "after", "its nodes are not those that the steps lead to"
+            return
+        for name, node in self.nodes.items():
+            other = self.new[name]
+            if _names(node.inputs) != _names(other.inputs) or _types(node.outputs) != _types(other.outputs):
+                yield "after", f"{name} has other operands or results than the steps lead to"
+            elif node is not other and not structural_equal(program_of(node), program_of(other)):
+                yield "after", f"{name} has another program than the steps lead to"
+        if model is not None:
+            yield from self._model(model)
+
+    def _ends(self) -> Iterator[tuple[str, str]]:
+        """Inputs, results and constants are the same before and after."""
+        if _types(self.before.inputs) != _types(self.after.inputs):
+            yield "after", "its inputs are not those of the graph before"
+        if _names(self.before.outputs) != _names(self.after.outputs):
+            yield "after", "its results are not those of the graph before"
+        if self.plan["constants"]["before"] != self.plan["constants"]["after"]:
+            yield "constants.after", "they are not those of the graph before"
+
+    def _model(self, model: Graph) -> Iterator[tuple[str, str]]:
+        if not same_graph(model, self.before):
+            yield "before", "this is not the graph of the model"
+            return
+        for v, array in model.constants.items():
+            if self.plan["constants"]["before"][v.name]["sha256"] != array_hash(array):
+                yield f"constants.before.{v.name}", "the model has other elements"
+
+    # -- steps -------------------------------------------------------------------------------------------------------
+
+    def _unused(self, step: Mapping[str, Any]) -> str:
+        (name,) = step["node"]
+        node = self.nodes.get(name)
+        if node is None:
+            return f"there is no node {name}"
+        read = {v.name for n in self.nodes.values() for v in n.inputs} | set(_names(self.before.outputs))
+        used = next((v.name for v in node.outputs if v.name in read), None)
+        if used is not None:
+            return f"{used} is read"
+        del self.nodes[name]
+        return ""
+
+    def _replaced(self, step: Mapping[str, Any]) -> str:
+        missing = next((name for name in step["node"] if name not in self.nodes), None)
+        if missing is not None or not step["node"]:
+            return f"there is no node {missing}"
+        content = self.certificates.get(step["certificate"])
+        if content is None:
+            return f"its certificate {step['certificate']} cannot be read"
+        if content["floats"]["mode"] != "bits":
+            return f"the certificate {step['certificate']} has sums in another order"
+        if any(p["layouts"] for p in content["relation"]):
+            return f"the certificate {step['certificate']} moves a parameter"
+        old = [self.nodes[name] for name in step["node"]]
+        return self._fused(step, content, old) if len(old) > 1 else self._lifted(step, content, old[0])
+
+    def _fused(self, step: Mapping[str, Any], content: Mapping[str, Any], old: list[Node]) -> str:
+        """Several nodes become one, whose program is that with which the certificate ends."""
+        last = old[-1]
+        inner = {v for n in old[:-1] for v in n.outputs}
+        inputs = tuple(dict.fromkeys(v for n in old for v in n.inputs if v not in inner))
+        before, after = _programs(content)
+        if step["results"] != [last.outputs[0].name]:
+            return f"it does not give what {step['node'][-1]} gives"
+        if not structural_equal(before, composed(old, inputs, last.outputs)):
+            return f"the certificate {step['certificate']} does not begin with the programs of these nodes"
+        self.nodes[last.outputs[0].name] = Node("call_tir", inputs, last.outputs, {}, after, last.source)
+        return ""
+
+    def _lifted(self, step: Mapping[str, Any], content: Mapping[str, Any], old: Node) -> str:
+        """One node becomes several of the graph after."""
+        missing = next((name for name in step["results"] if name not in self.new), None)
+        if missing is not None:
+            return f"there is no node {missing} after"
+        found = [self.new[name] for name in step["results"]]
+        own = [v.name for n in found for v in n.outputs]
+        wanted = _types(old.outputs)
+        taken = [name for name in own if name in self.values and name not in _names(old.outputs)]
+        if taken or len(set(own)) < len(own) or any(t not in [(v.name, v.type) for n in found for v in n.outputs]
+                                                    for t in wanted):  # fmt: skip
+            return f"they do not give what {step['node'][0]} gives, and else what is new"
+        if len(set(old.inputs)) < len(old.inputs):
+            return f"{step['node'][0]} has one operand twice: which of them the new nodes read, nobody can say"
+        inside = _on_its_own(old, found)
+        before, after = _programs(content)
+        if not structural_equal(before, program_of(old)):
+            return f"the certificate {step['certificate']} does not begin with the program of {step['node'][0]}"
+        if not same_program(after, program_of_graph(inside)):
+            return (
+                f"the certificate {step['certificate']} does not end with the programs of {', '.join(step['results'])}"
+            )
+        del self.nodes[old.outputs[0].name]
+        self.nodes |= {n.outputs[0].name: n for n in found}
+        self.values |= {v.name: v for n in found for v in n.outputs}
+        return ""
+
+
+def _on_its_own(old: Node, found: Sequence[Node]) -> Graph:
+    """Nodes that stand for another one, as a graph from its operands to its results.
+
+    :raises KeyError: if one reads anything else.
+    """
+    values = {v.name: v for v in (*old.inputs, *(v for n in found for v in n.outputs))}
+    nodes = tuple(
+        Node(n.op, tuple(values[v.name] for v in n.inputs), n.outputs, n.attrs, n.func, n.source) for n in found
+    )
+    return Graph("main", old.inputs, {}, nodes, tuple(values[v.name] for v in old.outputs))
+
+
+def _programs(content: Mapping[str, Any]) -> tuple[Any, Any]:
+    before, after = (parse_func("\n".join(content[which]["text"])) for which in ("before", "after"))
+    return before, after
+
+
+def _names(values: Sequence[Value]) -> list[str]:
+    return [v.name for v in values]
+
+
+def _types(values: Sequence[Value]) -> list[tuple[str, object]]:
+    return [(v.name, v.type) for v in values]
+
+
+__all__ = ["CHAIN", "follow_all", "follow_replacements"]

@@ -1,0 +1,105 @@
+"""From nodes that were replaced to their certificates, and to the document that says which.
+
+What stands in the document, ``verified_tir.certificate.replacements`` says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from verified_tir import __version__
+from verified_tir.certificate.canonical import text_hash
+from verified_tir.certificate.plan_steps import array_hash
+from verified_tir.certificate.plans import sealed_plan
+from verified_tir.certificate.store import SCHEMA
+from verified_tir.certificate.write import Origin, Written
+from verified_tir.graph.fuse import Fusion
+from verified_tir.graph.ir import Graph, Node
+from verified_tir.graph.rewrite_passes import Passed
+from verified_tir.schedule.schedule import Schedule
+
+
+def write_hoisting(
+    before: Graph, made: Passed, name: str, model: str = "", written: Written | None = None
+) -> tuple[Written, dict[str, Any]]:
+    """The certificates of what was lifted out of PrimFuncs, and the document ``hoisted``.
+
+    :param name: of the model, as a path below the folder; the certificates stand below it.
+    :param model: the file that the model came from.
+    :param written: certificates to which these are added.
+    """
+    written = Written() if written is None else written
+    names = _named({n: p.schedule for n, p in made.replaced.items()}, f"{name}/hoisted", model or name, written)
+    steps = [
+        _step([n.outputs[0].name], [m.outputs[0].name for m in p.nodes], names[p.schedule], written)
+        for n, p in made.replaced.items()
+    ]
+    return written, _document(before, made.graph, steps, model or name)
+
+
+def write_fusions(
+    before: Graph, after: Graph, fusions: Sequence[Fusion], name: str, model: str = "", written: Written | None = None
+) -> tuple[Written, dict[str, Any]]:
+    """The certificates of fused programs, and the document ``fused``.
+
+    :param before: the graph as it was planned; ``after`` it has the calls.
+    """
+    written = Written() if written is None else written
+    names = _named({f.into: f.proof.schedule for f in fusions}, f"{name}/fused", model or name, written)
+    steps: list[dict[str, Any]] = []
+    for k, f in enumerate(fusions):
+        olds = [n.outputs[0].name for n in f.nodes]
+        steps.append(_step(olds, [f.into.outputs[0].name], names[f.proof.schedule], written))
+        if not any(f.nodes[0] is g.nodes[0] for g in fusions[k + 1 :]):  # the last that takes it in
+            steps.append({**_step([olds[0]], [], None, written), "kind": "unused"})
+    return written, _document(before, after, steps, model or name)
+
+
+def _named(proofs: Mapping[Node, Schedule], stem: str, model: str, written: Written) -> dict[Schedule, str]:
+    """Each schedule's certificate, written once."""
+    found: dict[Schedule, str] = {}
+    for schedule in proofs.values():
+        if schedule not in found:
+            found[schedule] = f"{stem}-{len(found) + 1}"
+            written.add(found[schedule], schedule, Origin(schedule.func.name, model))
+    return found
+
+
+def _step(node: Sequence[str], results: Sequence[str], name: str | None, written: Written) -> dict[str, Any]:
+    return {
+        "results": list(results),
+        "kind": "replaced",
+        "node": list(node),
+        "values": [],
+        "certificate": name,
+        "root": None if name is None else written.certificates[name]["root"],
+    }
+
+
+def _document(before: Graph, after: Graph, steps: list[dict[str, Any]], model: str) -> dict[str, Any]:
+    graphs = {which: {"hash": text_hash(str(g)), "text": str(g).split("\n")}
+              for which, g in (("before", before), ("after", after))}  # fmt: skip
+    return sealed_plan(
+        {
+            "schema": SCHEMA,
+            "tool": {"name": "vtir", "version": __version__},
+            "plan": {"model": model, "layouts": []},
+            **graphs,
+            "constants": {"before": _constants(before), "after": _constants(after)},
+            "steps": steps,
+            "assumptions": [],
+        }
+    )
+
+
+def _constants(graph: Graph) -> dict[str, Any]:
+    return {
+        v.name: {
+            "dtype": v.dtype, "shape": list(v.shape), "sha256": array_hash(array), "of": v.name, "layout": "",
+        }
+        for v, array in graph.constants.items()
+    }  # fmt: skip
+
+
+__all__ = ["write_fusions", "write_hoisting"]
