@@ -317,7 +317,7 @@ assert not loaded, loaded
     assert "proved by z3" in done.stdout
 
 
-KNOWS_GRAPHS = {"write_plan", "plan_steps", "plan_layouts"}
+KNOWS_GRAPHS = {"write_plan", "replacements", "write_replacements", "plan_steps", "plan_layouts"}
 """Of plans; they read graphs, and what operators mean."""
 
 

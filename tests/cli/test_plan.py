@@ -263,8 +263,13 @@ def main(x: R.Tensor((8, 4), "float32")):
     assert (code, err) == (0, "")
     found = json.loads(out)
     assert found["nodes"] == 3 and found["rewrites"] == [] and found["programs_lifted_from"] == 1
+    assert found["obligations"] > 0 and found["problems"] == []
     _, out, _ = plan(capsys, "m.graph", hoist=True)
     assert "rewrites lifted    out of 1 program\n" in out
+    text = Path("m.graph").read_text()
+    write("left.graph", text.replace("t[i, j] = x[j, i]", "t[i, j] = x[j, i] + 1.0"))
+    _, out, _ = plan(capsys, "left.graph", hoist=True)
+    assert "rewrites lifted    out of 1 program\n" in out and "t gets x[j, i]" in out.replace("\n", " "), out
     _, out, _ = plan(capsys, saved(small(), "other.graph"), hoist=True)
     assert out.startswith("other.graph: 4 nodes, of these frozen none\n")
     assert "rewrites lifted    out of 0 programs\n" in out

@@ -90,6 +90,9 @@ def _run(options: Options) -> int:
         print(f"vtir: refused: {made}", file=sys.stderr)
         return REFUSED
     made.seconds = {"loading": loaded, **made.seconds}
+    if hoisted is not None:
+        made.problems = [*hoisted[1].notes, *made.problems]
+        made.theorems = list(dict.fromkeys([*hoisted[1].theorems.values(), *made.theorems]))
     written = _write(options, made, frozen, hoisted)
     report = report_of(made, frozen, str(options.model), lifted=lifted)
     if options.json:
