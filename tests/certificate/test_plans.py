@@ -88,9 +88,10 @@ def test_a_change_is_found_by_its_hash(written: Any, tmp_path: Path, change: Cal
     changed = copy.deepcopy(document)
     change(changed)
     (tmp_path / "m/plan.json").write_text(write(changed))
-    found = [str(f) for f in check(tmp_path, only="nothing").findings + check(tmp_path).plans[0].findings]
+    done = check(tmp_path)
+    found = [str(f) for f in check(tmp_path, only="nothing").findings + done.plans[0].findings]
     assert any(re.search(where.replace("the plan:", ""), f) for f in found), found
-    assert check(tmp_path).exit_code == 1
+    assert done.exit_code == 1
 
 
 def test_a_certificate_that_is_exchanged_is_found(written: Any, tmp_path: Path) -> None:
