@@ -118,7 +118,7 @@ def _of_loop(s: For) -> Iterator[Makes]:
             yield "loops exchanged", lambda: For(w, lo, n, For(v, low, extent, inner, s.kind, s.thread), kind, thread)
         case If(condition=c, then_body=a, else_body=None):
             yield "a guard hoisted", lambda: If(c, replace_loop(s, body=a))
-        case Seq(stmts=stmts):
+        case Seq(stmts=stmts) if stmts:
             other = Var.fresh(v.name, v.type)
             tail = substitute(seq(*stmts[1:]), {v: other})
             yield (

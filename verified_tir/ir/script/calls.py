@@ -91,6 +91,14 @@ NO_MEANING = {
     "comm_reducer": "reductions as expressions have no meaning here; write the loop",
 }
 
+HEAD_ONLY = frozenset({"reads", "writes", "where", "init", "sblock_attr", "block_attr"})
+"""Calls that belong at the head of a block."""
+
+STATEMENTS = frozenset(
+    {"evaluate", "Evaluate", "assume", "attr", "launch_thread", "buffer_store", "BufferStore", "Assert", "func_attr"}
+)
+"""Calls that are statements; one that is no statement would be printed as one."""
+
 
 def t_call(p: ExprParser, node: ast.Call, name: str, want: DType | None) -> Value:
     """The value of ``T.name(…)``.
@@ -108,6 +116,8 @@ def t_call(p: ExprParser, node: ast.Call, name: str, want: DType | None) -> Valu
         return _conversion(p, node, dtype_named(name))
     if name in CONTROL_CALLS:
         raise p.error(node, f"T.{name}: leaving a loop or a function early has no meaning here")
+    if name in STATEMENTS or name in HEAD_ONLY:
+        raise p.error(node, f"T.{name} is a statement of its own, and no part of an expression")
     if name in NO_MEANING:
         raise p.error(node, f"T.{name}: {NO_MEANING[name]}")
     return _opaque(p, node, name)

@@ -8,11 +8,9 @@ from collections.abc import Sequence
 from verified_tir.ir.expr import Expr, const
 from verified_tir.ir.script.arguments import match_arguments
 from verified_tir.ir.script.bindings import ALLOCATIONS, VIEWS, BindingParser, Piece, Wrapper, assemble
+from verified_tir.ir.script.calls import HEAD_ONLY
 from verified_tir.ir.script.source import Located
 from verified_tir.ir.stmt import SKIP, Assert, Assume, AttrStmt, Evaluate, If, Stmt, While, seq
-
-HEAD_ONLY = frozenset({"reads", "writes", "where", "init", "sblock_attr", "block_attr"})
-"""Calls that belong at the head of a block."""
 
 
 class StmtParser(BindingParser):
@@ -99,6 +97,8 @@ class StmtParser(BindingParser):
             match name:
                 case "evaluate" | "Evaluate":
                     inner = match_arguments(self.source, value, ("value",), 1)["value"]
+                    if isinstance(inner, ast.Call) and self.t_name(inner.func) == "assume":
+                        return self.expression(node, inner)
                     return self.evaluated(inner)
                 case "assume":
                     inner = match_arguments(self.source, value, ("condition",), 1)["condition"]
