@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("tvm")
 
-from verified_tir.fuzz.targets.tvm_checks import examine  # noqa: E402
+from verified_tir.fuzz.targets.tvm_checks import examine
 
 PROGRAM = """
 @T.prim_func(s_tir=True)
