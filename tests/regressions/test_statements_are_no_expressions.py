@@ -22,9 +22,16 @@ def f(A: T.Buffer((4,), "int32")):
 
 @pytest.mark.parametrize(
     "call",
-    ["+T.assume(A[0] == 0)", "T.evaluate(T.evaluate(1))", 'T.evaluate(T.attr(A.data, "x", 1))',
-     "T.evaluate(T.reads(A[0]))", '+T.launch_thread("threadIdx.x", 4)', '+T.Assert(A[0] == 0, "x")', "A[1] = T.assume(A[0] == 0)"],
-)  # fmt: skip
+    [
+        "+T.assume(A[0] == 0)",
+        "T.evaluate(T.evaluate(1))",
+        'T.evaluate(T.attr(A.data, "x", 1))',
+        "T.evaluate(T.reads(A[0]))",
+        '+T.launch_thread("threadIdx.x", 4)',
+        '+T.Assert(A[0] == 0, "x")',
+        "A[1] = T.assume(A[0] == 0)",
+    ],
+)
 def test_they_stand_alone(call: str) -> None:
     with pytest.raises(ScriptError, match="is a statement of its own"):
         parse_func(TEXT.format(call))
