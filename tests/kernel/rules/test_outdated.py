@@ -7,7 +7,7 @@ import pytest
 from tests.kernel.faults import stores_change_nothing
 from tests.kernel.programs import AB, accepted, buffer, gives, program, refused
 from verified_tir.ir.dtype import INT32
-from verified_tir.ir.expr import Call, StringImm, const
+from verified_tir.ir.expr import FALSE, TRUE, Call, StringImm
 from verified_tir.ir.stmt import Allocate, Assert, Evaluate, While, seq
 from verified_tir.kernel.rules.outdated import Outdated
 
@@ -147,7 +147,7 @@ def test_barriers() -> None:
     f = program('t = T.alloc_buffer((4,), "int32")\nt[0] = 1\nB[0] = 1')
     t, first, last = buffer(f, "t"), f.body.body.stmts[0], f.body.body.stmts[1]  # type: ignore[attr-defined]
     call = Evaluate(Call(INT32, "call_extern", (StringImm("g"),)))
-    for s in (call, Assert(const(True), "m"), While(const(False), first)):
+    for s in (call, Assert(TRUE, "m"), While(FALSE, first)):
         erased = f.with_body(Allocate(t, seq(s, last)))
         refused(erased, Outdated((0, 0)), "cannot be erased")
     refused(f.with_body(Allocate(t, seq(first, call))), Outdated((0, 0)), "an opaque call comes later")
