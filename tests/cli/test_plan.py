@@ -115,6 +115,20 @@ def test_certificates_of_the_plan_are_checked_and_tampering_is_found(capsys: pyt
     assert "the manifest lists it, but plan.json is not there" in capsys.readouterr().out
 
 
+def test_shapes_that_a_model_leaves_open_are_those_of_the_plan(capsys: pytest.CaptureFixture[str]) -> None:
+    x = onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, ["N", 4, 5, 5])
+    y = onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, ["N", 4, 5, 5])
+    w = onnx.numpy_helper.from_array(np.ones((4, 4, 1, 1), np.float32), "w")
+    node = onnx.helper.make_node("Conv", ["x", "w"], ["y"])
+    onnx.save(onnx.helper.make_model(onnx.helper.make_graph([node], "g", [x], [y], [w])), "m.onnx")
+    code, _, err = plan(capsys, "m.onnx", "conv2d=NCHW4c", shape=("N=2",), certify=Path("proofs"))
+    assert (code, err) == (0, "")
+    assert check(CheckOptions(Path("proofs"), jobs=1, before="m.onnx")) == 0
+    capsys.readouterr()
+    assert check(CheckOptions(Path("nowhere"), jobs=1, before="m.onnx")) == 2
+    assert "the input x has no fixed size in N" in capsys.readouterr().err
+
+
 def test_the_diagram_is_svg_with_everything_in_it(capsys: pytest.CaptureFixture[str]) -> None:
     plan(capsys, saved(small()), "conv2d=NCHW4c", diagram=Path("m.svg"))
     root = ElementTree.parse("m.svg").getroot()

@@ -6,6 +6,7 @@ Only ``--regenerate`` imports the kernel.  Nothing here knows what a verdict was
 from __future__ import annotations
 
 import importlib
+import json
 import os
 import sys
 from collections.abc import Iterator
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 from verified_tir.certificate.check import Checked, check
 from verified_tir.certificate.integrity import Finding
 from verified_tir.certificate.sources import BadSource, other_program, programs
-from verified_tir.certificate.store import BadStore
+from verified_tir.certificate.store import MANIFEST, BadStore
 from verified_tir.cli.check_report import as_json, as_text
 from verified_tir.logic.recheck import BUDGET, PACKAGES, SolverName, version
 
@@ -75,7 +76,7 @@ def run(options: Options) -> int:
 def _run(options: Options) -> int:
     solvers = _solvers(options.solver)
     jobs = options.jobs or os.cpu_count() or 1
-    model = _model(options.before)
+    model = _model(options.before, options.directory)
     given = [(which, where) for which, where in _given(options) if where and not (which == "before" and model)]
     wanted = {which: (where, programs(where)) for which, where in given}
     with _executor(options.executor, jobs) as executor:
@@ -126,8 +127,8 @@ def _sources(wanted: dict[str, tuple[str, list[PrimFunc]]], checked: Checked) ->
                 yield Finding(c.name, which, f"{problem} of {where}")
 
 
-def _model(where: str) -> Graph | None:
-    """The model that ``--before`` names, if it names one.
+def _model(where: str, folder: Path) -> Graph | None:
+    """The model that ``--before`` names, if it names one; shapes that it leaves open are those of the plan.
 
     :raises _Mistake: if it is broken.
     """
@@ -139,7 +140,19 @@ def _model(where: str) -> Graph | None:
     try:
         return load_model(Path(where))[0]
     except GraphError as problem:
-        raise _Mistake(f"--before {where}: {problem}") from None
+        try:
+            return load_model(Path(where), _planned_shapes(folder))[0]
+        except (GraphError, OSError, ValueError, KeyError, TypeError, StopIteration):
+            raise _Mistake(f"--before {where}: {problem}") from None
+
+
+def _planned_shapes(folder: Path) -> list[str]:
+    """The shapes of a plan's inputs, as ``--shape`` takes them; what is wrong with the folder is said elsewhere."""
+    from verified_tir.certificate.plan_steps import read_graph
+
+    name = next(iter(json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["plans"]))
+    plan = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+    return [f"{v.name}={'x'.join(map(str, v.shape))}" for v in read_graph(plan, "before").inputs]
 
 
 def _plans(options: Options, checked: Checked, model: Graph | None) -> list[Finding]:
