@@ -8,7 +8,7 @@ from hypothesis import Phase, find, settings
 from verified_tir import Schedule, ScheduleError
 from verified_tir.schedule.recording import PRIMITIVES
 from verified_tir.testing import Draft, Plan, Step, plans, steps
-from verified_tir.testing.scheduling.calls import STEPS, changed, steps_for
+from verified_tir.testing.scheduling.calls import STEPS, as_literal, changed, steps_for
 from verified_tir.testing.scheduling.choices import Choices
 from verified_tir.testing.scheduling.fitting import fitting
 from verified_tir.testing.scheduling.scene import Scene
@@ -159,3 +159,9 @@ def test_steps_of_an_intrinsic_are_about_loops_that_it_has() -> None:
     assert set(steps_for(block)) == {"", "lambda d: d.simplify()"}
     for head in ("for i in range(4)", "for i in T.parallel(4)", "for i, j in T.grid(4, 4)"):
         assert steps_for(f"def f(A):\n    {head}:\n        A[0] = T.float32(0.0)\n") == STEPS
+
+
+def test_a_function_in_a_call_is_read_as_it_was() -> None:
+    """Strings in it may hold quotes."""
+    text = '@T.prim_func\ndef f(A):\n    with T.attr(0, "key", "B[T.Cast(\\"int32\\", j)]"):\n        pass'
+    assert eval(as_literal(text)).strip() == text

@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import TypeAlias, final
 
 from verified_tir.ir.dtype import DType
-from verified_tir.ir.expr import Binary, Expr, IntImm, Var
+from verified_tir.ir.expr import Binary, Cast, Expr, IntImm, Var
 from verified_tir.ir.visit import fields
 
 Monomial: TypeAlias = tuple[Expr, ...]
@@ -223,6 +223,14 @@ def _product(m: Monomial, factor: int, dtype: DType) -> Expr:
         return IntImm(dtype, factor)
     result: Expr | None = None if factor == 1 else IntImm(dtype, factor)
     for a in m if len(m) == 1 else sorted(m, key=atom_key):
-        result = a if result is None else result * a
+        x = counted_in(a, dtype) if a.dtype.is_int else a
+        result = x if result is None else result * x
     assert result is not None
     return result
+
+
+def counted_in(e: Expr, dtype: DType) -> Expr:
+    """An index in another integer type, that of the loops which count it."""
+    if e.dtype is dtype:
+        return e
+    return IntImm(dtype, e.value) if isinstance(e, IntImm) else Cast(dtype, e)

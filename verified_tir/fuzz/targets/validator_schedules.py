@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import final
 
@@ -63,7 +64,11 @@ class Scheduled:
         """The program, its steps as they were written, and what is asked about them."""
         program = self.draft.program if isinstance(self.draft.program, str) else script(self.draft.program)
         s = Schedule(self.draft.program, cache=False)
-        steps = "".join(f"    {taken.step.text!r},\n" for taken in self.draft.steps(s))
+        texts: list[str] = []
+        with suppress(Exception):  # then the last step is the one that crashes
+            for _ in self.draft.steps(s, announce=lambda step: texts.append(step.text)):
+                pass
+        steps = "".join(f"    {text!r},\n" for text in texts)
         return (
             '"""Found by a campaign: the validator against the kernel, or against the interpreter."""\n\n'
             "from verified_tir.testing import assert_validator_agrees\n\n"

@@ -179,9 +179,9 @@ class Reader:
         span = constant_difference(part.stop, part.start)
         if span is None:
             raise self.error(node, "the number of lanes of this slice is not constant")
-        if part.step < 1 or span < 1:
-            raise self.error(node, "a slice in an access has a positive step and at least one lane")
-        lanes = -(-span // part.step)
+        lanes = -(-span // part.step) if part.step else 0
+        if lanes < 1:
+            raise self.error(node, "a slice in an access has a step and at least one lane")
         return part.start if lanes == 1 else Ramp(part.start, as_expr(part.step, part.start.dtype), lanes)
 
     def load(self, node: ast.expr, selection: Selection) -> Expr:

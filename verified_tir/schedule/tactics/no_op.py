@@ -29,22 +29,24 @@ def remove_no_op(session: Session, under: Path = ()) -> int:
     The last ones go first: what is overwritten by a statement that goes itself has to wait for the next one.
     """
     erased = 0
-    skipped: set[Stmt] = set()
+    behind = 0  # how many of the last ones were looked at, and stay
     while True:
         found = [
-            (*under, *p)
-            for p, s in places(session.stmt(under), _may_go)
-            if s not in skipped and not (not p and not isinstance(s, (Store, For, If)))
+            p for p, s in places(session.stmt(under), _may_go) if not (not p and not isinstance(s, (Store, For, If)))
         ]
-        if not found:
+        if len(found) <= behind:
             break
-        path = found[-1]
-        skipped.add(session.stmt(path))
+        place = found[-1 - behind]
         with session.hastily():
-            erased += int(erase(session, path))
+            gone = erase(session, (*under, *place))
+        if gone:
+            erased += 1
+            behind -= sum(p[: len(place)] == place for p in found) - 1  # what stood in it
+        else:
+            behind += 1
     erased += remove_trivial_loops(session, under)
     half_empty = places(session.stmt(under), lambda s: isinstance(s, If) and SKIP in (s.then_body, s.else_body))
-    for path, _ in list(half_empty):
+    for path, _ in reversed(list(half_empty)):  # what goes moves what stands behind it
         trim(session, (*under, *path))
     return erased
 

@@ -20,7 +20,7 @@ from verified_tir.ir.stmt import For, Store
 from verified_tir.ir.visit import free_vars, substitute, walk
 from verified_tir.schedule.bounds import Bounds
 from verified_tir.schedule.index_map import IndexMap, IndexMapError
-from verified_tir.schedule.poly import as_poly, render
+from verified_tir.schedule.poly import as_poly, counted_in, render
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.simplify_index import simplify as simplify_index
 from verified_tir.schedule.tactics.regions import Side, box_of
@@ -88,7 +88,7 @@ def iteration_of(produced: Produced, around: Sequence[For], element: tuple[Expr,
     if produced.moving - set(found):
         found = _inverted(produced, around, element) or _undone(produced, around, element) or found
     last = {s.var: s.min + s.extent - 1 for s in around}
-    values = {s.var: found.get(s.var, last[s.var]) for s in around}
+    values = {s.var: counted_in(found.get(s.var, last[s.var]), s.var.dtype) for s in around}
     done: dict[Var, Expr] = {}
     for s in around:  # bounds of inner loops may mention outer ones
         done[s.var] = substitute(values[s.var], done)
@@ -183,7 +183,8 @@ def _inverse(
             return None
     except IndexMapError:
         return _recomposed(moving, outputs, at)
-    values = [substitute(e, dict(zip(box.hit_vars, at, strict=True))) for e in box.inverse[: len(moving)]]
+    hit = {v: counted_in(e, v.dtype) for v, e in zip(box.hit_vars, at, strict=True)}
+    values = [substitute(e, hit) for e in box.inverse[: len(moving)]]
     return {s.var: e if _zero(s.min) else e + s.min for s, e in zip(moving, values, strict=True)}
 
 

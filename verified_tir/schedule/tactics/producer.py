@@ -23,7 +23,7 @@ from verified_tir.kernel.context import written_blocks
 from verified_tir.kernel.rules.reindex import NewLoop
 from verified_tir.schedule.bounds import Bounds
 from verified_tir.schedule.index_map import IndexMap, IndexMapError
-from verified_tir.schedule.poly import Poly, as_poly, render
+from verified_tir.schedule.poly import Poly, as_poly, counted_in, render
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.simplify_index import Simplifier
 from verified_tir.schedule.tactics.loops import Handle, rebuild
@@ -273,10 +273,10 @@ def _by_inverse(producer: Producer, box: Box) -> Made | None:
     at: dict[Var, Expr] = {}
     for d, y in zip(dims, mapped.hit_vars, strict=True):
         new = Var.fresh(f"ax{d}", y.dtype)
-        loops.append(NewLoop(new, const(0, new.dtype), box.sides[d].extent))
-        at[y] = new + box.sides[d].start
+        loops.append(NewLoop(new, const(0, new.dtype), counted_in(box.sides[d].extent, new.dtype)))
+        at[y] = new + counted_in(box.sides[d].start, new.dtype)
     values: dict[Var, Expr] = {s.var: s.min for s in producer.loops}
     simpler = Simplifier(Bounds({n.var: (n.min, n.extent) for n in loops}))
     for s, e in zip(moving, mapped.inverse, strict=True):
-        values[s.var] = simpler.expr(substitute(e, at) + s.min)
+        values[s.var] = simpler.expr(counted_in(substitute(e, at), s.var.dtype) + s.min)
     return tuple(loops), values

@@ -31,7 +31,7 @@ from verified_tir.kernel.rules.order import Fuse, Swap
 from verified_tir.kernel.rules.reindex import NewLoop, Reindex
 from verified_tir.kernel.rules.scope import Move
 from verified_tir.schedule.bounds import Bounds
-from verified_tir.schedule.poly import as_poly, render
+from verified_tir.schedule.poly import as_poly, counted_in, render
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.simplify_index import Simplifier
 from verified_tir.schedule.tactics.branches import decide_branches
@@ -297,7 +297,7 @@ def _renewed(
             values[s.var] = inner[s.var]
             back.append(s.var)
         else:
-            start, extent = tied
+            start, extent = (counted_in(e, s.var.dtype) for e in tied)
             low = const(0, s.var.dtype)
             values[s.var] = inner[s.var] + substitute(start, fresh)
             back.append(s.var - substitute(start, iteration))

@@ -76,7 +76,7 @@ def changed(text: str, pick: Choices) -> str:
 def as_literal(text: str) -> str:
     """A function's text as a string in a call."""
     lines = [line for line in text.strip().split("\n") if not line.startswith("#")]
-    return '"""\n' + "\n".join(lines).strip() + '\n"""'
+    return '"""\n' + "\n".join(lines).strip().replace("\\", "\\\\") + '\n"""'
 
 
 @writes("blockize")
