@@ -17,7 +17,7 @@ from verified_tir.certificate.write_replacements import write_fusions, write_hoi
 from verified_tir.cli.check import Options as CheckOptions
 from verified_tir.cli.check import run as check
 from verified_tir.cli.plan import Options, run
-from verified_tir.graph import Graph, GraphBuilder, TensorType
+from verified_tir.graph import Graph, GraphBuilder, GraphError, TensorType
 from verified_tir.graph.annotate import Annotations
 from verified_tir.graph.plan import plan
 from verified_tir.graph.rewrite_passes import frozen_by_hoisting, hoist_layout_rewrites
@@ -162,3 +162,25 @@ def test_by_commands(
     save_graph(lifting() if graph is fusing else fusing(), other)
     assert check(CheckOptions(folder, jobs=1, before=str(other))) == 1
     assert capsys.readouterr().out.count("this is not the graph of the model") == 1
+
+
+def test_one_operand_twice_is_refused() -> None:
+    """Nobody could tell which of the two a lifted rewrite reads."""
+    both = parse_func("""
+@T.prim_func
+def both(x: T.Buffer((4, 4), "float32"), z: T.Buffer((4, 4), "float32"), y: T.Buffer((4, 4), "float32")):
+    t = T.alloc_buffer((4, 4), "float32")
+    for i, j in T.grid(4, 4):
+        with T.block("turn"):
+            t[i, j] = x[j, i]
+    for i, j in T.grid(4, 4):
+        with T.block("add"):
+            y[i, j] = t[i, j] + z[i, j]
+""")
+    g = GraphBuilder("main")
+    x = g.input("x", (4, 4))
+    graph = g.finish(g.call_tir(both, [x, x], [TensorType((4, 4), "float32")], "a"))
+    passed = hoist_layout_rewrites(graph)
+    assert passed.replaced
+    with pytest.raises(GraphError, match="has one operand twice"):
+        write_hoisting(graph, passed, "m")

@@ -277,7 +277,7 @@ def main(x: R.Tensor((8, 4), "float32")):
     assert (code, err) == (0, "")
     found = json.loads(out)
     assert found["nodes"] == 3 and found["rewrites"] == [] and found["programs_lifted_from"] == 1
-    assert found["obligations"] > 0 and found["problems"] == []
+    assert found["obligations"] > 20 and found["problems"] == []
     _, out, _ = plan(capsys, "m.graph", hoist=True)
     assert "rewrites lifted    out of 1 program\n" in out
     text = Path("m.graph").read_text()

@@ -14,6 +14,7 @@ from verified_tir.certificate.plan_steps import array_hash
 from verified_tir.certificate.plans import sealed_plan
 from verified_tir.certificate.store import SCHEMA
 from verified_tir.certificate.write import Origin, Written
+from verified_tir.graph.errors import GraphError
 from verified_tir.graph.fuse import Fusion
 from verified_tir.graph.ir import Graph, Node
 from verified_tir.graph.rewrite_passes import Passed
@@ -28,7 +29,11 @@ def write_hoisting(
     :param name: of the model, as a path below the folder; the certificates stand below it.
     :param model: the file that the model came from.
     :param written: certificates to which these are added.
+    :raises GraphError: if a node has one operand twice: which of the two a lifted node reads could not be said.
     """
+    twice = next((n for n in made.replaced if len(set(n.inputs)) < len(n.inputs)), None)
+    if twice is not None:
+        raise GraphError(f"{twice} has one operand twice: what was lifted out of it has no certificate")
     written = Written() if written is None else written
     names = _named({n: p.schedule for n, p in made.replaced.items()}, f"{name}/hoisted", model or name, written)
     steps = [

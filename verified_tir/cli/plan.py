@@ -73,14 +73,13 @@ def _run(options: Options) -> int:
     start = time.perf_counter()
     graph, _ = load_model(options.model, options.shape)
     frozen: dict[Node, Frozen] = dict(frozen_by(options.layouts, graph, options.pad))
-    lifted: int | None = None
     hoisted: tuple[Graph, Passed] | None = None
     if options.hoist:
         from verified_tir.graph.rewrite_passes import frozen_by_hoisting, hoist_layout_rewrites
 
         passed = hoist_layout_rewrites(graph)
         hoisted = graph, passed
-        graph, lifted = passed.graph, len(passed.theorems)
+        graph = passed.graph
         frozen = dict(frozen_by(options.layouts, graph, options.pad)) | dict(frozen_by_hoisting(graph))
     loaded = time.perf_counter() - start
     made = planned(
@@ -92,9 +91,8 @@ def _run(options: Options) -> int:
     made.seconds = {"loading": loaded, **made.seconds}
     if hoisted is not None:
         made.problems = [*hoisted[1].notes, *made.problems]
-        made.theorems = list(dict.fromkeys([*hoisted[1].theorems.values(), *made.theorems]))
     written = _write(options, made, frozen, hoisted)
-    report = report_of(made, frozen, str(options.model), lifted=lifted)
+    report = report_of(made, frozen, str(options.model), hoisted=None if hoisted is None else hoisted[1])
     if options.json:
         sys.stdout.write(json.dumps(_document(options, report, written), indent=2, ensure_ascii=False) + "\n")
     else:

@@ -11,6 +11,7 @@ from verified_tir.graph.annotate import Frozen
 from verified_tir.graph.ir import Graph, Node
 from verified_tir.graph.options import PLAIN, layout_text
 from verified_tir.graph.plan import Plan
+from verified_tir.graph.rewrite_passes import Passed
 
 REWRITES = ("layout_transform", "pad", "crop")
 """Operators that only move elements."""
@@ -100,14 +101,17 @@ class PlanReport:
         }  # fmt: skip
 
 
-def report_of(made: Plan, frozen: Mapping[Node, Frozen], model: str = "", *, lifted: int | None = None) -> PlanReport:
+def report_of(
+    made: Plan, frozen: Mapping[Node, Frozen], model: str = "", *, hoisted: Passed | None = None
+) -> PlanReport:
     """The numbers of a plan whose frozen nodes were those given.
 
-    :param lifted: from how many different programs rewrites were lifted before (``None``: none were looked for).
+    :param hoisted: the pass that lifted rewrites out of programs before (``None``: none were looked for).
     """
     moved = list(dict.fromkeys(r.schedule for r in made.relaid.values()))
     proofs = [r for of in (made.relaid, made.proofs, made.elided) for r in of.values()]
-    schedules = list(dict.fromkeys(r.schedule for r in (*proofs, *(f.proof for f in made.fused))))
+    lifted = () if hoisted is None else hoisted.replaced.values()
+    schedules = list(dict.fromkeys(r.schedule for r in (*lifted, *proofs, *(f.proof for f in made.fused))))
     return PlanReport(
         model=model or made.before.name,
         nodes=len(made.before.nodes),
@@ -122,7 +126,7 @@ def report_of(made: Plan, frozen: Mapping[Node, Frozen], model: str = "", *, lif
         obligations=sum(len(step.obligations) for s in schedules for step in s.steps),
         problems=_problems(made.problems),
         fused=len(made.fused),
-        lifted=lifted,
+        lifted=None if hoisted is None else len(hoisted.theorems),
         seconds=dict(made.seconds),
     )
 
