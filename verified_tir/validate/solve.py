@@ -21,6 +21,9 @@ from verified_tir.validate.terms import MAY_UNDEF, Terms
 
 LARGEST_CONE: Final = 40
 LARGEST_CHOICE: Final = 240
+MOST_PRODUCTS: Final = 12
+"""Products of unknown integers beneath two terms, beyond which Z3 is not asked: it may take minutes within any budget,
+and decides little that the normal form of polynomials does not."""
 MOST_QUESTIONS: Final = 24
 MOST_UNDECIDED: Final = 3
 """Each takes all of the budget, and where a few are too hard, the others are too."""
@@ -68,8 +71,19 @@ class Question:
             is_leaf(op) or op in _CHOOSING for op in map(self.terms.op_of, found)
         )
 
+    def _products(self, *roots: int) -> int:
+        """How many products of two unknown integers there are beneath some terms."""
+        return sum(
+            self.terms.op_of(t) == "mul"
+            and self.terms.result_dtype(t).is_int
+            and not any(self.terms.op_of(x) == "const" for x in self.terms.operands(t)[:2])
+            for t in self.cone(*roots)
+        )
+
     def equal(self, a: int, b: int) -> bool:
         """Whether, where ``a`` is defined, ``b`` is defined and has its bits."""
+        if self._products(a, b) > MOST_PRODUCTS:
+            return False
         memo: dict[int, tuple[Term, Term]] = {}
         try:
             (x, there), (y, here) = self._pair(a, memo), self._pair(b, memo)
