@@ -134,6 +134,22 @@ def test_other_graphs_are_found(fused: Documents, lifted: Documents) -> None:
     assert any("does not end with the programs of" in p for p in found)
 
 
+def test_elements_that_stand_in_the_text_are_compared() -> None:
+    """A small constant is written out: another number there is another graph, whatever the list of constants says."""
+    g = GraphBuilder("main")
+    w = g.constant(np.full((8, 4), 2, np.float32)[:1, :1], "w")
+    a = g.call_tir(SCALE, [g.input("x", (4, 8))], [TensorType((8, 4), "float32")], "a")
+    graph = g.finish(g.op("add", a, w, name="c"))
+    passed = hoist_layout_rewrites(graph)
+    written, document = write_hoisting(graph, passed, "m")
+    given = (written, {"m/hoisted": document})
+    assert wrong_with(given) == []
+    line = next(x for x in document["after"]["text"] if "w = R.const(" in x)
+    other = [x.replace("2", "3", 1) if x == line else x for x in document["after"]["text"]]
+    changed = wrong_with(given, hoisted=lambda d: {**d, "after": {**d["after"], "text": other}})
+    assert changed == ["its hash is not that of its elements"], (line, changed)
+
+
 def test_documents_that_do_not_meet_are_found(fused: Documents, lifted: Documents) -> None:
     apart = (fused[0], {"m/hoisted": lifted[1]["m/hoisted"], "m/plan": fused[1]["m/plan"]})
     apart[0].certificates.update(lifted[0].certificates)

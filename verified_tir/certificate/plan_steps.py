@@ -138,22 +138,19 @@ class _Following:
             if not problem and of.type.size <= SMALL and old[of.name]["sha256"] == array_hash(arrays[of.name]):
                 packed = pack(parsed_layout(c["layout"]), arrays[of.name], of.dtype)
                 problem = "" if array_hash(packed) == c["sha256"] else f"{of.name} is packed to something else"
-            if w.type.size <= SMALL and c["sha256"] != array_hash(array) and _written(self.plan["after"], w.name):
-                problem = "its hash is not that of its elements"
+            problem = written_otherwise(self.plan, w, array) or problem
             if problem:
                 yield place, problem
             self.known[w.name] = {(of.name, c["layout"])}
 
     def _model(self, model: Graph) -> Iterator[tuple[str, str]]:
         """Whether it is about this model; its constants are packed again."""
-        if not same_graph(model, self.before):
-            yield "before", "this is not the graph of the model"
+        other = list(another_model(self.plan, self.before, model))
+        yield from other
+        if any(place == "before" for place, _ in other):
             return
         arrays = {v.name: a for v, a in model.constants.items()}
         old, new = self.plan["constants"]["before"], self.plan["constants"]["after"]
-        for name, array in arrays.items():
-            if old[name]["sha256"] != array_hash(array):
-                yield f"constants.before.{name}", "the model has other elements"
         for name, c in new.items():
             packed = pack(parsed_layout(c["layout"]), arrays[c["of"]], old[c["of"]]["dtype"])
             if array_hash(packed) != c["sha256"]:
@@ -319,7 +316,17 @@ class _Following:
         return self.programs[key]
 
 
-def same_graph(a: Graph, b: Graph) -> bool:
+def another_model(plan: Mapping[str, Any], before: Graph, model: Graph) -> Iterator[tuple[str, str]]:
+    """What tells the graph before, or its constants, from a model's."""
+    if not _same_graph(model, before):
+        yield "before", "this is not the graph of the model"
+        return
+    for v, array in model.constants.items():
+        if plan["constants"]["before"][v.name]["sha256"] != array_hash(array):
+            yield f"constants.before.{v.name}", "the model has other elements"
+
+
+def _same_graph(a: Graph, b: Graph) -> bool:
     """Whether two graphs have the same values, and nodes that mean the same, in the same order."""
     values = [[(v.name, v.type) for v in g.values()] for g in (a, b)]
     results = [[v.name for v in g.outputs] for g in (a, b)]
@@ -333,9 +340,11 @@ def same_graph(a: Graph, b: Graph) -> bool:
     return True
 
 
-def _written(graph: Mapping[str, Any], name: str) -> bool:
-    """Whether the elements of a constant stand in the text."""
-    return any(re.match(rf"\s*{re.escape(name)} = R\.const\(", line) for line in graph["text"])
+def written_otherwise(plan: Mapping[str, Any], w: Value, array: Array) -> str:
+    """What is wrong with a constant of the graph after whose elements stand in the text."""
+    written = any(re.match(rf"\s*{re.escape(w.name)} = R\.const\(", line) for line in plan["after"]["text"])
+    other = plan["constants"]["after"][w.name]["sha256"] != array_hash(array)
+    return "its hash is not that of its elements" if w.type.size <= SMALL and written and other else ""
 
 
-__all__ = ["array_hash", "follow", "mistakes", "read_graph", "same_graph"]
+__all__ = ["another_model", "array_hash", "follow", "mistakes", "read_graph", "written_otherwise"]

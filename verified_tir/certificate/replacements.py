@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, final
 
 from verified_tir.certificate.integrity import Finding
-from verified_tir.certificate.plan_steps import array_hash, follow, mistakes, read_graph, same_graph
+from verified_tir.certificate.plan_steps import another_model, follow, mistakes, read_graph, written_otherwise
 from verified_tir.certificate.plans import REPLACEMENTS, CheckedPlan
 from verified_tir.graph.compose import composed
 from verified_tir.graph.ir import Graph, Node, Value
@@ -109,7 +109,7 @@ class _Replacing:
             elif node is not other and not structural_equal(program_of(node), program_of(other)):
                 yield "after", f"{name} has another program than the steps lead to"
         if model is not None:
-            yield from self._model(model)
+            yield from another_model(self.plan, self.before, model)
 
     def _ends(self) -> Iterator[tuple[str, str]]:
         """Inputs, results and constants are the same before and after."""
@@ -119,14 +119,10 @@ class _Replacing:
             yield "after", "its results are not those of the graph before"
         if self.plan["constants"]["before"] != self.plan["constants"]["after"]:
             yield "constants.after", "they are not those of the graph before"
-
-    def _model(self, model: Graph) -> Iterator[tuple[str, str]]:
-        if not same_graph(model, self.before):
-            yield "before", "this is not the graph of the model"
-            return
-        for v, array in model.constants.items():
-            if self.plan["constants"]["before"][v.name]["sha256"] != array_hash(array):
-                yield f"constants.before.{v.name}", "the model has other elements"
+        for w, array in self.after.constants.items():
+            problem = written_otherwise(self.plan, w, array)
+            if problem:
+                yield f"constants.after.{w.name}", problem
 
     # -- steps -------------------------------------------------------------------------------------------------------
 
