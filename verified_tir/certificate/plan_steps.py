@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, final
 
 import numpy as np
@@ -52,17 +52,17 @@ def follow(
     :param certificates: the contents of certificates, by name.
     :param model: the model itself; with it the constants are compared, too, and packed again.
     """
+    return followed(plan, lambda content: _Following(content, certificates, model).problems())
+
+
+def followed(plan: CheckedPlan, walk: Callable[[Mapping[str, Any]], Iterator[tuple[str, str]]]) -> list[Finding]:
+    """What a walk finds in a plan, which somebody else wrote; a plan that cannot be read has its findings already."""
     if plan.content is None:
         return []
     try:
-        return [Finding(plan.name, *p) for p in _Following(plan.content, certificates, model).problems()]
-    except mistakes() as problem:
+        return [Finding(plan.name, *p) for p in walk(plan.content)]
+    except (GraphError, IRError, ScheduleError, ValueError, KeyError, TypeError, IndexError) as problem:
         return [Finding(plan.name, "", f"its steps cannot be followed: {type(problem).__name__}: {problem}")]
-
-
-def mistakes() -> tuple[type[Exception], ...]:
-    """What may be raised where somebody else wrote what is read."""
-    return GraphError, IRError, ScheduleError, ValueError, KeyError, TypeError, IndexError
 
 
 def read_graph(plan: Mapping[str, Any], which: str) -> Graph:
@@ -347,4 +347,4 @@ def written_otherwise(plan: Mapping[str, Any], w: Value, array: Array) -> str:
     return "its hash is not that of its elements" if w.type.size <= SMALL and written and other else ""
 
 
-__all__ = ["another_model", "array_hash", "follow", "mistakes", "read_graph", "written_otherwise"]
+__all__ = ["another_model", "array_hash", "follow", "followed", "read_graph", "written_otherwise"]

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, final
 
 from verified_tir.certificate.integrity import Finding
-from verified_tir.certificate.plan_steps import another_model, follow, mistakes, read_graph, written_otherwise
+from verified_tir.certificate.plan_steps import another_model, follow, followed, read_graph, written_otherwise
 from verified_tir.certificate.plans import REPLACEMENTS, CheckedPlan
 from verified_tir.graph.compose import composed
 from verified_tir.graph.ir import Graph, Node, Value
@@ -71,12 +71,7 @@ def follow_replacements(plan: CheckedPlan, certificates: Contents, model: Graph 
 
     :param model: the model itself; with it the graph and the constants before are compared, too.
     """
-    if plan.content is None:
-        return []
-    try:
-        return [Finding(plan.name, *p) for p in _Replacing(plan.content, certificates).problems(model)]
-    except mistakes() as problem:
-        return [Finding(plan.name, "", f"its steps cannot be followed: {type(problem).__name__}: {problem}")]
+    return followed(plan, lambda content: _Replacing(content, certificates).problems(model))
 
 
 @final
