@@ -160,10 +160,11 @@ class Encoder:
                 value, defined = encode_cast(v.dtype.scalar, t.scalar, e.value)
                 return Encoded(value, f.and_(e.defined, defined), True)
             case Ramp(base=base, stride=stride):
-                assert lane is not None
+                assert lane is not None or expr.lanes == 1
+                at = lane if lane is not None else f.integer(0)
                 eb, es = self.encode(base), self.encode(stride)
                 return self._integer(
-                    expr, f.add(eb.value, f.mul(es.value, lane)), f.and_(eb.defined, es.defined), eb.data or es.data
+                    expr, f.add(eb.value, f.mul(es.value, at)), f.and_(eb.defined, es.defined), eb.data or es.data
                 )
             case Broadcast(value=v):
                 return self.encode(v)

@@ -23,14 +23,7 @@ from verified_tir.validate.terms import MAY_UNDEF, UNDEF_ID, Terms
 View: TypeAlias = Literal["program", "llvm"]
 
 _SORTS: Final = {"float16": (5, 11), "bfloat16": (8, 8), "float32": (8, 24), "float64": (11, 53)}
-_ROUNDED: Final = {
-    "add": "fp.add",
-    "sub": "fp.sub",
-    "mul": "fp.mul",
-    "div": "fp.div",
-    "fma": "fp.fma",
-    "sqrt": "fp.sqrt",
-}
+_ROUNDED: Final = {op: f"fp.{op}" for op in ("add", "sub", "mul", "div", "fma", "sqrt")}
 _WHOLE: Final = {"floor": "RTN", "ceil": "RTP", "trunc": "RTZ", "nearbyint": "RNE", "round": "RNA"}
 _TESTS: Final = {"isnan": "(fp.isNaN {0})", "isinf": "(fp.isInfinite {0})"}
 _VECTORS: Final = {
@@ -199,6 +192,7 @@ class Question:
 
     def _apply(self, term: int, op: str, dtype: DType, result: DType, v: list[str], view: View) -> tuple[str, str]:
         """The value of an operator that is strict, and a condition under which it is defined besides."""
+        terms = self.terms
         if op.startswith("call overflow "):
             _, _, kind, name = op.split()
             return overflow(kind, DType.parse(name), v[0], v[1]), "true"
@@ -210,6 +204,15 @@ class Question:
             self.hard = True
         if op == "reinterpret":
             return self._reinterpreted(term, result, v[0], view)
+        if op == "part":  # a cell of a scalar, and two cells as one (``widths``)
+            whole, place, _ = terms.operands(term)
+            bits, defined = self._bits_of(whole, v[0], view)
+            low = result.bits * int(terms.value(place))
+            return f"((_ extract {low + result.bits - 1} {low}) {bits})", defined
+        if op == "join":
+            return f"(concat {v[1]} {v[0]})", "true"
+        if op == "bits":  # of a part, which is undefined where its number is a NaN
+            return v[0], "true"
         if op.startswith("cast:"):
             return cast(DType.parse(op[5:]), result, v[0])
         if op in ("eq", "lt", "le"):
@@ -241,19 +244,25 @@ class Question:
         return f"({name} {' '.join(v)})"
 
     def _reinterpreted(self, term: int, result: DType, value: str, view: View) -> tuple[str, str]:
-        source = self.terms.result_dtype(operands(self.terms, term)[0])
-        if source.is_int and result.is_int:
-            return value, "true"
+        whole = operands(self.terms, term)[0]
+        source = self.terms.result_dtype(whole)
         if source.is_int and result.is_float:
             return f"((_ to_fp {' '.join(map(str, _SORTS[str(result)]))}) {value})", "true"
-        if source.is_float and result.is_int:
-            bits = self._named(("bits", term), sort_of(result))
-            back = f"((_ to_fp {' '.join(map(str, _SORTS[str(source)]))}) {bits})"
-            fact = f"(assert (= {back} {value}))"
-            if fact not in self.lines:
-                self.lines.append(fact)
-            return bits, f"(not (fp.isNaN {value}))" if view == "program" else "true"
+        if result.is_int and not source.is_bool:
+            return self._bits_of(whole, value, view)
         return self._named(term, sort_of(result)), "false"
+
+    def _bits_of(self, whole: int, value: str, view: View) -> tuple[str, str]:
+        """The bits of a number, and where they are defined: for the program, a NaN has none."""
+        source = self.terms.result_dtype(whole)
+        if not source.is_float:
+            return value, "true"
+        bits = self._named(("bits", whole), f"(_ BitVec {source.bits})")
+        back = f"((_ to_fp {' '.join(map(str, _SORTS[str(source)]))}) {bits})"
+        fact = f"(assert (= {back} {value}))"
+        if fact not in self.lines:
+            self.lines.append(fact)
+        return bits, f"(not (fp.isNaN {value}))" if view == "program" else "true"
 
 
 # -------------------------------------------------------------------------------------------------------- operators

@@ -209,7 +209,8 @@ def _leave(parameter: Parameter, block: Block, machine: Machine) -> Ids:
 
 def _from_memory(graph: Graph, dtype: DType, lane: Lane) -> int:
     if not dtype.is_bool:
-        return graph.at(graph.reinterpret(lane, dtype) if dtype.is_float else lane, dtype)
+        viewed = lane < UNDEF and graph.dtypes[~lane].is_float  # stored through a view of another type
+        return graph.at(graph.reinterpret(lane, dtype) if dtype.is_float or viewed else lane, dtype)
     if lane >= 0:
         return graph.at(lane if lane < 2 else UNDEF, BOOL)  # a byte that is neither is undefined
     if lane == UNDEF:

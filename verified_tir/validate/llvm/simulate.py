@@ -12,7 +12,7 @@ from verified_tir.validate.llvm.bits import operands
 from verified_tir.validate.llvm.graph import Graph
 from verified_tir.validate.llvm.inputs import KINDS, contents
 from verified_tir.validate.operators import Builder
-from verified_tir.validate.terms import UNDEF_ID, Ids, Terms
+from verified_tir.validate.terms import MAY_NAN, UNDEF_ID, Ids, Terms
 
 SAMPLES: Final = 20
 Signature = tuple[object, ...]
@@ -103,10 +103,36 @@ class Simulation:
             return self.graph.overflows(op, DType.parse(op.split()[3]), *rows)
         if op == "reinterpret":
             return self.graph.bits(dtype, rows[0])
+        if op == "part":
+            return self._part(result, rows[0], rows[1])
+        if op == "join":
+            return self._joined(result, rows[0], rows[1])
+        if op == "bits":  # of what may be a part of a NaN, which has none: such a part is undef already
+            return rows[0]
         if len(rows) == 2:
             return build.binary(op, dtype, *rows)
         name, _, source = op.partition(":")
         return build.call(name, DType.parse(source) if source else dtype, result, rows)
+
+    def _part(self, cell: DType, whole: Ids, place: Ids) -> Ids:
+        """Cells of scalars (``widths.parts``); a NaN has none."""
+        own = self.graph.terms
+        there = own.is_const(whole) & (own.flags[whole] & MAY_NAN == 0)
+        shifted = own.columns[1, whole[there]] >> (cell.bits * own.columns[1, place[there]])
+        found: Ids = np.full(whole.shape, UNDEF_ID, dtype=np.int64)
+        found[there] = own.constants(cell, shifted & ((1 << cell.bits) - 1))
+        return found
+
+    def _joined(self, result: DType, low: Ids, high: Ids) -> Ids:
+        """Two cells as one (``widths.joined``)."""
+        own = self.graph.terms
+        there = own.is_const(low) & own.is_const(high)
+        half = result.bits // 2
+        below = (1 << half) - 1
+        bits = (own.columns[1, high[there]] & below) << half | own.columns[1, low[there]] & below
+        found: Ids = np.full(low.shape, UNDEF_ID, dtype=np.int64)
+        found[there] = own.constants(result, bits)
+        return found
 
     def _leaf(self, term: int, dtype: DType) -> Ids:
         """Values of an input, of every kind."""
