@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
-from verified_tir.ir.dtype import DType
+from verified_tir.ir.calls import PURE_CALLS
+from verified_tir.ir.dtype import BOOL, DType
 from verified_tir.ir.expr_core import Expr, Var
 from verified_tir.ir.node import IRError
 
@@ -158,6 +159,8 @@ class Call(Expr):
     def __post_init__(self) -> None:
         if self.op == "reinterpret":
             _check_reinterpret(self.type, self.args)
+        elif self.op in PURE_CALLS:
+            _check_pure(self.type, self.op, self.args)
 
     @property
     def dtype(self) -> DType:
@@ -174,6 +177,24 @@ def _check_reinterpret(target: DType, args: tuple[Expr, ...]) -> None:
         raise IRError(f"reinterpret knows no bits of a bool: {source} to {target}; use a cast")
     if source.bits * source.lanes != target.bits * target.lanes:
         raise IRError(f"reinterpret keeps the number of bits: {source} to {target}")
+
+
+def _check_pure(target: DType, op: str, args: tuple[Expr, ...]) -> None:
+    """What ``PURE_CALLS`` says of the types of a call."""
+    info = PURE_CALLS[op]
+    if len(args) != info.arity:
+        raise IRError(f"{op} takes {info.arity} arguments, not {len(args)}")
+    operand = args[0].dtype
+    fits = {"float": operand.is_float, "int": operand.is_int, "number": operand.is_float or operand.is_int, "any": True}
+    if not fits[info.operands] or any(a.dtype is not operand for a in args):
+        raise IRError(f"{op} does not take {', '.join(str(a.dtype) for a in args)}")
+    right = {
+        "same": target is operand,
+        "bool": target is BOOL.with_lanes(operand.lanes),
+        "given": target.is_int and target.lanes == operand.lanes,
+    }
+    if not right[info.result]:
+        raise IRError(f"{op} of {operand} does not give {target}")
 
 
 def check_indices(buffer: Buffer, indices: tuple[Expr, ...]) -> None:

@@ -277,7 +277,7 @@ def _product(x: Interval, y: Interval) -> Interval:
 
 def _quotient(x: Interval, y: Interval) -> Interval:
     low, high = y
-    if low is None or low <= 0:
+    if low is None or low <= 0 or (high is not None and high < low):  # in a loop without iterations nothing is known
         return None, None
     least = most = None
     if x[0] is not None:
