@@ -69,14 +69,17 @@ def universe(targets: Mapping[str, Target[Any]]) -> Universe:
 
 
 def coverage(everything: Universe, tallies: Mapping[str, Tally]) -> dict[str, tuple[set[str], set[str]]]:
-    """For each group of things that can be covered: which were, of all."""
+    """For each group of things that can be covered: which were, by any of the targets, of all.
+
+    Passes apply rules, too, though only the target of schedules says that there are rules.
+    """
     found: dict[str, tuple[set[str], set[str]]] = {}
-    for name, things in everything.items():
-        reached = tallies.get(name, Tally()).covered
+    reached = {what for name in everything if name in tallies for what, times in tallies[name].covered.items() if times}
+    for things in everything.values():
         for group, thing in things:
             there, every = found.setdefault(group, (set(), set()))
             every.add(thing)
-            if reached[group, thing]:
+            if (group, thing) in reached:
                 there.add(thing)
     return found
 

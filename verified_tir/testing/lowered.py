@@ -10,7 +10,7 @@ from verified_tir.codegen.errors import CodegenError
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import script
 from verified_tir.ir.wellformed import problem
-from verified_tir.kernel.theorem import Refines
+from verified_tir.kernel.theorem import Refines, Step
 from verified_tir.lower.expression import parse_pipeline
 from verified_tir.schedule.errors import ScheduleError
 from verified_tir.schedule.schedule import Schedule
@@ -48,7 +48,8 @@ def assert_lowers_alike(
     :param arguments: of the program as written; one set or more.
     :param passes: as text, ``"FlattenBuffer() >> UnrollLoop(max_extent=3)"``.
     :param marks: names in :data:`MARKS` with the positions of loops; those that are refused are left out.
-    :param seen: is told of each pass that ``changed``, ``kept`` or was ``refused``, by name.
+    :param seen: is told of each pass that ``changed``, ``kept`` or was ``refused``, by name, and of each ``rule`` of the
+        kernel that was applied.
     :returns: whether the program was proved at all, and had a meaning on some arguments.
     :raises AssertionError: if something differs, or a pass says what is not so.
     """
@@ -75,6 +76,8 @@ def assert_lowers_alike(
             seen("kept", step.name)
             continue
         seen("changed", step.name)
+        for rule in rule_names(lowered.derivation[len(theorem.derivation) :]):
+            seen("rule", rule)
         if lowered.before is not theorem.before:
             raise Mismatch(
                 "pass-forgets", step.name, f"the theorem is about another program:\n{script(lowered.before)}"
@@ -86,6 +89,12 @@ def assert_lowers_alike(
         assert_round_trip(theorem.after)
         sets = _compared(theorem, sets, step.name, machine_code=False)
     return bool(_compared(s if theorem is s.theorem else theorem, sets, changed, machine_code=True))
+
+
+def rule_names(steps: Iterable[Step]) -> list[str]:
+    """The rules that were applied, by name; of several that were applied as one, that one, too."""
+    rules = [step.rule for step in steps]
+    return [type(r).__name__ for rule in rules for r in (rule, *getattr(rule, "rules", ()))]
 
 
 def _compared(

@@ -31,6 +31,7 @@ from verified_tir.schedule.schedule import Schedule, StepRecord
 from verified_tir.semantics.interpreter import Outcome
 from verified_tir.testing.assertions import assert_certificate_rechecks, assert_confirmed, machine_code_problem
 from verified_tir.testing.inputs import Input, inputs
+from verified_tir.testing.lowered import rule_names
 from verified_tir.testing.programs import prim_funcs
 from verified_tir.testing.reference import Claim, disagreement
 from verified_tir.testing.rules.cases import RuleCase, rule_cases
@@ -213,9 +214,8 @@ class _Examination:
         if len(s.steps) != count + 1:
             raise Disagreement("steps-miscounted", primitive, f"{len(s.steps) - count} records of {taken}")
         record = s.steps[-1]
-        for step in record.rules:
-            for rule in getattr(step.rule, "rules", (step.rule,)):
-                self.observed.cover("rule", type(rule).__name__)
+        for rule in rule_names(record.rules):
+            self.observed.cover("rule", rule)
         if s.theorem is theorem:
             return
         if not structural_equal(parse_func(script(s.func)), s.func):

@@ -28,6 +28,7 @@ from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.order import Fuse, Swap
 from verified_tir.kernel.rules.rewrite import Rewrite, expressions
 from verified_tir.schedule.bounds import Bounds
+from verified_tir.schedule.poly import counted_in
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.simplify_index import Simplifier, negate
 from verified_tir.schedule.tactics.arms import make_equal
@@ -266,7 +267,9 @@ def _wrapping(stmt: Stmt, path: Path, ranges: Ranges, known: Known) -> Iterator[
 
     def wrapped(index: Expr, extent: Expr) -> Expr:
         index = loads_wrapped(index)
-        within = index % extent
+        t = max(index.dtype.scalar, extent.dtype, key=lambda t: t.bits)
+        within = counted_in(index, t.with_lanes(index.dtype.lanes)) % counted_in(extent, t)
+        within = counted_in(within, index.dtype)
         return index if size(simplifier.expr(within)) <= size(simplifier.expr(index)) else within
 
     def loads_wrapped(e: Expr) -> Expr:
