@@ -48,8 +48,8 @@ def assert_lowers_alike(
     :param arguments: of the program as written; one set or more.
     :param passes: as text, ``"FlattenBuffer() >> UnrollLoop(max_extent=3)"``.
     :param marks: names in :data:`MARKS` with the positions of loops; those that are refused are left out.
-    :param seen: is told of each pass that ``changed``, ``kept`` or was ``refused``, by name, and of each ``rule`` of the
-        kernel that was applied.
+    :param seen: is told of each pass that ``changed``, ``kept`` or was ``refused``, by name, and of each ``rule`` that
+        was applied.
     :returns: whether the program was proved at all, and had a meaning on some arguments.
     :raises AssertionError: if something differs, or a pass says what is not so.
     """
