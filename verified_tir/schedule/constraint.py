@@ -101,7 +101,7 @@ class IndexFunction:
         :raises IRError: if it takes another number of indices or gives no expression.
         """
         rank = len(buffer.shape)
-        dtype = buffer.shape[0].dtype if rank else INT32
+        dtype = max((e.dtype for e in buffer.shape), key=lambda t: t.bits, default=INT32)
         names = [p.name for p in inspect.signature(function).parameters.values() if p.kind is not p.VAR_POSITIONAL]
         names = names if len(names) == rank else [f"i{k}" for k in range(rank)]
         inputs = tuple(Var.fresh(name, dtype) for name in names)

@@ -19,6 +19,7 @@ from verified_tir.logic.verdict import Proved
 from verified_tir.schedule.constraint import BufferConstraint, IndexFunction
 from verified_tir.schedule.index_box import Box, holds
 from verified_tir.schedule.index_padding import readable
+from verified_tir.schedule.poly import counted_in
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.simplify_index import negate
 from verified_tir.schedule.tactics.constraints import of_padding, only_assumes
@@ -166,7 +167,7 @@ def for_all(
     inner = {v: Var.fresh(v.name, v.dtype) for v in own}
     nest: Stmt = Assume(substitute(condition, inner))
     for v, extent in reversed(list(zip(inner.values(), extents, strict=True))):
-        nest = For(v, const(0, v.dtype), extent, nest)
+        nest = For(v, const(0, v.dtype), counted_in(extent, v.dtype), nest)
     if at_end:
         place, where = after_last_store(session, (), buffer)
         session.apply(Insert(place, nest, "after" if where == "after" else "before"))

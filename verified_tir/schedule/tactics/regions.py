@@ -19,7 +19,7 @@ from typing import final
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import FALSE, Broadcast, Expr, IntImm, Load, Not, Ramp, Var, all_of, binary, const
 from verified_tir.ir.index_arith import is_index
-from verified_tir.ir.node import Node
+from verified_tir.ir.node import IRError, Node
 from verified_tir.ir.paths import Path, at
 from verified_tir.ir.stmt import For, LetStmt, Stmt, Store
 from verified_tir.ir.visit import children, substitute
@@ -135,7 +135,10 @@ def _side(found: list[Access], dim: int, size: Expr, outer: Bounds, around: Rang
     first, last = _outermost(lows, highs, outer)
     if first is None or last is None:
         return whole
-    start, extent = render(first, size.dtype), render(last - first + 1, size.dtype)
+    try:
+        start, extent = render(first, size.dtype), render(last - first + 1, size.dtype)
+    except IRError:  # the loops count in a type of more bits, and go farther
+        return whole
     if not outer.nonneg(last - first + 1) or _unknown((start, extent), found, around):
         return whole
     below, above = not outer.nonneg(first), not outer.nonneg(as_poly(size) - last - 1)
