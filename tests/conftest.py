@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-os.environ["VTIR_CACHE_DIR"] = tempfile.mkdtemp(prefix="vtir-tests-")  # compiled code of tests is not kept
+_COMPILED = tempfile.TemporaryDirectory(prefix="vtir-tests-")  # compiled code of tests is not kept
+os.environ["VTIR_CACHE_DIR"] = _COMPILED.name
 os.environ["VTIR_VERDICT_CACHE"] = "off"  # what the tests see proved was proved now
 
 # The tests draw the same examples every time: a failure is the change's, and not a draw's.  Campaigns draw new ones.
