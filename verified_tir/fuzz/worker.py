@@ -10,6 +10,7 @@ import contextlib
 import os
 import signal
 import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -65,7 +66,7 @@ class Setup:
 
     :param journal: the file of the case that runs.
     :param trace: the file for the stack, should the process die.
-    :param cache: a folder for compiled code, which is the campaign's own.
+    :param cache: a folder for compiled code and temporary files, which is the campaign's own.
     :param log: for what cases, and libraries, print.
     """
 
@@ -86,6 +87,8 @@ def main(setup: Setup, link: Connection) -> None:
     os.dup2(said, 2)
     sys.path[:] = setup.path
     os.environ["VTIR_CACHE_DIR"] = str(setup.cache)
+    setup.cache.mkdir(parents=True, exist_ok=True)
+    tempfile.tempdir = str(setup.cache)  # a worker is killed when it is done, and removes nothing
     os.environ["VTIR_VERDICT_CACHE"] = "off"  # what is proved is proved now
     _limit_memory()
     with setup.trace.open("w") as trace:
