@@ -165,11 +165,10 @@ def _inputs(before: PrimFunc, theorem: Refines, sizes: dict[str, Any], seed: int
 def random_array(rng: np.random.Generator, dtype: DType, shape: tuple[int, ...]) -> Array:
     """Floats around 0, small integers."""
     if dtype.is_bool:
-        return rng.integers(0, 2, shape).astype(bool)
-    kind = numpy_type(dtype)
+        return np.asarray(rng.integers(0, 2, shape), dtype=bool)
     if dtype.is_float:
-        return rng.standard_normal(shape).astype(kind)
-    return rng.integers(0 if dtype.code == "uint" else -100, 100, shape).astype(kind)
+        return np.asarray(rng.standard_normal(shape)).astype(numpy_type(dtype))
+    return np.asarray(rng.integers(0 if dtype.code == "uint" else -100, 100, shape)).astype(numpy_type(dtype))
 
 
 def numpy_type(dtype: DType) -> Any:

@@ -190,19 +190,25 @@ def guarded(expr: Expr) -> Expr:
 
 
 def proves(given: Sequence[Expr], goal: Expr, evaluated: Sequence[Expr] = ()) -> Proved | Refuted | Unknown:
-    """Whether ``given`` implies ``goal``, and that no divisor in it or in ``evaluated`` is zero, by Z3."""
+    """Whether ``given`` implies ``goal``, and that no divisor in it or in ``evaluated`` is zero, by Z3.
+
+    Not known of expressions that read memory: extents of ragged loops do.
+    """
     from verified_tir.logic import formula
-    from verified_tir.semantics.encode import Encoded, Encoder, Safety
+    from verified_tir.semantics.encode import Encoded, Encoder, Safety, Unencodable
 
     symbols = dict.fromkeys(v for e in (*given, goal, *evaluated) for v in free_vars(e))
     sort = {v: formula.BOOL if v.dtype is BOOL else formula.INT for v in symbols}
     env = {v: Encoded(formula.var(spelling(v), sort[v]), formula.TRUE, False) for v in symbols}
     safety: list[Safety] = []
-    premises = tuple(Encoder(dict(env)).value(e) for e in given)
     encoder = Encoder(dict(env), safety=safety)
-    claim = encoder.value(goal)
-    for expr in evaluated:
-        encoder.value(expr)
+    try:
+        premises = tuple(Encoder(dict(env)).value(e) for e in given)
+        claim = encoder.value(goal)
+        for expr in evaluated:
+            encoder.value(expr)
+    except Unencodable as problem:
+        return Unknown(str(problem))
     nonzero = [
         formula.implies(formula.and_(*s.premises), s.condition) for s in safety if s.kind == "no division by zero"
     ]

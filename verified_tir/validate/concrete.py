@@ -290,6 +290,10 @@ def contents(
     dtype: DType, shape: tuple[int, ...], kind: str, rng: np.random.Generator, pool: Sequence[float] = (0, 1)
 ) -> Array:
     """Random contents of a kind: small numbers, special ones (NaN, infinities, zeros of both signs), extreme ones …"""
+    return np.asarray(_contents(dtype, shape, kind, rng, pool))  # numpy makes numbers of arrays without dimensions
+
+
+def _contents(dtype: DType, shape: tuple[int, ...], kind: str, rng: np.random.Generator, pool: Sequence[float]) -> Any:
     target = numpy_dtype(dtype)
     if kind == "zeros":
         return np.zeros(shape, dtype=target)

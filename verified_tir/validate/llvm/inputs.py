@@ -28,14 +28,14 @@ def inputs(params: Sequence[Parameter], values: Mapping[Var, int], most: int) ->
             if p.buffer is not None:
                 lanes = p.buffer.dtype.lanes
                 shape = p.shape if lanes == 1 else (*p.shape, lanes)
-                found[p.buffer.name] = contents(p.buffer.dtype.scalar, shape, kind, rng)
+                found[p.buffer.name] = np.asarray(contents(p.buffer.dtype.scalar, shape, kind, rng))
             elif p.var not in values:
                 found[p.var.name] = contents(p.var.dtype, (1,), kind, rng)[0].item()
         yield found
 
 
 def contents(dtype: DType, shape: tuple[int, ...], kind: str, rng: np.random.Generator) -> Array:
-    """An array of a kind: small numbers, awkward ones, any bits."""
+    """An array of a kind: small numbers, awkward ones, any bits.  Without dimensions, it may be a number of numpy's."""
     target = numpy_dtype(dtype)
     if dtype.is_bool:
         return (rng.random(shape) < 0.5).astype(target)
