@@ -38,3 +38,21 @@ def test_zeros_count_once_and_types_count():
     assert not same_summands(build.terms, total(build, F32, x), total(build, F16, half))
     whole = build.terms.sequence("input:2", I32, 3).tolist()
     assert not same_summands(build.terms, total(build, I32, whole), total(build, I32, whole))
+
+
+def test_sums_of_sums_are_taken_apart_once():
+    build = Builder(Terms())
+    x, y = build.terms.sequence("input:0", F32, 2).tolist()
+
+    def doubled(first: int, second: int) -> int:
+        found = total(build, F32, [first, second])
+        for _ in range(200):
+            found = total(build, F32, [found, found])
+        return found
+
+    def beside(first: int, second: int) -> int:  # as many of each, one by one
+        return total(build, F32, [doubled(first, first), doubled(second, second)])
+
+    assert same_summands(build.terms, total(build, F32, [doubled(x, y), doubled(x, y)]), beside(x, y))
+    assert not same_summands(build.terms, doubled(x, y), beside(x, y))
+    assert not same_summands(build.terms, total(build, F32, [doubled(x, y), x]), doubled(x, y))

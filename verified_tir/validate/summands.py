@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from heapq import heappop, heappush
+
 from verified_tir.validate.terms import Terms
 
 
@@ -19,19 +21,26 @@ def same_summands(terms: Terms, a: int, b: int) -> bool:
     return _summands(terms, a) == _summands(terms, b)
 
 
-def _summands(terms: Terms, root: int) -> tuple[bool, list[int]]:
-    """Whether 0.0 is among the summands, and the others in ascending order."""
+def _summands(terms: Terms, root: int) -> tuple[bool, dict[int, int]]:
+    """Whether 0.0 is among the summands, and how often each of the others is.
+
+    A sum that is a summand twice is taken apart once: ``x + x`` of ``y + y`` of … has twice as many with each step.
+    """
     dtype = terms.dtype_of(root)
     add, zero = terms.code("add", dtype), terms.constant(dtype, 0.0)
     codes, first, second = (terms.columns[k].item for k in range(3))
-    found: list[int] = []
-    stack = [root]
-    while stack:
-        term = stack.pop()
-        if codes(term) == add:
-            stack.append(first(term))
-            stack.append(second(term))
-        else:
-            found.append(term)
-    found.sort()
-    return zero in found, [term for term in found if term != zero]
+    found: dict[int, int] = {}
+    times = {root: 1}
+    sums = [-root]  # the latest one first: what a term is made of was there before it
+    while sums:
+        term = -heappop(sums)
+        often = times.pop(term)
+        for operand in (first(term), second(term)):
+            if codes(operand) != add:
+                found[operand] = found.get(operand, 0) + often
+            elif operand in times:
+                times[operand] += often
+            else:
+                times[operand] = often
+                heappush(sums, -operand)
+    return found.pop(zero, 0) > 0, found

@@ -127,7 +127,10 @@ def _round_trip(told: Told, ours: PrimFunc, theirs: Any) -> Printed | None:
 
 
 def _folds(ours: PrimFunc) -> bool:
-    """Whether a program that does not come back as it was does so in words that TVM's operators do not fold."""
+    """Whether a program that does not come back as it was does so in words that TVM's operators do not fold.
+
+    The inputs that showed the difference are tried again; with the words, nothing may show one.
+    """
     text = in_words(script(ours))
     try:
         theirs = tvm.script.from_source(HEAD + text[text.index("@T.prim_func") :])
@@ -135,7 +138,7 @@ def _folds(ours: PrimFunc) -> bool:
         return False
     back = read(theirs, ours.name)
     same = judge("round trip in words", Printed(ours.name, script(ours), ours), back, LIMITS)
-    return back.func is not None and same.status in ("equal", "equal at sizes", "unchanged")
+    return back.func is not None and same.status != "different"
 
 
 def _reason(problem: str) -> str:

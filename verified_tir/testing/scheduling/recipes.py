@@ -165,4 +165,29 @@ def named_values(s: Schedule, pick: Choices) -> Steps:
     yield write(pick.one(("inline_let", "merge_writes", "compute_inline", "remove_no_op")), s, pick)
 
 
+@recipe
+def noted_and_forgotten(s: Schedule, pick: Choices) -> Steps:
+    """A loop or a block is annotated and changed, and the annotation is taken away."""
+    yield write("annotate", s, pick)
+    yield write(pick.one(("split", "reorder", "fuse", "simplify", "unroll")), s, pick)
+    yield write("unannotate", s, pick)
+
+
+@recipe
+def stores_apart(s: Schedule, pick: Choices) -> Steps:
+    """A store in two steps, something between them, and one store again."""
+    yield write("split_write", s, pick)
+    yield write(pick.one(("simplify", "fission", "restate", "reorder")), s, pick)
+    yield write("merge_writes", s, pick)
+
+
+@recipe
+def memory_of_an_iteration(s: Schedule, pick: Choices) -> Steps:
+    """A copy that each iteration of a loop makes anew, in memory of its own."""
+    yield write(pick.one(("cache_read", "cache_write")), s, pick)
+    yield write(pick.one(("compute_at", "reverse_compute_at", "merge_adjacent_loops")), s, pick)
+    yield write("sink_allocation", s, pick)
+    yield write(pick.one(("parallel", "vectorize", "unroll", "set_scope")), s, pick)
+
+
 __all__ = ["calls", "layouts", "loops", "rewrites", "staging"]
