@@ -82,8 +82,8 @@ FAULTS: Final[tuple[Fault, ...]] = (
         "summands-counted-once",
         _VALIDATE + "summands.py",
         "_summands",
-        "found.sort()",
-        "found = sorted(set(found))",
+        "found[operand] = found.get(operand, 0) + often",
+        "found[operand] = 1",
         "x + x + y and x + y + y are sums of the same summands.",
     ),
     Fault(
