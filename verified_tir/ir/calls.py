@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
+from verified_tir.ir.dtype import DType
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -17,6 +19,11 @@ class CallInfo:
     arity: int
     operands: str = "float"  # "float", "int", "number", "any"
     result: str = "same"  # "same" type as the first argument, "bool", or "given" (stated at the call)
+
+    def takes(self, operand: DType) -> bool:
+        """Whether the arguments may be of that type."""
+        fits = {"float": operand.is_float, "int": operand.is_int, "number": operand.is_float or operand.is_int}
+        return fits.get(self.operands, True)
 
 
 PURE_CALLS: dict[str, CallInfo] = {

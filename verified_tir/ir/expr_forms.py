@@ -185,8 +185,7 @@ def _check_pure(target: DType, op: str, args: tuple[Expr, ...]) -> None:
     if len(args) != info.arity:
         raise IRError(f"{op} takes {info.arity} arguments, not {len(args)}")
     operand = args[0].dtype
-    fits = {"float": operand.is_float, "int": operand.is_int, "number": operand.is_float or operand.is_int, "any": True}
-    if not fits[info.operands] or any(a.dtype is not operand for a in args):
+    if not info.takes(operand) or any(a.dtype is not operand for a in args):
         raise IRError(f"{op} does not take {', '.join(str(a.dtype) for a in args)}")
     right = {
         "same": target is operand,

@@ -151,8 +151,7 @@ def _pure(p: ExprParser, node: ast.Call, name: str, want: DType | None) -> Expr:
     if any(a.dtype is not args[0].dtype for a in args):
         raise p.error(node, f"the operands of T.{name} differ in type: {', '.join(str(a.dtype) for a in args)}")
     have = args[0].dtype
-    fits = {"float": have.is_float, "int": have.is_int, "number": have.is_float or have.is_int, "any": True}
-    if not fits[info.operands]:
+    if not info.takes(have):
         raise p.error(node.args[0], f"T.{name} takes {info.operands} operands, not {have}")
     if info.result == "bool":
         result = BOOL.with_lanes(have.lanes)
