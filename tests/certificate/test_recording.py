@@ -18,7 +18,8 @@ from verified_tir import AXIS_SEPARATOR, IndexMap, Refuted, Schedule, TensorIntr
 from verified_tir.certificate.replay import make
 from verified_tir.ir.expr import IntImm, Load
 from verified_tir.logic.smtlib import query
-from verified_tir.schedule.recording import PRIMITIVES, Call, Unrecordable, revived
+from verified_tir.schedule.recorded_text import Unrecordable
+from verified_tir.schedule.recording import PRIMITIVES, Call, revived
 from verified_tir.schedule.schedule import StepRecord
 from verified_tir.script import tir as T
 

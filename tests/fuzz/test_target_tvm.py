@@ -194,8 +194,13 @@ def test_constants_that_tvm_folds_as_it_reads_are_tvms(monkeypatch: Patch) -> No
 def f(A: T.Buffer((1,), "float32"), B: T.Buffer((1,), "float32")):
     B[0] = T.float32(0.0) + A[0]
 """
-    told = examine(text, [], 0)
-    assert told.wrong == [] and [where for where, _ in told.bugs] == ["reading"] and "reading" in KNOWN
+    for value in (
+        "T.float32(0.0) + A[0]",
+        "T.max(T.float32(0.0), T.float32(-0.0))",
+        "T.min(T.float32(-0.0), A[0] * 0.0)",
+    ):
+        told = examine(text.replace("T.float32(0.0) + A[0]", value), [], 0)
+        assert told.wrong == [] and [where for where, _ in told.bugs] == ["reading"] and "reading" in KNOWN
     monkeypatch.setattr(tvm_checks, "in_words", lambda text: text.replace("A[0]", "B[0]"))
     assert [kind for kind, _, _ in examine(text, [], 0).wrong] == ["round-trip-differs"]
 

@@ -8,7 +8,8 @@ from typing import final
 from verified_tir.ir.node import IRError
 from verified_tir.logic.solver import Solver
 from verified_tir.schedule.errors import ScheduleError
-from verified_tir.schedule.recording import PRIMITIVES, Call, Unrecordable, revived
+from verified_tir.schedule.recorded_text import Unrecordable
+from verified_tir.schedule.recording import PRIMITIVES, Call, revived
 from verified_tir.schedule.schedule import Schedule
 
 

@@ -20,7 +20,7 @@ from verified_tir.ir.expr import Call, Expr, Var
 from verified_tir.semantics.intrinsics import EXPANDED, expand, has_expansion
 
 _ROUNDING = {
-    "sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "nearbyint": "roundeven", "round": "round",
+    "sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "nearbyint": "roundeven", "round": "roundeven",
 }  # fmt: skip
 _INFINITY = "0x7FF0000000000000"
 

@@ -71,7 +71,7 @@ class Asked:
 
     def certain(self, goal: Term) -> bool:
         """Whether something holds, asked only to know what else is worth asking."""
-        return isinstance(self.prover.solver.prove(self.base, goal, quick=True, model=False), Proved)
+        return isinstance(self.prover.solver.prove(self.base, goal, quick=True), Proved)
 
     def touched(self, a: Access) -> Term:
         """That an instance of the access is one of the element."""

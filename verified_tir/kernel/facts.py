@@ -276,7 +276,7 @@ class Prover:
 
     def holds_plain(self, context: Context, given: tuple[Term, ...], goal: Term, claim: str) -> bool:
         """Whether a lemma holds, without looking up facts (so that it cannot recur).  If it does, it is recorded."""
-        verdict = self.solver.prove(given, goal, quick=True, model=False)
+        verdict = self.solver.prove(given, goal, quick=True)
         if isinstance(verdict, Proved):
             self.lemmas.append(Lemma(Obligation(claim, claim, given, goal), verdict))
             return True
@@ -318,9 +318,7 @@ class Prover:
         old_facts = (*self.facts(context, base, (older.value, older.defined)),)
         chosen = any(t.op == "ite" for a in stores if a.value is not None for t in f.subterms(a.value.value))
         for name, holds in candidates(e, chosen and context.entry.thorough):
-            at_start = self.solver.prove(
-                (*base, *old_facts), holds(older.value, older.defined), quick=True, model=False
-            )
+            at_start = self.solver.prove((*base, *old_facts), holds(older.value, older.defined), quick=True)
             if not isinstance(at_start, Proved):
                 continue
             if all(self._keeps(context, base, e, run, a, name, holds) for a in stores):

@@ -86,7 +86,6 @@ class Solver:
     _refuted: set[tuple[str, int]] = field(default_factory=set)
     """Questions with a refutation whose values were not asked for."""
     _quick: bool = False
-    _bare: bool = False
     _depth: int = 0
 
     def __post_init__(self) -> None:
@@ -100,23 +99,21 @@ class Solver:
         small: tuple[Term, ...] = (),
         *,
         quick: bool = False,
-        model: bool = True,
     ) -> Verdict:
         """Whether ``goal`` follows from ``given``; a refutation is sought with the terms ``small`` small first.
 
-        ``quick`` leaves a question about floats unknown where the lemma of ``floats`` does not prove it.  Without
-        ``model``, a refutation may come without values: they are the same in each process only if they come of a fresh
-        context, and that takes most of the time.
+        ``quick`` leaves a question about floats unknown where the lemma of ``floats`` does not prove it.  The
+        values of a refutation are looked for when they are read: they are the same in each process only if they come of
+        a fresh context, and that takes most of the time.
         """
         start, counts = time.perf_counter(), self.statistics
         queries, cached, solving = counts.queries, counts.cached, counts.solving
-        outer, bare = self._quick, self._bare
-        self._quick, self._bare = quick, not model or self._depth > 0  # a lemma is only asked whether it is proved
+        outer, self._quick = self._quick, quick
         self._depth += 1
         try:
             verdict = self._prove(given, goal, small)
         finally:
-            self._quick, self._bare = outer, bare
+            self._quick = outer
             self._depth -= 1
             if not self._depth:  # the float lemmas ask about their premises here
                 counts.seconds += time.perf_counter() - start
@@ -211,8 +208,7 @@ class Solver:
         seconds = time.perf_counter() - start if how == "z3" else 0.0
         if answer == _NO_VALUES:
             self._refuted.add(key)
-            model = Model({}, {}) if self._bare else Model.later(partial(self._look_for_values, script, self.budget))
-            return Refuted(model, seconds, how)
+            return Refuted(Model.later(partial(self._look_for_values, script, self.budget)), seconds, how)
         self._cache[key] = answer
         kind, payload = answer
         if kind == "unsat":

@@ -149,7 +149,8 @@ def lemma(description: PrimFunc, steps: Steps, solver: Solver | None = None) -> 
 
     :raises ScheduleError: if the description has no meaning, or a step is refused.
     """
-    from verified_tir.schedule.recording import PRIMITIVES, Call, Unrecordable, revived
+    from verified_tir.schedule.recorded_text import Unrecordable
+    from verified_tir.schedule.recording import PRIMITIVES, Call, revived
     from verified_tir.schedule.schedule import Schedule
 
     s = _about_everything(Schedule(description, solver=solver))

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import keyword
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -25,20 +24,23 @@ import numpy as np
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import DType
-from verified_tir.ir.equal import structural_equal
-from verified_tir.ir.expr import Expr, Load, Undef, Var
-from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.node import IRError, Node
-from verified_tir.ir.paths import at, loop_path, places
-from verified_tir.ir.script import parse_func, script
-from verified_tir.ir.stmt import Allocate, Evaluate, For, Seq, Stmt
-from verified_tir.ir.visit import free_vars, refresh_binders, rewrite, substitute, walk
+from verified_tir.ir.expr import Expr, Undef, Var
+from verified_tir.ir.node import IRError
+from verified_tir.ir.visit import substitute
 from verified_tir.schedule.constraint import IndexFunction
 from verified_tir.schedule.copies import blocks_of_copies
 from verified_tir.schedule.index_map import IndexMap
 from verified_tir.schedule.intrinsics import TensorIntrin
+from verified_tir.schedule.recorded_text import (
+    Unrecordable,
+    expressions_meant,
+    expressions_noted,
+    recorded_buffers,
+    variable_meant,
+    variable_noted,
+)
 from verified_tir.schedule.session import Session, TacticFailed
-from verified_tir.schedule.tactics.layout import buffer_in, find_buffer, find_symbol, layout_arguments, layout_map
+from verified_tir.schedule.tactics.layout import buffer_in, find_buffer, layout_arguments, layout_map
 from verified_tir.schedule.tactics.pad_value import called, transformed
 
 PRIMITIVES: Final[dict[str, Callable[..., Any]]] = {}
@@ -46,10 +48,6 @@ PRIMITIVES: Final[dict[str, Callable[..., Any]]] = {}
 
 FRAMES = 20
 """How many lines of callers a note keeps, at most."""
-
-
-class Unrecordable(Exception):
-    """An argument that cannot be noted, or a note that fits no argument; the message says which and why."""
 
 
 @final
@@ -184,17 +182,17 @@ def _noted(session: Session, value: Any) -> Any:
         case tuple():
             return {"tuple": [_noted(session, v) for v in value]}
         case Var():
-            return _variable(session, value)
+            return variable_noted(session, value)
         case Undef():
             return {"undef": str(value.dtype)}
         case Expr():
-            return {"expression": _texts(session, (), (value,))}
+            return {"expression": expressions_noted(session, (), (value,))}
         case Buffer():
             return _buffer(session, value)
         case IndexFunction(inputs=inputs, output=output):
-            return {"function": _texts(session, inputs, (output,))}
+            return {"function": expressions_noted(session, inputs, (output,))}
         case IndexMap(inputs=inputs, outputs=outputs, separators=separators):
-            return {"index_map": _texts(session, inputs, outputs) | {"separators": list(separators)}}
+            return {"index_map": expressions_noted(session, inputs, outputs) | {"separators": list(separators)}}
         case TensorIntrin():
             return {"tensor_intrin": value.as_json()}
     raise Unrecordable(f"an argument of type {type(value).__name__} has no text")
@@ -206,27 +204,9 @@ def _hex(value: float) -> str:
     return value.hex()
 
 
-def _variable(session: Session, var: Var) -> dict[str, Any]:
-    """A loop by its place; else a symbol by its name."""
-    loop = session.current(var)
-    path = loop_path(session.func, loop)
-    if path is not None:
-        return {"loop": list(path), "name": loop.name}
-    if find_symbol(session, var.name) is var:
-        return {"symbol": var.name}
-    raise Unrecordable(f"{var.name} is neither a loop nor a symbol of the program")
-
-
-def _buffers(session: Session) -> list[Buffer]:
-    """The parameters and then the local buffers in program order, as ``Schedule.buffers`` gives them."""
-    local = [s.buffer for _, s in places(session.func.body, lambda s: isinstance(s, Allocate))
-             if isinstance(s, Allocate)]  # fmt: skip
-    return [*session.func.buffers, *local]
-
-
 def _buffer(session: Session, buffer: Buffer) -> dict[str, Any] | str:
     """A buffer by its position; an earlier state of one means the one of its name."""
-    position = next((k for k, b in enumerate(_buffers(session)) if b is buffer), None)
+    position = next((k for k, b in enumerate(recorded_buffers(session)) if b is buffer), None)
     return buffer.name if position is None else {"buffer": position, "name": buffer.name}
 
 
@@ -245,67 +225,12 @@ def _layout(session: Session, block: str | None, where: Any, index_map: Any, pad
         if isinstance(pad_value, Expr):
             pad_value = substitute(pad_value, dict(zip(made.inverse_inputs, own, strict=True)))
     if isinstance(pad_value, Expr) and not isinstance(pad_value, Undef):
-        padding: Any = {"function": _texts(session, own, (pad_value,), new)}
+        padding: Any = {"function": expressions_noted(session, own, (pad_value,), new)}
     else:
         padding = _noted(session, pad_value)
     named = [] if block is None else [block]
     where = buffer if block is None else where
     return [*named, _noted(session, where), _noted(session, index_map), padding]
-
-
-def _texts(session: Session, own: Sequence[Var], exprs: Sequence[Expr], new: Buffer | None = None) -> dict[str, Any]:
-    """Expressions over index variables ``own``, and over loops, symbols and buffers of the program, as text.
-
-    :param new: a buffer that is not there yet, the transformed one.
-    """
-    loads = dict.fromkeys(n.buffer for e in exprs for n in walk(e) if isinstance(n, Load))
-    known = {b.data for b in loads} | {v for b in loads for v in _shape_vars(b)}
-    others = dict.fromkeys(v for e in exprs for v in free_vars(e) if v not in own and v not in known)
-    others |= dict.fromkeys(v for e in exprs for n in walk(e) if isinstance(n, Load) for i in n.indices
-                            for v in free_vars(i) if v not in own)  # fmt: skip
-    names = _names([*own, *others], taken={b.name for b in loads})
-    found: dict[str, Any] = {"of": [[names[v].name, str(v.dtype)] for v in own]}
-    if others:
-        found["where"] = {names[v].name: _variable(session, v) for v in others}
-    if loads:
-        found["buffers"] = {b.name: _rank(b) if b is new else _positioned(session, b) for b in loads}
-        if len(found["buffers"]) < len(loads):
-            raise Unrecordable("an expression reads two buffers of one name")
-    found["text"] = [script(substitute(e, names)) for e in exprs]
-    again = _expressions(session, found, own, new)
-    if not all(structural_equal(a, b) for a, b in zip(exprs, again, strict=True)):
-        raise Unrecordable(f"{', '.join(found['text'])} does not read back as the same expression")
-    return found
-
-
-def _shape_vars(buffer: Buffer) -> set[Var]:
-    """Variables that an access needs to know its address, which are not written where it stands."""
-    return {v for e in (*buffer.shape, *buffer.strides, buffer.elem_offset) for v in free_vars(e)}
-
-
-def _rank(buffer: Buffer) -> dict[str, Any]:
-    return {"rank": len(buffer.shape), "dtype": str(buffer.dtype)}
-
-
-def _positioned(session: Session, buffer: Buffer) -> int:
-    for k, b in enumerate(_buffers(session)):
-        if b is buffer:
-            return k
-    raise Unrecordable(f"{buffer.name} is no parameter and no allocated buffer")
-
-
-def _names(variables: Sequence[Var], taken: set[str]) -> dict[Var, Var]:
-    """Each variable with one whose name is its own in the text."""
-    taken = {*taken, "T"}
-    found: dict[Var, Var] = {}
-    for v in variables:
-        plain = v.name if v.name.isidentifier() and not keyword.iskeyword(v.name) else "v"
-        name, k = plain, 0
-        while name in taken:
-            name, k = f"{plain}_{k}", k + 1
-        taken.add(name)
-        found[v] = v if name == v.name else Var.fresh(name, v.dtype)
-    return found
 
 
 # -- from notes to arguments -------------------------------------------------------------------------------------------
@@ -338,18 +263,18 @@ def _value(session: Session, noted: Any) -> Any:
         case {"tuple": list(items), **rest} if not rest:
             return tuple(_value(session, v) for v in items)
         case {"loop": _} | {"symbol": _}:
-            return _named_variable(session, noted)
+            return variable_meant(session, noted)
         case {"undef": str(dtype), **rest} if not rest:
             return Undef(DType.parse(dtype))
         case {"expression": dict(texts), **rest} if not rest:
-            (e,) = _expressions(session, texts, ())
+            (e,) = expressions_meant(session, texts, ())
             return e
         case {"buffer": int(position), "name": str(name), **rest} if not rest:
             del name  # for people
-            return _buffers(session)[position]
+            return recorded_buffers(session)[position]
         case {"index_map": dict(texts), **rest} if not rest:
             own = _own(texts)
-            return IndexMap(own, _expressions(session, texts, own), tuple(texts["separators"]))
+            return IndexMap(own, expressions_meant(session, texts, own), tuple(texts["separators"]))
         case {"function": dict(texts), **rest} if not rest:
             return _function(session, texts)
     raise Unrecordable(f"{noted!r} is no argument")
@@ -360,12 +285,12 @@ def _function(session: Session, texts: Mapping[str, Any]) -> Callable[..., Any]:
     own = _own(texts)
     dtype = next((b["dtype"] for b in texts.get("buffers", {}).values() if isinstance(b, dict)), None)
     if dtype is None:
-        (e,) = _expressions(session, texts, own)
+        (e,) = expressions_meant(session, texts, own)
         return IndexFunction(own, e)
 
     def of_transformed(*arguments: Any) -> Expr:
         *indices, new = arguments
-        (e,) = _expressions(session, texts, own, new)
+        (e,) = expressions_meant(session, texts, own, new)
         return substitute(e, dict(zip(own, indices, strict=True)))
 
     indices = [inspect.Parameter(v.name, inspect.Parameter.POSITIONAL_ONLY) for v in (*own, Var.fresh("buffer"))]
@@ -375,65 +300,3 @@ def _function(session: Session, texts: Mapping[str, Any]) -> Callable[..., Any]:
 
 def _own(texts: Mapping[str, Any]) -> tuple[Var, ...]:
     return tuple(Var.fresh(name, DType.parse(dtype)) for name, dtype in texts["of"])
-
-
-def _named_variable(session: Session, noted: Mapping[str, Any]) -> Var:
-    match noted:
-        case {"symbol": str(name), **rest} if not rest:
-            return find_symbol(session, name)
-        case {"loop": list(path), "name": str(name), **rest} if not rest:
-            loop = at(session.func.body, tuple(path))
-            if not isinstance(loop, For):
-                raise Unrecordable(f"there is no loop at {tuple(path)}, where one over {name} should be")
-            return loop.var
-    raise Unrecordable(f"{noted!r} is no variable")
-
-
-def _expressions(
-    session: Session, texts: Mapping[str, Any], own: Sequence[Var], new: Buffer | None = None
-) -> tuple[Expr, ...]:
-    """Texts as expressions: read as the statements of a function whose parameters are all the names in them."""
-    variables: dict[str, Var] = dict(zip([name for name, _ in texts["of"]], own, strict=True))
-    variables |= {name: _named_variable(session, v) for name, v in texts.get("where", {}).items()}
-    everything = _buffers(session)
-    buffers = {name: _read(everything, b, new) for name, b in texts.get("buffers", {}).items()}
-    params = [f"{name}: T.{v.dtype}" for name, v in variables.items()]
-    params += [f'{name}: T.Buffer({_ones(b)}, "{b.dtype}")' for name, b in buffers.items()]
-    if not texts["text"]:  # the map of a buffer of rank 0
-        return ()
-    lines = [f"    T.evaluate({text})" for text in texts["text"]]
-    func = _parsed("\n".join(["@T.prim_func", f"def noted({', '.join(params)}):", *lines]))
-    stmts: tuple[Stmt, ...] = func.body.stmts if isinstance(func.body, Seq) else (func.body,)
-    if len(stmts) != len(texts["text"]):
-        raise Unrecordable(f"{texts['text']!r} are no expressions")
-    scalars = [p for p in func.params if func.buffer_of(p) is None]
-    actual: dict[Var, Expr] = dict(zip(scalars, variables.values(), strict=True))
-    placed = dict(zip(func.buffers, buffers.values(), strict=True))
-
-    def moved(n: Node) -> Node | None:
-        return Load(placed[n.buffer], n.indices) if isinstance(n, Load) and n.buffer in placed else None
-
-    found: list[Expr] = []
-    for s in stmts:
-        if not isinstance(s, Evaluate):
-            raise Unrecordable(f"{script(s)} is no expression")
-        found.append(refresh_binders(substitute(rewrite(s.value, moved), actual))[0])  # the text may be read again
-    return tuple(found)
-
-
-@functools.lru_cache(maxsize=256)
-def _parsed(text: str) -> PrimFunc:
-    """A schedule for each program of a model: the same few maps are noted hundreds of times."""
-    return parse_func(text)
-
-
-def _read(everything: Sequence[Buffer], where: int | Mapping[str, Any], new: Buffer | None) -> Buffer:
-    if isinstance(where, int):
-        return everything[where]
-    if new is None or _rank(new) != dict(where):
-        raise Unrecordable(f"the transformed buffer is not one of {where}")
-    return new
-
-
-def _ones(buffer: Buffer) -> str:
-    return f"({', '.join('1' for _ in buffer.shape)}{',' if len(buffer.shape) == 1 else ''})"

@@ -27,17 +27,12 @@ def _whole(toward: Operation) -> Operation:
     return lambda a: math.copysign(float(toward(a)), a) if math.isfinite(a) else a
 
 
-def _half_away_from_zero(a: float) -> int:
-    whole = math.trunc(a)
-    return whole if abs(a - whole) < 0.5 else whole + (1 if a > 0 else -1)  # a - whole is exact
-
-
 _TO_WHOLE: dict[str, Operation] = {
     "floor": _whole(math.floor),
     "ceil": _whole(math.ceil),
     "trunc": _whole(math.trunc),
     "nearbyint": _whole(round),  # Python rounds half to even
-    "round": _whole(_half_away_from_zero),
+    "round": _whole(round),  # so does TVM since apache/tvm#19368, in its machine code as in the constants it folds
 }
 
 

@@ -42,7 +42,7 @@ def encode_cast(source: DType, target: DType, value: Term) -> tuple[Term, Term]:
     return f.wrap(value, target.bits, target.code == "int"), f.TRUE
 
 
-_ROUNDING = {"floor": "RTN", "ceil": "RTP", "trunc": "RTZ", "nearbyint": "RNE", "round": "RNA"}
+_ROUNDING = {"floor": "RTN", "ceil": "RTP", "trunc": "RTZ", "nearbyint": "RNE", "round": "RNE"}
 
 
 def encode_call(op: str, result: DType, types: list[DType], args: list[Term]) -> tuple[Term, Term]:

@@ -46,7 +46,7 @@ _OTHER: Final[dict[str, tuple[BinaryOp, ...]]] = {
 _MIRROR: Final[dict[str, BinaryOp]] = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
 _OPPOSITE: Final[dict[str, BinaryOp]] = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "eq"}
 _NARROWER: Final = {"float32": "float16", "float64": "float32", "int32": "int8", "int64": "int32", "uint8": "int8"}
-_CALLS: Final = {"floor": "ceil", "ceil": "trunc", "trunc": "floor", "round": "nearbyint", "nearbyint": "round",
+_CALLS: Final = {"floor": "ceil", "ceil": "trunc", "trunc": "floor", "round": "ceil", "nearbyint": "trunc",
                  "isnan": "isinf", "isinf": "isnan"}  # fmt: skip
 
 

@@ -102,12 +102,12 @@ FAULTS: Final[tuple[Fault, ...]] = (
         "A float64 becomes a bfloat16 by way of float32, as ml_dtypes does.",
     ),
     Fault(
-        "interpreted-rounding-of-halves-to-even",
+        "interpreted-rounding-of-halves-up",
         _SEMANTICS + "calls.py",
         "",
-        '"round": _whole(_half_away_from_zero)',
         '"round": _whole(round)',
-        "round(2.5) is 2.0.",
+        '"round": _whole(lambda a: math.floor(a + 0.5))',
+        "round(2.5) is 3.0.",
     ),
     # -------------------------------------------------------------------------------------------------- memory
     Fault(

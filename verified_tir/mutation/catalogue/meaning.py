@@ -175,12 +175,12 @@ FAULTS: Final[tuple[Fault, ...]] = (
         "int8 of 300.0 is 300, and defined.",
     ),
     Fault(
-        "ties-to-even-for-ties-away",
+        "ties-away-for-ties-to-even",
         _CALLS,
         "",
-        '"nearbyint": "RNE", "round": "RNA"',
         '"nearbyint": "RNE", "round": "RNE"',
-        "round(2.5) is 2.0 in the logic and 3.0 in programs.",
+        '"nearbyint": "RNE", "round": "RNA"',
+        "round(2.5) is 3.0 in the logic and 2.0 in programs.",
     ),
     Fault(
         "truncation-floors",

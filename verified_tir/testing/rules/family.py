@@ -21,7 +21,7 @@ from verified_tir.logic.verdict import Verdict
 
 @final
 class PlainSolver:
-    """A solver that looks for no counterexamples (nobody reads them here), with less work for each question.
+    """A solver that looks for no small counterexamples (nobody reads them here), with less work for each question.
 
     Verdicts are kept by the text of the question, and most questions come up again and again.
     """
@@ -36,11 +36,10 @@ class PlainSolver:
         small: tuple[Term, ...] = (),
         *,
         quick: bool = False,
-        model: bool = True,
     ) -> Verdict:
         if len(self.solver._cache) > 300_000:
             self.solver = Solver(budget=self.solver.budget)
-        return self.solver.prove(given, goal, quick=quick, model=False)
+        return self.solver.prove(given, goal, quick=quick)
 
 
 Chain = tuple[Rule, ...]

@@ -57,6 +57,18 @@ def _stride(sizes: list[int], k: int) -> int:
     return stride
 
 
+def padding_map(pick: Choices, buffer: Buffer | None) -> str:
+    """A map that cuts one dimension into parts of which the last one has padding, unless the extent is 0 or 1."""
+    sizes = extents(buffer) if buffer is not None else [4]
+    names = [INDICES[k % len(INDICES)] for k in range(len(sizes))]
+    if not names:
+        return "lambda: [0]"
+    d = len(names) - 1 if not pick.chance(3) else pick.number(len(names))
+    f = pick.one([f for f in (4, 2, 3, 5, 8) if sizes[d] % f] or [sizes[d] + 1])
+    outputs = [*names[:d], f"{names[d]} // {f}", f"{names[d]} % {f}", *names[d + 1 :]]
+    return f"lambda {', '.join(names)}: {listed(outputs)}"
+
+
 def pad_value(pick: Choices, buffer: Buffer | None, rank: int) -> str:
     """What the padding holds: nothing said, what nobody may touch, a constant, a function of indices or buffer."""
     dtype = buffer.dtype.scalar if buffer is not None else None
@@ -106,7 +118,8 @@ def assume_padding(scene: Scene, pick: Choices) -> str:
 
 @writes("write_padding")
 def write_padding(scene: Scene, pick: Choices) -> str:
-    text = scene.buffer(pick, _padded(scene) if not pick.chance(8) else None)[0]
+    padded = _padded(scene)
+    text = scene.buffer(pick, [b for b in padded if b in scene.written] or padded if not pick.chance(8) else None)[0]
     return call("write_padding", text, pick.one(("0", "0.0", "1")) if pick.chance(3) else "")
 
 

@@ -190,4 +190,35 @@ def memory_of_an_iteration(s: Schedule, pick: Choices) -> Steps:
     yield write(pick.one(("parallel", "vectorize", "unroll", "set_scope")), s, pick)
 
 
+@recipe
+def padding_of_results(s: Schedule, pick: Choices) -> Steps:
+    """A parameter that is written gets padding, which is stored, too (RFC 77's stage for producers)."""
+    scene = Scene(s)
+    text, buffer = scene.buffer(pick, [b for b in scene.func.buffers if b in scene.written])
+    zero = "0.0" if buffer is not None and buffer.dtype.is_float else "0"
+    pad = pick.one(("T.undef()", "T.undef()", zero))
+    yield step("transform_layout", text, layouts.padding_map(pick, buffer), pad_value=pad)
+    yield write(pick.one(("sequential_buffer_access", "assume_padding", "simplify")), s, pick)
+    yield step("write_padding", text, "" if pick.chance(2) else zero)
+    yield write(pick.one(("simplify", "merge_adjacent_loops", "remove_no_op", "vectorize")), s, pick)
+    yield write(pick.one(("remove_branching_through_overcompute", "reduce_loop_extents", "parallel")), s, pick)
+
+
+@recipe
+def padding_left_alone(s: Schedule, pick: Choices) -> Steps:
+    """Parameters get padding, loops run over all of it, and then no more."""
+    scene = Scene(s)
+    text, buffer = scene.buffer(pick, [b for b in scene.func.buffers if b not in scene.written] or scene.buffers)
+    zero = "0.0" if buffer is not None and buffer.dtype.is_float else "0"
+    mapped = layouts.padding_map(pick, buffer)
+    yield step("transform_layout", text, mapped, pad_value=zero)
+    for b in scene.func.buffers:  # those of the same shape hold the results, where each has one element to read
+        if buffer is not None and b is not buffer and layouts.extents(b) == layouts.extents(buffer):
+            yield step("transform_layout", scene.named(b), mapped, pad_value=zero)
+    yield step("sequential_buffer_access", text, reassociate=loops.licence(scene, pick))
+    yield step("remove_branching_through_overcompute", wrap_indices="" if pick.chance(2) else "True")
+    yield step("remove_overcompute_through_branching")
+    yield write(pick.one(("simplify", "hoist_expression", "reduce_loop_extents", "partition")), s, pick)
+
+
 __all__ = ["calls", "layouts", "loops", "rewrites", "staging"]

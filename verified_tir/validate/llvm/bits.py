@@ -24,7 +24,7 @@ View: TypeAlias = Literal["program", "llvm"]
 
 _SORTS: Final = {"float16": (5, 11), "bfloat16": (8, 8), "float32": (8, 24), "float64": (11, 53)}
 _ROUNDED: Final = {op: f"fp.{op}" for op in ("add", "sub", "mul", "div", "fma", "sqrt")}
-_WHOLE: Final = {"floor": "RTN", "ceil": "RTP", "trunc": "RTZ", "nearbyint": "RNE", "round": "RNA"}
+_WHOLE: Final = {"floor": "RTN", "ceil": "RTP", "trunc": "RTZ", "nearbyint": "RNE", "round": "RNE"}
 _TESTS: Final = {"isnan": "(fp.isNaN {0})", "isinf": "(fp.isInfinite {0})"}
 _VECTORS: Final = {
     "add": "bvadd", "sub": "bvsub", "mul": "bvmul", "bitand": "bvand", "bitor": "bvor", "bitxor": "bvxor",

@@ -15,7 +15,7 @@ from verified_tir.validate.memory import Refused
 
 _FLOAT: Final = {
     "sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "roundeven": "nearbyint", "rint": "nearbyint",
-    "nearbyint": "nearbyint", "round": "round", "fabs": "abs",
+    "nearbyint": "nearbyint", "fabs": "abs",
 }  # fmt: skip
 _WHY: Final = {
     "fmuladd": "it may be fused or not",
@@ -70,6 +70,10 @@ def _float(machine: Machine, stem: str, dtype: DType) -> Operation | None:
     if stem in _FLOAT:
         return lambda x: g.call(_FLOAT[stem], dtype, dtype, x)
     match stem:
+        case "round" if dtype.bits == 16:
+            return lambda x: floats.rounded(dtype, _half_away_from_zero(machine, FLOAT32, floats.single(dtype, x)))
+        case "round":
+            return partial(_half_away_from_zero, machine, dtype)
         case "fma":
             return lambda x, y, z: g.call("fma", dtype, dtype, x, y, z)
         case "minimum" | "maximum":
@@ -92,6 +96,16 @@ def _propagating(machine: Machine, stem: str, dtype: DType, x: Lane, y: Lane) ->
     chosen = g.choose(dtype, g.binary("eq", dtype, x, y), same, less)
     nan = g.choose(BOOL, g.call("isnan", dtype, BOOL, x), 1, g.call("isnan", dtype, BOOL, y))
     return g.choose(dtype, nan, g.binary("add", dtype, x, y), chosen)
+
+
+def _half_away_from_zero(machine: Machine, dtype: DType, x: Lane) -> Lane:
+    """``round``, which the language has no word for: the part behind the point is exact, and so is the sum."""
+    g = machine.graph
+    whole = g.call("trunc", dtype, dtype, x)
+    rest = g.call("abs", dtype, dtype, g.binary("sub", dtype, x, whole))
+    one, half = (g.leaf(g.terms.constant(dtype, value), dtype) for value in (1.0, 0.5))
+    away = g.binary("add", dtype, whole, _copysign(machine, dtype, one, x))
+    return g.choose(dtype, g.binary("le", dtype, half, rest), away, whole)  # infinities and NaN have no rest
 
 
 def _copysign(machine: Machine, dtype: DType, x: Lane, y: Lane) -> Lane:

@@ -19,7 +19,7 @@ from verified_tir.ir.node import Node
 from verified_tir.ir.visit import rewrite
 from verified_tir.semantics.intrinsics import EXPANDED, expand
 
-_ROUNDED: Final = frozenset({"sqrt", "floor", "ceil", "trunc", "nearbyint", "round"})
+_ROUNDED: Final = frozenset({"sqrt", "floor", "ceil", "trunc", "nearbyint"})
 _TESTS: Final = frozenset({"isnan", "isinf", "isfinite"})
 
 
@@ -44,6 +44,8 @@ def _narrow(node: Node) -> Node | None:
             if op in COMPARE_OPS:
                 return Binary(op, _wide(a), _wide(b))
             return Cast(a.dtype, Binary(op, _wide(a), _wide(b)))
+        case Call(op="round", args=(x,)):  # LLVM has one name for it
+            return rewrite(replace(node, op="nearbyint"), _narrow)
         case Call(op=op, args=(x,)) if _is_narrow(x.dtype) and op in _ROUNDED:
             return Cast(x.dtype, replace(node, type=_single(x.dtype), args=(_wide(x),)))
         case Call(op=op, args=(x,)) if _is_narrow(x.dtype) and op in _TESTS:
