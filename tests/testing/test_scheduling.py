@@ -134,6 +134,13 @@ def test_recipes_give_steps_that_are_accepted_or_refused(name: str) -> None:
     assert accepted >= 2
 
 
+def test_a_description_that_is_changed_is_still_one() -> None:
+    head = '@T.prim_func\ndef f(A: T.Buffer((8,), "float32"), j: T.int32):\n'
+    assert changed(f"{head}    A[j + 4] = A[j]\n", Choices(b"")) == f"{head}    A[j - 4] = A[j]\n"
+    lanes = f"{head}    A[j:j + 4] = T.Broadcast(A[j], 4)\n"
+    assert changed(lanes, Choices(b"")) == lanes, "nothing lies between j and j - 4"
+
+
 def test_choices_end_in_the_first_option() -> None:
     pick = Choices(bytes([5, 255]))
     assert pick.one("abc") == "c"

@@ -10,6 +10,8 @@ import re
 from typing import TYPE_CHECKING
 
 from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.node import IRError
+from verified_tir.ir.script import parse_func, script
 from verified_tir.ir.stmt import For
 from verified_tir.ir.visit import walk
 from verified_tir.testing.scheduling.choices import Choices
@@ -50,8 +52,6 @@ def scratch(schedule: Schedule) -> Schedule:
 
 def outlined(scene: Scene, where: str, name: str) -> str | None:
     """The text of the function that a loop or block would be, or ``None`` if it cannot be one."""
-    from verified_tir.ir.node import IRError
-    from verified_tir.ir.script import script
     from verified_tir.schedule.errors import ScheduleError
     from verified_tir.testing.scheduling.step import Step
 
@@ -64,13 +64,18 @@ def outlined(scene: Scene, where: str, name: str) -> str | None:
 
 
 def changed(text: str, pick: Choices) -> str:
-    """The same function with something else in it."""
+    """The same function with something else in it, as far as it then is a function: slices may come to nothing."""
     head, _, body = text.partition("):\n")
     changes = [(_PLACE[a], b) for a, b in CHANGES if _PLACE[a].search(body)]
     if not changes:
         return text
     place, new = pick.one(changes)
-    return f"{head}):\n{place.sub(new, body, count=1)}"
+    made = f"{head}):\n{place.sub(new, body, count=1)}"
+    try:
+        parse_func(made)
+    except IRError:
+        return text
+    return made
 
 
 def as_literal(text: str) -> str:
