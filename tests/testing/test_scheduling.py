@@ -152,7 +152,8 @@ def test_choices_end_in_the_first_option() -> None:
 
 def test_a_changed_description_is_one() -> None:
     """What is changed are numbers and operators, and not names that have such a digit in them."""
-    text = "def f(A):\n    for j_0, i in T.grid(4, 40):\n        A[j_0, i] = T.float32(0.0)\n"
+    head = '@T.prim_func\ndef f(A: T.Buffer((4, 40), "float32")):\n'
+    text = f"{head}    for j_0, i in T.grid(4, 40):\n        A[j_0, i] = T.float32(0.0)\n"
 
     class Third:
         def one(self, options: list[object]) -> object:
