@@ -205,6 +205,21 @@ def f(A: T.Buffer((1,), "float32"), B: T.Buffer((1,), "float32")):
     assert [kind for kind, _, _ in examine(text, [], 0).wrong] == ["round-trip-differs"]
 
 
+@pytest.mark.parametrize("value", ["A[i] != A[0]", "not A[0] == A[i]"])
+def test_what_tvms_machine_code_says_of_nan_is_tvms(value: str) -> None:
+    text = """
+@T.prim_func(s_tir=True)
+def f(A: T.Buffer((64,), "float16"), B: T.Buffer((64,), "bool")):
+    for i in range(64):
+        B[i] = {}
+"""
+    told = examine(text.format(value), [], 0)
+    assert told.wrong == [] and [where for where, _ in told.bugs] == ["machine code"] and "machine code" in KNOWN
+    for right in ("A[i] == A[0]", "T.isnan(A[i])", "T.round(A[i]) < A[i]"):
+        told = examine(text.format(right), [], 0)
+        assert told.wrong == [] and told.bugs == [] and told.counts["compiled"] == 1
+
+
 def test_elements_with_lanes_are_not_run() -> None:
     """TVM's entry takes tensors of vectors, which numpy has not."""
     text = """
