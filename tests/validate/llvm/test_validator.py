@@ -56,6 +56,16 @@ def test_arithmetic_of_other_floats(dtype: str) -> None:
     check(program(parameters, "for i in range(2):\n    B[i] = A[i] + B[i] * A[i]"))
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_both_names_of_rounding_are_one_word_of_llvm(dtype: str) -> None:
+    parameters = f'A: T.Buffer((2,), "{dtype}"), B: T.Buffer((2,), "{dtype}")'
+    func = program(parameters, "for i in range(2):\n    A[i] = T.nearbyint(A[i])\n    B[i] = T.round(B[i])")
+    check(func)
+    away = changed(texts(func)[0], r"llvm\.roundeven", "llvm.round", count=9)
+    verdict = validate_llvm(func, away).verdict
+    assert isinstance(verdict, Different), "halves go away from zero"
+
+
 @pytest.mark.parametrize("function", ["exp", "tanh"])
 def test_transcendental_functions_are_their_expansions(function: str) -> None:
     check(program('A: T.Buffer((1,), "float32"), B: T.Buffer((1,), "float32")', f"B[0] = T.{function}(A[0])"))

@@ -44,8 +44,9 @@ def _narrow(node: Node) -> Node | None:
             if op in COMPARE_OPS:
                 return Binary(op, _wide(a), _wide(b))
             return Cast(a.dtype, Binary(op, _wide(a), _wide(b)))
-        case Call(op="round", args=(x,)):  # LLVM has one name for it
-            return rewrite(replace(node, op="nearbyint"), _narrow)
+        case Call(op="round"):  # LLVM has one name for it
+            same = replace(node, op="nearbyint")
+            return found if (found := _narrow(same)) is not None else same
         case Call(op=op, args=(x,)) if _is_narrow(x.dtype) and op in _ROUNDED:
             return Cast(x.dtype, replace(node, type=_single(x.dtype), args=(_wide(x),)))
         case Call(op=op, args=(x,)) if _is_narrow(x.dtype) and op in _TESTS:
