@@ -114,6 +114,42 @@ for i in T.thread_binding(8, thread="threadIdx.x"):
     assert findings(text.format("spatial")) == ["race between threads at B between iterations of i"]
 
 
+OWN = """\
+t = T.alloc_buffer((2,), "float32", scope="{scope}")
+for i in T.thread_binding(8, thread="{tag}"):
+    {first}
+    B[i] = t[0] + A[i]"""
+
+
+@pytest.mark.parametrize(
+    ("tag", "scope"), [("threadIdx.x", "local"), ("blockIdx.x", "local"), ("blockIdx.x", "shared")]
+)
+def test_memory_of_their_own_that_is_allocated_outside(tag: str, scope: str):
+    """They may well write to one address; what another one wrote is not there."""
+    assert findings(OWN.format(tag=tag, scope=scope, first="t[0] = A[7 - i]")) == []
+    carried = OWN.format(tag=tag, scope=scope, first="t[0] = t[0] + A[7 - i]")
+    assert findings(carried) == ["race between threads at t between iterations of i"]
+    assert findings(carried.replace(tag, "vthread")) == []
+    reduced = f"""\
+t = T.alloc_buffer((1,), "float32", scope="{scope}")
+for i in T.thread_binding(8, thread="{tag}"):
+    with T.block("sum"):
+        v = T.axis.reduce(8, i)
+        t[0] = t[0] + A[v]"""
+    last = (
+        "reduction across threads at t, over i"
+        if tag == "threadIdx.x"
+        else "race between threads at t between iterations of i"
+    )
+    assert findings(reduced) == [last]
+
+
+def test_a_race_behind_stores_to_memory_of_their_own():
+    """What each may do in its own memory hides nothing."""
+    both = OWN.format(tag="threadIdx.x", scope="local", first="t[0] = A[7 - i]").replace("B[i]", "B[0]")
+    assert findings(both) == ["race between threads at B between iterations of i"]
+
+
 def test_a_licence_that_before_has_and_after_has_not_is_lost():
     def judged(before: str, after: str):
         heads = [f"@T.prim_func\ndef f({PARAMS}):\n    {body}" for body in (before, after)]

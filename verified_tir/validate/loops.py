@@ -139,7 +139,7 @@ class Loops:
 
     def _report(self, loop: For, found: Conflict) -> None:
         kind = LICENSED.get(loop.kind)
-        if kind is None or not self._watched(loop) or not may_meet(loop.thread, found.scope):
+        if kind is None or not self._watched(loop) or not may_meet(loop.thread, found.scope, found.carried):
             return
         if self._kernels and is_thread(loop.thread):
             return  # all of the threads are watched together
@@ -209,6 +209,7 @@ class Loops:
         region = None
         if self._watched(loop) and loop not in self._reported:
             region = self.evaluator.access.memory.new_region(len(frame.regions), strict=False)
+            region.matters = lambda found: may_meet(loop.thread, found.scope, found.carried)
         for step in range(most):
             if uniform:
                 inner, value = replace(frame, values=dict(frame.values)), np.full((1, 1), int(start[0]) + step)

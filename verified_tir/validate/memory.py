@@ -12,6 +12,7 @@ serially.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias, final
 
@@ -42,11 +43,16 @@ class UndefinedRun(Exception):
 
 
 class Conflict(Exception):
-    """Two rows of ``region`` conflict in ``block``, memory of the given scope."""
+    """Two rows of ``region`` conflict in ``block``, memory of the given scope.
 
-    def __init__(self, region: Region, block: str, rows: tuple[int, int], scope: str = "global") -> None:
+    If it is ``carried``, the second one reads what the first one wrote.
+    """
+
+    def __init__(
+        self, region: Region, block: str, rows: tuple[int, int], scope: str = "global", carried: bool = False
+    ) -> None:
         super().__init__(block)
-        self.region, self.block, self.rows, self.scope = region, block, rows, scope
+        self.region, self.block, self.rows, self.scope, self.carried = region, block, rows, scope, carried
 
 
 @final
@@ -74,7 +80,8 @@ class Block:
 class Region:
     """``depth`` counts the regions around it, ``serial`` tells the regions of a run apart.
 
-    With ``strict``, a conflict is raised; else it is only noted in ``conflict`` (the region runs in order anyway).
+    With ``strict``, a conflict is raised; else the first one that ``matters`` is noted in ``conflict`` (the region runs
+    in order anyway).
 
     The threads of some thread blocks are a region too.  Its rows are pairs: the number of the block, over
     ``ROW_BITS`` bits of the thread's.  ``phases`` are serial numbers, one for each block, of what lies between two
@@ -86,6 +93,7 @@ class Region:
     strict: bool
     conflict: Conflict | None = None
     phases: Ids | None = None
+    matters: Callable[[Conflict], bool] | None = None
 
     def keys(self, rows: Ids) -> tuple[Ids | int, Ids]:
         """For each row, the serial number in which it can conflict, and that with the number of the row."""
@@ -193,14 +201,14 @@ def note_read(region: Region, block: Block, rows: Ids, at: Ids) -> None:
         reader[at[mixed]] = several[mixed]
     if bad.any():
         k = int(bad.argmax())
-        _conflict(region, block, int(rows[k]), int(w[k]))
+        _conflict(region, block, int(rows[k]), int(w[k]), carried=True)
 
 
-def _conflict(region: Region, block: Block, row: int, key: int) -> None:
-    found = Conflict(region, block.name, (key & SEVERAL, row), block.scope)
+def _conflict(region: Region, block: Block, row: int, key: int, *, carried: bool = False) -> None:
+    found = Conflict(region, block.name, (key & SEVERAL, row), block.scope, carried)
     if region.strict:
         raise found
-    if region.conflict is None:
+    if region.conflict is None and (region.matters is None or region.matters(found)):
         region.conflict = found
 
 

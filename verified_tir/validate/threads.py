@@ -75,11 +75,15 @@ def is_shared(scope: str) -> bool:
     return scope.startswith(SHARED)
 
 
-def may_meet(tag: str, scope: str) -> bool:
-    """Whether iterations of a loop bound to ``tag`` (or of one that is bound to none) share memory of a scope."""
+def may_meet(tag: str, scope: str, carried: bool) -> bool:
+    """Whether iterations of a loop bound to ``tag`` (or of one that is bound to none) meet in memory of a scope.
+
+    Where each has memory of its own, they may well write to the same addresses; only one that reads what another one
+    wrote (``carried``) would find something else there.  Virtual threads are one thread.
+    """
     if not tag or scope == "global":
         return True
-    return is_thread(tag) and is_shared(scope)
+    return (is_thread(tag) and is_shared(scope)) or (carried and not tag.startswith("vthread"))
 
 
 def has_barrier(node: Node) -> bool:
