@@ -71,7 +71,7 @@ s.transform_layout("A", lambda i: [i // 4, i % 4])
 s.unannotate("i", "pragma_unroll_explicit")
 s.unroll("i")
 s.vectorize("i")
-s.write_padding("A")
+s.write_padding("B")
 """
 
 
