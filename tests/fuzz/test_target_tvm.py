@@ -220,6 +220,19 @@ def f(A: T.Buffer((64,), "float16"), B: T.Buffer((64,), "bool")):
         assert told.wrong == [] and told.bugs == [] and told.counts["compiled"] == 1
 
 
+def test_what_tvm_prints_and_does_not_read_is_tvms() -> None:
+    text = """
+@T.prim_func(s_tir=True)
+def f(A: T.Buffer(({n},), "float32"), B: T.Buffer((1,), "float32")):
+    V = T.decl_buffer(({tiles}, 2), "float32", data=A.data, strides=(2, 1))
+    B[0] = V[0, 0]
+"""
+    told = examine(text.format(n=4, tiles=2), [], 0, compile_it=False)
+    assert told.wrong == [] and told.bugs == [] and told.counts["round trips"] == 1
+    told = examine(text.format(n=0, tiles=0), [], 0, compile_it=False)
+    assert told.wrong == [] and [where for where, _ in told.bugs] == ["printing"] and "printing" in KNOWN
+
+
 def test_elements_with_lanes_are_not_run() -> None:
     """TVM's entry takes tensors of vectors, which numpy has not."""
     text = """

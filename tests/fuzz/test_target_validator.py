@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.fuzz import planted
 from verified_tir import parse_func
-from verified_tir.fuzz.tampering import BY_CHECK, TAMPERINGS, Unnoticed, assert_noticed, store
+from verified_tir.fuzz.tampering import BY_CHECK, TAMPERINGS, Unnoticed, assert_noticed, forged_value, store
 from verified_tir.fuzz.target import Disagreement, Observed
 from verified_tir.fuzz.targets.validator import Case, Validator
 from verified_tir.fuzz.targets.validator_certificates import Tampered
@@ -106,6 +106,18 @@ def copied(honest: Path, where: Path, k: int) -> Path:
 def test_tampering_is_noticed(kind: str, honest: Path, tmp_path: Path) -> None:
     done = [assert_noticed(copied(honest, tmp_path, k), kind, (k, 3 * k + 1), 1000) for k in range(3)]
     assert any(done)
+
+
+def test_a_last_step_that_changed_nothing_may_go(honest: Path, tmp_path: Path) -> None:
+    """Without it the certificate is one of another schedule, which leads to the same program."""
+    drafted = Draft(SUM, (Plan("split", bytes(12)), Plan("simplify"), Plan("simplify")))
+    idle = store(tmp_path / "idle", drafted.schedule())
+
+    def left_alone(folder: Path, name: str) -> list[int]:
+        return [k for k in range(40) if not forged_value(copied(folder, tmp_path / name, k), (k, 1))]
+
+    assert left_alone(honest, "of honest") == []
+    assert len(left_alone(idle, "of idle")) == 1
 
 
 CERTIFICATES = {

@@ -130,11 +130,18 @@ def careless_manifest(folder: Path, numbers: Sequence[int]) -> str:
 
 def forged_value(folder: Path, numbers: Sequence[int]) -> str:
     """A value, and all hashes computed anew."""
-    content = _content(folder)
+    content, honest = _content(folder), _content(folder)
     said = _change(content, numbers, free=FREE)
+    if len(content["trace"]) < len(honest["trace"]) and _moves(content) == _moves(honest):
+        return ""  # the certificate of a schedule without a step that changed nothing
     _put(folder, sealed({part: v for part, v in _with_inner_hashes(content).items() if part in PARTS}))
     _tidy(folder)
     return said
+
+
+def _moves(content: dict[str, Any]) -> list[Any]:
+    """The steps that lead to another program."""
+    return [step for step in content["trace"] if step["before"] != step["after"]]
 
 
 def forged_question(folder: Path, numbers: Sequence[int]) -> str:

@@ -19,6 +19,8 @@ def f(A: T.Buffer((4, 4), "float32"), B: T.Buffer((4,), "int32"), n: T.int32, m:
 LOOP_NEEDED = "a loop runs over range, T.grid, T.serial, T.parallel, T.vectorized, T.unroll or T.thread_binding"
 LOOP_ARGUMENTS = "unknown argument foo; known: start, stop, annotations, step, dtype"
 WITH_NEEDED = "with takes T.sblock, T.init, T.attr, T.launch_thread and the like"
+NO_TILES = "partition takes num_tiles, one number for each constant extent of a compact buffer"
+TILES_LEFT = "these tiles do not divide the extents of the buffer; declare it with T.decl_buffer"
 NO_DATA = "an allocation has no data of its own yet; use T.decl_buffer"
 NOT_AN_EXTENT = "shape, strides and offset of C are scalar integers, not float32"
 
@@ -124,6 +126,12 @@ def test_columns_count_characters_and_keep_tabs() -> None:
         (["C = T.alloc_buffer((4, A[0, 0]))"], (3, 9), NOT_AN_EXTENT),
         (["C = A.view()"], (3, 9), "view takes the extents of the new shape, or a dtype"),
         (["C = n.view(4)"], (3, 9), "only a buffer has views"),
+        (["C = n.partition(num_tiles=(4,))"], (3, 9), "only a buffer has views"),
+        (["C = A.partition()"], (3, 9), NO_TILES),
+        (["C = A.partition(num_tiles=(4, 4, 4))"], (3, 9), NO_TILES),
+        (["C = T.alloc_buffer((4,))", "D = C.partition(num_tiles=(3,))"], (4, 9), TILES_LEFT),
+        (["C = T.alloc_buffer((0,))", "D = C.partition(num_tiles=(0,))"], (4, 9), TILES_LEFT),
+        (["C = T.alloc_buffer((4,), strides=(2,))", "D = C.partition(num_tiles=(2,))"], (4, 9), NO_TILES),
         (["C = T.alloc_buffer((4,), data=A.data)"], (3, 35), NO_DATA),
         # what has no meaning here
         (["T.vscale()"], (3, 5), "T.vscale: scalable vectors have no meaning here"),

@@ -254,6 +254,20 @@ def test_views_share_the_block(call: str, shape: tuple[int, ...], dtype: str) ->
     assert view.dtype is DType.parse(dtype)
 
 
+def test_tiles_of_a_buffer() -> None:
+    """TVM prints declarations so whose strides cut a buffer into tiles."""
+    body = func_of(
+        "C = T.alloc_buffer((4, 6), 'int8', scope='shared')",
+        "D = C.partition(num_tiles=(2, 3))",
+        "D[1, 2, 1, 0] = T.int8(1)",
+    ).body
+    assert isinstance(body, Allocate) and isinstance(body.body, DeclBuffer)
+    tiles = body.body.buffer
+    assert tiles.data is body.buffer.data and tiles.scope == "shared" and str(tiles.dtype) == "int8"
+    assert [e.value for e in tiles.shape if isinstance(e, IntImm)] == [2, 3, 2, 2]
+    assert [e.value for e in tiles.strides if isinstance(e, IntImm)] == [12, 2, 6, 1]
+
+
 def test_a_view_inherits_the_scope_of_its_block() -> None:
     body = func_of(
         'C = T.alloc_buffer((4,), scope="shared")', "D = T.decl_buffer((2, 2), data=C.data)", "D[0, 0] = 1"

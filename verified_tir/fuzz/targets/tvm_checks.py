@@ -114,6 +114,9 @@ def _loses_types(func: PrimFunc) -> bool:
 def _round_trip(told: Told, ours: PrimFunc, theirs: Any) -> Printed | None:
     """The program as TVM prints it, read back, is the program."""
     back = read(theirs, ours.name)
+    if back.func is None and not _reads_itself(theirs):
+        told.bugs.append(("printing", f"{back.problem}\n{back.text}"))
+        return None
     if back.func is None:
         told.wrong.append(("not-read-back", _reason(back.problem), f"{back.problem}\n{script(ours)}\n{back.text}"))
         return None
@@ -142,6 +145,15 @@ def _folds(ours: PrimFunc) -> bool:
     back = read(theirs, ours.name)
     same = judge("round trip in words", Printed(ours.name, script(ours), ours), back, LIMITS)
     return back.func is not None and same.status != "different"
+
+
+def _reads_itself(theirs: Any) -> bool:
+    """Whether TVM reads what it prints."""
+    try:
+        tvm.script.from_source(theirs.script())
+    except Exception:
+        return False
+    return True
 
 
 def _reason(problem: str) -> str:

@@ -7,6 +7,7 @@ from typing import Final
 KNOWN: Final[dict[str, str]] = {
     "reading": "Floats",
     "machine code": "Floats",
+    "printing": "Texts",
     "transform_layout": "Maps that are not injective; the inverse of a rotation; a floor division by a negative number",
     "transform_block_layout": "Maps that are not injective",
     "cache_read": "A copy of what is overwritten",

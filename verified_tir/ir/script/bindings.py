@@ -84,13 +84,14 @@ class BindingParser(AnnotationParser):
                     piece = self.assignment(t, v)
                     found.extend(piece if isinstance(piece, list) else [])
                 return found
-            case ast.Name(id=name), ast.Call(func=ast.Attribute(value=inner, attr="view")) if (
+            case ast.Name(id=name), ast.Call(func=ast.Attribute(value=inner, attr="view" | "partition" as how)) if (
                 self.t_name(value.func) is None
             ):
                 base = self.value(inner)
                 if not isinstance(base, Buffer):
                     raise self.error(inner, "only a buffer has views")
-                return self.declare_view(target, self.view(value, name, base))
+                made = self.view(value, name, base) if how == "view" else self.tiles(value, name, base)
+                return self.declare_view(target, made)
             case ast.Name(id=name), ast.Call():
                 called = self.t_name(value.func)
                 if called is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
@@ -160,6 +161,27 @@ class BufferParser(ExprParser):
         else:
             shape = tuple([self.extent(a) for a in node.args])
         layout = Layout(shape, dtype, (), base.elem_offset, base.scope, (), base.data)
+        return self.make(node, name, layout)
+
+    def tiles(self, node: ast.Call, name: str, base: Buffer) -> Buffer:
+        """``A.partition(num_tiles=(2, 2))``: the numbers of the tiles, then the places in a tile, of the same block.
+
+        That is how TVM prints a declaration with such strides, though it does not read it.
+        """
+        numbers = match_arguments(self.source, node, ("num_tiles",)).get("num_tiles")
+        outer = self.extents(numbers) if numbers is not None else ()
+        counts, extents = ([e.value for e in es if isinstance(e, IntImm)] for es in (outer, base.shape))
+        if base.strides or len(counts) != len(base.shape) or len(extents) != len(base.shape):
+            raise self.error(node, "partition takes num_tiles, one number for each constant extent of a compact buffer")
+        if any(c == 0 or e % c for c, e in zip(counts, extents, strict=True)):
+            raise self.error(node, "these tiles do not divide the extents of the buffer; declare it with T.decl_buffer")
+        sizes = [e // c for c, e in zip(counts, extents, strict=True)]
+        steps = [math.prod(extents[k + 1 :]) for k in range(len(extents))]
+        strides = [*(n * s for n, s in zip(sizes, steps, strict=True)), *steps]
+        shape = tuple([const(n) for n in (*counts, *sizes)])
+        layout = Layout(
+            shape, base.dtype, tuple([const(s) for s in strides]), base.elem_offset, base.scope, (), base.data
+        )
         return self.make(node, name, layout)
 
     # -- regions ---------------------------------------------------------------------------------------------------
