@@ -144,6 +144,17 @@ for i in T.thread_binding(8, thread="{tag}"):
     assert findings(reduced) == [last]
 
 
+def test_memory_of_their_own_that_a_later_one_writes():
+    """Whoever reads before the next one gets there reads nothing of the others."""
+    text = """\
+t = T.alloc_buffer((9,), "float32", scope="local")
+for i in T.thread_binding(8, thread="threadIdx.x"):
+    t[{}] = A[i]
+    B[i] = T.Select(i < 9, A[i], t[{}])"""
+    assert findings(text.format("i", "i + 1")) == []
+    assert findings(text.format("i + 1", "i")) == ["race between threads at t between iterations of i"]
+
+
 def test_a_race_behind_stores_to_memory_of_their_own():
     """What each may do in its own memory hides nothing."""
     both = OWN.format(tag="threadIdx.x", scope="local", first="t[0] = A[7 - i]").replace("B[i]", "B[0]")

@@ -130,16 +130,19 @@ class Loops:
         """The outermost loop in which two conflicting rows differ (of a nest, if there are many such rows)."""
         if SEVERAL in found.rows:
             if len(nest.loops) == 1:
-                self._report(nest.loops[0], found)
+                self._report(nest.loops[0], found, in_order=False)
             return nest.loops[0]
         one, other = [nest.iterations(row) for row in found.rows]
         carrier = next((loop for loop, a, b in zip(nest.loops, one, other, strict=True) if a != b), nest.loops[0])
-        self._report(carrier, found)
+        self._report(carrier, found, in_order=False)
         return carrier
 
-    def _report(self, loop: For, found: Conflict) -> None:
+    def _report(self, loop: For, found: Conflict, *, in_order: bool) -> None:
+        """Note a conflict of a licensed loop, unless its iterations are to be run one after the other first: only then
+        is it known which of them wrote before the other one read."""
         kind = LICENSED.get(loop.kind)
-        if kind is None or not self._watched(loop) or not may_meet(loop.thread, found.scope, found.carried):
+        carried = found.carried and in_order
+        if kind is None or not self._watched(loop) or not may_meet(loop.thread, found.scope, carried):
             return
         if self._kernels and is_thread(loop.thread):
             return  # all of the threads are watched together
@@ -223,7 +226,7 @@ class Loops:
                 inner.regions = (*inner.regions, (region, rows * most + step))
             self.execute(loop.body, inner)
         if region is not None and region.conflict is not None:
-            self._report(loop, region.conflict)
+            self._report(loop, region.conflict, in_order=True)
 
     # ------------------------------------------------------------------------------------------------ threads
 
