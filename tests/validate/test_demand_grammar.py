@@ -11,6 +11,7 @@ from verified_tir.semantics.interpreter import UndefinedBehaviour, run
 from verified_tir.semantics.interpreter.outcome import same_bits
 from verified_tir.semantics.values import UNDEF
 from verified_tir.validate.demand.entry import places
+from verified_tir.validate.demand.instances import Effort
 from verified_tir.validate.demand.validator import Program, depend, evaluate
 from verified_tir.validate.operators import Builder
 from verified_tir.validate.terms import Terms
@@ -139,7 +140,7 @@ def test_on_demand_is_what_the_interpreter_computes(seed):
     build = Builder(Terms())
     program = Program.of(func, {}, places(func, {}))
     chosen = {k: np.sort(rng.choice(48, 5, replace=False)) for k in range(3)}
-    left = evaluate(program, depend(program, chosen, build, 10**6), chosen, build, 10**7)
+    left = evaluate(program, depend(program, chosen, build, Effort(10**8, 10**6)), chosen, build, 10**7)
     inputs = {"A": rng.choice(POOL, 48), "B": rng.choice(POOL, 48), "C": rng.choice(POOL, (6, 8, 2))}
     try:
         outcome = run(func, inputs)

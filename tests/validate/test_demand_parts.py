@@ -35,7 +35,7 @@ def writers(body: str, extent: int, effort: int = 10**6) -> Writers:
     evaluator = Evaluator(build, access.events, access, frozenset())
     frames = Frames(program.outline, evaluator, int(build.opaque("perhaps", DType.parse("bool"), 0)))
     (site,) = program.outline.sites
-    return Writers(site, program.outline, frames.writes, Effort(effort, effort))
+    return Writers(site, program.outline, frames.writes, Effort(1001 * effort, effort))  # a look at one box each
 
 
 INDICES = [

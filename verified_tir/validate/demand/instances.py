@@ -28,20 +28,30 @@ from verified_tir.validate.terms import Ids
 Check: TypeAlias = Callable[[Site, Ids, "Ids | None"], Mask]
 _CHUNK: Final = 1 << 14
 _PASSES: Final = 6
+_LOOK: Final = 1000
 
 
 @final
 @dataclass(slots=True)
 class Effort:
-    """How many boxes may still be looked at, and how many operations the instances that are needed may take."""
+    """How many boxes may still be looked at, and how many operations the instances that are needed may take.
+
+    A look at one box costs as much as one at a thousand boxes together: a search that goes through iterations one
+    by one, since it knows nothing of their number, has to end, too.
+    """
 
     boxes: int
     operations: int
 
     def look(self, boxes: int) -> None:
-        self.boxes -= boxes
+        self.boxes -= boxes + _LOOK
         if self.boxes < 0:
             raise TooMuch("the search for the instances that write the chosen elements takes too long")
+
+    def again(self, operations: int) -> Effort:
+        """For another attempt: as many operations as given, and what is left of the boxes."""
+        self.operations = operations
+        return self
 
     def take(self, operations: int) -> None:
         self.operations -= operations

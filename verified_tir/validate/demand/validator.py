@@ -146,8 +146,9 @@ def _needed(
     outputs = sorted(first.written() | second.written())
     count = min(_PILOT, elements)
     pilot, _ = _chosen(first, second, outputs, count)
+    effort = Effort(_MOST_BOXES, most)
     try:
-        cost = max(depend(p, pilot, build, most).cost for p in (first, second))
+        cost = max(depend(p, pilot, build, effort.again(most)).cost for p in (first, second))
         count = max(count, min(elements, sum(k.size for k in pilot.values()) * most // max(1, cost)))
     except TooMuch:
         count = 1
@@ -155,7 +156,7 @@ def _needed(
         chosen, total = _chosen(first, second, outputs, count)
         try:
             allowed = most if count > 1 else 2 * most  # one element at least, if it is at all feasible
-            return chosen, total, [depend(p, chosen, build, allowed) for p in (first, second)]
+            return chosen, total, [depend(p, chosen, build, effort.again(allowed)) for p in (first, second)]
         except TooMuch:
             if count <= 1:
                 raise
@@ -180,12 +181,12 @@ def _chosen(first: Program, second: Program, outputs: Sequence[int], count: int)
     return found, total
 
 
-def depend(program: Program, chosen: Mapping[int, Ids], build: Builder, most: int) -> Closure:
-    """What the chosen elements depend on in one program, if that takes no more than ``most`` operations or so."""
+def depend(program: Program, chosen: Mapping[int, Ids], build: Builder, effort: Effort) -> Closure:
+    """What the chosen elements depend on in one program, if that takes no more than some effort."""
     access = SparseAccess(build, Events(build), program.outline, {})
     evaluator = Evaluator(build, access.events, access, frozenset())
     doubt = int(build.opaque("perhaps", BOOL, 0))
-    closure = Closure(program.outline, Frames(program.outline, evaluator, doubt), Effort(_MOST_BOXES, most))
+    closure = Closure(program.outline, Frames(program.outline, evaluator, doubt), effort)
     for position, elements in chosen.items():
         place = program.params[position]
         if isinstance(place, Place) and place.parameter.buffer is not None:
@@ -224,7 +225,9 @@ def _judge(
     other = evaluate(second, closures[1], chosen, build, budget, folds)
 
     def replayed(elements: list[tuple[int, int]]) -> Different | None:
-        return look(first, second, elements, lambda program, some: depend(program, some, build, budget))
+        return look(
+            first, second, elements, lambda program, some: depend(program, some, build, Effort(_MOST_BOXES, budget))
+        )
 
     if other.asserted is not None:
         return Unknown(f"after ends by {other.asserted} (evaluated on demand)")
@@ -342,6 +345,8 @@ def replayed_in_part(
         chosen = {k: np.arange(len(left), dtype=np.int64) for k, (left, _) in one.memory.items()}
         pairs = differing(terms, one, pairs)
         doubtful = _doubtful(one, other, chosen, pairs) if pairs else []
-        return look(first, second, doubtful, lambda program, some: depend(program, some, build, budget))
+        return look(
+            first, second, doubtful, lambda program, some: depend(program, some, build, Effort(_MOST_BOXES, budget))
+        )
     except Refused:
         return None
