@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
@@ -176,12 +175,10 @@ class BufferParser(ExprParser):
         if any(c == 0 or e % c for c, e in zip(counts, extents, strict=True)):
             raise self.error(node, "these tiles do not divide the extents of the buffer; declare it with T.decl_buffer")
         sizes = [e // c for c, e in zip(counts, extents, strict=True)]
-        steps = [math.prod(extents[k + 1 :]) for k in range(len(extents))]
-        strides = [*(n * s for n, s in zip(sizes, steps, strict=True)), *steps]
+        steps = strides_of(base)
+        strides = (*(s * n for n, s in zip(sizes, steps, strict=True)), *steps)
         shape = tuple([const(n) for n in (*counts, *sizes)])
-        layout = Layout(
-            shape, base.dtype, tuple([const(s) for s in strides]), base.elem_offset, base.scope, (), base.data
-        )
+        layout = Layout(shape, base.dtype, strides, base.elem_offset, base.scope, (), base.data)
         return self.make(node, name, layout)
 
     # -- regions ---------------------------------------------------------------------------------------------------
