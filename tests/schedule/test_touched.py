@@ -90,7 +90,7 @@ def test_what_the_interpreter_touches(name: str, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 5, 8])
-@pytest.mark.parametrize("name", ["strided", "two_parts", "halves", "windows"])
+@pytest.mark.parametrize("name", ["strided", "two_parts", "halves", "windows", "beside"])
 def test_symbolic_sizes(name: str, n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(compare(SYMBOLIC.format(body=BODIES[name]), monkeypatch, n=n))
 
@@ -105,6 +105,8 @@ BODIES = {
     "two_parts": "    for i in range(n + 2):\n        A[i if i < n else i + n] = 1.0",
     "halves": "    for i, j in T.grid(n, 3):\n        B[i, j * 2] = B[n - 1 - i, 5 - j]",
     "windows": "    for i, j in T.grid(n, 3):\n        A[i + j] = A[2 * i + j] + 1.0",
+    # Without rows the first loop touches nothing, and so has no j; the second one touches two elements all the same.
+    "beside": "    for i, j in T.grid(n, n):\n        A[i + j] = 0.0\n    for i in range(2):\n        A[i] = 1.0",
 }
 
 

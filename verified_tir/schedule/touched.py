@@ -198,9 +198,11 @@ def _union(buffer: Buffer, indices: tuple[Var, ...], parts: Sequence[Solved]) ->
     witnesses: Ranges = {}
     for p in live:
         inside = [c for v, r, whole in zip(indices, p.ranges, hull, strict=True) for c in _within(v, r, whole)]
-        conditions = list(dict.fromkeys([*inside, *p.conditions]))
+        some = {v: (low, n) for v, low, n in p.witnesses}
+        narrow = [] if len(live) == 1 else _never_empty(some)
+        conditions = list(dict.fromkeys([*inside, *p.conditions, *narrow]))
         predicates[all_of(conditions) if conditions else TRUE] = None
-        witnesses |= {v: (low, n) for v, low, n in p.witnesses}
+        witnesses |= some
     predicate = TRUE if TRUE in predicates else junction("or", list(predicates))
     predicate, witnesses = _told_apart(predicate, witnesses)
     used = set(free_vars(predicate))
@@ -210,6 +212,17 @@ def _union(buffer: Buffer, indices: tuple[Var, ...], parts: Sequence[Solved]) ->
         tuple((v, *r) for v, r in witnesses.items() if v in used), not why, why,
     )  # fmt: skip
     return _shrunk(whole)
+
+
+def _never_empty(witnesses: Ranges) -> list[Expr]:
+    """Let every witness have a value, and return what that value must fulfil: where one access has no witness, what
+    another access touches is touched all the same."""
+    narrow: list[Expr] = []
+    for v, (low, n) in witnesses.items():
+        if not (isinstance(n, IntImm) and n.value > 0):
+            witnesses[v] = low, binary("max", n, const(1, n.dtype))
+            narrow.append(binary("lt", v, low + n))
+    return narrow
 
 
 def _told_apart(predicate: Expr, witnesses: Ranges) -> tuple[Expr, Ranges]:
