@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -150,6 +153,30 @@ def test_what_was_interrupted_before_it_was_small_is_made_small_the_next_time(tm
     (second,) = run_campaign(given).findings
     assert second.shrunk and second.file == first.file and "[701]" in Path(second.file).read_text()
     assert [path.name for path in (tmp_path / "findings").glob("*.py")] == [Path(first.file).name]
+
+
+def test_nothing_hangs_on_when_a_campaign_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stopped while a case that hangs is made smaller, in a process that a worker has started."""
+    hanging = tmp_path / "hanging"
+    monkeypatch.setenv("TOY_HANGING", str(hanging))
+
+    class Apart(Listener):
+        def tick(self, campaign: Campaign) -> None:
+            if hanging.exists() and len(set(hanging.read_text().split())) > 1:
+                campaign.stop()
+
+    assert Campaign(options(tmp_path, "HANGS", examples=200), Apart())() == "interrupted"
+
+    def nobody() -> bool:
+        with contextlib.suppress(BlockingIOError), hanging.open("a") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        return False
+
+    until = time.monotonic() + 20
+    while not nobody() and time.monotonic() < until:
+        time.sleep(0.05)
+    assert nobody()
 
 
 def test_time_is_shared_and_kept(tmp_path: Path) -> None:

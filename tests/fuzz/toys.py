@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import time
@@ -70,7 +71,11 @@ def _dies(case: Numbers) -> None:
 
 def _hangs(case: Numbers) -> None:
     if any(n > 900 for n in case):
-        time.sleep(3600)
+        with Path(os.environ.get("TOY_HANGING", os.devnull)).open("a") as file:
+            fcntl.flock(file, fcntl.LOCK_SH)  # whoever can lock it alone knows that nobody hangs any more
+            file.write(f"{os.getpid()}\n")
+            file.flush()
+            time.sleep(3600)
 
 
 def _greedy(case: Numbers) -> None:

@@ -127,7 +127,7 @@ class Hand:
                 os.kill(self.process.pid, signal.SIGUSR1)
             time.sleep(_DUMP)
         if hung:
-            self.process.kill()
+            self._kill()
         self.process.join()
         code = self.process.exitcode or 0
         said = "\n".join(_text(self._setup.log).splitlines()[-_SAID:])
@@ -135,9 +135,16 @@ class Hand:
 
     def end(self) -> None:
         """Stop it, whatever it is doing."""
-        self.process.kill()
+        self._kill()
         self.process.join(_ENDING)
         self.link.close()
+
+    def _kill(self) -> None:
+        """Kill the process and those that it started, which are of its group: a case that hangs may be one of them."""
+        if self.process.pid is not None and hasattr(os, "killpg") and self.process.is_alive():
+            with contextlib.suppress(ProcessLookupError):  # it has no group yet, and has started nothing
+                os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.kill()
         shutil.rmtree(self._setup.cache, ignore_errors=True)
 
 

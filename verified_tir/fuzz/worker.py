@@ -79,6 +79,8 @@ class Setup:
 
 def main(setup: Setup, link: Connection) -> None:
     """The life of a worker: it ends when nobody talks to it any more."""
+    if hasattr(os, "setpgid"):
+        os.setpgid(0, 0)  # whoever kills this process kills those that it started
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the campaign ends its workers itself
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
