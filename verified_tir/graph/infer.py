@@ -22,7 +22,7 @@ from verified_tir.graph.layouts import is_identity
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Binary, Expr, IntImm, Load, Var
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.stmt import Allocate, Block, For, LetStmt, Stmt, Store
+from verified_tir.ir.stmt import Block, For, LetStmt, Stmt, Store
 from verified_tir.ir.visit import free_vars, sub_statements, substitute, walk
 from verified_tir.schedule.index_map import IndexMap, IndexMapError
 from verified_tir.schedule.index_text import index_text
@@ -101,17 +101,6 @@ def _of_store(
     for n in walk(substitute(value, env)):
         if isinstance(n, Load):
             yield Relation(b, at, n.buffer, tuple(simplify(i, ranges) for i in n.indices))
-
-
-def local_buffers(func: PrimFunc) -> list[Buffer]:
-    """What the program allocates."""
-    found: dict[Buffer, None] = {}
-    for n in walk(func.body):
-        if isinstance(n, Allocate):
-            found[n.buffer] = None
-        elif isinstance(n, Block):
-            found.update(dict.fromkeys(n.alloc_buffers))
-    return list(found)
 
 
 # -- one step ----------------------------------------------------------------------------------------------------------
@@ -225,4 +214,4 @@ def _leftover(inputs: tuple[Var, ...], outputs: list[Expr], used: list[set[int]]
         used.insert(place, {d})
 
 
-__all__ = ["Inferred", "Relation", "carried", "infer", "is_identity", "local_buffers", "relations"]
+__all__ = ["Inferred", "Relation", "carried", "infer", "is_identity", "relations"]

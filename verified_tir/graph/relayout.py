@@ -19,13 +19,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import final
 
-from verified_tir.graph.infer import local_buffers
 from verified_tir.graph.layouts import Layout, Padded, constant, index_map_of, is_identity, pads, value_of
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Binary, Expr, FloatImm, IntImm, Load, Undef, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Block, For, Store
-from verified_tir.ir.visit import free_vars, substitute, walk
+from verified_tir.ir.visit import free_vars, local_buffers, substitute, walk
 from verified_tir.kernel.context import written_blocks
 from verified_tir.kernel.memory import Padding
 from verified_tir.kernel.theorem import Refines
@@ -112,7 +111,7 @@ class _Moving:
     def done(self) -> Relaid:
         func, s = self.func, self.s
         blocks = list(s.blocks)
-        for b in [*func.buffers, *local_buffers(func)]:
+        for b in [*func.buffers, *local_buffers(func.body)]:
             self._move(b)
         for block in blocks:
             stored = _stored(s.func, block)

@@ -146,6 +146,18 @@ def bound_vars(node: Node) -> list[Var]:
     return list(dict.fromkeys(found))
 
 
+def local_buffers(node: Node) -> list[Buffer]:
+    """What is allocated inside ``node``, by itself or for a block."""
+    found: list[Buffer] = []
+    for n in walk(node):
+        match n:
+            case Allocate(buffer=b):
+                found.append(b)
+            case Block(alloc_buffers=buffers):
+                found.extend(buffers)
+    return list(dict.fromkeys(found))
+
+
 def free_vars(node: Node) -> list[Var]:
     """Variables that occur in ``node`` and are not bound inside it (data variables included)."""
     if isinstance(node, Var):

@@ -23,8 +23,8 @@ from verified_tir.ir.expr import FALSE, TRUE, Expr, IntImm, Var, all_of, binary,
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import at, block_path, loop_path, places
-from verified_tir.ir.stmt import Allocate, For, Stmt
-from verified_tir.ir.visit import free_vars, substitute
+from verified_tir.ir.stmt import For, Stmt
+from verified_tir.ir.visit import free_vars, local_buffers, substitute
 from verified_tir.kernel.blocks import expand
 from verified_tir.schedule.index_eval import evaluate
 from verified_tir.schedule.loop_layout import Ranges
@@ -153,8 +153,7 @@ def _current(schedule: Schedule, loop: Var | str | None) -> Var | str | None:
 
 
 def _buffer(func: PrimFunc, wanted: str | Buffer) -> Buffer:
-    local = [s.buffer for _, s in places(func.body, lambda s: isinstance(s, Allocate)) if isinstance(s, Allocate)]
-    known = [*func.buffers, *local]
+    known = [*func.buffers, *local_buffers(func.body)]
     name = wanted if isinstance(wanted, str) else wanted.name
     found = [b for b in known if b is wanted] or [b for b in known if b.name == name]
     if len(found) != 1:

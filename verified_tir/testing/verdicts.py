@@ -14,12 +14,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Binary, Call, Cast, FloatImm
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.node import Node
-from verified_tir.ir.stmt import Allocate, Block, For
-from verified_tir.ir.visit import walk
+from verified_tir.ir.stmt import For
+from verified_tir.ir.visit import local_buffers, walk
 from verified_tir.logic.solver import Solver
 from verified_tir.semantics.interpreter import ArgumentError, Finding, Outcome
 from verified_tir.testing.trials import MOST_STEPS, Arguments, Ended, Gap, Maps, gaps, moved, ran, random_arguments
@@ -190,12 +188,8 @@ def _is_small(outcome: Outcome) -> bool:
 def _of_their_own(func: PrimFunc, found: Finding) -> bool:
     """Whether threads meet in memory of which each has its own: the interpreter does not tell scopes apart."""
     tags = {n.thread for n in walk(func.body) if isinstance(n, For) and n.var is found.var}
-    scopes = {b.scope for n in walk(func.body) for b in _allocated(n) if b.name == found.buffer}
+    scopes = {b.scope for b in local_buffers(func.body) if b.name == found.buffer}
     return bool(scopes) and not any(may_meet(tag, scope, carried=False) for tag in tags for scope in scopes)
-
-
-def _allocated(node: Node) -> tuple[Buffer, ...]:
-    return (node.buffer,) if isinstance(node, Allocate) else node.alloc_buffers if isinstance(node, Block) else ()
 
 
 def _licences(report: Report, runs: Mapping[str, tuple[PrimFunc, Ended]]) -> None:
