@@ -186,6 +186,60 @@ def test_outside_of_threads_a_barrier_waits_for_nobody():
     assert isinstance(verdict("B[0] = A[0]", f"{SYNC}\nB[0] = A[0]"), Equal)
 
 
+OUTSIDE = """\
+own = T.alloc_buffer((4,), "float32", scope="local")
+{loops}for tx in T.thread_binding(4, thread="threadIdx.x"):
+{pad}    S = T.alloc_buffer((4,), "float32", scope="shared")
+{pad}    own[0] = A[tx]
+{pad}    own[tx] = A[tx] * T.float32(2)
+{pad}    S[tx] = A[tx]
+{pad}    {sync}
+{pad}    B[tx] = {value}"""
+
+
+def test_local_memory_that_is_allocated_outside_is_each_threads_own():
+    def text(value: str, loops: str = "", sync: str = SYNC) -> str:
+        return OUTSIDE.format(value=value, loops=loops, sync=sync, pad="    " if loops else "")
+
+    twice = "for i in range(4):\n    B[i] = {}"
+    found = report(twice.format("A[i] * T.float32(2) + A[3 - i]"), text("own[tx] + S[3 - tx]"))
+    assert isinstance(found.verdict, Equal) and found.findings == ()
+    wrong = verdict(twice.format("A[i] * T.float32(2)"), text("own[3 - tx]"))
+    assert isinstance(wrong, Different) and wrong.after is None  # what another thread wrote is not there
+    blocks = text("own[tx]", 'for bx in T.thread_binding(2, thread="blockIdx.x"):\n    ')
+    assert isinstance(verdict(twice.format("A[i] * T.float32(2)"), blocks), Equal)
+    # What a loop around the threads would keep in it, is not understood; nor is what several kernels would.
+    for loop in ("range(2)", 'T.thread_binding(2, thread="vthread.x")'):
+        kept = verdict(twice.format("A[i]"), text("own[tx]", f"for k in {loop}:\n    "))
+        assert isinstance(kept, Unknown) and "outside of a loop" in kept.reason
+    again = text("own[tx]") + '\nfor tx in T.thread_binding(4, thread="threadIdx.x"):\n    B[tx] = own[tx]'
+    several = verdict(twice.format("A[i]"), again)
+    assert isinstance(several, Unknown) and "several loops" in several.reason
+    beside = verdict(twice.format("A[i]"), text("own[tx]") + "\nB[0] = own[0]")
+    assert isinstance(beside, Unknown) and "coordinates" in beside.reason
+
+
+def test_local_memory_between_two_coordinates_of_threads():
+    text = f"""\
+for ty in T.thread_binding(2, thread="threadIdx.y"):
+    own = T.alloc_buffer((1,), "float32", scope="local")
+    for tx in T.thread_binding(4, thread="threadIdx.x"):
+        own[0] = A[ty * 4 + tx]
+        {SYNC}
+        B[ty * 4 + tx] = own[0]"""
+    serial = "for i in range(8):\n    B[i] = A[i]"
+    found = report(serial, text)
+    assert isinstance(found.verdict, Equal) and found.findings == ()
+    apart = text.replace(SYNC, "B[ty * 4 + tx] = own[0]").replace(
+        "        own[0] =", "        own[0] = T.float32(0)\n    " + SYNC + THREADS + "        own[0] ="
+    )
+    found = verdict(serial, apart)
+    assert isinstance(found, Unknown) and "several loops" in found.reason
+
+
+THREADS = '\n    for tx in T.thread_binding(4, thread="threadIdx.x"):\n'
+
+
 def test_several_dimensions_of_threads_and_views_of_local_memory():
     text = f"""\
 for ty in T.thread_binding(2, thread="threadIdx.y"):
@@ -330,6 +384,15 @@ def random_kernel(seed: int) -> str:
     return text
 
 
+def allocated_around(text: str, loops: int) -> str:
+    """The same with local memory allocated outside of so many of the loops over threads: still each thread's own."""
+    lines = text.split("\n")
+    own = lines.pop(2).strip()
+    assert own.startswith("own =")
+    lines.insert(2 - loops, "    " * (2 - loops) + own)
+    return "\n".join(lines)
+
+
 def in_scope(text: str) -> str:
     """``k`` is 1 outside of its loop."""
     lines, inside, head = [], False, "        for k in"
@@ -347,6 +410,7 @@ def test_phases_agree_with_threads_that_run_until_their_next_barrier(seed):
     rng = np.random.default_rng(seed)
     arrays = {name: rng.integers(-9, 9, 8).astype(np.int32) for name in "CD"}
     want, races = thread_reference.run_function(func, arrays)
+    func = program(allocated_around(text, seed % 3), params)
     split = in_phases(func)
     got = interpreter.run(split, arrays)
     for name in "CD":

@@ -48,6 +48,7 @@ from verified_tir.ir.stmt import (
 from verified_tir.ir.visit import substitute_buffers, walk
 from verified_tir.validate.calls import BARRIER, needs_order
 from verified_tir.validate.memory import Refused
+from verified_tir.validate.thread_memory import for_each_thread
 
 KERNEL: Final = "threads of thread blocks"
 """The attribute around a program in phases: who meets whom is watched between two of the following."""
@@ -194,6 +195,9 @@ class _Phases:
             case LetStmt(var=var, value=value, body=body):
                 return LetStmt(var, value, self.outside(body))
             case Allocate(buffer=buffer, body=body, annotations=notes):
+                moved = self._own(stmt)
+                if moved is not None:
+                    return self.outside(moved)
                 return Allocate(buffer, self.outside(body), notes)
             case DeclBuffer(buffer=buffer, body=body):
                 return DeclBuffer(buffer, self.outside(body))
@@ -202,11 +206,22 @@ class _Phases:
             case While(condition=c, body=body):
                 return While(c, self.outside(body))
             case Block() if splits(stmt):
+                kept, body = [], stmt.body
+                for buffer in stmt.alloc_buffers:
+                    moved = self._own(Allocate(buffer, body))
+                    kept += [buffer] if moved is None else []
+                    body = body if moved is None else moved
                 return Block(
                     stmt.name, stmt.iter_vars, stmt.predicate, stmt.reads, stmt.writes, stmt.init,
-                    self.outside(stmt.body), stmt.alloc_buffers, stmt.annotations,
+                    self.outside(body), tuple(kept), stmt.annotations,
                 )  # fmt: skip
         return stmt  # a barrier here is one thread's: it waits for nobody
+
+    def _own(self, stmt: Allocate) -> Stmt | None:
+        """The allocation in each thread, if threads have such memory for themselves and are going to run in phases."""
+        if stmt.buffer.scope == "global" or is_shared(stmt.buffer.scope):
+            return None
+        return for_each_thread(stmt, is_thread, splits)
 
     def inside(self, stmt: Stmt, threads: Threads) -> Stmt:
         """A statement that all threads run."""
@@ -227,8 +242,8 @@ class _Phases:
                 return If(c, self.inside(a, threads), None if b is None else self.inside(b, threads))
             case LetStmt():
                 return self._let(stmt, threads)
-            case Allocate(buffer=buffer, body=body, annotations=notes):
-                return self._allocate(buffer, body, threads, notes)
+            case Allocate():
+                return self._allocate(stmt, threads)
             case DeclBuffer(buffer=buffer, body=body):
                 return self._declare(buffer, body, threads)
             case AttrStmt(body=body):
@@ -280,11 +295,15 @@ class _Phases:
         read = LetStmt(stmt.var, Load(kept, (at,)), Seq(()))
         return Allocate(kept, seq(write, self.inside(stmt.body, threads.binding(read, private=stmt.var))))
 
-    def _allocate(self, buffer: Buffer, body: Stmt, threads: Threads, notes: object) -> Stmt:
+    def _allocate(self, stmt: Allocate, threads: Threads) -> Stmt:
+        buffer, body = stmt.buffer, stmt.body
         if not threads.alike(*buffer.shape, *buffer.strides, buffer.elem_offset):
             raise Refused(f"the extents of {buffer.name} differ between threads, and it is needed past a barrier")
         if is_shared(buffer.scope):
             return Allocate(buffer, self.inside(body, threads))
+        moved = for_each_thread(stmt, is_thread, lambda loop: True)
+        if moved is not None:
+            return self.inside(moved, threads)
         if buffer.strides or not (isinstance(buffer.elem_offset, IntImm) and buffer.elem_offset.value == 0):
             raise Refused(f"{buffer.name} has strides or an offset, and is needed past a barrier")
         size = prod([_fixed(e, f"the shape of {buffer.name}") for e in buffer.shape])
