@@ -24,7 +24,7 @@ from verified_tir.ir.visit import children, walk
 from verified_tir.kernel.rules.scope import Move
 from verified_tir.kernel.rules.storage import Compact
 from verified_tir.kernel.rules.view import DropView, Indices, View
-from verified_tir.lower.flatten_buffer import flat_indices
+from verified_tir.lower.flatten_buffer import flat_indices, of_one_type
 from verified_tir.lower.passes import Lowering, Pass, reason
 from verified_tir.schedule.bounds import Bounds
 from verified_tir.schedule.poly import Poly, as_poly, render
@@ -123,13 +123,14 @@ def _without_views(session: Session, path: Path, buffer: Buffer) -> int:
 def _through(view: Buffer, owner: Buffer, indices: Indices) -> Indices:
     """The indices of the owner for an access of a view of the same block."""
     (flat,) = flat_indices(_plain(view), indices)
-    flat = binary("add", flat, view.elem_offset)
+    flat = binary("add", *of_one_type(flat, view.elem_offset))
     if view.dtype.lanes != owner.dtype.lanes and flat.dtype.lanes == 1 and owner.dtype.lanes == 1:
         flat = Ramp(binary("mul", flat, view.dtype.lanes), const(1, flat.dtype), view.dtype.lanes)
     found: list[Expr] = []
     for extent in reversed(owner.shape[1:]):
-        found.append(binary("floormod", flat, extent))
-        flat = binary("floordiv", flat, extent)
+        flat, size = of_one_type(flat, extent)
+        found.append(binary("floormod", flat, size))
+        flat = binary("floordiv", flat, size)
     found.append(flat)
     return tuple(reversed(found))
 

@@ -174,19 +174,19 @@ def flat_indices(b: Buffer, indices: Indices, *, widen: bool = False, simple: bo
 
 
 def _times(a: Expr, b: Expr, *, widen: bool) -> Expr:
-    return binary("mul", *_alike(a, b, widen))
+    return binary("mul", *of_one_type(a, b, widen=widen))
 
 
 def _plus(a: Expr, b: Expr, *, widen: bool) -> Expr:
-    a, b = _alike(a, b, widen)
+    a, b = of_one_type(a, b, widen=widen)
     match a, b:
         case _, Ramp(base=base, stride=stride, lanes=lanes) if a.dtype.lanes == 1:
             return Ramp(binary("add", a, base), stride, lanes)
     return binary("add", a, b)
 
 
-def _alike(a: Expr, b: Expr, widen: bool) -> tuple[Expr, Expr]:
-    """Both in the wider of their types, or in int64."""
+def of_one_type(a: Expr, b: Expr, *, widen: bool = False) -> tuple[Expr, Expr]:
+    """Two indices, both in the wider of their types, or in int64."""
     bits = 64 if widen else max(a.dtype.bits, b.dtype.bits)
     return _in(a, bits), _in(b, bits)
 

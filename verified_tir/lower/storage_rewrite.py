@@ -115,7 +115,7 @@ def _groups(session: Session, path: Path) -> list[tuple[int, ...]]:
 def _share_group(work: Lowering, path: Path, positions: tuple[int, ...]) -> bool:
     session = work.session
     sequence = session.stmt(path)
-    if not isinstance(sequence, Seq):  # another group was shared: the sequence stands inside its allocation now
+    while isinstance(sequence, Allocate):  # other groups were shared: the sequence stands inside their allocations now
         path = (*path, 0)
         sequence = session.stmt(path)
     assert isinstance(sequence, Seq)

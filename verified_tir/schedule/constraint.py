@@ -16,6 +16,7 @@ from verified_tir.ir.dtype import INT32
 from verified_tir.ir.expr import TRUE, Binary, Expr, FloatImm, IntImm, Undef, Var, as_expr, binary
 from verified_tir.ir.node import IRError
 from verified_tir.ir.visit import substitute
+from verified_tir.schedule.poly import counted_in
 from verified_tir.schedule.simplify_index import negate
 
 When = Literal["always", "at entry and exit", "at entry", "when all is written"]
@@ -65,7 +66,15 @@ class BufferConstraint:
 
     def holds_at(self, point: Sequence[Expr]) -> Expr:
         """The predicate at some indices."""
-        return substitute(self.predicate, dict(zip(self.indices, point, strict=True)))
+        return substitute(self.predicate, self._at(point))
+
+    def value_at(self, point: Sequence[Expr]) -> Expr | None:
+        """The value at some indices."""
+        return None if self.value is None else substitute(self.value, self._at(point))
+
+    def _at(self, point: Sequence[Expr]) -> dict[Var, Expr]:
+        """The indices as those of an access, which may be of another type."""
+        return {v: counted_in(e, v.dtype) for v, e in zip(self.indices, point, strict=True)}
 
     @property
     def condition(self) -> Expr:

@@ -15,7 +15,6 @@ import numpy as np
 
 from verified_tir.ir.dtype import INT64
 from verified_tir.ir.expr import FALSE, Expr, IntImm, Var, all_of, binary, const
-from verified_tir.ir.node import IRError
 from verified_tir.ir.stmt import SKIP, For
 from verified_tir.ir.visit import free_vars, substitute
 from verified_tir.ir.widen import Widening
@@ -140,24 +139,28 @@ def _inverted(shape: Shape, piece: Piece, order: Sequence[For], moved: Sequence[
 
 
 def _searched(shape: Shape, indices: tuple[Var, ...], piece: Piece) -> Solved:
-    """Every loop is a witness: there is an iteration whose index is this one."""
+    """Every loop is a witness: there is an iteration whose index is this one.  All elements, where a loop has no known
+    range."""
     ranges = [(const(0, v.dtype), n) for v, n in zip(indices, shape, strict=True)]
+    boxed = _boxed(piece.loops)
+    if isinstance(boxed, str):
+        return Solved(tuple(ranges), (), (), piece.why or boxed)
     conditions = [binary("eq", v, e) for v, e in zip(indices, piece.indices, strict=True) if e is not None]
     conditions += [c for s in piece.loops for c in (binary("le", s.min, s.var), binary("lt", s.var, s.min + s.extent))]
-    boxed = _boxed(piece.loops)
     witnesses = tuple((s.var, *boxed[s.var]) for s in piece.loops)
     return _tidied(Solved(tuple(ranges), (*conditions, *piece.conditions), witnesses, piece.why), indices)
 
 
-def _boxed(loops: Sequence[For]) -> Ranges:
-    """Ranges that mention no other loop of the nest: where one does, the greatest that it may be."""
+def _boxed(loops: Sequence[For]) -> Ranges | str:
+    """Ranges that mention no other loop of the nest: where one does, the greatest that it may be; or why that is not
+    known."""
     known: Ranges = {}
     for s in loops:
         low, end = as_poly(s.min), as_poly(s.min + s.extent)
         bounds = Bounds(known)
         least, most = bounds.lower(low), bounds.upper(end)
         if least is None or most is None:
-            raise IRError(f"the range of {s.var.name} has no known bounds")
+            return f"the range of {s.var.name} has no known bounds"
         known[s.var] = render(least, s.var.dtype), render(most - least, s.var.dtype)
     return known
 

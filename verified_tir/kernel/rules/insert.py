@@ -26,6 +26,7 @@ from typing import Literal, final
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Var
 from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.node import Node
 from verified_tir.ir.paths import Path, put
 from verified_tir.ir.stmt import Assert, DeclBuffer, If, Stmt, Store, While, seq
 from verified_tir.ir.visit import bound_vars, free_vars, refresh_binders, walk
@@ -121,8 +122,8 @@ def views_problem(context: Context, stmt: Stmt) -> str | None:
     return None
 
 
-def scope_problem(context: Context, stmt: Stmt) -> str | None:
-    """Why a statement cannot stand here: a variable or buffer that is not in scope."""
+def scope_problem(context: Context, stmt: Node) -> str | None:
+    """Why a statement (or expression) cannot stand here: a variable or buffer that is not in scope."""
     inside = set(bound_vars(stmt))
     for v in free_vars(stmt):
         if v.dtype.code != "handle" and v not in context.env and v not in inside:

@@ -196,8 +196,9 @@ def _values(session: Session, value: Expr, into: Buffer) -> Iterator[tuple[Expr,
     elif isinstance(value, Load) and value.buffer is not into and not any(map(_reads, value.indices)):
         parameter = value.buffer in session.func.buffers
         for c in constraints(session, value.buffer) if parameter else ():
-            if c.value is not None and not isinstance(c.value, Undef) and not _reads(c.value):
-                yield substitute(c.value, dict(zip(c.indices, value.indices, strict=True))), [c.holds_at(value.indices)]
+            stored = c.value_at(value.indices)
+            if stored is not None and not isinstance(stored, Undef) and not _reads(stored):
+                yield stored, [c.holds_at(value.indices)]
 
 
 def _around(session: Session, start: Path, place: Path) -> tuple[list[For], list[Expr]] | None:

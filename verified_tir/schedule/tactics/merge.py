@@ -160,13 +160,15 @@ def _explained(failed: TacticFailed, first: For, second: For) -> TacticFailed:
     else:
         why = "condition 2: what the first loop reads, the second does not write in an earlier iteration"
     where = _meeting(refusal, first, second)
-    buffer = next(b for b in _buffers(first) if f" of {b.name} touch" in claim)
-    if not where:
+    # of two views of one block the claim names that of the second loop
+    buffer = next((b for b in (*_buffers(first), *_buffers(second)) if f" of {b.name} touch" in claim), None)
+    if not where and buffer is not None:
         one = touched_by(first.body, buffer, reads=not writes, writes=writes)
         two = touched_by(second.body, buffer, reads=writes)
         verbs = ("writes", "touches") if writes else ("reads", "writes")
         where = f"but the first {verbs[0]} {one}, the second {verbs[1]} {two}"
-    return TacticFailed(replace(refusal, obligation=replace(refusal.obligation, claim=f"{claim} ({why}; {where})")))
+    more = f"{why}; {where}" if where else why
+    return TacticFailed(replace(refusal, obligation=replace(refusal.obligation, claim=f"{claim} ({more})")))
 
 
 def _buffers(loop: For) -> list[Buffer]:

@@ -24,6 +24,7 @@ from verified_tir.kernel.rules.annotate import Label, Unwrap
 from verified_tir.kernel.rules.order import Swap
 from verified_tir.kernel.rules.reindex import NewLoop, Reindex
 from verified_tir.schedule.bounds import Bounds
+from verified_tir.schedule.poly import counted_in
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.simplify_index import Simplifier
 from verified_tir.schedule.tactics.inline import (
@@ -195,7 +196,7 @@ def _follow(session: Session, block: Path, buffer: Buffer, producer: Path) -> di
     simplifier = Simplifier(Bounds(ranges))
     mapping: dict[Var, Expr] = {**fresh, **{v: tidied(e, simplifier) for v, e in back.items()}}
     guards = [c for s in moved for c in (mapping[s.var] >= s.min, mapping[s.var] < s.min + s.extent)]
-    guards += [substitute(e, mapping).equal(x) for e, x in zip(load.indices, stored, strict=True)]
+    guards += [substitute(e, mapping).equal(counted_in(x, e.dtype)) for e, x in zip(load.indices, stored, strict=True)]
     kept = [c for c in (simplifier.expr(g) for g in guards) if not (isinstance(c, IntImm) and c.value)]
     g, h = tuple(mapping[s.var] for s in mine), (*(forth[fresh[s.var]] for s in theirs), *_rest(mine, moved))
     rule = Reindex(start, len(chain), tuple(loops), (*dict.fromkeys(kept), *guards_of(chain, mapping)), g, h)

@@ -43,7 +43,7 @@ from verified_tir.logic.formula import Term
 from verified_tir.logic.verdict import Proved
 from verified_tir.schedule.bounds import Bounds
 from verified_tir.schedule.index_map import IndexMap, IndexMapError
-from verified_tir.schedule.poly import as_poly, render
+from verified_tir.schedule.poly import as_poly, counted_in, render
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.simplify_index import Simplifier
 from verified_tir.schedule.tactics.staging import ranges_around
@@ -234,8 +234,9 @@ def solved(loops: Sequence[Loop], stored: Sequence[Expr], indices: Sequence[Expr
     """Values for the loops at which the stored indices are ``indices``; ``None`` if none are found.
 
     A loop that the indices do not mention takes its first iteration: the kernel then sees to it that all iterations
-    store the same.
+    store the same.  Indices of another type are cast to that of what is stored.
     """
+    indices = [counted_in(x, s.dtype) for s, x in zip(stored, indices, strict=True)]
     found: dict[Var, Expr] = {}
     wanted = {v for v, _, _ in loops}
     pending = list(zip(stored, indices, strict=True))

@@ -28,8 +28,10 @@ from verified_tir.ir.visit import children, free_vars, substitute, walk
 from verified_tir.kernel.context import EVERYTHING, written_blocks
 from verified_tir.kernel.rules.branch import Introduce, Reshape
 from verified_tir.kernel.rules.erase import Erase
+from verified_tir.kernel.rules.insert import scope_problem
 from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.schedule.bounds import Bounds
+from verified_tir.schedule.poly import counted_in
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.simplify_index import Simplifier, negate
 from verified_tir.schedule.tactics.conditionals import trim
@@ -55,7 +57,8 @@ class KnownPadding:
 
     def at(self, indices: Sequence[Expr]) -> Expr:
         """The predicate for one element."""
-        return substitute(self.predicate, dict(zip(self.indices, indices, strict=True)))
+        at = {v: counted_in(e, v.dtype) for v, e in zip(self.indices, indices, strict=True)}
+        return substitute(self.predicate, at)
 
 
 def remove_overcompute_through_branching(session: Session, under: Path = ()) -> int:
@@ -135,8 +138,8 @@ def _candidates(session: Session, under: Path, known: list[KnownPadding]) -> Ite
                     continue
                 condition = padding.at(access.indices)
                 place = _where_bound(session, (*under, *path), condition)
-                if place is None:
-                    continue
+                if place is None or scope_problem(session.context(place), condition):
+                    continue  # it is known in another loop, whose variables tell nothing here
                 ranges, facts = known_at(session, place)
                 simplifier = Simplifier(Bounds(ranges, facts.facts))
                 shorter = simplifier.expr(condition)
