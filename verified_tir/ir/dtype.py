@@ -23,7 +23,7 @@ _WIDTHS: dict[str, frozenset[int]] = {
     "handle": frozenset({64}),
     "void": frozenset({0}),
 }
-_PATTERN = re.compile(r"(uint|int|bfloat|float|bool|handle|void)(\d*)(?:x(\d+))?")
+_PATTERN = re.compile(r"(uint|int|bfloat|float|bool|handle|void)([0-9]{0,4})(?:x([0-9]{1,18}))?")
 
 
 @final

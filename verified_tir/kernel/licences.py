@@ -96,7 +96,7 @@ def _common(run: Instance, loop: For) -> Iterator[Access]:
     """Accesses to memory that all iterations have in common."""
     threads = loop.thread.startswith("threadIdx")
     for a in run.accesses:
-        if a.buffer is None or a.buffer.data not in run.local or (threads and _kind(a.buffer) == "shared"):
+        if a.buffer is None or a.buffer.data not in run.local or (threads and _kind(a.buffer) in ("shared", "warp")):
             yield a
 
 

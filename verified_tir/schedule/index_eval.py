@@ -1,7 +1,8 @@
 """Evaluation of index expressions on whole grids of points at once, with numpy.
 
 Used to check proposed inverses and predicates by brute force and to move arrays into a layout.  Values are int64
-whatever the index type; an index expression whose value outgrows that is undefined anyway.
+whatever the index type, Python's integers for uint64; an index expression whose value outgrows that is undefined
+anyway.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def evaluate(exprs: Sequence[Expr], values: Mapping[Var, Grid | int]) -> list[Gr
         are lazy).
     :raises NotEvaluable: for a load, call or unknown variable.
     """
-    memo: dict[Expr, Grid] = {v: np.asarray(x) for v, x in values.items()}
+    memo: dict[Expr, Grid] = {v: _typed(v, x) for v, x in values.items()}
     with np.errstate(all="ignore"):
         return [_evaluate(e, memo, _EVERYWHERE) for e in exprs]
 
@@ -51,17 +52,27 @@ def evaluate(exprs: Sequence[Expr], values: Mapping[Var, Grid | int]) -> list[Gr
 _EVERYWHERE: Grid = np.asarray(True)
 
 
+def _typed(e: Expr, x: Any) -> Grid:
+    """The values of an expression: Python's integers for uint64, which numpy makes floats of beside int64."""
+    return np.asarray(x, object if e.dtype.code == "uint" and e.dtype.bits == 64 else None)
+
+
 def _floormod(a: Grid, b: Grid) -> Grid:
     return np.asarray(np.mod(a, b))
 
 
-def _truncdiv(a: Grid, b: Grid) -> Grid:
-    return np.asarray(np.sign(a) * np.sign(b) * (np.abs(a) // np.abs(b)))
+def _truncdiv(a: Grid, b: Grid) -> Any:
+    # not by absolute values: the least integer has none
+    return np.floor_divide(a, b) + ((np.mod(a, b) != 0) & ((a < 0) != (b < 0)))
+
+
+def _truncmod(a: Grid, b: Grid) -> Any:
+    return a - b * _truncdiv(a, b)
 
 
 _OPERATIONS: dict[str, Callable[[Grid, Grid], Any]] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "floordiv": np.floor_divide, "floormod": _floormod,
-    "truncdiv": _truncdiv, "truncmod": np.fmod, "min": np.minimum, "max": np.maximum,
+    "truncdiv": _truncdiv, "truncmod": _truncmod, "min": np.minimum, "max": np.maximum,
     "bitand": np.bitwise_and, "bitor": np.bitwise_or, "bitxor": np.bitwise_xor,
     "shl": np.left_shift, "shr": np.right_shift,
     "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
@@ -82,7 +93,7 @@ def _evaluate(expr: Expr, memo: dict[Expr, Grid], active: Grid) -> Grid:
 def _compute(expr: Expr, memo: dict[Expr, Grid], active: Grid) -> Grid:
     match expr:
         case IntImm(value=value):
-            return np.asarray(bool(value) if expr.dtype.is_bool else value)
+            return _typed(expr, bool(value) if expr.dtype.is_bool else value)
         case Binary(op="and" | "or" as op, a=a, b=b):
             x = _evaluate(a, memo, active)
             y = _evaluate(b, memo, active & (x if op == "and" else ~x))
@@ -93,7 +104,7 @@ def _compute(expr: Expr, memo: dict[Expr, Grid], active: Grid) -> Grid:
                 if bool(np.any((y == 0) & active)):
                     raise UnsafeIndex(f"a divisor of {op} is zero at some point")
                 y = np.where(y == 0, 1, y)
-            return np.asarray(_OPERATIONS[op](x, y))
+            return _typed(expr, _OPERATIONS[op](x, y))
         case Not(a=a):
             return np.logical_not(_evaluate(a, memo, active))
         case Select(condition=c, true_value=a, false_value=b):
@@ -102,7 +113,7 @@ def _compute(expr: Expr, memo: dict[Expr, Grid], active: Grid) -> Grid:
             test = _evaluate(c, memo, active)
             return np.where(test, _evaluate(a, memo, active & test), _evaluate(b, memo, active & ~test))
         case Cast(type=t, value=value) if t.is_int and value.dtype.is_int and t.bits >= 32:
-            return _evaluate(value, memo, active)
+            return _typed(expr, _evaluate(value, memo, active))
         case LetExpr(var=v, value=value, body=body):
             memo[v] = _evaluate(value, memo, active)
             return _evaluate(body, memo, active)

@@ -19,14 +19,14 @@ import numpy as np
 import numpy.typing as npt
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import FALSE, TRUE, Expr, IntImm, Var, all_of, binary, const
+from verified_tir.ir.expr import FALSE, TRUE, Binary, Expr, IntImm, Var, all_of, binary, const
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import at, block_path, loop_path, places
 from verified_tir.ir.stmt import For, Stmt
 from verified_tir.ir.visit import free_vars, local_buffers, substitute
 from verified_tir.kernel.blocks import expand
-from verified_tir.schedule.index_eval import evaluate
+from verified_tir.schedule.index_eval import UnsafeIndex, evaluate
 from verified_tir.schedule.loop_layout import Ranges
 from verified_tir.schedule.simplify_index import junction
 from verified_tir.schedule.simplify_index import simplify as simplify_index
@@ -290,16 +290,40 @@ def _shorter(e: Expr, ranges: Ranges, domain: DomainTouched) -> Expr:
 
 
 def _holds(domain: DomainTouched, known: Mapping[Var, int]) -> Mask:
-    """For each place of the ranges, whether some witness makes the predicate true."""
-    axes = [*zip(domain.indices, domain.ranges, strict=True), *((v, (low, n)) for v, low, n in domain.witnesses)]
+    """For each place of the ranges, whether some witness makes the predicate true.
+
+    Each alternative is looked at by itself, with no witnesses but its own: those of all accesses together may have more
+    values than there is memory.
+    """
+    try:
+        return reduce(np.logical_or, (_mask(domain, e, known) for e in _alternatives(domain.predicate)))
+    except UnsafeIndex:  # one alternative guards the next
+        return _mask(domain, domain.predicate, known)
+
+
+def _mask(domain: DomainTouched, condition: Expr, known: Mapping[Var, int]) -> Mask:
+    """For each place of the ranges, whether some witness makes a condition true."""
+    used = set(free_vars(condition))
+    axes = list(zip(domain.indices, domain.ranges, strict=True))
+    axes += [(v, (low, n)) for v, low, n in domain.witnesses if v in used]
     shape = tuple(max(0, _number(n, known)) for _, (_, n) in axes)
     values: dict[Var, np.ndarray | int] = dict(known)
     for k, (v, (low, _)) in enumerate(axes):
         column = np.arange(shape[k], dtype=np.int64) + _number(low, known)
         values[v] = column.reshape([-1 if d == k else 1 for d in range(len(axes))])
-    (mask,) = evaluate([domain.predicate], values)
+    (mask,) = evaluate([condition], values)
     whole = np.broadcast_to(mask.astype(np.bool_), shape)
     return np.asarray(whole.any(axis=tuple(range(len(domain.indices), len(axes)))))
+
+
+def _alternatives(e: Expr) -> Iterator[Expr]:
+    """What stands between the outermost ``or``."""
+    match e:
+        case Binary(op="or", a=a, b=b):
+            yield from _alternatives(a)
+            yield from _alternatives(b)
+        case _:
+            yield e
 
 
 def _number(e: Expr, known: Mapping[Var, int]) -> int:

@@ -26,6 +26,7 @@ Monomial: TypeAlias = tuple[int, ...]
 Polynomial: TypeAlias = dict[Monomial, int]
 
 _LARGEST_PRODUCT: Final = 64
+_LARGEST_DEGREE: Final = 64  # repeated squaring doubles it each time
 _SUMS: Final = frozenset({"add", "sub", "mul", "const"})
 
 
@@ -233,7 +234,8 @@ class Normaliser:
         p, q = self._of(self._normal(a)), self._of(self._normal(b))
         if not p or not q:  # a product with zero: zero, and undef where the other factor is
             return dict.fromkeys((*p, *q), 0)
-        if len(p) * len(q) > _LARGEST_PRODUCT:
+        degree = max(map(len, p)) + max(map(len, q))
+        if len(p) * len(q) > _LARGEST_PRODUCT or degree > _LARGEST_DEGREE:
             left, right = sorted((self._normal(a), self._normal(b)))
             return {(self._intern(("mul", str(dtype), left, right), bool(terms.flags[term] & MAY_UNDEF)),): 1}
         product: Polynomial = {}

@@ -59,6 +59,7 @@ class AnnotationParser(BufferParser):
     def _json(self, node: ast.expr) -> StringImm:
         """The literal as JSON."""
         try:
-            return StringImm(json.dumps(ast.literal_eval(node), allow_nan=False))
+            text = json.dumps(ast.literal_eval(node), allow_nan=False)
+            return StringImm(json.dumps(json.loads(text)))  # keys that JSON takes for one are one
         except (ValueError, TypeError, RecursionError):
             raise self.error(node, "a literal of numbers, strings, lists and dictionaries is needed") from None

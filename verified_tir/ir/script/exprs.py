@@ -18,6 +18,7 @@ from verified_tir.ir.expr import (
     CompareOp,
     Expr,
     IfThenElse,
+    LetExpr,
     Load,
     LogicOp,
     Not,
@@ -42,6 +43,7 @@ from verified_tir.ir.script.values import (
     typed,
     unified,
 )
+from verified_tir.ir.visit import walk
 
 _BINARY: dict[type[ast.operator], BinaryOp] = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.FloorDiv: "floordiv", ast.Mod: "floormod",
@@ -179,7 +181,10 @@ class ExprParser(Reader):
             op = _COMPARE.get(type(how))
             if op is None:
                 raise self.error(node, f"the comparison {type(how).__name__} has no meaning in TVMScript")
-            found.append(self.binary(op, operands[k], operands[k + 1]))
+            left = operands[k]
+            if k and isinstance(left, Expr) and any(isinstance(n, LetExpr) for n in walk(left)):
+                left = self.number(node.comparators[k - 1])  # written twice, it is read as two
+            found.append(self.binary(op, left, operands[k + 1]))
         if len(found) == 1:
             return found[0]
         result = condition(found[0])

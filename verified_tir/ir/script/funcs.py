@@ -17,7 +17,7 @@ from verified_tir.ir.script.loops import LoopParser
 from verified_tir.ir.script.scope import Scope
 from verified_tir.ir.script.source import Located, Source
 from verified_tir.ir.script.values import Value
-from verified_tir.ir.stmt import SKIP, Annotations, Evaluate, Stmt
+from verified_tir.ir.stmt import SKIP, Allocate, Annotations, DeclBuffer, Evaluate, LetStmt, Seq, Stmt
 
 
 class FuncParser(LoopParser):
@@ -165,7 +165,10 @@ class FuncParser(LoopParser):
                     pieces.append(self._return(node))
                 else:
                     pieces.append(self.statement(node))
-        return assemble(pieces)
+        body = assemble(pieces)
+        if nodes and isinstance(nodes[-1], ast.Return) and pieces[-1] is not SKIP and _last(body) is not pieces[-1]:
+            raise self.error(nodes[-1], "a return cannot stand inside an attribute or a thread")
+        return body
 
     def _return(self, node: ast.Return) -> Stmt:
         """The return at the end of a function, an opaque call ``ret``."""
@@ -215,3 +218,15 @@ class FuncParser(LoopParser):
         if name != "_":
             self.bind(target, name, buffer)
         return []
+
+
+def _last(stmt: Stmt) -> Stmt:
+    """The statement that the text of a body ends with, not further to the right than the body itself."""
+    while True:
+        match stmt:
+            case Seq(stmts=(*_, last)):
+                stmt = last
+            case LetStmt(body=body) | Allocate(body=body) | DeclBuffer(body=body):
+                stmt = body
+            case _:
+                return stmt

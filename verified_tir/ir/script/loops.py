@@ -13,6 +13,7 @@ from verified_tir.ir.node import IRError
 from verified_tir.ir.script.arguments import match_arguments
 from verified_tir.ir.script.bindings import Wrapper, assemble
 from verified_tir.ir.script.buffers import BUFFER_ARGS, MATCH_ARGS
+from verified_tir.ir.script.dtypes import dtype_named, is_dtype_name
 from verified_tir.ir.script.linear import extent_between
 from verified_tir.ir.script.source import Located
 from verified_tir.ir.script.stmts import StmtParser
@@ -216,7 +217,8 @@ class LoopParser(StmtParser):
                         self._axes(head, target, call, name.removeprefix("axis."))
                     return True
                 if isinstance(target, ast.Name):
-                    return self._head_buffer(head, target, call, name, old)
+                    with self.located(node):
+                        return self._head_buffer(head, target, call, name, old)
             case ast.Expr(value=ast.Call() as call):
                 return self._directive(head, call, self.t_name(call.func))
             case ast.Expr(value=ast.Constant(value=str())) | ast.Pass():
@@ -265,6 +267,9 @@ class LoopParser(StmtParser):
                 view = self.match_region(call, target.id, args)
             self.bind(target, target.id, view)
             head.views.append(view)
+            return True
+        if is_dtype_name(name) and not call.args and not call.keywords:
+            self.declare_symbol(target, target.id, dtype_named(name))  # for a T.Let in what follows
             return True
         return False
 

@@ -13,8 +13,8 @@ from verified_tir.ir.paths import Path
 from verified_tir.ir.script.names import Names, identifier
 from verified_tir.ir.script.write_expr import quote
 from verified_tir.ir.script.write_stmt import StmtWriter, bound_buffers
-from verified_tir.ir.stmt import Stmt
-from verified_tir.ir.visit import free_vars, walk
+from verified_tir.ir.stmt import SKIP, Stmt
+from verified_tir.ir.visit import children, free_vars, walk
 
 _HEADER = "# from tvm.script import tirx as T"
 _MODULE_HEADER = "# from tvm.script import ir as I"
@@ -128,10 +128,13 @@ def _annotated(func: PrimFunc) -> list[Buffer]:
     found = []
     params = set(func.params)
     known: set[Var] = set()
+    mentioned = _mentioned(func) & params
     for p in func.params:
         b = func.buffer_of(p)
         if b is None:
             known.add(p)
+            continue
+        if p in mentioned:  # an annotation leaves the handle itself without a name
             continue
         in_shape = {n for e in b.shape for n in walk(e) if isinstance(n, Var)}
         new = [v for v in layout_vars(b) if v not in known and (v in params or v.dtype is not INT64)]
@@ -139,6 +142,14 @@ def _annotated(func: PrimFunc) -> list[Buffer]:
             known |= in_shape
             found.append(b)
     return found
+
+
+def _mentioned(func: PrimFunc) -> set[Node]:
+    """What occurs in the body, the attributes, and the layouts of the parameters."""
+    attributes = children(PrimFunc(func.name, (), (), SKIP, func.attrs))
+    return {n for root in (func.body, *attributes) for n in walk(root)} | {
+        v for b in func.buffers for v in layout_vars(b)
+    }
 
 
 def _type_vars(func: PrimFunc, taken: frozenset[str]) -> dict[Var, str]:
@@ -198,6 +209,7 @@ class _Signature:
                 texts.append(f"{given[p]}: T.Buffer({self.writer.buffer_args(b, self._shape(b))})")
             else:
                 handle = names.reserve(names.unique(f"{given[p]}_handle"))
+                names.set(p, handle)
                 texts.append(f"{handle}: T.handle")
                 self.matched.append((handle, b))
         return texts
@@ -222,14 +234,14 @@ class _Signature:
     def prelude(self) -> list[str]:
         """The lines of the body that declare symbols and match handles."""
         lines = []
+        data = {b.data for b in self.func.buffers}
         self.known.update(self.func.params)
         for handle, b in self.matched:
             for v in layout_vars(b):
-                if v not in self.known:
+                if v not in self.known and v not in data:
                     self.known.add(v)
                     lines.append(f"{self.writer.names.name(v)} = T.{v.dtype}()")
             lines.append(f"{self.writer.names.name(b)} = T.match_buffer({handle}, {self.writer.buffer_args(b)})")
-        data = {b.data for b in self.func.buffers}
         for v in free_vars(self.func.body):
             if v not in self.known and v not in data and isinstance(v.type, DType):
                 # the program is not closed, but it can be written

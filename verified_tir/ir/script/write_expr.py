@@ -290,7 +290,7 @@ class ExprWriter:
             case int():
                 return str(value)
             case float():
-                return _float(value) if value - value == 0 else f"T.float64({_float(value)})"
+                return _plain_float(value)
             case str():
                 return quote(value)
             case tuple():
@@ -326,6 +326,13 @@ def _float(v: float) -> str:
     if v in (float("inf"), float("-inf")):
         return '"inf"' if v > 0 else '"-inf"'
     return repr(v)
+
+
+def _plain_float(v: float) -> str:
+    """A float without a type, as annotations have them."""
+    if math.isnan(v):
+        return "1e400 - 1e400"
+    return repr(v) if math.isfinite(v) else "1e400" if v > 0 else "-1e400"
 
 
 def _has_sign(e: Binary) -> bool:

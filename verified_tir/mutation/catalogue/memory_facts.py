@@ -158,7 +158,7 @@ FAULTS: Final[tuple[Fault, ...]] = (
         "shared-memory-is-each-thread's-own",
         _KERNEL + "licences.py",
         "_common",
-        'if a.buffer is None or a.buffer.data not in run.local or (threads and _kind(a.buffer) == "shared"):',
+        'if a.buffer is None or a.buffer.data not in run.local or (threads and _kind(a.buffer) in ("shared", "warp")):',
         "if a.buffer is None or a.buffer.data not in run.local:",
         "Threads of a block race in shared memory that is allocated inside the loop over threads.",
     ),

@@ -17,7 +17,17 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Binary, Expr, IfThenElse, LetExpr, Load, Var
 from verified_tir.ir.stmt import Store
 from verified_tir.ir.visit import children, walk
-from verified_tir.validate.demand.outline import Bound, BoundData, DataGuard, Domain, Guard, InLoop, Outline, Site
+from verified_tir.validate.demand.outline import (
+    Bound,
+    BoundData,
+    DataGuard,
+    Domain,
+    Entry,
+    Guard,
+    InLoop,
+    Outline,
+    Site,
+)
 from verified_tir.validate.evaluate import Evaluator
 from verified_tir.validate.frame import Frame, Value, given
 from verified_tir.validate.memory import Mask, Refused
@@ -91,6 +101,18 @@ class Frames:
                 if not rows.size:
                     return frame, rows
         return frame, rows
+
+    def note(self, entry: Entry, frame: Frame) -> None:
+        """Note the undefined behaviour of one part of a context in instances that are known to exist."""
+        match entry:
+            case InLoop(loop=loop):
+                self._inside(loop.stmt.min, loop.stmt.extent, np.zeros(1, dtype=np.int64), frame)
+            case Bound(value=value):
+                self.evaluator.evaluate(value, frame)
+            case Guard(condition=c):
+                self.evaluator.condition(c, frame)
+            case Domain():
+                self._domain(entry, frame)
 
     def _inside(self, least: Expr, extent: Expr, column: Ids, frame: Frame) -> Mask:
         start = self.evaluator.number(least, frame, "undef bound", "a loop's minimum")[:, 0]

@@ -89,7 +89,7 @@ class Writers:
         view, terms = self.view, list(zip(self.view.strides, self.indices, strict=True))
         if view.shift is not None:
             terms.append((1, tape.node(view.shift)))
-        compact = view.strides == row_major(view.shape) and view.offset == 0 and view.shift is None
+        compact = bool(view.shape) and view.strides == row_major(view.shape) and view.offset == 0 and view.shift is None
         self.flat = None if compact else tape.linear(view.offset, terms)
         self.when = tape.linear(
             site.offset - sum(loop.low * loop.weight for loop in site.loops),

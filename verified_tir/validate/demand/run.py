@@ -13,7 +13,7 @@ from typing import final
 import numpy as np
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.dtype import INT64
+from verified_tir.ir.dtype import BOOL, INT64
 from verified_tir.ir.expr import Binary, Expr, Load, Var
 from verified_tir.ir.stmt import Store
 from verified_tir.ir.visit import walk
@@ -25,6 +25,7 @@ from verified_tir.validate.demand.levels import components, depths
 from verified_tir.validate.demand.outline import BoundData, DataGuard, Outline, Site
 from verified_tir.validate.demand.versions import NOT_YET, TIME, SparseAccess, Versions
 from verified_tir.validate.evaluate import Evaluator
+from verified_tir.validate.events import Events
 from verified_tir.validate.execute import Asserted
 from verified_tir.validate.frame import Frame, Value
 from verified_tir.validate.memory import Mask, Refused
@@ -88,6 +89,8 @@ class Run:
             outline, closure, evaluator, access, budget
         )  # fmt: skip
         self.frames = Frames(outline, evaluator)
+        self.perhaps = Frames(outline, _unnoted(evaluator, access), int(evaluator.build.opaque("perhaps", BOOL, 0)))
+        self.perhaps.scalars = self.frames.scalars
         access.evaluator = evaluator
         self.batches: dict[Site, _Batch] = {}
 
@@ -124,15 +127,18 @@ class Run:
         for site, needed in self.closure.needed.items():
             if not needed.size:
                 continue
-            frame, rows = self.frames.of(site, needed)
+            frames = self.perhaps if _depends_on_data(site) else self.frames
+            frame, rows = frames.of(site, needed)
             times = needed[rows]
             frame.values[TIME] = Value(INT64, times[:, None])
             value = site.what.value if isinstance(site.what, Store) else site.what
             batch = self.batches[site] = _Batch(site, times, frame, np.zeros((0, 0), np.int64), value)
             if isinstance(site.what, Store):
-                at, written = self.frames.stored(site, frame)
-                self._outside(site, frame)
+                at, written = frames.stored(site, frame)
+                if frames is self.frames:
+                    self._outside(site, frame)
                 parts.setdefault(site.what.buffer.data, []).append((batch, at, written))
+            frame.guard = None  # conditions on data are evaluated later (_given)
         for data, stores in parts.items():
             address = np.concatenate([at[written] for _, at, written in stores])
             time = np.concatenate([np.broadcast_to(b.times[:, None], at.shape)[written] for b, at, written in stores])
@@ -151,8 +157,6 @@ class Run:
         assert isinstance(store, Store)
         indices = self.evaluator.indices(store.buffer.name, store.indices, frame)
         lanes = store.indices[-1].dtype.lanes if store.indices else 1
-        if any(isinstance(entry, DataGuard) for entry in site.context):
-            return  # whether it happens is not known yet
         self.access.locate(frame, store.buffer, indices, lanes, self.evaluator.mask(store.predicate, frame))
 
     def _sources(self, site: Site) -> list[Site]:
@@ -299,9 +303,11 @@ class Run:
 
     def _given(self, site: Site, frame: Frame, rows: Ids) -> tuple[Frame, Ids]:
         """The frame with what lets hold, on the path that conditions on data leave; and the rows that are on it."""
-        alive = np.arange(rows.size)
+        alive, inside = np.arange(rows.size), False
         for entry in site.context:
-            if isinstance(entry, BoundData):
+            if inside and not isinstance(entry, (BoundData, DataGuard)):
+                self.frames.note(entry, frame)
+            elif isinstance(entry, BoundData):
                 frame.values[entry.var] = Value(entry.var.dtype, None, self._results(entry.site, frame))
             elif isinstance(entry, DataGuard):
                 terms = self.evaluator.terms
@@ -314,6 +320,9 @@ class Run:
                     return frame, alive
                 if not (condition == (terms.true if entry.holds else terms.false)).all():
                     frame = self.evaluator.guarded(frame, condition, holds=entry.holds)
+                inside = True
+        if inside and isinstance(site.what, Store):
+            self._outside(site, frame)
         return frame, alive
 
     def _results(self, site: Site, frame: Frame) -> Ids:
@@ -391,3 +400,14 @@ class Run:
         storage = self.outline.storage[data]
         at = self.access.versions[data].find(address, *self.access.moment(storage, batch.frame, rows))
         return np.where(at >= 0, owner[at], -1)
+
+
+def _depends_on_data(site: Site) -> bool:
+    """Whether data decide if an instance of the site is executed."""
+    return any(isinstance(entry, DataGuard) for entry in site.context)
+
+
+def _unnoted(evaluator: Evaluator, access: SparseAccess) -> Evaluator:
+    """An evaluator whose undefined behaviour counts for nothing: that of what is executed only if data say so is noted
+    once the condition is known."""
+    return Evaluator(evaluator.build, Events(evaluator.build), access, evaluator.data)
