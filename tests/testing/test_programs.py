@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from itertools import cycle
 from typing import get_args
 
 import pytest
@@ -280,12 +281,13 @@ def test_elements_are_bools_and_vectors_too() -> None:
 @settings(max_examples=25, derandomize=True, database=None, deadline=None)
 @given(prim_funcs(ALL_FEATURES - {"wide_loops", "loop_kinds"}))  # a broken licence is broken in both
 def test_wide_loops_compute_the_same(func: PrimFunc) -> None:
-    wide = wide_loops(func)
-    assert problem(wide) is None
-    assert structural_equal(parse_func(script(wide)), wide)
-    for tried in inputs(func, 1, 2):
-        if isinstance(tried.end, Outcome):
-            assert disagreement(Claim(func, wide), tried.arguments) is None
+    every_other = cycle((True, False))
+    for wide in (wide_loops(func), wide_loops(func, lambda _: next(every_other))):
+        assert problem(wide) is None
+        assert structural_equal(parse_func(script(wide)), wide)
+        for tried in inputs(func, 1, 2):
+            if isinstance(tried.end, Outcome):
+                assert disagreement(Claim(func, wide), tried.arguments) is None
 
 
 def test_unknown_features_are_named() -> None:

@@ -49,7 +49,9 @@ def _prim_funcs(
     if "textbook" in features and (len(features) == 1 or pick.rarely(10)):
         return textbook(pick, s.palette[0])
     func = finish(s, body(s, Place(max_depth), max_statements, 3))
-    return wide_loops(func) if "wide_loops" in features and pick.rarely(12) else func
+    if "wide_loops" in features and pick.rarely(8):
+        return wide_loops(func, (lambda _: pick.flip()) if pick.flip() else (lambda _: True))
+    return func
 
 
 def sketch(pick: Picker, features: frozenset[Feature], palette: tuple[DType, ...] | None = None) -> Sketch:

@@ -27,6 +27,7 @@ from verified_tir.validate.terms import Ids
 
 Check: TypeAlias = Callable[[Site, Ids, "Ids | None"], Mask]
 _CHUNK: Final = 1 << 14
+_STEP: Final = 4 * _CHUNK
 _PASSES: Final = 6
 _LOOK: Final = 1000
 
@@ -261,23 +262,31 @@ class _Search:
     def every(self) -> Ids:
         """The times of all solutions."""
         found: list[Ids] = []
-        while self.question.size:
-            rows = np.arange(min(self.question.size, 4 * _CHUNK))
-            low, high, dead, entailed = self._tighten(rows)
+        waiting = [(self.question, self.low, self.high)]
+        while waiting:
+            self._next(waiting)
+            low, high, dead, entailed = self._tighten(np.arange(self.question.size))
             single = ~dead & (low == high).all(axis=1)
             doubtful = np.flatnonzero(single & ~entailed)
             if doubtful.size:  # what depends on data may exist
-                exists = self._exists(low[doubtful], self.question[rows[doubtful]])
+                exists = self._exists(low[doubtful], self.question[doubtful])
                 entailed[doubtful[exists]] = True
                 dead[doubtful[~exists]] = True
             found.append(self._points(low[entailed], high[entailed]))
             open_ = ~dead & ~entailed
-            parts = list(_split(low[open_], high[open_]))
-            question = self.question[rows][open_]
-            self.question = np.concatenate([self.question[rows.size :], *[question[t] for _, _, t in parts]])
-            self.low = np.concatenate([self.low[rows.size :], *[lo[t] for lo, _, t in parts]])
-            self.high = np.concatenate([self.high[rows.size :], *[hi[t] for _, hi, t in parts]])
+            question = self.question[open_]
+            waiting += [(question[t], lo[t], hi[t]) for lo, hi, t in _split(low[open_], high[open_]) if t.any()]
         return distinct(np.concatenate(found)) if found else np.zeros(0, dtype=np.int64)
+
+    def _next(self, waiting: list[tuple[Ids, Ids, Ids]]) -> None:
+        """Take boxes for one step from the end of those that wait, so that none is moved more than a few times."""
+        taken = [waiting.pop()]
+        while waiting and sum(q.size for q, _, _ in taken) < _STEP:
+            taken.append(waiting.pop())
+        question, low, high = (np.concatenate(part) for part in zip(*taken, strict=True))
+        if question.size > _STEP:
+            waiting.append((question[_STEP:], low[_STEP:], high[_STEP:]))
+        self.question, self.low, self.high = question[:_STEP], low[:_STEP], high[:_STEP]
 
     def _points(self, low: Ids, high: Ids) -> Ids:
         """The times of all points of some boxes; lanes are no instances of their own."""
