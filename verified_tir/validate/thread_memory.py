@@ -20,13 +20,18 @@ from verified_tir.ir.visit import free_vars, sub_statements
 from verified_tir.validate.memory import Refused
 
 
-def for_each_thread(made: Allocate, is_thread: Callable[[str], bool], concerned: Callable[[For], bool]) -> Stmt | None:
+def is_thread(tag: str) -> bool:
+    """Whether a loop bound to ``tag`` is over the threads of a thread block."""
+    return tag.startswith("threadIdx")
+
+
+def for_each_thread(made: Allocate, concerned: Callable[[For], bool]) -> Stmt | None:
     """The allocation inside the loops over threads that use it; ``None`` if no such loop is ``concerned``.
 
     :raises Refused: if one is, and the allocation cannot be moved there.
     """
     name, data = made.buffer.name, made.buffer.data
-    nests = list(_nests(made.body, data, is_thread))
+    nests = list(_nests(made.body, data))
     if not any(concerned(loop) for _, loop in nests):
         return None
     if len(nests) > 1:
@@ -40,16 +45,16 @@ def for_each_thread(made: Allocate, is_thread: Callable[[str], bool], concerned:
             raise Refused(
                 f"{name}, of which each thread has its own, is allocated outside of a loop around the threads"
             )
-    path = _innermost(made.body, path, is_thread)
+    path = _innermost(made.body, path)
     inside = at(made.body, path)
-    if data in free_vars(put(made.body, path, Seq(()))) or any(True for _ in _nests(inside, data, is_thread)):
+    if data in free_vars(put(made.body, path, Seq(()))) or any(True for _ in _nests(inside, data)):
         raise Refused(
             f"{name}, of which each thread has its own, is used where not all coordinates of a thread are known"
         )
     return put(made.body, path, Allocate(made.buffer, inside, made.annotations))
 
 
-def _nests(stmt: Stmt, data: Var, is_thread: Callable[[str], bool], path: Path = ()) -> Iterator[tuple[Path, For]]:
+def _nests(stmt: Stmt, data: Var, path: Path = ()) -> Iterator[tuple[Path, For]]:
     """The outermost loops over threads in which a block of memory is used."""
     if data not in free_vars(stmt):
         return
@@ -57,7 +62,7 @@ def _nests(stmt: Stmt, data: Var, is_thread: Callable[[str], bool], path: Path =
         yield path, stmt
         return
     for k, sub in enumerate(sub_statements(stmt)):
-        yield from _nests(sub, data, is_thread, (*path, k))
+        yield from _nests(sub, data, (*path, k))
 
 
 def _fresh(loop: For) -> bool:
@@ -65,7 +70,7 @@ def _fresh(loop: For) -> bool:
     return loop.thread.startswith("blockIdx") or loop.kind == "parallel"
 
 
-def _innermost(root: Stmt, path: Path, is_thread: Callable[[str], bool]) -> Path:
+def _innermost(root: Stmt, path: Path) -> Path:
     """Where the body of the innermost of some loops over threads is that have nothing beside each other."""
     found = path = (*path, 0)
     while True:

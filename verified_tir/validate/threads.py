@@ -48,7 +48,7 @@ from verified_tir.ir.stmt import (
 from verified_tir.ir.visit import substitute_buffers, walk
 from verified_tir.validate.calls import BARRIER, needs_order
 from verified_tir.validate.memory import Refused
-from verified_tir.validate.thread_memory import for_each_thread
+from verified_tir.validate.thread_memory import for_each_thread, is_thread
 
 KERNEL: Final = "threads of thread blocks"
 """The attribute around a program in phases: who meets whom is watched between two of the following."""
@@ -59,11 +59,6 @@ MISSING: Final = "missing"
 _SLOTS: Final = {"threadIdx.x": (0, 12), "threadIdx.y": (12, 12), "threadIdx.z": (24, 7)}
 _WARP: Final = 32
 SHARED: Final = ("shared", "warp")
-
-
-def is_thread(tag: str) -> bool:
-    """Whether a loop bound to ``tag`` is over the threads of a thread block."""
-    return tag.startswith("threadIdx")
 
 
 def slot(tag: str) -> int | None:
@@ -221,7 +216,7 @@ class _Phases:
         """The allocation in each thread, if threads have such memory for themselves and are going to run in phases."""
         if stmt.buffer.scope == "global" or is_shared(stmt.buffer.scope):
             return None
-        return for_each_thread(stmt, is_thread, splits)
+        return for_each_thread(stmt, splits)
 
     def inside(self, stmt: Stmt, threads: Threads) -> Stmt:
         """A statement that all threads run."""
@@ -301,7 +296,7 @@ class _Phases:
             raise Refused(f"the extents of {buffer.name} differ between threads, and it is needed past a barrier")
         if is_shared(buffer.scope):
             return Allocate(buffer, self.inside(body, threads))
-        moved = for_each_thread(stmt, is_thread, lambda loop: True)
+        moved = for_each_thread(stmt, lambda loop: True)
         if moved is not None:
             return self.inside(moved, threads)
         if buffer.strides or not (isinstance(buffer.elem_offset, IntImm) and buffer.elem_offset.value == 0):
