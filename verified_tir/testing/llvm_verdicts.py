@@ -19,8 +19,7 @@ from typing import Any, Final, NoReturn, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from verified_tir.ir.dtype import DType
-from verified_tir.ir.floats import bits_of, numpy_dtype
+from verified_tir.ir.floats import numpy_dtype
 from verified_tir.ir.func import PrimFunc
 from verified_tir.logic.solver import Solver
 from verified_tir.semantics.interpreter import ArgumentError
@@ -29,6 +28,7 @@ from verified_tir.testing.verdicts import BUDGET, WrongVerdict
 from verified_tir.validate import Different, Equal
 from verified_tir.validate.llvm import LLVMReport, validate_llvm
 from verified_tir.validate.llvm.jit import Job, execute
+from verified_tir.validate.llvm.replay import word
 from verified_tir.validate.llvm.session import symbols as trailing_symbols
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -103,20 +103,13 @@ def _job(func: PrimFunc, arguments: Arguments, sizes: Mapping[str, int]) -> tupl
     for param in func.params:
         buffer = func.buffer_of(param)
         if buffer is None:
-            found.append(_word(param.dtype, arguments[param.name]))
+            found.append(word(param.dtype, arguments[param.name]))
         else:
             array = np.ascontiguousarray(arguments[buffer.name]).reshape(-1)
             block = np.zeros(max(1, array.size), numpy_dtype(buffer.dtype))
             block[: array.size] = array
             found.append(block.view(np.uint8))
-    return (*found, *[_word(v.dtype, sizes[v.name]) for v in trailing_symbols(func)])
-
-
-def _word(dtype: DType, value: Any) -> tuple[int, str]:
-    if dtype.is_float:
-        name = {"float16": "half", "bfloat16": "bfloat", "float32": "float", "float64": "double"}[str(dtype)]
-        return bits_of(dtype, float(value)), name
-    return int(value) & ((1 << 64) - 1), "i1" if dtype.is_bool else f"i{dtype.bits}"
+    return (*found, *[word(v.dtype, sizes[v.name]) for v in trailing_symbols(func)])
 
 
 # ---------------------------------------------------------------------------------------------- a process of its own

@@ -196,17 +196,18 @@ def _arguments(kernel: Kernel, arguments: Mapping[str, Any]) -> tuple[Array | tu
     for p in kernel.params:
         value = arguments[name_of(p)]
         if p.buffer is None:
-            found.append(_word(p.var.dtype, value))
+            found.append(word(p.var.dtype, value))
             continue
         assert p.at is not None
         lanes = p.buffer.dtype.lanes
         block = np.zeros((max(1, p.elements), lanes), dtype=numpy_dtype(p.buffer.dtype.scalar))
         block[p.at] = np.asarray(value).reshape(-1, lanes)
         found.append(block.reshape(-1).view(np.uint8))
-    return (*found, *[_word(v.dtype, kernel.values[v]) for v in symbols(kernel.func)])
+    return (*found, *[word(v.dtype, kernel.values[v]) for v in symbols(kernel.func)])
 
 
-def _word(dtype: DType, value: Any) -> tuple[int, str]:
+def word(dtype: DType, value: Any) -> tuple[int, str]:
+    """The bits of a scalar argument, and the type by which a kernel takes it."""
     kind = register_type(dtype)
     assert isinstance(kind, (IntType, FloatType))
     bits = bits_of(dtype, float(value)) if dtype.is_float else int(value) & ((1 << 64) - 1)
