@@ -14,10 +14,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from verified_tir.ir.expr import Binary, Call, Cast, FloatImm
+from verified_tir.ir.expr import Binary, Call, Cast, Expr, FloatImm, Load
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import For
-from verified_tir.ir.visit import local_buffers, walk
+from verified_tir.ir.visit import children, local_buffers, walk
 from verified_tir.logic.solver import Solver
 from verified_tir.semantics.interpreter import ArgumentError, Finding, Outcome
 from verified_tir.testing.trials import MOST_STEPS, Arguments, Ended, Gap, Maps, gaps, moved, ran, random_arguments
@@ -155,15 +155,24 @@ def _rounded(gap: Gap, first: Outcome, second: Outcome, before: PrimFunc, after:
     Sums and products of small integers are exact in every order; there it explains the sign of a zero, and nothing
     else.
     """
-    if not isinstance(gap.before, float) and not hasattr(gap.before, "dtype"):
-        return False  # an integer
     if gap.after is None:
         return False
     exact = _is_exact(before) and _is_exact(after) and _is_small(first) and _is_small(second)
+    if not isinstance(gap.before, float) and not hasattr(gap.before, "dtype"):  # an integer
+        return not exact and (_floats_decide(before) or _floats_decide(after))
     one, two = float(gap.before), float(gap.after)  # type: ignore[arg-type]
     if not exact:
         return True
     return abs(one - two) <= _CLOSE * max(1.0, abs(one), abs(two))
+
+
+def _floats_decide(func: PrimFunc) -> bool:
+    """Whether something that is no float is computed from floats."""
+    return any(
+        isinstance(n, Expr) and not n.dtype.is_float and not isinstance(n, Load)
+        and any(isinstance(e, Expr) and e.dtype.is_float for e in children(n))
+        for n in walk(func.body)
+    )  # fmt: skip
 
 
 def _is_exact(func: PrimFunc) -> bool:
