@@ -225,9 +225,8 @@ def _judge(
     other = evaluate(second, closures[1], chosen, build, budget, folds)
 
     def replayed(elements: list[tuple[int, int]]) -> Different | None:
-        return look(
-            first, second, elements, lambda program, some: depend(program, some, build, Effort(_MOST_BOXES, budget))
-        )
+        effort = Effort(_MOST_BOXES, budget)  # all these searches together
+        return look(first, second, elements, lambda program, some: depend(program, some, build, effort.again(budget)))
 
     if other.asserted is not None:
         return Unknown(f"after ends by {other.asserted} (evaluated on demand)")
@@ -345,8 +344,7 @@ def replayed_in_part(
         chosen = {k: np.arange(len(left), dtype=np.int64) for k, (left, _) in one.memory.items()}
         pairs = differing(terms, one, pairs)
         doubtful = _doubtful(one, other, chosen, pairs) if pairs else []
-        return look(
-            first, second, doubtful, lambda program, some: depend(program, some, build, Effort(_MOST_BOXES, budget))
-        )
+        effort = Effort(_MOST_BOXES, budget)
+        return look(first, second, doubtful, lambda program, some: depend(program, some, build, effort.again(budget)))
     except Refused:
         return None
