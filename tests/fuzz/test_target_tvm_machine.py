@@ -68,3 +68,18 @@ def f(A: T.Buffer((2,), "float32"), B: T.Buffer((2,), "float32"), C: T.Buffer((2
 """
     told = examine(text, [], 1)
     assert told.wrong == [] and [where for where, _ in told.bugs] == ["s_tir.StmtSimplify"]
+
+
+def test_a_maximum_that_llvm_folds_is_not_ours() -> None:
+    text = """
+@T.prim_func(s_tir=True)
+def f(A: T.Buffer((2, 2), "float32")):
+    for i in range(2):
+        for j in range(2):
+            A[i, j] = T.float32("-inf")
+            for k in range(3):
+                A[i, j] = T.max(A[i, j], A[j, k % 2])
+        A[i, i] = T.float32(0.0)
+"""
+    told = examine(text, [], 0)
+    assert told.wrong == [] and [where for where, _ in told.bugs] == ["machine code"]

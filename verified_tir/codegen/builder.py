@@ -74,7 +74,7 @@ class Module:
     """What the functions of one module share.
 
     ``optimise_loops`` says that LLVM's loop optimisations are worth their time: some innermost loop stores scalars, or
-    is short.
+    is short.  ``misfolded`` are the comparisons that LLVM must not take for those of minima and maxima.
     """
 
     def __init__(self, target: Target, rules: Mapping[type[Expr], Rule]) -> None:
@@ -88,6 +88,7 @@ class Module:
         self.flags: dict[Var, int] = {}
         self.index: dict[Expr, bool] = {}
         self.harmless: dict[Expr, bool] = {}
+        self.misfolded: frozenset[Expr] = frozenset()
         self.parallel = False
         self.weights: dict[Node, int] = {}
         self.expanded: dict[Stmt, Stmt] = {}

@@ -18,6 +18,7 @@ from verified_tir.codegen.calls import call
 from verified_tir.codegen.casts import cast
 from verified_tir.codegen.choices import if_then_else, logic, selection
 from verified_tir.codegen.errors import CodegenError
+from verified_tir.codegen.extrema import misfolded
 from verified_tir.codegen.llvm_types import REGISTER, float_constant, parameter_type
 from verified_tir.codegen.memory import load
 from verified_tir.codegen.operators import negation
@@ -98,6 +99,7 @@ def emit(func: PrimFunc, target: Target) -> Emitted:
     """
     module = Module(target, RULES)
     module.notes = alias_notes(func.body, module.metadata)
+    module.misfolded = misfolded(func.body)
     b = Function(module)
     parameters = _parameters(func)
     signature = _bind(b, func, parameters)

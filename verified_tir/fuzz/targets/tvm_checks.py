@@ -14,6 +14,7 @@ import numpy as np
 import tvm
 import tvm.script
 
+from verified_tir.codegen.extrema import misfolded
 from verified_tir.fuzz.targets.tvm_folding import in_words
 from verified_tir.fuzz.targets.tvm_overflow import without_wrapping
 from verified_tir.fuzz.targets.tvm_programs import Plan
@@ -390,7 +391,8 @@ def _blamed(told: Told, before: PrimFunc, passes: Sequence[StepReport], argument
     """Whose fault it is that machine code differs from the interpreter, on these arguments.
 
     That of a pass which the validator did not judge, if the interpreter says so of the programs before and after it;
-    that of TVM's code generator, if what it was given asks whether a float is another one; or else ours.
+    that of TVM's code generator, if what it was given asks whether a float is another one; that of LLVM, if there are
+    minima or maxima that it folds; or else ours.
     """
     forms = [before]
     for report in passes:
@@ -401,7 +403,7 @@ def _blamed(told: Told, before: PrimFunc, passes: Sequence[StepReport], argument
         if report.status != "equal" and _breaks(one, two, arguments):
             told.bugs.append((report.step, shown))
             return
-    if any(_mistakes_nan(f) for f in forms):
+    if any(_mistakes_nan(f) or misfolded(f.body) for f in forms):
         told.bugs.append(("machine code", shown))
     else:
         told.wrong.append(("machine-against-interpreter", "build", shown))
