@@ -53,6 +53,11 @@ FORMS = {
         B[i] = {c}
         if x {sign} {c}:
             B[i] = x""",
+    "equal values": """\
+    for i in range(8):
+        B[i] = A[(i + 1) % 8]
+        if A[i] == {c}:
+            B[i] = T.{op}(T.{op}(A[i], A[7 - i]), A[i])""",
     "casts": """\
     for i, k in T.grid(8, 1):
         x: T.let[T.{t}] = T.Cast("{t}", k)
@@ -93,6 +98,8 @@ def test_such_programs_are_recognised(form: str) -> None:
         "    for i in range(8):\n        B[i] = T.max(T.float32(0.0), A[i])",
         '    B[0] = T.float32("-inf")\n    for i in range(8):\n        B[0] = T.max(B[0], A[i])',
         '    B[0] = T.float32("-inf")\n    for i in range(8):\n        B[0] = T.max(B[0], T.max(A[i], T.float32(0.0)))',
+        "    for i in range(8):\n        B[i] = T.float32(0.0)\n        B[i] = T.max(B[i] + A[i], T.float32(0.0))",
+        "    B[0:8] = T.Broadcast(T.float32(0.0), 8)\n    B[0:8] = T.max(B[0:8], T.Broadcast(T.float32(0.0), 8))",
         "    for i in range(8):\n        B[i] = T.Select(A[i] > T.float32(0.0), A[i], A[i] * T.float32(0.1))",
     ],
 )

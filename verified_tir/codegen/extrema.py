@@ -67,8 +67,12 @@ def misfolded(body: Stmt) -> frozenset[Expr]:
         behind[x.kind] = behind.get(x.kind, _NONE) | constants.of(x.second)
     return frozenset(
         x.node for x in found
-        if not isinstance(x.second, FloatImm) and _meet(constants.of(x.first), behind[x.kind])
+        if not _is_literal(x.second) and _meet(constants.of(x.first), behind[x.kind])
     )  # fmt: skip
+
+
+def _is_literal(e: Expr) -> bool:
+    return isinstance(e, FloatImm) or (isinstance(e, Broadcast) and isinstance(e.value, FloatImm))
 
 
 def _meet(a: Constants, b: Constants) -> bool:
@@ -105,6 +109,7 @@ class _Flow:
     def __init__(self, body: Stmt) -> None:
         self._bound: dict[Var, Expr] = {}
         stores: list[Store] = []
+        equal: list[tuple[Expr, Expr]] = []
         scalars: dict[Var, set[object]] = {}
         for n in walk(body):
             match n:
@@ -115,6 +120,9 @@ class _Flow:
                     scalars.setdefault(buffer.data, set()).add(buffer.dtype.scalar)
                 case Load(buffer=buffer):
                     scalars.setdefault(buffer.data, set()).add(buffer.dtype.scalar)
+                case Binary(op="eq" | "ne", a=a, b=b) if a.dtype.is_float:
+                    equal += [(a, b), (b, a)]
+        self._equal: dict[Expr, Constants] = {}
         self._stored: dict[Var, Constants] = {}
         self._memo: dict[Expr, Constants] = {}
         several = {data for data, types in scalars.items() if len(types) > 1}
@@ -127,12 +135,24 @@ class _Flow:
                     new = _ANY  # the bits of another type
                 if not new <= old:
                     self._stored[s.buffer.data], changed = old | new, True
+            for e, other in equal:  # where they are equal, LLVM puts one for the other
+                changed |= self._may_be(e, self.of(other))
         self._memo = {}
+
+    def _may_be(self, e: Expr, constants: Constants) -> bool:
+        """An expression may be some constants, too; whether that is new."""
+        if isinstance(e, Load):
+            old = self._stored.get(e.buffer.data, _NONE)
+            self._stored[e.buffer.data] = old | constants
+        else:
+            old = self._equal.get(e, _NONE)
+            self._equal[e] = old | constants
+        return not constants <= old
 
     def of(self, e: Expr) -> Constants:
         """The constants that an expression may be."""
         if e not in self._memo:
-            self._memo[e] = self._of(e)
+            self._memo[e] = self._of(e) | self._equal.get(e, _NONE)
         return self._memo[e]
 
     def _of(self, e: Expr) -> Constants:
