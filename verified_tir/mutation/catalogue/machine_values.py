@@ -143,8 +143,8 @@ FAULTS: Final[tuple[Fault, ...]] = (
         "extrema-choose-equal-ones-from-the-left",
         _CODEGEN + "operators.py",
         "_extremum",
-        'first = compare(b, "lt" if op == "min" else "gt", dtype, x, y)',
-        'first = compare(b, "le" if op == "min" else "ge", dtype, x, y)',
+        'first = how(b, "lt" if op == "min" else "gt", dtype, x, y)',
+        'first = how(b, "le" if op == "min" else "ge", dtype, x, y)',
         "min(0.0, -0.0) is 0.0.",
     ),
     Fault(
