@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, TypeAlias, final
 
+from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import (
     Binary,
@@ -125,16 +126,12 @@ class _Flow:
         self._equal: dict[Expr, Constants] = {}
         self._stored: dict[Var, Constants] = {}
         self._memo: dict[Expr, Constants] = {}
-        several = {data for data, types in scalars.items() if len(types) > 1}
+        self._several = {data for data, types in scalars.items() if len(types) > 1}
         changed = True
         while changed:
             changed, self._memo = False, {}
             for s in stores:
-                old, new = self._stored.get(s.buffer.data, _NONE), self.of(s.value)
-                if new and s.buffer.data in several:
-                    new = _ANY  # the bits of another type
-                if not new <= old:
-                    self._stored[s.buffer.data], changed = old | new, True
+                changed |= self._holds(s.buffer, self.of(s.value))
             for e, other in equal:  # where they are equal, LLVM puts one for the other
                 changed |= self._may_be(e, self.of(other))
         self._memo = {}
@@ -142,11 +139,17 @@ class _Flow:
     def _may_be(self, e: Expr, constants: Constants) -> bool:
         """An expression may be some constants, too; whether that is new."""
         if isinstance(e, Load):
-            old = self._stored.get(e.buffer.data, _NONE)
-            self._stored[e.buffer.data] = old | constants
-        else:
-            old = self._equal.get(e, _NONE)
-            self._equal[e] = old | constants
+            return self._holds(e.buffer, constants)
+        old = self._equal.get(e, _NONE)
+        self._equal[e] = old | constants
+        return not constants <= old
+
+    def _holds(self, buffer: Buffer, constants: Constants) -> bool:
+        """Memory may hold some constants, too; whether that is new."""
+        if constants and buffer.data in self._several:
+            constants = _ANY  # the bits of another type
+        old = self._stored.get(buffer.data, _NONE)
+        self._stored[buffer.data] = old | constants
         return not constants <= old
 
     def of(self, e: Expr) -> Constants:

@@ -190,7 +190,7 @@ class _Phases:
             case LetStmt(var=var, value=value, body=body):
                 return LetStmt(var, value, self.outside(body))
             case Allocate(buffer=buffer, body=body, annotations=notes):
-                moved = self._own(stmt)
+                moved = self._moved(stmt)
                 if moved is not None:
                     return self.outside(moved)
                 return Allocate(buffer, self.outside(body), notes)
@@ -203,7 +203,7 @@ class _Phases:
             case Block() if splits(stmt):
                 kept, body = [], stmt.body
                 for buffer in stmt.alloc_buffers:
-                    moved = self._own(Allocate(buffer, body))
+                    moved = self._moved(Allocate(buffer, body))
                     kept += [buffer] if moved is None else []
                     body = body if moved is None else moved
                 return Block(
@@ -212,7 +212,7 @@ class _Phases:
                 )  # fmt: skip
         return stmt  # a barrier here is one thread's: it waits for nobody
 
-    def _own(self, stmt: Allocate) -> Stmt | None:
+    def _moved(self, stmt: Allocate) -> Stmt | None:
         """The allocation in each thread, if threads have such memory for themselves and are going to run in phases."""
         if stmt.buffer.scope == "global" or is_shared(stmt.buffer.scope):
             return None
