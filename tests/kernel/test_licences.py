@@ -88,12 +88,20 @@ def test_licences_are_asked_for_where_the_loop_stands(bad: str, good: str) -> No
     assert meaning(good) == ""
 
 
-def test_shared_memory_of_one_iteration() -> None:
+@pytest.mark.parametrize("scope", ["shared", "warp"])
+def test_shared_memory_of_one_iteration(scope: str) -> None:
     """Only threads have it in common; an iteration of another loop has its own."""
-    text = "for i in T.{}:\n    t = T.alloc_buffer((1,), 'int32', scope='shared')\n    t[0] = i\n    A[i] = t[0]"
+    text = f"for i in T.{{}}:\n    t = T.alloc_buffer((1,), 'int32', scope='{scope}')\n    t[0] = i\n    A[i] = t[0]"
     assert meaning(text.format("parallel(4)")) == ""
     assert "the same element of t" in meaning(text.format("thread_binding(4, thread='threadIdx.x')"))
     assert meaning(text.format("thread_binding(4, thread='blockIdx.x')")) == ""
+
+
+@pytest.mark.parametrize("scope", ["local", "global"])
+def test_memory_of_one_thread(scope: str) -> None:
+    loop = "for i in T.thread_binding(4, thread='threadIdx.x'):"
+    body = f"t = T.alloc_buffer((1,), 'int32', scope='{scope}')\n    t[0] = i\n    A[i] = t[0]"
+    assert meaning(f"{loop}\n    {body}") == ""
 
 
 @pytest.mark.parametrize("loop", ["parallel(4)", "thread_binding(4, thread='threadIdx.x')"])
