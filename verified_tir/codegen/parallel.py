@@ -140,6 +140,7 @@ def parallel(b: Function, first: Register, extent: Register, body: Body) -> None
     context = b.fresh("context")
     b.allocas.append(f"  {context} = alloca {kinds}, align 64")
     start, done = b.new_label("start"), b.new_label("endfor")
+    mark = b.enter()
     if not isinstance(extent, int):
         some = b.assign(f"icmp sgt i64 {extent}, 0")
         b.branch_if(some, start, done)
@@ -152,6 +153,7 @@ def parallel(b: Function, first: Register, extent: Register, body: Body) -> None
         failed = b.assign(f"icmp ne i32 {status}, 0")
         fail_if(b, failed, status)
     b.branch(done)
+    b.leave(mark)  # what was loaded before may have been stored to
     b.open(done)
 
 
