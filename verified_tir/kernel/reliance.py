@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from verified_tir.ir.expr import Binary, Expr, IfThenElse, Load, Select, Var
+from verified_tir.ir.expr import Binary, Expr, IfThenElse, LetExpr, Load, Select, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Allocate, Assert, Assume, DeclBuffer, For, If, LetStmt, Store, While
 from verified_tir.ir.visit import walk
@@ -58,8 +58,9 @@ def decides(func: PrimFunc) -> bool:
     """Whether what the program computes in floats decides what it does, touches or evaluates."""
     written = written_blocks(func.body)
     computed: set[Var] = set(written)
+    named = [(n.var, n.value) for n in walk(func.body) if isinstance(n, (LetStmt, LetExpr))]
     while True:  # lets of results are results
-        lets = {n.var for n in walk(func.body) if isinstance(n, LetStmt) and _reads(n.value, computed)}
+        lets = {v for v, value in named if _reads(value, computed)}
         if lets <= computed:
             break
         computed |= lets
