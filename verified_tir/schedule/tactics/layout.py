@@ -146,12 +146,20 @@ def transform_layout(
         layout = layout_map(mapping, buffer, shape)
     except IRError as problem:
         raise fail(f"layout of {buffer.name}: {problem}", path or ()) from problem
+    lay_out(session, buffer, layout, pad_value, mapping.separators)
+
+
+def lay_out(
+    session: Session, buffer: Buffer, layout: LayoutMap, pad_value: Any = None, separators: tuple[int, ...] = ()
+) -> None:
+    """The same, of a layout that has been worked out."""
+    _, path = find_buffer(session, buffer)
     stand_in = transformed(buffer, layout)
     value = padding_value(pad_value, layout, buffer, stand_in, path or ())
     if path is None:
-        _parameter(session, buffer, layout, value, stand_in, mapping.separators)
+        _parameter(session, buffer, layout, value, stand_in, separators)
         return
-    session.apply(Storage(path, layout, mapping.separators))
+    session.apply(Storage(path, layout, separators))
     allocation = session.stmt(path)
     assert isinstance(allocation, Allocate)
     new = allocation.buffer
@@ -225,6 +233,7 @@ __all__ = [
     "buffer_in",
     "find_buffer",
     "find_symbol",
+    "lay_out",
     "layout_arguments",
     "layout_map",
     "transform_layout",

@@ -22,18 +22,19 @@ from typing import final
 import numpy as np
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Binary, Cast, Expr, IntImm, Load, Var, binary, const
+from verified_tir.ir.expr import Binary, Cast, Expr, IntImm, Load, Var, any_of, binary, const
 from verified_tir.ir.paths import Path, loop_path
 from verified_tir.ir.stmt import For, If, Seq, Store
 from verified_tir.ir.visit import free_vars, walk
 from verified_tir.kernel.obligation import Unproved
 from verified_tir.kernel.rules.branch import Merge
 from verified_tir.kernel.rules.insert import Insert
+from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.reduction import term_of
 from verified_tir.kernel.rules.reindex import NewLoop, Reindex
-from verified_tir.schedule.index_map import IndexMap
+from verified_tir.schedule.poly import counted_in
 from verified_tir.schedule.session import Session, TacticFailed, fail
-from verified_tir.schedule.tactics.layout import transform_layout
+from verified_tir.schedule.tactics.layout import lay_out
 from verified_tir.schedule.tactics.loops import ceildiv, is_zero, reorder
 from verified_tir.schedule.tactics.reduction import decompose_reduction
 from verified_tir.schedule.tactics.rfactor import unused_name
@@ -180,8 +181,8 @@ def _padded_copy(
     result: bool,
 ) -> None:
     """Let the block use a copy of a buffer, with room for all iterations."""
-    wanted = [{sizes[e] for indices in accesses for e in [indices[d]] if isinstance(e, Var) and e in sizes}
-              for d in range(len(buffer.shape))]  # fmt: skip
+    wanted = [{counted_in(sizes[e], n.dtype) for indices in accesses for e in [indices[d]]
+               if isinstance(e, Var) and e in sizes} for d, n in enumerate(buffer.shape)]  # fmt: skip
     if not any(wanted):
         return
     place, _ = session.block(block)
@@ -190,8 +191,15 @@ def _padded_copy(
     name = unused_name(f"{buffer.name}_pad", {n.name for n in walk(session.func) if isinstance(n, Buffer)})
     copy = (cache_write if result else cache_read)(session, block, buffer, name=name)
     shape = tuple(next(iter(extents)) if extents else n for extents, n in zip(wanted, copy.shape, strict=True))
-    inputs = tuple(Var.fresh(f"x{d}", n.dtype) for d, n in enumerate(copy.shape))
-    transform_layout(session, copy, IndexMap(inputs, inputs, ()), None if result else 0, shape)
+    lay_out(session, copy, _roomier(copy, shape), None if result else 0)
+
+
+def _roomier(buffer: Buffer, shape: tuple[Expr, ...]) -> LayoutMap:
+    """Every element keeps its indices, and more room is around them.  Indices may differ in type, which no
+    ``IndexMap`` allows."""
+    x, y = (tuple(Var.fresh(f"{name}{d}", n.dtype) for d, n in enumerate(shape)) for name in "xy")
+    beyond = [v >= n for v, n, new in zip(y, buffer.shape, shape, strict=True) if new is not n]
+    return LayoutMap(x, x, y, y, shape, any_of(beyond))
 
 
 def _initialisation(session: Session, block: str, einsum: Einsum, sizes: dict[Var, Expr]) -> dict[Var, Expr]:
