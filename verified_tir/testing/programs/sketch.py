@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias, final
+from typing import TYPE_CHECKING, TypeAlias, final
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import BOOL, FLOAT32, INT32, DType
@@ -19,6 +19,9 @@ from verified_tir.testing.drawing import Picker
 from verified_tir.testing.dtypes import SCALARS
 from verified_tir.testing.programs.features import Feature
 from verified_tir.testing.programs.reach import Ranged, Reach
+
+if TYPE_CHECKING:
+    from verified_tir.testing.programs.again import Access
 
 LOOP_NAMES = "ijklpqrs"
 SYMBOL_NAMES = "nm"
@@ -97,6 +100,8 @@ class Sketch:
     blocks: int = 0
     settling: list[Cells] = field(default_factory=list)
     """Buffers that are not to be read for now: a reduction's own result."""
+    accesses: list[Access] = field(default_factory=list)
+    """Elements that were read or written before, the last one last."""
 
     def has(self, feature: Feature) -> bool:
         """Whether a feature is switched on."""

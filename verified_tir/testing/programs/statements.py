@@ -10,6 +10,7 @@ from verified_tir.ir.dtype import BOOL, INT32, DType
 from verified_tir.ir.expr import Binary, Expr, Load, Var, binary, const
 from verified_tir.ir.stmt import For, If, LetStmt, Stmt, Store, seq
 from verified_tir.ir.visit import walk
+from verified_tir.testing.programs.again import again, remember
 from verified_tir.testing.programs.blocks import block, label
 from verified_tir.testing.programs.control import attribute, claim, while_loop
 from verified_tir.testing.programs.features import Feature
@@ -76,8 +77,15 @@ _WRAPPERS: tuple[tuple[Feature, Callable[..., Stmt]], ...] = (
 
 
 def store(s: Sketch, place: Place) -> Stmt:
-    """``B[i] = value``."""
+    """``B[i] = value``: into any element, or into one that was used before."""
     known = targets(s)
+    before = again(s, place, known)
+    if before and s.pick.rarely(8):
+        element = s.pick.among(before)
+        cells = next(c for c in known if c.buffer is element.buffer)
+        made = value(s, place, cells.dtype)
+        cells.written = True
+        return Store(cells.buffer, made, element.indices)
     if known and (len(s.cells) >= BUFFERS_AT_MOST or s.pick.rarely(3)):
         cells = s.pick.among(known)
         made = value(s, place, cells.dtype)
@@ -86,7 +94,7 @@ def store(s: Sketch, place: Place) -> Stmt:
         made = value(s, place, dtype)
         cells = s.new(rank(s, place), dtype, local=s.has("locals") and s.pick.rarely(4))
     cells.written = True
-    return Store(cells.buffer, made, indices(s, place, cells, may_grow=True))
+    return Store(cells.buffer, made, remember(s, cells, indices(s, place, cells, may_grow=True)).indices)
 
 
 def _element(s: Sketch) -> DType:

@@ -13,7 +13,6 @@ from verified_tir.ir.expr import (
     Expr,
     IfThenElse,
     IntImm,
-    Load,
     Select,
     Undef,
     Var,
@@ -30,6 +29,7 @@ from verified_tir.testing.expressions import (
     Production,
     Scope,
 )
+from verified_tir.testing.programs.again import again, remember
 from verified_tir.testing.programs.indices import indices, visible
 from verified_tir.testing.programs.sketch import BUFFERS_AT_MOST, Cells, Place, Sketch
 
@@ -193,14 +193,19 @@ def readable(s: Sketch, dtype: DType, *, defined: bool = False) -> list[Cells]:
 
 
 def load(s: Sketch, place: Place, dtype: DType, *, defined: bool = False) -> Expr:
-    """An element of a buffer, of one that there is or of another."""
+    """An element of a buffer, of one that there is or of another; now and then one that was used before."""
     known = readable(s, dtype, defined=defined)
+    before = again(s, place, known, dtype)
+    if before and s.pick.rarely(6):
+        found = s.pick.among(before)
+        next(c for c in known if c.buffer is found.buffer).read = True
+        return found
     if known and (len(s.cells) >= BUFFERS_AT_MOST or not s.pick.rarely(3)):
         cells = s.pick.among(known)
     else:
         cells = s.new(rank(s, place), dtype)
     cells.read = True
-    return Load(cells.buffer, indices(s, place, cells, may_grow=not cells.local))
+    return remember(s, cells, indices(s, place, cells, may_grow=not cells.local))
 
 
 def rank(s: Sketch, place: Place) -> int:
