@@ -23,6 +23,7 @@ import numpy as np
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Binary, Cast, Expr, IntImm, Load, Var, any_of, binary, const
+from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path, loop_path
 from verified_tir.ir.stmt import For, If, Seq, Store
 from verified_tir.ir.visit import free_vars, walk
@@ -155,7 +156,10 @@ def _sizes(session: Session, einsum: Einsum, padding: Sequence[int]) -> dict[Var
             raise fail(
                 f"the extent of {loop.var.name} is padded to a multiple of a positive integer, not of {factor!r}", place
             )
-        extent = _multiple(loop.extent, int(number))
+        try:
+            extent = _multiple(loop.extent, int(number))
+        except IRError as problem:
+            raise fail(f"{loop.var.name} cannot run to a multiple of {number}: {problem}", place) from None
         if extent is not loop.extent:
             found[loop.var] = extent
     return found
@@ -181,11 +185,14 @@ def _padded_copy(
     result: bool,
 ) -> None:
     """Let the block use a copy of a buffer, with room for all iterations."""
-    wanted = [{counted_in(sizes[e], n.dtype) for indices in accesses for e in [indices[d]]
-               if isinstance(e, Var) and e in sizes} for d, n in enumerate(buffer.shape)]  # fmt: skip
+    place, _ = session.block(block)
+    try:
+        wanted = [{counted_in(sizes[e], n.dtype) for indices in accesses for e in [indices[d]]
+                   if isinstance(e, Var) and e in sizes} for d, n in enumerate(buffer.shape)]  # fmt: skip
+    except IRError as problem:
+        raise fail(f"{buffer.name} cannot be padded: {problem}", place) from None
     if not any(wanted):
         return
-    place, _ = session.block(block)
     if any(len(extents) > 1 for extents in wanted):
         raise fail(f"{buffer.name} is read at loops that are padded to different extents", place)
     name = unused_name(f"{buffer.name}_pad", {n.name for n in walk(session.func) if isinstance(n, Buffer)})
