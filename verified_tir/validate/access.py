@@ -137,7 +137,7 @@ class Access:
             self._note(frame, block, at, taken, write=True)
         block.dtypes.add(view.dtype.scalar)
         if frame.guard is not None:
-            if frame.count * lanes > 1 and repeats(at):
+            if frame.count * lanes > 1 and repeats(at if taken is None else at[taken]):
                 raise Refused(f"several rows store to one element of {buffer.name} under a condition")
             old = self.typed(_cells(block, at, taken), view)
             value = self.build.choose(view.dtype.scalar, frame.guard[:, None], value, old)
