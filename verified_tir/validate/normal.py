@@ -3,7 +3,9 @@
 A sum of integers is a polynomial: a dictionary from monomials (sorted tuples of atoms) to coefficients.  Anything that
 is no sum, difference, product or constant is an atom, keyed by its operator, its type and the normal forms of its
 operands.  Equal normal forms mean equal values in two's complement.  A monomial that cancels disappears, unless
-something in it may be undef: ``x - x`` is not 0 for an undefined x.
+something in it may be undef: ``x - x`` is not 0 for an undefined x.  What can be said with powers of two is said in one
+way: ``x << 3`` is ``x * 8``, ``x >> 3`` is ``x // 8``, ``x & 7`` is ``x % 8``; of floats, ``x + x`` is ``x * 2`` and
+``x / 8`` is ``x * 0.125``, to the bit.
 
 With ``reals``, a sum of floats is the multiset of its summands, a product that of its factors, and a maximum (by
 ``select(a > b, a, b)``) the set of its operands, -inf left out.  Nothing is distributed and nothing cancels: ``x - x``
@@ -28,6 +30,8 @@ Polynomial: TypeAlias = dict[Monomial, int]
 _LARGEST_PRODUCT: Final = 64
 _LARGEST_DEGREE: Final = 64  # repeated squaring doubles it each time
 _SUMS: Final = frozenset({"add", "sub", "mul", "const"})
+_RING: Final = frozenset({"add", "sub", "mul"})
+_UNSIGNED: Final = {"truncdiv": "floordiv", "truncmod": "floormod"}
 
 
 class TooLarge(Exception):
@@ -101,7 +105,7 @@ class Normaliser:
         terms = self.terms
         op, dtype = terms.op_of(term), terms.dtype_of(term)
         doubtful = bool(terms.flags[term] & MAY_UNDEF)
-        if op in _SUMS and dtype.is_int:
+        if dtype.is_int and (op in _SUMS or (op == "shl" and self._amount(term) is not None)):
             polynomial = self._polynomial(term, dtype)
             key = (str(dtype), tuple(sorted(polynomial.items())))
             if len(polynomial) == 1 and next(iter(polynomial.items()))[1] == 1 and len(next(iter(polynomial))) == 1:
@@ -119,12 +123,15 @@ class Normaliser:
         if is_leaf(op):
             return self._intern(("term", term), doubtful)
         a, b, c = terms.operands(term)
-        if self.reals and dtype.is_float and op in ("add", "sub", "mul"):
-            return self._intern(self._multiset("mul" if op == "mul" else "add", term, dtype), doubtful)
+        if self.reals and dtype.is_float and (op in _RING or (op == "div" and self._factors(dtype, a, b))):
+            return self._intern(self._multiset("add" if op in ("add", "sub") else "mul", term, dtype), doubtful)
         extreme = self._extreme(op, dtype, a, b, c) if self.reals or dtype.is_int else None
         if extreme is not None:
             return extreme if isinstance(extreme, int) else self._intern(extreme, doubtful)
-        parts = [self._normal(x) if x != UNDEF_ID or op == "ite" else -1 for x in (a, b, c)[: arity(op)]]
+        op, operands = self._by_power(op, dtype, (a, b, c)[: arity(op)])
+        parts = [self._normal(x) if x != UNDEF_ID or op == "ite" else -1 for x in operands]
+        if op == "add" and dtype.is_float and parts[0] == parts[1]:
+            op, parts = "mul", [parts[0], self._normal(terms.constant(dtype, 2.0))]
         if op == "ite":
             if parts[0] == self._intern(("term", terms.true), False):
                 return parts[1]
@@ -135,6 +142,43 @@ class Normaliser:
         if op in ("eq", "min", "max", "bitand", "bitor", "bitxor", "add", "mul"):
             parts[:2] = sorted(parts[:2])
         return self._intern((op, str(dtype), *parts), doubtful)
+
+    def _amount(self, term: int) -> int | None:
+        """By how many bits a shift is, if that is known."""
+        amount = self.terms.operands(term)[1]
+        if self.terms.op_of(amount) != "const":
+            return None
+        bits = int(self.terms.value(amount))
+        return bits if 0 <= bits < self.terms.dtype_of(term).bits else None
+
+    def _by_power(self, op: str, dtype: DType, operands: tuple[int, ...]) -> tuple[str, tuple[int, ...]]:
+        """An operator with a power of two as the one that other texts say the same with."""
+        terms = self.terms
+        if op == "div":
+            factors = self._factors(dtype, *operands)
+            return (op, operands) if factors is None else ("mul", factors)
+        if dtype.code == "uint":
+            op = _UNSIGNED.get(op, op)
+        if op not in ("shr", "bitand") or not dtype.is_int:
+            return op, operands
+        for x, y in (operands, operands[::-1]) if op == "bitand" else (operands,):
+            if terms.op_of(y) == "const":
+                number = int(terms.value(y))
+                power = number + 1 if op == "bitand" else 1 << number if 0 <= number < dtype.bits else 0
+                if power & (power - 1) == 0 and 1 < power <= dtype.max_value:
+                    return "floormod" if op == "bitand" else "floordiv", (x, terms.constant(dtype, power))
+        return op, operands
+
+    def _factors(self, dtype: DType, a: int, b: int) -> tuple[int, int] | None:
+        """Two terms whose product a quotient of floats is, to the bit: that by most powers of two."""
+        terms = self.terms
+        if terms.op_of(b) != "const" or not dtype.is_float:
+            return None
+        number = float(terms.value(b))
+        if not 2.0**-1022 <= abs(number) < math.inf or abs(math.frexp(number)[0]) != 0.5:
+            return None
+        inverse = terms.constant(dtype, 1 / number)
+        return (a, inverse) if terms.value(inverse) == 1 / number else None
 
     def _multiset(self, kind: str, term: int, dtype: DType) -> object:
         """The summands of a sum of floats (those subtracted are marked), or the factors of a product."""
@@ -148,8 +192,9 @@ class Normaliser:
             self._visit()
             op = terms.op_of(here) if terms.dtype_of(here) is dtype else ""
             a, b, _ = terms.operands(here)
-            if op == kind:
-                stack += [a, b]
+            factors = self._factors(dtype, a, b) if op == "div" and kind == "mul" else None
+            if op == kind or factors is not None:
+                stack += factors or [a, b]
             elif op == "sub" and kind == "add":  # a - b is a + (-b), to the bit
                 stack.append(a)
                 members.append(("minus", self._normal(b)))
@@ -206,7 +251,10 @@ class Normaliser:
             here, factor = stack.pop()
             self._visit()
             op = terms.op_of(here) if here not in self._memo or here == term else ""
-            if op in _SUMS and terms.dtype_of(here) is dtype:
+            amount = self._amount(here) if op == "shl" and terms.dtype_of(here) is dtype else None
+            if amount is not None:
+                stack.append((terms.operands(here)[0], factor << amount))
+            elif op in _SUMS and terms.dtype_of(here) is dtype:
                 a, b, _ = terms.operands(here)
                 if op == "add":
                     stack += [(a, factor), (b, factor)]

@@ -216,6 +216,8 @@ def _apply(op: str, dtype: DType, result: DType, values: list[Term]) -> Term:
         return logic.wrap(exact, dtype.bits, dtype.code == "int")
     if dtype.is_int and op in _DIVISIONS:
         return logic.wrap(_DIVISIONS[op](*values), dtype.bits, dtype.code == "int")
+    if dtype.is_int and op in ("shl", "shr", "bitand"):
+        return _by_power(op, dtype, values) or _uninterpreted(op, dtype, result, values)
     if dtype.is_int and op in ("min", "max"):
         a, b = values
         return logic.ite(logic.lt(a, b), a, b) if op == "min" else logic.ite(logic.lt(b, a), a, b)
@@ -231,6 +233,23 @@ def _apply(op: str, dtype: DType, result: DType, values: list[Term]) -> Term:
         if dtype.is_bool:
             return logic.ne(values[0], logic.integer(0))
     return _uninterpreted(op, dtype, result, values)
+
+
+def _by_power(op: str, dtype: DType, values: list[Term]) -> Term | None:
+    """A shift by a constant, or the bits below a power of two, in integers."""
+    x, y = values if values[1].op == "const" or op != "bitand" else reversed(values)
+    if y.op != "const":
+        return None
+    number = logic.value_of(y)
+    if op == "bitand":
+        power = number + 1
+        return logic.floormod(x, logic.integer(power)) if number > 0 and power & number == 0 else None
+    if not 0 <= number < dtype.bits:
+        return None
+    power = 1 << number
+    if op == "shr":
+        return logic.floordiv(x, logic.integer(power))
+    return logic.wrap(logic.mul(x, logic.integer(power)), dtype.bits, dtype.code == "int")
 
 
 def _uninterpreted(op: str, dtype: DType, result: DType, values: list[Term]) -> Term:
