@@ -35,8 +35,8 @@ from verified_tir.validate.verdict import Different
 
 Array = npt.NDArray[Any]
 KINDS = ("small", "normal", "special", "zeros", "extreme", "negative")
-_ORDER = (*KINDS[:2], "constants", *KINDS[2:])
-_AGAIN = ("special", "small", "constants", "lone", "negative", "normal")
+_ORDER = (*KINDS[:2], "constants", *KINDS[2:], "minus")
+AGAIN = ("special", "small", "constants", "lone", "negative", "normal")
 _MOST_CONSTANTS = 24
 _MOST_SCALARS = 1 << 24  # in the arguments of all inputs together; large arrays take long to fill and to compare
 _NEAR = 1e-3  # of what rounding in another order may explain, where inputs are small integers
@@ -83,11 +83,11 @@ def search(
     """
     tried = undefined = spent = 0
     weak: Different | None = None
-    pool = _constants(before.func, after.func)
+    pool = constants(before.func, after.func)
     rounded = passed_over is None and (_accumulates(before.func) or _accumulates(after.func))
     scalars = sum(math.prod(p.shape) * p.buffer.dtype.lanes for p in before.params if p.buffer is not None)
     most = min(most, 1 + _MOST_SCALARS // max(scalars, 1))
-    for number, kind in enumerate((*_ORDER, *(_AGAIN * (_MORE // len(_AGAIN))))[:most]):
+    for number, kind in enumerate((*_ORDER, *(AGAIN * (_MORE // len(AGAIN))))[:most]):
         if number >= len(_ORDER) and spent > steps // 2:
             break
         arguments = _arguments(before, kind, number, pool)
@@ -254,7 +254,7 @@ def _symbols(side: Side) -> dict[str, int]:
     return {v.name: n for v, n in side.values.items() if v not in params}
 
 
-def _constants(*funcs: PrimFunc) -> list[float]:
+def constants(*funcs: PrimFunc) -> list[float]:
     """Numbers in the programs, which conditions may compare with, and their neighbours; some, if there are many."""
     found: dict[float, None] = {}
     for func in funcs:
@@ -297,6 +297,8 @@ def _contents(dtype: DType, shape: tuple[int, ...], kind: str, rng: np.random.Ge
     target = numpy_dtype(dtype)
     if kind == "zeros":
         return np.zeros(shape, dtype=target)
+    if kind == "minus":  # -0.0 throughout, which sums with 0.0 lose; and all bits of integers
+        return np.full(shape, -0.0 if dtype.is_float else dtype.max_value if dtype.code != "int" else -1, dtype=target)
     if dtype.is_bool:
         return rng.integers(0, 2, shape).astype(target)
     if dtype.is_int:

@@ -134,9 +134,12 @@ class Place:
         """The positions of the padding."""
         if self.moved is None or self.moved.index_map is None or self.count == _size(self.parameter.shape):
             return np.zeros(0, dtype=np.int64)
-        if self.parameter.elements > LARGEST_BLOCK:
-            raise Refused(f"the padding of {name_of(self.parameter)} has too many elements")
-        every = np.arange(self.parameter.elements, dtype=np.int64)
+        p = self.parameter
+        if _size(p.shape) > LARGEST_BLOCK:
+            raise Refused(f"the padding of {name_of(p)} has too many elements")
+        every: Ids = np.full(_size(p.shape), p.offset, dtype=np.int64)  # what lies between strides is no padding
+        for index, stride in zip(np.indices(p.shape, dtype=np.int64), p.strides, strict=True):
+            every = every + index.reshape(-1) * stride
         return every[self.elements(every) < 0]
 
 

@@ -47,8 +47,8 @@ _SPREAD: Final = 2654435761
 class Inputs:
     """Contents of the parameters: a number for each element of *before* that is asked for, always the same one."""
 
-    def __init__(self, kind: str, seed: int) -> None:
-        self.kind, self.seed = kind, seed
+    def __init__(self, kind: str, seed: int, pool: Sequence[float] = (0, 1)) -> None:
+        self.kind, self.seed, self.pool = kind, seed, pool
         self.used: dict[int, dict[int, Scalar]] = {}
         self._pools: dict[int, Any] = {}
 
@@ -58,7 +58,7 @@ class Inputs:
         if scalar not in there:
             if position not in self._pools:
                 rng = np.random.default_rng((self.seed, position))
-                self._pools[position] = contents(dtype, (_POOL,), self.kind, rng)
+                self._pools[position] = contents(dtype, (_POOL,), self.kind, rng, self.pool)
             found = self._pools[position][scalar * _SPREAD % (1 << 32) % _POOL]
             there[scalar] = float(found) if dtype.is_float else found.item()
         return there[scalar]

@@ -224,9 +224,13 @@ def _judge(
         return Equal(vacuous=True)
     other = evaluate(second, closures[1], chosen, build, budget, folds)
 
-    def replayed(elements: list[tuple[int, int]]) -> Different | None:
+    def replayed(elements: list[tuple[int, int]], padding: Sequence[tuple[int, int]] = ()) -> Different | None:
         effort = Effort(_MOST_BOXES, budget)  # all these searches together
-        return look(first, second, elements, lambda program, some: depend(program, some, build, effort.again(budget)))
+
+        def again(program: Program, some: Mapping[int, Ids]) -> Closure:
+            return depend(program, some, build, effort.again(budget))
+
+        return look(first, second, elements, again, padding)
 
     if other.asserted is not None:
         return Unknown(f"after ends by {other.asserted} (evaluated on demand)")
@@ -249,7 +253,10 @@ def _judge(
         if not pairs and decision.reals:  # a difference would be no more than rounding
             return Unknown(f"{decision.left} (evaluated on demand for {count} of {total} elements)")
         doubtful = _doubtful(one, other, chosen, pairs)
-        return replayed(doubtful) or Unknown(f"{decision.left} (evaluated on demand for {count} of {total} elements)")
+        padding = _doubtful_padding(second, other, pairs)
+        return replayed(doubtful, padding) or Unknown(
+            f"{decision.left} (evaluated on demand for {count} of {total} elements)"
+        )
     return EqualInPart(count, total, decision.reals, decision.how)
 
 
@@ -277,6 +284,19 @@ def _doubtful(
             for pair in zip(a, b, strict=True):
                 if pair in pairs or not pairs:
                     found.setdefault(pair if pairs else (position, element), (position, element))
+    return list(found.values())
+
+
+def _doubtful_padding(second: Program, other: Exit, pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The scalars of the padding, one for each of some terms, that may not be what is owed, with their addresses."""
+    terms = {b for _, b in pairs}
+    found: dict[int, tuple[int, int]] = {}
+    for position, (_, rest) in other.memory.items():
+        place = second.params[position]
+        if isinstance(place, Place) and place.parameter.padding not in (None, "undef"):
+            for address, term in zip(_padding(place).tolist(), rest.reshape(-1).tolist(), strict=True):
+                if term in terms:
+                    found.setdefault(term, (position, address))
     return list(found.values())
 
 

@@ -17,7 +17,7 @@ from verified_tir.ir.dtype import DType
 from verified_tir.ir.floats import bits_of
 from verified_tir.semantics.errors import UndefinedBehaviour, Unsupported
 from verified_tir.semantics.values import UNDEF, Scalar
-from verified_tir.validate.concrete import KINDS
+from verified_tir.validate.concrete import AGAIN, KINDS, constants
 from verified_tir.validate.demand.closure import Closure
 from verified_tir.validate.demand.entry import Place
 from verified_tir.validate.demand.replay import Inputs, Replay
@@ -31,29 +31,64 @@ if TYPE_CHECKING:
 
 _MOST_ELEMENTS: Final = 4
 _MOST_INSTANCES: Final = 400_000  # of all replays
+_FIRST: Final = 9
+_KINDS: Final = (*KINDS, "special", "small", "special", "constants", "minus", *(AGAIN * 8))
+"""Of contents; those after the first ones where replays take little time."""
 
 Depend = Callable[["Program", Mapping[int, Ids]], Closure]
 
 
-def look(first: Program, second: Program, doubtful: Sequence[tuple[int, int]], depend: Depend) -> Different | None:
-    """A witness for one of some doubtful elements, given as (position of the parameter, number of the element)."""
+def look(
+    first: Program,
+    second: Program,
+    doubtful: Sequence[tuple[int, int]],
+    depend: Depend,
+    padding: Sequence[tuple[int, int]] = (),
+) -> Different | None:
+    """A witness for one of some doubtful elements, given as (position of the parameter, number of the element).
+
+    :param padding: doubtful scalars of the padding of *after*, as (position of the parameter, address).
+    """
     if first.outline.assumes:
         return None
+    pool = constants(first.func, second.func)
     spent = 0
-    for position, element in doubtful[:_MOST_ELEMENTS]:
-        chosen = {position: np.array([element], dtype=np.int64)}
+    places = [(*p, False) for p in doubtful[:_MOST_ELEMENTS]] + [(*p, True) for p in padding[:_MOST_ELEMENTS]]
+    for position, element, owed in places:
+        chosen = {position: np.array([] if owed else [element], dtype=np.int64)}
         try:
             replays = [Replay(p.outline, depend(p, chosen), p.params) for p in (first, second)]
         except Refused:
             continue
-        for number, kind in enumerate((*KINDS, "special", "small", "special")):
-            spent += sum(replay.size for replay in replays)
-            if spent > _MOST_INSTANCES and number:
-                return None
-            found = _compare(first, second, replays, position, element, Inputs(kind, number))
+        for number, kind in enumerate(_KINDS):
+            spent += 1 + sum(replay.size for replay in replays)
+            if spent > (_MOST_INSTANCES if number < _FIRST else _MOST_INSTANCES // 4) and number:
+                break
+            inputs = Inputs(kind, number, pool)
+            found = (_compare_padding if owed else _compare)(first, second, replays, position, element, inputs)
             if found is not None:
                 return found
     return None
+
+
+def _compare_padding(
+    first: Program, second: Program, replays: Sequence[Replay], position: int, address: int, inputs: Inputs
+) -> Different | None:
+    """Whether a scalar of the padding that is owed has another value."""
+    new = second.params[position]
+    assert isinstance(new, Place) and new.parameter.buffer is not None
+    dtype, owed = new.parameter.buffer.dtype.scalar, new.parameter.padding
+    assert isinstance(owed, int | float)
+    name = f"the padding of {name_of(new.parameter)}"
+    try:
+        now = replays[1].run(inputs)[new.parameter.buffer.data].scalar(address)
+    except UndefinedBehaviour as end:
+        return _witness(first, second, inputs, "", None, str(end))
+    except Unsupported:
+        return None
+    if _same(dtype, owed, now):
+        return None
+    return _witness(first, second, inputs, name, owed, None if now is UNDEF else now)
 
 
 def _compare(
