@@ -85,10 +85,14 @@ class Loops:
         return self.fast and stmt not in self._serial and not self._needs_order(stmt)
 
     def _needs_order(self, stmt: For) -> bool:
-        """Whether something in the loop must run one row at a time: an opaque call, an assertion, a ``while``."""
+        """Whether something in the loop must run one row at a time: an opaque call, an assertion, a ``while``.
+
+        So must a loop that threads run through with a barrier in it: each iteration has phases of its own.
+        """
         found = self._whole.get(stmt)
         if found is None:
-            found = self._whole[stmt] = any(
+            marks = {node.key for node in walk(stmt.body) if isinstance(node, AttrStmt)}
+            found = self._whole[stmt] = (PHASE in marks and KERNEL not in marks) or any(
                 isinstance(node, (Assert, While)) or (isinstance(node, Call) and needs_order(node))
                 for node in walk(stmt.body)
             )
