@@ -140,7 +140,7 @@ def _integer(machine: Machine, stem: str, bits: int) -> Operation | None:
         case "ctlz":
             return partial(_leading, machine, bits)
         case "cttz":
-            return _numbers_only(stem, lambda x, p: bits if not x else (x & -x).bit_length() - 1)
+            return _numbers_only(stem, lambda x, poison: _trailing(bits, x, poison))
         case "bswap":
             return _numbers_only(stem, lambda x: int.from_bytes(x.to_bytes(bits // 8, "little"), "big"))
         case "bitreverse":
@@ -185,6 +185,13 @@ def _leading(machine: Machine, bits: int, x: Lane, poison: Lane) -> Lane:
     kind = machine.integers.common(bits, x, x)
     found = g.call("clz", kind, kind, x)
     return g.poison_if(g.binary("eq", kind, x, 0), kind, found) if poison else found
+
+
+def _trailing(bits: int, x: int, poison: int) -> Lane:
+    """``cttz`` of a number; with ``poison`` zero has no result."""
+    if not x:
+        return UNDEF if poison else bits
+    return (x & -x).bit_length() - 1
 
 
 def _absolute(machine: Machine, bits: int, x: Lane, poison: Lane) -> Lane:
