@@ -79,7 +79,9 @@ def f(b: T.handle):
 
 
 @pytest.mark.parametrize("strides", ["(4, 1)", "(5, 1)"])
-@pytest.mark.parametrize(("padding", "verdict"), [(0.0, EqualInPart), (1.0, Different), ("undef", EqualInPart)])
+@pytest.mark.parametrize(
+    ("padding", "verdict"), [(0.0, EqualInPart), (0, EqualInPart), (1, Different), ("undef", EqualInPart)]
+)
 def test_padding_that_is_owed_on_demand(strides: str, padding: float, verdict: type) -> None:
     moved = {"B": Correspondence(lambda i: (i // 4, i % 4), padding)}
     after = parse_func(TILED.format(strides=strides))

@@ -86,7 +86,7 @@ def _compare_padding(
         return _witness(first, second, inputs, "", None, str(end))
     except Unsupported:
         return None
-    if _same(dtype, owed, now):
+    if _same(dtype, float(owed) if dtype.is_float else owed, now):
         return None
     return _witness(first, second, inputs, name, owed, None if now is UNDEF else now)
 
