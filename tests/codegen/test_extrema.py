@@ -7,12 +7,13 @@ from itertools import product
 import numpy as np
 import pytest
 
-from verified_tir import Schedule, build
+from verified_tir import Schedule, build, parse_func
 from verified_tir.codegen.emit import emit
 from verified_tir.codegen.extrema import misfolded
 from verified_tir.codegen.target import Target
 from verified_tir.ir.floats import numpy_dtype
 from verified_tir.semantics.interpreter import run
+from verified_tir.testing.compiled import assert_compiles_alike
 from verified_tir.testing.trials import same_bits
 
 HEAD = """
@@ -63,6 +64,58 @@ FORMS = {
         x: T.let[T.{t}] = T.Cast("{t}", k)
         B[i] = T.{op}(T.{op}(x, A[i]), x)""",
 }
+FOUND = {  # constants that LLVM finds, where the program has none; and choices that it finds to be maxima
+    "two comparisons": """\
+    for i in range(8):
+        B[i] = A[7 - i]
+        if A[i] <= {c} and A[i] >= {c}:
+            B[i] = T.{op}(T.{op}(A[i], A[7 - i]), A[i])""",
+    "two branches": """\
+    for i in range(8):
+        B[i] = A[7 - i]
+        if A[i] <= {c}:
+            x: T.let[T.{t}] = A[i]
+            if x >= {c}:
+                B[i] = T.{op}(T.{op}(x, A[7 - i]), x)""",
+    "clamped": """\
+    for i in range(8):
+        x: T.let[T.{t}] = T.max(T.min(A[i], {c}), {c})
+        B[i] = T.{op}(T.{op}(x, A[7 - i]), x)""",
+    "clamped from the left": """\
+    for i in range(8):
+        x: T.let[T.{t}] = T.max({c}, T.min(A[i], {c}))
+        B[i] = T.{op}(T.{op}(x, A[7 - i]), x)""",
+    "integers": """\
+    for i in range(8):
+        n: T.let[T.int32] = T.Cast("int32", A[i] > {c})
+        x: T.let[T.{t}] = T.Cast("{t}", n - n)
+        B[i] = T.{op}(T.{op}(x, A[7 - i]), x)""",
+    "a magnitude": """\
+    for i in range(8):
+        x: T.let[T.{t}] = T.min(T.fabs(A[i]), T.{t}(0.0))
+        B[i] = T.{op}(T.{op}(x, A[7 - i]), x)""",
+    "arms by another name": """\
+    for i in range(8):
+        a: T.let[T.{t}] = A[i]
+        x: T.let[T.{t}] = T.Select({c} {sign} a, {c}, A[i])
+        B[i] = T.Select(x {sign} {c}, x, {c})""",
+    "a negation": """\
+    for i in range(8):
+        x: T.let[T.{t}] = T.Select(not ({c} {sign} A[i]), A[i], {c})
+        B[i] = T.Select(x {sign} {c}, x, {c})""",
+    "a condition by name": """\
+    for i in range(8):
+        p: T.let[T.bool] = {c} {sign} A[i]
+        x: T.let[T.{t}] = T.Select(p, {c}, A[i])
+        B[i] = T.Select(x {sign} {c}, x, {c})""",
+    "two arms": """\
+    for i in range(8):
+        if {c} {sign} A[i]:
+            B[i] = {c}
+        else:
+            B[i] = A[i]
+        B[i] = T.{op}(B[i], {c})""",
+}
 VALUES = [float("nan"), 0.0, -0.0, 1.0, -1.0, float("inf"), float("-inf"), 2.0]
 
 
@@ -84,6 +137,17 @@ def test_the_outer_one_is_kept(form: str, dtype: str) -> None:
         agrees(HEAD.format(t=dtype) + FORMS[form].format(t=dtype, op=op, sign=sign, c=literal), dtype)
 
 
+@pytest.mark.parametrize("form", FOUND)
+def test_constants_that_llvm_finds(form: str) -> None:
+    for op, c in product(("max", "min"), ("1.0", "0.0")):
+        values = {"t": "float32", "op": op, "sign": ">" if op == "max" else "<", "c": f"T.float32({c})"}
+        func = parse_func((HEAD + FOUND[form]).format(**values))
+        given = [{"A": np.array(VALUES, np.float32), "B": np.zeros(8, np.float32)},
+                 {"A": np.array([1.0, 0.0, -0.0, 1.0, np.nan, np.nan, np.nan, 0.0], np.float32),
+                  "B": np.zeros(8, np.float32)}]  # fmt: skip
+        assert assert_compiles_alike(func, given) == 2
+
+
 @pytest.mark.parametrize("form", ["operators", "selects"])
 def test_such_programs_are_recognised(form: str) -> None:
     body = FORMS[form].format(t="float32", op="max", sign=">", c="T.float32(1.0)")
@@ -101,6 +165,7 @@ def test_such_programs_are_recognised(form: str) -> None:
         "    for i in range(8):\n        B[i] = T.float32(0.0)\n        B[i] = T.max(B[i] + A[i], T.float32(0.0))",
         "    B[0:8] = T.Broadcast(T.float32(0.0), 8)\n    B[0:8] = T.max(B[0:8], T.Broadcast(T.float32(0.0), 8))",
         "    for i in range(8):\n        B[i] = T.Select(A[i] > T.float32(0.0), A[i], A[i] * T.float32(0.1))",
+        "    for i in range(8):\n        B[i] = T.max(A[i], T.float32(0.0)) + T.min(A[i], T.float32(0.0))",
     ],
 )
 def test_others_keep_their_instructions(body: str) -> None:
