@@ -198,3 +198,13 @@ def main(A: T.Buffer((64,), "{t}"), X: T.Buffer((64,), "{t}"), B: T.Buffer((64,)
         want = run(s.func, {"A": a, "X": x, "B": b.copy()}).arrays["B"]
         build(s)(a, x, b)
         assert same_bits(want, b).all()
+
+
+@pytest.mark.parametrize("terms", [40, 520])
+def test_long_sums_are_looked_through(terms: int) -> None:
+    """Expressions may be as deep here as where they are emitted."""
+    total = " + ".join(["A[i]"] * terms)
+    func = parse_func(
+        HEAD.format(t="float32") + f"    for i in range(8):\n        B[i] = T.max({total}, T.float32(0.0))"
+    )
+    assert "fcmp" in emit(func, Target.host(1)).text

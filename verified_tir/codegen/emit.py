@@ -99,13 +99,13 @@ def emit(func: PrimFunc, target: Target) -> Emitted:
     """
     module = Module(target, RULES)
     module.notes = alias_notes(func.body, module.metadata)
-    module.misfolded = misfolded(func.body)
     b = Function(module)
     parameters = _parameters(func)
     signature = _bind(b, func, parameters)
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(8 * limit)  # a level of an expression takes three calls here, and one where it is built
     try:
+        module.misfolded = misfolded(func.body)
         statement(b, func.body)
     except RecursionError:
         raise CodegenError(f"{func.name} nests expressions too deeply; bind parts of them to variables") from None
