@@ -248,6 +248,27 @@ def test_the_bits_of_nan_are_no_proof_of_a_difference() -> None:
     assert all("a NaN is re-read at another type" in r.text for r in instrument.reports)
 
 
+PASSED_OVER = """
+@T.prim_func(s_tir=True)
+def f(A: T.Buffer((8,), "bfloat16"), B: T.Buffer((8,), "bfloat16"), C: T.Buffer((8,), "bfloat16")):
+    for i in range(8):
+        C[i] = {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("value", "status"),
+    [("T.max(A[i], B[i])", "unsupported"), ("T.if_then_else(A[i] != B[i], A[i], B[i])", "unsupported"),
+     ("A[i] * B[i] + B[i]", "different")],
+)  # fmt: skip
+def test_nor_is_what_passes_a_nan_over_but_sums_of_products_are_rounded_once(value: str, status: str) -> None:
+    instrument = ValidatingInstrument(on_different="collect")
+    program = function(PASSED_OVER.format(value)).with_attr("target", tvm.target.Target("llvm"))
+    with tvm.transform.PassContext(instruments=[instrument]):
+        tirx.BF16ComputeLegalize()(tvm.IRModule({"f": program}))
+    assert [r.status for r in instrument.reports] == [status]
+
+
 # -- licences ----------------------------------------------------------------------------------------------------------
 
 LICENCE = """

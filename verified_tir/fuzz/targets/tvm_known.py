@@ -31,6 +31,8 @@ KNOWN: Final[dict[str, str]] = {
     "tirx.RemoveStoreUndefInternal": "Padding with undef",
     "s_tir.RemoveStoreUndefInternal": "Padding with undef",
     "s_tir.UseAssumeToReduceBranches": "Floats",
+    "s_tir.RewriteUnsafeSelect": "A choice that becomes a branch",
+    "tirx.BF16ComputeLegalize": "Sums of products in bfloat16",
 }
 """The primitive or pass, and the sections of the page."""
 DIES: Final[dict[str, str]] = {"merge": "merge of a loop with itself ends the process with a segmentation fault"}
