@@ -90,7 +90,8 @@ def search(
     for number, kind in enumerate((*_ORDER, *(AGAIN * (_MORE // len(AGAIN))))[:most]):
         if number >= len(_ORDER) and spent > steps // 2:
             break
-        arguments = _arguments(before, kind, number, pool)
+        seed = number - (number >= len(_ORDER))  # "minus" draws nothing
+        arguments = _arguments(before, kind, seed, pool)
         try:
             first = run(before.func, arguments, max_steps=steps)
         except UndefinedBehaviour:
