@@ -204,7 +204,7 @@ def _padded_copy(
 def _roomier(buffer: Buffer, shape: tuple[Expr, ...]) -> LayoutMap:
     """Every element keeps its indices, and more room is around them.  Indices may differ in type, which no
     ``IndexMap`` allows."""
-    x, y = (tuple(Var.fresh(f"{name}{d}", n.dtype) for d, n in enumerate(shape)) for name in "xy")
+    x, y = (tuple(Var.fresh(f"x{d}", n.dtype) for d, n in enumerate(shape)) for _ in range(2))
     beyond = [v >= n for v, n, new in zip(y, buffer.shape, shape, strict=True) if new is not n]
     return LayoutMap(x, x, y, y, shape, any_of(beyond))
 
