@@ -43,6 +43,8 @@ RESULT = 'T.Cast("int32", F[0])'
         "D[0] = T.truncmod(n, {0})",
         "D[0] = n << {0}",
         "D[0] = n >> {0}",
+        "D[0] = T.Let(T.Select(x > 0, 1, 2), where={{x: {0}}})",
+        "D[0] = T.Let(E[0], where={{x: T.Let(n >> y, where={{y: {0}}})}})",
     ],
 )
 def test_a_result_decides(text: str) -> None:
@@ -50,7 +52,8 @@ def test_a_result_decides(text: str) -> None:
     assert not decides(program(SUM + text.format("E[0]"), PARAMS))
 
 
-@pytest.mark.parametrize("text", ["D[0] = {0}", "D[0] = {0} * n + 1", "A[1] = F[0] / A[2]", "D[0] = {0} << 2"])
+@pytest.mark.parametrize("text", ["D[0] = {0}", "D[0] = {0} * n + 1", "A[1] = F[0] / A[2]", "D[0] = {0} << 2",
+                                  "D[0] = T.Let(x + 1, where={{x: {0}}})"])  # fmt: skip
 def test_a_result_that_is_stored_decides_nothing(text: str) -> None:
     assert not decides(program(SUM + text.format(RESULT), PARAMS))
 
