@@ -14,10 +14,11 @@ import tvm
 from verified_tir.fuzz.target import Disagreement, Observed
 from verified_tir.fuzz.targets import tvm_checks, tvm_worker
 from verified_tir.fuzz.targets.tvm import Case, Tvm
-from verified_tir.fuzz.targets.tvm_checks import HEAD, examine
+from verified_tir.fuzz.targets.tvm_checks import examine
 from verified_tir.fuzz.targets.tvm_known import KNOWN
 from verified_tir.fuzz.targets.tvm_programs import PRIMITIVES, Plan
 from verified_tir.fuzz.targets.tvm_steps import apply
+from verified_tir.fuzz.targets.tvm_told import HEAD
 from verified_tir.fuzz.targets.tvm_worker import Died, Worker
 from verified_tir.interop.tvm import ValidatedSchedule
 

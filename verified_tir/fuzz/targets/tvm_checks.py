@@ -6,76 +6,36 @@ watches knows whose fault it is if this process dies.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final, final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 import numpy as np
 import tvm
 import tvm.script
 
-from verified_tir.codegen.extrema import misfolded
 from verified_tir.fuzz.targets.tvm_folding import in_words
-from verified_tir.fuzz.targets.tvm_overflow import without_wrapping
+from verified_tir.fuzz.targets.tvm_machine import compiled, may_overflow, run_machine
 from verified_tir.fuzz.targets.tvm_programs import Plan
 from verified_tir.fuzz.targets.tvm_steps import apply
+from verified_tir.fuzz.targets.tvm_told import HEAD, TRIALS, Say, Told, quiet, read_back
 from verified_tir.interop.tvm import Limits, StepReport, ValidatedSchedule, ValidatingInstrument
 from verified_tir.interop.tvm.judge import judge
 from verified_tir.interop.tvm.reading import Printed, read
-from verified_tir.ir.dtype import BFLOAT16, INT32
-from verified_tir.ir.expr import Binary, Call, Cast, Not, Undef
+from verified_tir.ir.dtype import INT32
+from verified_tir.ir.expr import Call, Undef
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import parse_func, script
 from verified_tir.ir.visit import walk
-from verified_tir.semantics.interpreter import Outcome
-from verified_tir.testing.trials import (
-    Arguments,
-    gaps,
-    moved,
-    ran,
-    random_arguments,
-    same_bits,
-    sizes_of,
-    symbols,
-)
+from verified_tir.testing.trials import moved, ran, random_arguments, same_bits, sizes_of, symbols
 from verified_tir.testing.verdicts import WrongVerdict, check_verdict
 from verified_tir.validate.meaning import closed
 
-HEAD: Final = "# from tvm.script import ir as I\n# from tvm.script import tirx as T\n"
 LIMITS: Final = Limits(operations=100_000, seconds=3)  # a build has some twenty-five passes, and a case its limit
-TRIALS: Final = 4
-SMALL: Final = 64
-"""Signed data beyond may overflow."""
 AGREED: Final = (
     "likely", "floor", "ceil", "trunc", "nearbyint", "round", "sqrt", "abs", "isnan", "isinf", "isfinite", "popcount",
     "reinterpret", "bitwise_not",
 )  # fmt: skip
 """Calls with one meaning by the documentation of both: TVM leaves ``clz`` of 0 open, and ``exp`` to a library."""
-Say = Callable[[str], None]
-
-
-@final
-@dataclass(slots=True)
-class Told:
-    """What came of one program.
-
-    :ivar counts: totals.
-    :ivar covered: groups and names.
-    :ivar wrong: our faults: kind, place, message.
-    :ivar bugs: TVM's, by primitive or pass, with what shows it.
-    """
-
-    counts: dict[str, int] = field(default_factory=dict)
-    covered: list[tuple[str, str]] = field(default_factory=list)
-    wrong: list[tuple[str, str, str]] = field(default_factory=list)
-    bugs: list[tuple[str, str]] = field(default_factory=list)
-
-    def count(self, name: str) -> None:
-        self.counts[name] = self.counts.get(name, 0) + 1
-
-
-def quiet(_: str) -> None:
-    """Nobody watches."""
 
 
 def examine(text: str, plans: Sequence[Plan], seed: int, say: Say = quiet, *, compile_it: bool = True) -> Told:
@@ -228,7 +188,7 @@ def _step(told: Told, report: StepReport, where: str, seed: int, say: Say) -> No
 
 def _hold(told: Told, report: StepReport, where: str, before: PrimFunc, after: PrimFunc | None) -> None:
     """The validator's word against the interpreter."""
-    later = after if after is not None else _read(report.after)
+    later = after if after is not None else read_back(report.after)
     if later is None:
         return
     before, later = closed(before, later)
@@ -247,13 +207,6 @@ def _hold(told: Told, report: StepReport, where: str, before: PrimFunc, after: P
                 known = first.outcome.defined[old.name]
                 if one_.shape == two.shape and bool((known & ~same_bits(one_, two)).any()):
                     told.wrong.append(("equal-but-differs", where, report.explain()))
-
-
-def _read(text: str) -> PrimFunc | None:
-    try:
-        return parse_func(text)
-    except Exception:
-        return None
 
 
 def _different(told: Told, report: StepReport, where: str, seed: int, say: Say) -> None:
@@ -288,7 +241,7 @@ def _different(told: Told, report: StepReport, where: str, seed: int, say: Say) 
     if moved is not None and moved.index_map is not None:
         place = tuple(int(np.asarray(k).reshape(-1)[0]) for k in moved.index_map(*[np.array([i]) for i in element]))
     now = _at(two, name, report.before, place)
-    if _may_overflow(witness.arguments):
+    if may_overflow(witness.arguments):
         told.count("signed overflow, which TVM leaves to LLVM")
     elif _same(now, witness.after) or not _same(before, now):
         told.bugs.append((where, report.text))  # of a pass, that is so of both: the pass is part of every build
@@ -308,29 +261,6 @@ def _at(arrays: Mapping[str, Any], name: str, before: str, element: tuple[int, .
     """An element of a parameter, which is found by its position: primitives may rename it."""
     names = [b.name for b in parse_func(before).buffers]
     return list(arrays.values())[names.index(name)][element]
-
-
-def _may_overflow(arguments: Mapping[str, Any]) -> bool:
-    """Whether signed data may wrap.  TVM's code generator tells LLVM that it does not; our data wraps."""
-    signed = [a for v in arguments.values() if (a := np.asarray(v)).dtype.kind == "i"]
-    return any(
-        a.size and (a.dtype.itemsize < 4 or int(np.abs(a.reshape(-1).astype(np.float64)).max()) > SMALL) for a in signed
-    )
-
-
-def compiled(text: str, arguments: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What TVM's machine code leaves in the arguments; ``None`` if TVM does not compile the program."""
-    try:
-        func = tvm.script.from_source(HEAD + text[text.index("@T.prim_func") :]).with_attr("global_symbol", "f")
-        code = tvm.compile(tvm.IRModule({"f": func}), target="llvm")
-    except Exception:
-        return None
-    tensors = {name: tvm.runtime.tensor(np.array(value)) for name, value in arguments.items()}
-    try:
-        code["f"](*tensors.values())
-    except ValueError:  # strides that are declared: TVM's entry wants others than those of a compact array
-        return None
-    return {name: tensor.numpy() for name, tensor in tensors.items()}
 
 
 def _built(told: Told, before: PrimFunc | None, final: Any, seed: int, say: Say) -> None:
@@ -354,85 +284,4 @@ def _built(told: Told, before: PrimFunc | None, final: Any, seed: int, say: Say)
             told.covered.append(("status", report.status))
             _step(told, report, report.step, seed, say)
     if before is not None:
-        _run(told, code, before, instrument.reports, seed, say)
-
-
-def _run(told: Told, code: Any, before: PrimFunc, passes: Sequence[StepReport], seed: int, say: Say) -> None:
-    """Machine code against the interpreter; of a build with a wrong pass only that it ends."""
-    doubtful = any(r.status == "different" for r in passes)
-    careful = without_wrapping(before)
-    for number in range(2 * TRIALS):
-        arguments = random_arguments(before, {}, seed, number)
-        first = ran(careful, arguments) if not _may_overflow(arguments) else None
-        if first is None or first.outcome is None or _may_overflow(first.outcome.arrays):
-            continue
-        say("tvm: running")
-        tensors = [tvm.runtime.tensor(np.array(arguments[b.name])) for b in before.buffers]
-        try:
-            code["f"](*tensors)
-        except Exception as ended:  # an assertion, say
-            differs, have = True, f"{type(ended).__name__}: {ended}"
-        else:
-            differs, have = _differs(before, first.outcome, tensors)
-        if differs and not doubtful:
-            shown = f"{first.outcome.arrays} by the interpreter, {have} by TVM's machine code, with {arguments}"
-            _blamed(told, before, passes, arguments, f"{shown}\n{script(before)}")
-            return
-
-
-def _differs(before: PrimFunc, first: Outcome, tensors: Sequence[Any]) -> tuple[bool, str]:
-    """Whether the machine left other elements than the interpreter, and what it left."""
-    have = {b.name: tensor.numpy() for b, tensor in zip(before.buffers, tensors, strict=True)}
-    wrong = [bool((first.defined[n] & ~same_bits(first.arrays[n], a)).any()) for n, a in have.items()]
-    return any(wrong), str(have)
-
-
-def _blamed(told: Told, before: PrimFunc, passes: Sequence[StepReport], arguments: Arguments, shown: str) -> None:
-    """Whose fault it is that machine code differs from the interpreter, on these arguments.
-
-    That of a pass which the validator did not judge, if the interpreter says so of the programs before and after it;
-    that of TVM's code generator, if what it was given asks whether a float is another one; that of LLVM, if there are
-    minima or maxima that it folds; or else ours.
-    """
-    forms = [before]
-    for report in passes:
-        one, two = _read(report.before), _read(report.after)
-        if one is None or two is None or report.status == "not validated":
-            continue
-        forms.append(two)
-        if report.status != "equal" and _breaks(one, two, arguments):
-            told.bugs.append((report.step, shown))
-            return
-    if any(_mistakes_nan(f) or misfolded(f.body) for f in forms):
-        told.bugs.append(("machine code", shown))
-    else:
-        told.wrong.append(("machine-against-interpreter", "build", shown))
-
-
-def _breaks(one: PrimFunc, two: PrimFunc, arguments: Arguments) -> bool:
-    """Whether the interpreter says that the second program does not do what the first does, on these arguments."""
-    names = [b.name for b in one.buffers]
-    if len(names) != len(arguments) or len(two.buffers) != len(names):
-        return False
-    given = dict(zip(names, arguments.values(), strict=True))
-    first = ran(one, given)
-    if first.outcome is None:
-        return False
-    second = ran(two, moved(one, two, given, {}, {})[0])
-    if second.outcome is None:
-        return second.why != "cut"
-    return any(True for _ in gaps(one, two, first.outcome, second.outcome, {}))
-
-
-def _mistakes_nan(func: PrimFunc) -> bool:
-    """Whether a program asks what TVM's machine code answers wrongly of NaN: is a float another one, which bfloat16 is
-    it (docs/tvm-findings.md, section *Floats*)."""
-    for n in walk(func.body):
-        match n:
-            case Binary(op="ne", a=a) if a.dtype.is_float:
-                return True
-            case Not(a=Binary(op="eq", a=a)) if a.dtype.is_float:  # simplified to the one above
-                return True
-            case Cast(type=t, value=x) if t.scalar is BFLOAT16 and x.dtype.is_float:
-                return True
-    return False
+        run_machine(told, code, before, instrument.reports, seed, say)
