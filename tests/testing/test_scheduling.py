@@ -56,7 +56,7 @@ s.remove_loop("i")
 s.remove_no_op()
 s.remove_overcompute_through_branching()
 s.reorder("i")
-s.restate("A", lambda i: s.buffer("A")[i])
+s.restate("t", lambda i, A=s.buffer("A"): T.max(A[i] * T.float32(2.0), A[i] * T.float32(2.0)))
 s.reverse_compute_at("B", "i")
 s.reverse_compute_inline("B")
 s.rfactor("i")
@@ -173,3 +173,18 @@ def test_a_function_in_a_call_is_read_as_it_was() -> None:
     """Strings in it may hold quotes."""
     text = '@T.prim_func\ndef f(A):\n    with T.attr(0, "key", "B[T.Cast(\\"int32\\", j)]"):\n        pass'
     assert eval(as_literal(text)).strip() == text
+
+
+def test_what_is_stored_is_said_in_other_words() -> None:
+    """Of the same value, which is accepted, and of another one, which is not; now and then of what is not there."""
+    choices = [bytes([a, b]) for a in range(16) for b in range(16)]
+    written = {str(next(Plan("restate", c).steps(Schedule(seed("scale"))))) for c in choices}
+    said = {text for text in written if "A[i] * T.float32(2.0)" in text}
+    for text in said:
+        if text.endswith("+ T.float32(1))"):
+            with pytest.raises(ScheduleError, match="refused"):
+                Step("restate", text).apply(Schedule(seed("scale")))
+        elif not text.endswith("+ T.float32(0))"):  # -0.0 + 0.0 is 0.0
+            Step("restate", text).apply(Schedule(seed("scale")))
+    assert len(said) == 5
+    assert written > said

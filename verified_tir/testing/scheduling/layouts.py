@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import IntImm
+from verified_tir.ir.expr import Expr, IntImm, Var
+from verified_tir.ir.stmt import Store
+from verified_tir.ir.visit import free_vars, reads_of, substitute
 from verified_tir.testing.scheduling.choices import Choices
 from verified_tir.testing.scheduling.loops import licence
 from verified_tir.testing.scheduling.scene import Scene, call, listed, quoted
@@ -125,12 +127,46 @@ def write_padding(scene: Scene, pick: Choices) -> str:
 
 @writes("restate")
 def restate(scene: Scene, pick: Choices) -> str:
-    """Mostly what is not there; now and then a constant that is, or the element itself."""
-    text, buffer = scene.buffer(pick)
-    names = ", ".join(INDICES[: len(buffer.shape)]) if buffer is not None else "i"
-    element = f"s.buffer({text})[{names or '0'}]" if not text.startswith("s.") else f"{text}[{names or '0'}]"
-    zero = "0.0" if buffer is not None and buffer.dtype.is_float else "0"
-    return call("restate", text, f"lambda {names}: {pick.one((element, f'{element} + {zero}', f'{element} * 1'))}")
+    """What is stored, in other words: mostly the same value, now and then another one; or what is not there."""
+    known = [x for x in scene.stores_in(None) if said(scene, x)] if not pick.chance(8) else []
+    if not known:
+        text, buffer = scene.buffer(pick)
+        names = ", ".join(INDICES[: len(buffer.shape)]) if buffer is not None else "i"
+        element = f"s.buffer({text})[{names or '0'}]" if not text.startswith("s.") else f"{text}[{names or '0'}]"
+        return call("restate", text, f"lambda {names}: {element}")
+    store = pick.one(known)
+    value, kind = said(scene, store), store.buffer.dtype
+    one, zero = f"T.{kind}(1)", f"T.{kind}(0)"
+    indices = list(INDICES[: len(store.indices)])
+    forms = [f"T.max({value}, {value})", f"({value}) * {one}", f"({value}) + {zero}", f"({value}) + {one}"]
+    if indices:
+        forms.insert(2, f"T.if_then_else({indices[0]} < 0, {zero}, {value})")
+    given = [f"{b.name}=s.buffer({scene.named(b)})" for b in dict.fromkeys(r.buffer for r in reads_of(store.value))]
+    return call("restate", scene.named(store.buffer), f"lambda {', '.join(indices + given)}: {pick.one(forms)}")
+
+
+def said(scene: Scene, store: Store) -> str:
+    """The value of a store as Python has it, of the indices; empty if it is not the only one, or cannot be said so."""
+    from verified_tir.ir.script import script
+    from verified_tir.script import tir
+
+    own = [x for x in scene.stores_in(None) if x.buffer is store.buffer]
+    if len(own) != 1 or store.buffer.dtype.is_bool or store.buffer.dtype.lanes != 1:
+        return ""
+    where: dict[Var, Expr] = {e: Var.fresh(n, e.dtype) for n, e in zip(INDICES, store.indices, strict=False)
+                              if isinstance(e, Var)}  # fmt: skip
+    buffers = {r.buffer for r in reads_of(store.value)}
+    unknown = set(free_vars(store.value)) - where.keys() - {b.data for b in buffers}
+    named = all(scene.named(b) == quoted(b.name) for b in (store.buffer, *buffers))
+    if len(where) != len(store.indices) or unknown or not named:
+        return ""
+    meant = substitute(store.value, where)
+    text = script(meant)
+    words = {"T": tir, **{b.name: b for b in buffers}, **{v.name: v for v in where.values() if isinstance(v, Var)}}
+    try:  # some words have a meaning in programs alone, some operators another one in Python
+        return text if eval(text, words) is meant else ""
+    except Exception:
+        return ""
 
 
 def _padded(scene: Scene) -> list[Buffer]:
