@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -70,9 +71,10 @@ def test_json_says_it_all(capsys: pytest.CaptureFixture[str]) -> None:
     assert err == ""
     assert sorted(said) == [
         "all_seconds", "command", "ended", "exit_code", "findings", "jobs", "not_run", "replayed", "resumed", "runs",
-        "schema", "seconds", "seed", "slow", "targets", "version",
+        "schema", "seconds", "seed", "slow", "targets", "unchecked", "version",
     ]  # fmt: skip
     assert (said["schema"], said["seed"], said["ended"], said["exit_code"], said["resumed"]) == (1, 4, True, 1, False)
+    assert said["unchecked"] == []
     fails, fine = said["targets"]
     assert (fails["name"], fails["cases"], fine["failed"]) == ("tests.fuzz.toys:FAILS", 20, 0)
     assert fine["totals"]["programs"] == 20 == fine["all_runs"]["cases"]
@@ -82,6 +84,40 @@ def test_json_says_it_all(capsys: pytest.CaptureFixture[str]) -> None:
     assert (finding["target"], finding["kind"], finding["where"]) == (targets[0], "too-large", "sum")
     assert finding["message"] == "[501, 1000] sums to 1501" and finding["shrunk"] and finding["reproduced"]
     assert Path(finding["file"]).is_file() and not finding["known"] and finding["seed"] == 4
+
+
+def test_a_run_without_a_case_is_no_success(capsys: pytest.CaptureFixture[str]) -> None:
+    """The time was over before the workers had started: nothing was found since nothing was looked at."""
+    short = Options(targets=("tests.fuzz.toys:FINE", "tests.fuzz.toys:SLEEPS"), time="0.001s", seed=1)
+    unchecked = r"not one case was checked of tests\.fuzz\.toys:FINE, tests\.fuzz\.toys:SLEEPS"
+    said = rf"nothing was checked in 0:00:\d\d, seed 1; {unchecked}\n"
+    assert run(replace(short, quiet=True)) == 3
+    assert re.fullmatch(said, capsys.readouterr().out)
+    assert run(short) == 3
+    assert re.search(said, capsys.readouterr().out)
+    assert run(replace(short, json=True)) == 3
+    told = json.loads(capsys.readouterr().out)
+    assert (told["exit_code"], told["unchecked"]) == (3, list(short.targets))
+
+
+def test_a_target_without_a_case_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    """One whose cases cannot be drawn beside one that is checked."""
+    both = Options(targets=("tests.fuzz.toys:EMPTY", "tests.fuzz.toys:FINE"), examples=20, seed=1, quiet=True)
+    assert run(both) == 1
+    assert capsys.readouterr().out.endswith("seed 1; not one case was checked of tests.fuzz.toys:EMPTY\n")
+
+
+def test_what_was_checked_before_an_interruption_counts(capsys: pytest.CaptureFixture[str]) -> None:
+    """All cases were done, and the campaign was killed before it could say so: there is nothing left to do."""
+    whole = Options(targets=("tests.fuzz.toys:FINE",), examples=70, seed=1, quiet=True)
+    assert run(whole) == 0
+    state = Path(".vtir-fuzz/campaign.jsonl")
+    lines = [line for line in state.read_text().splitlines() if '"record": "end"' not in line]
+    assert len(lines) < len(state.read_text().splitlines())
+    state.write_text("\n".join([*lines, ""]))
+    capsys.readouterr()
+    assert run(whole) == 0
+    assert re.fullmatch(r"no findings in 0:00:\d\d, seed 1\n", capsys.readouterr().out)
 
 
 def test_findings_are_tried_again(capsys: pytest.CaptureFixture[str]) -> None:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from verified_tir.fuzz.options import Listener
     from verified_tir.fuzz.target import Target
 
-CLEAN, FOUND, MISTAKE, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
-"""Exit codes: no finding, findings, a mistake, ended by SIGINT (Ctrl-C), ended by SIGTERM."""
+CLEAN, FOUND, MISTAKE, NOTHING, INTERRUPTED, TERMINATED = 0, 1, 2, 3, 130, 143
+"""Exit codes: no finding, findings, a mistake, not one case was checked, ended by SIGINT (Ctrl-C), by SIGTERM."""
 
 _UNITS: Final = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0}
 _TEN_MINUTES: Final = 600.0
@@ -123,7 +123,8 @@ def _fuzz(options: Options) -> int:
             campaign()
     except NoWorkers as problem:
         raise Mistake(str(problem)) from None
-    code = ended[0] if ended else FOUND if campaign.findings else CLEAN
+    nothing = len(campaign.unchecked) == len(targets)
+    code = ended[0] if ended else FOUND if campaign.findings else NOTHING if nothing else CLEAN
     _say(campaign, targets, absent, options, code)
     return code
 

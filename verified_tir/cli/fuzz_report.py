@@ -126,8 +126,11 @@ def _last_line(campaign: Campaign, found: Sequence[Finding]) -> str:
     how = "" if campaign.ending == "done" else "interrupted; the same command goes on. "
     new = sum(not finding.known for finding in found)
     known = f" ({len(found) - new} known)" if new < len(found) else ""
-    what = f"{len(found)} finding{'' if len(found) == 1 else 's'}{known}" if found else "no findings"
-    return f"{how}{what} in {clock(campaign.elapsed)}, seed {campaign.run.seed}"
+    unchecked = campaign.unchecked
+    many = f"{len(found)} finding{'' if len(found) == 1 else 's'}{known}"
+    what = many if found else "no findings" if len(unchecked) < len(campaign.options.targets) else "nothing was checked"
+    of = f"; not one case was checked of {', '.join(unchecked)}" if unchecked else ""
+    return f"{how}{what} in {clock(campaign.elapsed)}, seed {campaign.run.seed}{of}"
 
 
 def finding_line(finding: Finding) -> str:
@@ -199,6 +202,7 @@ def fields(
         ],
         "not_run": [{"name": name, "reason": reason} for name, reason in absent.items()],
         "findings": [_finding_fields(finding) for finding in campaign.findings],
+        "unchecked": campaign.unchecked,
         "replayed": campaign.desk.replayed,
         "slow": campaign.desk.slow,
         "runs": state.runs,

@@ -126,6 +126,14 @@ class Campaign:
         return self.ledger.tally(target)
 
     @property
+    def unchecked(self) -> list[str]:
+        """The targets of which this run has not checked one case: of them nothing is known.
+
+        (Of a run that was interrupted, what was checked before counts.)
+        """
+        return [t for t in self.options.targets if not self.tally(t).cases and not self.run.place(t).checked]
+
+    @property
     def findings(self) -> Sequence[Finding]:
         """Of this run, in the order in which they were found."""
         return tuple(self.desk.findings.values())
@@ -271,7 +279,8 @@ class Campaign:
         work = report.work
         drawn = self.run.place(work.target).open.get(work.turn, 0)
         cut = not report.ended and report.trouble is None
-        if cut and (self.options.examples is not None or self.left == 0.0):
+        whole = self.options.examples is not None or self.left == 0.0
+        if (cut and whole) or (drawn == 0 and not report.ended):  # a round without a case is not over
             self.plan.interrupted(work)
         else:
             self.plan.over(work)

@@ -87,6 +87,11 @@ class Place:
     following: int = 0
     open: dict[int, int] = field(default_factory=dict)
 
+    @property
+    def checked(self) -> bool:
+        """Whether some case was drawn."""
+        return self.following > len(self.open) or any(self.open.values())
+
 
 @final
 @dataclass(slots=True)
