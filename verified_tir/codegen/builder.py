@@ -75,6 +75,7 @@ class Module:
 
     ``optimise_loops`` says that LLVM's loop optimisations are worth their time: some innermost loop stores scalars, or
     is short.  ``misfolded`` are the comparisons that LLVM must not take for those of minima and maxima.
+    ``from_integers`` says that floats are computed from integers somewhere (``floats.narrow`` asks).
     """
 
     def __init__(self, target: Target, rules: Mapping[type[Expr], Rule]) -> None:
@@ -89,6 +90,7 @@ class Module:
         self.index: dict[Expr, bool] = {}
         self.harmless: dict[Expr, bool] = {}
         self.misfolded: frozenset[Expr] = frozenset()
+        self.from_integers = False
         self.parallel = False
         self.weights: dict[Node, int] = {}
         self.expanded: dict[Stmt, Stmt] = {}

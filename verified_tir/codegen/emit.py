@@ -48,7 +48,9 @@ from verified_tir.ir.expr import (
     Var,
 )
 from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.node import Node
 from verified_tir.ir.visit import walk
+from verified_tir.semantics.intrinsics import EXPANDED
 
 KERNEL = "vtir_kernel"
 """The name of the function in the module."""
@@ -102,6 +104,7 @@ def emit(func: PrimFunc, target: Target) -> Emitted:
     b = Function(module)
     parameters = _parameters(func)
     signature = _bind(b, func, parameters)
+    module.from_integers = any(_is_from_integer(n) for n in walk(func.body))
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(8 * limit)  # a level of an expression takes three calls here, and one where it is built
     try:
@@ -138,6 +141,16 @@ def _module_lines(module: Module, func: PrimFunc, kernel: list[str]) -> list[str
         *module.metadata,
         "",
     ]
+
+
+def _is_from_integer(node: Node) -> bool:
+    """Whether a node makes a float of an integer, by itself or in the expression that defines it."""
+    match node:
+        case Cast(type=t, value=v):
+            return t.is_float and not v.dtype.is_float
+        case Call(op=op):
+            return op in EXPANDED
+    return False
 
 
 # ------------------------------------------------------------------------------------------------------- parameters

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from verified_tir.codegen.builder import Function, Register
 from verified_tir.codegen.errors import CodegenError
-from verified_tir.codegen.llvm_types import REGISTER, bools, lanes_of, splat
+from verified_tir.codegen.llvm_types import REGISTER, bools, float_constant, lanes_of, splat
 from verified_tir.ir.dtype import FLOAT32, FLOAT64, INT32, INT64, DType
 
 
@@ -41,6 +41,8 @@ def narrow(b: Function, dtype: DType, x: Register) -> str:
     kind = REGISTER[lanes_of(FLOAT32, dtype.lanes)]
     if dtype.code == "float":
         _need_half(b)
+        if b.module.from_integers:
+            x = _infinite_if_large(b, dtype.lanes, x)
         return b.assign(f"fptrunc {kind} {x} to {REGISTER[dtype]}")
     words = lanes_of(INT32, dtype.lanes)
     word, conditions = REGISTER[words], REGISTER[bools(dtype.lanes)]
@@ -53,6 +55,22 @@ def narrow(b: Function, dtype: DType, x: Register) -> str:
     nan = b.assign(f"fcmp uno {kind} {x}, {x}")
     chosen = b.assign(f"select {conditions} {nan}, {word} {splat(words, 0x7FC0)}, {word} {rounded}")
     return b.assign(f"trunc {word} {chosen} to {REGISTER[dtype]}")
+
+
+def _infinite_if_large(b: Function, lanes: int, x: Register) -> str:
+    """A float32 that is infinite wherever float16 has no number for it.
+
+    LLVM makes one conversion of an integer's to float32 and on to float16, and drops float16 where that goes back to a
+    wider type, if the integer has few enough significant bits: so 2**21 came back as 2**21 (``isKnownExactCastIntToFP``
+    forgets the exponent, still so in LLVM 22).
+    """
+    single = lanes_of(FLOAT32, lanes)
+    kind, conditions = REGISTER[single], REGISTER[bools(lanes)]
+    for comparison, bound, infinity in (("oge", 65520.0, float("inf")), ("ole", -65520.0, float("-inf"))):
+        limit, beyond = (splat(single, float_constant(FLOAT32, v)) for v in (bound, infinity))
+        large = b.assign(f"fcmp {comparison} {kind} {x}, {limit}")
+        x = b.assign(f"select {conditions} {large}, {kind} {beyond}, {kind} {x}")
+    return str(x)
 
 
 def round_to_odd(b: Function, x: Register, lanes: int) -> str:
