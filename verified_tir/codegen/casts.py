@@ -115,6 +115,6 @@ def reinterpret(b: Function, e: Call) -> Value:
     x = to_memory(b, source, x)
     if old != new:
         x = b.assign(f"bitcast {old} {x} to {new}")
-    elif isinstance(x, int):
-        return (wrap(target, x) if target.is_int else x), target, flags
+    elif isinstance(x, int) and target.is_int:  # the bits of a bfloat16 are no number to compute with
+        return wrap(target, x), target, flags
     return from_memory(b, target, str(x)), target, flags
