@@ -19,7 +19,7 @@ SUM = "for k in range(4):\n    B[0] = B[0] + A[k]\n"
 
 def split(text: str, dtype: str = "float32") -> tuple[PrimFunc, Reassociate]:
     f = program(SUM + text, PARAMS.format(dtype))
-    return f, Reassociate((0,), Buffer.declare("P", (2,), dtype), (variable(f, "k") % 2,), "sum")
+    return f, Reassociate((0,), Buffer.declare("P", (2,), dtype), (variable(f, "k") % 2,), "B")
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_an_assumption_that_was_erased_has_been_relied_upon() -> None:
 
 def before_the_sum(text: str) -> tuple[PrimFunc, Reassociate]:
     f = program(text + SUM + "D[0] = 1", PARAMS.format("float32"))
-    return f, Reassociate((1,), Buffer.declare("P", (2,), "float32"), (variable(f, "k") % 2,), "sum")
+    return f, Reassociate((1,), Buffer.declare("P", (2,), "float32"), (variable(f, "k") % 2,), "B")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, Load, Var, const
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, at
-from verified_tir.ir.stmt import For
+from verified_tir.ir.stmt import For, Store
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.rules.reassociate import Reassociate, Reordered
@@ -57,10 +57,32 @@ def test_floats_need_a_licence() -> None:
         Reassociate((), partial("float32"), (k % 3,)),
         "the sum of float32 into B has the same bits in any order (Refuted)",
     )
-    done = apply(Reassociate((), partial("float32"), (k % 3,), "sum"), reflexive(f), PROVER)
+    done = apply(Reassociate((), partial("float32"), (k % 3,), "B"), reflexive(f), PROVER)
     assert isinstance(done, Refines), why(done)
-    assert done.reassociated == frozenset({"sum"})
+    assert done.reassociated == frozenset({"B"})
     assert "P[j0] = T.float32(-0.0)" in body_of(done.after)
+
+
+@pytest.mark.parametrize("word", ["A", "P", "sum", "b"])
+def test_a_licence_is_about_one_buffer(word: str) -> None:
+    """A theorem names the buffers whose bits may differ; with the name of another one it would hide a sum."""
+    words = "the sum of float32 into B has the same bits in any order (Refuted)"
+    f = summed("+", "float32")
+    k = variable(f, "k")
+    refused(f, Reassociate((), partial("float32"), (k % 3,), word), words)
+    refused(f, backwards(f, (), word), words)
+    accepted(f, backwards(f, (), "B"))
+    exact = summed()
+    accepted(exact, backwards(exact, (), word))
+
+
+def test_no_word_says_nothing_about_a_buffer_without_a_name() -> None:
+    b = Buffer.declare("", (4,), "float32")
+    k = Var.fresh("k")
+    update = Store(b, load(b, 2) + const(1.0, b.dtype), (const(2),))
+    handle = Var.fresh("b", "handle")
+    f = PrimFunc("f", (handle,), ((handle, b),), For(k, const(0), const(10), update))
+    refused(f, backwards(f, ()), "has the same bits in any order (Refuted)")
 
 
 @pytest.mark.parametrize(
@@ -81,7 +103,7 @@ def test_floats_need_a_licence() -> None:
 )
 def test_operations(value: str, dtype: str, identity: str | None) -> None:
     f = program(f"for k in range(10):\n    B[2] = {value}", AB.format(dtype))
-    rule = Reassociate((), partial(dtype), (variable(f, "k") % 3,), "sum")
+    rule = Reassociate((), partial(dtype), (variable(f, "k") % 3,), "B")
     if identity is None:
         refused(f, rule, "")
     else:

@@ -33,7 +33,7 @@ def test_the_identity_stands_where_it_changes_nothing(value: str, dtype: str, la
     f = program(f"{known}for k in range(10):\n    B[2] = {value}", AB.format(dtype))
     path = (1,) if known else ()
     k = f.body.stmts[1].var if known else f.body.var  # type: ignore[attr-defined]
-    done = body_of(accepted(f, Reassociate(path, partial(dtype), (k % 3,), "sum")))
+    done = body_of(accepted(f, Reassociate(path, partial(dtype), (k % 3,), "B")))
     assert done.endswith(f"for j0 in range(3):\n    B[2] = {last}")
 
 
@@ -42,7 +42,7 @@ def test_the_least_of_floats_takes_the_identity_first(op: str) -> None:
     term = "T.Cast('float32', T.Cast('int8', A[k] > T.float32(0)))"
     text = f"B[2] = T.float32(1)\nfor k in range(10):\n    B[2] = T.{{}}(B[2], {term})"
     f = program(text.format(op), AB.format("float32"))
-    done = body_of(accepted(f, Reassociate((1,), partial("float32"), (variable(f, "k") % 3,), "sum")))
+    done = body_of(accepted(f, Reassociate((1,), partial("float32"), (variable(f, "k") % 3,), "B")))
     assert done.endswith(f"for j0 in range(3):\n    B[2] = T.{op}(P[j0], B[2])")
 
 

@@ -45,5 +45,5 @@ def test_elements_with_lanes() -> None:
 
 def test_a_licence_that_is_not_needed_weakens_nothing() -> None:
     f = program("for k in range(9):\n    B[2] = B[2] + A[k]", PARAMS)
-    rule = Reassociate((), Buffer.declare("P", (3,), "int32"), (variable(f, "k") % 3,), "sum")
+    rule = Reassociate((), Buffer.declare("P", (3,), "int32"), (variable(f, "k") % 3,), "B")
     assert lemma(f, rule).reassociated == frozenset()

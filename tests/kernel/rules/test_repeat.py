@@ -442,7 +442,7 @@ def test_no_float_sum_is_reassociated_after_it_ran_again() -> None:
     f = program(
         "if C[0] > C[1]:\n    A[0] = 0.0\n    for k in range(8):\n        A[0] = A[0] + C[k]\nB[0] = A[0]", params
     )
-    split = Reassociate((0, 0, 1), Buffer.declare("P", (2,), "float32"), (variable(f, "k") % 2,), "sum")
+    split = Reassociate((0, 0, 1), Buffer.declare("P", (2,), "float32"), (variable(f, "k") % 2,), "A")
     alone = apply(split, reflexive(f), PROVER)
     assert isinstance(alone, Refines), why(alone)
     twice = apply(Repeat((1,), (0,), (), (), ()), reflexive(f), PROVER)

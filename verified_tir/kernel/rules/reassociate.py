@@ -15,7 +15,7 @@ changes.
 
 If one of the terms is undefined, both results are.
 
-Floats are not associative.  With the user's word (``licence`` names the reduction) the theorem is weakened to: the bits
+Floats are not associative.  With the user's word (``licence`` is the name of B) the theorem is weakened to: the bits
 are those of some tree over the same terms.  The identity is -0.0 for a sum and 1.0 for a product, which change nothing,
 zeros, infinities and NaN included.
 """
@@ -52,7 +52,8 @@ class Reassociate:
 
     :param partial: the fresh buffer of partial results, of the reduction's type.
     :param index: p: which partial result a term goes to, over the variables of the nest.
-    :param licence: the name of a float reduction that may be reassociated; not looked at for integers.
+    :param licence: the name of the buffer whose float reductions may be reassociated; of another one it allows nothing,
+        and it is not looked at for integers.
     :param inputs: variables that stand for the indices of ``partial``, and
     :param element: y: over these, the element of B that a partial result belongs to; without them, it is the one
         element that the nest updates.
@@ -66,7 +67,7 @@ class Reassociate:
     element: tuple[Expr, ...] = ()
 
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
-        found = reduction_at(before, self.path, bool(self.licence))
+        found = reduction_at(before, self.path, self.licence)
         if isinstance(found, NoMatch):
             return found
         start, inside = found.enter(before, entry)
@@ -159,14 +160,15 @@ class Reordered:
 
     Owes what ``reindex`` owes, but for the order.
 
-    :param licence: the name of a float reduction that may be reassociated; not looked at for integers.
+    :param licence: the name of the buffer whose float reductions may be reassociated; of another one it allows nothing,
+        and it is not looked at for integers.
     """
 
     reindex: Reindex
     licence: str = ""
 
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
-        found = reduction_at(before, self.reindex.path, bool(self.licence))
+        found = reduction_at(before, self.reindex.path, self.licence)
         if isinstance(found, NoMatch):
             return found
         new = self.reindex.rewrite(before, entry)

@@ -15,9 +15,10 @@ the same in whatever order the iterations come, and an element that n of them me
   totally ordered set.
 * float ``+ *`` never are.
 
-With the user's word (a licence) the result of a float reduction may be that of any tree over the same terms.  For
-``min`` and ``max`` the word speaks of zeros only: what a tree makes of a NaN depends on terms that other steps may add
-(``max(B, -inf)``), so NaN has to be excluded all the same.
+With the user's word (a licence, which is the name of B) the result of a float reduction may be that of any tree over
+the same terms.  A word about another buffer allows nothing here: whoever reads the theorem takes the names in it for
+those of the buffers whose bits may differ.  For ``min`` and ``max`` the word speaks of zeros only: what a tree makes of
+a NaN depends on terms that other steps may add (``max(B, -inf)``), so NaN has to be excluded all the same.
 """
 
 from __future__ import annotations
@@ -123,8 +124,8 @@ class Reduction:
                 yield Question("rounding", f"{what} is -0.0", inside, given, f.ne(value, zero), place)
 
 
-def reduction_at(before: PrimFunc, path: Path, licensed: bool) -> Reduction | NoMatch:
-    """The reduction whose nest stands at ``path``."""
+def reduction_at(before: PrimFunc, path: Path, licence: str) -> Reduction | NoMatch:
+    """The reduction whose nest stands at ``path``, with the user's word for reductions into the buffer ``licence``."""
     nest = statement_at(before, path)
     if isinstance(nest, NoMatch):
         return nest
@@ -143,6 +144,7 @@ def reduction_at(before: PrimFunc, path: Path, licensed: bool) -> Reduction | No
     identity = identity_of(op, store.buffer.dtype)
     if identity is None:
         return NoMatch(path, f"{op} on {store.buffer.dtype} is not associative with an identity")
+    licensed = "" != licence == store.buffer.name
     return Reduction(path, nest, inner, store, op, term, identity, licensed)
 
 
