@@ -34,6 +34,12 @@ def reordered(theorem: Refines) -> bool:
     return False
 
 
+def reordered_programs(theorem: Refines) -> Iterator[PrimFunc]:
+    """The programs in which reductions were put in another order, after that was done: a later step may leave nothing
+    of the buffer, as when it was local to what is inlined, nor of its name."""
+    return (step.after for step in theorem.derivation if isinstance(step.rule, (Reassociate, Reordered)))
+
+
 def may_reach(element: str, sums: Collection[str], *programs: PrimFunc) -> bool:
     """Whether an element (``"C[0, 3]"``) may depend on the reductions into buffers of the names ``sums``."""
     name = element.partition("[")[0]

@@ -26,7 +26,7 @@ from verified_tir.logic.solver import Solver
 from verified_tir.schedule.correspondence import NotExpressible, interface, with_parameters
 from verified_tir.schedule.disagreement import BugInThisTool, Evidence
 from verified_tir.schedule.operations import operations
-from verified_tir.schedule.other_order import may_reach, reordered
+from verified_tir.schedule.other_order import may_reach, reordered, reordered_programs
 from verified_tir.validate import (
     Correspondence,
     Different,
@@ -250,7 +250,8 @@ def _contradiction(report: Report, theorem: Refines, before: PrimFunc, after: Pr
     """
     match report.verdict:
         case Different(element=element) as verdict:
-            if not (element and may_reach(element, theorem.reassociated, before, after)):
+            programs = (before, after, *reordered_programs(theorem))
+            if not (element and may_reach(element, theorem.reassociated, *programs)):
                 return str(verdict)
         case EqualInPart() as verdict if verdict.which and not reordered(theorem):
             return f"{verdict}, and nobody allowed that"

@@ -46,7 +46,8 @@ STEPS: Final = 20_000
 class Claim:
     """What is claimed of two programs: that ``after`` refines ``before`` through layout changes and padding.
 
-    ``reassociated`` names the float reductions that may be rounded in another order.
+    ``reassociated`` names the buffers whose float reductions may be rounded in another order, and ``between`` are
+    programs on the way from the one to the other that may have buffers of these names: ``after`` need not have them.
     """
 
     before: PrimFunc
@@ -55,11 +56,14 @@ class Claim:
     paddings: tuple[Padding, ...] = ()
     reassociated: frozenset[str] = frozenset()
     paddings_before: tuple[Padding, ...] = ()
+    between: tuple[PrimFunc, ...] = ()
 
     @staticmethod
     def of(theorem: Refines) -> Claim:
         """What a theorem claims."""
-        return Claim(theorem.before, theorem.after, theorem.relation, theorem.paddings, theorem.reassociated)
+        between = tuple(step.after for step in theorem.derivation) if theorem.reassociated else ()
+        return Claim(theorem.before, theorem.after, theorem.relation, theorem.paddings, theorem.reassociated,
+                     between=between)  # fmt: skip
 
 
 @final
@@ -130,7 +134,8 @@ def _judged(claim: Claim, first: End, second: End, given: Given, sizes: Mapping[
     back = moved_back(claim.maps, second, first, sizes)
     owed = _owed(first, given)
     if claim.reassociated:
-        found = reordered_problem(claim.before, claim.after, claim.reassociated, given.args, owed, back)
+        programs = (claim.before, *claim.between, claim.after)
+        found = reordered_problem(programs, claim.reassociated, given.args, owed, back)
     else:
         differences = refines(owed, back)
         found = str(differences[0]) if differences else None

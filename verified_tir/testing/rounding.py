@@ -8,7 +8,7 @@ with floats, or arguments are something else, only what the licence does not rea
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -29,20 +29,23 @@ UNIT: Final = {16: 2.0**-8, 32: 2.0**-24, 64: 2.0**-53}
 
 
 def reordered_problem(
-    before: PrimFunc,
-    after: PrimFunc,
-    names: Iterable[str],
+    programs: Sequence[PrimFunc],
+    names: Collection[str],
     args: Mapping[str, Any],
     first: Outcome,
     second: Outcome,
 ) -> str | None:
     """What is wrong with results that may be rounded in another order; ``None`` if nothing can be said against them.
 
-    :param names: the buffers of the reductions.
+    :param programs: the one before, those on the way, the one after.
+    :param names: the buffers of the reductions, each of which some of these have.
     """
-    reached = reached_from(before, names) | reached_from(after, names)
-    comparable = plain(before) and all(natural(a) for a in args.values())
-    for d in refines(first, second):
+    differences = refines(first, second)
+    if not differences:
+        return None
+    reached = set().union(*(reached_from(f, names) for f in dict.fromkeys(programs)))
+    comparable = plain(programs[0]) and all(natural(a) for a in args.values())
+    for d in differences:
         if d.buffer not in reached:
             return str(d)
         if d.after is None:
