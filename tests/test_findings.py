@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "findings.md"
 FOLDER = ROOT / "tests" / "regressions"
 FILES = sorted(FOLDER.glob("*.py"))
-OTHERS = {"pytest", "numpy", "hypothesis", "verified_tir"}
+OTHERS = {"ml_dtypes", "pytest", "numpy", "hypothesis", "verified_tir"}
 FIXTURES = {"tmp_path", "monkeypatch", "capsys", "recwarn", "caplog", "request"}
 
 

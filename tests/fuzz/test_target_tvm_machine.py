@@ -83,3 +83,10 @@ def f(A: T.Buffer((2, 2), "float32")):
 """
     told = examine(text, [], 0)
     assert told.wrong == [] and [where for where, _ in told.bugs] == ["machine code"]
+
+
+def test_integers_that_llvm_keeps_beyond_float16_are_not_ours() -> None:
+    value = 'T.Cast("float32", T.Cast("float16", T.shift_left(A[0], T.uint32(21))))'
+    told = [examine(program(f"B[0] = {value}", "uint32"), [], seed) for seed in range(8)]
+    assert [t.wrong for t in told] == [[]] * 8
+    assert {where for t in told for where, _ in t.bugs} == {"machine code"}
