@@ -72,7 +72,8 @@ class NoMatch:
 class Unproved:
     """An obligation that is false (``Refuted``) or was not decided (``Unknown``).
 
-    ``would_be`` is the program that the step would have led to, so that a counterexample can be replayed.
+    ``would_be`` is the program that the step would have led to, so that a counterexample can be replayed;
+    ``reassociated`` are the reductions that it would have put in another order, with the user's word.
     """
 
     obligation: Obligation
@@ -80,6 +81,7 @@ class Unproved:
     would_be: PrimFunc
     paddings: tuple[Padding, ...] = ()
     maps: tuple[ParameterMap, ...] = ()
+    reassociated: frozenset[str] = frozenset()
 
 
 Refusal: TypeAlias = NoMatch | Unproved

@@ -184,13 +184,14 @@ def apply(rule: Rule, theorem: Refines, prover: Prover) -> Refines | Refusal:
             proved, failed = discharge(prover, question)
             discharged.extend(proved)
             if failed is not None:
-                return Unproved(*failed, rewrite.after, paddings, rewrite.maps)
+                return Unproved(*failed, rewrite.after, paddings, rewrite.maps, rewrite.reassociated)
         if rewrite.reassociated and reliance.decides(rewrite.after):
             anew = verify_program(rewrite.after, prover, Entry(paddings, shapes=theorem.entry.shapes))
             if isinstance(anew, NoMatch):
                 return anew
             if isinstance(anew, Unproved):
-                return Unproved(anew.obligation, anew.verdict, rewrite.after, paddings, rewrite.maps)
+                return Unproved(anew.obligation, anew.verdict, rewrite.after, paddings, rewrite.maps,
+                                rewrite.reassociated)  # fmt: skip
         if rewrite.before is not None and contradictory(rewrite.before, prover, Entry()):
             return NoMatch((), "with this, what is assumed of the arguments contradicts itself: no input is left")
     except (Unencodable, IRError) as problem:

@@ -54,4 +54,5 @@ def _programs(refusal: Unproved, program: PrimFunc, theorem: Refines | None) -> 
     question: Question = "same result" if theorem is not None else "meaning"
     if refusal.obligation.name == "licence":
         question = "licence"
-    return Programs(before, refusal.would_be, paddings, refusal.paddings or paddings, refusal.maps, question)
+    return Programs(before, refusal.would_be, paddings, refusal.paddings or paddings, refusal.maps, question,
+                    refusal.reassociated, refusal.obligation.name == "rounding")  # fmt: skip

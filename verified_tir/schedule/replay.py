@@ -28,10 +28,12 @@ from verified_tir.ir.stmt import Assume
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.memory import Padding
 from verified_tir.kernel.obligation import ParameterMap
+from verified_tir.schedule.other_order import may_reach
 from verified_tir.schedule.replay_inputs import Array, Sizes, choices, contents, draw, repair, shapes
 from verified_tir.schedule.replay_large import arrays_exist, plain, undefined_at
 from verified_tir.schedule.replay_layout import Masks, impossible, move, move_back, pad
 from verified_tir.semantics.interpreter import Outcome, StepLimit, Stopped, UndefinedBehaviour, refines, run
+from verified_tir.semantics.interpreter.outcome import Difference
 
 Question = Literal["same result", "licence", "meaning"]
 """What is looked for: a different result, two iterations of a licensed loop that meet, or undefined behaviour of the
@@ -75,7 +77,12 @@ class Replay:
 @final
 @dataclass(frozen=True, slots=True)
 class Programs:
-    """The two programs, with what is assumed of their padding and how their parameters correspond."""
+    """The two programs, with what is assumed of their padding and how their parameters correspond.
+
+    ``reassociated`` names the buffers whose float reductions the step puts in another order with the user's word: other
+    bits that come of it confirm nothing.  ``zeros_only``: what the word covers there is of which sign a zero is, as in
+    minima and maxima.
+    """
 
     before: PrimFunc
     after: PrimFunc
@@ -83,6 +90,15 @@ class Programs:
     paddings_after: tuple[Padding, ...]
     maps: tuple[ParameterMap, ...]
     question: Question = "same result"
+    reassociated: frozenset[str] = frozenset()
+    zeros_only: bool = False
+
+    def allows(self, difference: Difference) -> bool:
+        """Whether another order of a sum may be what made it."""
+        d = difference
+        if d.after is None or (self.zeros_only and d.before != d.after):
+            return False
+        return bool(self.reassociated) and may_reach(d.buffer, self.reassociated, self.before, self.after)
 
 
 _most: ContextVar[int] = ContextVar("_most", default=WORK)
@@ -239,7 +255,8 @@ class _Search:
             return Replay(True, f"undefined behaviour after: {_told(ub)}", arguments)
         if before is None:
             return None
-        differences = refines(masks.owed(before), move_back(programs.maps, after, arrays, sizes))
+        found = refines(masks.owed(before), move_back(programs.maps, after, arrays, sizes))
+        differences = [d for d in found if not programs.allows(d)]
         if not differences:
             return Replay(False, "same result", arguments)
         d = differences[0]
