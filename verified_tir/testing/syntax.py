@@ -70,20 +70,26 @@ class _Generator(ExpressionSyntax):
 
     def stmt(self, depth: int) -> Stmt:
         simple = (self.store, self.store, self.assumed, self.evaluated, self.vector_store)
-        nested = (self.loop, self.loop, self.grid, self.branch, self.let, self.allocated, self.viewed, self.block,
-                  self.attribute)  # fmt: skip
+        nested = (self.loop, self.loop, self.grid, self.branch, self.branch, self.let, self.allocated, self.viewed,
+                  self.block, self.attribute)  # fmt: skip
         made = self.p.among((*simple, *nested) if depth > 0 else simple[:1])
         return self.p.statement(lambda: made(depth))
 
     def grid(self, depth: int) -> Stmt:
         outer, inner = Var.fresh("i", INT32), Var.fresh("i", INT32)
         body = self.within((outer, inner), depth)
-        return For(outer, const(0), const(8), For(inner, const(0), self.p.one(const(4), outer), body))
+        notes = (("unroll", 4),) if self.p.rarely(6) else ()
+        extent = self.p.one(const(4), const(4), outer, self.head(INT32, 1))
+        nest = For(inner, const(self.p.one(0, 0, 0, 1)), extent, body, annotations=notes)
+        return For(outer, const(0), const(8), nest)
 
     def branch(self, depth: int) -> Stmt:
-        condition = self.expr(BOOL, 2)
+        condition = self.head(BOOL, 2)
         if not self.p.rarely(4):
-            return If(condition, self.body(depth - 1), self.body(depth - 1) if self.p.flip() else None)
+            other: Stmt | None = None
+            if self.p.flip():  # one branch alone is printed as ``elif``
+                other = self.branch(depth - 1) if depth > 0 and self.p.flip() else self.body(depth - 1)
+            return If(condition, self.body(depth - 1), other)
         return While(condition, self.body(depth - 1))
 
     def let(self, depth: int) -> Stmt:
@@ -101,7 +107,7 @@ class _Generator(ExpressionSyntax):
         return DeclBuffer(b, self.with_buffer(b, depth))
 
     def assumed(self, depth: int) -> Stmt:
-        condition = self.expr(BOOL, 2)
+        condition = self.head(BOOL, 2)
         return Assert(condition, self.p.among(STRINGS)) if self.p.flip() else Assume(condition)
 
     def evaluated(self, depth: int) -> Stmt:
@@ -166,8 +172,8 @@ class _Generator(ExpressionSyntax):
         p = self.p
         t = p.among([INT32, INT32, INT64])
         var = Var.fresh(self.name(), t)
-        low = const(0, t) if p.integer(0, 4) < 3 else self.expr(t, 1)
-        extent = self.expr(t, 1)
+        low = const(0, t) if p.integer(0, 4) < 3 else self.head(t, 1)
+        extent = self.head(t, 1)
         self.vars.append(var)
         body = self.body(depth - 1)
         self.vars.pop()

@@ -69,9 +69,10 @@ class ExpressionSyntax:
             return self.vector(t, depth)
         if depth <= 0 or p.rarely(7):
             return self.leaf(t)
-        if t.is_bool:
+        if t.is_bool and (self.for_tvm or not p.rarely(3)):
             return self.boolean(depth)
-        choices = ["leaf", "binary", "binary", "binary", "select", "ite", "cast", "let", "load", "call"]
+        choices = ["leaf", "select", "ite", "cast", "let", "load"]
+        choices += [] if t.is_bool else ["binary", "binary", "binary", "call"]
         match p.among(choices):
             case "binary":
                 ops: list[BinaryOp] = ["add", "sub", "mul", "min", "max"]
@@ -85,17 +86,25 @@ class ExpressionSyntax:
             case "cast":
                 return Cast(t, self.expr(p.among(self.types), depth - 1))
             case "let":
-                var = Var.fresh(self.name(), p.among(self.types))
-                value = self.expr(var.dtype, depth - 1)
-                self.vars.append(var)
-                body = self.expr(t, depth - 1)
-                self.vars.pop()
-                return LetExpr(var, value, body)
+                return self.bound(t, depth)
             case "call":
                 return self.call(t, depth)
             case "load":
                 return self.load(t, depth)
         return self.leaf(t)
+
+    def head(self, t: DType, depth: int) -> Expr:
+        """An expression in the head of a statement: what lets in it need stands before the statement."""
+        return self.bound(t, depth) if not self.for_tvm and self.p.rarely(8) else self.expr(t, depth)
+
+    def bound(self, t: DType, depth: int) -> Expr:
+        """A let."""
+        var = Var.fresh(self.name(), self.p.among(self.types))
+        value = self.expr(var.dtype, depth - 1)
+        self.vars.append(var)
+        body = self.expr(t, depth - 1)
+        self.vars.pop()
+        return LetExpr(var, value, body)
 
     def leaf(self, t: DType) -> Expr:
         p = self.p
