@@ -154,6 +154,16 @@ def test_mistakes_are_one_line(options: Options, said: str, capsys: pytest.Captu
     assert out == "" and said in err and err.count("\n") == 1
 
 
+def test_findings_that_cannot_be_written_are_a_mistake_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    """And not the end of the campaign when the first one is found."""
+    Path("file").write_text("no folder\n")
+    assert run(Options(targets=("tests.fuzz.toys:FAILS",), examples=10, findings=Path("file"))) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.startswith("vtir: error: --findings file: ") and err.count("\n") == 1
+    assert run(Options(targets=("tests.fuzz.toys:FINE",), examples=10, findings=Path("new"), quiet=True)) == 0
+    assert not Path("new").exists()
+
+
 def test_a_file_that_is_no_state_is_a_mistake(capsys: pytest.CaptureFixture[str]) -> None:
     Path(".vtir-fuzz").mkdir()
     Path(".vtir-fuzz/campaign.jsonl").write_text("something else\n")

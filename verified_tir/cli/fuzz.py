@@ -7,6 +7,7 @@ import re
 import shlex
 import signal
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -96,6 +97,7 @@ def _fuzz(options: Options) -> int:
 
     limit, time = seconds(options.timeout, "--timeout"), _time(options)
     targets, absent = _chosen(options)
+    _writable(options.findings)
     listener = _listener(options, targets, absent)
     asked = CampaignOptions(
         tuple(targets),
@@ -127,6 +129,19 @@ def _fuzz(options: Options) -> int:
     code = ended[0] if ended else FOUND if campaign.findings else NOTHING if nothing else CLEAN
     _say(campaign, targets, absent, options, code)
     return code
+
+
+def _writable(folder: Path) -> None:
+    """:raises Mistake: if findings could not be written there, which would show only when there is one."""
+    new = not folder.exists()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+        if new:
+            folder.rmdir()
+    except OSError as problem:
+        raise Mistake(f"--findings {folder}: {problem.strerror or problem}") from None
 
 
 def _time(options: Options) -> float | None:
