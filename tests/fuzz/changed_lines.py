@@ -60,6 +60,12 @@ FAULTS: list[Fault] = [
             "        except ScriptError:\n                raise\n            except IRError",
             "        except ScriptError:\n                raise\n            except KeyError",
         ),
+        (
+            "a branch forgets the lets of its condition",
+            "write_stmt",
+            "case If() as inner if not has_let(inner.condition):",
+            "case If() as inner:",
+        ),
         ("nesting is not caught", "module", "    except RecursionError:", "    except KeyError:"),
         ("a syntax error has no line", "source", "line, column = e.lineno or 1, e.offset or 1", "line, column = 0, 1"),
         ("null bytes are not caught", "source", "except ValueError as e:  # null bytes", "except KeyError as e:"),
