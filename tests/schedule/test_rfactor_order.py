@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.regressions.test_sums_whose_buffers_went import summed as summed_and_inlined
 from tests.schedule.schedule_support import accepted, not_applicable, refused
 from verified_tir import Schedule, parse_func
 from verified_tir.schedule.other_order import may_reach
@@ -98,30 +99,9 @@ def test_what_depends_on_a_sum_may_differ_where_the_order_was_allowed() -> None:
     assert s.validate(every_step=True).word == "agrees"
 
 
-LOCAL = """
-@T.prim_func
-def f(A: T.Buffer((4, 1), "float32"), C: T.Buffer((4,), "float32"), D: T.Buffer((4,), "int32")):
-    for i in range(4):
-        for z in range(1):
-            with T.block("first"):
-                C[i] = A[3, z]
-        for k, l in T.grid(3, 1):
-            with T.block("sum"):
-                C[i] = C[i] + A[k, l]
-        D[i] = 7
-"""
-
-
 def test_a_sum_in_a_local_buffer_that_went_is_remembered() -> None:
     """Neither the first program nor the last one has the buffer that the word names."""
-    s = Schedule(LOCAL)
-    s.cache_write("C", "local", "i")
-    s.rfactor("l", reassociate="C_local")
-    s.compute_at("first", s.loops("sum")[-1])
-    s.reverse_compute_at("C_local_back", s.loops("sum")[-1])
-    s.simplify()
-    s.merge_writes("first", "sum")
-    s.compute_inline("sum")
+    s = summed_and_inlined()
     assert "C_local[" not in s.script()
     before, after = s.theorem.before, s.theorem.after
     said = {e: _contradiction(Report(Different({}, {}, e, 1, 2)), s.theorem, before, after) for e in ("C[1]", "D[1]")}

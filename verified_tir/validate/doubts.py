@@ -19,7 +19,7 @@ from verified_tir.ir.floats import bits_of
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import Node
 from verified_tir.ir.stmt import Allocate, Block, DeclBuffer
-from verified_tir.ir.visit import map_children, substitute_buffers, walk
+from verified_tir.ir.visit import rewrite, substitute_buffers, walk
 from verified_tir.validate.interface import Correspondence, evaluate_size
 from verified_tir.validate.interface import bind as bind_sizes
 from verified_tir.validate.memory import Refused
@@ -141,20 +141,14 @@ def with_bits_of_nan(func: PrimFunc) -> PrimFunc:
 
     They are undefined in our semantics, and so is what is computed from them; but a maximum, say, may pass them over.
     """
-    memo: dict[Node, Node] = {}
 
-    def go(node: Node) -> Node:
-        if node not in memo:
-            made = map_children(node, go)
-            match made:
-                case Call(op="reinterpret", args=(Expr() as value,)) if value.dtype.is_float:
-                    made = _quiet(made, value)
-                case _:
-                    pass
-            memo[node] = made
-        return memo[node]
+    def known(node: Node) -> Node | None:
+        match node:
+            case Call(op="reinterpret", args=(Expr() as value,)) if value.dtype.is_float:
+                return _quiet(node, value)
+        return None
 
-    return func.with_body(go(func.body))  # type: ignore[arg-type]
+    return func.with_body(rewrite(func.body, known))
 
 
 def _quiet(read: Call, value: Expr) -> Expr:

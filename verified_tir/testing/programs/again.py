@@ -39,18 +39,18 @@ def remember(s: Sketch, cells: Cells, indices: tuple[Expr, ...]) -> Load:
     return load
 
 
-def again(s: Sketch, place: Place, known: list[Cells], dtype: DType | None = None) -> list[Load]:
+def again(s: Sketch, place: Place, known: list[Cells], dtype: DType | None = None) -> list[Access]:
     """Elements of some buffers that can be named at a place, the last one first."""
     here = {v for r in place.indices for v in free_vars(r.expr)} | {*place.values, *s.symbols, *s.scalars}
-    found = [
-        a.load
+    found = {
+        a.load: a
         for a in s.accesses[::-1]
         if a.cells[0] in known
         and (dtype is None or a.load.dtype is dtype)
         and a.variables <= here
         and not any(c.hidden for c in a.cells)
-    ]
-    return list(dict.fromkeys(found))
+    }
+    return list(found.values())
 
 
 __all__ = ["Access", "again", "remember"]

@@ -82,10 +82,10 @@ def store(s: Sketch, place: Place) -> Stmt:
     before = again(s, place, known)
     if before and s.pick.rarely(8):
         element = s.pick.among(before)
-        cells = next(c for c in known if c.buffer is element.buffer)
+        cells = element.cells[0]
         made = value(s, place, cells.dtype)
         cells.written = True
-        return Store(cells.buffer, made, element.indices)
+        return Store(cells.buffer, made, element.load.indices)
     if known and (len(s.cells) >= BUFFERS_AT_MOST or s.pick.rarely(3)):
         cells = s.pick.among(known)
         made = value(s, place, cells.dtype)

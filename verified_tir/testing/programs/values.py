@@ -198,8 +198,8 @@ def load(s: Sketch, place: Place, dtype: DType, *, defined: bool = False) -> Exp
     before = again(s, place, known, dtype)
     if before and s.pick.rarely(6):
         found = s.pick.among(before)
-        next(c for c in known if c.buffer is found.buffer).read = True
-        return found
+        found.cells[0].read = True
+        return found.load
     if known and (len(s.cells) >= BUFFERS_AT_MOST or not s.pick.rarely(3)):
         cells = s.pick.among(known)
     else:

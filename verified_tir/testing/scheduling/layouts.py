@@ -128,15 +128,14 @@ def write_padding(scene: Scene, pick: Choices) -> str:
 @writes("restate")
 def restate(scene: Scene, pick: Choices) -> str:
     """What is stored, in other words: mostly the same value, now and then another one; or what is not there."""
-    known = [x for x in scene.stores_in(None) if said(scene, x)] if not pick.chance(8) else []
+    known = [(x, text) for x in scene.stores_in(None) if (text := said(scene, x))] if not pick.chance(8) else []
     if not known:
         text, buffer = scene.buffer(pick)
         names = ", ".join(INDICES[: len(buffer.shape)]) if buffer is not None else "i"
         element = f"s.buffer({text})[{names or '0'}]" if not text.startswith("s.") else f"{text}[{names or '0'}]"
         return call("restate", text, f"lambda {names}: {element}")
-    store = pick.one(known)
-    value, kind = said(scene, store), store.buffer.dtype
-    one, zero = f"T.{kind}(1)", f"T.{kind}(0)"
+    store, value = pick.one(known)
+    one, zero = (f"T.{store.buffer.dtype}({n})" for n in (1, 0))
     indices = list(INDICES[: len(store.indices)])
     forms = [f"T.max({value}, {value})", f"({value}) * {one}", f"({value}) + {zero}", f"({value}) + {one}"]
     if indices:
