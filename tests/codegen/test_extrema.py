@@ -99,6 +99,11 @@ FOUND = {  # constants that LLVM finds, where the program has none; and choices 
         a: T.let[T.{t}] = A[i]
         x: T.let[T.{t}] = T.Select({c} {sign} a, {c}, A[i])
         B[i] = T.Select(x {sign} {c}, x, {c})""",
+    "parts of arms by another name": """\
+    for i in range(8):
+        a: T.let[T.{t}] = A[i]
+        x: T.let[T.{t}] = T.Select({c} {sign} a * T.{t}(2.0), {c}, A[i] * T.{t}(2.0))
+        B[i] = T.Select(x {sign} {c}, x, {c})""",
     "a negation": """\
     for i in range(8):
         x: T.let[T.{t}] = T.Select(not ({c} {sign} A[i]), A[i], {c})

@@ -43,7 +43,7 @@ from verified_tir.ir.expr import (
 from verified_tir.ir.floats import bits_of
 from verified_tir.ir.node import Node
 from verified_tir.ir.stmt import If, LetStmt, Stmt, Store
-from verified_tir.ir.visit import walk
+from verified_tir.ir.visit import rewrite, walk
 
 Constants: TypeAlias = frozenset[int | None]
 """The bits of the constants that a value may be, as far as LLVM can tell; ``None`` is any constant."""
@@ -93,6 +93,7 @@ class _Lets:
 
     def __init__(self, body: Stmt) -> None:
         self._bound: dict[Var, Expr] = {}
+        self._whole: dict[Var, Expr] = {}
         for n in walk(body):
             if isinstance(n, (LetStmt, LetExpr)):
                 self._bound[n.var] = n.value
@@ -102,6 +103,24 @@ class _Lets:
         while isinstance(e, Var) and e in self._bound:
             e = self._bound[e]
         return e
+
+    def whole(self, e: Expr) -> Expr:
+        """An expression without names: two that are the same value by different names are one."""
+        if not self._whole:
+            for v in self._bound:  # in the order of the program, so that a long chain of names nests no calls
+                self._value(v)
+        return self._named(e)
+
+    def _named(self, e: Expr) -> Expr:
+        return rewrite(
+            e, lambda n: self._value(n) if isinstance(n, Var) else n.body if isinstance(n, LetExpr) else None
+        )
+
+    def _value(self, v: Var) -> Expr:
+        found = self._whole.get(v)
+        if found is None:
+            found = self._whole[v] = self._named(self._bound[v]) if v in self._bound else v
+        return found
 
     def comparisons(self, condition: Expr) -> Iterator[Binary]:
         """The comparisons of floats in a condition, those of its names too."""
@@ -120,12 +139,12 @@ def _extrema(node: Node, lets: _Lets) -> Iterator[_Extremum]:
         case Binary(op="min" | "max" as op, a=a, b=b) if node.dtype.is_float:
             yield _Extremum(node, op, a, b)
         case Select(condition=c, true_value=x, false_value=y) | IfThenElse(condition=c, true_value=x, false_value=y):
-            chosen = lets.get(x), lets.get(y)
+            chosen = lets.whole(x), lets.whole(y)
             yield from (e for n in lets.comparisons(c) if {*_compared(n, lets)} == {*chosen}
                         for e in _chosen(n, lets, chosen[0], direct=n is c))  # fmt: skip
         case If(condition=c):
-            stored = {lets.get(s.value) for s in walk(node) if isinstance(s, Store)}
-            kept = {lets.get(s.value) for s in walk(node.then_body) if isinstance(s, Store)}
+            stored = {lets.whole(s.value) for s in walk(node) if isinstance(s, Store)}
+            kept = {lets.whole(s.value) for s in walk(node.then_body) if isinstance(s, Store)}
             for n in lets.comparisons(c):
                 direct = n is c and node.else_body is None
                 for v in {*_compared(n, lets)} & stored:
@@ -133,15 +152,16 @@ def _extrema(node: Node, lets: _Lets) -> Iterator[_Extremum]:
 
 
 def _compared(comparison: Binary, lets: _Lets) -> tuple[Expr, Expr]:
-    return lets.get(comparison.a), lets.get(comparison.b)
+    return lets.whole(comparison.a), lets.whole(comparison.b)
 
 
 def _chosen(comparison: Binary, lets: _Lets, x: Expr, *, direct: bool) -> Iterator[_Extremum]:
     """A choice of what is compared: of ``x`` where the comparison is true, or if not ``direct`` perhaps otherwise."""
-    a, b = _compared(comparison, lets)
+    a, b = lets.get(comparison.a), lets.get(comparison.b)
     greater = comparison.op in ("gt", "ge")
     if direct:
-        yield _Extremum(comparison, "max" if greater == (x is a) else "min", x, b if x is a else a)
+        left = x is lets.whole(a)
+        yield _Extremum(comparison, "max" if greater == left else "min", *((a, b) if left else (b, a)))
         return
     for kind in ("min", "max"):
         yield _Extremum(comparison, kind, a, b)
