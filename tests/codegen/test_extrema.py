@@ -7,6 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from tests.codegen.extrema_forms import CHOICES, FORMS, FOUND, HEAD
 from verified_tir import Schedule, build, parse_func
 from verified_tir.codegen.emit import emit
 from verified_tir.codegen.extrema import misfolded
@@ -16,111 +17,6 @@ from verified_tir.semantics.interpreter import run
 from verified_tir.testing.compiled import assert_compiles_alike
 from verified_tir.testing.trials import same_bits
 
-HEAD = """
-@T.prim_func
-def main(A: T.Buffer((8,), "{t}"), B: T.Buffer((8,), "{t}")):
-"""
-FORMS = {
-    "operators": "    for i in range(8):\n        B[i] = T.{op}(T.{op}({c}, A[i]), {c})",
-    "lets": "    for i in range(8):\n        x: T.let[T.{t}] = {c}\n        B[i] = T.{op}(T.{op}(x, A[i]), x)",
-    "a local buffer": """\
-    t = T.alloc_buffer((2,), "{t}")
-    for i in range(8):
-        t[0] = {c}
-        t[1] = T.{op}(t[0], A[i])
-        B[i] = T.{op}(t[1], t[0])""",
-    "an unrolled loop": """\
-    t = T.alloc_buffer((2,), "{t}")
-    for i in range(8):
-        t[0] = {c}
-        t[1] = A[i]
-        B[i] = {c}
-        for k in range(3):
-            B[i] = T.{op}(B[i], t[k % 2])""",
-    "selects": """\
-    for i in range(8):
-        x: T.let[T.{t}] = T.Select({c} {sign} A[i], {c}, A[i])
-        B[i] = T.Select(x {sign}= {c}, x, {c})""",
-    "if_then_else": """\
-    for i in range(8):
-        x: T.let[T.{t}] = T.if_then_else({c} {sign} A[i], {c}, A[i])
-        B[i] = T.if_then_else(x {sign} {c}, x, {c})""",
-    "branches": """\
-    for i in range(8):
-        B[i] = A[i]
-        if {c} {sign} B[i]:
-            B[i] = {c}
-        x: T.let[T.{t}] = B[i]
-        B[i] = {c}
-        if x {sign} {c}:
-            B[i] = x""",
-    "equal values": """\
-    for i in range(8):
-        B[i] = A[(i + 1) % 8]
-        if A[i] == {c}:
-            B[i] = T.{op}(T.{op}(A[i], A[7 - i]), A[i])""",
-    "casts": """\
-    for i, k in T.grid(8, 1):
-        x: T.let[T.{t}] = T.Cast("{t}", k)
-        B[i] = T.{op}(T.{op}(x, A[i]), x)""",
-}
-FOUND = {  # constants that LLVM finds, where the program has none; and choices that it finds to be maxima
-    "two comparisons": """\
-    for i in range(8):
-        B[i] = A[7 - i]
-        if A[i] <= {c} and A[i] >= {c}:
-            B[i] = T.{op}(T.{op}(A[i], A[7 - i]), A[i])""",
-    "two branches": """\
-    for i in range(8):
-        B[i] = A[7 - i]
-        if A[i] <= {c}:
-            x: T.let[T.{t}] = A[i]
-            if x >= {c}:
-                B[i] = T.{op}(T.{op}(x, A[7 - i]), x)""",
-    "clamped": """\
-    for i in range(8):
-        x: T.let[T.{t}] = T.max(T.min(A[i], {c}), {c})
-        B[i] = T.{op}(T.{op}(x, A[7 - i]), x)""",
-    "clamped from the left": """\
-    for i in range(8):
-        x: T.let[T.{t}] = T.max({c}, T.min(A[i], {c}))
-        B[i] = T.{op}(T.{op}(x, A[7 - i]), x)""",
-    "integers": """\
-    for i in range(8):
-        n: T.let[T.int32] = T.Cast("int32", A[i] > {c})
-        x: T.let[T.{t}] = T.Cast("{t}", n - n)
-        B[i] = T.{op}(T.{op}(x, A[7 - i]), x)""",
-    "a magnitude": """\
-    for i in range(8):
-        x: T.let[T.{t}] = T.min(T.fabs(A[i]), T.{t}(0.0))
-        B[i] = T.{op}(T.{op}(x, A[7 - i]), x)""",
-    "arms by another name": """\
-    for i in range(8):
-        a: T.let[T.{t}] = A[i]
-        x: T.let[T.{t}] = T.Select({c} {sign} a, {c}, A[i])
-        B[i] = T.Select(x {sign} {c}, x, {c})""",
-    "parts of arms by another name": """\
-    for i in range(8):
-        a: T.let[T.{t}] = A[i]
-        x: T.let[T.{t}] = T.Select({c} {sign} a * T.{t}(2.0), {c}, A[i] * T.{t}(2.0))
-        B[i] = T.Select(x {sign} {c}, x, {c})""",
-    "a negation": """\
-    for i in range(8):
-        x: T.let[T.{t}] = T.Select(not ({c} {sign} A[i]), A[i], {c})
-        B[i] = T.Select(x {sign} {c}, x, {c})""",
-    "a condition by name": """\
-    for i in range(8):
-        p: T.let[T.bool] = {c} {sign} A[i]
-        x: T.let[T.{t}] = T.Select(p, {c}, A[i])
-        B[i] = T.Select(x {sign} {c}, x, {c})""",
-    "two arms": """\
-    for i in range(8):
-        if {c} {sign} A[i]:
-            B[i] = {c}
-        else:
-            B[i] = A[i]
-        B[i] = T.{op}(B[i], {c})""",
-}
 VALUES = [float("nan"), 0.0, -0.0, 1.0, -1.0, float("inf"), float("-inf"), 2.0]
 
 
@@ -142,11 +38,11 @@ def test_the_outer_one_is_kept(form: str, dtype: str) -> None:
         agrees(HEAD.format(t=dtype) + FORMS[form].format(t=dtype, op=op, sign=sign, c=literal), dtype)
 
 
-@pytest.mark.parametrize("form", FOUND)
-def test_constants_that_llvm_finds(form: str) -> None:
+@pytest.mark.parametrize("form", [*FOUND, *CHOICES])
+def test_what_llvm_finds(form: str) -> None:
     for op, c in product(("max", "min"), ("1.0", "0.0")):
         values = {"t": "float32", "op": op, "sign": ">" if op == "max" else "<", "c": f"T.float32({c})"}
-        func = parse_func((HEAD + FOUND[form]).format(**values))
+        func = parse_func((HEAD + {**FOUND, **CHOICES}[form]).format(**values))
         given = [{"A": np.array(VALUES, np.float32), "B": np.zeros(8, np.float32)},
                  {"A": np.array([1.0, 0.0, -0.0, 1.0, np.nan, np.nan, np.nan, 0.0], np.float32),
                   "B": np.zeros(8, np.float32)}]  # fmt: skip
@@ -157,6 +53,33 @@ def test_constants_that_llvm_finds(form: str) -> None:
 def test_such_programs_are_recognised(form: str) -> None:
     body = FORMS[form].format(t="float32", op="max", sign=">", c="T.float32(1.0)")
     assert misfolded(Schedule(HEAD.format(t="float32") + body).func.body)
+
+
+def test_a_softmax_keeps_its_maximum() -> None:
+    """Functions that choose constants count as constants: a maximum of one may need its bits, but no other."""
+    body = """\
+    t = T.alloc_buffer((1,), "float32")
+    t[0] = T.float32("-inf")
+    for i in range(8):
+        t[0] = T.max(t[0], A[i])
+    for i in range(8):
+        B[i] = T.max(T.exp(A[i] - t[0]), T.float32(0.0))"""
+    assert not misfolded(Schedule(HEAD.format(t="float32") + body).func.body)
+
+
+def test_blocks_are_looked_into() -> None:
+    """What stands in a block is another expression once the block is expanded."""
+    func = parse_func(
+        HEAD.format(t="float32")
+        + """\
+    for i in range(8):
+        with T.block("maximum"):
+            v = T.axis.spatial(8, i)
+            B[v] = T.max(T.max(T.float32(1.0), A[v]), T.float32(1.0))
+"""
+    )
+    given = {"A": np.array(VALUES, np.float32), "B": np.zeros(8, np.float32)}
+    assert assert_compiles_alike(func, [given]) == 1
 
 
 @pytest.mark.parametrize(
@@ -171,6 +94,12 @@ def test_such_programs_are_recognised(form: str) -> None:
         "    B[0:8] = T.Broadcast(T.float32(0.0), 8)\n    B[0:8] = T.max(B[0:8], T.Broadcast(T.float32(0.0), 8))",
         "    for i in range(8):\n        B[i] = T.Select(A[i] > T.float32(0.0), A[i], A[i] * T.float32(0.1))",
         "    for i in range(8):\n        B[i] = T.max(A[i], T.float32(0.0)) + T.min(A[i], T.float32(0.0))",
+        "    for i in range(8):\n        B[i] = T.Select(A[i] > T.float32(0.0), A[i], T.float32(0.0)) * T.float32(0.5)",
+        "    for i in range(8):\n        B[i] = A[i]\n        if B[i] < T.float32(0.0):\n"
+        "            B[i] = T.float32(0.0)",
+        "    for i in range(8):\n        B[i] = T.Select(A[i] <= T.float32(0.0), T.float32(0.0), A[7 - i])"
+        " + T.max(A[i], T.float32(0.0))",
+        "    for i in range(8):\n        B[i] = T.max(T.max(A[i] * T.float32(0.5), T.float32(-1.0)), T.float32(0.0))",
     ],
 )
 def test_others_keep_their_instructions(body: str) -> None:

@@ -23,7 +23,6 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.node import Node
-from verified_tir.ir.stmt import Stmt
 
 Register: TypeAlias = "str | int"
 """The text of an operand.  An integer or bool constant is a Python ``int``, so that it can be computed with."""
@@ -93,7 +92,6 @@ class Module:
         self.from_integers = False
         self.parallel = False
         self.weights: dict[Node, int] = {}
-        self.expanded: dict[Stmt, Stmt] = {}
         self.loops = self.scalar_stores = self.bodies = 0
         self.optimise_loops = self.threads = False
 

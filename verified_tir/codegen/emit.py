@@ -50,6 +50,7 @@ from verified_tir.ir.expr import (
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import Node
 from verified_tir.ir.visit import walk
+from verified_tir.kernel.blocks import expand_blocks
 from verified_tir.semantics.intrinsics import EXPANDED
 
 KERNEL = "vtir_kernel"
@@ -99,6 +100,7 @@ def emit(func: PrimFunc, target: Target) -> Emitted:
 
     :raises CodegenError: if something in the function has no machine code: it names what, and what to do.
     """
+    func = expand_blocks(func)
     module = Module(target, RULES)
     module.notes = alias_notes(func.body, module.metadata)
     b = Function(module)

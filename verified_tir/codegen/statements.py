@@ -28,7 +28,6 @@ from verified_tir.ir.stmt import (
     Store,
     While,
 )
-from verified_tir.kernel.blocks import expand_block
 
 
 def statement(b: Function, s: Stmt) -> None:
@@ -106,14 +105,9 @@ def _declare(b: Function, s: DeclBuffer) -> None:
 
 
 def _block(b: Function, s: Block) -> None:
-    """A block means what it expands to."""
-    if s.is_label:
-        statement(b, s.body)
-        return
-    known = b.module.expanded
-    if s not in known:  # a copy of an unrolled body needs it again
-        known[s] = expand_block(s)
-    statement(b, known[s])
+    """What a label names; all other blocks are expanded before."""
+    assert s.is_label
+    statement(b, s.body)
 
 
 def _assume(b: Function, s: Assume) -> None:

@@ -18,6 +18,7 @@ from verified_tir.ir.expr import Binary, Cast, Not
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import script
 from verified_tir.ir.visit import walk
+from verified_tir.kernel.blocks import expand_blocks
 from verified_tir.semantics.interpreter import Outcome
 from verified_tir.testing.trials import Arguments, gaps, moved, ran, random_arguments, same_bits
 
@@ -94,7 +95,7 @@ def _blamed(told: Told, before: PrimFunc, passes: Sequence[StepReport], argument
         if report.status != "equal" and _breaks(one, two, arguments):
             told.bugs.append((report.step, shown))
             return
-    if any(_mistakes_nan(f) or misfolded(f.body) or _narrows_integers(f) for f in forms):
+    if any(_mistakes_nan(f) or misfolded(expand_blocks(f).body) or _narrows_integers(f) for f in forms):
         told.bugs.append(("machine code", shown))
     else:
         told.wrong.append(("machine-against-interpreter", "build", shown))
