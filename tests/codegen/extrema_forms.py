@@ -278,3 +278,31 @@ CHOICES = {  # choices that LLVM finds to be maxima, or constants, by another wa
         if T.Cast("float64", A[i]) == T.Cast("float64", {c}):
             B[i] = T.{op}(T.{op}(A[i], A[7 - i]), A[i])""",
 }
+CONVERTED = {  # single choices, of which LLVM moves a conversion out
+    "arms": """\
+    for i in range(8):
+        B[i] = T.Cast("{t}", T.Select(A[i] {sign} {c}, T.Cast("{w}", {c}), T.Cast("{w}", A[i])))""",
+    "arms and operands": """\
+    for i in range(8):
+        x: T.let[T.{w}] = T.Cast("{w}", A[i])
+        B[i] = T.Cast("{t}", T.Select(x {sign} T.Cast("{w}", {c}), T.Cast("{w}", {c}), x))""",
+    "an operator": """\
+    for i in range(8):
+        B[i] = T.Cast("{t}", T.{op}(T.Cast("{w}", {c}), T.Cast("{w}", A[i])))""",
+    "a branch": """\
+    x = T.alloc_buffer((1,), "{w}")
+    for i in range(8):
+        x[0] = T.Cast("{w}", A[i])
+        if A[i] {sign} {c}:
+            x[0] = T.Cast("{w}", {c})
+        B[i] = T.Cast("{t}", x[0])""",
+    "the result": """\
+    x = T.alloc_buffer((1,), "{w}")
+    for i in range(8):
+        x[0] = T.Cast("{w}", T.Select(A[i] {sign} {c} and i < 8, {c}, A[i]))
+        B[i] = T.Cast("{t}", x[0])""",
+    "a negation": """\
+    for i in range(8):
+        x: T.let[T.{w}] = T.Select({c} {sign} A[i] * T.{t}(-1.0), T.Cast("{w}", {c}), T.Cast("{w}", A[i]))
+        B[i] = T.Cast("{t}", x)""",
+}

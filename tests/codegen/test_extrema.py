@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from tests.codegen.extrema_forms import CHOICES, FORMS, FOUND, HEAD
+from tests.codegen.extrema_forms import CHOICES, CONVERTED, FORMS, FOUND, HEAD
 from verified_tir import Schedule, build, parse_func
 from verified_tir.codegen.emit import emit
 from verified_tir.codegen.extrema import misfolded
@@ -47,6 +47,14 @@ def test_what_llvm_finds(form: str) -> None:
                  {"A": np.array([1.0, 0.0, -0.0, 1.0, np.nan, np.nan, np.nan, 0.0], np.float32),
                   "B": np.zeros(8, np.float32)}]  # fmt: skip
         assert assert_compiles_alike(func, given) == 2
+
+
+@pytest.mark.parametrize("form", CONVERTED)
+@pytest.mark.parametrize(("dtype", "wide"), [("float32", "float64"), ("float16", "float32"), ("float64", "float32")])
+def test_zeros_of_what_is_converted(form: str, dtype: str, wide: str) -> None:
+    for op, c in product(("max", "min"), (0.0, -0.0, 1.0)):
+        values = {"t": dtype, "w": wide, "op": op, "sign": "<" if op == "max" else ">", "c": f"T.{dtype}({c})"}
+        agrees((HEAD + CONVERTED[form]).format(**values), dtype)
 
 
 @pytest.mark.parametrize("form", ["operators", "selects"])

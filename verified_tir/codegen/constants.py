@@ -153,6 +153,10 @@ class Constants:
             self._memo[e] = self._of(e) | self._held.get(e, _NONE)
         return self._memo[e]
 
+    def may_be_zero(self, e: Expr) -> bool:
+        """Whether a float may be a zero that is known to be one."""
+        return bool(self.of(e) & _zeros(e.dtype.scalar))
+
     def _of(self, e: Expr) -> Found:
         match e:
             case FloatImm(value=value):

@@ -6,8 +6,12 @@ LLVM's InstCombine takes ``select (fcmp ogt a, b), a, b`` with a constant on one
 one of two with the same constant away (``foldSPFofSPF``, still so in LLVM 22).  That is wrong if the inner one passes a
 NaN on, or the other zero: if its *first* operand is the constant.
 
+It also moves conversions out of what it takes for a maximum, ``select (fcmp olt x, 0), 0, (fpext x)``, and compares the
+other way round then: where x is -0.0, 0.0 comes out.
+
 So this looks for minima and maxima whose first operand may be a constant, and whose result may come, unchanged, to the
-first operand of another one whose second operand may be the same constant.  They are compared by the bits of their
+first operand of another one whose second operand may be the same constant; and for those whose first operand may be a
+zero and whose second one is converted.  They are compared by the bits of their
 operands (``operators.ordered``), in which LLVM sees no maximum.  Programs that need it are rare.
 
 A maximum is not only ``T.max``, but any choice of the larger value that LLVM may find to be one: selects, branches,
@@ -69,7 +73,7 @@ def misfolded(body: Stmt) -> frozenset[Binary]:
         [x for x in choices if search.constants.of(x.first) and not is_literal(x.second)],
         [x for x in choices if search.constants.of(x.second)],
     )
-    return frozenset().union(*found)
+    return frozenset().union(*found, *search.converted(body, choices))
 
 
 @final
@@ -95,6 +99,20 @@ class _Search:
                 if met and any(self._compares(by, result) for by in self._by(y)):
                     yield from map(self._by, met)
                     results[result] = [x for x in results[result] if x not in met]
+
+    def converted(self, body: Stmt, choices: list[_Choice]) -> Iterator[frozenset[Binary]]:
+        """What decides those whose first operand may be a zero, and whose second one or result is converted."""
+        zeros = [x for x in choices if not is_literal(x.second) and self.constants.may_be_zero(x.first)]
+        if not zeros:
+            return
+        results = {x.result for x in zeros}
+        passed = set[Expr]()
+        for n in walk(body):
+            if isinstance(n, Cast) and n.dtype.is_float and n.value.dtype.is_float:
+                passed |= self._origins.among(results, n.value, itself=True)
+        for x in zeros:  # floats of 16 bits are converted wherever they are computed with
+            if x.first.dtype.bits == 16 or x.result in passed or self._origins.converted(x.second):
+                yield self._by(x)
 
     def _by(self, x: _Choice) -> frozenset[Binary]:
         """The comparisons that decide a choice of what they compare.  (If there are many, it may be others, too.)"""

@@ -6,7 +6,7 @@ wherever both may come from one place.  All addresses in a block of memory are o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Callable, Iterator, Set
 from functools import cache
 from typing import Final, TypeAlias, final
 
@@ -16,6 +16,7 @@ from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import (
     Binary,
     Broadcast,
+    Cast,
     Expr,
     FloatImm,
     IfThenElse,
@@ -47,7 +48,7 @@ class Origins:
         self._kept = kept
         self._near: dict[Expr, Places] = {}
         self._memory: dict[Expr, Places] = {}
-        self._computing: dict[Expr, bool] = {}
+        self._asked: dict[tuple[Expr, Callable[[Expr], bool]], bool] = {}
         self._meetings: dict[frozenset[Expr], bool] = {}
 
     def meet(self, a: Expr, b: Expr) -> bool:
@@ -77,13 +78,20 @@ class Origins:
 
     def computed(self, e: Expr) -> bool:
         """Whether a value may have been computed, and not only been loaded or chosen."""
-        near = self._of(e)
-        return any(map(_computes, near)) or any(map(self._computed_in_memory, self._blocks(near)))
+        return self._any(e, _computes)
 
-    def _computed_in_memory(self, data: Expr) -> bool:
-        if data not in self._computing:
-            self._computing[data] = any(map(_computes, self._in_memory(data)))
-        return self._computing[data]
+    def converted(self, e: Expr) -> bool:
+        """Whether a value may have been converted from another type of floats."""
+        return self._any(e, _converts)
+
+    def _any(self, e: Expr, asked: Callable[[Expr], bool]) -> bool:
+        near = self._of(e)
+        return any(map(asked, near)) or any(self._any_in_memory(data, asked) for data in self._blocks(near))
+
+    def _any_in_memory(self, data: Expr, asked: Callable[[Expr], bool]) -> bool:
+        if (data, asked) not in self._asked:
+            self._asked[data, asked] = any(map(asked, self._in_memory(data)))
+        return self._asked[data, asked]
 
     def _blocks(self, places: Places) -> list[Expr]:
         return [p for p in places if p in self._definitions.stored]
@@ -146,6 +154,10 @@ def _units(op: str, dtype: DType) -> Found:
 
 def _computes(place: Expr) -> bool:
     return not isinstance(place, (Var, Load, Select, IfThenElse, Shuffle))
+
+
+def _converts(place: Expr) -> bool:
+    return isinstance(place, Cast) and place.value.dtype.is_float
 
 
 __all__ = ["Origins", "Places"]

@@ -1,8 +1,8 @@
 """Machine code and passes against the interpreter.
 
-Most cases are compiled as they stand, for several processors: whole programs, expressions of every type, and single
-operators on many values.  One in eight is proved, marked, and lowered pass by pass, then compiled; that takes about as
-long as the others together.
+Most cases are compiled as they stand, for several processors: whole programs, expressions of every type, single
+operators on many values, and choices between floats.  One in nine is proved, marked, and lowered pass by pass, then
+compiled; that takes about as long as the others together.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 
 from verified_tir.fuzz.target import Disagreement, Observed
 from verified_tir.fuzz.targets.codegen_cases import expression_programs, marked, operator_programs
+from verified_tir.fuzz.targets.codegen_choices import choice_programs
 from verified_tir.fuzz.targets.codegen_fits import FITTING, fitting
 from verified_tir.ir import expr, stmt
 from verified_tir.ir.calls import PURE_CALLS
@@ -90,8 +91,10 @@ class CodegenTarget:
 
     def cases(self) -> SearchStrategy[CodegenCase]:
         """Programs with arguments, to be compiled or lowered."""
-        compiled, expressions, operators = _compiled(), _expressions(), _operators()
-        return st.one_of(compiled, operators, expressions, operators, compiled, operators, expressions, _lowered())
+        compiled, expressions, operators, choices = _compiled(), _expressions(), _operators(), _choices()
+        return st.one_of(
+            compiled, operators, expressions, choices, operators, compiled, operators, expressions, _lowered()
+        )
 
     def check(self, case: CodegenCase, observed: Observed) -> None:
         """The properties of ``verified_tir.testing.compiled`` and ``verified_tir.testing.lowered``."""
@@ -191,6 +194,12 @@ def _expressions(draw: DrawFn) -> Compiled:
 @st.composite
 def _operators(draw: DrawFn) -> Compiled:
     func, given = draw(operator_programs())
+    return Compiled(func, given, draw(_variants))
+
+
+@st.composite
+def _choices(draw: DrawFn) -> Compiled:
+    func, given = draw(choice_programs())
     return Compiled(func, given, draw(_variants))
 
 
