@@ -166,6 +166,20 @@ def test_a_test_that_fails_anyway_kills_nobody(root: Path) -> None:
     assert {"event": "unusable", "test": "tests/test_moody.py::test_moody"} in said
 
 
+def test_what_a_mutant_compiles_is_not_kept(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Code is kept by the sources on disk, which are the same for all mutants."""
+    monkeypatch.setenv("VTIR_CACHE_DIR", str(tmp_path))
+    (root / "tests" / "test_kept.py").write_text(
+        "import os\nfrom pathlib import Path\nfrom toy.rule import fits\n\n\ndef test_kept():\n"
+        "    kept = Path(os.environ['VTIR_CACHE_DIR']) / 'kept'\n"
+        "    if not kept.exists():\n        kept.write_text(fits(-1, 2))\n    assert kept.read_text() == 'negative'\n"
+    )
+    keeping = engine(root, [])
+    keeping.tests = ("tests/test_kept.py",)
+    results = keeping.run(planted(root)[4:5])
+    assert [(r.status, r.by.rpartition("::")[2]) for r in results] == [("killed", "test_kept")]
+
+
 def test_the_operators_mutants_of_the_toy(root: Path) -> None:
     """The two that survive are the ones that no test of the toy looks at."""
     found = [m for m in mutants(Source.read(root, FILE)) if m.function in ("fits", "Rule.accepts")]

@@ -17,6 +17,7 @@ import os
 import select
 import signal
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
@@ -236,6 +237,7 @@ class _Plugin:
             print(json.dumps(event), file=pipe, flush=True)
 
         forget_results(self.request.package)
+        _compile_apart()
         if not self.request.fresh:
             try:
                 swap(task.mutant, (Path(self.request.root) / task.mutant.file).read_bytes())
@@ -317,6 +319,7 @@ class _Plugin:
                 code = 1
                 with _silence():
                     forget_results(self.request.package)
+                    _compile_apart()
                     failure, outcome = _run(self.items[name], None)
                     code = 0 if failure is None and outcome == "passed" else 1
                 os._exit(code)
@@ -366,6 +369,11 @@ def _resolve(name: str) -> Callable[[Mutant, float], tuple[str, str] | None]:
     module, _, function = name.partition(":")
     found: Callable[[Mutant, float], tuple[str, str] | None] = getattr(importlib.import_module(module), function)
     return found
+
+
+def _compile_apart() -> None:
+    """What this process compiles is for itself: the sources, by which code is kept, are those of no mutant."""
+    os.environ["VTIR_CACHE_DIR"] = tempfile.mkdtemp(dir=os.environ.get("VTIR_CACHE_DIR"))
 
 
 @contextlib.contextmanager
