@@ -57,6 +57,18 @@ def test_zeros_of_what_is_converted(form: str, dtype: str, wide: str) -> None:
         agrees((HEAD + CONVERTED[form]).format(**values), dtype)
 
 
+def test_numbers_chosen_by_floats() -> None:
+    """Integers have one zero."""
+    func = parse_func("""
+@T.prim_func
+def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "int8")):
+    for i in range(8):
+        B[i] = T.Select(A[i] > T.float32(0.0), T.int8(0), T.Select(A[i] < T.float32(0.0), B[i], T.int8(1)))
+""")
+    given = {"A": np.array(VALUES, np.float32), "B": np.arange(8, dtype=np.int8)}
+    assert assert_compiles_alike(func, [given]) == 1
+
+
 @pytest.mark.parametrize("form", ["operators", "selects"])
 def test_such_programs_are_recognised(form: str) -> None:
     body = FORMS[form].format(t="float32", op="max", sign=">", c="T.float32(1.0)")

@@ -154,8 +154,8 @@ class Constants:
         return self._memo[e]
 
     def may_be_zero(self, e: Expr) -> bool:
-        """Whether a float may be a zero that is known to be one."""
-        return bool(self.of(e) & _zeros(e.dtype.scalar))
+        """Whether an expression may be a zero of floats, known as one."""
+        return e.dtype.is_float and bool(self.of(e) & _zeros(e.dtype.scalar))
 
     def _of(self, e: Expr) -> Found:
         match e:
