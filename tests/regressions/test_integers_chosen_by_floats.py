@@ -1,7 +1,7 @@
 """An integer 0 that a comparison of floats chooses is no zero of floats.
 
-Where zeros with two signs may be chosen was asked of every choice, and the bits of 0.0 as an int8 ended compilation with
-a ``KeyError``.  A campaign found it (codegen, seed 20261218, round 14, case 8) an hour after it was written.
+Where zeros with two signs may be chosen was asked of every choice, and the bits of 0.0 as an int8 ended compilation
+with a ``KeyError``.  A campaign found it (codegen, seed 20261218, round 14, case 8) an hour after it was written.
 """
 
 from __future__ import annotations

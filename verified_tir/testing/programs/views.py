@@ -16,8 +16,9 @@ from verified_tir.testing.dtypes import SCALARS
 from verified_tir.testing.programs.reach import Reach
 from verified_tir.testing.programs.sketch import Body, Cells, Place, Sketch
 
-KINDS = ("flat", "flat", "offset", "retyped", "turned", "strided")
-"""Row by row; from some element on; of another type; with the axes exchanged; with gaps between the rows."""
+KINDS = ("flat", "flat", "offset", "retyped", "turned", "strided", "backwards", "vectors")
+"""Row by row; from some element on; of another type; with the axes exchanged; with gaps between the rows; from the last
+element to the first; several elements at once."""
 
 
 def view(s: Sketch, place: Place, body: Body) -> Stmt:
@@ -28,9 +29,11 @@ def view(s: Sketch, place: Place, body: Body) -> Stmt:
     kind = s.pick.one(*KINDS)
     dtype = base.dtype
     if kind == "retyped":
-        dtype = s.pick.among(
-            [t for t in SCALARS if not t.is_bool and t is not base.dtype and t.bits <= base.dtype.bits]
-        )
+        others = [t for t in SCALARS if not t.is_bool and t is not base.dtype]
+        narrow = [t for t in others if t.bits <= base.dtype.bits]
+        dtype = s.pick.among(others if s.pick.rarely(3) else narrow)
+    elif kind == "vectors":
+        dtype = base.dtype.with_lanes(s.pick.one(2, 4))
     rank = 2 if kind in ("turned", "strided") else 1
     buffer = Buffer.declare(f"view{len(s.cells)}", (0,) * rank, dtype, data=base.buffer.data)
     made = Cells(buffer, [Reach(0)] * rank, base=base, view=kind, written=True)
@@ -53,7 +56,7 @@ def enlarge(c: Cells) -> None:
     """Make the block of a view large enough for it."""
     base = c.base
     assert base is not None
-    last = _offset(c) + sum((n - 1) * d for n, d in zip(numeric(c), strides(c), strict=True)) + 1
+    last = _offset(c) + sum((n - 1) * max(0, d) for n, d in zip(numeric(c), strides(c), strict=True)) + 1
     needed = -(-last * c.dtype.nbytes // base.dtype.nbytes)
     base.dims = [Reach(max(1, d.offset), d.symbol, d.scale) for d in base.dims]
     inner = prod(numeric(base)[1:])
@@ -63,7 +66,7 @@ def enlarge(c: Cells) -> None:
 
 
 def _offset(c: Cells) -> int:
-    return 2 if c.view == "offset" else 0
+    return {"offset": 2, "backwards": numeric(c)[0] - 1}.get(c.view, 0)
 
 
 def strides(c: Cells) -> tuple[int, ...]:
@@ -74,6 +77,8 @@ def strides(c: Cells) -> tuple[int, ...]:
             return (1, extents[0])
         case "strided":
             return (extents[1] + 1, 1)
+        case "backwards":
+            return (-1,)
     return tuple(prod(extents[k + 1 :]) for k in range(len(extents)))
 
 
@@ -81,7 +86,7 @@ def view_buffer(c: Cells, name: str, final: Mapping[Buffer, Buffer]) -> Buffer:
     """The buffer for a view, over the final buffer of its base."""
     assert c.base is not None
     dtype: DType = c.dtype
-    explicit = strides(c) if c.view in ("turned", "strided") else ()
+    explicit = strides(c) if c.view in ("turned", "strided", "backwards") else ()
     return Buffer.declare(
         name, tuple(numeric(c)), dtype, data=final[c.base.buffer].data, strides=explicit, elem_offset=_offset(c),
         scope=final[c.base.buffer].scope,
