@@ -320,6 +320,27 @@ def test_vectors_run_backwards_and_have_masks() -> None:
     assert wanted <= seen, wanted - seen
 
 
+def test_views_of_all_kinds() -> None:
+    """Among them wider types than the block's, from the last element to the first, and several elements at once."""
+    seen: set[str] = set()
+
+    @search_settings(250)
+    @given(prim_funcs({"views", "dtypes", "sequences"}))
+    def search(func: PrimFunc) -> None:
+        blocks = {b.data: b for b in func.buffers}
+        for n in walk(func.body):
+            if isinstance(n, DeclBuffer) and n.buffer.data in blocks:
+                view, base = n.buffer, blocks[n.buffer.data]
+                steps = [e.value for e in view.strides if isinstance(e, IntImm)]
+                seen.update(("backwards",) if min(steps, default=0) < 0 else ("gaps",) if steps else ())
+                seen.add("vectors" if view.dtype.lanes > 1 else "wider" if view.dtype.bits > base.dtype.bits else "")
+                seen.add("narrower" if view.dtype.bits < base.dtype.bits else "")
+
+    wanted = {"backwards", "gaps", "vectors", "wider", "narrower"}
+    search_until(lambda: wanted <= seen, search)
+    assert wanted <= seen, wanted - seen
+
+
 def test_elements_are_bools_and_vectors_too() -> None:
     seen: set[str] = set()
 
