@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.codegen.extrema_forms import CHOICES, CONVERTED, FORMS, FOUND, HEAD
+from tests.codegen.extrema_wordings import INTEGERS, REWORDED
 from verified_tir import Schedule, build, parse_func
 from verified_tir.codegen.emit import emit
 from verified_tir.codegen.extrema import misfolded
@@ -47,6 +48,30 @@ def test_what_llvm_finds(form: str) -> None:
                  {"A": np.array([1.0, 0.0, -0.0, 1.0, np.nan, np.nan, np.nan, 0.0], np.float32),
                   "B": np.zeros(8, np.float32)}]  # fmt: skip
         assert assert_compiles_alike(func, given) == 2
+
+
+AWKWARD = (
+    [np.nan, 0.0, -0.0, 1.0, -1.0, np.inf, np.nan, 2.0],
+    [1.0, 0.0, -0.0, 1.0, np.nan, np.nan, np.nan, 0.0],
+    [np.nan, np.nan, 1.0, 0.0, -0.0, 2.0, 1.0, np.nan],
+)
+
+
+@pytest.mark.parametrize("form", REWORDED)
+def test_one_value_in_two_wordings(form: str) -> None:
+    func = parse_func(HEAD.format(t="float32") + REWORDED[form].format(c="T.float32(1.0)"))
+    given = [{"A": np.array(a, np.float32), "B": np.zeros(8, np.float32)} for a in AWKWARD]
+    assert assert_compiles_alike(func, given) == 3
+
+
+@pytest.mark.parametrize("form", INTEGERS)
+def test_what_llvm_learns_of_integers(form: str) -> None:
+    dtype, body = INTEGERS[form]
+    head = HEAD.format(t="float32").replace("B: T", f'N: T.Buffer((8,), "{dtype}"), B: T')
+    numbers = ([0, 1, 1, 0, 1, 1, 0, 1], [3, 3, 1, 0, 3, 1, 3, 3], [1] * 8, [0] * 8)
+    given = [{"A": np.array(a, np.float32), "N": np.array(n).astype(dtype), "B": np.zeros(8, np.float32)}
+             for a in AWKWARD for n in numbers]  # fmt: skip
+    assert assert_compiles_alike(parse_func(head + body), given)
 
 
 @pytest.mark.parametrize("form", CONVERTED)
@@ -117,8 +142,6 @@ def test_blocks_are_looked_into() -> None:
         "    for i in range(8):\n        B[i] = T.Select(A[i] > T.float32(0.0), A[i], T.float32(0.0)) * T.float32(0.5)",
         "    for i in range(8):\n        B[i] = A[i]\n        if B[i] < T.float32(0.0):\n"
         "            B[i] = T.float32(0.0)",
-        "    for i in range(8):\n        B[i] = T.Select(A[i] <= T.float32(0.0), T.float32(0.0), A[7 - i])"
-        " + T.max(A[i], T.float32(0.0))",
         "    for i in range(8):\n        B[i] = T.max(T.max(A[i] * T.float32(0.5), T.float32(-1.0)), T.float32(0.0))",
     ],
 )
@@ -162,3 +185,10 @@ def test_long_sums_are_looked_through(terms: int) -> None:
         HEAD.format(t="float32") + f"    for i in range(8):\n        B[i] = T.max({total}, T.float32(0.0))"
     )
     assert "fcmp" in emit(func, Target.host(1)).text
+
+
+def test_many_lets_are_looked_through() -> None:
+    """The limit of recursion counts for statements, too."""
+    lets = "".join(f"        x{k + 1}: T.let[T.float32] = T.Select(x{k} < A[i], x{k}, A[i])\n" for k in range(400))
+    text = HEAD.format(t="float32") + "    for i in range(8):\n        x0: T.let[T.float32] = A[7 - i]\n" + lets
+    assert "fcmp" in emit(parse_func(text + "        B[i] = x400"), Target.host(1)).text

@@ -12,6 +12,7 @@ from functools import cache
 from typing import Final, TypeAlias, final
 
 from verified_tir.codegen.definitions import ORDERS, Definitions, is_literal
+from verified_tir.codegen.leaves import Leaves
 from verified_tir.codegen.narrowing import narrowed
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import (
@@ -36,7 +37,10 @@ from verified_tir.ir.visit import walk
 from verified_tir.semantics.intrinsics import EXPANDED
 
 Found: TypeAlias = frozenset[int | None]
-"""The bits of the constants that a value may be, as far as LLVM can tell; ``None`` is any constant."""
+"""The bits, without the sign, of the constants that a value may be, as far as LLVM can tell; ``None`` is any constant.
+
+Signs do not count since LLVM moves negations about; ``None`` is in every set that is asked for, so that it is found.
+"""
 _NONE: Final[Found] = frozenset()
 _ANY: Final[Found] = frozenset({None})
 
@@ -49,26 +53,29 @@ def meet(a: Found, b: Found, *, alike: bool) -> bool:
     return bool(a and b) and (not alike or None in a or None in b or bool(a & b))
 
 
-@cache
-def _infinities(dtype: DType) -> Found:
-    return frozenset({None, bits_of(dtype, float("inf")), bits_of(dtype, float("-inf"))})
+def magnitude(dtype: DType, value: float) -> int:
+    """The bits of a float without its sign."""
+    return bits_of(dtype, value) & ((1 << (dtype.bits - 1)) - 1)
 
 
 @cache
-def _zeros(dtype: DType) -> Found:
-    return frozenset({None, bits_of(dtype, 0.0), bits_of(dtype, -0.0)})
+def magnitudes(dtype: DType, value: float) -> Found:
+    """What is asked for to find a constant, of either sign."""
+    return frozenset({None, magnitude(dtype, value)})
 
 
 @final
 class Constants:
     """Which constants may come where: by way of lets, and of memory whatever the addresses are.
 
-    A float is *open* above (``"max"``) or below (``"min"``) if LLVM cannot know a bound of it there: then it is no
-    constant beside one that it is compared to.
+    Integers and bools always count: what LLVM knows of them is too much to follow.  A float is *open* above (``"max"``)
+    or below (``"min"``) if LLVM cannot know a bound of it there; then the maximum, or minimum, of it and a constant is
+    no constant.
     """
 
-    def __init__(self, body: Stmt, definitions: Definitions) -> None:
+    def __init__(self, body: Stmt, definitions: Definitions, leaves: Leaves) -> None:
         self._definitions = definitions
+        self._leaves = leaves
         stores = [s for those in definitions.stored.values() for s in those]
         orders: list[Binary] = []
         equal: list[tuple[Expr, Expr]] = []
@@ -85,16 +92,16 @@ class Constants:
         self._memo: dict[Expr, Found] = {}
         self._opens: dict[tuple[Expr, str], bool] = {}
         self.several = {data for data, types in scalars.items() if len(types) > 1}
-        known = narrowed(definitions, orders, equal)
-        self._bounded = {(place, kind) for place in known for kind in ("min", "max")}
+        self._narrowed = narrowed(definitions, leaves, orders, equal)
+        self._bounded = {(place, kind) for place in self._narrowed.bounded for kind in ("min", "max")}
         same = [(definitions.place(e), other) for e, other in equal]  # LLVM puts one for the other
-        same += [(place, other) for place, narrow in known.items() for other in narrow.equal]
-        for place, narrow in known.items():
-            if narrow.solved:
-                self._may_be(place, _ANY)
+        same += self._narrowed.same
+        for place in self._narrowed.solved:
+            self._may_be(place, _ANY)
         changed = True
         while changed:
             changed, self._memo, self._opens = False, {}, {}
+            stores.reverse()  # there and back, as values may be copied in either order
             for s in stores:
                 changed |= self._may_be(s.buffer.data, self.of(s.value)) | self._bounds(s)
             for place, other in same:
@@ -125,7 +132,7 @@ class Constants:
         return found
 
     def _is_open(self, e: Expr, kind: str) -> bool:
-        if (self._definitions.place(e), kind) in self._bounded:
+        if (self._definitions.place(e), kind) in self._bounded or self._said_of(e, self._narrowed.bounded_leaves):
             return False
         match e:
             case Load(buffer=buffer):
@@ -140,9 +147,13 @@ class Constants:
                 return op == kind and (self._open(a, kind) or self._open(b, kind))
             case Binary(op="add" | "sub" | "div", a=a, b=b):
                 return self._unknown(a) or self._unknown(b)
-            case Binary(op="mul", a=a, b=b) if a is not b:  # a square is not negative
+            case Binary(op="mul", a=a, b=b) if self._leaves.of(a).isdisjoint(self._leaves.of(b)):
                 return self._unknown(a) or self._unknown(b)
-        return False
+        return False  # among others squares, which are not negative
+
+    def _said_of(self, e: Expr, leaves: frozenset[Expr]) -> bool:
+        """Whether a float is computed of one of some leaves, and so may be what was compared, in other words."""
+        return bool(leaves) and isinstance(e, (Binary, Call, Cast)) and not self._leaves.of(e).isdisjoint(leaves)
 
     def _unknown(self, e: Expr) -> bool:
         return self._open(e, "min") and self._open(e, "max")
@@ -150,24 +161,25 @@ class Constants:
     def of(self, e: Expr) -> Found:
         """The constants that an expression may be."""
         if e not in self._memo:
-            self._memo[e] = self._of(e) | self._held.get(e, _NONE)
+            said = e.dtype.is_float and self._said_of(e, self._narrowed.solved_leaves)
+            self._memo[e] = _ANY if said or not e.dtype.is_float else self._of(e) | self._held.get(e, _NONE)
         return self._memo[e]
 
     def may_be_zero(self, e: Expr) -> bool:
         """Whether an expression may be a zero of floats, known as one."""
-        return e.dtype.is_float and bool(self.of(e) & _zeros(e.dtype.scalar))
+        return e.dtype.is_float and bool(self.of(e) & magnitudes(e.dtype.scalar, 0.0))
 
     def _of(self, e: Expr) -> Found:
         match e:
             case FloatImm(value=value):
-                return frozenset({bits_of(e.dtype.scalar, value)})
+                return frozenset({magnitude(e.dtype.scalar, value)})
             case Load(buffer=buffer):
                 return self._held.get(buffer.data, _NONE)
             case Var():
                 bound = self._definitions.get(e)
                 if bound is not e:
                     return self.of(bound)
-                return _NONE if e.dtype.is_float else _ANY  # a loop that is unrolled
+                return _NONE
             case LetExpr(body=body):
                 return self.of(body)
             case Broadcast(value=value):
@@ -178,25 +190,23 @@ class Constants:
                 return self._of_operator(e, self.of(a), self.of(b))
             case Cast(value=value):
                 return _ANY if self.of(value) else _NONE
-            case Call(op=op, args=args) if e.dtype.is_float:
+            case Call(op=op, args=args):
                 return _ANY if op in EXPANDED or any(self.of(a) for a in args) else _NONE
             case Shuffle(vectors=vectors):
                 return frozenset().union(*(self.of(v) for v in vectors))
             case Undef():
                 return _ANY  # LLVM may choose
-        return _NONE if e.dtype.is_float else _ANY
+        return _NONE
 
     def _of_operator(self, e: Binary, x: Found, y: Found) -> Found:
-        if not e.dtype.is_float:  # integers that LLVM cannot know: sums and products of what it cannot know
-            return _ANY if x or y or e.op not in ("add", "mul") else _NONE
         if x and y:
             return x | y if e.op in ("min", "max") else _ANY
         if e.op in ("min", "max"):
             if not self._open(e.b if x else e.a, e.op):
                 return x | y
-            return y & _infinities(e.dtype.scalar)  # nothing is beyond infinity
-        zeros = _zeros(e.dtype.scalar)
+            return y & magnitudes(e.dtype.scalar, float("inf"))  # nothing is beyond infinity
+        zeros = magnitudes(e.dtype.scalar, 0.0)
         return _ANY if e.op == "mul" and (x | y) & zeros and not self._unknown(e.b if x else e.a) else _NONE
 
 
-__all__ = ["Constants", "Found", "meet"]
+__all__ = ["Constants", "Found", "magnitudes", "meet"]

@@ -9,7 +9,7 @@ from verified_tir.codegen.constants import Constants
 from verified_tir.codegen.definitions import Definitions, is_order
 from verified_tir.ir.expr import Binary, Expr, Load, Var
 from verified_tir.ir.stmt import For, If, Stmt, Store, While
-from verified_tir.ir.visit import children, walk
+from verified_tir.ir.visit import children
 
 Controls: TypeAlias = tuple[tuple[Expr, bool | None], ...]
 """The conditions that a statement stands under, and whether in the branch where it is true; ``None`` is a loop."""
@@ -73,18 +73,14 @@ class Deciding:
         """As ``of``, up to memory; and the memory that it depends on."""
         found = self._near.get(e)
         if found is None:
-            comparisons, blocks, names, pending = set[Binary](), set[Var](), set[Expr](), [e]
-            while pending:
-                for n in walk(self._definitions.get(pending.pop())):
-                    match n:
-                        case Var() if n not in names and self._definitions.get(n) is not n:
-                            names.add(n)
-                            pending.append(n)
-                        case Load(buffer=buffer) if self._constants.of(n):
-                            blocks.add(buffer.data)
-                        case Binary() if is_order(n):
-                            comparisons.add(n)
-            found = self._near[e] = frozenset(comparisons), frozenset(blocks)
+            value = self._definitions.get(e)
+            parts = [self._of(child) for child in children(value) if isinstance(child, Expr)]
+            own = {value} if isinstance(value, Binary) and is_order(value) else set[Binary]()
+            memory = {value.buffer.data} if isinstance(value, Load) and self._constants.of(value) else set[Var]()
+            found = self._near[e] = (
+                frozenset(own).union(*(comparisons for comparisons, _ in parts)),
+                frozenset(memory).union(*(blocks for _, blocks in parts)),
+            )
         return found
 
 

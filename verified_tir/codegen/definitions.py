@@ -61,13 +61,15 @@ class Definitions:
         return e
 
     def place(self, e: Expr) -> Node:
-        """What is the same value wherever it stands: the memory of a load, else the expression."""
+        """What names a value: the memory of a load, else the expression.  (What is computed has many names.)"""
         e = self.get(e)
         return e.buffer.data if isinstance(e, Load) else e
 
     def constant(self, e: Expr) -> bool:
         """Whether LLVM might find an expression to be constant, from what it is made of alone."""
         e = self.get(e)
+        if not e.dtype.is_float:
+            return True
         found = self._constant.get(e)
         if found is None:
             match e:
@@ -76,7 +78,7 @@ class Definitions:
                 case Binary() | Cast() | Call() | Select() | IfThenElse() | Broadcast() | LetExpr() | Shuffle():
                     found = any(self.constant(child) for child in children(e) if isinstance(child, Expr))
                 case _:
-                    found = not isinstance(e, Var) or not e.dtype.is_float
+                    found = not isinstance(e, Var)
             self._constant[e] = found
         return found
 

@@ -100,22 +100,25 @@ def emit(func: PrimFunc, target: Target) -> Emitted:
 
     :raises CodegenError: if something in the function has no machine code: it names what, and what to do.
     """
-    func = expand_blocks(func)
-    module = Module(target, RULES)
-    module.notes = alias_notes(func.body, module.metadata)
-    b = Function(module)
-    parameters = _parameters(func)
-    signature = _bind(b, func, parameters)
-    module.from_integers = any(_is_from_integer(n) for n in walk(func.body))
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(8 * limit)  # a level of an expression takes three calls here, and one where it is built
     try:
-        module.misfolded = misfolded(func.body)
-        statement(b, func.body)
+        return _emitted(expand_blocks(func), target)
     except RecursionError:
         raise CodegenError(f"{func.name} nests expressions too deeply; bind parts of them to variables") from None
     finally:
         sys.setrecursionlimit(limit)
+
+
+def _emitted(func: PrimFunc, target: Target) -> Emitted:
+    module = Module(target, RULES)
+    module.notes = alias_notes(func.body, module.metadata)
+    module.misfolded = misfolded(func.body)
+    module.from_integers = any(_is_from_integer(n) for n in walk(func.body))
+    b = Function(module)
+    parameters = _parameters(func)
+    signature = _bind(b, func, parameters)
+    statement(b, func.body)
     b.line("ret i32 0")
     lines = [f"define i32 @{KERNEL}({', '.join(signature)}) #0 {{", "entry:", *b.allocas, *b.lines, "}", ""]
     return Emitted(

@@ -29,6 +29,7 @@ from typing import Final, Literal, TypeAlias, final
 from verified_tir.codegen.constants import Constants, meet
 from verified_tir.codegen.deciding import Deciding, controlled_stores
 from verified_tir.codegen.definitions import Definitions, is_literal, is_order
+from verified_tir.codegen.leaves import Leaves
 from verified_tir.codegen.origins import Origins
 from verified_tir.ir.expr import Binary, Call, Cast, Expr, IfThenElse, Load, Select, Shuffle
 from verified_tir.ir.stmt import Stmt
@@ -36,8 +37,8 @@ from verified_tir.ir.visit import walk
 from verified_tir.semantics.intrinsics import EXPANDED
 
 Kind: TypeAlias = Literal["min", "max"]
-_MANY: Final = 100
-"""So many comparisons are not asked one by one whether they are of what is chosen."""
+_MANY: Final = 30
+"""Of more comparisons than these, all count as comparisons of what is chosen; of fewer, it is asked of each."""
 _EITHER: Final = frozenset[Kind]({"min", "max"})
 
 
@@ -82,11 +83,12 @@ class _Search:
 
     def __init__(self, body: Stmt) -> None:
         self._definitions = Definitions(body)
-        self.constants = Constants(body, self._definitions)
+        self._leaves = Leaves(self._definitions)
+        self.constants = Constants(body, self._definitions, self._leaves)
         self._stores = list(controlled_stores(body))
         self._deciding = Deciding(self._definitions, self.constants, self._stores)
-        self._origins = Origins(self._definitions, self.constants, kept=True)
-        self._operands = Origins(self._definitions, self.constants, kept=False)
+        self._origins = Origins(self._definitions, self.constants)
+        self._decided: dict[_Choice, frozenset[Binary]] = {}
 
     def passed_on(self, inner: list[_Choice], outer: list[_Choice]) -> Iterator[frozenset[Binary]]:
         """What decides the inner ones whose result may be the first operand of an outer one with the same constant."""
@@ -95,10 +97,14 @@ class _Search:
             results.setdefault(x.result, []).append(x)
         for y in outer:
             for result in self._origins.among(results.keys(), y.first, itself=y.first is not y.result):
-                met = [x for x in results[result] if x.kinds & y.kinds and self._meet(x.first, y.second)]
-                if met and any(self._compares(by, result) for by in self._by(y)):
+                met = [x for x in results[result] if self._alike(x, y) and self._meet(x.first, y.second)]
+                if met and self._by(y):
                     yield from map(self._by, met)
                     results[result] = [x for x in results[result] if x not in met]
+
+    def _alike(self, x: _Choice, y: _Choice) -> bool:
+        """Whether both may be minima, or both maxima: of a maximum that is negated LLVM makes a minimum."""
+        return bool(x.kinds & y.kinds) or self._origins.negated(y.first)
 
     def converted(self, body: Stmt, choices: list[_Choice]) -> Iterator[frozenset[Binary]]:
         """What decides those whose first operand may be a zero, and whose second one or result is converted."""
@@ -118,11 +124,9 @@ class _Search:
         """The comparisons that decide a choice of what they compare.  (If there are many, it may be others, too.)"""
         if x.checked or len(x.by) > _MANY:
             return x.by
-        return frozenset(n for n in x.by if self._kinds(n, x.first, x.second, direct=False))
-
-    def _compares(self, by: Binary, result: Expr) -> bool:
-        """Whether a value may be part of what is compared."""
-        return any(self._operands.among({result}, operand, itself=True) for operand in (by.a, by.b))
+        if x not in self._decided:
+            self._decided[x] = frozenset(n for n in x.by if self._kinds(n, x.first, x.second, direct=False))
+        return self._decided[x]
 
     def _meet(self, a: Expr, b: Expr) -> bool:
         alike = a.dtype.scalar is b.dtype.scalar
@@ -186,15 +190,15 @@ class _Search:
         :param direct: whether ``x`` is chosen where the comparison is true, or perhaps where it is false.
         """
         a, b = by.a, by.b
-        if self._operands.computed(a) or self._operands.computed(b):  # LLVM may write x < -c for -x > c
+        if self._leaves.computed(a) or self._leaves.computed(b):  # LLVM may write x < -c for -x > c
+            compared = self._leaves.of(a) | self._leaves.of(b)
             related = any(
-                self.constants.of(c) and any(self._operands.meet(e, operand) for operand in (a, b))
-                for c, e in ((x, y), (y, x))
+                self.constants.of(c) and not compared.isdisjoint(self._leaves.of(e)) for c, e in ((x, y), (y, x))
             )
             return _EITHER if related else frozenset()
         left = self._may_be(x, a) and self._may_be(y, b)
         right = self._may_be(x, b) and self._may_be(y, a)
-        if not direct:
+        if not direct or self._origins.negated(x) or self._origins.negated(y):
             return _EITHER if left or right else frozenset()
         larger: tuple[Kind, Kind] = ("max", "min") if by.op in ("gt", "ge") else ("min", "max")
         return frozenset(kind for kind, fits in zip(larger, (left, right), strict=True) if fits)

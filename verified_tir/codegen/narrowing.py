@@ -1,7 +1,8 @@
 """What LLVM may learn of values from the comparisons that a program makes.
 
-``x <= c and x >= c`` makes x the constant c, and so does ``x == c``.  A comparison with ``-x`` or with what was stored
-from x is solved for x; by which constant does not matter here.
+``x <= c and x >= c`` makes x the constant c, and so does ``x == c``.  A comparison of floats with ``-x``, or with what
+was stored from x, is solved for x; by which constant does not matter here.  What is computed may be said in other words
+elsewhere (``x * y`` and ``y * x``), so what is learnt of it counts for all that is computed of one of its leaves.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final, final
 
 from verified_tir.codegen.definitions import ORDERS, Definitions, is_literal
+from verified_tir.codegen.leaves import Leaves
 from verified_tir.ir.expr import Binary, Broadcast, Call, Cast, Expr, IfThenElse, LetExpr, Select, Var
 from verified_tir.ir.node import Node
 
@@ -18,26 +20,32 @@ _ARITHMETIC: Final = ("add", "sub", "mul", "div")
 
 
 @final
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Narrowed:
-    """What is known of a value.
+    """What comparisons say of values.
 
-    :ivar equal: what it may be equal to.
-    :ivar solved: whether it may be any constant.
+    :ivar bounded: the values that an order bounds, or that may be any constant.
+    :ivar same: values, and what each may be found equal to.
+    :ivar solved: the values that may be found to be any constant.
+    :ivar bounded_leaves: what is computed of one of these is bounded.
+    :ivar solved_leaves: what is computed of one of these may be any constant.
     """
 
-    equal: list[Expr]
-    solved: bool = False
+    bounded: frozenset[Node]
+    same: tuple[tuple[Node, Expr], ...]
+    solved: frozenset[Node]
+    bounded_leaves: frozenset[Expr]
+    solved_leaves: frozenset[Expr]
 
 
 def narrowed(
-    definitions: Definitions, orders: Sequence[Binary], equal: Sequence[tuple[Expr, Expr]]
-) -> dict[Node, Narrowed]:
-    """The values that comparisons narrow, and what to.  Those that no order bounds are not in it.
+    definitions: Definitions, leaves: Leaves, orders: Sequence[Binary], equal: Sequence[tuple[Expr, Expr]]
+) -> Narrowed:
+    """What is learnt.
 
     :param orders: comparisons by order, and minima and maxima; two of them may find a value equal to what they compare
         it to, if one is a condition.
-    :param equal: values, and what they may be equal to.
+    :param equal: values, and what conditions say that they are equal to.
     """
     directly: dict[Node, dict[Binary, list[Expr]]] = {}
     for n in orders:
@@ -49,13 +57,23 @@ def narrowed(
         ways.start(place, list(those)[:2], order=any(n.op in ORDERS for n in those))
     for e, _ in equal:
         ways.start(definitions.place(e), (), equal=True)
-    found: dict[Node, Narrowed] = {}
+    bounded, solved, same = set[Node](), set[Node](), list[tuple[Node, Expr]]()
+    of_leaves: dict[Expr, _Known] = {}
     for place, (known, below) in ways.followed().items():
         if known.order or below.equal:
-            twice = known.order and len(known.by) > 1
-            others = [other for those in directly.get(place, {}).values() for other in those] if twice else []
-            found[place] = Narrowed(others, solved=below.equal or (twice and bool(below.by)))
-    return found
+            bounded.add(place)
+        if below.equal or (known.twice and below.by):
+            solved.add(place)
+        if known.twice:
+            same += [(place, other) for others in directly.get(place, {}).values() for other in others]
+        if isinstance(place, Expr) and place not in definitions.stored and leaves.computed(place):
+            for leaf in leaves.of(place):
+                of_leaves[leaf] = of_leaves.get(leaf, _Known()) | known
+    return Narrowed(
+        frozenset(bounded), tuple(same), frozenset(solved),
+        frozenset(leaf for leaf, known in of_leaves.items() if known.order or known.equal),
+        frozenset(leaf for leaf, known in of_leaves.items() if known.equal or known.twice),
+    )  # fmt: skip
 
 
 @final
@@ -66,6 +84,11 @@ class _Known:
     by: frozenset[Binary] = frozenset()
     order: bool = False
     equal: bool = False
+
+    @property
+    def twice(self) -> bool:
+        """Whether two comparisons, one of them a condition, may find a value equal to what they compare it to."""
+        return self.order and len(self.by) > 1
 
     def __or__(self, other: _Known) -> _Known:
         by = self.by if len(self.by) > 1 else self.by | other.by

@@ -7,15 +7,14 @@ wherever both may come from one place.  All addresses in a block of memory are o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Set
-from functools import cache
 from typing import Final, TypeAlias, final
 
-from verified_tir.codegen.constants import Constants, Found
+from verified_tir.codegen.constants import Constants, magnitudes
 from verified_tir.codegen.definitions import Definitions
-from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import (
     Binary,
     Broadcast,
+    Call,
     Cast,
     Expr,
     FloatImm,
@@ -27,38 +26,32 @@ from verified_tir.ir.expr import (
     Shuffle,
     Var,
 )
-from verified_tir.ir.floats import bits_of
 from verified_tir.ir.visit import children
 
 Places: TypeAlias = frozenset[Expr]
 """Blocks of memory (their data variables), loads from them, and expressions that compute something or choose."""
-_UNITS: Final = {"add": (0.0, -0.0), "sub": (0.0, -0.0), "mul": (1.0, -1.0), "div": (1.0, -1.0)}
+_UNITS: Final = {"add": 0.0, "sub": 0.0, "mul": 1.0, "div": 1.0}
+"""The constants, of either sign, with which arithmetic changes no more than the sign."""
 
 
 @final
 class Origins:
-    """Where the values of a program come from.
+    """Where the values of a program come from."""
 
-    :param kept: whether arithmetic has to keep a value for it to come from there; otherwise all operands count.
-    """
-
-    def __init__(self, definitions: Definitions, constants: Constants, *, kept: bool) -> None:
+    def __init__(self, definitions: Definitions, constants: Constants) -> None:
         self._definitions = definitions
         self._constants = constants
-        self._kept = kept
-        self._near: dict[Expr, Places] = {}
+        self._near: dict[Expr, tuple[Places, Places]] = {}
         self._memory: dict[Expr, Places] = {}
         self._asked: dict[tuple[Expr, Callable[[Expr], bool]], bool] = {}
         self._meetings: dict[frozenset[Expr], bool] = {}
 
     def meet(self, a: Expr, b: Expr) -> bool:
         """Whether two values may come from one place."""
-        x, y = self._of(a), self._of(b)
-        if not x.isdisjoint(y):
-            return True
-        behind_x, behind_y = self._blocks(x), self._blocks(y)
+        (x, behind_x), (y, behind_y) = self._of(a), self._of(b)
         return (
-            any(not x.isdisjoint(self._in_memory(data)) for data in behind_y)
+            not x.isdisjoint(y)
+            or any(not x.isdisjoint(self._in_memory(data)) for data in behind_y)
             or any(not y.isdisjoint(self._in_memory(data)) for data in behind_x)
             or any(self._blocks_meet(one, other) for one in behind_x for other in behind_y)
         )
@@ -70,31 +63,28 @@ class Origins:
         """
         found = set[Expr]()
         for part in (e,) if itself else self._operands(self._definitions.get(e)):
-            near = self._of(part)
+            near, blocks = self._of(part)
             found |= places & near
-            for data in self._blocks(near):
+            for data in blocks:
                 found |= places & self._in_memory(data)
         return found
 
-    def computed(self, e: Expr) -> bool:
-        """Whether a value may have been computed, and not only been loaded or chosen."""
-        return self._any(e, _computes)
+    def negated(self, e: Expr) -> bool:
+        """Whether a value may have been negated on its way."""
+        return self._any(e, _negates)
 
     def converted(self, e: Expr) -> bool:
         """Whether a value may have been converted from another type of floats."""
         return self._any(e, _converts)
 
     def _any(self, e: Expr, asked: Callable[[Expr], bool]) -> bool:
-        near = self._of(e)
-        return any(map(asked, near)) or any(self._any_in_memory(data, asked) for data in self._blocks(near))
+        near, blocks = self._of(e)
+        return any(map(asked, near)) or any(self._any_in_memory(data, asked) for data in blocks)
 
     def _any_in_memory(self, data: Expr, asked: Callable[[Expr], bool]) -> bool:
         if (data, asked) not in self._asked:
             self._asked[data, asked] = any(map(asked, self._in_memory(data)))
         return self._asked[data, asked]
-
-    def _blocks(self, places: Places) -> list[Expr]:
-        return [p for p in places if p in self._definitions.stored]
 
     def _blocks_meet(self, one: Expr, other: Expr) -> bool:
         both = frozenset({one, other})
@@ -108,18 +98,22 @@ class Origins:
             seen, pending = {data}, [data]
             while pending:
                 for s in self._definitions.stored[pending.pop()]:
-                    new = self._of(s.value) - seen
-                    seen |= new
-                    pending += self._blocks(new)
+                    near, blocks = self._of(s.value)
+                    pending += blocks - seen
+                    seen |= near
             found = self._memory[data] = frozenset(seen)
         return found
 
-    def _of(self, e: Expr) -> Places:
-        """The places that a value comes from, up to what memory holds."""
+    def _of(self, e: Expr) -> tuple[Places, Places]:
+        """The places that a value comes from, up to memory, and the blocks of memory among them that are stored to."""
         found = self._near.get(e)
         if found is None:
-            found = self._near[e] = self._made_of(self._definitions.get(e))
+            places = self._made_of(self._definitions.get(e))
+            found = self._near[e] = places, frozenset(p for p in places if p in self._definitions.stored)
         return found
+
+    def _places(self, e: Expr) -> Places:
+        return self._of(e)[0]
 
     def _made_of(self, e: Expr) -> Places:
         match e:
@@ -130,30 +124,24 @@ class Origins:
             case Load(buffer=buffer):
                 return frozenset({e, buffer.data})
             case LetExpr(body=value) | Broadcast(value=value):
-                return self._of(value)
+                return self._places(value)
             case Select(true_value=a, false_value=b) | IfThenElse(true_value=a, false_value=b):
-                return self._of(a) | self._of(b) | {e}
+                return self._places(a) | self._places(b) | {e}
             case Shuffle(vectors=vectors):
-                return frozenset({e}).union(*(self._of(v) for v in vectors))
-        return frozenset({e}).union(*(self._of(operand) for operand in self._operands(e)))
+                return frozenset({e}).union(*(self._places(v) for v in vectors))
+        return frozenset({e}).union(*(self._places(operand) for operand in self._operands(e)))
 
     def _operands(self, e: Expr) -> Iterator[Expr]:
         """The operands that a computed value may be."""
-        if self._kept and isinstance(e, Binary) and e.op in _UNITS and e.dtype.is_float:
-            units = _units(e.op, e.dtype.scalar)
+        if isinstance(e, Binary) and e.op in _UNITS and e.dtype.is_float:
+            units = magnitudes(e.dtype.scalar, _UNITS[e.op])
             yield from (x for x, other in ((e.a, e.b), (e.b, e.a)) if self._constants.of(other) & units)
         else:
             yield from (child for child in children(e) if isinstance(child, Expr))
 
 
-@cache
-def _units(op: str, dtype: DType) -> Found:
-    """The constants that arithmetic may be undone by, if only its sign changes."""
-    return frozenset({None, *(bits_of(dtype, unit) for unit in _UNITS[op])})
-
-
-def _computes(place: Expr) -> bool:
-    return not isinstance(place, (Var, Load, Select, IfThenElse, Shuffle))
+def _negates(place: Expr) -> bool:
+    return isinstance(place, Call) or (isinstance(place, Binary) and place.op in _UNITS)
 
 
 def _converts(place: Expr) -> bool:

@@ -32,6 +32,7 @@ from verified_tir.ir.expr import (
 from verified_tir.ir.floats import numpy_dtype
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Allocate, For, If, Stmt, Store, seq
+from verified_tir.ir.visit import rewrite
 from verified_tir.testing.drawing import Picker
 
 _COUNT: Final = 8
@@ -76,7 +77,8 @@ class _Chooser:
     def function(self) -> PrimFunc:
         """The program: a few choices, each mostly of the one before it and the constant; the last is the result."""
         for _ in range(self.pick.integer(2, 4)):
-            self.values.append(self.choice())
+            made = self.choice()
+            self.values.append(Binary("mul", made, const(-1.0, self.dtype)) if self.pick.rarely(8) else made)
         body: Stmt = For(
             self.i, const(0), const(_COUNT), seq(*self.stmts, Store(self.result, self.values[-1], (self.i,)))
         )
@@ -96,7 +98,7 @@ class _Chooser:
             case "constant":
                 b = const(p.among(_CONSTANTS), self.dtype)
             case _:
-                b = const(self.usual, self.dtype)
+                b = const(-self.usual if p.rarely(6) else self.usual, self.dtype)
         return (b, a) if p.flip() else (a, b)
 
     def choice(self) -> Expr:
@@ -160,7 +162,7 @@ class _Chooser:
         """A value, sometimes in other words."""
         p = self.pick
         one, minus = const(1.0, self.dtype), const(-1.0, self.dtype)
-        match p.one(*["itself"] * 6, "stored", "product", "negated twice", "cast", "bits", "half"):
+        match p.one(*["itself"] * 6, "stored", "product", "negated twice", "cast", "bits", "half", "elsewhere"):
             case "stored":
                 return Load(self.slots, (self.slot(value),))
             case "product":
@@ -172,6 +174,9 @@ class _Chooser:
             case "bits":
                 bits = DType("int", self.dtype.bits)
                 return Call(self.dtype, "reinterpret", (Call(bits, "reinterpret", (value,)),))
+            case "elsewhere":
+                again = Load(self.source, (Binary("floormod", self.i + _COUNT, const(_COUNT)),))
+                return rewrite(value, lambda n: again if n is self.values[0] else None)
             case "half":
                 return Binary("mul", value, const(0.5, self.dtype))
         return value
