@@ -1,4 +1,4 @@
-"""Programs with two minima or maxima of one constant: said in two ways, or with one that comes from an integer."""
+"""Programs with two minima or maxima of one constant: said in two ways, or with one that comes from another array."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ REWORDED = {  # one value in two wordings, and what is negated between two choic
             x: T.let[T.float32] = A[(i+8)%8]/A[(i+1)%8]
             B[i] = T.max(T.max(x, A[7-i]), x)""",
 }
-INTEGERS = {  # constants that LLVM learns of integers: the type of N, and the program
+LEARNT = {  # constants that LLVM learns of another array: the type of N, and the program
     "a flag": (
         "bool",
         """\
@@ -223,6 +223,15 @@ INTEGERS = {  # constants that LLVM learns of integers: the type of N, and the p
         a: T.let[T.float32] = T.Select(T.fabs(A[i]) < T.float32(9.0), A[i], T.float32(0.0))
         if T.Cast("int32", a) == 1:
             x: T.let[T.float32] = T.Cast("float32", T.Cast("int32", a))
+            B[i] = T.max(T.max(x, A[7 - i]), x)""",
+    ),
+    "a bounded product in another order": (
+        "float32",
+        """\
+    for i in range(8):
+        B[i] = A[7 - i]
+        if not (A[i] * N[i] > T.float32(1.0)):
+            x: T.let[T.float32] = T.max(N[i] * A[i], T.float32(1.0))
             B[i] = T.max(T.max(x, A[7 - i]), x)""",
     ),
 }

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.codegen.extrema_forms import CHOICES, CONVERTED, FORMS, FOUND, HEAD
-from tests.codegen.extrema_wordings import INTEGERS, REWORDED
+from tests.codegen.extrema_wordings import LEARNT, REWORDED
 from verified_tir import Schedule, build, parse_func
 from verified_tir.codegen.emit import emit
 from verified_tir.codegen.extrema import misfolded
@@ -64,9 +64,9 @@ def test_one_value_in_two_wordings(form: str) -> None:
     assert assert_compiles_alike(func, given) == 3
 
 
-@pytest.mark.parametrize("form", INTEGERS)
-def test_what_llvm_learns_of_integers(form: str) -> None:
-    dtype, body = INTEGERS[form]
+@pytest.mark.parametrize("form", LEARNT)
+def test_what_llvm_learns_of_another_array(form: str) -> None:
+    dtype, body = LEARNT[form]
     head = HEAD.format(t="float32").replace("B: T", f'N: T.Buffer((8,), "{dtype}"), B: T')
     numbers = ([0, 1, 1, 0, 1, 1, 0, 1], [3, 3, 1, 0, 3, 1, 3, 3], [1] * 8, [0] * 8)
     given = [{"A": np.array(a, np.float32), "N": np.array(n).astype(dtype), "B": np.zeros(8, np.float32)}
@@ -80,6 +80,18 @@ def test_zeros_of_what_is_converted(form: str, dtype: str, wide: str) -> None:
     for op, c in product(("max", "min"), (0.0, -0.0, 1.0)):
         values = {"t": dtype, "w": wide, "op": op, "sign": "<" if op == "max" else ">", "c": f"T.{dtype}({c})"}
         agrees((HEAD + CONVERTED[form]).format(**values), dtype)
+
+
+@pytest.mark.parametrize("sign", ["<", ">"])
+def test_zeros_in_a_wider_result(sign: str) -> None:
+    func = parse_func(f"""
+@T.prim_func
+def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float64")):
+    for i in range(8):
+        B[i] = T.Select(A[i] {sign} T.float32(0.0), T.float64(0.0), T.Cast("float64", A[i]))
+""")
+    given = {"A": np.array(VALUES, np.float32), "B": np.zeros(8)}
+    assert assert_compiles_alike(func, [given]) == 1
 
 
 def test_numbers_chosen_by_floats() -> None:
