@@ -28,7 +28,21 @@ def main(A: T.Buffer((4, 8), "float32")):
 """
 
 
-def test_validator_while_loops_that_hardly_end(monkeypatch: pytest.MonkeyPatch) -> None:
+INNER = """
+@T.prim_func
+def main(A: T.Buffer((7, 7), "uint16")):
+    t = T.alloc_buffer((1,), "int32")
+    t[0] = 0
+    while t[0] < 1:
+        for i, j, k in T.grid(3, 7, 2):
+            A[i, j] = A[i, j] * A[6 - j, k + 3]
+        t[0] = t[0] + 1
+"""
+"""The inner loops run one iteration at a time, too: seed 20261219, round 47, case 19."""
+
+
+@pytest.mark.parametrize("first", [FIRST, INNER])
+def test_validator_while_loops_that_hardly_end(first: str, monkeypatch: pytest.MonkeyPatch) -> None:
     stores = 0
     store = execute.Executor._store
 
@@ -38,7 +52,7 @@ def test_validator_while_loops_that_hardly_end(monkeypatch: pytest.MonkeyPatch) 
         store(*arguments)  # type: ignore[arg-type]
 
     monkeypatch.setattr(execute.Executor, "_store", counted)
-    second = FIRST.replace("t[0] + 1", "t[0] - 1")
-    verdict = validate(parse_func(FIRST), parse_func(second), most_operations=200_000).verdict
+    second = first.replace("t[0] + 1", "t[0] - 1")
+    verdict = validate(parse_func(first), parse_func(second), most_operations=200_000).verdict
     assert isinstance(verdict, Unknown) and "too large" in str(verdict)
     assert stores < 1000

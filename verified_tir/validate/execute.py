@@ -42,6 +42,8 @@ from verified_tir.validate.threads import KERNEL, PHASE
 _LARGEST_LOOP: Final = 1 << 24
 _ITERATION: Final = 3000
 """Operations that an iteration of a ``while`` counts as: it runs alone, and takes as long."""
+_STORE: Final = 1000
+"""Operations that a store inside of a ``while`` counts as, whose inner loops may run one iteration at a time, too."""
 
 
 def cell_widths(func: PrimFunc) -> dict[Var, int]:
@@ -73,13 +75,14 @@ class Asserted(Exception):
 class Executor:
     """Runs the statements of one function; ``budget`` is the most operations, together with those made before.
 
-    ``widths`` are those of the cells of blocks, in bytes, by data variable.
+    ``widths`` are those of the cells of blocks, in bytes, by data variable; ``whiles`` counts ``while`` loops around.
     """
 
     evaluator: Evaluator
     fast: bool
     budget: int
     widths: Mapping[Var, int] = field(default_factory=dict)
+    whiles: int = 0
     loops: Loops = field(init=False)
 
     def __post_init__(self) -> None:
@@ -100,6 +103,7 @@ class Executor:
                 for s in stmts:
                     self.run(s, frame)
             case Store():
+                self._spend(_STORE if self.whiles else 0)
                 self._store(stmt, frame)
             case For():
                 self.loops.run(stmt, frame)
@@ -301,7 +305,9 @@ class Executor:
                 raise Refused("the condition of a while depends on data")
             if not known.all():
                 return
+            self.whiles += 1
             self.run(stmt.body, frame)
+            self.whiles -= 1
         raise Refused(f"a while makes more than {_LARGEST_LOOP} iterations")
 
 
