@@ -9,10 +9,10 @@ NaN on, or the other zero: if its *first* operand is the constant.
 It also moves conversions out of what it takes for a maximum, ``select (fcmp olt x, 0), 0, (fpext x)``, and compares the
 other way round then: where x is -0.0, 0.0 comes out.
 
-So this looks for minima and maxima whose first operand may be a constant, and whose result may come, unchanged, to the
-first operand of another one whose second operand may be the same constant; and for those whose first operand may be a
-zero and whose second one is converted.  They are compared by the bits of their
-operands (``operators.ordered``), in which LLVM sees no maximum.  Programs that need it are rare.
+So this looks for minima and maxima whose first operand may be a constant, and whose result may come, unchanged or
+negated, to the first operand of another one whose second operand may be the same constant; and for those whose first
+operand may be a zero and whose second one, or result, is converted.  They are compared by the bits of their operands
+(``operators.ordered``), in which LLVM sees no maximum.  Programs that need it are rare.
 
 A maximum is not only ``T.max``, but any choice of the larger value that LLVM may find to be one: selects, branches,
 loops that run once or not at all, addresses, arithmetic with selects.  So whatever a comparison decides counts if what
