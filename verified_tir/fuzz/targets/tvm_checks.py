@@ -183,7 +183,9 @@ def _step(told: Told, report: StepReport, where: str, seed: int, say: Say) -> No
     if report.status == "different":
         _different(told, report, where, seed, say)
     elif report.before and report.after:
-        _hold(told, report, where, parse_func(report.before), None)
+        before = read_back(report.before)
+        if before is not None:
+            _hold(told, report, where, before, None)
 
 
 def _hold(told: Told, report: StepReport, where: str, before: PrimFunc, after: PrimFunc | None) -> None:
