@@ -103,7 +103,6 @@ class Executor:
                 for s in stmts:
                     self.run(s, frame)
             case Store():
-                self._spend(_STORE if self.whiles else 0)
                 self._store(stmt, frame)
             case For():
                 self.loops.run(stmt, frame)
@@ -135,7 +134,7 @@ class Executor:
             case _:
                 raise Refused(f"a statement of class {type(stmt).__name__}")
 
-    def _spend(self, operations: int = 0) -> None:
+    def _spend(self, operations: int) -> None:
         """Count operations besides those that the evaluator counts.
 
         :raises TooManyTerms: beyond the budget.
@@ -145,7 +144,7 @@ class Executor:
             raise TooManyTerms(f"more than {self.budget} operations")
 
     def _store(self, stmt: Store, frame: Frame) -> None:
-        self._spend()
+        self._spend(_STORE if self.whiles else 0)
         evaluator = self.evaluator
         indices = evaluator.indices(stmt.buffer.name, stmt.indices, frame)
         mask = evaluator.mask(stmt.predicate, frame)
