@@ -33,6 +33,8 @@ def known(body: str, dtype: str = "int32") -> bool:
     return isinstance(result, Refines)
 
 
+LOCAL = "with T.alloc_buffer((2,), 'int32') as L:"
+
 CASES = [
     # one store
     ("A[2] = 5\nif A[2] == 5:\n    B[0] = 1", True),
@@ -96,6 +98,17 @@ CASES = [
     ("V = T.decl_buffer((4, 2), 'int32', data=A.data)\nA[2] = 1\nV[1, 1] = 5\nif A[2] == 1:\n    B[0] = 1", True),
     # parameters do not overlap
     ("A[0] = 1\nB[0] = 2\nif A[0] == 1:\n    B[0] = 1", True),
+    # local buffers that are gone
+    (f"{LOCAL}\n    L[0] = 3\n    A[1] = L[0] + 1\nif A[1] == 4:\n    B[0] = 1", True),
+    (f"{LOCAL}\n    L[0] = 3\n    L[1] = X[0]\n    A[1] = L[1] + 1\nif A[1] == 4:\n    B[0] = 1", False),
+    (f"A[1] = 4\n{LOCAL}\n    L[0] = X[0]\n    A[L[0] % 8] = 1\nif A[1] == 4:\n    B[0] = 1", False),
+    (f"{LOCAL}\n    for i in range(2):\n        L[i] = i\n    A[1] = L[0] + L[1]\nif A[1] == 1:\n    B[0] = 1", True),
+    (f"{LOCAL}\n    L[0] = X[0]\n    T.assume(L[0] < 4)\nif X[0] < 4:\n    B[0] = 1", True),
+    (f"{LOCAL}\n    if X[1] > 0:\n        L[0] = X[0]\n        T.assume(L[0] < 4)\nif X[0] < 4:\n    B[0] = 1", False),
+    (
+        f"A[1] = 4\n{LOCAL}\n    L[0] = 5\nV = T.decl_buffer((8,), 'int32', data=A.data)\nif V[1] == 4:\n    B[0] = 1",
+        True,
+    ),
 ]
 
 

@@ -241,6 +241,10 @@ class Context:
                 self.memory[b.data] = Version(b.data, Stored(self.memory[b.data], b, where, stored))
             case DeclBuffer(body=body) | AttrStmt(body=body):
                 self.execute(body)
+            case Allocate(buffer=b, body=body):
+                self.memory[b.data] = Version(b.data, Allocated())
+                self.execute(body)
+                del self.memory[b.data]
             case Block(is_label=True, body=body):
                 self.execute(body)
             case Block():

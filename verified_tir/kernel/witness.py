@@ -23,14 +23,9 @@ def solve_address(
     pending = list(zip(address, target, strict=True))
     _split_digits(pending, set(unknowns))
     _merge_quotients(pending)
-    for _ in range(len(unknowns) + 1):
-        progress = False
-        for a, x in list(pending):
-            if _solve(a, x, unknowns, solution):
-                pending.remove((a, x))
-                progress = True
-        if all(u in solution for u in unknowns) or not progress:
-            break
+    remainders = [(a.args[0], x) for a, x in pending if a.op == "mod"]
+    _solve_all(pending, unknowns, solution)
+    _solve_all(remainders, unknowns, solution)  # if nothing else says what e of e mod c is: perhaps itself, as of lanes
     loose = {u for u in unknowns if u not in solution}
     for u in unknowns:
         if u in loose:
@@ -39,6 +34,20 @@ def solve_address(
                 return None
             solution[u] = f.replace(value, solution)
     return solution, loose
+
+
+def _solve_all(pending: list[tuple[Term, Term]], unknowns: list[Term], solution: dict[Term, Term]) -> None:
+    """What is solved of some equations goes from them, and is in the solution."""
+    if all(u in solution for u in unknowns):
+        return
+    for _ in range(len(unknowns) + 1):
+        progress = False
+        for a, x in list(pending):
+            if _solve(a, x, unknowns, solution):
+                pending.remove((a, x))
+                progress = True
+        if all(u in solution for u in unknowns) or not progress:
+            break
 
 
 def _demanded(u: Term, loose: set[Term], given: tuple[Term, ...]) -> Term | None:

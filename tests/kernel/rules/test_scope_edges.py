@@ -100,3 +100,17 @@ def test_at_the_head_of_an_iteration_not_all_of_them_have_run(element: str, *, f
         accepted(f, Move((), "sink"))
     else:
         refused(f, Move((), "sink"), "sees a write of its own iteration")
+
+
+VECTORS = 'A: T.Buffer((8,), "float32x4"), B: T.Buffer((8,), "float32x4")'
+
+
+@pytest.mark.parametrize(
+    ("element", "fine"), [("0", True), ("i - i", True), ("i % 2", False), ("T.max(i - 6, 0)", False)]
+)
+def test_elements_that_are_vectors_are_written_lane_by_lane(element: str, *, fine: bool) -> None:
+    text = f't = T.alloc_buffer((2,), "float32x4")\nfor i in range(8):\n    t[{element}] = A[i]\n    B[i] = t[0]'
+    if fine:
+        accepted(program(text, VECTORS), Move((), "sink"))
+    else:
+        refused(program(text, VECTORS), Move((), "sink"), "sees a write of its own iteration")
