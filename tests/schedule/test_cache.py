@@ -324,8 +324,16 @@ PLACES: dict[str, tuple[str, Callable[[Schedule], object], list[str]]] = {
         for w in range(3):
             if 1 <= y + w and y + w < 17:
                 B[y] = A[y + w - 1]
-""", lambda s: s.cache_read("A", "local"),
-        ["(18,)", "if ax0 >= 1 and ax0 < 17:", "A_local[ax0] = A[ax0 - 1]", "= A_local[y + w]"],
+""", lambda s: s.cache_read("A", "local", "y"),
+        ["(3,)", "if y + ax0 >= 1 and y + ax0 < 17:", "A_local[ax0] = A[ax0 + (y - 1)]", "= A_local[w]"],
+    ),
+    "windows that are larger than the buffer": (
+        """
+    for y in range(16):
+        for w in range(3):
+            if 1 <= y + w and y + w < 17:
+                B[y] = A[y + w - 1]
+""", lambda s: s.cache_read("A", "local"), ["(16,)", "A_local[ax0] = A[ax0]", "= A_local[y + w - 1]"],
     ),
     "nothing": (
         """

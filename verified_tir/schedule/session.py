@@ -14,8 +14,9 @@ from typing import final
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, IntImm, Var
 from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path, at, loop_path, places
-from verified_tir.ir.stmt import Block, For, Stmt, Store
+from verified_tir.ir.stmt import SKIP, Block, For, Stmt, Store
 from verified_tir.ir.visit import bound_vars, walk
 from verified_tir.kernel.context import Context, context_at
 from verified_tir.kernel.facts import Prover
@@ -191,6 +192,13 @@ class Session:
 
     def stmt(self, path: Path) -> Stmt:
         return at(self.func.body, path)
+
+    def left(self, path: Path) -> Stmt:
+        """What stands at a place; nothing if all of it went, and the place with it."""
+        try:
+            return self.stmt(path)
+        except IRError:
+            return SKIP
 
     def knows(self, path: Path, condition: Expr) -> bool:
         """Whether a condition is provably true at a place (a tactic's question; nothing rests on the answer)."""

@@ -99,7 +99,7 @@ def each_branch(session: Session, under: Path, remove: Callable[[Path, If], int]
     removed = 0
     skipped: set[Stmt] = set()
     while True:
-        found = list(places(session.stmt(under), lambda s: isinstance(s, If) and s not in skipped))
+        found = list(places(session.left(under), lambda s: isinstance(s, If) and s not in skipped))
         if not found:
             return removed
         path, stmt = found[-1 if last_first else 0]

@@ -31,7 +31,7 @@ def merge_conditionals(session: Session, under: Path = ()) -> int:
     merged = 0
     tried: set[tuple[Stmt, Stmt]] = set()
     while True:
-        found = next(_adjacent(session.stmt(under), tried), None)
+        found = next(_adjacent(session.left(under), tried), None)
         if found is None:
             return merged + _merge_identical(session, under)
         where, k, pair = found
@@ -115,7 +115,7 @@ def _merge_identical(session: Session, under: Path) -> int:
     while True:
         same = [
             (p, s)
-            for p, s in places(session.stmt(under), lambda s: isinstance(s, If) and s not in skipped)
+            for p, s in places(session.left(under), lambda s: isinstance(s, If) and s not in skipped)
             if isinstance(s, If) and s.else_body is not None and structural_equal(s.then_body, s.else_body)
         ]
         if not same:

@@ -32,7 +32,7 @@ def reduce_loop_extents(session: Session, under: Path = ()) -> int:
     reduced = 0
     tried: set[tuple[Var, Expr]] = set()
     while True:
-        found = next(_candidates(session.stmt(under), tried), None)
+        found = next(_candidates(session.left(under), tried), None)
         if found is None:
             return reduced
         where, loop, condition = found

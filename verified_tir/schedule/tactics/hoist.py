@@ -70,7 +70,7 @@ def hoist_expression(
     moved = 0
     tried: set[tuple[Var, Expr]] = set()
     while moved < MOST:
-        found = next((c for c in _candidates(session.stmt(under), conditionals, lets) if c[1:] not in tried), None)
+        found = next((c for c in _candidates(session.left(under), conditionals, lets) if c[1:] not in tried), None)
         if found is None:
             break
         where, var, expr = found

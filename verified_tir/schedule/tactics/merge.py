@@ -7,7 +7,7 @@ Two loops may be merged if they have the same range and, for every i later than 
 2. what the first loop reads in iteration i, the second does not write in iteration j.
 
 Labels around the nests go inside, around what they named.  One around several statements of which some are merged
-deeper has nothing left that it could stand around, and goes.
+deeper has nothing left that it could stand around, and goes; so does one around a loop that does nothing.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def _merge_at(session: Session, where: Path, position: int, outer: tuple[Labels,
     assert isinstance(loop, For)
     inside, boundary = (*place, 0), counts[0] - 1
     merged = {loop.var}
-    if all(isinstance(_inside(session.stmt((*inside, boundary + k))), For) for k in (0, 1)):
+    if all(counts) and all(isinstance(_inside(session.stmt((*inside, boundary + k))), For) for k in (0, 1)):
         alone = (labels[0] if counts[0] == 1 else (), labels[1] if counts[1] == 1 else ())
         try:
             with session.atomic():
@@ -130,8 +130,11 @@ def _merge_at(session: Session, where: Path, position: int, outer: tuple[Labels,
         except TacticFailed:
             pass  # as deep as they agree
     for start, count, names in ((counts[0], counts[1], labels[1]), (0, counts[0], labels[0])):
+        if count == 0:
+            continue
+        around = (*inside, start) if isinstance(session.stmt(inside), Seq) else inside
         for k, label in enumerate(reversed(names)):
-            session.apply(Label((*inside, start), label.name, count if k == 0 else 1))
+            session.apply(Label(around, label.name, count if k == 0 else 1))
     return merged
 
 

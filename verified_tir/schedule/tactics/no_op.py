@@ -32,7 +32,7 @@ def remove_no_op(session: Session, under: Path = ()) -> int:
     behind = 0  # how many of the last ones were looked at, and stay
     while True:
         found = [
-            p for p, s in places(session.stmt(under), _may_go) if not (not p and not isinstance(s, (Store, For, If)))
+            p for p, s in places(session.left(under), _may_go) if not (not p and not isinstance(s, (Store, For, If)))
         ]
         if len(found) <= behind:
             break
@@ -45,7 +45,7 @@ def remove_no_op(session: Session, under: Path = ()) -> int:
         else:
             behind += 1
     erased += remove_trivial_loops(session, under)
-    half_empty = places(session.stmt(under), lambda s: isinstance(s, If) and SKIP in (s.then_body, s.else_body))
+    half_empty = places(session.left(under), lambda s: isinstance(s, If) and SKIP in (s.then_body, s.else_body))
     for path, _ in reversed(list(half_empty)):  # what goes moves what stands behind it
         trim(session, (*under, *path))
     return erased

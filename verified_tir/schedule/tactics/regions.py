@@ -141,6 +141,8 @@ def _side(found: list[Access], dim: int, size: Expr, outer: Bounds, around: Rang
         return whole
     if not outer.nonneg(last - first + 1) or _unknown((start, extent), found, around):
         return whole
+    if outer.nonneg(last - first + 1 - as_poly(size)):
+        return whole  # guards leave out the rest
     below, above = not outer.nonneg(first), not outer.nonneg(as_poly(size) - last - 1)
     return Side(start, extent, below, above)
 

@@ -221,8 +221,9 @@ def _moved(session: Session, nest: Nest, around: list[For], produced: Produced, 
         session.apply(Fuse(producer[:-1], producer[-1]))
         consumer = _last(session, loop_path(session.func, s.var))
     decide_branches(session, consumer)
-    while isinstance(session.stmt(consumer), For) and remove_trivial_loops(session, consumer):
-        pass  # it stops where the statement at the place has become another
+    while isinstance(session.left(consumer), For):
+        if not remove_trivial_loops(session, consumer):
+            break  # it stops, too, where the statement at the place has become another
 
 
 def _beside(session: Session, consumer: Path, loop: For) -> Path:

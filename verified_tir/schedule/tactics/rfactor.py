@@ -57,6 +57,7 @@ def rfactor(session: Session, loop: Handle, factor_axis: int = 0, licence: str =
     buffer = nest.store.buffer
     if licence and licence != buffer.name:
         raise fail(f"the reduction is one into {buffer.name}, not into {licence!r}", nest.path)
+    _check_runs(session, nest)
     dims, inside = _dimensions(session, nest)
     axis = _axis(factor_axis, len(dims), nest.path)
     _check_extents(nest, inside)
@@ -134,6 +135,15 @@ def _top(session: Session, where: Path) -> Path:
             break
         top = where[:k] if isinstance(stmt, For) else top
     return top
+
+
+def _check_runs(session: Session, nest: Nest) -> None:
+    for loop in walk(session.stmt(nest.path)):
+        if isinstance(loop, For) and isinstance(loop.extent, IntImm) and loop.extent.value <= 0:
+            raise fail(
+                f"the loop over {loop.var.name} never runs, so there is nothing to be split; simplify() removes it",
+                nest.path,
+            )
 
 
 def _dimensions(session: Session, nest: Nest) -> tuple[list[int], set[Var]]:

@@ -138,7 +138,7 @@ def _trivial_loops(session: Session, under: Path) -> int:
     changed = 0
     skipped: set[Stmt] = set()
     while True:
-        found = next(iter(places(session.stmt(under), lambda s: s not in skipped and _trivial(s))), None)
+        found = next(iter(places(session.left(under), lambda s: s not in skipped and _trivial(s))), None)
         if found is None:
             return changed
         path, stmt = (*under, *found[0]), found[1]
