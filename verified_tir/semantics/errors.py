@@ -1,7 +1,8 @@
 """How a run can end before its end.
 
 ``UndefinedBehaviour``: the program has no meaning on these arguments.  ``AssertionFailed``: the program stopped itself.
-``Unsupported``: the meaning is not known here.  ``StepLimit``: the run was cut off.  ``ArgumentError``: it never began.
+``Unsupported``: the meaning is not known here, or there is no memory for it (``TooLarge``).  ``StepLimit``: the run was
+cut off.  ``ArgumentError``: it never began.
 """
 
 from __future__ import annotations
@@ -89,6 +90,10 @@ class AssertionFailed(Stopped):
 
 class Unsupported(Stopped):
     """Something whose meaning the interpreter does not know, such as an opaque call."""
+
+
+class TooLarge(Unsupported):
+    """A block of memory takes more bytes than the interpreter provides: like a limit of steps, that shows nothing."""
 
 
 class StepLimit(Stopped):

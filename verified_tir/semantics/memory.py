@@ -16,7 +16,7 @@ from typing import TypeAlias, final
 
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.floats import bits_of
-from verified_tir.semantics.errors import UBKind, UndefinedBehaviour, Unsupported
+from verified_tir.semantics.errors import TooLarge, UBKind, UndefinedBehaviour, Unsupported
 from verified_tir.semantics.values import UNDEF, Scalar, Value, lanes_of, vector
 
 UNDEF_BYTE, DEFINED_BYTE = 0, 1
@@ -41,7 +41,7 @@ class Block:
 
     def __init__(self, name: str, nbytes: int, number: int = 0) -> None:
         if nbytes > LARGEST_BLOCK:
-            raise Unsupported(f"{name} takes {nbytes} bytes; the interpreter stops at {LARGEST_BLOCK}")
+            raise TooLarge(f"{name} takes {nbytes} bytes; the interpreter stops at {LARGEST_BLOCK}")
         self.name = name
         self.number = number
         self.data = bytearray(nbytes)

@@ -27,6 +27,7 @@ from verified_tir.semantics.interpreter import (
     Outcome,
     StepLimit,
     Stopped,
+    TooLarge,
     UndefinedBehaviour,
     refines,
     run,
@@ -108,7 +109,7 @@ def disagreement(
     sizes = sizes_of(claim.before, arguments)
     given = padded(claim.before, claim.paddings_before, dict(arguments), dict(defined or {}), sizes)
     first = ended(claim.before, given) if first is None else first
-    if isinstance(first, (UndefinedBehaviour, StepLimit)):
+    if isinstance(first, (UndefinedBehaviour, StepLimit, TooLarge)):
         return None
     for moved in moved_arguments(claim, given, sizes):
         if isinstance(moved, str):
@@ -123,6 +124,8 @@ def disagreement(
 def _judged(claim: Claim, first: End, second: End, given: Given, sizes: Mapping[Var, int]) -> str | None:
     if isinstance(second, StepLimit):
         return f"a licence is broken: {second.findings[0]}" if second.findings else None
+    if isinstance(second, TooLarge):
+        return None
     if isinstance(second, UndefinedBehaviour):
         return f"undefined behaviour after: {second}"
     if not isinstance(first, Outcome) or not isinstance(second, Outcome):
