@@ -263,8 +263,8 @@ def test_modules_run() -> None:
         module = data.draw(modules())
         ended[outcome(module["main"], data.draw(arguments(module["main"])), module)] += 1
 
-    search()
-    seed(1)(search)()  # one search alone dwells on what it has drawn: a bad module comes several times
+    for k in range(3):
+        seed(k)(search)()  # one search alone dwells on what it has drawn: a bad module comes several times
     assert ended["fine"] >= 0.9 * ended.total(), ended
 
 

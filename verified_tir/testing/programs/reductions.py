@@ -57,7 +57,7 @@ def reduction(s: Sketch, place: Place) -> Stmt:
 
 
 def _loop(s: Sketch, place: Place) -> tuple[Var, int]:
-    return Var.fresh(LOOP_NAMES[place.loops % len(LOOP_NAMES)], INT32), s.pick.one(2, 3, 4, 5, 8, 7)
+    return Var.fresh(LOOP_NAMES[place.loops % len(LOOP_NAMES)], INT32), s.pick.one(2, 3, 4, 5, 8, 7, 2, 3, 4, 5, 1, 0)
 
 
 def _target(s: Sketch, place: Place, dtype: DType) -> tuple[Cells, tuple[Expr, ...]]:

@@ -10,6 +10,7 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.func import PrimFunc
 from verified_tir.testing.drawing import Picker
+from verified_tir.testing.programs.empty import without_a_store
 from verified_tir.testing.programs.features import ALL_FEATURES, Feature, checked
 from verified_tir.testing.programs.finish import finish
 from verified_tir.testing.programs.sketch import Place, Sketch, palettes
@@ -48,7 +49,10 @@ def _prim_funcs(
     s = sketch(pick, features, palette)
     if "textbook" in features and (len(features) == 1 or pick.rarely(10)):
         return textbook(pick, s.palette[0])
-    func = finish(s, body(s, Place(max_depth), max_statements, 3))
+    stmt = body(s, Place(max_depth), max_statements, 3)
+    if "bounds" in features and pick.rarely(12):
+        stmt = without_a_store(stmt, pick)
+    func = finish(s, stmt)
     if "wide_loops" in features and pick.rarely(8):
         return wide_loops(func, (lambda _: pick.flip()) if pick.flip() else (lambda _: True))
     return func

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 TYPES: Final = ("float32", "int32", "float32", "int8", "float16")
-EXTENTS: Final = (4, 3, 2, 5, 6, 8, 7, 1)
+EXTENTS: Final = (4, 3, 2, 5, 6, 8, 7, 1, 4, 3, 5, 0)
 
 SEEDS: Final[dict[str, str]] = {
     "scale": """
