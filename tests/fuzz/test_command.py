@@ -160,7 +160,7 @@ def test_findings_that_cannot_be_written_are_a_mistake_at_once(capsys: pytest.Ca
     assert run(Options(targets=("tests.fuzz.toys:FAILS",), examples=10, findings=Path("file"))) == 2
     out, err = capsys.readouterr()
     assert out == "" and err.startswith("vtir: error: --findings file: ") and err.count("\n") == 1
-    assert run(Options(targets=("tests.fuzz.toys:FINE",), examples=10, findings=Path("new"), quiet=True)) == 0
+    assert run(Options(targets=("tests.fuzz.toys:FINE",), examples=10, findings=Path("new/er"), quiet=True)) == 0
     assert not Path("new").exists()
 
 

@@ -133,13 +133,13 @@ def _fuzz(options: Options) -> int:
 
 def _writable(folder: Path) -> None:
     """:raises Mistake: if findings could not be written there, which would show only when there is one."""
-    new = not folder.exists()
+    new = [f for f in (folder, *folder.parents) if not f.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             pass
-        if new:
-            folder.rmdir()
+        for made in new:
+            made.rmdir()
     except OSError as problem:
         raise Mistake(f"--findings {folder}: {problem.strerror or problem}") from None
 
