@@ -238,3 +238,11 @@ def test_what_was_branched_on_is_defined() -> None:
 def test_the_result_of_an_opaque_call_is_some_value(text: str) -> None:
     assert isinstance(verify_program(program(text.format("T.call_extern('int32', 'g')"), PARAMS), PROVER), tuple)
     assert not isinstance(verify_program(program(text.format("T.undef('int32')"), PARAMS), PROVER), tuple)
+
+
+def test_a_local_buffer_that_is_gone_is_not_alive() -> None:
+    f = program("with T.alloc_buffer((2,), 'int32') as L:\n    L[0] = 3\n    A[0] = L[0]\nB[0] = 1")
+    where = context_at(f, (1,), Entry())
+    assert [data.name for data in where.memory] == ["A", "B"]
+    with pytest.raises(Unencodable, match="buffer L is not alive here"):
+        where.encoder().encode(load(buffer(f, "L"), 0))
