@@ -41,6 +41,11 @@ def leaves(session: Session) -> list[Path]:
     return [p for p, _ in places(session.func.body, lambda s: not sub_statements(s))]
 
 
+def leaf_of(session: Session, path: Path) -> tuple[int, int]:
+    """The number of the first leaf at or below a place, and how far below."""
+    return next((k, len(p) - len(path)) for k, p in enumerate(leaves(session)) if p[: len(path)] == path)
+
+
 def indices_of(session: Session, path: Path, buffer: Buffer) -> tuple[Expr, ...]:
     """The indices of the access in the statement at ``path``, lets written out: of the store, else of the first load
     whose indices are not read from memory.
@@ -246,11 +251,13 @@ def _with_guards(session: Session, segment: Segment, path: Path) -> tuple[Stmt, 
 
 def inline_lets(session: Session, start: Path, end: Path) -> Path:
     """Write out the lets between two places; gives where ``end`` is then."""
+    number, below = leaf_of(session, end)
     k = len(start)
     while k < len(end):
         if isinstance(session.stmt(end[:k]), LetStmt):
             session.apply(Inline(end[:k]))
-            end = (*end[:k], *end[k + 1 :])
+            leaf = leaves(session)[number]  # a sequence in a let that stands in one becomes part of it
+            end = leaf[: len(leaf) - below]
         else:
             k += 1
     return end
@@ -263,8 +270,7 @@ def isolate(session: Session, nest: Nest, between: int, loop: Var) -> Path:
     """
     path = nest.path
     top, _ = session.loop(loop)
-    number = next(k for k, p in enumerate(leaves(session)) if p[: len(path)] == path)
-    below = len(leaves(session)[number]) - len(path)
+    number, below = leaf_of(session, path)
     path = inline_lets(session, top, path)
     after = len(path) - len(nest.segments[between + 1].start if between + 1 < len(nest.segments) else path)
     while True:
