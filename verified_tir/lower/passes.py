@@ -25,6 +25,7 @@ from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.obligation import Discharged, NoMatch, Refusal, Unproved
 from verified_tir.kernel.theorem import Refines
 from verified_tir.logic.solver import Solver
+from verified_tir.schedule.nesting import walked
 from verified_tir.schedule.refusals import report
 from verified_tir.schedule.schedule import Schedule
 from verified_tir.schedule.session import Session, TacticFailed
@@ -167,7 +168,7 @@ def run_pass(step: Pass, session: Session) -> PassRecord:
     begun = time.perf_counter()
     work = Lowering(session)
     try:
-        with session.atomic():
+        with walked(repr(step), theorem.after), session.atomic():
             try:
                 step.lower(work)
             finally:

@@ -122,5 +122,7 @@ def marked(program: PrimFunc, place: Path, always: bool = False) -> str:
 
     try:
         return script(program, mark={place: "here"}) if place or always else script(program)
+    except RecursionError:
+        return "# the program nests too deeply to be shown"
     except Exception:  # a report must never hide the refusal it reports
         return script(program)

@@ -29,6 +29,7 @@ from verified_tir.schedule.errors import ScheduleError
 from verified_tir.schedule.functions import program_of
 from verified_tir.schedule.index_map import IndexMap
 from verified_tir.schedule.missing import about_floats, about_sizes, missing_assumption, missing_size
+from verified_tir.schedule.nesting import walked
 from verified_tir.schedule.primitives_annotations import AnnotationPrimitives
 from verified_tir.schedule.primitives_branches import BranchPrimitives
 from verified_tir.schedule.primitives_calls import CallPrimitives
@@ -109,7 +110,8 @@ class Schedule(
         self._call: Call | None = None
         prover = Prover(solver or Solver(budget, store=open_store() if cache else None))
         start = time.perf_counter()
-        result = verify_program(program, prover)
+        with walked("the program itself", program):
+            result = verify_program(program, prover)
         if isinstance(result, (NoMatch, Unproved)):
             raise report("the program itself", result, program, None)
         expanded, obligations = result
@@ -301,7 +303,7 @@ class Schedule(
         text = ", ".join(short(a) for a in arguments)
         reached = theorem
         try:
-            with session.atomic():
+            with walked(f"{name}({text})", theorem.after), session.atomic():
                 try:
                     result = tactic(session)
                 finally:
