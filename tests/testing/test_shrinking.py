@@ -43,7 +43,7 @@ def test_a_branch() -> None:
 
 
 def test_two_loops() -> None:
-    assert smallest(some(lambda n: isinstance(n, For), 2), "reductions", "blocks") == (
+    assert smallest(some(lambda n: isinstance(n, For), 2), "reductions", "blocks", "vectors") == (
         'def main(A: T.Buffer((2, 2), "float32")):\n'
         "    for i, j in T.grid(2, 2):\n"
         "        A[i, j] = T.float32(0.0)"
