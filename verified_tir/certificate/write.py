@@ -39,6 +39,7 @@ from verified_tir.kernel.theorem import Refines
 from verified_tir.logic.recheck import version
 from verified_tir.logic.standalone import standalone
 from verified_tir.logic.verdict import Obligation
+from verified_tir.schedule.assumptions import reassociated
 from verified_tir.schedule.recording import Call
 from verified_tir.schedule.schedule import Schedule, StepRecord
 
@@ -165,7 +166,7 @@ def content_of(
         "after": _program(theorem.after),
         "relation": _relation(theorem),
         "floats": {
-            "mode": "reassociated" if theorem.reassociated else "bits", "reductions": sorted(theorem.reassociated),
+            "mode": "reassociated" if theorem.reassociated else "bits", "reductions": reassociated(theorem),
         },
         "axioms": schedule.assumptions,
         "trace": [_step(record, line, texts) for record, line in zip(steps, lines, strict=True)],

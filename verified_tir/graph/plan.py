@@ -30,6 +30,7 @@ from verified_tir.graph.refusals import why_not
 from verified_tir.graph.relayout import Relaid, promised, prove_padding, relayout
 from verified_tir.graph.rewrite_passes import frozen_by_hoisting
 from verified_tir.kernel.theorem import Refines
+from verified_tir.schedule.assumptions import reassociated
 from verified_tir.schedule.errors import ScheduleError
 
 Progress = Callable[[int, int, str], None]
@@ -129,7 +130,7 @@ def plan(
     made.theorems = list(dict.fromkeys(r.theorem for r in proofs))
     for n, r in made.relaid.items():
         if r.theorem.reassociated:
-            sums = ", ".join(sorted(r.theorem.reassociated))
+            sums = ", ".join(reassociated(r.theorem))
             made.assumptions.append(f"{n}: its registered schedule takes {sums} in another order, with licence")
     made.problems += [f"{n}: {why}" for n, reasons in options.problems.items() for why in reasons.values()]
     made.seconds = {"options": found - start, "proofs and choice": time.perf_counter() - found}

@@ -1,8 +1,9 @@
 """Buffers: typed views of a block of memory, and the index maps between their layouts.
 
 A *block* is what an allocation or a parameter provides, named by its data variable.  A buffer is a view of a block:
-buffers with the same ``data`` alias.  ``shape``, ``strides`` and ``elem_offset`` count elements, lanes included in one
-element.  ``axis_separators`` are positions between axes (RFC 39) at which flattening stops.
+buffers with the same ``data`` alias, and live where the block does: a view has no storage scope of its own.  ``shape``,
+``strides`` and ``elem_offset`` count elements, lanes included in one element.  ``axis_separators`` are positions between
+axes (RFC 39) at which flattening stops.
 """
 
 from __future__ import annotations
@@ -26,7 +27,6 @@ class Buffer(Node):
     shape: tuple[Expr, ...]
     strides: tuple[Expr, ...]
     elem_offset: Expr
-    scope: str
     axis_separators: tuple[int, ...]
 
     def __post_init__(self) -> None:
@@ -44,6 +44,11 @@ class Buffer(Node):
                 raise IRError(f"axis_separators of {self.name} must ascend within its {len(self.shape)} dimensions")
             last = axis
 
+    @property
+    def scope(self) -> str:
+        """The storage scope of the block."""
+        return self.data.type.scope if isinstance(self.data.type, PointerType) else "global"
+
     @staticmethod
     def declare(
         name: str,
@@ -53,18 +58,25 @@ class Buffer(Node):
         data: Var | None = None,
         strides: tuple[ExprLike, ...] = (),
         elem_offset: ExprLike = 0,
-        scope: str = "global",
+        scope: str | None = None,
         axis_separators: tuple[int, ...] = (),
     ) -> Buffer:
-        """A buffer with Python numbers allowed as extents; a fresh data variable unless one is given."""
+        """A buffer with Python numbers allowed as extents; a fresh data variable unless one is given.
+
+        :param scope: the storage scope of the fresh block; of a view, that of its block.
+        :raises IRError: if it is another one.
+        """
         dtype = DType.parse(dtype)
         if data is None:
-            data = Var.fresh(name, PointerType(dtype.scalar if dtype.lanes == 1 else dtype, scope))
+            data = Var.fresh(name, PointerType(dtype.scalar if dtype.lanes == 1 else dtype, scope or "global"))
         dims = tuple(as_expr(s) for s in shape)
-        return Buffer(
+        made = Buffer(
             name, data, dtype, dims, tuple(as_expr(s) for s in strides),
-            as_expr(elem_offset) if isinstance(elem_offset, Expr) else const(elem_offset), scope, axis_separators,
+            as_expr(elem_offset) if isinstance(elem_offset, Expr) else const(elem_offset), axis_separators,
         )  # fmt: skip
+        if scope is not None and scope != made.scope:
+            raise IRError(f"{name} is a view of a block in scope {made.scope!r}, not in {scope!r}")
+        return made
 
     def __getitem__(self, indices: ExprLike | tuple[ExprLike, ...]) -> Load:
         """The element at some indices, as in a padding function: ``lambda i, j: A[(i + j) % 4]``.
@@ -81,6 +93,5 @@ class Buffer(Node):
     def with_data(self, data: Var, name: str | None = None) -> Buffer:
         """The same view of another block."""
         return Buffer(
-            name or self.name, data, self.dtype, self.shape, self.strides, self.elem_offset, self.scope,
-            self.axis_separators,
+            name or self.name, data, self.dtype, self.shape, self.strides, self.elem_offset, self.axis_separators,
         )  # fmt: skip

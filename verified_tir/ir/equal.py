@@ -37,8 +37,11 @@ class _Matcher:
         )
         if not may_bind:
             return a is b
-        if a.type is not b.type and not (isinstance(a.type, PointerType) and isinstance(b.type, PointerType)):
-            return False
+        if a.type is not b.type:
+            if not (isinstance(a.type, PointerType) and isinstance(b.type, PointerType)):
+                return False
+            if a.type.scope != b.type.scope:
+                return False
         self.forward[a], self.backward[b] = b, a
         return True
 

@@ -10,8 +10,10 @@ The table of nodes is weak: a program that nobody holds any longer is collected.
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from verified_tir.ir.exact import NODES, Inexact, field_readers
 from verified_tir.ir.weak_table import WeakTable
 
 _TABLE: WeakTable[Any] = WeakTable()
@@ -33,8 +35,26 @@ def _key(value: object) -> object:
     return value
 
 
+_sealed: list[bool] = []
+
+
+def seal() -> None:
+    """All classes of nodes are there: no other may be made."""
+    _sealed.append(True)
+
+
 class InternedMeta(type):
-    """Metaclass that returns the existing instance when an equal one is alive."""
+    """Metaclass that returns the existing instance when an equal one is alive, and reads the fields of a new one.
+
+    :raises TypeError: for a class of nodes that is not one of this package.
+    """
+
+    def __new__(mcls, name: str, bases: tuple[type, ...], space: dict[str, Any], **options: Any) -> InternedMeta:
+        if _sealed:
+            raise TypeError(f"{name}: the classes of nodes are a closed set")
+        made = super().__new__(mcls, name, bases, space, **options)
+        NODES[name] = made  # of a class with slots dataclass makes a second one, which counts
+        return made
 
     if not TYPE_CHECKING:  # a checker should see the dataclass' own constructor
 
@@ -43,13 +63,26 @@ class InternedMeta(type):
                 found = _TABLE.get((cls, *map(_key, args)))
                 if found is not None:
                     return found
-            made = super().__call__(*args, **kwargs)
+            made = _read(cls, super().__call__(*args, **kwargs), super().__call__)
             key = (cls, *[_key(getattr(made, name)) for name in cls.__match_args__])
             found = _TABLE.get(key)
             if found is not None:
                 return found
             _TABLE.put(key, made)
             return made
+
+
+def _read(kind: Any, made: Any, make: Callable[..., Any]) -> Any:
+    """The node, made anew if a field is not of exactly its type."""
+    fields = []
+    try:
+        for name, read in field_readers(kind):
+            fields.append(read(getattr(made, name)))
+    except Inexact as problem:
+        raise IRError(f"{kind.__name__}.{name}: {problem}") from None
+    if all(value is getattr(made, name) for value, name in zip(fields, kind.__match_args__, strict=True)):
+        return made
+    return make(*fields)
 
 
 class Node(metaclass=InternedMeta):

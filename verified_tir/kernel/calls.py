@@ -155,6 +155,11 @@ def _expanded(call: Call, module: IRModule, owners: Mapping[Var, Buffer], data: 
             if not (isinstance(argument, Var) and argument in owners):
                 raise IRError(f"{callee.name} takes a whole buffer for {param.name}")
             passed[buffer] = owners[argument]
+            if buffer.scope not in ("global", owners[argument].scope):
+                raise IRError(
+                    f"{callee.name} takes memory of scope {buffer.scope!r} for {param.name}, not of "
+                    f"{owners[argument].scope!r}"
+                )
         elif param.dtype.code == "handle" or any(n in data or _of_memory(n) for n in walk(argument)):
             raise IRError(f"{param.name} of {callee.name} would be computed from memory; pass the buffer")
         else:
@@ -203,5 +208,5 @@ def _refuse_overlap(callee: PrimFunc, body: Stmt, passed: Mapping[Buffer, Buffer
 def _view(parameter: Buffer, argument: Buffer, values: Mapping[Var, Expr]) -> Buffer:
     """The argument itself, or the parameter as another view of its block."""
     made = substitute(parameter, {**values, parameter.data: argument.data})
-    fields = ("dtype", "shape", "strides", "elem_offset", "scope")
+    fields = ("dtype", "shape", "strides", "elem_offset")
     return argument if all(getattr(made, k) == getattr(argument, k) for k in fields) else made

@@ -71,7 +71,8 @@ class Asked:
 
     def certain(self, goal: Term) -> bool:
         """Whether something holds, asked only to know what else is worth asking."""
-        return isinstance(self.prover.solver.prove(self.base, goal, quick=True), Proved)
+        given = tuple(p for p in self.base if self.context.usable(p))
+        return isinstance(self.prover.solver.prove(given, goal, quick=True), Proved)
 
     def touched(self, a: Access) -> Term:
         """That an instance of the access is one of the element."""

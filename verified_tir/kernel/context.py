@@ -8,7 +8,7 @@ that reaches the place has been through.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 from typing import final
 
@@ -50,6 +50,7 @@ from verified_tir.kernel.memory import (
     flat_address,
     views_of,
 )  # fmt: skip
+from verified_tir.kernel.open_bits import only_compares, stored, usable
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
 from verified_tir.semantics.encode import Encoded, Encoder, Safety, Unencodable, fresh, in_range, sort_of
@@ -75,6 +76,8 @@ class Entry:
     """More properties of memory are tried."""
     shapes: tuple[Buffer, ...] = ()
     """Parameters as they were declared before their layouts changed: their extents are those of real arrays, too."""
+    licensed: frozenset[Var] = frozenset()
+    """Blocks into which floats may be summed in any order: the bits of their elements are open."""
 
 
 @final
@@ -97,12 +100,16 @@ class Context:
     """The buffers that blocks were allocated or passed as; other views were declared over them."""
     shadow: Var | None = None
     """A block whose definedness bits stand for "was written": its stores count as defined whatever they store."""
+    blocks: dict[object, Var] = field(default_factory=dict)
+    """The block of each unknown that stands for an element's value, by the unknown's name; shared by all forks."""
+    told: set[Term] = field(default_factory=set)
+    """What is known of the elements of licensed blocks whatever the order of their terms; shared by all forks."""
 
     def fork(self) -> Context:
         """A copy to walk on with; the table of loads is shared."""
         return Context(
             self.func, self.entry, list(self.path), dict(self.env), dict(self.memory), self.views, self.elements,
-            dict(self.names), self.sizes, list(self.observed), self.owners, self.shadow,
+            dict(self.names), self.sizes, list(self.observed), self.owners, self.shadow, self.blocks, self.told,
         )  # fmt: skip
 
     # -- loads ---------------------------------------------------------------------------------------------------
@@ -122,14 +129,33 @@ class Context:
     def know(self, e: Element) -> Element:
         """Facts about the element are looked up from now on, where its value is mentioned, or that it is defined."""
         self.elements[e.value] = self.elements[e.defined] = e
+        self.blocks[e.value.payload] = e.version.block
         return e
 
     def address(self, buffer: Buffer, indices: tuple[Term, ...], lane: Term | None) -> tuple[Term, ...]:
         return address_of(buffer, indices, lane, self.several_views(buffer.data), Encoder(self.env))
 
-    def seen(self, buffer: Buffer, value: Encoded) -> Encoded:
-        """What a store leaves behind, in the reading of definedness that is in force (see ``shadow``)."""
-        return Encoded(value.value, f.TRUE, value.data) if buffer.data is self.shadow else value
+    def held(self, buffer: Buffer, value: Encoded) -> tuple[Encoded, tuple[Term, ...]]:
+        """What an element holds after a store, and what is known of that (see ``shadow`` and ``open_bits``)."""
+        if buffer.data is self.shadow:
+            value = Encoded(value.value, f.TRUE, value.data)
+        if buffer.data not in self.entry.licensed:
+            return value, ()
+        written = written_blocks(self.func.body)
+        held, known = stored(value, self.blocks, self.memory if EVERYTHING in written else written)
+        self.blocks[held.value.payload] = buffer.data
+        self.told.update(known)
+        return held, known
+
+    def tell(self, block: Var, facts: Iterable[Term]) -> None:
+        """Facts about elements of a block were found that hold of every tree, if they do no more than compare them."""
+        if block in self.entry.licensed:
+            self.told.update(t for t in facts if only_compares(t, self.blocks, self.entry.licensed))
+
+    def usable(self, premise: Term) -> bool:
+        """Whether a premise holds whatever the order in which a licence lets floats be summed."""
+        licensed = self.entry.licensed
+        return not licensed or usable(premise, self.blocks, licensed, self.told)
 
     def encoder(self, safety: list[Safety] | None = None, memory: Memory | None = None) -> Encoder:
         """Encodes expressions as they are evaluated here (or with an earlier memory)."""
@@ -236,9 +262,10 @@ class Context:
             case Store(buffer=b, value=value, indices=indices) if value.dtype.lanes == 1 and not opaque_calls(stmt):
                 encoder = self.encoder()
                 address, lane = encoder.address(value, b, indices, None)
-                stored = self.seen(b, encoder.encode(value))
+                left, known = self.held(b, encoder.encode(value))
+                self.path.extend(known)
                 where = self.address(b, address, lane)
-                self.memory[b.data] = Version(b.data, Stored(self.memory[b.data], b, where, stored))
+                self.memory[b.data] = Version(b.data, Stored(self.memory[b.data], b, where, left))
             case DeclBuffer(body=body) | AttrStmt(body=body):
                 self.execute(body)
             case Allocate(buffer=b, body=body):

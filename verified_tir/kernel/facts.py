@@ -84,17 +84,17 @@ class Prover:
 
         ``quick`` is the solver's.
         """
-        base = (*context.path, *given)
+        base = _usable(context, (*context.path, *given))
         used = base
         verdict = self.solver.prove(base, goal, quick=True)
         if not isinstance(verdict, Proved):
-            facts = self.facts(context, base, (goal, *given))
+            facts = _usable(context, self.facts(context, base, (goal, *given)))
             used = (*base, *facts)
             if facts or small or not isinstance(verdict, Refuted):
                 verdict = self.solver.prove(used, goal, small, quick=quick)
             if not isinstance(verdict, Proved):
                 # Loops whose bounds are loaded (the rows of a sparse matrix) need what is known of these loads, too.
-                more = self.facts(context, base, tuple(context.path))
+                more = _usable(context, self.facts(context, base, tuple(context.path)))
                 if not set(more) <= set(facts):
                     used = tuple(dict.fromkeys((*used, *more)))
                     verdict = self.solver.prove(used, goal, small, quick=quick)
@@ -134,7 +134,9 @@ class Prover:
         try:
             facts: tuple[Term, ...] = (e.defined,) if self.throughout.holds(context, e.version) else ()
             if not self.throughout.assumed(e.version):
-                facts = (*facts, *self._about(context, base, e), *self._assumed(context, e))
+                own = self._about(context, base, e)
+                context.tell(e.version.block, own)
+                facts = (*facts, *own, *self._assumed(context, e))
         finally:
             self._busy.discard(key)
         scalar = e.buffer.dtype.scalar
@@ -276,6 +278,7 @@ class Prover:
 
     def holds_plain(self, context: Context, given: tuple[Term, ...], goal: Term, claim: str) -> bool:
         """Whether a lemma holds, without looking up facts (so that it cannot recur).  If it does, it is recorded."""
+        given = _usable(context, given)
         verdict = self.solver.prove(given, goal, quick=True)
         if isinstance(verdict, Proved):
             self.lemmas.append(Lemma(Obligation(claim, claim, given, goal), verdict))
@@ -315,7 +318,8 @@ class Prover:
     ) -> list[Term]:
         """Properties true of the element before, and kept by every store that may touch it."""
         found = []
-        old_facts = (*self.facts(context, base, (older.value, older.defined)),)
+        base = _usable(context, base)
+        old_facts = _usable(context, self.facts(context, base, (older.value, older.defined)))
         chosen = any(t.op == "ite" for a in stores if a.value is not None for t in f.subterms(a.value.value))
         for name, holds in candidates(e, chosen and context.entry.thorough):
             at_start = self.solver.prove((*base, *old_facts), holds(older.value, older.defined), quick=True)
@@ -350,6 +354,11 @@ class Prover:
             return True
         facts = self.facts(context, given, (goal,))
         return bool(facts) and self.holds_plain(context, (*given, *facts), goal, claim)
+
+
+def _usable(context: Context, premises: tuple[Term, ...]) -> tuple[Term, ...]:
+    """The premises that may be used, whatever bits a licence leaves open."""
+    return tuple(p for p in premises if context.usable(p)) if context.entry.licensed else premises
 
 
 def _bits_have_a_value(context: Context, e: Element) -> bool:

@@ -73,7 +73,7 @@ class Unproved:
     """An obligation that is false (``Refuted``) or was not decided (``Unknown``).
 
     ``would_be`` is the program that the step would have led to, so that a counterexample can be replayed;
-    ``reassociated`` are the reductions that it would have put in another order, with the user's word.
+    ``reassociated`` are the blocks whose reductions it would have put in another order, by licence.
     """
 
     obligation: Obligation
@@ -81,7 +81,7 @@ class Unproved:
     would_be: PrimFunc
     paddings: tuple[Padding, ...] = ()
     maps: tuple[ParameterMap, ...] = ()
-    reassociated: frozenset[str] = frozenset()
+    reassociated: frozenset[Var] = frozenset()
 
 
 Refusal: TypeAlias = NoMatch | Unproved

@@ -62,6 +62,8 @@ class Access:
     node: Stmt | Expr
     value: Encoded | None = None
     inner: tuple[Term, ...] = ()
+    written: Encoded | None = None
+    """What a store's expression gave.  The element holds it too, unless its block is licensed."""
 
 
 @final
@@ -93,7 +95,11 @@ class Instance:
 
     def renamed_apart(self) -> dict[Term, Term]:
         """Other variables for what is unknown: an access looked at in a second iteration sees other values."""
-        return {t: fresh(str(t.payload).partition("!")[0], t.sort) for t in self.unknown}
+        apart = {t: fresh("again", t.sort) for t in self.unknown}
+        for t, other in apart.items():
+            if t.payload in self.context.blocks:
+                self.context.blocks[other.payload] = self.context.blocks[t.payload]
+        return apart
 
 
 def instance(
@@ -216,6 +222,7 @@ class _Walker:
             scalar = buffer.dtype.scalar
             value, defined = fresh(buffer.name, sort_of(scalar)), fresh(f"{buffer.name}.def", f.BOOL)
             self.result.unknown.extend((value, defined))
+            self.context.blocks[value.payload] = buffer.data
             if scalar.is_int:
                 self.given.append(in_range(value, scalar))
         else:
@@ -226,11 +233,11 @@ class _Walker:
 
     def note(
         self, buffer: Buffer | None, indices: tuple[Term, ...], lane: Term | None, address: tuple[Term, ...],
-        write: bool, given: tuple[Term, ...], value: Encoded | None,
+        write: bool, given: tuple[Term, ...], value: Encoded | None, written: Encoded | None = None,
     ) -> None:  # fmt: skip
         assert self.node is not None
         self.result.accesses.append(
-            Access(buffer, indices, lane, address, write, given, self.place, self.node, value, self.loops)
+            Access(buffer, indices, lane, address, write, given, self.place, self.node, value, self.loops, written)
         )
 
     def barrier(self) -> None:
@@ -335,7 +342,10 @@ class _Walker:
             lane = fresh("lane", f.INT)
             self.loops = (*loops, lane)
             self.given.append(f.between(f.integer(0), lane, f.integer(stmt.value.dtype.lanes)))
-        value = self.context.seen(stmt.buffer, self.evaluate(stmt.value, lane))
+        written = self.evaluate(stmt.value, lane)
+        value, known = self.context.held(stmt.buffer, written)
+        if value.value is not written.value:
+            self.result.unknown.append(value.value)
         encoder = self.encoder()
         target = Load(stmt.buffer, stmt.indices, stmt.predicate)
         if stmt.predicate is None:
@@ -344,9 +354,9 @@ class _Walker:
             encoder.premises = (encoder.mask(target, stmt.buffer, stmt.predicate, lane),)
             indices, element_lane = encoder.address(target, stmt.buffer, stmt.indices, lane, ())
         self.keep_safety(encoder)
-        self.given.extend(encoder.premises)
+        self.given.extend((*encoder.premises, *known))
         address = self.context.address(stmt.buffer, indices, element_lane)
-        self.note(stmt.buffer, indices, element_lane, address, True, tuple(self.given), value)
+        self.note(stmt.buffer, indices, element_lane, address, True, tuple(self.given), value, written)
         self.loops = loops
         del self.given[kept:]
 

@@ -1,147 +1,38 @@
-"""Theorems, and the only way to one.
+"""The only way to a theorem.
 
-``Refines(before, after, relation, reassociated, derivation)`` says: on every pair of entry memories related by
-``relation``, if ``before`` runs without undefined behaviour then so does ``after``, and every parameter's elements,
-read
-through the relation, end up at least as defined and with the same bits.
-
-There is no public constructor.  :func:`reflexive` gives ``p ⊑ p``; :func:`apply` extends a theorem by one rule, whose
-program it computes and whose obligations it has proved first.
+:func:`reflexive` gives ``p ⊑ p``; :func:`apply` extends a theorem by one rule, whose program it computes and whose
+obligations it has proved first; :func:`licensed` proves a theorem again for a program with a licence, and
+:func:`without_licence` gives one up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import Any, NoReturn, Protocol, final, runtime_checkable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.equal import structural_equal
+from verified_tir.ir.expr import Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
-from verified_tir.ir.paths import Path
-from verified_tir.kernel import admissible, assumed, reliance
+from verified_tir.ir.stmt import Allocate
+from verified_tir.ir.visit import walk
+from verified_tir.kernel import admissible, assumed
 from verified_tir.kernel.context import EVERYTHING, Entry, written_blocks
 from verified_tir.kernel.entry import contradictory, verify_program
+from verified_tir.kernel.exact import Inexact, exact_prover, exact_rule
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.licences import licence_questions
 from verified_tir.kernel.memory import Padding
-from verified_tir.kernel.obligation import Discharged, NoMatch, ParameterMap, Question, Refusal, Unproved, discharge
+from verified_tir.kernel.obligation import Discharged, NoMatch, Question, Refusal, Unproved, discharge
+from verified_tir.kernel.refines import Refines, Statement, Step, _made, statement_of
+from verified_tir.kernel.rules.axiom import Axiom
+from verified_tir.kernel.rules.call import Refine
+from verified_tir.kernel.step import Rewrite, Rule
+from verified_tir.logic.solver import version
 from verified_tir.semantics.encode import Unencodable
 
-
-@final
-@dataclass(frozen=True, slots=True)
-class Rewrite:
-    """What a rule computes: the new program and the questions that must be answered first."""
-
-    after: PrimFunc
-    questions: Iterable[Question]
-    maps: tuple[ParameterMap, ...] = ()
-    rename: dict[Buffer, Buffer] = field(default_factory=dict)
-    reassociated: frozenset[str] = frozenset()
-    """Float reductions whose order the step changes, with the user's word."""
-    kept: Path | None = None
-    """Only the statement there changed, and in each of its runs it still touches the same elements, or fewer, reading
-    and writing: then iterations of loops around it, or elsewhere, conflict no more than they did.  ``None`` if the rule
-    does not say so."""
-    before: PrimFunc | None = None
-    """The program that the theorem begins with from now on, if an assumption comes in front of both."""
-
-
-class Rule(Protocol):
-    """A rule is a value that knows how to rewrite one program."""
-
-    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
-        """The new program with its obligations, or why the rule does not apply."""
-        ...
-
-
-@runtime_checkable
-class RuleOfBoth(Protocol):
-    """A rule that changes both programs of a theorem."""
-
-    def rewrite_both(self, theorem: Refines) -> Rewrite | NoMatch:
-        """The new programs with the obligations, or why the rule does not apply."""
-        ...
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One applied rule: what it was, the program it gave, and the obligations that were proved for it."""
-
-    rule: Rule
-    after: PrimFunc
-    obligations: tuple[Discharged, ...]
-
-
-_SEAL = object()
-
-
-@final
-class Refines:
-    """A theorem.  Made by the kernel only; every attribute is read-only."""
-
-    __slots__ = ("_after", "_before", "_definite", "_derivation", "_paddings", "_reassociated", "_relation")
-
-    def __init__(self, seal: object, *values: Any) -> None:
-        if seal is not _SEAL:
-            raise TypeError("a theorem is made by the kernel: use reflexive() and apply()")
-        fields = ("_before", "_after", "_relation", "_paddings", "_reassociated", "_derivation", "_definite")
-        for name, value in zip(fields, values, strict=True):
-            object.__setattr__(self, name, value)
-
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError("a theorem does not change")
-
-    def __delattr__(self, name: str) -> NoReturn:
-        raise AttributeError("a theorem does not change")
-
-    def __init_subclass__(cls) -> NoReturn:
-        raise TypeError("Refines cannot be subclassed")
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("a theorem cannot be pickled: prove it again")
-
-    @property
-    def before(self) -> PrimFunc:
-        return self._before  # type: ignore[attr-defined, no-any-return]
-
-    @property
-    def after(self) -> PrimFunc:
-        return self._after  # type: ignore[attr-defined, no-any-return]
-
-    @property
-    def relation(self) -> tuple[ParameterMap, ...]:
-        """Layout changes of parameters, in the order in which they were made."""
-        return self._relation  # type: ignore[attr-defined, no-any-return]
-
-    @property
-    def paddings(self) -> tuple[Padding, ...]:
-        """What is assumed of the padding of the parameters of ``after``."""
-        return self._paddings  # type: ignore[attr-defined, no-any-return]
-
-    @property
-    def reassociated(self) -> frozenset[str]:
-        """Reductions whose order the user allowed to change; empty means equal bits."""
-        return self._reassociated  # type: ignore[attr-defined, no-any-return]
-
-    @property
-    def derivation(self) -> tuple[Step, ...]:
-        return self._derivation  # type: ignore[attr-defined, no-any-return]
-
-    @property
-    def definite(self) -> bool:
-        """Whether it is a theorem about arguments of definite values only (but for padding declared otherwise)."""
-        return self._definite  # type: ignore[attr-defined, no-any-return]
-
-    @property
-    def entry(self) -> Entry:
-        """The assumptions under which ``after`` is looked at."""
-        return Entry(self.paddings, definite=self.definite, shapes=tuple(m.before for m in self.relation))
-
-    def __repr__(self) -> str:
-        return f"<theorem: {self.before.name} ⊑ {self.after.name}, {len(self.derivation)} steps>"
+__all__ = ["Refines", "Rewrite", "Rule", "Step", "apply", "licensed", "reflexive", "without_licence"]
 
 
 def reflexive(func: PrimFunc, *, definite: bool = False) -> Refines:
@@ -149,66 +40,82 @@ def reflexive(func: PrimFunc, *, definite: bool = False) -> Refines:
 
     Such theorems compose: a layout change keeps elements definite, and what it adds is declared.
     """
-    return Refines(_SEAL, func, func, (), (), frozenset(), (), definite)
+    if type(func) is not PrimFunc:
+        raise TypeError(f"a theorem is about a PrimFunc, not about a {type(func).__name__}")
+    return _made(Statement(func, func, func, definite=bool(definite)))
 
 
 def apply(rule: Rule, theorem: Refines, prover: Prover) -> Refines | Refusal:
-    """Extend a theorem by one rule, after proving every obligation of the rule and every licence of the new program."""
+    """Extend a theorem by one rule, after proving every obligation of the rule and every licence of the new program.
+
+    :raises TypeError: for what is not a theorem, or not a prover of the kernel's.
+    """
+    return _apply(rule, statement_of(theorem), exact_prover(prover), None)
+
+
+def _apply(rule: Rule, theorem: Statement, prover: Prover, again: Step | None) -> Refines | Refusal:
+    """:param again: what the rule gave when it was applied to the same program before: the result, names of bound
+    variables included."""
     discharged: list[Discharged] = []
+    entry = _made(theorem).entry
+    stored = prover.solver.statistics.stored
     try:
-        rewrite = (
-            rule.rewrite_both(theorem) if isinstance(rule, RuleOfBoth) else rule.rewrite(theorem.after, theorem.entry)
-        )
+        rule = exact_rule(rule)
+        rewrite = rule.rewrite_both(_made(theorem)) if type(rule) is Axiom else rule.rewrite(theorem.after, entry)
         if isinstance(rewrite, NoMatch):
             return rewrite
-        inadmissible = admissible.problem(rewrite.after)
-        if inadmissible is not None:
-            return NoMatch((), f"no theorem is about the result: {inadmissible}")
-        written = _newly_written(theorem.after, rewrite.after)
-        if written is not None:
-            return NoMatch((), f"{written} would be written, which was only read: then no other argument may share it")
-        if rewrite.reassociated:
-            if any(getattr(step.rule, "runs_again", False) for step in theorem.derivation):
-                reason = (
-                    "a statement runs again, or no longer: its sums would be told apart; reassociate before that step"
-                )
-                return NoMatch((), reason)
-            relied = assumed.of_results(theorem.before) or assumed.of_results(theorem.after)
-            if relied is not None:
-                return NoMatch((), f"{relied} may be false of a sum in another order; reassociate a program without it")
-            used = _relied_on(theorem)
-            if used is not None:
-                return NoMatch((), f"a step was proved from the bits of a result: {used}; reassociate before that step")
+        problem = _problem(theorem, rewrite, entry)
+        if problem is not None:
+            return NoMatch((), problem)
         paddings = _renamed(theorem.paddings, rewrite)
         for question in _questions(theorem, rewrite, paddings):
             proved, failed = discharge(prover, question)
             discharged.extend(proved)
             if failed is not None:
                 return Unproved(*failed, rewrite.after, paddings, rewrite.maps, rewrite.reassociated)
-        if rewrite.reassociated and reliance.decides(rewrite.after):
-            anew = verify_program(rewrite.after, prover, Entry(paddings, shapes=theorem.entry.shapes))
-            if isinstance(anew, NoMatch):
-                return anew
-            if isinstance(anew, Unproved):
-                return Unproved(anew.obligation, anew.verdict, rewrite.after, paddings, rewrite.maps,
-                                rewrite.reassociated)  # fmt: skip
         if rewrite.before is not None and contradictory(rewrite.before, prover, Entry()):
             return NoMatch((), "with this, what is assumed of the arguments contradicts itself: no input is left")
-    except (Unencodable, IRError) as problem:
-        return NoMatch((), str(problem))
-    step = Step(rule, rewrite.after, tuple(discharged))
-    return Refines(
-        _SEAL, rewrite.before or theorem.before, rewrite.after, (*theorem.relation, *rewrite.maps), paddings,
-        theorem.reassociated | rewrite.reassociated, (*theorem.derivation, step), theorem.definite,
-    )  # fmt: skip
+        made = replace(rewrite, questions=()) if again is None else _same(rewrite, again)
+    except (Unencodable, IRError, Inexact) as refused:
+        return NoMatch((), str(refused))
+    step = Step(rule, made.after, tuple(discharged), made)
+    asked = {f"z3 {version()}", *(["kept verdicts"] if prover.solver.statistics.stored > stored else [])}
+    return _made(replace(
+        theorem, before=made.before or theorem.before, after=made.after, relation=(*theorem.relation, *made.maps),
+        paddings=_renamed(theorem.paddings, made), derivation=(*theorem.derivation, step),
+        licences=_inherited(theorem.licences, made), proved_by=theorem.proved_by | asked,
+        reassociated=theorem.reassociated.union(*(theorem.licences[b] for b in made.reassociated)),
+    ))  # fmt: skip
 
 
-def _relied_on(theorem: Refines) -> str | None:
-    """What was proved from the bits of a result, in a step or in a theorem that a step used (of its own names)."""
-    obligations = (d for step in theorem.derivation for d in step.obligations)
-    used = reliance.on_results(obligations, theorem.before, *(step.after for step in theorem.derivation))
-    lemmas = (getattr(step.rule, "lemma", None) for step in theorem.derivation)
-    return used or next((u for lemma in lemmas if isinstance(lemma, Refines) and (u := _relied_on(lemma))), None)
+def _problem(theorem: Statement, rewrite: Rewrite, entry: Entry) -> str | None:
+    """Why no theorem is about what a rule computed, as far as no proof is needed."""
+    inadmissible = admissible.problem(rewrite.after)
+    if inadmissible is not None:
+        return f"no theorem is about the result: {inadmissible}"
+    written = _newly_written(theorem.after, rewrite.after)
+    if written is not None:
+        return f"{written} would be written, which was only read: then no other argument may share it"
+    if not rewrite.reassociated <= entry.licensed:
+        return "floats are summed in another order without a licence"
+    return None
+
+
+def _same(rewrite: Rewrite, again: Step) -> Rewrite:
+    """What a rule computed before, if it computes the same now."""
+    if not structural_equal(rewrite.after, again.made.after):
+        raise IRError("the rule does not give the program that it gave before")
+    return again.made
+
+
+def _inherited(licences: Mapping[Var, frozenset[Var]], rewrite: Rewrite) -> dict[Var, frozenset[Var]]:
+    """The licensed blocks after a step: a new one is if all that it stands for are."""
+    found = dict(licences)
+    for new in dict.fromkeys(new for new, _ in rewrite.heirs):
+        olds = [old for n, old in rewrite.heirs if n is new]
+        if all(old in licences for old in olds):
+            found[new] = frozenset().union(*(licences[old] for old in olds))
+    return found
 
 
 def _newly_written(before: PrimFunc, after: PrimFunc) -> str | None:
@@ -230,10 +137,58 @@ def _renamed(paddings: tuple[Padding, ...], rewrite: Rewrite) -> tuple[Padding, 
     return (*kept, *(p for m in rewrite.maps for p in m.paddings))
 
 
-def _questions(theorem: Refines, rewrite: Rewrite, paddings: tuple[Padding, ...]) -> Iterable[Question]:
+def _questions(theorem: Statement, rewrite: Rewrite, paddings: tuple[Padding, ...]) -> Iterable[Question]:
     yield from rewrite.questions
     shapes = tuple(m.before for m in (*theorem.relation, *rewrite.maps))
-    yield from licence_questions(
-        rewrite.after, Entry(paddings, definite=theorem.definite, shapes=shapes), unchanged=theorem.after,
-        kept=rewrite.kept,
-    )  # fmt: skip
+    entry = Entry(
+        paddings, definite=theorem.definite, shapes=shapes, licensed=frozenset(_inherited(theorem.licences, rewrite))
+    )
+    yield from licence_questions(rewrite.after, entry, unchanged=theorem.after, kept=rewrite.kept)
+
+
+# -- licences to reassociate -------------------------------------------------------------------------------------------
+
+
+def licensed(theorem: Refines, blocks: frozenset[Var], prover: Prover) -> Refines | tuple[int, Refusal]:
+    """The theorem with a licence to sum floats into ``blocks``, of its first program, in any order.
+
+    Every step is proved again, whatever the bits of these blocks are.  Gives the number of the first step that needs
+    them, and why, if one does (-1: the program as it was written).
+    """
+    said, prover = statement_of(theorem), exact_prover(prover)
+    start = said.start
+    mine = {b.data for b in (*start.buffers, *_allocated(start))}
+    if not blocks <= mine:
+        raise TypeError("a licence is about blocks of the program that the theorem begins with")
+    relied = assumed.of_results(start)
+    if relied is not None:
+        return -1, NoMatch((), f"{relied} may be false of a sum in another order")
+    checked = verify_program(start, prover, Entry(licensed=blocks))
+    if not isinstance(checked, tuple):
+        return -1, checked
+    now = Statement(start, start, start, said.definite, licences={b: frozenset({b}) for b in blocks})
+    for k, step in enumerate(said.derivation):
+        rule = step.rule
+        if type(rule) is Refine:
+            needed = rule.parameters_of(frozenset(now.licences)) - rule.lemma.licensed
+            lemma = licensed(rule.lemma, needed | rule.lemma.licensed, prover) if needed else rule.lemma
+            if isinstance(lemma, tuple):
+                return k, lemma[1]
+            rule = replace(rule, lemma=lemma)
+        made = _apply(rule, now, prover, step)
+        if not isinstance(made, Refines):
+            return k, made
+        now = statement_of(made)
+    relied = assumed.of_results(now.after)
+    if relied is not None:
+        return -1, NoMatch((), f"{relied} may be false of a sum in another order")
+    return _made(now)
+
+
+def without_licence(theorem: Refines) -> Refines:
+    """The theorem with its licences given up: what was reassociated remains so, and nothing more may be."""
+    return _made(replace(statement_of(theorem), licences={}))
+
+
+def _allocated(func: PrimFunc) -> list[Buffer]:
+    return [n.buffer for n in walk(func.body) if isinstance(n, Allocate)]

@@ -17,7 +17,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any, Protocol, TypeAlias, final
 
 from verified_tir.logic.formula import BOOL, FALSE, INT, TRUE, Term, and_, integer, le, not_a_number, subterms, value_of
@@ -29,6 +29,14 @@ from verified_tir.logic.verdict import Model, Proved, Refuted, Sorts, Unknown, V
 INTEGER_BUDGET = 3_000_000
 FLOAT_BUDGET = 30_000_000
 SHARED_PART = 30  # of the budget, one part is for the shared context; proofs about programs take a hundredth at most
+
+
+@cache
+def version() -> str:
+    """The version of Z3."""
+    from importlib.metadata import version
+
+    return version("z3-solver")
 
 
 Answer: TypeAlias = tuple[str, Any]

@@ -32,7 +32,7 @@ from verified_tir.kernel.rules.annotate import Annotate
 from verified_tir.kernel.rules.kind import Kind
 from verified_tir.kernel.rules.reassociate import Reassociate
 from verified_tir.lower.passes import Lowering, Pass
-from verified_tir.schedule.session import Session, fail
+from verified_tir.schedule.session import Session, fail, owner
 from verified_tir.schedule.tactics.licensed import apply_licensed
 from verified_tir.schedule.tactics.loops import split
 
@@ -58,8 +58,9 @@ class LowerThreadAllreduce(Pass):
         assert isinstance(loop, For)
         threads = _threads(loop, path)
         result = _result(loop, path)
-        allowed = result.name in (*self.reassociate, *session.theorem.reassociated)
-        licence = result.name if allowed else ""
+        origins = session.origins(result.data)
+        allowed = result.name in self.reassociate or origins <= session.theorem.reassociated
+        licence = owner(session.func, result.data).name if allowed else ""
         session.apply(Annotate(path, tuple(pair for pair in loop.annotations if pair[0] != MARK)))
         rest: Var = loop.var
         while threads >= 2:
@@ -96,7 +97,7 @@ def _divided(session: Session, var: Var, threads: int, result: Buffer, licence: 
     partial = Buffer.declare(f"{result.name}_{threads}", (const(threads),), result.dtype)
     index: Expr = split_loops[1]
     remedy = f'LowerThreadAllreduce(reassociate=("{result.name}",))'
-    apply_licensed(session, Reassociate(path, partial, (index,), licence), remedy)
+    apply_licensed(session, Reassociate(path, partial, (index,)), result.data, licence, remedy)
     _vectorize(session, split_loops[1])
     last = [s.var for _, s in places(session.func.body, lambda s: _adds_up(s, partial)) if isinstance(s, For)]
     assert len(last) == 1

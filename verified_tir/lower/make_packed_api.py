@@ -49,6 +49,6 @@ class MakePackedAPI(Pass):
                 n.indices for n in walk(session.func.body) if isinstance(n, (Load, Store)) and n.buffer is b
             )
             if found and not b.strides:
-                view = Buffer(f"{b.name}_arg", b.data, b.dtype, b.shape, (), b.elem_offset, b.scope, b.axis_separators)
+                view = Buffer(f"{b.name}_arg", b.data, b.dtype, b.shape, (), b.elem_offset, b.axis_separators)
                 session.apply(DeclareView((), view))
                 session.apply(View((0,), b, view, tuple((x, x) for x in found)))

@@ -84,7 +84,7 @@ def vector_view(buffer: Buffer, lanes: int, name: str) -> Buffer:
     """The block of a buffer as vectors of ``lanes`` elements."""
     *outer, last = buffer.shape
     return Buffer(
-        name, buffer.data, buffer.dtype.with_lanes(lanes), (*outer, last // lanes), (), const(0), buffer.scope,
+        name, buffer.data, buffer.dtype.with_lanes(lanes), (*outer, last // lanes), (), const(0),
         buffer.axis_separators,
     )  # fmt: skip
 

@@ -17,6 +17,7 @@ from verified_tir.kernel.context import LARGEST
 from verified_tir.kernel.memory import Padding
 from verified_tir.kernel.rules.axiom import axioms, without_axioms
 from verified_tir.kernel.theorem import Refines
+from verified_tir.schedule.session import owner
 
 
 def assumptions(theorem: Refines) -> list[str]:
@@ -27,7 +28,7 @@ def assumptions(theorem: Refines) -> list[str]:
     found += [_padding(p) for p in paddings]
     found += [f"{claim} (T.assume in the program)" for claim in _assumed(without_axioms(theorem), ())]
     found += [f"{claim} (asserted by the schedule)" for s in axioms(theorem) for claim in _assumed(s, ())]
-    found += [_rounded(sorted(theorem.reassociated))] if theorem.reassociated else []
+    found += [_rounded(reassociated(theorem))] if theorem.reassociated else []
     found += [f"{a} (an axiom, of tensorize)" for step in theorem.derivation if (a := getattr(step.rule, "axiom", ""))]
     return found
 
@@ -51,6 +52,11 @@ def _extents(theorem: Refines) -> Iterator[str]:
     for e in (*symbols, *(e for e in given if not isinstance(e, Var))):
         largest = LARGEST.get(e.dtype.bits, LARGEST[32])
         yield f"0 <= {script(e)} <= {largest}, and so for every number of elements"
+
+
+def reassociated(theorem: Refines) -> list[str]:
+    """The names of the buffers of the program as written whose float reductions were put into another order."""
+    return sorted(owner(theorem.before, data).name for data in theorem.reassociated)
 
 
 def _rounded(names: list[str]) -> str:

@@ -40,6 +40,20 @@ def reordered_programs(theorem: Refines) -> Iterator[PrimFunc]:
     return (step.after for step in theorem.derivation if isinstance(step.rule, (Reassociate, Reordered)))
 
 
+def names_of(theorem: Refines) -> frozenset[str]:
+    """What the blocks whose reductions were put in another order were called, with all their views, in any program."""
+    blocks = set(theorem.reassociated)
+    for step in theorem.derivation:
+        blocks |= {new for new, old in step.made.heirs if old in blocks}
+    programs = (theorem.before, *(step.after for step in theorem.derivation))
+    return names_in(blocks, *programs)
+
+
+def names_in(blocks: Collection[Var], *programs: PrimFunc) -> frozenset[str]:
+    """What some blocks are called in programs, with all their views."""
+    return frozenset(b.name for f in programs for b in walk(f) if isinstance(b, Buffer) and b.data in blocks)
+
+
 def may_reach(element: str, sums: Collection[str], *programs: PrimFunc) -> bool:
     """Whether an element (``"C[0, 3]"``) may depend on the reductions into buffers of the names ``sums``."""
     name = element.partition("[")[0]

@@ -47,6 +47,7 @@ def report(step: str, refusal: Refusal, program: PrimFunc, theorem: Refines | No
 
 def _programs(refusal: Unproved, program: PrimFunc, theorem: Refines | None) -> Programs:
     """What is to be run: the program before the refused rule, and what it would have become."""
+    from verified_tir.schedule.other_order import names_in
     from verified_tir.schedule.replay import Programs
 
     before = program if theorem is None else theorem.after
@@ -54,5 +55,6 @@ def _programs(refusal: Unproved, program: PrimFunc, theorem: Refines | None) -> 
     question: Question = "same result" if theorem is not None else "meaning"
     if refusal.obligation.name == "licence":
         question = "licence"
+    sums = names_in(refusal.reassociated, before, refusal.would_be)
     return Programs(before, refusal.would_be, paddings, refusal.paddings or paddings, refusal.maps, question,
-                    refusal.reassociated, refusal.obligation.name == "rounding")  # fmt: skip
+                    sums, refusal.obligation.name == "rounding")  # fmt: skip

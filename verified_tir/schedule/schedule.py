@@ -316,6 +316,7 @@ class Schedule(
                 error.search = partial(missing_size, theorem, session.prover, tactic)
             raise error from None
         done = session.theorem.derivation[len(theorem.derivation) :]
+        session.calls.extend(f"{name}({text})" for _ in done)
         obligations = tuple(d for step in done for d in step.obligations)
         seconds = time.perf_counter() - start
         self._records.append(

@@ -26,7 +26,7 @@ from verified_tir.logic.solver import Solver
 from verified_tir.schedule.correspondence import NotExpressible, interface, with_parameters
 from verified_tir.schedule.disagreement import BugInThisTool, Evidence
 from verified_tir.schedule.operations import operations
-from verified_tir.schedule.other_order import may_reach, reordered, reordered_programs
+from verified_tir.schedule.other_order import may_reach, names_of, reordered, reordered_programs
 from verified_tir.validate import (
     Correspondence,
     Different,
@@ -251,7 +251,7 @@ def _contradiction(report: Report, theorem: Refines, before: PrimFunc, after: Pr
     match report.verdict:
         case Different(element=element) as verdict:
             programs = (before, after, *reordered_programs(theorem))
-            if not (element and may_reach(element, theorem.reassociated, *programs)):
+            if not (element and may_reach(element, names_of(theorem), *programs)):
                 return str(verdict)
         case EqualInPart() as verdict if verdict.which and not reordered(theorem):
             return f"{verdict}, and nobody allowed that"

@@ -6,7 +6,7 @@ handles.  Whatever they get wrong ends in a refusal.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import final
@@ -16,12 +16,12 @@ from verified_tir.ir.expr import Expr, IntImm, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path, at, loop_path, places
-from verified_tir.ir.stmt import SKIP, Block, For, Stmt, Store
+from verified_tir.ir.stmt import SKIP, Allocate, Block, For, Stmt, Store
 from verified_tir.ir.visit import bound_vars, walk
 from verified_tir.kernel.context import Context, context_at
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.obligation import NoMatch, Refusal
-from verified_tir.kernel.theorem import Refines, Rule, apply
+from verified_tir.kernel.theorem import Refines, Rule, apply, licensed, without_licence
 from verified_tir.logic.solver import Solver
 from verified_tir.logic.verdict import Proved
 
@@ -54,6 +54,8 @@ class Session:
     """Loops that a step rebuilt: old variable to new one, so that handles stay good."""
     gone: dict[Var, str] = field(default_factory=dict)
     """Loops that a step replaced: what became of them."""
+    calls: list[str] = field(default_factory=list)
+    """What the user called for each step of the derivation, for messages."""
 
     @property
     def func(self) -> PrimFunc:
@@ -84,6 +86,40 @@ class Session:
         except BaseException:
             self.theorem, self.renamed, self.gone = before
             raise
+
+    # -- licences ------------------------------------------------------------------------------------------------
+
+    def origins(self, data: Var) -> frozenset[Var]:
+        """The blocks of the first program whose contents a block stands for now; itself if it was there."""
+        found = {data}
+        for step in reversed(self.theorem.derivation):
+            new = {n for n, _ in step.made.heirs} & found
+            found = (found - new) | {old for n, old in step.made.heirs if n in new}
+        return frozenset(found)
+
+    @contextmanager
+    def licence(self, data: Var) -> Iterator[None]:
+        """In the block, floats may be summed into a block in any order; all steps so far are proved again for that.
+
+        :raises TacticFailed: if a step needed the bits of what is summed.
+        """
+        theorem = self.theorem
+        blocks = self.origins(data) | theorem.reassociated
+        own = {b.data for b in allocated(theorem.before)}
+        if not blocks <= own:
+            name = owner(self.func, data).name
+            raise fail(f"{name} is not in the program as written, nor does it stand for what is; reassociate there")
+        found = licensed(theorem, blocks, self.prover)
+        if isinstance(found, tuple):
+            step, refusal = found
+            raise fail(_needs_bits(self.calls, step, refusal))
+        self.theorem = found
+        try:
+            yield
+        except BaseException:
+            self.theorem = theorem
+            raise
+        self.theorem = without_licence(self.theorem)
 
     @contextmanager
     def hastily(self) -> Iterator[None]:
@@ -206,6 +242,25 @@ class Session:
         encoded = context.encoder().encode(condition)
         verdict, _ = self.prover.prove(context, (encoded.defined,), encoded.value)
         return isinstance(verdict, Proved)
+
+
+def allocated(func: PrimFunc) -> list[Buffer]:
+    """The buffers as which blocks were passed or allocated, parameters first."""
+    return [*func.buffers, *(n.buffer for n in walk(func.body) if isinstance(n, Allocate))]
+
+
+def owner(func: PrimFunc, data: Var) -> Buffer:
+    """The buffer as which a block was passed or allocated."""
+    return next(b for b in allocated(func) if b.data is data)
+
+
+def _needs_bits(calls: Sequence[str], step: int, refusal: Refusal) -> str:
+    """Why a licence cannot be given after all."""
+    why = refusal.reason if isinstance(refusal, NoMatch) else refusal.obligation.claim
+    if step < 0:
+        return f"what the program does depends on the order of the sum: {why}"
+    call = calls[step] if step < len(calls) else "a step"
+    return f"{call} was proved from the bits of a result: {why}; reassociate before that step"
 
 
 def _range(loop: For) -> str:

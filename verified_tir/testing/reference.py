@@ -22,6 +22,7 @@ from verified_tir.ir.visit import walk
 from verified_tir.kernel.memory import Padding
 from verified_tir.kernel.obligation import ParameterMap
 from verified_tir.kernel.theorem import Refines
+from verified_tir.schedule.other_order import names_of
 from verified_tir.semantics.interpreter import (
     AssertionFailed,
     Outcome,
@@ -63,7 +64,7 @@ class Claim:
     def of(theorem: Refines) -> Claim:
         """What a theorem claims."""
         between = tuple(step.after for step in theorem.derivation) if theorem.reassociated else ()
-        return Claim(theorem.before, theorem.after, theorem.relation, theorem.paddings, theorem.reassociated,
+        return Claim(theorem.before, theorem.after, theorem.relation, theorem.paddings, names_of(theorem),
                      between=between)  # fmt: skip
 
 

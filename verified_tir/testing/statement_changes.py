@@ -173,7 +173,7 @@ def _of_allocation(s: Allocate, b: Buffer, body: Stmt) -> Iterator[Makes]:
     match b.shape:
         case (IntImm(type=t, value=n), *rest) if not b.strides:
             smaller = Buffer(
-                b.name, b.data, b.dtype, (const(max(n - 1, 0), t), *rest), (), b.elem_offset, b.scope, b.axis_separators
+                b.name, b.data, b.dtype, (const(max(n - 1, 0), t), *rest), (), b.elem_offset, b.axis_separators
             )
             yield "a local buffer too small", lambda: Allocate(smaller, _in_buffer(body, b, smaller))
             if not rest and n > 1:

@@ -49,8 +49,10 @@ def _bare(func: PrimFunc) -> PrimFunc:
 def _without(node: Node) -> Node | None:
     """A node without what means nothing; its children have been rewritten before."""
     match node:
-        case Buffer() if node.scope != "global" or node.axis_separators:
-            return replace(node, scope="global", axis_separators=())
+        case Var(type=PointerType(element=element, scope=scope)) if scope != "global":
+            return Var(node.name, PointerType(element), node.uid)
+        case Buffer() if node.axis_separators:
+            return replace(node, axis_separators=())
         case For():
             return replace(node, kind="serial", thread="", annotations=())
         case AttrStmt(body=body):

@@ -346,8 +346,7 @@ def _own(buffer: Buffer, nbytes: int, number: Expr) -> Buffer:
     start = Binary("mul", number, const(nbytes // buffer.dtype.nbytes, INT32))
     moved = Binary("add", start, const(offset, INT32))
     return Buffer(
-        buffer.name, buffer.data, buffer.dtype, buffer.shape, buffer.strides, moved, buffer.scope,
-        buffer.axis_separators,
+        buffer.name, buffer.data, buffer.dtype, buffer.shape, buffer.strides, moved, buffer.axis_separators,
     )  # fmt: skip
 
 

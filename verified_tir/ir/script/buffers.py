@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import final
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.dtype import FLOAT32, DType, PointerType
+from verified_tir.ir.dtype import FLOAT32, DType
 from verified_tir.ir.expr import Expr, IntImm, Ramp, Var, binary, const
 from verified_tir.ir.node import IRError
 from verified_tir.ir.script.arguments import match_arguments
@@ -34,7 +34,7 @@ class Layout:
     dtype: DType
     strides: tuple[Expr, ...]
     elem_offset: Expr
-    scope: str
+    scope: str | None
     axis_separators: tuple[int, ...]
     data: Var | None
 
@@ -106,7 +106,7 @@ class BufferParser(ExprParser):
             raise self.error(args["byte_offset"], "byte_offset cannot be represented; use elem_offset")
         if "layout" in args and self.value(args["layout"]) != "default":
             raise self.error(args["layout"], "a layout other than the default cannot be represented; use strides")
-        scope = (self.string(args["scope"]) if "scope" in args else "") or "global"
+        scope = (self.string(args["scope"]) if "scope" in args else "") or None
         separators: tuple[int, ...] = ()
         if "axis_separators" in args:
             given = args["axis_separators"]
@@ -114,8 +114,6 @@ class BufferParser(ExprParser):
                 raise self.error(given, "axis_separators is a list of positions")
             separators = tuple([self.int_constant(e) for e in given.elts])
         data = self.data_pointer(args["data"]) if "data" in args else None
-        if data is not None and "scope" not in args and isinstance(data.type, PointerType):
-            scope = data.type.scope
         return Layout(shape, dtype, strides, offset, scope, separators, data)
 
     def data_pointer(self, node: ast.expr) -> Var:

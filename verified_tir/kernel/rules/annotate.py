@@ -21,7 +21,7 @@ from verified_tir.kernel.calls import without_labels
 from verified_tir.kernel.context import Entry
 from verified_tir.kernel.obligation import NoMatch
 from verified_tir.kernel.rules.common import following, kept, statement_at
-from verified_tir.kernel.theorem import Rewrite
+from verified_tir.kernel.step import Rewrite
 
 
 @final

@@ -27,10 +27,11 @@ from verified_tir.ir.stmt import SKIP, Assume, Block, For, If, LetStmt, Seq, Stm
 from verified_tir.ir.visit import refresh_binders, rewrite, substitute, walk
 from verified_tir.kernel.context import Context, Entry, begin
 from verified_tir.kernel.obligation import NoMatch, ParameterMap, Question
+from verified_tir.kernel.refines import Refines
 from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.common import safe_questions
 from verified_tir.kernel.rules.insert import scope_problem
-from verified_tir.kernel.theorem import Refines, Rewrite
+from verified_tir.kernel.step import Rewrite
 
 
 @final

@@ -27,7 +27,7 @@ from verified_tir.ir.visit import children, free_vars, rewrite, substitute, walk
 from verified_tir.kernel.context import Context, Entry, context_at, opaque_calls
 from verified_tir.kernel.obligation import NoMatch, Question
 from verified_tir.kernel.rules.common import changes, kept, occurs, safe_questions, statement_at
-from verified_tir.kernel.theorem import Rewrite
+from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
 from verified_tir.semantics.encode import Safety, fresh

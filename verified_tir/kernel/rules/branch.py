@@ -38,7 +38,7 @@ from verified_tir.kernel.rules.common import (
     range_safely,
     statement_at,
 )
-from verified_tir.kernel.theorem import Rewrite
+from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
 
 

@@ -25,6 +25,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import final
 
+from verified_tir.ir.expr import Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, put
 from verified_tir.ir.stmt import Assert, Assume, While
@@ -32,10 +33,11 @@ from verified_tir.ir.visit import walk
 from verified_tir.kernel.calls import Arguments, instantiate, is_instance
 from verified_tir.kernel.context import Context, Entry, context_at, opaque_calls
 from verified_tir.kernel.obligation import NoMatch, Question
+from verified_tir.kernel.refines import Refines
 from verified_tir.kernel.rules.arguments import argument_problem, fits
 from verified_tir.kernel.rules.common import statement_at
 from verified_tir.kernel.rules.insert import scope_problem
-from verified_tir.kernel.theorem import Refines, Rewrite
+from verified_tir.kernel.step import Rewrite
 
 
 @final
@@ -47,10 +49,10 @@ class Refine:
     lemma: Refines
     arguments: Arguments
 
-    @property
-    def runs_again(self) -> bool:
-        """Whether a step of the lemma runs statements again (see :func:`~verified_tir.kernel.theorem.apply`)."""
-        return any(getattr(step.rule, "runs_again", False) for step in self.lemma.derivation)
+    def parameters_of(self, blocks: frozenset[Var]) -> frozenset[Var]:
+        """The blocks of the lemma's own parameters for which some of ``blocks`` are passed."""
+        pairs = zip(self.lemma.before.buffers, self.arguments.buffers, strict=True)
+        return frozenset(p.data for p, a in pairs if a.data in blocks)
 
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
         old, new = self.lemma.before, self.lemma.after
@@ -58,6 +60,10 @@ class Refine:
         problem = _lemma_problem(self.lemma) or next((p for g in programs if (p := _closed(g)) is not None), None)
         if problem is not None:
             return NoMatch(self.path, problem)
+        if len(old.buffers) == len(self.arguments.buffers) and not (
+            self.parameters_of(entry.licensed) <= self.lemma.licensed
+        ):
+            return NoMatch(self.path, f"the lemma about {old.name} was proved from bits that a licence leaves open")
         context = _place(before, self.path, old, self.arguments, entry)
         if isinstance(context, NoMatch):
             return context

@@ -30,7 +30,7 @@ from verified_tir.kernel.rules.kind import Kind
 from verified_tir.kernel.rules.order import Partition
 from verified_tir.kernel.rules.rewrite import Rewrite as RewriteExpression
 from verified_tir.kernel.rules.unit import Unit, Unroll, WrapUnit
-from verified_tir.kernel.theorem import Rewrite, Rule
+from verified_tir.kernel.step import Rewrite, Rule
 
 CHAINED = (
     Annotate, Bind, Decide, Erase, Hoist, Inline, Introduce, Kind, Label, Merge, Partition, RemoveLabels, Reshape,

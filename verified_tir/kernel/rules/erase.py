@@ -30,7 +30,8 @@ from verified_tir.kernel.obligation import NoMatch, Question
 from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.common import following, kept, statement_at
 from verified_tir.kernel.rules.dead import killed, unread_blocks
-from verified_tir.kernel.theorem import Rewrite
+from verified_tir.kernel.rules.insert import unchanged
+from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
 
 
@@ -69,7 +70,7 @@ class Erase:
                 continue
             old = context.load_from(context.memory, a.buffer, a.indices, a.lane)
             claim = f"the erased store to {a.buffer.name} wrote the bits that were there already"
-            goal = f.and_(old.defined, f.eq(a.value.value, old.value))
+            goal = f.and_(old.defined, unchanged(context, a, old))
             yield Question("no-op", claim, run.context, (*a.given, a.value.defined), goal, (*self.path, *a.place))
 
     def _dead(self, context: Context, target: Stmt, later: tuple[Stmt, ...], unread: set[Var]) -> Iterator[Question]:

@@ -31,12 +31,15 @@ from verified_tir.ir.paths import Path, put
 from verified_tir.ir.stmt import Assert, DeclBuffer, If, Stmt, Store, While, seq
 from verified_tir.ir.visit import bound_vars, free_vars, refresh_binders, walk
 from verified_tir.kernel.context import Context, Entry, context_at, opaque_calls, read_blocks, written_blocks
+from verified_tir.kernel.memory import Element
 from verified_tir.kernel.obligation import NoMatch, Question
-from verified_tir.kernel.region import instance
+from verified_tir.kernel.open_bits import adds_nothing
+from verified_tir.kernel.region import Access, instance
 from verified_tir.kernel.rules.common import following, safe_questions, statement_at
 from verified_tir.kernel.rules.dead import killed, unread_blocks
-from verified_tir.kernel.theorem import Rewrite
+from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
+from verified_tir.logic.formula import Term
 
 
 @final
@@ -98,7 +101,7 @@ class Insert:
                 continue
             old = context.load_from(context.memory, a.buffer, a.indices, a.lane)
             claim = f"the inserted store to {a.buffer.name} writes the bits that are there already"
-            goal = f.and_(a.value.defined, f.eq(a.value.value, old.value))
+            goal = f.and_(a.value.defined, unchanged(context, a, old))
             place = (*self.path, *a.place)
             otherwise = (
                 killed(run.context, a, later[:-1], later[-1], f"the store to {a.buffer.name} is dead", place, "after")
@@ -106,6 +109,14 @@ class Insert:
                 else ()
             )
             yield Question("no-op", claim, run.context, (*a.given, old.defined), goal, place, "after", tuple(otherwise))
+
+
+def unchanged(context: Context, a: Access, old: Element) -> Term:
+    """That a store leaves an element's bits as they are; those of each order of its terms, if its block is licensed."""
+    assert a.written is not None and a.buffer is not None
+    if a.buffer.data in context.entry.licensed:
+        return adds_nothing(a.written.value, old.value)
+    return f.eq(a.written.value, old.value)
 
 
 def views_problem(context: Context, stmt: Stmt) -> str | None:

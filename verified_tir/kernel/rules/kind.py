@@ -18,7 +18,7 @@ from verified_tir.ir.stmt import For, ForKind
 from verified_tir.kernel.context import Entry
 from verified_tir.kernel.obligation import NoMatch
 from verified_tir.kernel.rules.common import kept, statement_at
-from verified_tir.kernel.theorem import Rewrite
+from verified_tir.kernel.step import Rewrite
 
 
 @final

@@ -29,7 +29,7 @@ from verified_tir.kernel.obligation import NoMatch, Question
 from verified_tir.kernel.region import conflicts, instance, overlap
 from verified_tir.kernel.rules.common import has_effect, safe_questions, statement_at
 from verified_tir.kernel.rules.insert import scope_problem
-from verified_tir.kernel.theorem import Rewrite
+from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
 from verified_tir.semantics.encode import Encoded, Encoder, Safety, fresh

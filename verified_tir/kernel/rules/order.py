@@ -22,7 +22,7 @@ from verified_tir.kernel.context import Context, Entry, context_at
 from verified_tir.kernel.obligation import NoMatch, Question
 from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.common import changes, evaluated_safely, kept, never_meet, statement_at
-from verified_tir.kernel.theorem import Rewrite
+from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
 from verified_tir.semantics.encode import Encoded, fresh
 

@@ -28,7 +28,7 @@ from verified_tir.kernel.obligation import NoMatch, Question
 from verified_tir.kernel.region import Access, conflicts, instance, overlap
 from verified_tir.kernel.rules.common import kept, statement_at
 from verified_tir.kernel.rules.written import Ran, reads_of
-from verified_tir.kernel.theorem import Rewrite
+from verified_tir.kernel.step import Rewrite
 
 
 @final

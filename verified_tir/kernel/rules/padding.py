@@ -32,7 +32,7 @@ from verified_tir.kernel.obligation import NoMatch, ParameterMap, Question
 from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.common import safe_questions
 from verified_tir.kernel.rules.layout import LayoutMap
-from verified_tir.kernel.theorem import Rewrite
+from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
 from verified_tir.semantics.encode import Encoded, Safety, fresh
@@ -78,7 +78,7 @@ class PadValue:
         record = ParameterMap(old, new, index, index, index, index, paddings)
         turns = [q for q in paddings if q.value is not None and _reads(q.value)]
         questions = _questions(context, after.body, _named_apart(paddings[self.position]), turns)
-        return Rewrite(after, questions, (record,), {old: new})
+        return Rewrite(after, questions, (record,), {old: new}, heirs=((new.data, old.data),))
 
     def _problem(self, before: PrimFunc, entry: Entry, p: Padding) -> str | None:
         old, value = self.buffer, self.value

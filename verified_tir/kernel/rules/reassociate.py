@@ -15,9 +15,9 @@ changes.
 
 If one of the terms is undefined, both results are.
 
-Floats are not associative.  With the user's word (``licence`` is the name of B) the theorem is weakened to: the bits
-are those of some tree over the same terms.  The identity is -0.0 for a sum and 1.0 for a product, which change nothing,
-zeros, infinities and NaN included.
+Floats are not associative.  If the block of B is licensed, the theorem is: the bits are those of some tree over the
+same terms.  The partial results are licensed then, too.  The identity is -0.0 for a sum and 1.0 for a product, which
+change nothing, zeros, infinities and NaN included.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from verified_tir.kernel.rules.insert import scope_problem
 from verified_tir.kernel.rules.reduction import Reduction, reduction_at
 from verified_tir.kernel.rules.reindex import Reindex
 from verified_tir.kernel.rules.scope import extents_safe
-from verified_tir.kernel.theorem import Rewrite
+from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
 from verified_tir.semantics.encode import Encoded, Safety
 
@@ -52,8 +52,6 @@ class Reassociate:
 
     :param partial: the fresh buffer of partial results, of the reduction's type.
     :param index: p: which partial result a term goes to, over the variables of the nest.
-    :param licence: the name of the buffer whose float reductions may be reassociated; of another one it allows nothing,
-        and it is not looked at for integers.
     :param inputs: variables that stand for the indices of ``partial``, and
     :param element: y: over these, the element of B that a partial result belongs to; without them, it is the one
         element that the nest updates.
@@ -62,12 +60,11 @@ class Reassociate:
     path: Path
     partial: Buffer
     index: tuple[Expr, ...]
-    licence: str = ""
     inputs: tuple[Var, ...] = ()
     element: tuple[Expr, ...] = ()
 
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
-        found = reduction_at(before, self.path, self.licence)
+        found = reduction_at(before, self.path, entry)
         if isinstance(found, NoMatch):
             return found
         start, inside = found.enter(before, entry)
@@ -76,7 +73,8 @@ class Reassociate:
             return NoMatch(self.path, problem)
         after = before.with_body(put(before.body, self.path, self._split(found)))
         questions = chain(found.any_order(start, inside), self._questions(found, start, inside))
-        return Rewrite(after, questions, reassociated=frozenset({self.licence} if found.weakened else ()))
+        heirs = ((self.partial.data, found.buffer.data),)
+        return Rewrite(after, questions, reassociated=found.reassociated, heirs=heirs)
 
     def _problem(self, before: PrimFunc, found: Reduction) -> str | None:
         old, new = found.buffer, self.partial
@@ -159,16 +157,12 @@ class Reordered:
     """Run the reduction that ``reindex`` speaks of under its new nest, in whatever order of its terms that is.
 
     Owes what ``reindex`` owes, but for the order.
-
-    :param licence: the name of the buffer whose float reductions may be reassociated; of another one it allows nothing,
-        and it is not looked at for integers.
     """
 
     reindex: Reindex
-    licence: str = ""
 
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
-        found = reduction_at(before, self.reindex.path, self.licence)
+        found = reduction_at(before, self.reindex.path, entry)
         if isinstance(found, NoMatch):
             return found
         new = self.reindex.rewrite(before, entry)
@@ -176,7 +170,7 @@ class Reordered:
             return new
         others = (q for q in new.questions if q.name != "order")
         questions = chain(others, found.any_order(*found.enter(before, entry)))
-        return Rewrite(new.after, questions, reassociated=frozenset({self.licence} if found.weakened else ()))
+        return Rewrite(new.after, questions, reassociated=found.reassociated)
 
 
 def _indices(buffer: Buffer) -> tuple[Var, ...]:

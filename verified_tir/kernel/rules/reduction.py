@@ -15,10 +15,9 @@ the same in whatever order the iterations come, and an element that n of them me
   totally ordered set.
 * float ``+ *`` never are.
 
-With the user's word (a licence, which is the name of B) the result of a float reduction may be that of any tree over
-the same terms.  A word about another buffer allows nothing here: whoever reads the theorem takes the names in it for
-those of the buffers whose bits may differ.  For ``min`` and ``max`` the word speaks of zeros only: what a tree makes of
-a NaN depends on terms that other steps may add (``max(B, -inf)``), so NaN has to be excluded all the same.
+If the block of B is licensed, the result of a float reduction may be that of any tree over the same terms (see
+``open_bits``).  For ``min`` and ``max`` a licence speaks of zeros only: what a tree makes of a NaN depends on terms
+that other steps may add (``max(B, -inf)``), so NaN has to be excluded all the same.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
 from verified_tir.ir.dtype import DType
-from verified_tir.ir.expr import Binary, Expr, Load, const
+from verified_tir.ir.expr import Binary, Expr, Load, Var, const
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, at
 from verified_tir.ir.stmt import Block, For, If, LetStmt, Stmt, Store
@@ -49,7 +48,7 @@ if TYPE_CHECKING:
 class Reduction:
     """The nest ``nest`` at ``path``, in which ``store`` at ``inner`` is ``B[x] = B[x] ⊕ term``.
 
-    ``licensed`` says whether the user allows another order.
+    ``licensed`` says whether a licence allows another order.
     """
 
     path: Path
@@ -70,6 +69,11 @@ class Reduction:
     def weakened(self) -> bool:
         """Whether only the licence makes another order right."""
         return self.licensed and self.buffer.dtype.is_float
+
+    @property
+    def reassociated(self) -> frozenset[Var]:
+        """The block whose bits another order may change."""
+        return frozenset({self.buffer.data} if self.weakened else ())
 
     @property
     def identity_on_the_left(self) -> bool:
@@ -124,8 +128,8 @@ class Reduction:
                 yield Question("rounding", f"{what} is -0.0", inside, given, f.ne(value, zero), place)
 
 
-def reduction_at(before: PrimFunc, path: Path, licence: str) -> Reduction | NoMatch:
-    """The reduction whose nest stands at ``path``, with the user's word for reductions into the buffer ``licence``."""
+def reduction_at(before: PrimFunc, path: Path, entry: Entry) -> Reduction | NoMatch:
+    """The reduction whose nest stands at ``path``."""
     nest = statement_at(before, path)
     if isinstance(nest, NoMatch):
         return nest
@@ -144,8 +148,7 @@ def reduction_at(before: PrimFunc, path: Path, licence: str) -> Reduction | NoMa
     identity = identity_of(op, store.buffer.dtype)
     if identity is None:
         return NoMatch(path, f"{op} on {store.buffer.dtype} is not associative with an identity")
-    licensed = "" != licence == store.buffer.name
-    return Reduction(path, nest, inner, store, op, term, identity, licensed)
+    return Reduction(path, nest, inner, store, op, term, identity, store.buffer.data in entry.licensed)
 
 
 def _problem(nest: Stmt, store: Store, term: Expr) -> str | None:

@@ -30,7 +30,7 @@ from verified_tir.kernel.memory import Padding
 from verified_tir.kernel.obligation import NoMatch, ParameterMap, Question
 from verified_tir.kernel.rules.common import safe_questions
 from verified_tir.kernel.rules.layout import LayoutMap, masked_lanes_safe
-from verified_tir.kernel.theorem import Rewrite
+from verified_tir.kernel.step import Rewrite
 from verified_tir.semantics.encode import Safety
 
 
@@ -72,7 +72,7 @@ class Relayout:
                               self.layout.inverse, (padding, *self._carried(entry, old, new)))  # fmt: skip
         inside = begin(after, Entry(shapes=(*entry.shapes, old)))
         questions = chain(self._questions(context), masked_lanes_safe(inside, after.body, new, ()))
-        return Rewrite(after, questions, (record,), {old: new})
+        return Rewrite(after, questions, (record,), {old: new}, heirs=((new.data, old.data),))
 
     def _questions(self, context: Context) -> Iterator[Question]:
         yield from self.layout.questions(context, self.buffer, ())

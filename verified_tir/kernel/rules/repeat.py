@@ -15,6 +15,9 @@ else looks.  What S evaluates was safe then, so it is now; only the new loops, c
 The old program's memory is looked at, in which no instance ran again: by induction those that did left it as it was.
 ``Forget`` is the other direction: both programs go through equal memories, so either refines the other.
 
+If the statement sums into a licensed block (see ``open_bits``), two runs of it could be given two orders of the terms,
+where the original has one result; so such a statement is not repeated.
+
 Not handled: an earlier iteration of a loop around both places as the witness; an S with opaque calls, assertions,
 ``while`` loops or views of its own.  That a repeated instance races in a loop marked parallel, the licences tell.
 """
@@ -23,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar, Literal, final
+from typing import Literal, final
 
 from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.expr import Expr, all_of
@@ -45,7 +48,7 @@ from verified_tir.kernel.rules.common import (
 from verified_tir.kernel.rules.insert import scope_problem
 from verified_tir.kernel.rules.reindex import NewLoop
 from verified_tir.kernel.rules.written import Ran, earlier_iterations, reads_of
-from verified_tir.kernel.theorem import Rewrite
+from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
 from verified_tir.semantics.encode import Encoded
@@ -68,8 +71,6 @@ class Repeat:
     guards: tuple[Expr, ...]
     instance: tuple[Expr, ...]
     where: Literal["before", "after"] = "before"
-    runs_again: ClassVar[bool] = True
-    """No float sum is reassociated after this: the copies could then differ, where the original has one result."""
 
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
         for path in (self.source, self.path):
@@ -83,6 +84,8 @@ class Repeat:
             return NoMatch(self.path, "the source comes after the place; what is repeated must have run before")
         again = _Again(self, before, shared)
         problem = again.misfit()
+        if written_blocks(again.source) & entry.licensed:
+            problem = "what runs again sums into a licensed block: the two sums could be told apart"
         if problem is not None:
             return NoMatch(self.path, problem)
         added = again.nest()
@@ -103,7 +106,6 @@ class Forget:
 
     path: Path
     again: Repeat
-    runs_again: ClassVar[bool] = True
 
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
         target = statement_at(before, self.path)

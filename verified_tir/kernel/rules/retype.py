@@ -27,7 +27,7 @@ from verified_tir.ir.visit import map_children, walk
 from verified_tir.kernel.context import Entry, begin
 from verified_tir.kernel.obligation import NoMatch
 from verified_tir.kernel.rules.common import statement_at
-from verified_tir.kernel.theorem import Rewrite
+from verified_tir.kernel.step import Rewrite
 
 
 @final

@@ -26,7 +26,7 @@ from verified_tir.ir.visit import children, free_vars, map_children, refresh_bin
 from verified_tir.kernel.context import Context, Entry, context_at
 from verified_tir.kernel.obligation import NoMatch, Question
 from verified_tir.kernel.rules.common import kept, safe_questions, statement_at
-from verified_tir.kernel.theorem import Rewrite as Rewritten
+from verified_tir.kernel.step import Rewrite as Rewritten
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
 from verified_tir.semantics.encode import Safety, fresh

@@ -19,14 +19,13 @@ of the licences, which are asked again.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, final
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import PointerType
 from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.node import Node
 from verified_tir.ir.paths import Path, put
 from verified_tir.ir.stmt import Allocate, For, If, Seq, Stmt, seq
 from verified_tir.ir.visit import free_vars, rewrite, walk
@@ -36,7 +35,7 @@ from verified_tir.kernel.obligation import NoMatch, Question
 from verified_tir.kernel.rules.common import changes, evaluated_safely, following, occurs, statement_at
 from verified_tir.kernel.rules.insert import scope_problem
 from verified_tir.kernel.rules.written import reads_of
-from verified_tir.kernel.theorem import Rewrite
+from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
 
 
@@ -194,16 +193,9 @@ class Rescope:
                 assert isinstance(pointer, PointerType)
                 data = Var.fresh(old.data.name, PointerType(pointer.element, self.scope))
 
-                def moved(n: Node) -> Node | None:
-                    match n:
-                        case Var() if n is old.data:
-                            return data
-                        case Buffer() if n.data is data:  # its variable was replaced first
-                            return replace(n, scope=self.scope)
-                    return None
-
-                allocated = rewrite(allocation, moved)
-                return Rewrite(before.with_body(put(before.body, self.path, allocated)), ())
+                allocated = rewrite(allocation, lambda n: data if n is old.data else None)
+                after = before.with_body(put(before.body, self.path, allocated))
+                return Rewrite(after, (), heirs=((data, old.data),))
         return NoMatch(self.path, "no buffer is allocated here")
 
 

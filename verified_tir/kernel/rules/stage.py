@@ -54,7 +54,7 @@ from verified_tir.kernel.rules.insert import scope_problem
 from verified_tir.kernel.rules.layout import LayoutMap, masked_lanes_safe
 from verified_tir.kernel.rules.scope import extents_safe
 from verified_tir.kernel.rules.written import reads_of
-from verified_tir.kernel.theorem import Rewrite
+from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
 from verified_tir.semantics.encode import Encoded, fresh
@@ -100,7 +100,8 @@ class Stage:
         parts = [*([inwards] if self.copy_in else []), moved, *([outwards] if self.copy_out else [])]
         allocated = Allocate(new, seq(*parts))
         questions = self._questions(context, target, new, allocated, inwards if self.copy_in else outwards)
-        return Rewrite(before.with_body(put(before.body, self.path, allocated)), questions)
+        heirs = ((new.data, self.buffer.data),) if self.copy_out else ()
+        return Rewrite(before.with_body(put(before.body, self.path, allocated)), questions, heirs=heirs)
 
     def _misfit(self, before: PrimFunc, context: Context, target: Stmt) -> str | None:
         """Why the parameters do not fit the program, if they do not."""

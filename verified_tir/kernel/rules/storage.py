@@ -29,7 +29,7 @@ from verified_tir.kernel.region import conflicts, instance
 from verified_tir.kernel.rules.common import evaluated_safely, loads_in, statement_at
 from verified_tir.kernel.rules.layout import LayoutMap, masked_lanes_safe
 from verified_tir.kernel.rules.scope import extents_safe
-from verified_tir.kernel.theorem import Rewrite
+from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
 from verified_tir.semantics.encode import Encoded
@@ -67,7 +67,8 @@ class Storage:
                     self.layout.questions(context, old, self.path),
                     masked_lanes_safe(context, allocated, new, self.path),
                 )
-                return Rewrite(before.with_body(put(before.body, self.path, allocated)), questions)
+                after = before.with_body(put(before.body, self.path, allocated))
+                return Rewrite(after, questions, heirs=((new.data, old.data),))
         return NoMatch(self.path, "no buffer is allocated here")
 
 
@@ -113,7 +114,8 @@ class Compact:
                     masked_lanes_safe(context.fork(), allocated, new, self.path),
                     self._questions(context, old, new, body),
                 )
-                return Rewrite(before.with_body(put(before.body, self.path, allocated)), questions)
+                after = before.with_body(put(before.body, self.path, allocated))
+                return Rewrite(after, questions, heirs=((new.data, old.data),))
         return NoMatch(self.path, "no buffer is allocated here")
 
     def _questions(self, context: Context, old: Buffer, new: Buffer, body: Stmt) -> Iterator[Question]:

@@ -27,7 +27,7 @@ from verified_tir.ir.visit import refresh_binders, rewrite, substitute, walk
 from verified_tir.kernel.context import Entry, context_at
 from verified_tir.kernel.obligation import NoMatch, Question
 from verified_tir.kernel.rules.common import changes, kept, occurs, statement_at
-from verified_tir.kernel.theorem import Rewrite
+from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
 
 

@@ -34,7 +34,7 @@ from verified_tir.kernel.rules.insert import scope_problem
 from verified_tir.kernel.rules.rewrite import ExprPath, expressions
 from verified_tir.kernel.rules.rewrite import Rewrite as RewriteExpression
 from verified_tir.kernel.rules.scope import extents_safe
-from verified_tir.kernel.theorem import Rewrite
+from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
 from verified_tir.semantics.encode import Safety, fresh
@@ -288,7 +288,8 @@ class Share:
             assert isinstance(s, Allocate)
             stmts[k] = substitute(DeclBuffer(s.buffer, s.body), {s.buffer.data: self.block.data})
         after = before.with_body(put(before.body, self.path, Allocate(self.block, Seq(tuple(stmts)))))
-        return Rewrite(after, self._questions(context, target, old))
+        heirs = tuple((self.block.data, b.data) for b in old)
+        return Rewrite(after, self._questions(context, target, old), heirs=heirs)
 
     def _questions(self, context: Context, target: Seq, old: tuple[Buffer, ...]) -> Iterator[Question]:
         yield from _large_enough(context, self.block, (), self.path)

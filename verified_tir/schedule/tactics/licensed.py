@@ -1,31 +1,52 @@
 """Steps that may need the user's word: another order of the terms of a float reduction.
 
-The word is the name of the buffer that is reduced into.  Without it the kernel refuses, and the refusal says how the
-word is given; with it, the exact theorem is tried first.
+The word is the name of the buffer that is reduced into, as it is now or as it was in the program as written.  Without
+it the kernel refuses, and the refusal says how the word is given.  The exact theorem is tried first; then the program
+as written is given a licence, and what was done so far is proved again for it.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from verified_tir.ir.expr import Var
 from verified_tir.ir.paths import at
 from verified_tir.ir.stmt import Block, If, Seq, Stmt, Store
 from verified_tir.ir.visit import walk, writes_of
 from verified_tir.kernel.obligation import Unproved
 from verified_tir.kernel.rules.reassociate import Reassociate, Reordered
 from verified_tir.kernel.rules.reindex import Reindex
-from verified_tir.kernel.theorem import Rule
-from verified_tir.schedule.session import Session, TacticFailed, fail
+from verified_tir.schedule.session import Session, TacticFailed, fail, owner
 
 
-def apply_licensed(session: Session, rule: Reassociate, remedy: str) -> None:
-    """Take a step that needs no word, or the one given; a refusal for want of it names ``remedy``."""
-    if rule.licence and session.attempt(replace(rule, licence="")):
-        return
+def apply_licensed(session: Session, rule: Reassociate | Reordered, data: Var, word: str, remedy: str) -> None:
+    """Take a step that needs no word, or the one given; a refusal for want of it names ``remedy``.
+
+    :param data: the block that is reduced into.
+    """
     try:
         session.apply(rule)
+        return
     except TacticFailed as failed:
-        raise _with_remedy(failed, remedy, "rounding") from None
+        if not word:
+            raise _with_remedy(failed, remedy, "rounding") from None
+    check_word(session, data, word)
+    with session.licence(data):
+        try:
+            session.apply(rule)
+        except TacticFailed as failed:
+            raise _with_remedy(failed, "", "rounding") from None
+
+
+def check_word(session: Session, data: Var, word: str) -> None:
+    """The word names the buffer that is reduced into, and not merely a view of it.
+
+    :raises TacticFailed: if it does not.
+    """
+    mine = owner(session.func, data).name
+    known = {mine, *(owner(session.theorem.before, origin).name for origin in session.origins(data))}
+    if word not in known:
+        raise fail(f"the reduction is one into {mine}, not into {word!r}")
 
 
 def in_another_order(session: Session, rule: Reindex, licence: str, primitive: str = "reorder") -> None:
@@ -34,15 +55,23 @@ def in_another_order(session: Session, rule: Reindex, licence: str, primitive: s
     :param licence: the buffer whose float sum may be rounded in another order.
     :param primitive: what the user called.
     """
-    stores = {s.buffer.name for s in writes_of(at(session.func.body, rule.path))}
-    if licence and licence not in stores:
-        names = " and ".join(sorted(stores)) or "nothing"
-        raise fail(f"the nest reduces into {names}, not into {licence!r}", rule.path)
-    steps: list[Rule] = [rule, Reordered(rule), *([Reordered(rule, licence)] if licence else [])]
+    blocks = dict.fromkeys(s.buffer.data for s in writes_of(at(session.func.body, rule.path)))
+    stores = [owner(session.func, data).name for data in blocks]
+    if licence:
+        for data in blocks:
+            check_word(session, data, licence)
     tried: list[TacticFailed] = []
-    for step in steps:
+    for step in (rule, Reordered(rule)):
         try:
             session.apply(step)
+        except TacticFailed as failed:
+            tried.append(failed)
+        else:
+            return
+    if licence and len(blocks) == 1:
+        try:
+            with session.licence(next(iter(blocks))):
+                session.apply(Reordered(rule))
         except TacticFailed as failed:
             tried.append(failed)
         else:

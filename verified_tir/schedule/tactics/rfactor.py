@@ -27,8 +27,8 @@ from verified_tir.ir.visit import free_vars, walk, writes_of
 from verified_tir.kernel.rules.annotate import Label, Unwrap
 from verified_tir.kernel.rules.reassociate import Reassociate
 from verified_tir.kernel.rules.reindex import NewLoop, Reindex
-from verified_tir.schedule.session import Session, fail
-from verified_tir.schedule.tactics.licensed import apply_licensed
+from verified_tir.schedule.session import Session, fail, owner
+from verified_tir.schedule.tactics.licensed import apply_licensed, check_word
 from verified_tir.schedule.tactics.loops import Handle, is_zero
 from verified_tir.schedule.tactics.reduction import decompose_reduction
 from verified_tir.schedule.tactics.simplify import remove_trivial_loops
@@ -55,8 +55,8 @@ def rfactor(session: Session, loop: Handle, factor_axis: int = 0, licence: str =
     """
     nest = _nest(session, loop)
     buffer = nest.store.buffer
-    if licence and licence != buffer.name:
-        raise fail(f"the reduction is one into {buffer.name}, not into {licence!r}", nest.path)
+    if licence:
+        check_word(session, buffer.data, licence)
     _check_runs(session, nest)
     dims, inside = _dimensions(session, nest)
     axis = _axis(factor_axis, len(dims), nest.path)
@@ -71,8 +71,9 @@ def rfactor(session: Session, loop: Handle, factor_axis: int = 0, licence: str =
     inputs = tuple(Var.fresh(f"y{k}", e.dtype) for k, e in enumerate(shape))
     kept = iter(v for k, v in enumerate(inputs) if k != axis)
     element = tuple(next(kept) if d in dims else e for d, e in enumerate(nest.store.indices))
-    rule = Reassociate(nest.path, partial, tuple(index), licence, inputs, element)
-    apply_licensed(session, rule, f'rfactor(…, reassociate="{buffer.name}")')
+    rule = Reassociate(nest.path, partial, tuple(index), inputs, element)
+    name = owner(session.func, buffer.data).name
+    apply_licensed(session, rule, buffer.data, licence, f'rfactor(…, reassociate="{name}")')
     return _tidy(session, nest, dims, axis)
 
 

@@ -57,7 +57,7 @@ def groups(path: tuple[int, ...], update: Store, i: Expr, j: Expr, sizes: tuple[
     def group(shape: tuple[Expr | int, ...], index: tuple[Expr, ...], element: Callable[..., Expr] | None) -> None:
         inputs = tuple(Var.fresh(f"y{k}") for k in range(len(shape))) if element is not None else ()
         of = (element(*inputs),) if element is not None else ()
-        found.append(Reassociate(path, Buffer.declare("P", shape, dtype), index, "", inputs, of))
+        found.append(Reassociate(path, Buffer.declare("P", shape, dtype), index, inputs, of))
 
     for size in sizes:
         group((size,), (i,), None)

@@ -1,0 +1,106 @@
+"""Bits that a licence leaves open.
+
+A licence to reassociate belongs to the program that a theorem begins with: a set of blocks.  Whatever stores an element
+of a licensed block as ``B[x] = B[x] ⊕ e`` adds a term to what B[x] holds; any other store begins anew.  The theorem
+then says: *for some tree over the terms of each such element, one and the same wherever the element is read, the new
+program does what the old one does with the values of these trees*.
+
+So every proof has to hold of all trees.  Two things see to that:
+
+* What is stored to a licensed block is a new unknown.  Of it only that is known which is true of every tree: its value,
+  if nothing was computed from memory that the program writes (the element then begins with this one term); and that a
+  sum of floats is -0.0 only if all of its terms are (``x + y`` is -0.0 only if x and y are: IEEE 754, rounding to
+  nearest).
+* No premise may mention the value of a licensed element (:func:`usable`), unless it is one of those.  A branch that was
+  taken, an assumption, the contents of another block: whatever they say of such a value holds of one tree, and what is
+  proved must hold of each.  Dropping premises is always sound.
+
+Rules keep the terms of an element as they are, since what they prove equal is equal whatever the element holds; those
+that add or take away stores say how (:func:`adds_nothing`), and instances are not run again (``repeat``).  That the
+elements are *defined*, and that loops and addresses are safe, depends on no bits, or is proved for all of them.
+
+When no step needs a licence any more it may be given up: the program then has bits of its own, those of one of the
+trees, and is proved with like any other.  A later licence proves all steps again from the beginning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+
+from verified_tir.ir.expr import Var
+from verified_tir.logic import formula as f
+from verified_tir.logic.formula import Term
+from verified_tir.semantics.encode import Encoded, fresh
+
+
+def stored(value: Encoded, blocks: Mapping[object, Var], written: Container[Var]) -> tuple[Encoded, tuple[Term, ...]]:
+    """What an element of a licensed block holds after a store of ``value``, and what is known of that.
+
+    :param blocks: the block of each unknown that stands for an element's value, by the unknown's name.
+    :param written: the blocks that the program writes.
+    """
+    anew = not any(t.op in ("app", "var") and blocks.get(t.payload) in written for t in f.subterms(value.value))
+    held = fresh("held", value.value.sort)
+    known: list[Term] = []
+    if anew:
+        known.append(f.eq(held, value.value))
+    elif held.sort in f.FLOAT_SORTS:
+        known.append(f.implies(f.eq(held, f.negative_zero(held.sort)), _may_be_negative_zero(value.value)))
+    return Encoded(held, value.defined, value.data), tuple(known)
+
+
+def _may_be_negative_zero(t: Term) -> Term:
+    """When the terms that make up a value may all be -0.0."""
+    match t.op:
+        case "fp.add":
+            return f.and_(*[_may_be_negative_zero(a) for a in t.args])
+        case "ite":
+            return f.ite(t.args[0], _may_be_negative_zero(t.args[1]), _may_be_negative_zero(t.args[2]))
+        case "app" | "var" | "const":
+            return f.eq(t, f.negative_zero(t.sort))
+    return f.TRUE
+
+
+def usable(term: Term, blocks: Mapping[object, Var], licensed: Container[Var], known: Container[Term]) -> bool:
+    """Whether a premise holds of every tree: it is one of ``known``, or mentions the value of no licensed element."""
+    if term in known:
+        return True
+    return not any(t.op in ("app", "var") and blocks.get(t.payload) in licensed for t in f.subterms(term))
+
+
+def only_compares(fact: Term, blocks: Mapping[object, Var], licensed: Container[Var]) -> bool:
+    """Whether a fact computes nothing with the value of a licensed element: it says to what it is equal, or not."""
+    return not any(
+        a.op in ("app", "var") and blocks.get(a.payload) in licensed
+        for t in f.subterms(fact)
+        if t.op != "="
+        for a in t.args
+    )
+
+
+def adds_nothing(value: Term, old: Term) -> Term:
+    """When storing ``value`` to an element that holds ``old`` leaves every tree over its terms as it is.
+
+    A sum gains the term -0.0; or 0.0, unless all of its terms may be -0.0; a product gains the term 1.0.
+    """
+    if value is old:
+        return f.TRUE
+    if value.op == "ite":
+        c, a, b = value.args
+        return f.ite(c, adds_nothing(a, old), adds_nothing(b, old))
+    if value.op in ("fp.add", "fp.mul") and old in value.args and value.args[0] is not value.args[1]:
+        term = value.args[1] if value.args[0] is old else value.args[0]
+        if any(t is old for t in f.subterms(term)):
+            return f.FALSE
+        if value.op == "fp.mul":
+            return f.eq(term, f.floating(term.sort, _one(term.sort)))
+        negative = f.negative_zero(term.sort)
+        positive = f.and_(f.eq(term, f.positive_zero(term.sort)), f.ne(old, negative))
+        return f.or_(f.eq(term, negative), positive)
+    return f.FALSE
+
+
+def _one(sort: str) -> int:
+    """The bits of 1.0."""
+    exponent, significand = f.FLOAT_SORTS[sort]
+    return ((1 << (exponent - 1)) - 1) << (significand - 1)

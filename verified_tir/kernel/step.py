@@ -1,0 +1,56 @@
+"""What a rule computes, before anything of it is proved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol, final, runtime_checkable
+
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.expr import Var
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.paths import Path
+from verified_tir.kernel.context import Entry
+from verified_tir.kernel.obligation import NoMatch, ParameterMap, Question
+
+if TYPE_CHECKING:
+    from verified_tir.kernel.refines import Refines
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """What a rule computes: the new program and the questions that must be answered first."""
+
+    after: PrimFunc
+    questions: Iterable[Question]
+    maps: tuple[ParameterMap, ...] = ()
+    rename: dict[Buffer, Buffer] = field(default_factory=dict)
+    reassociated: frozenset[Var] = frozenset()
+    """Blocks into which the step sums floats in another order, by licence."""
+    heirs: tuple[tuple[Var, Var], ...] = ()
+    """Pairs of a new block and one whose reductions go on in it.  A new block is licensed if all that it stands for
+    are."""
+    kept: Path | None = None
+    """Only the statement there changed, and in each of its runs it still touches the same elements, or fewer, reading
+    and writing: then iterations of loops around it, or elsewhere, conflict no more than they did.  ``None`` if the rule
+    does not say so."""
+    before: PrimFunc | None = None
+    """The program that the theorem begins with from now on, if an assumption comes in front of both."""
+
+
+class Rule(Protocol):
+    """A rule is a value that knows how to rewrite one program."""
+
+    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
+        """The new program with its obligations, or why the rule does not apply."""
+        ...
+
+
+@runtime_checkable
+class RuleOfBoth(Protocol):
+    """A rule that changes both programs of a theorem."""
+
+    def rewrite_both(self, theorem: Refines) -> Rewrite | NoMatch:
+        """The new programs with the obligations, or why the rule does not apply."""
+        ...
