@@ -30,6 +30,7 @@ from verified_tir.kernel.rules.axiom import Axiom
 from verified_tir.kernel.rules.call import Refine
 from verified_tir.kernel.step import Rewrite, Rule
 from verified_tir.logic.solver import version
+from verified_tir.logic.verdict import in_words
 from verified_tir.semantics.encode import Unencodable
 
 __all__ = ["Refines", "Rewrite", "Rule", "Step", "apply", "licensed", "reflexive", "without_licence"]
@@ -162,7 +163,7 @@ def licensed(theorem: Refines, blocks: frozenset[Var], prover: Prover) -> Refine
         raise TypeError("a licence is about blocks of the program that the theorem begins with")
     relied = assumed.of_results(start)
     if relied is not None:
-        return -1, NoMatch((), f"{relied} may be false of a sum in another order")
+        return -1, NoMatch((), in_words(("T.assume(", relied, ") may be false of a sum in another order")))
     checked = verify_program(start, prover, Entry(licensed=blocks))
     if not isinstance(checked, tuple):
         return -1, checked
@@ -181,7 +182,7 @@ def licensed(theorem: Refines, blocks: frozenset[Var], prover: Prover) -> Refine
         now = statement_of(made)
     relied = assumed.of_results(now.after)
     if relied is not None:
-        return -1, NoMatch((), f"{relied} may be false of a sum in another order")
+        return -1, NoMatch((), in_words(("T.assume(", relied, ") may be false of a sum in another order")))
     return _made(now)
 
 
