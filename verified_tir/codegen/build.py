@@ -74,7 +74,7 @@ def build(
     if pipeline is not None:
         proved = _lowered(proved, pipeline)
     asked = getattr(theorem, "solver", None)
-    solver = asked if isinstance(asked, Solver) else None
+    solver = asked if type(asked) is Solver else None
     prove_meaning(proved, solver)
     prove_licences(proved, solver)
     plan = entry_plan(proved)
@@ -88,7 +88,8 @@ def build(
 
 def _theorem(given: object) -> Refines:
     found = getattr(given, "theorem", None) if not isinstance(given, Refines) else given
-    if isinstance(found, Refines):
+    if type(found) is Refines:
+        statement_of(found)
         return found
     remedy = "Schedule(program) proves that it has a meaning; build(Schedule(program)) compiles it"
     what = f"the program {given.name}" if isinstance(given, PrimFunc) else f"a {type(given).__qualname__}"

@@ -41,6 +41,7 @@ from verified_tir.ir.visit import map_children, sub_statements, substitute, walk
 from verified_tir.kernel import admissible
 from verified_tir.kernel.blocks import expand, expand_blocks
 from verified_tir.kernel.context import Context, Entry, begin, written_blocks
+from verified_tir.kernel.exact import exact_prover
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.licences import licence_questions
 from verified_tir.kernel.memory import Allocated, Version
@@ -278,6 +279,7 @@ def verify_program(
     func: PrimFunc, prover: Prover, entry: Entry | None = None
 ) -> tuple[PrimFunc, tuple[Discharged, ...]] | NoMatch | Unproved:
     """The expanded program and what was proved of it, or the first thing that could not be."""
+    exact_prover(prover)
     entry = entry or Entry()
     done: list[Discharged] = []
     try:
