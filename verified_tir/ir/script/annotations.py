@@ -72,6 +72,11 @@ class AnnotationParser(RegionParser):
 
     def _json(self, node: ast.expr) -> StringImm:
         """The literal as JSON."""
+        for inner in ast.walk(node):
+            if isinstance(inner, ast.Dict):
+                keys = [k.value for k in inner.keys if isinstance(k, ast.Constant)]
+                if len(set(keys)) < len(keys):
+                    raise self.error(inner, "a key is given twice")
         try:
             text = json.dumps(ast.literal_eval(node), allow_nan=False)
             return StringImm(json.dumps(json.loads(text)))  # keys that JSON takes for one are one

@@ -304,6 +304,8 @@ def _let(p: ExprParser, node: ast.Call, want: DType | None) -> Expr:
         declared = p.scope.find(name)
         like = declared.dtype if isinstance(declared, Var) else None
     value = p.expr(where.values[0], like)
+    if like is not None and like is not value.dtype:
+        raise p.error(where.values[0], f"{name} has type {like}, its value {value.dtype}")
     var = Var.fresh(name, value.dtype)
     with p.scope.frame():
         p.scope.frames[-1][name] = var
