@@ -11,6 +11,7 @@ float has such bits, so nothing follows from that assertion; only, two NaNs need
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias, final
 
 from verified_tir.logic.formula import BOOL, FLOAT_SORTS, INT, Payload, Term, make, not_, subterms, value_of
@@ -128,6 +129,11 @@ def _show_one(u: Term, args: list[str]) -> str:
     return _apply_text(u, args, {})
 
 
+KEPT = 4096
+"""Texts that are kept: a third of all questions was asked a moment ago."""
+
+
+@lru_cache(maxsize=KEPT)
 def query(given: tuple[Term, ...], goal: Term) -> Script:
     """The query whose unsatisfiability is the theorem ``given ⟹ goal``."""
     roots = (*given, not_(goal))

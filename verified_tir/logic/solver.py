@@ -90,7 +90,7 @@ class Solver:
     store: Store | None = None
     _cache: dict[tuple[str, int], Answer] = field(default_factory=dict)
     _z3: Any = None
-    _shared: Any = None
+    _shared: tuple[Any, int] | None = None
     _refuted: set[tuple[str, int]] = field(default_factory=set)
     """Questions with a refutation whose values were not asked for."""
     _quick: bool = False
@@ -294,13 +294,17 @@ class Solver:
 
     def _in_shared_context(self, z3: Any, script: Script, budget: int) -> Any:
         """Z3's result where many questions were asked before; ``unknown`` there says nothing."""
-        if self._shared is None:
-            self._shared = z3.SimpleSolver()
-        shared = self._shared
-        shared.set(random_seed=0, rlimit=budget, ctrl_c=False)
+        if self._shared is None or self._shared[1] != budget:
+            solver = z3.SimpleSolver()
+            solver.set(random_seed=0, rlimit=budget, ctrl_c=False)
+            self._shared = solver, budget
+        shared, core = self._shared[0], z3.z3core
+        context = shared.ctx.ref()
         shared.push()
         try:
-            shared.add(z3.parse_smt2_string(script.text))
+            parts = z3.parse_smt2_string(script.text, ctx=shared.ctx)
+            for k in range(len(parts)):  # ``shared.add(parts)``, without an object of Python's for each part
+                core.Z3_solver_assert(context, shared.solver, core.Z3_ast_vector_get(context, parts.vector, k))
             return shared.check()
         except z3.Z3Exception:
             return z3.unknown

@@ -146,6 +146,23 @@ class VerdictStore:
                         os.unlink(folder / name)
 
 
+@final
+@dataclass(slots=True)
+class VerdictsInMemory:
+    """The verdicts of one process, for solvers that are to share them and nothing else."""
+
+    _answers: dict[tuple[str, int], Answer] = field(default_factory=dict)
+
+    def load(self, text: str, budget: int) -> Answer | None:
+        """The answer to a query, if it was asked before."""
+        return self._answers.get((text, budget))
+
+    def save(self, text: str, budget: int, answer: Answer) -> bool:
+        """Keep the answer to a query."""
+        self._answers[text, budget] = answer
+        return True
+
+
 def _encoded(key: str, answer: Answer) -> bytes:
     kind, values = answer
     body = json.dumps({"key": key, "kind": kind, "values": values}, sort_keys=True).encode()
