@@ -29,7 +29,7 @@ from verified_tir.kernel.entry import has_meaning, verify_program
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.licences import licence_questions
 from verified_tir.kernel.obligation import NoMatch, Unproved, discharge
-from verified_tir.kernel.refines import Refines
+from verified_tir.kernel.refines import Refines, statement_of
 from verified_tir.logic.solver import Solver
 from verified_tir.semantics.encode import Unencodable
 
