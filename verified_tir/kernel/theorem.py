@@ -18,7 +18,7 @@ from verified_tir.ir.node import IRError
 from verified_tir.ir.stmt import Allocate
 from verified_tir.ir.visit import walk
 from verified_tir.kernel import admissible, assumed
-from verified_tir.kernel.context import EVERYTHING, Entry, written_blocks
+from verified_tir.kernel.context import EVERYTHING, Context, Entry, begin, shape_bounds, written_blocks
 from verified_tir.kernel.entry import contradictory, verify_program
 from verified_tir.kernel.exact import Inexact, exact_prover, exact_rule
 from verified_tir.kernel.facts import Prover
@@ -58,7 +58,7 @@ def _apply(rule: Rule, theorem: Statement, prover: Prover, again: Step | None) -
     """:param again: what the rule gave when it was applied to the same program before: the result, names of bound
     variables included."""
     discharged: list[Discharged] = []
-    entry = _made(theorem).entry
+    entry = theorem.entry
     stored = prover.solver.statistics.stored
     try:
         rule = exact_rule(rule)
@@ -140,11 +140,18 @@ def _renamed(paddings: tuple[Padding, ...], rewrite: Rewrite) -> tuple[Padding, 
 
 def _questions(theorem: Statement, rewrite: Rewrite, paddings: tuple[Padding, ...]) -> Iterable[Question]:
     yield from rewrite.questions
-    shapes = tuple(m.before for m in (*theorem.relation, *rewrite.maps))
-    entry = Entry(
-        paddings, definite=theorem.definite, shapes=shapes, licensed=frozenset(_inherited(theorem.licences, rewrite))
-    )
+    entry = theorem.entry_of(paddings, _inherited(theorem.licences, rewrite))
+    for m in rewrite.maps:
+        if m.before not in theorem.start.buffers:
+            yield from _was_an_array(begin(rewrite.after, entry), m.before)
     yield from licence_questions(rewrite.after, entry, unchanged=theorem.after, kept=rewrite.kept)
+
+
+def _was_an_array(context: Context, buffer: Buffer) -> Iterable[Question]:
+    """A layout in the middle had the extents of an array: that is not checked at a call, so it is owed."""
+    claim = f"the layout that {buffer.name} had is that of an array: its extents and their product are not too large"
+    for bound in shape_bounds(context, buffer):
+        yield Question("layout", claim, context, (), bound, (), "after")
 
 
 # -- licences to reassociate -------------------------------------------------------------------------------------------
