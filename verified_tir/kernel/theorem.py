@@ -31,6 +31,7 @@ from verified_tir.kernel.rules.call import Refine
 from verified_tir.kernel.step import Rewrite, Rule
 from verified_tir.logic.solver import version
 from verified_tir.logic.verdict import in_words
+from verified_tir.logic.verdict_store import VerdictStore
 from verified_tir.semantics.encode import Unencodable
 
 __all__ = ["Refines", "Rewrite", "Rule", "Step", "apply", "licensed", "reflexive", "without_licence"]
@@ -80,7 +81,8 @@ def _apply(rule: Rule, theorem: Statement, prover: Prover, again: Step | None) -
     except (Unencodable, IRError, Inexact) as refused:
         return NoMatch((), str(refused))
     step = Step(rule, made.after, tuple(discharged), made)
-    asked = {f"z3 {version()}", *(["kept verdicts"] if prover.solver.statistics.stored > stored else [])}
+    kept = prover.solver.statistics.stored > stored and type(prover.solver.store) is VerdictStore
+    asked = {f"z3 {version()}", *(["kept verdicts"] if kept else [])}
     return _made(replace(
         theorem, before=made.before or theorem.before, after=made.after, relation=(*theorem.relation, *made.maps),
         paddings=_renamed(theorem.paddings, made), derivation=(*theorem.derivation, step),
