@@ -152,6 +152,13 @@ class Context:
         if block in self.entry.licensed:
             self.told.update(t for t in facts if only_compares(t, self.blocks, self.entry.licensed))
 
+    def supposing(self, block: Var, facts: Iterable[Term]) -> Context:
+        """A context in which such facts are told, of what earlier iterations left, to prove that they stay true."""
+        inside = self.fork()
+        inside.told = set(self.told)
+        inside.tell(block, facts)
+        return inside
+
     def usable(self, premise: Term) -> bool:
         """Whether a premise holds whatever the order in which a licence lets floats be summed."""
         licensed = self.entry.licensed

@@ -14,7 +14,7 @@ Blocks then mean what they expand to; a bare block stays as a label.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 from weakref import WeakSet
 
@@ -55,7 +55,7 @@ from verified_tir.semantics.encode import Encoded, Unencodable
 
 def program_questions(func: PrimFunc, entry: Entry) -> Iterator[Question]:
     """Everything that makes a program (its blocks expanded) meaningful on arrays of definite values."""
-    context = begin(func, Entry(entry.paddings, inputs_defined=True, shapes=entry.shapes))
+    context = begin(func, replace(entry, definite=False, inputs_defined=True))
     yield from _visit(context, func.body, ())
 
 
@@ -101,7 +101,7 @@ Around = tuple[tuple[Stmt, Context], ...]
 def block_questions(func: PrimFunc, entry: Entry) -> Iterator[Question]:
     """The claims of every block of a program as written."""
     if any(isinstance(n, Block) and not n.is_label for n in walk(func.body)):
-        context = begin(func, Entry(entry.paddings, inputs_defined=True))
+        context = begin(func, replace(entry, definite=False, inputs_defined=True, shapes=()))
         yield from _claims(context, func.body, (), ())
 
 

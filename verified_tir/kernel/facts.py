@@ -347,6 +347,7 @@ class Prover:
                 continue  # an address counts elements of its own view's type
             at_element = f.and_(*[f.eq(x, y) for x, y in zip(load.address, e.address, strict=True)])
             hypotheses.append(f.implies(at_element, holds(load.value.value, load.value.defined)))
+        context = context.supposing(e.version.block, hypotheses)
         given = (*base, *a.given, same, *hypotheses)
         goal = holds(a.value.value, a.value.defined)
         claim = f"the store to {e.buffer.name} at {a.place} keeps it {name}"

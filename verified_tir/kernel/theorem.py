@@ -108,7 +108,7 @@ def _same(rewrite: Rewrite, again: Step) -> Rewrite:
     """What a rule computed before, if it computes the same now."""
     if not structural_equal(rewrite.after, again.made.after):
         raise IRError("the rule does not give the program that it gave before")
-    return again.made
+    return replace(again.made, reassociated=rewrite.reassociated)
 
 
 def _inherited(licences: Mapping[Var, frozenset[Var]], rewrite: Rewrite) -> dict[Var, frozenset[Var]]:

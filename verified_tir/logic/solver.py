@@ -90,12 +90,14 @@ class Solver:
 
     :param budget: resource limit of an integer query, at least 1; queries about floats alone get ten times as much.
     :param store: answers of other processes; none unless given.
+    :param small: whether small values are sought for a refutation, where somebody may read them.
     :raises ValueError: for a smaller budget (Z3 takes 0 for no limit).
     """
 
     budget: int = INTEGER_BUDGET
     statistics: Statistics = field(default_factory=Statistics)
     store: Store | None = None
+    small: bool = True
     _cache: dict[tuple[str, int], Answer] = field(default_factory=dict)
     _z3: Any = None
     _shared: tuple[Any, int] | None = None
@@ -127,7 +129,7 @@ class Solver:
         outer, self._quick = self._quick, quick
         self._depth += 1
         try:
-            verdict = self._prove(given, goal, small)
+            verdict = self._prove(given, goal, small if self.small else ())
         finally:
             self._quick = outer
             self._depth -= 1
