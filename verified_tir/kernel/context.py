@@ -104,12 +104,15 @@ class Context:
     """The block of each unknown that stands for an element's value, by the unknown's name; shared by all forks."""
     told: set[Term] = field(default_factory=set)
     """What is known of the elements of licensed blocks whatever the order of their terms; shared by all forks."""
+    held_facts: dict[Term, tuple[Term, ...]] = field(default_factory=dict)
+    """Of those, what is known of the unknown that a store left; shared by all forks."""
 
     def fork(self) -> Context:
         """A copy to walk on with; the table of loads is shared."""
         return Context(
             self.func, self.entry, list(self.path), dict(self.env), dict(self.memory), self.views, self.elements,
             dict(self.names), self.sizes, list(self.observed), self.owners, self.shadow, self.blocks, self.told,
+            self.held_facts,
         )  # fmt: skip
 
     # -- loads ---------------------------------------------------------------------------------------------------
@@ -135,17 +138,18 @@ class Context:
     def address(self, buffer: Buffer, indices: tuple[Term, ...], lane: Term | None) -> tuple[Term, ...]:
         return address_of(buffer, indices, lane, self.several_views(buffer.data), Encoder(self.env))
 
-    def held(self, buffer: Buffer, value: Encoded) -> tuple[Encoded, tuple[Term, ...]]:
-        """What an element holds after a store, and what is known of that (see ``shadow`` and ``open_bits``)."""
+    def held(self, buffer: Buffer, value: Encoded) -> Encoded:
+        """What an element holds after a store (see ``shadow`` and ``open_bits``)."""
         if buffer.data is self.shadow:
             value = Encoded(value.value, f.TRUE, value.data)
         if buffer.data not in self.entry.licensed:
-            return value, ()
+            return value
         written = written_blocks(self.func.body)
         held, known = stored(value, self.blocks, self.memory if EVERYTHING in written else written)
         self.blocks[held.value.payload] = buffer.data
         self.told.update(known)
-        return held, known
+        self.held_facts[held.value] = known
+        return held
 
     def tell(self, block: Var, facts: Iterable[Term]) -> None:
         """Facts about elements of a block were found that hold of every tree, if they do no more than compare them."""
@@ -269,8 +273,7 @@ class Context:
             case Store(buffer=b, value=value, indices=indices) if value.dtype.lanes == 1 and not opaque_calls(stmt):
                 encoder = self.encoder()
                 address, lane = encoder.address(value, b, indices, None)
-                left, known = self.held(b, encoder.encode(value))
-                self.path.extend(known)
+                left = self.held(b, encoder.encode(value))
                 where = self.address(b, address, lane)
                 self.memory[b.data] = Version(b.data, Stored(self.memory[b.data], b, where, left))
             case DeclBuffer(body=body) | AttrStmt(body=body):
