@@ -81,10 +81,9 @@ def validate(  # noqa: PLR0913 (all but two by name)
             believed = _judge(*pair, build, solver, said, replace(limits, declared=True))
             if not isinstance(believed, Unknown):
                 verdict, findings = believed, [*said, "opaque calls are believed to touch what their blocks declare"]
-    except (Oversize, TooManyTerms) as problem:
+    except (Oversize, TooManyTerms) as problem:  # licences found not to hold until then do not hold
         verdict = Unknown(str(problem))
         if most_elements:
-            findings.clear()
             build = Builder(Terms())
             verdict = compare_on_demand(*pair, build, solver, budget=most_operations, elements=most_elements)
     except Refused as problem:
@@ -160,12 +159,18 @@ def _judge(
 
 
 def _run(side: Side, which: str, build: Builder, limits: _Limits, findings: list[str]) -> Exit:
-    """Execute one program."""
-    left = execute(
-        side.func, side.params, side.values, build,
-        fast=limits.fast, budget=limits.operations, declared=limits.declared,
-    )  # fmt: skip
-    findings.extend(f"{which}: {f}" for f in left.findings)
+    """Execute one program.  Of *before*, findings count if they are all there are: others would seem to be new."""
+    noted: dict[str, None] = {}
+    try:
+        left = execute(
+            side.func, side.params, side.values, build,
+            fast=limits.fast, budget=limits.operations, declared=limits.declared, noted=noted,
+        )  # fmt: skip
+    except (Refused, TooManyTerms):
+        if which == "after":
+            findings.extend(f"{which}: {f}" for f in noted)
+        raise
+    findings.extend(f"{which}: {f}" for f in noted)
     if left.races:
         findings.append(f"{which}: read as if there were a barrier wherever threads meet in shared memory")
     return left
