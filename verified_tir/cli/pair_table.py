@@ -22,7 +22,8 @@ def table(judged: Sequence[Judgement]) -> str:
     parts = [_verdicts(judged), _shares(judged)]
     for word, title in (
         ("unsupported", "Not supported"), ("unreadable", "Not readable"), ("unknown", "Not decided"),
-        ("licences unknown", "Licences not judged"), ("failed", "Failures of the validator"), ("vacuous", "Vacuous"), ("different", "Different"),
+        ("licences unknown", "Licences not judged"), ("failed", "Failures of the validator"),
+        ("vacuous", "Vacuous"), ("different", "Different"),
     ):  # fmt: skip
         chosen = [j for j in judged if j.word == word]
         if chosen:
