@@ -10,7 +10,9 @@ The table of nodes is weak: a program that nobody holds any longer is collected.
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from verified_tir.ir.weak_table import WeakTable
 
@@ -55,7 +57,7 @@ class InternedMeta(type):
 class Node(metaclass=InternedMeta):
     """Base of expressions, statements, buffers and functions."""
 
-    __slots__ = ("__weakref__", "_below", "_children", "_free_vars")
+    __slots__ = ("__weakref__", "_below", "_children", "_free_vars", "_known")
     __match_args__: ClassVar[tuple[str, ...]] = ()
 
     def __copy__(self) -> Node:
@@ -63,6 +65,33 @@ class Node(metaclass=InternedMeta):
 
     def __deepcopy__(self, memo: object) -> Node:
         return self
+
+
+N = TypeVar("N", bound=Node)
+R = TypeVar("R")
+
+
+def once(compute: Callable[[N], R]) -> Callable[[N], R]:
+    """A function of one node that is computed once for each node, which keeps what was found.
+
+    That is right for a pure function whose results nobody changes, since a node does not change: it is what it is made
+    of, and so is all that is below it.  A function that asks itself about the parts of a node finds, in a program of
+    which one statement changed, the answers about all others.
+    """
+
+    @wraps(compute)
+    def known(node: N) -> R:
+        try:
+            return node._known[compute]  # type: ignore[attr-defined, no-any-return]
+        except AttributeError:
+            object.__setattr__(node, "_known", {})
+        except KeyError:
+            pass
+        found = compute(node)
+        node._known[compute] = found  # type: ignore[attr-defined]
+        return found
+
+    return known
 
 
 class IRError(ValueError):

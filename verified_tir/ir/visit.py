@@ -14,7 +14,7 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import DType, PointerType
 from verified_tir.ir.expr import Expr, LetExpr, Load, Var
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.node import Node
+from verified_tir.ir.node import Node, once
 from verified_tir.ir.stmt import Allocate, Block, DeclBuffer, For, LetStmt, Region, Stmt, Store
 
 N = TypeVar("N", bound=Node)
@@ -75,12 +75,27 @@ _TYPES = (DType, PointerType)
 
 def walk(node: Node) -> Iterator[Node]:
     """The node and everything below it, parents first, each object once."""
-    try:
-        below = node._below  # type: ignore[attr-defined]
-    except AttributeError:
-        below = tuple(_walk(node))[1:]
-        object.__setattr__(node, "_below", below)  # each rule and each check of its result goes through all of it again
-    return chain((node,), below)
+    return chain((node,), _below(node))
+
+
+def _below(node: Node) -> tuple[Node, ...]:
+    """What :func:`walk` gives after the node itself; kept, as each rule and each check of its result goes through it.
+
+    What is below a statement is put together from what is below its parts: in a changed program most of them are as
+    they were.  All that is below a node has been seen when the node comes a second time, so the order is that of one
+    walk.
+    """
+    pending = [node]  # not by recursion: programs are deep
+    while not hasattr(node, "_below"):
+        n = pending[-1]
+        unknown = [c for c in children(n) if isinstance(c, Stmt) and not hasattr(c, "_below")]
+        if unknown:
+            pending.extend(unknown)
+            continue
+        found = chain.from_iterable((c, *_below(c)) if isinstance(c, Stmt) else _walk(c) for c in children(n))
+        object.__setattr__(pending.pop(), "_below", tuple(dict.fromkeys(found)))
+    known: tuple[Node, ...] = node._below
+    return known
 
 
 def _walk(node: Node) -> Iterator[Node]:
@@ -129,6 +144,12 @@ def substitute_buffers(node: N, mapping: Mapping[Buffer, Buffer]) -> N:
     if not mapping:
         return node
     return rewrite(node, lambda n: mapping.get(n) if isinstance(n, Buffer) else None)
+
+
+@once
+def kinds(node: Node) -> frozenset[type[Node]]:
+    """The classes of the nodes that :func:`walk` gives: whether a loop or a call stands somewhere in a program."""
+    return frozenset(map(type, walk(node)))
 
 
 def bound_vars(node: Node) -> list[Var]:
