@@ -8,14 +8,15 @@ that reaches the place has been through.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Container
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 from typing import final
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.calls import is_pure
-from verified_tir.ir.expr import FALSE, Call, Expr, IntImm, Var
+from verified_tir.ir.expr import FALSE, Call, Expr, IntImm, Load, Var
 from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.node import once
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import (
     Allocate,
@@ -33,7 +34,7 @@ from verified_tir.ir.stmt import (
     Store,
     While,
 )  # fmt: skip
-from verified_tir.ir.visit import children, free_vars, sub_statements, walk
+from verified_tir.ir.visit import children, free_vars, kinds, sub_statements, walk
 from verified_tir.kernel.blocks import expand_block
 from verified_tir.kernel.memory import (
     Allocated,
@@ -218,8 +219,8 @@ class Context:
 
     def touched(self, stmt: Stmt) -> list[Var]:
         """The blocks alive here that a statement may write."""
-        written = written_blocks(stmt)
-        return [data for data in self.memory if data in written or EVERYTHING in written]
+        written = _effects(stmt)[1]
+        return [*self.memory] if EVERYTHING in written else [data for data in written if data in self.memory]
 
     def execute(self, stmt: Stmt) -> None:
         """Walk past a statement that has run to its end."""
@@ -253,7 +254,7 @@ class Context:
                 before, after = dict(self.memory), Memory()
                 for data in self.touched(stmt):
                     self.memory[data] = after[data] = Version(data, Ran(before, stmt, after))
-                if any(isinstance(n, (Assume, Assert)) for n in walk(stmt)):
+                if not kinds(stmt).isdisjoint((Assume, Assert)):
                     self.observed.append((before, stmt))
 
     def evaluated(self, expr: Expr) -> Encoded | None:
@@ -298,46 +299,51 @@ class Context:
                 pass
         return sub_statements(stmt)[step]
 
+    def inside(self, stmt: Stmt) -> Iterator[tuple[Stmt, Context]]:
+        """Each direct sub-statement with what is known where it begins: what ``enter`` says, of a fork for each.
+
+        A sequence is walked once, and not from its beginning for every statement in it.
+        """
+        if isinstance(stmt, Seq):
+            here = self.fork()
+            for s in stmt.stmts:
+                yield s, here.fork()
+                here.execute(s)
+            return
+        for k in range(len(sub_statements(stmt))):
+            inner = self.fork()
+            yield inner.enter(stmt, k), inner
+
 
 def written_blocks(stmt: Stmt) -> set[Var]:
     """Blocks that a statement may write: stores, and everything in reach of an opaque call (``reachable``)."""
-    return _effects(stmt)[1]
+    return {*_effects(stmt)[1]}
 
 
 def read_blocks(stmt: Stmt) -> set[Var]:
     """Blocks that a statement may read."""
-    return _effects(stmt)[0]
+    return {*_effects(stmt)[0]}
 
 
-_effects_cache: dict[int, tuple[Stmt, tuple[set[Var], set[Var]]]] = {}
-
-
-def _effects(stmt: Stmt) -> tuple[set[Var], set[Var]]:
-    found = _effects_cache.get(id(stmt))
-    if found is not None and found[0] is stmt:
-        return found[1]
-    reads: set[Var] = set()
-    writes: set[Var] = set()
-    from verified_tir.ir.expr import Load
-
+@once
+def _effects(stmt: Stmt) -> tuple[tuple[Var, ...], tuple[Var, ...]]:
+    """What a statement may read and write, in the order of the program."""
+    reads: dict[Var, None] = {}
+    writes: dict[Var, None] = {}
     if isinstance(stmt, Store):
-        writes.add(stmt.buffer.data)
+        writes[stmt.buffer.data] = None
     for part in children(stmt):
         if isinstance(part, Stmt):  # what statements in it do is known, or known from now on
             of_reads, of_writes = _effects(part)
-            reads |= of_reads
-            writes |= of_writes
+            reads.update(dict.fromkeys(of_reads))
+            writes.update(dict.fromkeys(of_writes))
             continue
         for n in walk(part):
             if isinstance(n, Load):
-                reads.add(n.buffer.data)
+                reads[n.buffer.data] = None
             elif isinstance(n, Call) and not is_pure(n.op):
-                reads.add(EVERYTHING)
-                writes.add(EVERYTHING)
-    if len(_effects_cache) > 20000:
-        _effects_cache.clear()
-    _effects_cache[id(stmt)] = (stmt, (reads, writes))
-    return reads, writes
+                reads[EVERYTHING] = writes[EVERYTHING] = None
+    return tuple(reads), tuple(writes)
 
 
 EVERYTHING = Var.fresh("every block in reach of an opaque call", "handle")
@@ -345,9 +351,7 @@ EVERYTHING = Var.fresh("every block in reach of an opaque call", "handle")
 
 def begin(func: PrimFunc, entry: Entry) -> Context:
     """The context of the function's entry: parameters, shape symbols, and their axioms."""
-    buffers = [n for n in walk(func) if isinstance(n, Buffer)]
-    owners = frozenset({*func.buffers, *(n.buffer for n in walk(func.body) if isinstance(n, Allocate))})
-    context = Context(func, entry, [], {}, {}, views_of(buffers), {}, {}, owners=owners)
+    context = Context(func, entry, [], {}, {}, _views(func), {}, {}, owners=_owners(func))
     params = set(func.params)
     declared = (*func.buffers, *entry.shapes)
     symbols = {v: None for b in func.buffers for e in (*b.shape, *b.strides, b.elem_offset) for v in free_vars(e)}
@@ -371,6 +375,18 @@ def begin(func: PrimFunc, entry: Entry) -> Context:
         paddings = tuple(p for p in entry.paddings if p.buffer.data is b.data)
         context.memory[b.data] = Version(b.data, Entered(paddings))
     return context
+
+
+@once
+def _views(func: PrimFunc) -> dict[Var, tuple[Buffer, ...]]:
+    """The views of each block in a function."""
+    return views_of(n for n in walk(func) if isinstance(n, Buffer))
+
+
+@once
+def _owners(func: PrimFunc) -> frozenset[Buffer]:
+    """The buffers that a function allocates or is passed."""
+    return frozenset({*func.buffers, *(n.buffer for n in walk(func.body) if isinstance(n, Allocate))})
 
 
 def _free_name(name: str, taken: Container[str]) -> str:
@@ -409,4 +425,4 @@ def context_at(func: PrimFunc, path: Path, entry: Entry) -> Context:
 
 def opaque_calls(node: Stmt) -> bool:
     """Whether an opaque call stands in a statement."""
-    return EVERYTHING in written_blocks(node)
+    return EVERYTHING in _effects(node)[1]
