@@ -26,13 +26,12 @@ def float_key(value: float) -> bytes:
 
 def _key(value: object) -> object:
     """A dictionary key that keeps 0.0, -0.0, 0, False and NaN apart."""
-    if type(value) is float:
-        return ("float", float_key(value))
-    if type(value) is bool:
-        return ("bool", value)
-    if type(value) is tuple:
-        return tuple(_key(v) for v in value)
-    return value
+    kind = type(value)
+    if kind is tuple:
+        return tuple([v if isinstance(v, Node) else _key(v) for v in value])  # type: ignore[attr-defined]
+    if kind is float:
+        return ("float", float_key(value))  # type: ignore[arg-type]
+    return ("bool", value) if kind is bool else value
 
 
 class InternedMeta(type):

@@ -7,6 +7,7 @@ Shared subtrees are visited once: every function memoises by identity.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import chain
 from typing import TypeVar
 
@@ -18,6 +19,7 @@ from verified_tir.ir.node import Node, once
 from verified_tir.ir.stmt import Allocate, Block, DeclBuffer, For, LetStmt, Region, Stmt, Store
 
 N = TypeVar("N", bound=Node)
+K = TypeVar("K", bound=Node)
 
 
 def fields(node: Node) -> tuple[object, ...]:
@@ -85,22 +87,26 @@ def _below(node: Node) -> tuple[Node, ...]:
     they were.  All that is below a node has been seen when the node comes a second time, so the order is that of one
     walk.
     """
-    pending = [node]  # not by recursion: programs are deep
-    while not hasattr(node, "_below"):
+    try:
+        return node._below  # type: ignore[attr-defined, no-any-return]
+    except AttributeError:
+        pending = [node]
+    while pending:  # not by recursion: programs are deep
         n = pending[-1]
-        unknown = [c for c in children(n) if isinstance(c, Stmt) and not hasattr(c, "_below")]
-        if unknown:
+        if not isinstance(n, (Stmt, PrimFunc)):
+            found = _walk(*children(n))
+        elif unknown := [c for c in children(n) if isinstance(c, Stmt) and not hasattr(c, "_below")]:
             pending.extend(unknown)
             continue
-        found = chain.from_iterable((c, *_below(c)) if isinstance(c, Stmt) else _walk(c) for c in children(n))
+        else:
+            found = chain.from_iterable([(c, *_below(c)) for c in children(n)])
         object.__setattr__(pending.pop(), "_below", tuple(dict.fromkeys(found)))
-    known: tuple[Node, ...] = node._below
-    return known
+    return _below(node)
 
 
-def _walk(node: Node) -> Iterator[Node]:
+def _walk(*nodes: Node) -> Iterator[Node]:
     seen: set[Node] = set()
-    stack = [node]
+    stack = [*reversed(nodes)]
     while stack:
         n = stack.pop()
         if n in seen:
@@ -146,10 +152,23 @@ def substitute_buffers(node: N, mapping: Mapping[Buffer, Buffer]) -> N:
     return rewrite(node, lambda n: mapping.get(n) if isinstance(n, Buffer) else None)
 
 
-@once
-def kinds(node: Node) -> frozenset[type[Node]]:
-    """The classes of the nodes that :func:`walk` gives: whether a loop or a call stands somewhere in a program."""
-    return frozenset(map(type, walk(node)))
+def nodes_of(node: Node, kind: type[K]) -> tuple[K, ...]:
+    """The nodes of a class that :func:`walk` gives, in its order; statements keep what they have of each class."""
+    if not isinstance(node, Stmt):
+        return tuple([n for n in walk(node) if isinstance(n, kind)])
+    below = _found(kind)(node)
+    return (node, *below) if isinstance(node, kind) else below
+
+
+@cache
+def _found(kind: type[K]) -> Callable[[Stmt], tuple[K, ...]]:
+    """What :func:`nodes_of` finds below a statement."""
+
+    @once
+    def found(stmt: Stmt) -> tuple[K, ...]:
+        return tuple(dict.fromkeys(chain.from_iterable([nodes_of(c, kind) for c in children(stmt)])))
+
+    return found
 
 
 def bound_vars(node: Node) -> list[Var]:

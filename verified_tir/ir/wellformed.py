@@ -32,8 +32,7 @@ def problem(func: PrimFunc) -> str | None:
     its variable once.
     """
     buffers = func.buffers
-    symbols = [n for b in buffers for e in (*b.shape, *b.strides, b.elem_offset) for n in _variables(e)]
-    scope: set[Name] = {*func.params, *symbols}
+    scope: set[Name] = {*func.params, *chain.from_iterable(map(_symbols, buffers))}
     for b in buffers:
         if b.data in scope:
             return f"{b.data.name} is bound twice"
@@ -117,6 +116,12 @@ def _binders(stmt: Stmt) -> tuple[tuple[Var, LetExpr | None], ...]:
 
 def _lets(nodes: Iterable[Node]) -> Iterator[tuple[Var, LetExpr]]:
     return ((n.var, n) for node in nodes for n in walk(node) if isinstance(n, LetExpr))
+
+
+@once
+def _symbols(buffer: Buffer) -> tuple[Var, ...]:
+    """The variables that an array binds when it is passed."""
+    return tuple(n for e in (*buffer.shape, *buffer.strides, buffer.elem_offset) for n in _variables(e))
 
 
 def _variables(expr: Expr) -> list[Var]:
