@@ -8,7 +8,8 @@ from typing import Any, final
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import Var
-from verified_tir.ir.node import IRError, Node, once, seal, shown
+from verified_tir.ir.node import IRError, Node, once, seal
+from verified_tir.ir.show import shown
 from verified_tir.ir.stmt import Annotations, Stmt
 
 
