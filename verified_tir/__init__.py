@@ -9,6 +9,8 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from verified_tir.ir.node import show_with
+
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
@@ -97,6 +99,15 @@ class _Package(ModuleType):
 
 
 sys.modules[__name__].__class__ = _Package
+
+
+def _printed(node: Any) -> str:
+    from verified_tir.ir.script import script
+
+    return script(node)
+
+
+show_with(_printed)
 
 
 def __getattr__(name: str) -> Any:

@@ -67,7 +67,9 @@ def zeros(s: Schedule) -> None:
     s.transform_layout("B", IN_FOURS, pad_value=0.0)
     s.transform_layout("C", IN_FOURS, pad_value=lambda io, ii: 0.0)
     assert padding_of(s, "B") == ["B[io, ii] == T.float32(0.0) where io == 3 and ii >= 2, before and after"]
-    assert padding_of(s, "C") == ["C[io, ii] == T.float32(0.0) where io == 3 and ii >= 2, before and after"]
+    assert padding_of(s, "C") == [
+        "C[io, ii] == T.float32(0.0) where io == 3 and ii >= 2, after; before it may be anything"
+    ]
 
 
 @schedule(double)

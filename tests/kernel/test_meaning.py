@@ -102,8 +102,10 @@ class Module:
     [("f", "pass", "f calls f"), ("g", "Module.f(A.data)", "f calls g calls f")],
 )
 def test_recursion_is_an_error(callee: str, back: str, circle: str) -> None:
-    with pytest.raises(IRError, match=circle):
+    with pytest.raises(NotApplicable, match=circle) as caught:
         Schedule(MODULE.format(callee=callee, back=back))
+    assert caught.value.program.name == "f"
+    assert f"Module.{callee}(A.data)  # <-- here" in str(caught.value)
 
 
 def test_one_of_several_functions_must_be_picked() -> None:

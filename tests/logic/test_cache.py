@@ -1,4 +1,4 @@
-"""Verdicts on disk: found again, by everybody, if nothing differs; damaged, foreign or unknown ones never."""
+"""Verdicts on disk: found again, by everybody, if nothing differs; damaged or foreign ones never."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from verified_tir.logic import verdict_store as module
 from verified_tir.logic.formula import INT, Term
 from verified_tir.logic.smtlib import query
 from verified_tir.logic.solver import Answer, Solver
-from verified_tir.logic.verdict import Refuted, Unknown
+from verified_tir.logic.verdict import Proved, Refuted, Unknown
 from verified_tir.logic.verdict_store import LARGEST, MAGIC, SELDOM, VerdictStore
 
 X, Y, Z = (f.var(n, INT) for n in "xyz")
@@ -85,17 +85,44 @@ def test_models_speak_of_the_asker_s_names(store: VerdictStore) -> None:
     assert kind == "refuted" and set(values) == set(sorts) == {"u", "v"} and values["u"] == values["v"]
 
 
-def test_unknown_is_never_kept(store: VerdictStore) -> None:
+def test_unknown_is_kept_for_its_budget_and_proves_nothing(store: VerdictStore) -> None:
+    first = Solver(20_000, store=store)
+    before = first.prove(POSITIVE, HARD)
+    assert isinstance(before, Unknown) and first.statistics.queries > 0
+    again = Solver(20_000, store=store)
+    after = again.prove(POSITIVE, HARD)
+    assert isinstance(after, Unknown) and after.reason == before.reason and after.how == "cached"
+    assert again.statistics.queries == 0 < again.statistics.stored
+    assert again.consistent((*POSITIVE, f.not_(HARD))) is None
+
+
+def test_unknown_is_asked_again_with_another_budget_or_version(store: VerdictStore) -> None:
+    claim = f.le(X, f.add(Y, f.integer(7)))
+    given = (f.lt(X, Y),)
+    starved = Solver(1, store=store)
+    assert isinstance(starved.prove(given, claim), Unknown)
+    assert isinstance(Solver(100_000, store=store).prove(given, claim), Proved)
+    other = Solver(1, store=VerdictStore(store.folder, asked="another version"))
+    assert isinstance(other.prove(given, claim), Unknown)
+    assert other.statistics.queries > 0 == other.statistics.stored
+
+
+@pytest.mark.parametrize("reason", ["timeout", "memout", "interrupted from keyboard"])
+def test_what_failed_is_not_kept(store: VerdictStore, monkeypatch: pytest.MonkeyPatch, reason: str) -> None:
+    """Neither are failures of the machine, which say nothing of the question."""
+    monkeypatch.setattr("z3.Solver.reason_unknown", lambda _: reason)
     solver = Solver(20_000, store=store)
     assert isinstance(solver.prove(POSITIVE, HARD), Unknown)
     assert files(store) == []
-    assert not store.save("(assert true)", 1, ("unknown", "canceled")) and files(store) == []
+    assert not store.save("(assert true)", 1, ("failed", "no memory")) and files(store) == []
 
 
-def test_nor_believed(store: VerdictStore) -> None:
+def test_what_is_no_answer_is_not_believed(store: VerdictStore) -> None:
     """Were it there, under the right name with the right hashes, it would not be an answer."""
     for answer in (
         ("unknown", None),
+        ("unknown", {}),
+        ("failed", "no memory"),
         ("unsat", {}),
         ("unsat", {}),
         ("sat", [1]),

@@ -23,7 +23,8 @@ _STEP: Final[dict[str, Any]] = {
     "rules": [_RULE], "hash": DIGEST,
 }  # fmt: skip
 _LAYOUT: Final[dict[str, Any]] = {
-    "map": str, "inverse": str, "padding": [{"indices": [str], "where": str, "value": str}], "after": _TYPE,
+    "map": str, "inverse": str, "after": _TYPE,
+    "padding": [{"indices": [str], "where": str, "value": str, "promise": str}],
 }  # fmt: skip
 CERTIFICATE: Final[dict[str, Any]] = {
     "schema": int,

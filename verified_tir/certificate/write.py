@@ -257,12 +257,13 @@ def _layout(m: ParameterMap) -> dict[str, Any]:
 
 def _padding(p: Padding) -> dict[str, Any]:
     if p.value is None:
-        value = "touched by nobody"
+        value, promise = "touched by nobody", "inaccessible"
     elif isinstance(p.value, Undef):
-        value = "anything"
+        value, promise = "anything", "free"
     else:
-        value = script(p.value)
-    return {"indices": [v.name for v in p.indices], "where": script(p.predicate), "value": value}
+        value, promise = script(p.value), "owed" if p.owed else "given"
+    where = script(p.predicate)
+    return {"indices": [v.name for v in p.indices], "where": where, "value": value, "promise": promise}
 
 
 def _function(inputs: tuple[Var, ...], outputs: tuple[Expr, ...]) -> str:

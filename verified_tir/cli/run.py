@@ -8,13 +8,11 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import final
+from typing import TYPE_CHECKING, final
 
 from rich.console import Console
 
 from verified_tir import __version__
-from verified_tir.certificate.store import BadStore, save
-from verified_tir.certificate.write import Written
 from verified_tir.cli.discover import Found, find_files
 from verified_tir.cli.progress import Bar
 from verified_tir.cli.second_opinion import Asked, When
@@ -23,6 +21,9 @@ from verified_tir.logic.solver import INTEGER_BUDGET, Solver
 from verified_tir.report.as_json import to_json
 from verified_tir.report.model import FileReport, Report, ScheduleReport
 from verified_tir.report.text import Detail, TextReport
+
+if TYPE_CHECKING:
+    from verified_tir.certificate.write import Written
 
 
 @final
@@ -91,11 +92,17 @@ def run(options: Options) -> int:
     except OSError as problem:
         print(f"vtir: {options.smt}: {problem.strerror}", file=sys.stderr)
         return 2
-    written = None if options.certify is None else Written()
-    report = _run(options, text, _bar_of(options, out), written)
-    if written is not None and options.certify is not None and not report.interrupted:
+    if options.certify is None:
+        report = _run(options, text, _bar_of(options, out), None)
+    else:
+        from verified_tir.certificate.store import BadStore, save
+        from verified_tir.certificate.write import Written
+
+        written = Written()
+        report = _run(options, text, _bar_of(options, out), written)
         try:
-            save(options.certify, written.certificates, written.queries)
+            if not report.interrupted:
+                save(options.certify, written.certificates, written.queries)
         except (OSError, BadStore) as problem:
             print(f"vtir: no certificate was written: {problem}", file=sys.stderr)
             return 2

@@ -6,16 +6,16 @@ import inspect
 import time
 import traceback
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import final
+from typing import TYPE_CHECKING, final
 
-from verified_tir.certificate.write import Origin, Written, certificate_name, shown_below
 from verified_tir.cli.discover import Found
 from verified_tir.cli.load import BadFileError, describe, line_of, loaded, raised_at
 from verified_tir.cli.second_opinion import LITTLE, Asked, ask, opinion_report
 from verified_tir.logic.formula import INT, integer, le, var
 from verified_tir.logic.solver import INTEGER_BUDGET, Solver
+from verified_tir.logic.verdict_store import VerdictsInMemory
 from verified_tir.report.collect import refusal_of, steps_of
 from verified_tir.report.model import (
     ErrorReport,
@@ -33,6 +33,9 @@ from verified_tir.schedule.registry import ScheduleFunction
 from verified_tir.schedule.schedule import Schedule
 from verified_tir.schedule.verdicts import open_store
 
+if TYPE_CHECKING:
+    from verified_tir.certificate.write import Written
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,7 @@ class Settings:
     :ivar smt: folder for the obligations' SMT-LIB texts.
     :ivar asked: how much the independent validator is asked.
     :ivar cache: whether verdicts on disk are believed, and new ones kept.
+    :ivar during: verdicts of this run, for all of its schedules where none are kept on disk.
     :ivar to_llvm: compare the LLVM IR of every schedule that was proved with its program.
     :ivar written: gets a certificate of every schedule that was proved.
     """
@@ -57,6 +61,7 @@ class Settings:
     to_llvm: bool = False
     written: Written | None = None
     cache: bool = True
+    during: VerdictsInMemory = field(default_factory=VerdictsInMemory)
 
 
 class Listener:
@@ -136,7 +141,7 @@ def _verify(
     """Run one schedule and report it.  An exception is an error of this schedule, not of the run."""
     full = Path(function.file)
     shown = file.shown if full == file.path.resolve() else function.file
-    store = open_store() if settings.cache else None
+    store = (open_store() if settings.cache else None) or settings.during
     solver = Solver(settings.budget, store=store)  # one for each schedule: verdicts do not depend on its neighbours
     listener.schedule_begins(name, solver)
     run = _Run()
@@ -161,6 +166,8 @@ def _verify(
             _write(folder_for(settings.smt, file.shown) / file_name(name), run)
         report = _report(name, function, at, run, places=settings.places)
         if settings.written is not None and run.made is not None and report.outcome is Outcome.PROVED:
+            from verified_tir.certificate.write import Origin, certificate_name, shown_below
+
             here = shown_below(file.path, Path.cwd())
             origin = Origin(name, here, function.line, function.file)
             settings.written.add(certificate_name(here, name), run.made, origin)

@@ -29,7 +29,7 @@ from verified_tir.kernel.entry import has_meaning, verify_program
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.licences import licence_questions
 from verified_tir.kernel.obligation import NoMatch, Unproved, discharge
-from verified_tir.kernel.theorem import Refines
+from verified_tir.kernel.refines import Refines, statement_of
 from verified_tir.logic.solver import Solver
 from verified_tir.semantics.encode import Unencodable
 
@@ -74,7 +74,7 @@ def build(
     if pipeline is not None:
         proved = _lowered(proved, pipeline)
     asked = getattr(theorem, "solver", None)
-    solver = asked if isinstance(asked, Solver) else None
+    solver = asked if type(asked) is Solver else None
     prove_meaning(proved, solver)
     prove_licences(proved, solver)
     plan = entry_plan(proved)
@@ -88,7 +88,8 @@ def build(
 
 def _theorem(given: object) -> Refines:
     found = getattr(given, "theorem", None) if not isinstance(given, Refines) else given
-    if isinstance(found, Refines):
+    if type(found) is Refines:
+        statement_of(found)
         return found
     remedy = "Schedule(program) proves that it has a meaning; build(Schedule(program)) compiles it"
     what = f"the program {given.name}" if isinstance(given, PrimFunc) else f"a {type(given).__qualname__}"

@@ -140,7 +140,10 @@ def entry_plan(theorem: Refines) -> EntryPlan:
     _refuse_one_name_twice(func, parameters)
     bindings = tuple(_binding(func, parameters, v, extents) for v in symbols(func))
     known = {*func.params, *(b.var for b in bindings)}
-    before = tuple(b for b in theorem.entry.shapes if b not in func.buffers and known.issuperset(free_vars_of(b)))
+    before = tuple(b for b in theorem.entry.shapes if b not in func.buffers)
+    for b in before:
+        if not known.issuperset(free_vars_of(b)):
+            raise CodegenError(f"a call would not say what shape {b.name} had in the program as it was written")
     body = _body(func)
     return EntryPlan(func, parameters, bindings, (*func.buffers, *before), body.floats, body.release)
 

@@ -30,7 +30,7 @@ def assumptions(theorem: Refines) -> tuple[str, ...]:
     """Sentences about the contents of the arguments: padding, and what the program assumes when it begins."""
     checked = beginning(theorem.before.body)[0]
     claims = [f"{script(n.condition)} (T.assume in the program)" for n in walk(checked) if isinstance(n, Assume)]
-    return (*(_sentence(p) for p in theorem.paddings), *claims)
+    return (*(_sentence(p) for p in theorem.paddings if not p.owed), *claims)
 
 
 def _sentence(p: Padding) -> str:
@@ -90,7 +90,8 @@ class AssumptionCheck:
             if array.dtype == np.bool_ and bool((array.view(np.uint8) > 1).any()):
                 raise ValueError(f"{name} holds bytes that are no bool: they must be 0 or 1")
         for p in self.paddings:
-            _check_padding(p, names[p.buffer.name], arguments.values)
+            if not p.owed:
+                _check_padding(p, names[p.buffer.name], arguments.values)
         if self.claims:
             self._check_claims(names, arguments.values)
 

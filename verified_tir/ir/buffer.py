@@ -2,8 +2,8 @@
 
 A *block* is what an allocation or a parameter provides, named by its data variable.  A buffer is a view of a block:
 buffers with the same ``data`` alias, and live where the block does: a view has no storage scope of its own.  ``shape``,
-``strides`` and ``elem_offset`` count elements, lanes included in one element.  ``axis_separators`` are positions between
-axes (RFC 39) at which flattening stops.
+``strides`` and ``elem_offset`` count elements, lanes included in one element.  ``axis_separators`` are positions
+between axes (RFC 39) at which flattening stops.
 """
 
 from __future__ import annotations

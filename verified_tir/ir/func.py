@@ -8,7 +8,7 @@ from typing import Any, final
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import Var
-from verified_tir.ir.node import IRError, Node, seal
+from verified_tir.ir.node import IRError, Node, seal, shown
 from verified_tir.ir.stmt import Annotations, Stmt
 
 
@@ -78,9 +78,7 @@ class IRModule(Node):
 
 
 def _show(node: PrimFunc | IRModule, printer: Any) -> None:
-    from verified_tir.ir.script import script
-
-    printer.text("\n" + script(node))
+    printer.text("\n" + shown(node))
 
 
 seal()

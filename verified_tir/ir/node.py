@@ -35,6 +35,19 @@ def _key(value: object) -> object:
     return value
 
 
+_printer: list[Callable[[Any], str]] = [repr]
+
+
+def show_with(printer: Callable[[Any], str]) -> None:
+    """Say how nodes are shown to people: by the package's printer, which nothing here knows."""
+    _printer[:] = [printer]
+
+
+def shown(node: Any) -> str:
+    """A node as text for a person; nothing depends on it."""
+    return _printer[0](node)
+
+
 _sealed: list[bool] = []
 
 

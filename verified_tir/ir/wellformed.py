@@ -12,6 +12,7 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Call, Expr, LetExpr, Var
 from verified_tir.ir.func import IRModule, PrimFunc
 from verified_tir.ir.node import Node
+from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Allocate, AttrStmt, Block, DeclBuffer, For, LetStmt, Region, Stmt
 from verified_tir.ir.visit import children, walk
 
@@ -20,15 +21,22 @@ _Scope = frozenset[Var | Buffer]
 
 
 class IllFormed(Exception):
-    """Where and why a program is no program; caught by :func:`problem`."""
+    """Why a program is no program; caught by :func:`misplaced`."""
 
 
 def problem(func: PrimFunc) -> str | None:
     """Why the function is not well-formed, in one sentence; ``None`` if it is."""
+    found = misplaced(func)
+    return None if found is None else found[1]
+
+
+def misplaced(func: PrimFunc) -> tuple[Path, str] | None:
+    """Where and why the function is not well-formed; ``None`` if it is."""
+    checker = _Checker()
     try:
-        _Checker().function(func)
+        checker.function(func)
     except IllFormed as found:
-        return str(found)
+        return checker.place, str(found)
     return None
 
 
@@ -42,16 +50,23 @@ class _Checker:
     def __init__(self) -> None:
         self.bound: dict[Var, Node] = {}
         self.checked: set[tuple[Expr, _Scope]] = set()
+        self.place: Path = ()
+        """The statement that is being checked."""
 
     def function(self, func: PrimFunc) -> None:
         buffers = func.buffers
         symbols = [n for b in buffers for e in (*b.shape, *b.strides, b.elem_offset) for n in _variables(e)]
         scope: _Scope = frozenset()
-        for v in dict.fromkeys((*func.params, *symbols)):
+        for v in (*func.params, *dict.fromkeys(n for n in symbols if n not in func.params)):
             scope = self.bind(scope, v, func)
+        if len(buffers) != len(func.buffer_map):
+            raise IllFormed("a buffer stands for no parameter, or two of them for one")
+        for param, b in func.buffer_map:
+            if param.dtype.code != "handle":
+                raise IllFormed(f"{param.name} of type {param.dtype} cannot be the buffer {b.name}; it takes a handle")
         for b in buffers:
             scope = self.declare(self.bind(scope, b.data, func), b)
-        self.statement(func.body, scope)
+        self.statement(func.body, scope, ())
 
     def bind(self, scope: _Scope, var: Var, binder: Node) -> _Scope:
         if var in scope or self.bound.setdefault(var, binder) is not binder:
@@ -65,33 +80,38 @@ class _Checker:
 
     # -- statements -----------------------------------------------------------------------------------------------
 
-    def statement(self, stmt: Stmt, scope: _Scope) -> None:
+    def statement(self, stmt: Stmt, scope: _Scope, place: Path) -> None:
+        self.place = place
+        inner = (*place, 0)
         match stmt:
             case For(var=v, min=low, extent=extent, body=body):
                 self.expression(low, scope)
                 self.expression(extent, scope)
                 self.once(stmt, v)
-                self.statement(body, self.bind(scope, v, stmt))
+                self.statement(body, self.bind(scope, v, stmt), inner)
             case LetStmt(var=v, value=value, body=body):
                 self.expression(value, scope)
                 self.once(stmt, v)
-                self.statement(body, self.bind(scope, v, stmt))
+                self.statement(body, self.bind(scope, v, stmt), inner)
             case Allocate(buffer=b, body=body):
                 self.once(stmt, b.data)
-                self.statement(body, self.declare(self.bind(scope, b.data, stmt), b))
+                self.statement(body, self.declare(self.bind(scope, b.data, stmt), b), inner)
             case DeclBuffer(buffer=b, body=body):
                 if b.data not in scope:
                     raise IllFormed(f"{b.name} is declared over {b.data.name}, which is no block here")
-                self.statement(body, self.declare(scope, b))
+                self.statement(body, self.declare(scope, b), inner)
             case Block():
-                self.block(stmt, scope)
+                self.block(stmt, scope, place)
             case AttrStmt(value=value, body=body):  # the node that an attribute is about may live further inside
                 self.expression(value, scope)
-                self.statement(body, scope)
+                self.statement(body, scope, inner)
             case _:
+                nested = 0
                 for child in children(stmt):
+                    self.place = place
                     if isinstance(child, Stmt):
-                        self.statement(child, scope)
+                        self.statement(child, scope, (*place, nested))
+                        nested += 1
                     else:
                         self.use(child, scope)
 
@@ -100,7 +120,7 @@ class _Checker:
         if var in self.bound:
             raise IllFormed(f"{var.name} is bound twice")
 
-    def block(self, block: Block, scope: _Scope) -> None:
+    def block(self, block: Block, scope: _Scope, place: Path) -> None:
         inner = scope
         for iv in block.iter_vars:
             self.expression(iv.value, scope)
@@ -115,9 +135,9 @@ class _Checker:
             inner = self.declare(self.bind(inner, b.data, block), b)
         for region in (*(block.reads or ()), *(block.writes or ())):
             self.use(region, inner)
-        for part in (block.init, block.body):
-            if part is not None:
-                self.statement(part, inner)
+        parts = [part for part in (block.init, block.body) if part is not None]
+        for k, part in enumerate(parts):
+            self.statement(part, inner, (*place, k))
 
     # -- expressions ----------------------------------------------------------------------------------------------
 

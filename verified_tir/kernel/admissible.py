@@ -7,23 +7,44 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.calls import is_pure
 from verified_tir.ir.expr import Call, LetExpr, Load
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.stmt import LetStmt
+from verified_tir.ir.paths import Path, places
+from verified_tir.ir.stmt import DeclBuffer, LetStmt
 from verified_tir.ir.visit import walk
 
 
 def problem(func: PrimFunc) -> str | None:
-    """Why no rule may lead to this program, in one sentence; ``None`` if one may.
+    """Why no rule may lead to this program, in one sentence; ``None`` if one may."""
+    found = misplaced(func)
+    return None if found is None else found[1]
+
+
+def misplaced(func: PrimFunc) -> tuple[Path, str] | None:
+    """Where and why a program is none that rules speak about; ``None`` if it is one.
 
     It must be well-formed.  The extents of its buffers may not read memory: they are evaluated where a buffer is
     declared, and the logic writes them down wherever the buffer is used.  (A ``let`` around the declaration does.)
-    Buffers lie in a parameter's or an allocation's memory: what a computed address points to, no rule knows.
+    Buffers lie in a parameter's or an allocation's memory: what a computed address points to, no rule knows, nor what
+    a pointer does that is passed without a buffer.
     """
-    bound = {n.var for n in walk(func) if isinstance(n, (LetStmt, LetExpr))}
+    parameters = {p for p in func.params if func.buffer_of(p) is None}
+    computed = {n.var for n in walk(func) if isinstance(n, (LetStmt, LetExpr))}
     for n in walk(func):
         if isinstance(n, Buffer):
-            if n.data in bound:
-                return f"{n.name} lies at {n.data.name}, a computed address; declare it over a buffer's own data"
-            for part in (p for e in (*n.shape, *n.strides, n.elem_offset) for p in walk(e)):
-                if isinstance(part, Load) or (isinstance(part, Call) and not is_pure(part.op)):
-                    return f"an extent of {n.name} reads memory; it must be bound by a let first"
-    return wellformed.problem(func)
+            wrong = None
+            if n.data in computed:
+                wrong = f"{n.name} lies at {n.data.name}, a computed address; declare it over a buffer's own data"
+            elif n.data in parameters:
+                wrong = (
+                    f"{n.name} lies at {n.data.name}, a pointer that is passed without its extent; "
+                    f"say it at the head of the function: {n.name} = T.match_buffer({n.data.name}, shape, dtype)"
+                )
+            elif any(_reads(part) for e in (*n.shape, *n.strides, n.elem_offset) for part in walk(e)):
+                wrong = f"an extent of {n.name} reads memory; it must be bound by a let first"
+            if wrong is not None:
+                views = places(func.body, lambda s: isinstance(s, DeclBuffer))
+                return next((path for path, s in views if isinstance(s, DeclBuffer) and s.buffer is n), ()), wrong
+    return wellformed.misplaced(func)
+
+
+def _reads(part: object) -> bool:
+    return isinstance(part, Load) or (isinstance(part, Call) and not is_pure(part.op))

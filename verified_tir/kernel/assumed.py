@@ -17,21 +17,20 @@ from verified_tir.ir.visit import sub_statements, walk
 from verified_tir.kernel.context import EVERYTHING, written_blocks
 
 
-def of_results(func: PrimFunc) -> str | None:
-    """The assumption of ``func`` that reads, or stands under a condition that reads, what ``func`` may have written."""
+def of_results(func: PrimFunc) -> Expr | None:
+    """What ``func`` assumes that reads, or stands under a condition that reads, what ``func`` may have written."""
     if not any(isinstance(n, Assume) for n in walk(func.body)):
         return None
     written = written_blocks(func.body)
     return _find(func.body, written if EVERYTHING in written else set(), frozenset())  # a call may come at any time
 
 
-def _find(stmt: Stmt, written: set[Var], computed: frozenset[Var]) -> str | None:
+def _find(stmt: Stmt, written: set[Var], computed: frozenset[Var]) -> Expr | None:
     """The same in a statement.
 
     :param written: blocks that may have been written when it begins.
     :param computed: variables bound to what was read of those.
     """
-    from verified_tir.ir.script import script
 
     def reads(*exprs: Expr) -> bool:
         nodes: list[Node] = [n for e in exprs for n in walk(e)]
@@ -41,7 +40,7 @@ def _find(stmt: Stmt, written: set[Var], computed: frozenset[Var]) -> str | None
         written = written | written_blocks(stmt)
     match stmt:
         case Assume(condition=c) if reads(c):
-            return f"T.assume({script(c)})"
+            return c
         case LetStmt(var=v, value=value) if reads(value):
             computed |= {v}
         case If(condition=c) | While(condition=c) if reads(c):
@@ -59,7 +58,5 @@ def _find(stmt: Stmt, written: set[Var], computed: frozenset[Var]) -> str | None
     return None
 
 
-def _any_in(stmt: Stmt) -> str | None:
-    from verified_tir.ir.script import script
-
-    return next((f"T.assume({script(n.condition)})" for n in walk(stmt) if isinstance(n, Assume)), None)
+def _any_in(stmt: Stmt) -> Expr | None:
+    return next((n.condition for n in walk(stmt) if isinstance(n, Assume)), None)

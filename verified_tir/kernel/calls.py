@@ -20,12 +20,26 @@ from verified_tir.ir.expr import Call, Expr, Load, Undef, Var
 from verified_tir.ir.func import IRModule, PrimFunc
 from verified_tir.ir.index_arith import data_vars
 from verified_tir.ir.node import IRError, Node
+from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, Block, DeclBuffer, Evaluate, Seq, Stmt, Store, seq
-from verified_tir.ir.visit import free_vars, map_children, refresh_binders, rewrite, substitute, walk
+from verified_tir.ir.visit import children, free_vars, map_children, refresh_binders, rewrite, substitute, walk
 from verified_tir.ir.wellformed import recursion
 
 CALL: Final = "call"
 """The annotation of a label around what a function does: the function's name."""
+
+
+class Misfit(IRError):
+    """A call that does not fit the function that it names, or comes back to the function that it stands in.
+
+    :ivar caller: the function in which the call stands.
+    :ivar path: where it stands there.
+    """
+
+    def __init__(self, message: str, caller: PrimFunc, path: Path = ()) -> None:
+        super().__init__(message)
+        self.caller = caller
+        self.path = path
 
 
 @final
@@ -112,34 +126,59 @@ def is_instance(stmt: Stmt, instance: Stmt) -> bool:
 def expand_calls(module: IRModule, name: str) -> PrimFunc:
     """The function of a module with all calls of other functions of the module replaced by what they mean.
 
-    :raises IRError: for recursion, and for a call that does not fit the function that it names.
+    :raises Misfit: for recursion, and for a call that does not fit the function that it names.
     """
+    refuse_recursion(module)
+    return _expanded_function(module[name], module)
+
+
+def refuse_recursion(module: IRModule) -> None:
+    """:raises Misfit: if functions of the module call each other in a circle."""
     circle = recursion(module)
     if circle is not None:
-        raise IRError(f"recursion has no meaning here: {' calls '.join(circle)}")
-    func = module[name]
-    return func.with_body(_expand(func.body, module, _owners(func), data_vars(func.body)))
+        caller = module[circle[0]]
+        raise Misfit(f"recursion has no meaning here: {' calls '.join(circle)}", caller, _place_of(caller, circle[1]))
 
 
-def _owners(func: PrimFunc) -> dict[Var, Buffer]:
-    return {b.data: b for b in func.buffers}
+def _place_of(caller: PrimFunc, callee: str) -> Path:
+    """Where a function first calls another one."""
+
+    def mentions(stmt: Stmt) -> bool:
+        own = [c for c in children(stmt) if not isinstance(c, Stmt)]
+        return any(isinstance(n, Call) and n.op == f"@{callee}" for c in own for n in walk(c))
+
+    return next((path for path, _ in places(caller.body, mentions)), ())
 
 
-def _expand(stmt: Stmt, module: IRModule, owners: Mapping[Var, Buffer], data: frozenset[Var]) -> Stmt:
-    """:param owners: the buffers as which blocks were passed or allocated, by data variable.
-    :param data: the variables that hold data.
-    """
-    match stmt:
-        case Evaluate(value=Call(op=op) as call) if op.startswith("@"):
-            return _expanded(call, module, owners, data)
-        case Allocate(buffer=b):
-            owners = {**owners, b.data: b}
-        case Block(alloc_buffers=buffers) if buffers:
-            owners = {**owners, **{b.data: b for b in buffers}}
-    return map_children(stmt, lambda n: _expand(n, module, owners, data) if isinstance(n, Stmt) else n)
+def _expanded_function(func: PrimFunc, module: IRModule) -> PrimFunc:
+    """The function with the calls in it expanded."""
+    data = data_vars(func.body)
+    calls = {n: path for path, n in places(func.body, lambda s: isinstance(s, Evaluate))}
+
+    def go(stmt: Stmt, owners: Mapping[Var, Buffer]) -> Stmt:
+        match stmt:
+            case Evaluate(value=Call(op=op) as call) if op.startswith("@"):
+                try:
+                    return _expanded(call, module, owners, data)
+                except Misfit:
+                    raise
+                except IRError as problem:
+                    raise Misfit(str(problem), func, calls[stmt]) from None
+            case Allocate(buffer=b):
+                owners = {**owners, b.data: b}
+            case Block(alloc_buffers=buffers) if buffers:
+                owners = {**owners, **{b.data: b for b in buffers}}
+        return map_children(stmt, lambda n: go(n, owners) if isinstance(n, Stmt) else n)
+
+    return func.with_body(go(func.body, {b.data: b for b in func.buffers}))
 
 
 def _expanded(call: Call, module: IRModule, owners: Mapping[Var, Buffer], data: frozenset[Var]) -> Stmt:
+    """What a call means.
+
+    :param owners: the buffers as which blocks were passed or allocated, by data variable.
+    :param data: the variables that hold data.
+    """
     callee = module[call.op[1:]]
     if len(call.args) != len(callee.params):
         raise IRError(f"{callee.name} takes {len(callee.params)} arguments, not {len(call.args)}")
@@ -160,12 +199,17 @@ def _expanded(call: Call, module: IRModule, owners: Mapping[Var, Buffer], data: 
                     f"{callee.name} takes memory of scope {buffer.scope!r} for {param.name}, not of "
                     f"{owners[argument].scope!r}"
                 )
-        elif param.dtype.code == "handle" or any(n in data or _of_memory(n) for n in walk(argument)):
+        elif param.dtype.code == "handle":
+            raise IRError(
+                f"{param.name} of {callee.name} is a pointer without its extent; say it at the head of {callee.name}: "
+                f"T.match_buffer({param.name}, shape, dtype)"
+            )
+        elif any(n in data or _of_memory(n) for n in walk(argument)):
             raise IRError(f"{param.name} of {callee.name} would be computed from memory; pass the buffer")
         else:
             values[param] = argument
     _solve_symbols(callee, passed, values)
-    body = _expand(callee.body, module, _owners(callee), data_vars(callee.body))
+    body = _expanded_function(callee, module).body
     _refuse_overlap(callee, body, passed)
     buffers = {p: _view(p, a, values) for p, a in passed.items()}
     body = instantiate(callee.with_body(body), Arguments(tuple(buffers.values()), tuple(values.items())))

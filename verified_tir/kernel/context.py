@@ -8,7 +8,7 @@ that reaches the place has been through.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import final
 
@@ -383,7 +383,7 @@ def begin(func: PrimFunc, entry: Entry) -> Context:
     owners = frozenset({*func.buffers, *(n.buffer for n in walk(func.body) if isinstance(n, Allocate))})
     context = Context(func, entry, [], {}, {}, views_of(buffers), {}, {}, owners=owners)
     params = set(func.params)
-    declared = (*func.buffers, *entry.shapes)
+    declared = dict.fromkeys((*func.buffers, *entry.shapes))
     symbols = {v: None for b in func.buffers for e in (*b.shape, *b.strides, b.elem_offset) for v in free_vars(e)}
     extents = {e for b in declared for e in b.shape if isinstance(e, Var)}
     for v in [*func.params, *(v for v in symbols if v not in params)]:
@@ -400,7 +400,7 @@ def begin(func: PrimFunc, entry: Entry) -> Context:
             else:
                 context.path.append(in_range(term, v.dtype))
     for b in declared:
-        _declare_shape(context, b)
+        context.path.extend(shape_bounds(context, b))
     for b in func.buffers:
         paddings = tuple(p for p in entry.paddings if p.buffer.data is b.data)
         context.memory[b.data] = Version(b.data, Entered(paddings))
@@ -414,8 +414,9 @@ def _free_name(name: str, taken: Container[str]) -> str:
     return name if name.isidentifier() and name not in taken else next(n for n in numbered if n not in taken)
 
 
-def _declare_shape(context: Context, buffer: Buffer) -> None:
-    """An array was passed, so its extents are not negative and its elements can be counted."""
+def shape_bounds(context: Context, buffer: Buffer) -> Iterator[Term]:
+    """What is true of a buffer for which an array is passed: its extents are not negative, and neither they nor the
+    number of elements are too large for index arithmetic."""
     count = f.integer(1)
     symbolic = 0
     for extent in buffer.shape:
@@ -424,12 +425,12 @@ def _declare_shape(context: Context, buffer: Buffer) -> None:
             continue
         term = context.encoder().value(extent)
         largest = f.integer(LARGEST.get(extent.dtype.bits, LARGEST[32]))
-        context.path.extend((f.le(f.integer(0), term), f.le(term, largest)))
+        yield from (f.le(f.integer(0), term), f.le(term, largest))
         count = f.mul(count, term)
         symbolic += 1
     if symbolic:
         bits = next((e.dtype.bits for e in buffer.shape if not isinstance(e, IntImm)), 32)
-        context.path.append(f.le(count, f.integer(LARGEST.get(bits, LARGEST[32]))))
+        yield f.le(count, f.integer(LARGEST.get(bits, LARGEST[32])))
 
 
 def context_at(func: PrimFunc, path: Path, entry: Entry) -> Context:

@@ -41,6 +41,7 @@ from verified_tir.ir.visit import map_children, sub_statements, substitute, walk
 from verified_tir.kernel import admissible
 from verified_tir.kernel.blocks import expand, expand_blocks
 from verified_tir.kernel.context import Context, Entry, begin, written_blocks
+from verified_tir.kernel.exact import exact_prover
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.licences import licence_questions
 from verified_tir.kernel.memory import Allocated, Version
@@ -58,13 +59,24 @@ def program_questions(func: PrimFunc, entry: Entry) -> Iterator[Question]:
     yield from _visit(context, func.body, ())
 
 
+class _Inexpressible(Exception):
+    """What a statement says has no form in the logic; caught by :func:`verify_program`."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(reason)
+        self.path = path
+
+
 def _visit(context: Context, stmt: Stmt, path: Path) -> Iterator[Question]:
     shallow = _without_body(stmt)
     if shallow is not None:
         here = context.fork()
         if isinstance(stmt, While):  # its condition is evaluated again after each iteration
             here.repeat(stmt, stmt.body)
-        run = instance(here, shallow, share_loads=True, with_safety=True)
+        try:
+            run = instance(here, shallow, share_loads=True, with_safety=True)
+        except (Unencodable, IRError) as problem:
+            raise _Inexpressible(path, str(problem)) from None
         kept = [s for _, s in run.safety if not (isinstance(stmt, Assume) and s.kind == "the assumption holds")]
         yield from safe_questions(run.context, kept, (), path, "before")
     for k in range(len(sub_statements(stmt))):
@@ -278,15 +290,20 @@ def verify_program(
     func: PrimFunc, prover: Prover, entry: Entry | None = None
 ) -> tuple[PrimFunc, tuple[Discharged, ...]] | NoMatch | Unproved:
     """The expanded program and what was proved of it, or the first thing that could not be."""
+    exact_prover(prover)
     entry = entry or Entry()
     done: list[Discharged] = []
+    untold: str | None = None
     try:
         expanded = expand_blocks(func)
         ill_formed = admissible.problem(expanded)
         if ill_formed is not None:
-            return NoMatch((), ill_formed)
-        if contradictory(expanded, prover, entry):
-            return NoMatch((), "what it assumes of its arguments contradicts itself: no input is left")
+            return NoMatch(*(admissible.misplaced(func) or ((), ill_formed)))
+        try:
+            if contradictory(expanded, prover, entry):
+                return NoMatch((), "what it assumes of its arguments contradicts itself: no input is left")
+        except (Unencodable, IRError) as problem:
+            untold = str(problem)  # the questions below come to the place, and say it
         stages = (
             (func, block_questions(func, entry)),
             (expanded, program_questions(expanded, entry)),
@@ -298,8 +315,12 @@ def verify_program(
                 done.extend(proved)
                 if failed is not None:
                     return Unproved(*failed, program)
+    except _Inexpressible as problem:
+        return NoMatch(problem.path if expanded is func else (), str(problem))
     except (Unencodable, IRError) as problem:
         return NoMatch((), str(problem))
+    if untold is not None:
+        return NoMatch((), untold)
     if entry == Entry():
         _MEANINGFUL.add(expanded)
     return expanded, tuple(done)

@@ -196,12 +196,12 @@ class Prover:
             env = {**context.env}
             env.update({v: Encoded(x, f.TRUE, False) for v, x in zip(p.indices, e.address[:lanes], strict=True)})
             inside = Encoder(env).value(p.predicate)
-            if p.value is None:
+            if p.at_entry is None:
                 in_undef.append(inside)
                 continue
             here = context.fork()
             here.env = env
-            value = here.encoder(memory={e.buffer.data: e.version}).encode(p.value)
+            value = here.encoder(memory={e.buffer.data: e.version}).encode(p.at_entry)
             if value.defined is f.FALSE:
                 in_undef.append(inside)
                 known.append(f.implies(inside, f.not_(e.defined)))

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias, final
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Expr, Var
+from verified_tir.ir.expr import Expr, Undef, Var
 from verified_tir.ir.stmt import Stmt
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
@@ -25,15 +25,23 @@ _serial = itertools.count(1)
 @final
 @dataclass(frozen=True, slots=True)
 class Padding:
-    """What is assumed of a parameter's padding: where ``predicate(indices)`` holds, the element is ``value``.
+    """What a parameter's padding is: where ``predicate(indices)`` holds, the element is ``value``.
 
-    ``value`` is ``None`` where access is forbidden, and an ``Undef`` expression where anything may stand.
+    ``value`` is ``None`` where access is forbidden, and an ``Undef`` expression where anything may stand.  What is
+    ``owed`` is so at exit only: the program has to see to it, and may suppose nothing at entry (RFC 77 says so of the
+    padding of an operator's output).
     """
 
     buffer: Buffer
     indices: tuple[Var, ...]
     predicate: Expr
     value: Expr | None
+    owed: bool = False
+
+    @property
+    def at_entry(self) -> Expr | None:
+        """What the padding is at entry."""
+        return Undef(self.buffer.dtype) if self.owed else self.value
 
 
 @final

@@ -13,7 +13,7 @@ from verified_tir.kernel.context import Context
 from verified_tir.kernel.facts import Lemma, Prover
 from verified_tir.kernel.memory import Padding
 from verified_tir.logic.formula import Term
-from verified_tir.logic.verdict import Obligation, Proved, Verdict
+from verified_tir.logic.verdict import Claim, Obligation, Proved, Verdict, in_words
 
 
 @final
@@ -39,7 +39,7 @@ class Question:
     """
 
     name: str
-    claim: str
+    claim: Claim
     context: Context
     given: tuple[Term, ...]
     goal: Term
@@ -106,7 +106,13 @@ def discharge(
         context = _thorough(question.context)
         verdict, used = prover.prove(context, question.given, question.goal, small=small, quick=prover.hasty)
     obligation = Obligation(
-        question.name, question.claim, used, question.goal, question.place, question.where, question.context.names
+        question.name,
+        in_words(question.claim),
+        used,
+        question.goal,
+        question.place,
+        question.where,
+        question.context.names,
     )
     if isinstance(verdict, Proved):
         return [Discharged(obligation, verdict, tuple(prover.lemmas[before:]))], None

@@ -11,7 +11,7 @@ could be changed, copied or forged.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NoReturn, final
 from weakref import WeakKeyDictionary
@@ -54,6 +54,16 @@ class Statement:
     """The licensed blocks of ``after``, each with those of ``start`` whose reductions go on in it."""
     proved_by: frozenset[str] = frozenset()
     """The solvers that were asked, by name and version, and whether verdicts that lay on a disk were used."""
+
+    @property
+    def entry(self) -> Entry:
+        """The assumptions under which ``after`` is looked at."""
+        return self.entry_of(self.paddings, self.licences)
+
+    def entry_of(self, paddings: tuple[Padding, ...], licensed: Iterable[Var]) -> Entry:
+        """The same with other padding and licences.  The arrays of the first program count as passed: their extents are
+        checked at the call."""
+        return Entry(paddings, definite=self.definite, shapes=self.start.buffers, licensed=frozenset(licensed))
 
 
 _STATEMENTS: WeakKeyDictionary[Refines, Statement] = WeakKeyDictionary()
@@ -131,8 +141,7 @@ class Refines:
     @property
     def entry(self) -> Entry:
         """The assumptions under which ``after`` is looked at."""
-        shapes = tuple(m.before for m in self.relation)
-        return Entry(self.paddings, definite=self.definite, shapes=shapes, licensed=self.licensed)
+        return statement_of(self).entry
 
     def __repr__(self) -> str:
         return f"<theorem: {self.before.name} ⊑ {self.after.name}, {len(self.derivation)} steps>"

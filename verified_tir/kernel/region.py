@@ -9,7 +9,7 @@ point proves falsehoods: see ``tests/kernel/test_renaming.py``.)
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import final
 
 from verified_tir.ir.buffer import Buffer
@@ -88,6 +88,8 @@ class Instance:
     assumed: list[Assumed]
     unknown: list[Term]
     """Fresh variables for what may differ between iterations: loads of what the statement writes, opaque results."""
+    held: set[Term] = field(default_factory=set)
+    """Those that stand for what elements of licensed blocks hold after a store."""
 
     def outer(self) -> Iterator[Access]:
         """Accesses to memory that exists outside the statement."""
@@ -346,6 +348,7 @@ class _Walker:
         value, known = self.context.held(stmt.buffer, written)
         if value.value is not written.value:
             self.result.unknown.append(value.value)
+            self.result.held.add(value.value)
         encoder = self.encoder()
         target = Load(stmt.buffer, stmt.indices, stmt.predicate)
         if stmt.predicate is None:

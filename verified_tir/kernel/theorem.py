@@ -18,7 +18,7 @@ from verified_tir.ir.node import IRError
 from verified_tir.ir.stmt import Allocate
 from verified_tir.ir.visit import walk
 from verified_tir.kernel import admissible, assumed
-from verified_tir.kernel.context import EVERYTHING, Entry, written_blocks
+from verified_tir.kernel.context import EVERYTHING, Context, Entry, begin, shape_bounds, written_blocks
 from verified_tir.kernel.entry import contradictory, verify_program
 from verified_tir.kernel.exact import Inexact, exact_prover, exact_rule
 from verified_tir.kernel.facts import Prover
@@ -30,6 +30,8 @@ from verified_tir.kernel.rules.axiom import Axiom
 from verified_tir.kernel.rules.call import Refine
 from verified_tir.kernel.step import Rewrite, Rule
 from verified_tir.logic.solver import version
+from verified_tir.logic.verdict import in_words
+from verified_tir.logic.verdict_store import VerdictStore
 from verified_tir.semantics.encode import Unencodable
 
 __all__ = ["Refines", "Rewrite", "Rule", "Step", "apply", "licensed", "reflexive", "without_licence"]
@@ -57,7 +59,7 @@ def _apply(rule: Rule, theorem: Statement, prover: Prover, again: Step | None) -
     """:param again: what the rule gave when it was applied to the same program before: the result, names of bound
     variables included."""
     discharged: list[Discharged] = []
-    entry = _made(theorem).entry
+    entry = theorem.entry
     stored = prover.solver.statistics.stored
     try:
         rule = exact_rule(rule)
@@ -79,7 +81,8 @@ def _apply(rule: Rule, theorem: Statement, prover: Prover, again: Step | None) -
     except (Unencodable, IRError, Inexact) as refused:
         return NoMatch((), str(refused))
     step = Step(rule, made.after, tuple(discharged), made)
-    asked = {f"z3 {version()}", *(["kept verdicts"] if prover.solver.statistics.stored > stored else [])}
+    kept = prover.solver.statistics.stored > stored and type(prover.solver.store) is VerdictStore
+    asked = {f"z3 {version()}", *(["kept verdicts"] if kept else [])}
     return _made(replace(
         theorem, before=made.before or theorem.before, after=made.after, relation=(*theorem.relation, *made.maps),
         paddings=_renamed(theorem.paddings, made), derivation=(*theorem.derivation, step),
@@ -139,11 +142,18 @@ def _renamed(paddings: tuple[Padding, ...], rewrite: Rewrite) -> tuple[Padding, 
 
 def _questions(theorem: Statement, rewrite: Rewrite, paddings: tuple[Padding, ...]) -> Iterable[Question]:
     yield from rewrite.questions
-    shapes = tuple(m.before for m in (*theorem.relation, *rewrite.maps))
-    entry = Entry(
-        paddings, definite=theorem.definite, shapes=shapes, licensed=frozenset(_inherited(theorem.licences, rewrite))
-    )
+    entry = theorem.entry_of(paddings, _inherited(theorem.licences, rewrite))
+    for m in rewrite.maps:
+        if m.before not in theorem.start.buffers:
+            yield from _was_an_array(begin(rewrite.after, entry), m.before)
     yield from licence_questions(rewrite.after, entry, unchanged=theorem.after, kept=rewrite.kept)
+
+
+def _was_an_array(context: Context, buffer: Buffer) -> Iterable[Question]:
+    """A layout in the middle had the extents of an array: that is not checked at a call, so it is owed."""
+    claim = f"the layout that {buffer.name} had is that of an array: its extents and their product are not too large"
+    for bound in shape_bounds(context, buffer):
+        yield Question("layout", claim, context, (), bound, (), "after")
 
 
 # -- licences to reassociate -------------------------------------------------------------------------------------------
@@ -162,7 +172,7 @@ def licensed(theorem: Refines, blocks: frozenset[Var], prover: Prover) -> Refine
         raise TypeError("a licence is about blocks of the program that the theorem begins with")
     relied = assumed.of_results(start)
     if relied is not None:
-        return -1, NoMatch((), f"{relied} may be false of a sum in another order")
+        return -1, NoMatch((), in_words(("T.assume(", relied, ") may be false of a sum in another order")))
     checked = verify_program(start, prover, Entry(licensed=blocks))
     if not isinstance(checked, tuple):
         return -1, checked
@@ -181,7 +191,7 @@ def licensed(theorem: Refines, blocks: frozenset[Var], prover: Prover) -> Refine
         now = statement_of(made)
     relied = assumed.of_results(now.after)
     if relied is not None:
-        return -1, NoMatch((), f"{relied} may be false of a sum in another order")
+        return -1, NoMatch((), in_words(("T.assume(", relied, ") may be false of a sum in another order")))
     return _made(now)
 
 

@@ -11,6 +11,7 @@ float has such bits, so nothing follows from that assertion; only, two NaNs need
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias, final
 
 from verified_tir.logic.formula import BOOL, FLOAT_SORTS, INT, Payload, Term, make, not_, subterms, value_of
@@ -29,13 +30,14 @@ def sort_text(sort: str) -> str:
 class Script:
     """A query as text, and which of its names stands for which variable or function of ours.
 
-    ``has_float``: a float occurs in it; ``only_floats``: no integer does.
+    ``has_float``: a float occurs in it; ``only_floats``: no integer does.  ``roots``: what is asserted, if it is known.
     """
 
     text: str
     names: dict[str, tuple[str, str]]  # SMT-LIB name -> (our name, sort of the result)
     only_floats: bool = False
     has_float: bool = False
+    roots: tuple[Term, ...] = ()
 
 
 Symbol: TypeAlias = tuple[str, Payload, str, tuple[Term, ...] | tuple[str, ...]]
@@ -127,6 +129,11 @@ def _show_one(u: Term, args: list[str]) -> str:
     return _apply_text(u, args, {})
 
 
+KEPT = 4096
+"""Texts that are kept: a third of all questions was asked a moment ago."""
+
+
+@lru_cache(maxsize=KEPT)
 def query(given: tuple[Term, ...], goal: Term) -> Script:
     """The query whose unsatisfiability is the theorem ``given ⟹ goal``."""
     roots = (*given, not_(goal))
@@ -152,7 +159,7 @@ def query(given: tuple[Term, ...], goal: Term) -> Script:
     defined = [make("=", (make("bits", (), t.args[0].sort, names[_symbol(t)]), t.args[0]), BOOL) for t in converted]
     lines = [*declarations, *[f"(assert {_with_lets(r, uses, names)})" for r in (*defined, *roots)]]
     has_float = any(r.has_float for r in roots)
-    return Script("\n".join(lines), ours, only_floats and has_float, has_float)
+    return Script("\n".join(lines), ours, only_floats and has_float, has_float, roots)
 
 
 def _printed(t: Term) -> tuple[Term, ...]:

@@ -9,7 +9,10 @@ For a query about integers that costs thrice what it costs in a context that is 
 with a small part of the budget, and what is found is believed: the fresh context could do no more than fail to find it
 with thirty times the work.  The values of a refutation come from a fresh context alone, once somebody looks at them.
 
-Verdicts are cached by the text of the query; with a ``store`` on disk too, where what is unknown is not kept.
+A question about floats is first tried at special values (``witness``): most false claims are false there.
+
+Verdicts are cached by the text of the query; with a ``store`` on disk too.  Both know the budget with which something
+remained unknown, and another budget asks again.
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ from verified_tir.logic.partly_known import partly_known
 from verified_tir.logic.smtlib import Script, query
 from verified_tir.logic.term import names_in
 from verified_tir.logic.verdict import Model, Proved, Refuted, Sorts, Unknown, Values, Verdict
+from verified_tir.logic.witness import witness
 
 INTEGER_BUDGET = 3_000_000
 FLOAT_BUDGET = 30_000_000
@@ -39,8 +43,12 @@ def version() -> str:
     return version("z3-solver")
 
 
+_OF_THE_MACHINE = frozenset({"timeout", "memout", "interrupted from keyboard", "interrupted"})
+"""Reasons for which Z3 gives up that are not in the question, nor in the budget."""
+
 Answer: TypeAlias = tuple[str, Any]
-"""``unsat``; ``sat`` with values by the names in the query's text; ``unknown`` with the reason."""
+"""``unsat``; ``sat`` with values by the names in the query's text; ``unknown`` with the reason; ``failed`` with what Z3
+said, where it came to no end (a text that it cannot read, no memory).  That is not kept on disk."""
 
 
 class Store(Protocol):
@@ -51,7 +59,7 @@ class Store(Protocol):
         ...
 
     def save(self, text: str, budget: int, answer: Answer) -> bool:
-        """Keep an answer; whether it is kept.  ``unknown`` is not."""
+        """Keep an answer; whether it is kept."""
         ...
 
 
@@ -92,7 +100,7 @@ class Solver:
     small: bool = True
     _cache: dict[tuple[str, int], Answer] = field(default_factory=dict)
     _z3: Any = None
-    _shared: Any = None
+    _shared: tuple[Any, int] | None = None
     _refuted: set[tuple[str, int]] = field(default_factory=set)
     """Questions with a refutation whose values were not asked for."""
     _quick: bool = False
@@ -211,7 +219,7 @@ class Solver:
             self.statistics.queries += 1
             answer, how = self._check(script), "z3"
             self.statistics.solving += time.perf_counter() - start
-            if self.store is not None and answer[0] != "unknown":
+            if self.store is not None and answer[0] != "failed":
                 self.store.save(script.text, self.budget, answer)
         else:
             self.statistics.cached += 1
@@ -223,7 +231,7 @@ class Solver:
         kind, payload = answer
         if kind == "unsat":
             return Proved(seconds, how)
-        if kind == "unknown":
+        if kind in ("unknown", "failed"):
             return Unknown(payload, seconds, how)
         return Refuted(Model(*_named(payload, script)), seconds, how)
 
@@ -247,10 +255,7 @@ class Solver:
         """The store's answer, if it is one: a proof, or a model of this query."""
         answer = None if self.store is None else self.store.load(script.text, self.budget)
         match answer:
-            case ("unsat", None):
-                self.statistics.stored += 1
-                return answer
-            case ("sat", None):
+            case ("unsat" | "sat", None) | ("unknown", str()):
                 self.statistics.stored += 1
                 return answer
             case ("sat", dict(values)) if script.names.keys() >= values.keys():
@@ -260,6 +265,8 @@ class Solver:
 
     def _check(self, script: Script) -> Answer:
         z3 = self._load()
+        if script.has_float and (values := self._tried(z3, script)) is not None:
+            return "sat", values
         # A question that mixes floats and integers seldom ends when it does not end soon.
         budget = self.budget * (FLOAT_BUDGET // INTEGER_BUDGET) if script.only_floats else self.budget
         if script.only_floats:
@@ -273,22 +280,41 @@ class Solver:
             return _NO_VALUES
         return self._check_afresh(z3, script, budget)
 
+    def _tried(self, z3: Any, script: Script) -> dict[str, int] | None:
+        """A model of a question about floats that is found by trying special values, by the names in its text."""
+
+        def integers(roots: tuple[Term, ...]) -> dict[str, int] | None:
+            if not roots:
+                return {}
+            asked = query(roots, FALSE)
+            kind, found = _run(z3, lambda c: z3.SimpleSolver(ctx=c), asked, max(1, self.budget // SHARED_PART))
+            return _named(found, asked)[0] if kind == "sat" else None
+
+        found = witness(script.roots, integers) if script.roots else None
+        if found is None:
+            return None
+        return {short: found[ours] for short, ours in script.names.items() if ours in found}
+
     def _check_afresh(self, z3: Any, script: Script, budget: int) -> Answer:
         """The answer to a question about integers in a context of its own."""
         answer = _run(z3, lambda context: z3.SimpleSolver(ctx=context), script, budget)
-        if answer[0] == "unknown":  # this one is fast; the other one, which looks for a tactic, knows more
+        if answer[0] not in ("unsat", "sat"):  # this one is fast; the other one, which looks for a tactic, knows more
             answer = _run(z3, lambda context: z3.Solver(ctx=context), script, budget)
         return answer
 
     def _in_shared_context(self, z3: Any, script: Script, budget: int) -> Any:
         """Z3's result where many questions were asked before; ``unknown`` there says nothing."""
-        if self._shared is None:
-            self._shared = z3.SimpleSolver()
-        shared = self._shared
-        shared.set(random_seed=0, rlimit=budget, ctrl_c=False)
+        if self._shared is None or self._shared[1] != budget:
+            solver = z3.SimpleSolver()
+            solver.set(random_seed=0, rlimit=budget, ctrl_c=False)
+            self._shared = solver, budget
+        shared, core = self._shared[0], z3.z3core
+        context = shared.ctx.ref()
         shared.push()
         try:
-            shared.add(z3.parse_smt2_string(script.text))
+            parts = z3.parse_smt2_string(script.text, ctx=shared.ctx)
+            for k in range(len(parts)):  # ``shared.add(parts)``, without an object of Python's for each part
+                core.Z3_solver_assert(context, shared.solver, core.Z3_ast_vector_get(context, parts.vector, k))
             return shared.check()
         except z3.Z3Exception:
             return z3.unknown
@@ -314,7 +340,7 @@ def _named(values: dict[str, int], script: Script) -> tuple[Values, Sorts]:
 
 
 def _run(z3: Any, make: Callable[[Any], Any], script: Script, budget: int) -> Answer:
-    """Ask in a fresh context: ``unsat``, ``sat`` with values, or ``unknown`` with the reason."""
+    """Ask in a fresh context: ``unsat``, ``sat`` with values, ``unknown`` or ``failed`` with the reason."""
     try:
         solver = make(z3.Context())
         # an interrupt is Python's, not an "unknown"; it comes when the query ends
@@ -325,9 +351,10 @@ def _run(z3: Any, make: Callable[[Any], Any], script: Script, budget: int) -> An
             return "unsat", None
         if result == z3.sat:
             return "sat", _values(z3, solver.model(), script)
-        return "unknown", solver.reason_unknown()
+        reason = solver.reason_unknown()
+        return "failed" if reason in _OF_THE_MACHINE else "unknown", reason
     except z3.Z3Exception as problem:
-        return "unknown", str(problem)
+        return "failed", str(problem)
 
 
 def _values(z3: Any, model: Any, script: Script) -> dict[str, int]:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias, final
 
+from verified_tir.ir.node import Node, shown
 from verified_tir.logic.formula import Term
 
 
@@ -101,6 +102,16 @@ class Unknown:
 
 
 Verdict: TypeAlias = Proved | Refuted | Unknown
+
+Claim: TypeAlias = str | tuple[str | Node, ...]
+"""A sentence: words, and nodes of the program that are to be shown in their places."""
+
+
+def in_words(claim: Claim) -> str:
+    """A claim as a sentence for a person; nothing depends on it."""
+    if isinstance(claim, str):
+        return claim
+    return "".join(part if isinstance(part, str) else shown(part) for part in claim)
 
 
 @final

@@ -2,14 +2,17 @@
 
 An entry is one small file, named by its key: a hash of the query's text, the budget, the solver's version and the way
 it is asked (``solver.py``).  It holds a line that says what it is, the hash of the rest, and the rest (JSON): the key
-once more, and ``unsat``, or ``sat`` with the values of the model.  What is ``unknown`` is never kept.
+once more, and ``unsat``, ``sat`` with the values of the model, or ``unknown`` with the reason.  A question remains
+unknown for one budget and one version of the solver: they are part of the key, so others ask again.  What came of a
+failure (no memory, for one) is not kept.
 
 An entry is written under another name and renamed, so that no reader sees half of one, and processes need not wait for
 each other.  What cannot be read, or does not have its hash, its key and the form of an answer, is as good as absent and
 is written anew.  There are 256 folders with a bounded number of entries each; those not used for longest go first.
 
-A kept ``unsat`` is *believed*.  The hashes find damage, not malice: who can write the files can have anything believed.
-So files that another user owns or may write are not read.
+A kept ``unsat`` is *believed*; a kept ``unknown`` proves nothing, and costs a refusal at the worst.  The hashes find
+damage, not malice: who can write the files can have anything believed.  So files that another user owns or may write
+are not read.
 """
 
 from __future__ import annotations
@@ -49,7 +52,8 @@ def how_asked() -> str:
         for library in sorted(Path(folder, "lib").glob("libz3*")):
             digest.update(f"{library.name} {library.stat().st_size}\n".encode())
     digest.update(os.environ.get("Z3_LIBRARY_PATH", "").encode())  # another library, then
-    digest.update(Path(__file__).with_name("solver.py").read_bytes())
+    for name in ("solver.py", "witness.py", "concrete.py"):
+        digest.update(Path(__file__).with_name(name).read_bytes())
     return f"z3 {version('z3-solver')} {digest.hexdigest()}"
 
 
@@ -87,7 +91,7 @@ class VerdictStore:
 
     def save(self, text: str, budget: int, answer: Answer) -> bool:
         """Keep the answer to a query; whether it is kept."""
-        if answer[0] not in ("unsat", "sat"):
+        if answer[0] not in ("unsat", "sat", "unknown"):
             return False
         key = self.key(text, budget)
         try:
@@ -142,6 +146,23 @@ class VerdictStore:
                         os.unlink(folder / name)
 
 
+@final
+@dataclass(slots=True)
+class VerdictsInMemory:
+    """The verdicts of one process, for solvers that are to share them and nothing else."""
+
+    _answers: dict[tuple[str, int], Answer] = field(default_factory=dict)
+
+    def load(self, text: str, budget: int) -> Answer | None:
+        """The answer to a query, if it was asked before."""
+        return self._answers.get((text, budget))
+
+    def save(self, text: str, budget: int, answer: Answer) -> bool:
+        """Keep the answer to a query."""
+        self._answers[text, budget] = answer
+        return True
+
+
 def _encoded(key: str, answer: Answer) -> bytes:
     kind, values = answer
     body = json.dumps({"key": key, "kind": kind, "values": values}, sort_keys=True).encode()
@@ -157,6 +178,8 @@ def _decoded(content: bytes, key: str) -> Answer | None:
         match json.loads(body):
             case {"key": found, "kind": "unsat" | "sat" as kind, "values": None} if found == key:
                 return kind, None
+            case {"key": found, "kind": "unknown", "values": str(reason)} if found == key:
+                return "unknown", reason
             case {"key": found, "kind": "sat", "values": dict(values)} if found == key:
                 if all(type(v) is int for v in values.values()):
                     return "sat", values

@@ -35,7 +35,8 @@ from verified_tir.kernel.theorem import Rule
 from verified_tir.lower.passes import Lowering, Pass, reason
 from verified_tir.lower.vector_lanes import Lanes, NoVector
 from verified_tir.schedule.session import Session, TacticFailed, fail
-from verified_tir.schedule.tactics.loops import is_zero, pair_at, rebuild
+from verified_tir.schedule.tactics.in_turn import is_zero
+from verified_tir.schedule.tactics.loops import pair_at, rebuild
 from verified_tir.schedule.tactics.tidy import conjuncts, run_once
 
 

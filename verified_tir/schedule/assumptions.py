@@ -70,6 +70,8 @@ def _padding(p: Padding) -> str:
         return f"{element} is touched by nobody{where}"
     if isinstance(p.value, Undef):
         return f"{element} may be anything{where}, before and after"
+    if p.owed:
+        return f"{element} == {script(p.value)}{where}, after; before it may be anything"
     return f"{element} == {script(p.value)}{where}, before and after"
 
 

@@ -19,7 +19,7 @@ from verified_tir.ir.visit import substitute
 from verified_tir.schedule.poly import counted_in
 from verified_tir.schedule.simplify_index import negate
 
-When = Literal["always", "at entry and exit", "at entry", "when all is written"]
+When = Literal["always", "at entry and exit", "at entry", "at exit", "when all is written"]
 
 
 @final

@@ -22,9 +22,8 @@ from verified_tir.ir.node import IRError, Node
 from verified_tir.ir.script import parse, script
 from verified_tir.ir.stmt import SKIP, Allocate, Assume, Block, DeclBuffer, Evaluate, For, If, Seq, Stmt, Store, seq
 from verified_tir.ir.visit import children, free_vars, map_children, rewrite, substitute, walk
-from verified_tir.ir.wellformed import recursion
 from verified_tir.kernel.blocks import expand_blocks
-from verified_tir.kernel.calls import CALL, Arguments, expand_calls, instantiate, is_instance
+from verified_tir.kernel.calls import CALL, Arguments, expand_calls, instantiate, is_instance, refuse_recursion
 
 # -- in ----------------------------------------------------------------------------------------------------------------
 
@@ -33,15 +32,16 @@ def program_of(func: PrimFunc | IRModule | str, name: str | None = None) -> tupl
     """The function to schedule; and its calls with the texts of the functions whose assumptions are to be proved there.
 
     :param name: which function of a module; the only one, or ``main``, unless given.
-    :raises IRError: if there are several to choose from, or functions call each other in a circle.
+    :raises Misfit: if functions call each other in a circle, or a call does not fit the function that it names.
+    :raises IRError: if there are several functions to choose from, or none of that name.
     """
     if isinstance(func, str):
         func = parse(func)
     module = func if isinstance(func, IRModule) else IRModule(((func.name, func),))
-    circle = recursion(module)
-    if circle is not None:
-        raise IRError(f"recursion has no meaning here: {' calls '.join(circle)}")
+    refuse_recursion(module)
     names = [key for key, _ in module.functions]
+    if not names:
+        raise IRError("a schedule takes a function; the module has none")
     if len(names) == 1:
         return module[name or names[0]], []
     wanted = name or ("main" if "main" in names else None)
@@ -56,7 +56,7 @@ def linked(module: IRModule, name: str) -> tuple[PrimFunc, list[tuple[str, PrimF
 
     What a callee assumes before all else is left out of the program: it is to be proved where the function is called.
 
-    :raises IRError: for recursion, and for calls that do not fit.
+    :raises Misfit: for recursion, and for calls that do not fit.
     """
     func = expand_blocks(expand_calls(module, name))
     owed: list[tuple[str, PrimFunc]] = []

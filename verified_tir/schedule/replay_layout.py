@@ -23,18 +23,19 @@ from verified_tir.semantics.interpreter import Outcome, Stopped, run
 @final
 @dataclass(frozen=True, slots=True)
 class Masks:
-    """Elements that are defined at entry, and elements that may not be touched, by parameter."""
+    """Elements that are defined at entry, those that may not be touched, and those of which nothing is owed at exit, by
+    parameter."""
 
     defined: dict[str, Array]
     inaccessible: dict[str, Array]
+    free: dict[str, Array]
 
     def owed(self, outcome: Outcome) -> Outcome:
         """The outcome without what stands in padding that may hold anything, for nobody looks at it at exit."""
         kept = dict(outcome.defined)
-        for name, mask in self.defined.items():
-            kept[name] = kept[name] & mask
-        for name, mask in self.inaccessible.items():
-            kept[name] = kept[name] & ~mask
+        for masks in (self.free, self.inaccessible):
+            for name, mask in masks.items():
+                kept[name] = kept[name] & ~mask
         return Outcome(outcome.arrays, kept, outcome.findings, outcome.steps)
 
 
@@ -42,6 +43,7 @@ def pad(func: PrimFunc, paddings: tuple[Padding, ...], arrays: dict[str, Array],
     """Fill declared padding into the arrays; gives the interpreter's masks."""
     defined: dict[str, Array] = {}
     inaccessible: dict[str, Array] = {}
+    free: dict[str, Array] = {}
     for p in paddings:
         array = arrays.get(p.buffer.name)
         if array is None:
@@ -49,12 +51,14 @@ def pad(func: PrimFunc, paddings: tuple[Padding, ...], arrays: dict[str, Array],
         inside = _inside(func, p, array, sizes)
         if p.value is None:
             inaccessible[p.buffer.name] = inaccessible.get(p.buffer.name, np.zeros(inside.shape, bool)) | inside
-        elif isinstance(p.value, Undef):
+        elif isinstance(p.at_entry, Undef):
             mask = defined.get(p.buffer.name, np.ones(inside.shape, bool)) & ~inside
             defined[p.buffer.name] = mask
+            if not p.owed:
+                free[p.buffer.name] = free.get(p.buffer.name, np.zeros(inside.shape, bool)) | inside
         else:
             _fill(func, p, arrays, sizes)
-    return Masks(defined, inaccessible)
+    return Masks(defined, inaccessible, free)
 
 
 def _inside(func: PrimFunc, p: Padding, array: Array, sizes: Sizes) -> Array:

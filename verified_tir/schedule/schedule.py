@@ -18,6 +18,7 @@ from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.func import IRModule, PrimFunc
 from verified_tir.ir.paths import places
 from verified_tir.ir.stmt import Allocate, For
+from verified_tir.kernel.calls import Misfit
 from verified_tir.kernel.context import Entry
 from verified_tir.kernel.entry import verify_program
 from verified_tir.kernel.facts import Prover
@@ -25,7 +26,7 @@ from verified_tir.kernel.obligation import Discharged, NoMatch, Unproved
 from verified_tir.kernel.theorem import Refines, Step, reflexive
 from verified_tir.logic.solver import INTEGER_BUDGET, Solver
 from verified_tir.schedule.copies import block_of_copy
-from verified_tir.schedule.errors import ScheduleError
+from verified_tir.schedule.errors import NotApplicable, ScheduleError
 from verified_tir.schedule.functions import program_of
 from verified_tir.schedule.index_map import IndexMap
 from verified_tir.schedule.missing import about_floats, about_sizes, missing_assumption, missing_size
@@ -104,7 +105,10 @@ class Schedule(
         solver: Solver | None = None,
         cache: bool = True,
     ) -> None:
-        program, owed = program_of(func, name)
+        try:
+            program, owed = program_of(func, name)
+        except Misfit as problem:
+            raise NotApplicable("the program itself", str(problem), problem.caller, problem.path) from None
         self._records: list[StepRecord] = []
         self._refusals: list[ScheduleError] = []
         self._call: Call | None = None

@@ -194,6 +194,8 @@ class Encoder:
             return known[lane]
         found = self.env.get(var)
         if found is None:
+            if var.dtype.code == "handle":
+                raise Unencodable(f"the pointer {var.name} is no value that proofs know; only a call may take it")
             raise Unencodable(f"variable {var.name} is not in scope")
         return found if not var.dtype.is_float else Encoded(found.value, found.defined, True)
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 import struct
-from fractions import Fraction
 from functools import cache, partial
 
 from verified_tir.ir.dtype import DType
-from verified_tir.ir.floats import exponent_bits, round_to, significand_bits
+from verified_tir.ir.floats import round_exact, round_to
 from verified_tir.semantics.values import Operation
+
+__all__ = ["fma_operation", "fused_multiply_add", "round_exact", "round_integer", "rounder"]
 
 _BINARY32, _BINARY64, _INT64 = struct.Struct("<f"), struct.Struct("<d"), struct.Struct("<q")
 
@@ -34,26 +35,6 @@ def _round_to_float32(value: float) -> float:
         return float(_BINARY32.unpack(_BINARY32.pack(value))[0])
     except OverflowError:
         return math.copysign(math.inf, value)
-
-
-def round_exact(dtype: DType, value: Fraction | int) -> float:
-    """A rational rounded once into the float type ``dtype``: nearest, ties to even; overflow gives an infinity.
-
-    A negative number that rounds to zero gives -0.0, zero itself +0.0.
-    """
-    value = Fraction(value)
-    if value == 0:
-        return 0.0
-    sign, value = (-1.0, -value) if value < 0 else (1.0, value)
-    precision, largest = significand_bits(dtype), 1 << (exponent_bits(dtype) - 1)
-    exponent = value.numerator.bit_length() - value.denominator.bit_length()  # 2**exponent is near the value:
-    if value >= Fraction(2) ** exponent:  # make it 2**(exponent - 1) <= value < 2**exponent
-        exponent += 1
-    unit = max(exponent, 3 - largest) - precision  # 2**unit is the spacing of the type at the value
-    multiple = round(value / Fraction(2) ** unit)  # Python rounds a Fraction half to even
-    if multiple.bit_length() + unit > largest:
-        return sign * math.inf
-    return sign * math.ldexp(multiple, unit)
 
 
 def fused_multiply_add(dtype: DType, a: float, b: float, c: float) -> float:

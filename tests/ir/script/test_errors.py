@@ -17,7 +17,7 @@ def f(A: T.Buffer((4, 4), "float32"), B: T.Buffer((4,), "int32"), n: T.int32, m:
 
 
 LOOP_NEEDED = "a loop runs over range, T.grid, T.serial, T.parallel, T.vectorized, T.unroll or T.thread_binding"
-LOOP_ARGUMENTS = "unknown argument foo; known: start, stop, annotations, step, dtype"
+LOOP_ARGUMENTS = "unknown argument foo; known: start, stop, annotations, step, dtype, unroll"
 WITH_NEEDED = "with takes T.sblock, T.init, T.attr, T.launch_thread and the like"
 NO_TILES = "partition takes num_tiles, one number for each constant extent of a compact buffer"
 TILES_LEFT = "these tiles do not divide the extents of the buffer; declare it with T.decl_buffer"

@@ -138,9 +138,10 @@ def test_attributes_and_options() -> None:
 @T.prim_func(private=True, s_tir=True)
 def f(A: T.Buffer((4,))):
     T.func_attr({"global_symbol": "main", "tir.noalias": True, "list": [1, 2.5, ["x"]]})
-    T.func_attr({"target": T.target({"kind": "llvm", "keys": ["cpu"], "deep": {"n": 1}}), "tir.noalias": False})
+    T.func_attr({"target": T.target({"kind": "llvm", "keys": ["cpu"], "deep": {"n": 1}}), "more": False})
 """)
-    assert func.attrs[:3] == (("global_symbol", "main"), ("tir.noalias", False), ("list", (1, 2.5, ("x",))))
+    assert func.attrs[:3] == (("global_symbol", "main"), ("tir.noalias", True), ("list", (1, 2.5, ("x",))))
+    assert func.attrs[4] == ("more", False)
     assert 'T.target({"kind": "llvm", "keys": ["cpu"], "deep": {"n": 1}})' in script(func)
     assert structural_equal(func, parse_func(script(func)))
 

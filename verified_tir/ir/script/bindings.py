@@ -15,11 +15,12 @@ from verified_tir.ir.dtype import HANDLE, DType, PointerType
 from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.script.annotations import AnnotationParser
 from verified_tir.ir.script.arguments import match_arguments
-from verified_tir.ir.script.buffers import BUFFER_ARGS, MATCH_ARGS
+from verified_tir.ir.script.buffers import ALLOC_ARGS, BUFFER_ARGS, MATCH_ARGS
 from verified_tir.ir.script.dtypes import dtype_named, is_dtype_name
 from verified_tir.ir.script.source import Located
 from verified_tir.ir.script.values import EnvThread, PlainUndef, Selection, Value, broadcast_to, is_plain, typed
 from verified_tir.ir.stmt import Allocate, DeclBuffer, LetStmt, Stmt, Store, seq
+from verified_tir.ir.visit import substitute
 
 Wrapper: TypeAlias = Callable[[Stmt], Stmt]
 Piece: TypeAlias = "Stmt | list[Wrapper]"
@@ -79,10 +80,17 @@ class BindingParser(AnnotationParser):
             case ((ast.Tuple() | ast.List()), (ast.Tuple() | ast.List())):
                 if len(target.elts) != len(value.elts):
                     raise self.error(target, f"{len(value.elts)} values for {len(target.elts)} names")
+                named = {n.id for t in target.elts for n in ast.walk(t) if isinstance(n, ast.Name)}
+                for v in value.elts[1:]:
+                    for n in ast.walk(v):
+                        if isinstance(n, ast.Name) and n.id in named:
+                            raise self.error(n, f"{n.id} is assigned by the same statement; write one for each name")
                 found: list[Wrapper] = []
                 for t, v in zip(target.elts, value.elts, strict=True):
                     piece = self.assignment(t, v)
-                    found.extend(piece if isinstance(piece, list) else [])
+                    if not isinstance(piece, list):
+                        raise self.error(t, "only names can be assigned together")
+                    found.extend(piece)
                 return found
             case ast.Name(id=name), ast.Call(func=ast.Attribute(value=inner, attr="view" | "partition" as how)) if (
                 self.t_name(value.func) is None
@@ -108,10 +116,10 @@ class BindingParser(AnnotationParser):
             return self.declare(target, name, call, called)
         match called:
             case "match_buffer":
-                args = match_arguments(self.source, call, MATCH_ARGS)
+                args = match_arguments(self.source, call, MATCH_ARGS, positional=9)
                 return self.match(target, name, call, args)
             case "bind" | "Bind":
-                return self.let(target, name, match_arguments(self.source, call, ("value", "var"), 1)["value"], None)
+                return self.old_let(target, name, call)
             case "meta_var":
                 found = self.value(match_arguments(self.source, call, ("value",), 1)["value"])
                 self.bind(target, name, found)
@@ -119,8 +127,9 @@ class BindingParser(AnnotationParser):
             case "launch_thread":
                 return [self.launch(target, name, call)]
             case "env_thread":
-                tag = self.string(match_arguments(self.source, call, ("thread_tag", "dtype"), 1)["thread_tag"])
-                self.bind(target, name, EnvThread(tag))
+                args = match_arguments(self.source, call, ("thread_tag", "dtype"), 1)
+                dtype = self.dtype(args["dtype"]) if "dtype" in args else None
+                self.bind(target, name, EnvThread(self.string(args["thread_tag"]), dtype))
                 return []
             case "var" | "Var":
                 args = match_arguments(self.source, call, ("dtype", "name"), 1)
@@ -136,11 +145,18 @@ class BindingParser(AnnotationParser):
 
     def declare_symbol(self, target: Located, name: str, dtype: DType | PointerType) -> Piece:
         """``n = T.int32()``: a variable that a shape, a let or a call's ``where`` binds."""
-        self.bind(target, name, Var.fresh(name, dtype))
+        var = Var.fresh(name, dtype)
+        self.symbols.add(var)
+        self.bind(target, name, var)
         return []
 
-    def let(self, target: Located, name: str, node: ast.expr, want: DType | PointerType | None) -> Piece:
-        """A let over the rest of the scope; a literal without a type is only named."""
+    def let(
+        self, target: Located, name: str, node: ast.expr, want: DType | PointerType | None, declared: bool = False
+    ) -> Piece:
+        """A let over the rest of the scope; a literal without a type is only named.
+
+        :param declared: whether the name was declared for this, perhaps in an enclosing scope.
+        """
         like = want if isinstance(want, DType) else None
         found = self.value(node, like)
         if isinstance(found, Selection):
@@ -155,8 +171,25 @@ class BindingParser(AnnotationParser):
         var = Var.fresh(name, kind)
         if var.dtype is not value.dtype:
             raise self.error(node, f"{name} has type {kind}, its value {value.dtype}")
-        self.bind(target, name, var)
+        if declared:
+            self.scope.hide(name, var)
+        else:
+            self.bind(target, name, var)
         return [lambda body: LetStmt(var, value, body)]
+
+    def old_let(self, target: Located, name: str, call: ast.Call) -> Piece:
+        """``x = T.Bind(value, type)`` and ``with T.LetStmt(value, type) as x``; ``var=x`` names a declared variable."""
+        args = match_arguments(self.source, call, ("value", "type_annotation", "var"), 1, 2)
+        want = self.variable_type(args["type_annotation"]) if "type_annotation" in args else None
+        if "var" in args:
+            declared = self.value(args["var"])
+            if not (isinstance(args["var"], ast.Name) and isinstance(declared, Var) and declared in self.symbols):
+                raise self.error(args["var"], "var= names a variable that is declared and has no value yet")
+            want = want or declared.type
+            if name not in ("_", args["var"].id):
+                raise self.error(args["var"], f"the variable would have two names, {args['var'].id} and {name}")
+            name = args["var"].id
+        return self.let(target, name, args["value"], want or self.literal_type(args["value"]), "var" in args)
 
     def annotated(self, node: ast.AnnAssign, target: ast.Name) -> Piece:
         """``x: T.let[T.int32] = e``, ``x: T.let = e``, ``x: T.int32 = e``, ``x: T.float32[4]``."""
@@ -200,7 +233,7 @@ class BindingParser(AnnotationParser):
         """``B = T.alloc_buffer(…)`` or ``B = T.decl_buffer(…)``, over the rest of the scope."""
         if called == "allocate":
             return self.old_allocate(target, name, call)
-        layout, args = self.declaration(call, BUFFER_ARGS)
+        layout, args = self.declaration(call, BUFFER_ARGS if called in VIEWS else ALLOC_ARGS)
         implied = ALLOCATIONS.get(called)
         if implied is not None and "scope" not in args:
             layout.scope = implied
@@ -236,7 +269,9 @@ class BindingParser(AnnotationParser):
         """``T.match_buffer`` below function level: a view of a region."""
         if "param" not in args:
             raise self.error(call, "T.match_buffer inside a function takes a region of a buffer")
-        return self.declare_view(target, self.match_region(call, name, args))
+        found = self.match_region(call, name, args)
+        self.bind(target, name, found.buffer)
+        return [lambda body: substitute(DeclBuffer(found.buffer, body), found.symbols)]
 
     def launch(self, target: Located, name: str, call: ast.Call) -> Wrapper:
         """``bx = T.launch_thread("blockIdx.x", n)``: a loop bound to a thread, over the rest of the scope."""

@@ -1,28 +1,30 @@
-"""Declarations of buffers: parameters, allocations, views, regions of a block."""
+"""Declarations of buffers: parameters, allocations, views."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.dtype import FLOAT32, DType
-from verified_tir.ir.expr import Expr, IntImm, Ramp, Var, binary, const
+from verified_tir.ir.dtype import FLOAT32, DType, PointerType
+from verified_tir.ir.expr import Expr, IntImm, Var, const
 from verified_tir.ir.node import IRError
 from verified_tir.ir.script.arguments import match_arguments
 from verified_tir.ir.script.exprs import ExprParser, strides_of
-from verified_tir.ir.script.linear import extent_between
 from verified_tir.ir.script.source import Located
-from verified_tir.ir.script.values import Selection, Slice, unified
-from verified_tir.ir.stmt import Region
 
-_OPTIONS = ("strides", "elem_offset", "scope", "align", "offset_factor", "layout", "axis_separators", "buffer_type")
-BUFFER_ARGS = ("shape", "dtype", "data", *_OPTIONS, "byte_offset", "allocated_addr", "annotations")
-"""Arguments of ``T.Buffer``, ``T.decl_buffer`` and the like, in order."""
+_LATER = ("layout", "axis_separators", "buffer_type", "byte_offset", "allocated_addr")
+_OPTIONS = ("strides", "elem_offset", "scope", "align", "offset_factor", *_LATER)
+BUFFER_ARGS = ("shape", "dtype", "data", *_OPTIONS)
+"""Arguments of ``T.Buffer`` and ``T.decl_buffer``, in order.
+
+Only the first five are taken by position: then some dialects have the scope, and others an offset in bytes.
+"""
+ALLOC_ARGS = (*BUFFER_ARGS, "annotations")
+"""Arguments of ``T.alloc_buffer`` and the like."""
 MATCH_ARGS = ("param", *BUFFER_ARGS)
-"""Arguments of ``T.match_buffer``."""
+"""Arguments of ``T.match_buffer``; all dialects agree on the first nine."""
 
 
 @final
@@ -91,21 +93,18 @@ class BufferParser(ExprParser):
         return (self.expr(node),)
 
     def layout(self, args: dict[str, ast.expr], node: ast.expr) -> Layout:
-        """The layout that the arguments of a declaration state.
-
-        ``align``, ``offset_factor`` and ``allocated_addr`` promise something to a code generator that nothing here
-        relies on, so they are read and forgotten.
-        """
+        """The layout that the arguments of a declaration state."""
         if "shape" not in args:
             raise self.error(node, "the argument shape is missing")
         shape = self.extents(args["shape"])
         dtype = self.dtype(args["dtype"]) if "dtype" in args else FLOAT32
         strides = self.extents(args["strides"]) if "strides" in args else ()
         offset: Expr = self.extent(args["elem_offset"]) if "elem_offset" in args else const(0)
-        if "byte_offset" in args:
-            raise self.error(args["byte_offset"], "byte_offset cannot be represented; use elem_offset")
-        if "layout" in args and self.value(args["layout"]) != "default":
-            raise self.error(args["layout"], "a layout other than the default cannot be represented; use strides")
+        self.options(args)
+        if "offset_factor" in args and isinstance(offset, IntImm):
+            factor = self.int_constant(args["offset_factor"])
+            if factor > 1 and offset.value % factor:
+                raise self.error(args["offset_factor"], f"the offset {offset.value} is not a multiple of {factor}")
         scope = (self.string(args["scope"]) if "scope" in args else "") or None
         separators: tuple[int, ...] = ()
         if "axis_separators" in args:
@@ -114,7 +113,28 @@ class BufferParser(ExprParser):
                 raise self.error(given, "axis_separators is a list of positions")
             separators = tuple([self.int_constant(e) for e in given.elts])
         data = self.data_pointer(args["data"]) if "data" in args else None
+        if data is not None and isinstance(data.type, PointerType):
+            if "scope" in args and scope != data.type.scope:
+                raise self.error(args["scope"], f"{data.name} points to the scope {data.type.scope}, not to {scope}")
         return Layout(shape, dtype, strides, offset, scope, separators, data)
+
+    def options(self, args: dict[str, ast.expr]) -> None:
+        """Refuses options that would change the meaning and cannot be represented.
+
+        ``align`` and ``offset_factor`` promise something to a code generator that nothing here relies on: they are
+        checked as far as constants say it, and forgotten.
+        """
+        if "byte_offset" in args:
+            raise self.error(args["byte_offset"], "byte_offset cannot be represented; use elem_offset")
+        if "layout" in args and self.value(args["layout"]) != "default":
+            raise self.error(args["layout"], "a layout other than the default cannot be represented; use strides")
+        if "buffer_type" in args and self.string(args["buffer_type"]) not in ("", "default"):
+            raise self.error(args["buffer_type"], "a buffer that broadcasts cannot be represented; use strides of 0")
+        if "allocated_addr" in args and self.value(args["allocated_addr"]) != ():
+            raise self.error(args["allocated_addr"], "an address cannot be represented: memory has none here")
+        for name in ("align", "offset_factor"):
+            if name in args:
+                self.int_constant(args[name])
 
     def data_pointer(self, node: ast.expr) -> Var:
         """The block that ``data=`` names: ``A.data``, a handle, or the buffer itself."""
@@ -127,7 +147,7 @@ class BufferParser(ExprParser):
 
     def declaration(self, node: ast.Call, names: tuple[str, ...] = BUFFER_ARGS) -> tuple[Layout, dict[str, ast.expr]]:
         """Layout and arguments of ``T.alloc_buffer(…)`` and the like."""
-        args = match_arguments(self.source, node, names)
+        args = match_arguments(self.source, node, names, positional=5)
         return self.layout(args, node), args
 
     def make(self, node: Located, name: str, layout: Layout) -> Buffer:
@@ -178,109 +198,3 @@ class BufferParser(ExprParser):
         shape = tuple([const(n) for n in (*counts, *sizes)])
         layout = Layout(shape, base.dtype, strides, base.elem_offset, base.scope, (), base.data)
         return self.make(node, name, layout)
-
-    # -- regions ---------------------------------------------------------------------------------------------------
-
-    def region(self, node: ast.expr) -> Region:
-        """``A[i, 0:14]`` as a region; the bare buffer stands for all of it."""
-        found = self.value(node)
-        if isinstance(found, Buffer):
-            return Region(found, tuple([const(0, e.dtype) for e in found.shape]), found.shape)
-        if not isinstance(found, Selection):
-            raise self.error(node, "a region of a buffer is needed, such as A[i, 0:14]")
-        buffer = found.buffer
-        if len(found.indices) != len(buffer.shape):
-            raise self.error(
-                node, f"{buffer.name} has {len(buffer.shape)} dimensions; the region names {len(found.indices)}"
-            )
-        mins: list[Expr] = []
-        extents: list[Expr] = []
-        for part, whole in zip(found.indices, buffer.shape, strict=True):
-            start, extent = self._interval(node, part, whole)
-            mins.append(start)
-            extents.append(extent)
-        return Region(buffer, tuple(mins), tuple(extents))
-
-    def _interval(self, node: ast.expr, part: Expr | Slice, whole: Expr) -> tuple[Expr, Expr]:
-        """Start and extent of one dimension of a region."""
-        if isinstance(part, Slice):
-            if part.step != 1:
-                raise self.error(node, "a region has no gaps; its slices have no step")
-            stop = part.stop if part.stop is not None else whole
-            start = part.start if part.start is not None else const(0, stop.dtype)
-            try:
-                return start, extent_between(start, stop)
-            except IRError as e:
-                raise self.error(node, str(e)) from None
-        match part:
-            case Ramp(base=base, stride=IntImm(value=1), lanes=lanes):
-                return base, const(lanes, base.dtype)
-        if not part.dtype.is_int or part.dtype.lanes != 1:
-            raise self.error(node, f"a region is given by scalar integers, not by {part.dtype}")
-        return part, const(1, part.dtype)
-
-    def regions(self, nodes: Sequence[ast.expr]) -> tuple[Region, ...]:
-        """The arguments of ``T.reads``/``T.writes``; the older form wraps them into a list."""
-        found: list[Region] = []
-        for node in nodes:
-            if isinstance(node, (ast.List, ast.Tuple)):
-                found.extend(self.regions(node.elts))
-            else:
-                found.append(self.region(node))
-        return tuple(found)
-
-    def match_region(self, node: ast.Call, name: str, args: dict[str, ast.expr]) -> Buffer:
-        """``T.match_buffer(A[…], shape)`` inside a block: a view of the region, with strides and offset of ``A``.
-
-        New names among ``strides`` and ``elem_offset`` (written as strings) stand for what the region has there.
-        """
-        region = self.region(args["param"])
-        base = region.buffer
-        shape = self.extents(args["shape"]) if "shape" in args else region.extents
-        dropped = len(region.extents) - len(shape)
-        if dropped < 0:
-            raise self.error(node, f"the region has {len(region.extents)} dimensions, the buffer {len(shape)}")
-        dtype = self.dtype(args["dtype"]) if "dtype" in args else FLOAT32
-        if dtype is not base.dtype:
-            raise self.error(node, f"a region of {base.dtype} is matched with a buffer of {dtype}")
-        all_strides = strides_of(base)
-        offset = base.elem_offset
-        for start, stride in zip(region.mins, all_strides, strict=True):
-            offset = sum_of(offset, product_of(start, stride))
-        strides = all_strides[dropped:]
-        given = args.get("strides")
-        if isinstance(given, (ast.Tuple, ast.List)):
-            if len(given.elts) not in (0, len(strides)):
-                raise self.error(given, f"{len(strides)} strides are needed")
-            for part, stride in zip(given.elts, strides, strict=False):
-                if isinstance(part, ast.Constant) and isinstance(part.value, str) and not self.scope.has(part.value):
-                    self.scope.bind(part.value, stride)
-        compact = Buffer.declare(name, shape, dtype)
-        if not base.strides and all(a is b for a, b in zip(strides, strides_of(compact), strict=True)):
-            strides = ()
-        return self.make(node, name, Layout(shape, dtype, strides, offset, base.scope, (), base.data))
-
-
-def sum_of(a: Expr, b: Expr) -> Expr:
-    """``a + b``; a constant takes the other's type.
-
-    :raises IRError: if the types differ otherwise.
-    """
-    return binary("add", *_adapted(a, b))
-
-
-def product_of(a: Expr, b: Expr) -> Expr:
-    """``a * b``; a constant takes the other's type.
-
-    :raises IRError: if the types differ otherwise.
-    """
-    return binary("mul", *_adapted(a, b))
-
-
-def _adapted(a: Expr, b: Expr) -> tuple[Expr, Expr]:
-    match a, b:
-        case IntImm(value=v), _ if not isinstance(b, IntImm) or b.dtype.bits > a.dtype.bits:
-            return const(v, b.dtype), b
-        case _, IntImm(value=v):
-            return a, const(v, a.dtype)
-    return unified(a, b, None)

@@ -82,7 +82,10 @@ OPAQUE_TYPED_FIRST = frozenset(
 OPAQUE_INT32 = frozenset({"call_packed", "call_cpacked", "tvm_call_packed"})
 """Opaque calls that return an int32."""
 
-CONTROL_CALLS = frozenset({"break_loop", "continue_loop", "ret", "thread_return"})
+CONTROL_CALLS = frozenset(
+    {"break_loop", "continue_loop", "ret", "thread_return", "Break", "Continue", "Return", "If", "Then", "Else",
+     "While"}
+)  # fmt: skip
 """Calls that leave a loop or the function; a program here always runs its statements in order."""
 
 NO_MEANING = {
@@ -95,9 +98,16 @@ HEAD_ONLY = frozenset({"reads", "writes", "where", "init", "sblock_attr", "block
 """Calls that belong at the head of a block."""
 
 STATEMENTS = frozenset(
-    {"evaluate", "Evaluate", "assume", "attr", "launch_thread", "buffer_store", "BufferStore", "Assert", "func_attr"}
-)
+    {"evaluate", "Evaluate", "assume", "attr", "launch_thread", "buffer_store", "BufferStore", "Assert", "func_attr",
+     "serial", "parallel", "vectorized", "unroll", "thread_binding", "grid", "sblock", "block"}
+)  # fmt: skip
 """Calls that are statements; one that is no statement would be printed as one."""
+
+DECLARATIONS = frozenset(
+    {"match_buffer", "decl_buffer", "buffer_decl", "Buffer", "alloc_buffer", "sblock_alloc_buffer", "alloc_local",
+     "alloc_shared", "allocate", "env_thread", "bind", "Bind", "LetStmt", "meta_var"}
+)  # fmt: skip
+"""Calls that give their result a name."""
 
 
 def t_call(p: ExprParser, node: ast.Call, name: str, want: DType | None) -> Value:
@@ -116,6 +126,8 @@ def t_call(p: ExprParser, node: ast.Call, name: str, want: DType | None) -> Valu
         return _conversion(p, node, dtype_named(name))
     if name in CONTROL_CALLS:
         raise p.error(node, f"T.{name}: leaving a loop or a function early has no meaning here")
+    if name in DECLARATIONS:
+        raise p.error(node, f"T.{name} declares a name, and stands alone on the right of =")
     if name in STATEMENTS or name in HEAD_ONLY:
         raise p.error(node, f"T.{name} is a statement of its own, and no part of an expression")
     if name in NO_MEANING:
@@ -292,6 +304,8 @@ def _let(p: ExprParser, node: ast.Call, want: DType | None) -> Expr:
         declared = p.scope.find(name)
         like = declared.dtype if isinstance(declared, Var) else None
     value = p.expr(where.values[0], like)
+    if like is not None and like is not value.dtype:
+        raise p.error(where.values[0], f"{name} has type {like}, its value {value.dtype}")
     var = Var.fresh(name, value.dtype)
     with p.scope.frame():
         p.scope.frames[-1][name] = var

@@ -30,8 +30,10 @@ from verified_tir.ir.node import IRError
 from verified_tir.ir.script.arguments import match_arguments
 from verified_tir.ir.script.calls import t_call
 from verified_tir.ir.script.dtypes import dtype_named, is_dtype_name
+from verified_tir.ir.script.linear import is_pure_value
 from verified_tir.ir.script.reader import Reader, kind_of
 from verified_tir.ir.script.values import (
+    PLAIN_UNDEF,
     Plain,
     PlainUndef,
     Selection,
@@ -184,6 +186,9 @@ class ExprParser(Reader):
             left = operands[k]
             if k and isinstance(left, Expr) and any(isinstance(n, LetExpr) for n in walk(left)):
                 left = self.number(node.comparators[k - 1])  # written twice, it is read as two
+            if k and (left is PLAIN_UNDEF or (isinstance(left, Expr) and not is_pure_value(left))):
+                place = node.comparators[k - 1]
+                raise self.error(place, "between two comparisons this would be evaluated twice; compare it with and")
             found.append(self.binary(op, left, operands[k + 1]))
         if len(found) == 1:
             return found[0]
@@ -257,7 +262,7 @@ class ExprParser(Reader):
                 return self.vector_load(node, inner)
             case ast.Attribute(value=inner, attr="scope"):
                 base = self.value(inner)
-                if isinstance(base, Buffer) and not node.args:
+                if isinstance(base, Buffer) and not node.args and not node.keywords:
                     return base.scope
         raise self.error(node, "only T.name(…), functions of the module and x.astype(…) can be called here")
 

@@ -11,13 +11,14 @@ from verified_tir.ir.expr import Call, Expr, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script.arguments import match_arguments
 from verified_tir.ir.script.bindings import Piece, Wrapper, assemble
-from verified_tir.ir.script.buffers import MATCH_ARGS
+from verified_tir.ir.script.buffers import MATCH_ARGS, Layout
 from verified_tir.ir.script.dtypes import dtype_named, is_dtype_name
 from verified_tir.ir.script.loops import LoopParser
 from verified_tir.ir.script.scope import Scope
 from verified_tir.ir.script.source import Located, Source
 from verified_tir.ir.script.values import Value
 from verified_tir.ir.stmt import SKIP, Allocate, Annotations, DeclBuffer, Evaluate, LetStmt, Seq, Stmt
+from verified_tir.ir.visit import walk
 
 
 class FuncParser(LoopParser):
@@ -99,13 +100,13 @@ class FuncParser(LoopParser):
             var = self.late_scalars[arg.arg]
             self.scope.frames[0][arg.arg] = var
         elif isinstance(annotation, ast.Call) and self.t_name(annotation.func) == "Buffer":
-            layout, _ = self.declaration(annotation)
-            var = self._buffer_parameter(arg, self.make(annotation, arg.arg, layout))
+            layout, args = self.declaration(annotation)
+            var = self._buffer_parameter(arg, self.make(annotation, arg.arg, self._own_data(args, layout)))
         elif isinstance(annotation, ast.Subscript) and self.t_name(annotation.value) == "Buffer":
             parts = annotation.slice.elts if isinstance(annotation.slice, ast.Tuple) else [annotation.slice]
             call = ast.Call(annotation.value, parts, [], lineno=annotation.lineno, col_offset=annotation.col_offset)
-            layout, _ = self.declaration(call)
-            var = self._buffer_parameter(arg, self.make(annotation, arg.arg, layout))
+            layout, args = self.declaration(call)
+            var = self._buffer_parameter(arg, self.make(annotation, arg.arg, self._own_data(args, layout)))
         else:
             kind = self.variable_type(annotation)
             if isinstance(kind, DType) and kind.code != "handle":
@@ -113,6 +114,12 @@ class FuncParser(LoopParser):
             var = Var.fresh(arg.arg, kind)
             self.scope.frames[0][arg.arg] = var
         self.params.append(var)
+
+    def _own_data(self, args: dict[str, ast.expr], layout: Layout) -> Layout:
+        """The layout of a parameter's buffer, which lies in memory of its own: ``data=`` may only name it."""
+        if layout.data is not None and layout.data not in self.symbols:
+            raise self.error(args["data"], "a parameter has data of its own; views of it are declared by T.decl_buffer")
+        return layout
 
     def _buffer_parameter(self, arg: ast.arg, buffer: Buffer) -> Var:
         var = Var.fresh(arg.arg, HANDLE)
@@ -183,10 +190,10 @@ class FuncParser(LoopParser):
             name = self.t_name(value.func)
             if name == "func_attr":
                 given = match_arguments(self.source, value, ("attrs",), 1)["attrs"]
-                self.attrs = tuple((dict(self.attrs) | dict(self.annotations(given))).items())
+                self.attrs = self.merged(value, self.attrs, self.annotations(given))
                 return SKIP
             if name == "match_buffer":
-                return self.match(node, "_", value, match_arguments(self.source, value, MATCH_ARGS))
+                return self.match(node, "_", value, match_arguments(self.source, value, MATCH_ARGS, positional=9))
         return super().expression(node, value)
 
     def match(self, target: Located, name: str, call: ast.Call, args: dict[str, ast.expr]) -> Piece:
@@ -213,7 +220,8 @@ class FuncParser(LoopParser):
             raise self.error(call, f"{handle.name} is no handle")
         if handle in self.buffer_map:
             raise self.error(call, f"{handle.name} has its buffer already")
-        buffer = self.make(call, name, self.layout(args, call))
+        buffer = self.make(call, name, self._own_data(args, self.layout(args, call)))
+        self.symbols.difference_update(n for n in walk(buffer) if isinstance(n, Var))
         self.buffer_map[handle] = buffer
         if name != "_":
             self.bind(target, name, buffer)

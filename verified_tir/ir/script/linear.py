@@ -26,12 +26,32 @@ def constant_difference(a: Expr, b: Expr) -> int | None:
     return constant
 
 
+def same_value(a: Expr, b: Expr) -> bool:
+    """Whether two integer expressions, each evaluated once, surely have one value."""
+    return constant_difference(a, b) == 0
+
+
+def is_multiple(e: Expr, factor: int) -> bool | None:
+    """Whether the integer is a multiple of ``factor``; ``None`` if its linear form does not say."""
+    terms: dict[Expr | None, int] = {}
+    _collect(e, 1, terms)
+    constant = terms.pop(None, 0)
+    if any(k % factor for k in terms.values()):
+        return None
+    return constant % factor == 0
+
+
 def is_stable(e: Expr) -> bool:
     """Whether two evaluations of the expression, side by side, surely give one value, and reading keeps them alike.
 
     Undef and opaque calls may differ each time; a let binds another variable each time it is read.
     """
-    return not any(isinstance(n, (Undef, LetExpr)) or (isinstance(n, Call) and not is_pure(n.op)) for n in walk(e))
+    return is_pure_value(e) and not any(isinstance(n, LetExpr) for n in walk(e))
+
+
+def is_pure_value(e: Expr) -> bool:
+    """Whether two evaluations of the expression, side by side, surely give one value and do nothing else."""
+    return not any(isinstance(n, Undef) or (isinstance(n, Call) and not is_pure(n.op)) for n in walk(e))
 
 
 def _collect(e: Expr, factor: int, terms: dict[Expr | None, int]) -> None:

@@ -8,16 +8,18 @@ from dataclasses import dataclass, field
 from typing import final
 
 from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import TRUE, Expr, IntImm, Var, const
 from verified_tir.ir.node import IRError
 from verified_tir.ir.script.arguments import match_arguments
 from verified_tir.ir.script.bindings import Wrapper, assemble
-from verified_tir.ir.script.buffers import BUFFER_ARGS, MATCH_ARGS
+from verified_tir.ir.script.buffers import ALLOC_ARGS, MATCH_ARGS
 from verified_tir.ir.script.dtypes import dtype_named, is_dtype_name
 from verified_tir.ir.script.linear import extent_between
+from verified_tir.ir.script.regions import Matched
 from verified_tir.ir.script.source import Located
 from verified_tir.ir.script.stmts import StmtParser
-from verified_tir.ir.script.values import EnvThread, is_plain, typed, unified
+from verified_tir.ir.script.values import EnvThread, Plain, converted, is_plain, typed, unified
 from verified_tir.ir.stmt import (
     Annotations,
     Block,
@@ -30,6 +32,7 @@ from verified_tir.ir.stmt import (
     Region,
     Stmt,
 )
+from verified_tir.ir.visit import substitute
 
 LOOP_KINDS: dict[str, ForKind] = {
     "serial": "serial", "parallel": "parallel", "vectorized": "vectorized", "unroll": "unrolled",
@@ -60,12 +63,12 @@ class _Head:
 
     name: str
     iter_vars: list[IterVar] = field(default_factory=list)
-    predicate: Expr = TRUE
+    predicate: Expr | None = None
     reads: tuple[Region, ...] | None = None
     writes: tuple[Region, ...] | None = None
     init: Stmt | None = None
     alloc_buffers: list[Buffer] = field(default_factory=list)
-    views: list[Buffer] = field(default_factory=list)
+    views: list[Matched] = field(default_factory=list)
     annotations: Annotations = ()
 
 
@@ -82,6 +85,9 @@ class LoopParser(StmtParser):
         targets = node.target.elts if isinstance(node.target, (ast.Tuple, ast.List)) else [node.target]
         if len(targets) != len(domains):
             raise self.error(node.target, f"{len(domains)} loops are bound to {len(targets)} names")
+        names = [t.id for t in targets if isinstance(t, ast.Name)]
+        if len(set(names)) < len(names):
+            raise self.error(node.target, "two loops of one nest have one name")
         with self.scope.frame():
             loops: list[tuple[Var, _Domain, list[Wrapper]]] = []
             for target, domain in zip(targets, domains, strict=True):
@@ -120,40 +126,67 @@ class LoopParser(StmtParser):
         """The ranges that a loop runs over."""
         if isinstance(node, ast.Call):
             if isinstance(node.func, ast.Name) and node.func.id == "range":
-                return [self._range(node, "serial", ("start", "stop", "step"))]
+                return [self._range(node, "serial", ("start", "stop", "step"), 3)]
             name = self.t_name(node.func)
             if name in LOOP_KINDS:
-                extra = ("thread",) if name == "thread_binding" else ()
-                return [self._range(node, LOOP_KINDS[name], ("start", "stop", *extra, "annotations", "step", "dtype"))]
+                if name == "thread_binding":
+                    return [self._range(node, "thread_binding", ("start", "stop", "thread", "annotations", "step"), 3)]
+                names = ("start", "stop", "annotations", "step", "dtype", *(("unroll",) if name == "serial" else ()))
+                return [self._range(node, LOOP_KINDS[name], names, 2)]
             if name in ("grid", "range"):
-                keywords = [k for k in node.keywords if k.arg != "dtype"]
-                if keywords:
-                    raise self.error(keywords[0].value, "T.grid takes extents only")
-                return [self._grid_entry(a) for a in node.args]
+                dtype: DType | None = None
+                for keyword in node.keywords:
+                    if keyword.arg != "dtype":
+                        raise self.error(keyword.value, "T.grid takes extents only")
+                    dtype = self._loop_dtype(keyword.value)
+                return [self._grid_entry(a, dtype) for a in node.args]
         raise self.error(
             node, "a loop runs over range, T.grid, T.serial, T.parallel, T.vectorized, T.unroll or T.thread_binding"
         )
 
-    def _grid_entry(self, node: ast.expr) -> _Domain:
+    def _loop_dtype(self, node: ast.expr) -> DType:
+        """The type that ``dtype=`` gives a loop variable: bounds of another type are converted to it."""
+        found = self.dtype(node)
+        if not found.is_int or found.lanes != 1:
+            raise self.error(node, f"a loop variable is a scalar integer, not {found}")
+        return found
+
+    def _bound(self, node: ast.expr, dtype: DType | None) -> Expr | Plain:
+        """A bound of a loop, converted to ``dtype`` if one is given."""
+        found = self.number(node, dtype)
+        if dtype is None:
+            return found
+        made = self.typed(node, found, dtype)
+        if not made.dtype.is_int:
+            raise self.error(node, f"the bounds of a loop are scalar integers, not {made.dtype}")
+        with self.located(node):
+            return converted(dtype, made)
+
+    def _grid_entry(self, node: ast.expr, dtype: DType | None) -> _Domain:
         """One extent of ``T.grid``, or a pair (start, extent)."""
         if isinstance(node, (ast.Tuple, ast.List)) and len(node.elts) == 2:
-            a, b = self.number(node.elts[0]), self.number(node.elts[1])
+            a, b = self._bound(node.elts[0], dtype), self._bound(node.elts[1], dtype)
             with self.located(node):
                 return _Domain(*unified(a, b, None))
-        extent = self.expr(node)
+        extent = self.typed(node, self._bound(node, dtype), None)
         if not extent.dtype.is_int or extent.dtype.lanes != 1:
             raise self.error(node, f"the bounds of a loop are scalar integers, not {extent.dtype}")
         return _Domain(const(0, extent.dtype), extent)
 
-    def _range(self, node: ast.Call, kind: ForKind, names: tuple[str, ...]) -> _Domain:
+    def _range(self, node: ast.Call, kind: ForKind, names: tuple[str, ...], positional: int) -> _Domain:
         """``range(stop)``, ``T.parallel(start, stop)``, ``T.thread_binding(stop, thread=…)``, …"""
-        args = match_arguments(self.source, node, names)
+        args = match_arguments(self.source, node, names, positional=positional)
+        match args.get("stop"):
+            case ast.Constant(value=str()) as tag if kind == "thread_binding" and "thread" not in args:
+                args["thread"] = tag
+                del args["stop"]
         if "stop" not in args and "start" in args:
             args["stop"] = args.pop("start")
         if "stop" not in args:
             raise self.error(node, "a loop needs its extent")
-        stop = self.number(args["stop"])
-        start = self.number(args["start"]) if "start" in args else 0
+        dtype = self._loop_dtype(args["dtype"]) if "dtype" in args else None
+        stop = self._bound(args["stop"], dtype)
+        start = self._bound(args["start"], dtype) if "start" in args else 0
         with self.located(node):
             low, high = unified(start, stop, None)
             if not low.dtype.is_int or low.dtype.lanes != 1:
@@ -166,7 +199,16 @@ class LoopParser(StmtParser):
         if kind == "thread_binding" and not thread:
             raise self.error(node, "T.thread_binding needs thread=")
         annotations = self.annotations(args["annotations"]) if "annotations" in args else ()
+        if "unroll" in args:
+            annotations = self.merged(args["unroll"], annotations, self._pragma(args["unroll"]))
         return _Domain(low, extent, kind, thread, annotations, step)
+
+    def _pragma(self, node: ast.expr) -> Annotations:
+        """``unroll=True`` and the like, the way in which TVM writes these annotations."""
+        found = self.value(node)
+        if isinstance(found, int) and found >= (0 if isinstance(found, bool) else 1):
+            return (("disable_unroll", True),) if found is False else (("pragma_unroll", found),)
+        raise self.error(node, "unroll is True, False or a positive number")
 
     def launch(self, target: Located, name: str, call: ast.Call) -> Wrapper:
         """``bx = T.launch_thread("blockIdx.x", n)``: a loop bound to a thread, over the rest of the scope."""
@@ -175,9 +217,12 @@ class LoopParser(StmtParser):
         tag = thread.tag if isinstance(thread, EnvThread) else thread
         if not isinstance(tag, str) or not tag:
             raise self.error(args["thread"], "a thread is named by a string, or by T.env_thread")
-        extent = self.expr(args["extent"])
+        declared = thread.dtype if isinstance(thread, EnvThread) else None
+        extent = self.expr(args["extent"], declared)
         if not extent.dtype.is_int or extent.dtype.lanes != 1:
             raise self.error(args["extent"], f"the extent of a thread is a scalar integer, not {extent.dtype}")
+        if declared is not None and extent.dtype is not declared:
+            raise self.error(args["extent"], f"the thread has type {declared}, its extent {extent.dtype}")
         var = Var.fresh(name, extent.dtype)
         if self.scope.has(name) and isinstance(self.scope.find(name), EnvThread):
             self.scope.hide(name, var)
@@ -191,6 +236,10 @@ class LoopParser(StmtParser):
     def block(self, node: ast.With, call: ast.Call) -> Stmt:
         """``with T.sblock(name): …``: the head first, then the statements."""
         args = match_arguments(self.source, call, ("name", "no_realize", "exec_scope"))
+        if "no_realize" in args and self.value(args["no_realize"]) is not False:
+            raise self.error(args["no_realize"], "a block that is not realized does not run; it cannot be represented")
+        if "exec_scope" in args and self.string(args["exec_scope"]):
+            raise self.error(args["exec_scope"], "an execution scope cannot be represented")
         head = _Head(self.string(args["name"]) if "name" in args else "")
         # in the older dialect an allocation at the head belongs to the block, in the newer it is a statement
         old = self.t_name(call.func) == "block"
@@ -199,13 +248,17 @@ class LoopParser(StmtParser):
             while rest and self._head(head, rest[0], old):
                 rest = rest[1:]
             body = self.statements(rest)
+        symbols: dict[Var, Expr] = {}
         for view in reversed(head.views):
-            body = DeclBuffer(view, body)
-            head.init = None if head.init is None else DeclBuffer(view, head.init)
-        return Block(
-            head.name, tuple(head.iter_vars), head.predicate, head.reads, head.writes, head.init, body,
+            body = DeclBuffer(view.buffer, body)
+            head.init = None if head.init is None else DeclBuffer(view.buffer, head.init)
+            symbols.update(view.symbols)
+        predicate = TRUE if head.predicate is None else head.predicate
+        block = Block(
+            head.name, tuple(head.iter_vars), predicate, head.reads, head.writes, head.init, body,
             tuple(head.alloc_buffers), head.annotations,
         )  # fmt: skip
+        return substitute(block, symbols)  # a head may name a symbol above the region that gives it its value
 
     def _head(self, head: _Head, node: ast.stmt, old: bool) -> bool:
         """Read one statement into the head; false if the head has ended."""
@@ -235,10 +288,14 @@ class LoopParser(StmtParser):
         """``T.where``, ``T.reads``, ``T.writes``, ``T.sblock_attr``."""
         match name:
             case "where":
+                if head.predicate is not None:
+                    raise self.error(call, "the block has a T.where already; join the conditions with T.And")
                 head.predicate = self.condition(match_arguments(self.source, call, ("predicate",), 1)["predicate"])
             case "reads" | "writes":
                 if call.keywords:
                     raise self.error(call, f"T.{name} takes regions")
+                if (head.reads if name == "reads" else head.writes) is not None:
+                    raise self.error(call, f"the block has a T.{name} already; list all regions in one")
                 regions = self.regions(call.args)
                 if name == "reads":
                     head.reads = regions
@@ -246,7 +303,7 @@ class LoopParser(StmtParser):
                     head.writes = regions
             case "sblock_attr" | "block_attr":
                 given = self.annotations(match_arguments(self.source, call, ("attrs",), 1)["attrs"])
-                head.annotations = tuple((dict(head.annotations) | dict(given)).items())
+                head.annotations = self.merged(call, head.annotations, given, again=True)
             case _:
                 return False
         return True
@@ -254,7 +311,7 @@ class LoopParser(StmtParser):
     def _head_buffer(self, head: _Head, target: ast.Name, call: ast.Call, name: str, old: bool) -> bool:
         """Allocations and matched regions at the head of a block."""
         if name == "sblock_alloc_buffer" or (name == "alloc_buffer" and old):
-            layout, args = self.declaration(call, BUFFER_ARGS)
+            layout, args = self.declaration(call, ALLOC_ARGS)
             if layout.data is not None or "annotations" in args:
                 raise self.error(call, "an allocation of a block has neither data nor annotations")
             buffer = self.make(call, target.id, layout)
@@ -262,10 +319,10 @@ class LoopParser(StmtParser):
             head.alloc_buffers.append(buffer)
             return True
         if name == "match_buffer":
-            args = match_arguments(self.source, call, MATCH_ARGS, 1)
+            args = match_arguments(self.source, call, MATCH_ARGS, 1, positional=9)
             with self.located(call):
                 view = self.match_region(call, target.id, args)
-            self.bind(target, target.id, view)
+            self.bind(target, target.id, view.buffer)
             head.views.append(view)
             return True
         if is_dtype_name(name) and not call.args and not call.keywords:
@@ -297,6 +354,7 @@ class LoopParser(StmtParser):
             start = const(0, extent.dtype)
         bound = self.typed(args["binding"], value, extent.dtype if is_plain(value) else None)
         self._add_axis(head, target, start, extent, AXIS_KINDS[kind], bound)
+        self._axis_dtype(args, extent)
 
     def _remap(self, head: _Head, target: ast.expr, call: ast.Call) -> None:
         args = match_arguments(self.source, call, ("kinds", "bindings", "dtype"), 2)
@@ -314,6 +372,12 @@ class LoopParser(StmtParser):
             if k not in AXIS_KINDS or not isinstance(t, ast.Name):
                 raise self.error(call, f"an axis of kind {k!r} cannot be made")
             self._add_axis(head, t, *domain, AXIS_KINDS[k], value)
+            self._axis_dtype(args, value)
+
+    def _axis_dtype(self, args: dict[str, ast.expr], axis: Expr) -> None:
+        """An axis has the type of its domain; ``dtype=`` may only say so."""
+        if "dtype" in args and self.dtype(args["dtype"]) is not axis.dtype:
+            raise self.error(args["dtype"], f"the domain of the axis has type {axis.dtype}")
 
     def _add_axis(self, head: _Head, target: ast.Name, start: Expr, extent: Expr, kind: IterKind, value: Expr) -> None:
         value = typed(value, None)

@@ -16,14 +16,16 @@ from typing import final
 from verified_tir.ir.dtype import VOID, DType
 from verified_tir.ir.func import IRModule, PrimFunc
 from verified_tir.ir.node import IRError
+from verified_tir.ir.script.arguments import match_arguments
 from verified_tir.ir.script.dtypes import dtype_named, is_dtype_name
 from verified_tir.ir.script.exprs import ExprParser
 from verified_tir.ir.script.funcs import FuncParser
 from verified_tir.ir.script.names import identifier
 from verified_tir.ir.script.scope import Scope
-from verified_tir.ir.script.source import ScriptError, Source
+from verified_tir.ir.script.source import Located, ScriptError, Source
 from verified_tir.ir.script.values import Value
 
+_FUNCTION_OPTIONS = ("private", "check_well_formed", "s_tir", "persistent")
 _NAMESPACES = frozenset({"tir", "tirx", "T"})
 
 
@@ -102,8 +104,7 @@ class _Contents:
                     self._check_decorators(node)
                     self.functions.append(node)
                 case ast.ClassDef(body=body):
-                    if not any(_ends_with(d, "ir_module") for d in node.decorator_list):
-                        raise self.source.error(node, f"the class {node.name} lacks @I.ir_module")
+                    self._check_class(node)
                     self.read(body)
                 case ast.Assign(targets=[ast.Name(id=name)], value=value):
                     self._assignment(name, value)
@@ -119,9 +120,34 @@ class _Contents:
             if name.name.split(".")[-1] in _NAMESPACES:
                 self.aliases.add((name.asname or name.name).split(".")[0])
 
+    def _check_class(self, node: ast.ClassDef) -> None:
+        if not any(_ends_with(d, "ir_module") for d in node.decorator_list):
+            raise self.source.error(node, f"the class {node.name} lacks @I.ir_module")
+        extra: list[Located] = [*node.decorator_list[1:], *node.bases, *(k.value for k in node.keywords)]
+        if extra:
+            raise self.source.error(extra[0], "a module is a class with the one decorator @I.ir_module, and no bases")
+
     def _check_decorators(self, node: ast.FunctionDef) -> None:
         if not any(_ends_with(d, "prim_func") for d in node.decorator_list):
             raise self.source.error(node, f"the function {node.name} lacks @T.prim_func")
+        if len(node.decorator_list) > 1:
+            other = next((d for d in node.decorator_list if not _ends_with(d, "prim_func")), node.decorator_list[1])
+            raise self.source.error(other, "a function has the one decorator @T.prim_func; another has no meaning here")
+        (decorator,) = node.decorator_list
+        if isinstance(decorator, ast.Call):
+            self._check_options(decorator)
+        type_params: list[Located] = getattr(node, "type_params", [])  # since Python 3.12
+        if type_params:
+            raise self.source.error(type_params[0], "a function has no type parameters here; n = T.int32() is a symbol")
+
+    def _check_options(self, decorator: ast.Call) -> None:
+        """``@T.prim_func(private=True)`` and the like: who may call the function, and what TVM checks of it."""
+        args = match_arguments(self.source, decorator, ("func", *_FUNCTION_OPTIONS), positional=0)
+        for name, given in args.items():
+            if name == "func" or not isinstance(given, ast.Constant) or not isinstance(given.value, bool):
+                raise self.source.error(given, f"{', '.join(_FUNCTION_OPTIONS)} are True or False")
+            if name == "persistent" and given.value:
+                raise self.source.error(given, "a persistent function has no meaning here")
 
     def _assignment(self, name: str, value: ast.expr) -> None:
         if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "TypeVar":
@@ -131,7 +157,9 @@ class _Contents:
         found = ExprParser(self.source, scope, frozenset(self.aliases), {}).value(value)
         if not isinstance(found, (bool, int, float, str)):
             raise self.source.error(value, "only numbers and strings can be named outside a function")
-        self.constants[name] = found
+        before = self.constants.setdefault(name, found)
+        if before != found or type(before) is not type(found):  # functions are read after all names are known
+            raise self.source.error(value, f"{name} has another value already; choose another name")
 
     def module(self) -> IRModule:
         """All functions, parsed."""

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import DType
-from verified_tir.ir.expr import Expr, Load, Ramp, as_expr
+from verified_tir.ir.expr import Expr, Load, Ramp, Var, as_expr
 from verified_tir.ir.node import IRError
 from verified_tir.ir.script.dtypes import dtype_named
 from verified_tir.ir.script.linear import constant_difference
@@ -42,6 +42,8 @@ class Reader:
         """Names of the namespace ``T``."""
         self.functions = functions
         """Functions of the text that may be called, with the type each returns."""
+        self.symbols: set[Var] = set()
+        """Variables that a declaration such as ``n = T.int32()`` made and that nothing has given a value yet."""
         self.opaque_depth = 0
         """Above zero where an unknown call may stand: in an expression statement, and inside opaque calls."""
 

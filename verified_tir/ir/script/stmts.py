@@ -170,6 +170,8 @@ class StmtParser(BindingParser):
         if name in ("sblock", "block"):
             if rest:
                 raise self.error(rest[0].context_expr, "a block stands alone in its with")
+            if item.optional_vars is not None:
+                raise self.error(item.optional_vars, "a block gives nothing that could be named so")
             return self.block(node, call)
         with self.scope.frame():
             wrappers = self.with_call(item, call, name)
@@ -179,6 +181,8 @@ class StmtParser(BindingParser):
     def with_call(self, item: ast.withitem, call: ast.Call, name: str) -> list[Wrapper]:
         """What ``with T.name(…) as x`` puts around its body."""
         target = item.optional_vars
+        if target is not None and (not isinstance(target, ast.Name) or name in ("attr", "Assert", "let", "Let")):
+            raise self.error(target, f"T.{name} gives nothing that could be named so")
         bound = target.id if isinstance(target, ast.Name) else "_"
         place: Located = target or call
         piece: Piece | None = None
@@ -188,8 +192,7 @@ class StmtParser(BindingParser):
             case "launch_thread":
                 return [self.launch(place, thread_name(call) if target is None else bound, call)]
             case "LetStmt":
-                args = match_arguments(self.source, call, ("value", "type_annotation", "var"), 1)
-                piece = self.let(place, bound, args["value"], self.literal_type(args["value"]))
+                piece = self.old_let(place, bound, call)
             case "let" | "Let":
                 args = match_arguments(self.source, call, ("var", "value"), 2)
                 if isinstance(args["var"], ast.Name):

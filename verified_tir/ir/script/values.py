@@ -30,6 +30,7 @@ class EnvThread:
     """``T.env_thread(tag)``: a thread that ``T.launch_thread`` may bind."""
 
     tag: str
+    dtype: DType | None = None
 
 
 @final

@@ -85,10 +85,8 @@ def safe_questions(
     context: Context, safety: Iterable[Safety], given: tuple[Term, ...], path: Path, where: str = "after"
 ) -> Iterator[Question]:
     """One question for each safety condition of newly evaluated expressions."""
-    from verified_tir.ir.script import script
-
     for s in safety:
-        claim = f"{script(s.expr)}: {s.kind}"
+        claim = (s.expr, ": ", s.kind)
         yield Question("safety", claim, context, (*given, *s.premises), s.condition, path, where)
 
 
@@ -109,14 +107,12 @@ def evaluated_safely(
     context: Context, exprs: Iterable[Expr], given: tuple[Term, ...], path: Path, where: str = "after"
 ) -> Iterator[Question]:
     """Evaluating the expressions here is safe, and gives defined values."""
-    from verified_tir.ir.script import script
-
     for e in exprs:
         safety: list[Safety] = []
         encoded = context.encoder(safety).encode(e)
         yield from safe_questions(context, safety, given, path, where)
         if encoded.defined is not f.TRUE:
-            yield Question("safety", f"{script(e)} is defined", context, given, encoded.defined, path, where)
+            yield Question("safety", (e, " is defined"), context, given, encoded.defined, path, where)
 
 
 def occurs(func: PrimFunc, var: Var) -> bool:

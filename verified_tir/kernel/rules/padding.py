@@ -1,10 +1,13 @@
 """Padding that was free holds a value.
 
     ρ: A[y] is anything, or untouched, where padding        ⟶        ρ′: A[y] == v there, before and after
+                                                                      or: A[y] == v there, after (owed)
 
 Theorem.  f ⊑ρ g, where ρ says nothing of what the padding holds.  Memories related by ρ′ are related by ρ: they are
 those in which the padding holds v at entry.  So from each of them g does what f does.  If g, run from such a memory,
 ends with A[y] == v wherever there is padding, it has kept ρ′ too, and f ⊑ρ′ g.
+
+If it is *owed* only, ρ′ relates the memories that ρ relates, and says more of the end; the same proof, from less.
 
 ``v`` may read A: then it is the value that the elements read have at that moment, at entry and again at exit.  (As
 ``relayout`` it could not be said of an A that is written: the program has to write the padding first.)  It may not be
@@ -45,11 +48,13 @@ class PadValue:
 
     :param position: which of its paddings, the latest first.
     :param value: over that padding's indices and the symbols; it may read ``buffer``.
+    :param owed: whether it holds the value at exit only.
     """
 
     buffer: Buffer
     position: int
     value: Expr
+    owed: bool = False
 
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
         old = self.buffer
@@ -68,10 +73,13 @@ class PadValue:
             return NoMatch((), str(reason))
         buffer_map = tuple((p, new if b is old else b) for p, b in before.buffer_map)
         after = PrimFunc(before.name, before.params, buffer_map, body, before.attrs, before.ret_type)
-        values = [self.value if k == self.position else p.value for k, p in enumerate(declared)]
+        stated = [
+            Padding(old, p.indices, p.predicate, self.value, self.owed) if k == self.position else p
+            for k, p in enumerate(declared)
+        ]
         paddings = tuple(
-            Padding(new, p.indices, p.predicate, None if v is None else _moved(v, old, new))
-            for p, v in zip(declared, values, strict=True)
+            Padding(new, p.indices, p.predicate, None if p.value is None else _moved(p.value, old, new), p.owed)
+            for p in stated
         )
         others = tuple(p for p in entry.paddings if p.buffer is not old)
         context = begin(after, replace(entry, paddings=(*others, *paddings), shapes=(*entry.shapes, old)))

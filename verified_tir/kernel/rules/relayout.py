@@ -126,7 +126,7 @@ class Relayout:
                         Load(new, self.layout.apply(n.indices)) if isinstance(n, Load) and n.buffer is old else None
                     ),
                 )
-            found.append(Padding(new, self.layout.inverse_inputs, inside, value))
+            found.append(Padding(new, self.layout.inverse_inputs, inside, value, p.owed))
         return tuple(found)
 
 

@@ -147,8 +147,6 @@ class Rewrite:
 
     def questions(self, context: Context, old: Expr, premises: tuple[Term, ...]) -> Iterator[Question]:
         """The new expression is safe, and as defined as the old one, with the same bits."""
-        from verified_tir.ir.script import script
-
         premise_list = list(premises)
         lane = _lane(old, premise_list)
         old_safety: list[Safety] = []
@@ -157,7 +155,7 @@ class Rewrite:
         safety: list[Safety] = []
         now = context.encoder(safety).encode(self.new, lane)
         yield from safe_questions(context, safety, known, self.path)
-        claim = f"{script(self.new)} equals {script(old)}"
+        claim = (self.new, " equals ", old)
         goal = f.and_(f.eq(was.value, now.value), now.defined)
         yield Question("equal", claim, context, (*known, was.defined), goal, self.path)
 

@@ -250,8 +250,8 @@ FAULTS: Final[tuple[Fault, ...]] = (
         "data-passed-as-an-index",
         _KERNEL + "calls.py",
         "_expanded",
-        'elif param.dtype.code == "handle" or any(n in data or _of_memory(n) for n in walk(argument)):',
-        'elif param.dtype.code == "handle" or any(_of_memory(n) for n in walk(argument)):',
+        "elif any(n in data or _of_memory(n) for n in walk(argument)):",
+        "elif any(_of_memory(n) for n in walk(argument)):",
         "A let of a load is passed as a scalar: in the callee its arithmetic may not overflow, in the caller it wraps.",
     ),
     Fault(

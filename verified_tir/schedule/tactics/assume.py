@@ -90,10 +90,12 @@ def assume_padding(session: Session, name: str | Buffer) -> None:
     buffer, path = find_buffer(session, name)
     if path is not None:
         raise fail(f"{buffer.name} is a local buffer: its padding is what the program stores there", path)
-    declared = [p for p in session.theorem.paddings if p.buffer is buffer and p.value is not None]
+    declared = [p for p in session.theorem.paddings if p.buffer is buffer and p.value is not None and not p.owed]
     known = [c for c in (of_padding(p, False) for p in declared) if c.predicate is not FALSE]
     if not known:
-        raise fail(f"{buffer.name} has no padding of which something may be assumed")
+        owed = any(p.buffer is buffer and p.owed for p in session.theorem.paddings)
+        why = ": the program writes it, and owes its padding at the end" if owed else ""
+        raise fail(f"{buffer.name} has no padding of which something may be assumed{why}")
     for c in reversed(known):
         add_constraint(session, c, None, False)
 

@@ -60,7 +60,7 @@ def of_padding(p: Padding, written: bool) -> BufferConstraint:
     """Declared padding as a constraint, in a readable form; ``written``: the program writes the buffer."""
     box = Box(p.indices, p.buffer.shape)
     free = p.value is None or isinstance(p.value, Undef)
-    when: When = "always" if free or not written else "at entry and exit"
+    when: When = "at exit" if p.owed else "always" if free or not written else "at entry and exit"
     value = p.value
     if value is not None and not free:
         value = shorter(value, Simplifier(Bounds(box.ranges)).expr(value))

@@ -176,12 +176,13 @@ def _parameter(
 ) -> None:
     """Move a parameter, and write its padding if the program writes it.
 
-    A value that is read from the buffer is not kept by itself if the program writes it: such padding is free at first,
-    then the program writes it, and then it is declared to hold the value.
+    The padding of what the program writes is free at first, then the program writes it, and then it is declared to hold
+    the value at the end.  A value that is read from the buffer is declared when the buffer has moved, too.
     """
     position = next(k for k, b in enumerate(session.func.buffers) if b is buffer)
     written = buffer.data in written_blocks(session.func.body)
-    later = reads_memory(value) and layout.padding is not FALSE
+    holds = value is not None and not isinstance(value, Undef) and layout.padding is not FALSE
+    later = holds and (written or reads_memory(value))
     session.apply(Relayout(buffer, layout, Undef(buffer.dtype) if later else value, separators))
     new = session.func.buffers[position]
     if value is not None:
@@ -189,7 +190,7 @@ def _parameter(
         if written:
             write_padding(session, (), new, layout, value)
         if later:
-            session.apply(PadValue(new, 0, value))
+            session.apply(PadValue(new, 0, value, owed=written))
 
 
 def layout_map(mapping: IndexMap, buffer: Buffer, wanted: Sequence[Expr | int] | None = None) -> LayoutMap:

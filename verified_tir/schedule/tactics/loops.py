@@ -13,7 +13,7 @@ import numpy as np
 from verified_tir.ir.expr import Binary, Expr, IntImm, Var, const
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path
-from verified_tir.ir.stmt import Block, For, ForKind, If, Seq, Stmt
+from verified_tir.ir.stmt import For, ForKind, Seq, Stmt
 from verified_tir.ir.visit import free_vars, substitute
 from verified_tir.kernel.rules.kind import Kind
 from verified_tir.kernel.rules.order import Partition
@@ -22,6 +22,14 @@ from verified_tir.schedule.bounds import Bounds
 from verified_tir.schedule.poly import as_poly, render
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.simplify_index import simplify as simplify_index
+from verified_tir.schedule.tactics.in_turn import (
+    AT_ONCE,
+    digits,
+    fuse_in_turn,
+    is_zero,
+    nest_between,
+    split_in_turn,
+)
 from verified_tir.schedule.tactics.licensed import in_another_order
 from verified_tir.schedule.tactics.tidy import fold_at, fold_bounds, folded, guards_of, join_guards, run_once, size
 
@@ -56,16 +64,14 @@ def split(session: Session, loop: Handle, factors: Sequence[int | None]) -> list
     loops = tuple(NewLoop(v, const(0, dtype), s) for v, s in zip(news, sizes, strict=True))
     exact = is_zero(simplify_index(sizes[0] * below[0] - target.extent, {}))
     guards = () if exact else (Binary("lt", flat, target.extent),)
-    session.apply(Reindex(path, 1, loops, guards, (folded(flat + target.min),), tuple(inverse)))
+    if len(news) > AT_ONCE:
+        split_in_turn(session, path, target, loops, guards)
+    else:
+        session.apply(Reindex(path, 1, loops, guards, (folded(flat + target.min),), tuple(inverse)))
     session.gone[target.var] = f"it was split into {', '.join(v.name for v in news)}"
     join_guards(session, path)
     fold_at(session, path)
     return news
-
-
-def is_zero(e: Expr) -> bool:
-    """Whether an expression is the constant 0."""
-    return isinstance(e, IntImm) and e.value == 0
 
 
 def _checked_factors(factors: Sequence[int | None], path: Path) -> list[int | None]:
@@ -114,29 +120,6 @@ def ceildiv(a: Expr, b: int) -> Expr:
 
 
 # -- several loops -----------------------------------------------------------------------------------------------------
-
-
-def nest_between(session: Session, handles: Sequence[Handle]) -> tuple[Path, list[Stmt], list[For]]:
-    """The perfect nest (loops, guards, labels) from the outermost to the innermost of the given loops."""
-    places = [session.loop(h) for h in handles]
-    if len({s for _, s in places}) != len(places):
-        raise fail("a loop is named twice", places[0][0])
-    found = sorted(places, key=lambda pair: len(pair[0]))
-    start, innermost = found[0][0], found[-1][0]
-    for p, s in found:
-        if innermost[: len(p)] != p:
-            raise fail(f"the loops over {s.var.name} and {found[-1][1].var.name} are not nested in one another", start)
-    chain: list[Stmt] = []
-    path: Path = start
-    while True:
-        stmt = session.stmt(path)
-        chain.append(stmt)
-        if path == innermost:
-            break
-        if not isinstance(stmt, (For, Block)) and not (isinstance(stmt, If) and stmt.else_body is None):
-            raise fail("between the loops stands something other than loops and guards (fission it out first)", path)
-        path = (*path, innermost[len(path)])
-    return start, chain, [s for s in chain if isinstance(s, For)]
 
 
 def reorder(session: Session, handles: Sequence[Handle], licence: str = "") -> None:
@@ -214,12 +197,14 @@ def fuse(session: Session, handles: Sequence[Handle]) -> Var:
     if any(s.var.dtype is not dtype for s in loops):
         raise fail("the loops to fuse differ in type", path)
     fused = Var.fresh("_".join(s.var.name for s in loops) + "_fused", dtype)
-    values, flat, total = _digits(fused, loops)
+    values, flat, total = digits(fused, loops)
     mapping = {s.var: v for s, v in zip(loops, values, strict=True)}
-    guards = guards_of(chain, mapping)
     alike = len({(s.kind, s.thread) for s in loops}) == 1 and loops[0].kind != "thread_binding"
     new = NewLoop(fused, const(0, dtype), total, loops[0].kind if alike else "serial")
-    session.apply(Reindex(path, len(chain), (new,), guards, tuple(values), (flat,)))
+    if len(loops) > (AT_ONCE if all(isinstance(s.extent, IntImm) for s in loops) else 2):
+        fuse_in_turn(session, loops, new, values)
+    else:
+        session.apply(Reindex(path, len(chain), (new,), guards_of(chain, mapping), tuple(values), (flat,)))
     session.gone.update({s.var: f"it was fused into {fused.name}" for s in loops})
     join_guards(session, path)
     return fused
@@ -231,25 +216,6 @@ def _check_box(loops: list[For], path: Path) -> None:
         for outer in loops:
             if outer.var in {*free_vars(s.min), *free_vars(s.extent)}:
                 raise fail(f"the range of the loop over {s.var.name} depends on {outer.var.name}: not a box", path)
-
-
-def _digits(fused: Var, loops: list[For]) -> tuple[list[Expr], Expr, Expr]:
-    """The old variables as digits of the new one, the new one as their number, and the product of the extents."""
-    values: list[Expr] = []
-    below: Expr = const(1, fused.dtype)
-    for k in range(len(loops) - 1, -1, -1):
-        s = loops[k]
-        digit = fused // below
-        if k > 0:
-            digit = digit % s.extent
-        values.insert(0, digit if is_zero(s.min) else digit + s.min)
-        below = s.extent * below
-    flat: Expr = loops[0].var - loops[0].min
-    total = loops[0].extent
-    for s in loops[1:]:
-        flat = flat * s.extent + (s.var - s.min)
-        total = total * s.extent
-    return values, flat, total
 
 
 def tile(session: Session, handles: Sequence[Handle], factors: Sequence[int]) -> list[Var]:

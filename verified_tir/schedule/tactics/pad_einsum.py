@@ -35,8 +35,9 @@ from verified_tir.kernel.rules.reduction import term_of
 from verified_tir.kernel.rules.reindex import NewLoop, Reindex
 from verified_tir.schedule.poly import counted_in
 from verified_tir.schedule.session import Session, TacticFailed, fail
+from verified_tir.schedule.tactics.in_turn import is_zero
 from verified_tir.schedule.tactics.layout import lay_out
-from verified_tir.schedule.tactics.loops import ceildiv, is_zero, reorder
+from verified_tir.schedule.tactics.loops import ceildiv, reorder
 from verified_tir.schedule.tactics.reduction import decompose_reduction
 from verified_tir.schedule.tactics.rfactor import unused_name
 from verified_tir.schedule.tactics.staging import cache_read, cache_write

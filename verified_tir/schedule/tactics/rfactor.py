@@ -28,8 +28,9 @@ from verified_tir.kernel.rules.annotate import Label, Unwrap
 from verified_tir.kernel.rules.reassociate import Reassociate
 from verified_tir.kernel.rules.reindex import NewLoop, Reindex
 from verified_tir.schedule.session import Session, fail, owner
+from verified_tir.schedule.tactics.in_turn import is_zero
 from verified_tir.schedule.tactics.licensed import apply_licensed, check_word
-from verified_tir.schedule.tactics.loops import Handle, is_zero
+from verified_tir.schedule.tactics.loops import Handle
 from verified_tir.schedule.tactics.reduction import decompose_reduction
 from verified_tir.schedule.tactics.simplify import remove_trivial_loops
 from verified_tir.schedule.tactics.tidy import fold_at

@@ -99,7 +99,8 @@ def remove_overcompute_through_branching(session: Session, under: Path = ()) -> 
 def known_paddings(session: Session) -> Iterator[KnownPadding]:
     """The padding of every buffer, as far as the program or the relation says what it holds."""
     for p in session.theorem.paddings:
-        if p.value is not None and not isinstance(p.value, Undef) and p.buffer in session.func.buffers:
+        known = p.value is not None and not isinstance(p.value, Undef) and not p.owed
+        if known and p.buffer in session.func.buffers:
             yield KnownPadding(p.buffer, p.indices, p.predicate, None)
     for path, stmt in places(session.func.body, lambda s: isinstance(s, (Assume, Store))):
         if isinstance(stmt, Assume):
