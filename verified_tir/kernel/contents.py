@@ -125,7 +125,8 @@ def witness_of(asked: Asked, run: Instance, a: Access) -> Witness:
         return Witness(a, {}, set(a.inner), None)
     values, loose = solved
     memo: dict[Term, Term] = {}
-    conditions = [f.replace(g, values, memo) for g in a.given if g not in _ranges(run)]
+    aside = _ranges(run) | asked.context.held_so
+    conditions = [f.replace(g, values, memo) for g in a.given if g not in aside]
     address = [f.replace(x, values, memo) for x in a.address]
     reached = f.and_(*[f.eq(x, y) for x, y in zip(address, asked.element.address, strict=True)])
     runs = (*conditions, reached)

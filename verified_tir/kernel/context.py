@@ -105,11 +105,14 @@ class Context:
     told: set[Term] = field(default_factory=set)
     """What is known of the elements of licensed blocks whatever the order of their terms; shared by all forks."""
 
+    held_so: set[Term] = field(default_factory=set)
+    """What is known of what a store to a licensed block leaves: it says nothing of whether the store runs."""
+
     def fork(self) -> Context:
         """A copy to walk on with; the table of loads is shared."""
         return Context(
             self.func, self.entry, list(self.path), dict(self.env), dict(self.memory), self.views, self.elements,
-            dict(self.names), self.sizes, list(self.observed), self.owners, self.shadow, self.blocks, self.told,
+            dict(self.names), self.sizes, list(self.observed), self.owners, self.shadow, self.blocks, self.told, self.held_so,
         )  # fmt: skip
 
     # -- loads ---------------------------------------------------------------------------------------------------
@@ -145,6 +148,7 @@ class Context:
         held, known = stored(value, self.blocks, self.memory if EVERYTHING in written else written)
         self.blocks[held.value.payload] = buffer.data
         self.told.update(known)
+        self.held_so.update(known)
         return held, known
 
     def tell(self, block: Var, facts: Iterable[Term]) -> None:

@@ -94,7 +94,7 @@ def overwrites(
             continue
         witness = {**solved[0], **run.renamed_apart()}
         memo: dict[Term, Term] = {}
-        conditions = [f.replace(g, witness, memo) for g in b.given]
+        conditions = [f.replace(g, witness, memo) for g in b.given if g not in context.held_so]
         reached = [f.eq(f.replace(x, witness, memo), y) for x, y in zip(b.address, a.address, strict=True)]
         found.append(f.and_(*conditions, *reached))
     return found
