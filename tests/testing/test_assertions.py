@@ -89,7 +89,7 @@ def test_layouts_and_padding_are_looked_at() -> None:
     assert "padding: B[1, 1] is 0.0 at the end, and not 1.0" in str(
         disagreement(replace(right, paddings=(other,)), arguments)
     )
-    closed = replace(padding, value=None)
+    closed = replace(padding, value=None, owed=False)
     assert "inaccessible" in str(disagreement(replace(right, paddings=(closed,)), arguments))
     (m,) = right.maps
     folded = replace(m, outputs=(m.outputs[0], const(0)))

@@ -309,7 +309,7 @@ FAULTS: Final[tuple[Fault, ...]] = (
         _KERNEL + "open_bits.py",
         "stored",
         "    if anew:\n",
-        "    if anew or held.sort:\n",
+        "    if anew or value.value:\n",
         "That a sum is 0.0 in its own order is used where a licence allows another one, in which it is 1.0.",
     ),
     Fault(
