@@ -30,8 +30,8 @@ from verified_tir.ir.stmt import Block, For, If, LetStmt, Seq, Stmt, While
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.memory import Element, Ran, element
+from verified_tir.kernel.oracle import solve_address
 from verified_tir.kernel.region import Access, Instance, instance
-from verified_tir.kernel.witness import solve_address
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
 from verified_tir.logic.verdict import Proved
@@ -125,8 +125,7 @@ def witness_of(asked: Asked, run: Instance, a: Access) -> Witness:
         return Witness(a, {}, set(a.inner), None)
     values, loose = solved
     memo: dict[Term, Term] = {}
-    aside = _ranges(run) | asked.context.held_so
-    conditions = [f.replace(g, values, memo) for g in a.given if g not in aside]
+    conditions = [f.replace(g, values, memo) for g in a.given if g not in _ranges(run)]
     address = [f.replace(x, values, memo) for x in a.address]
     reached = f.and_(*[f.eq(x, y) for x, y in zip(address, asked.element.address, strict=True)])
     runs = (*conditions, reached)

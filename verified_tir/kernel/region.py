@@ -345,7 +345,7 @@ class _Walker:
             self.loops = (*loops, lane)
             self.given.append(f.between(f.integer(0), lane, f.integer(stmt.value.dtype.lanes)))
         written = self.evaluate(stmt.value, lane)
-        value, known = self.context.held(stmt.buffer, written)
+        value = self.context.held(stmt.buffer, written)
         if value.value is not written.value:
             self.result.unknown.append(value.value)
             self.result.held.add(value.value)
@@ -357,7 +357,7 @@ class _Walker:
             encoder.premises = (encoder.mask(target, stmt.buffer, stmt.predicate, lane),)
             indices, element_lane = encoder.address(target, stmt.buffer, stmt.indices, lane, ())
         self.keep_safety(encoder)
-        self.given.extend((*encoder.premises, *known))
+        self.given.extend(encoder.premises)
         address = self.context.address(stmt.buffer, indices, element_lane)
         self.note(stmt.buffer, indices, element_lane, address, True, tuple(self.given), value, written)
         self.loops = loops

@@ -27,8 +27,8 @@ from verified_tir.logic.formula import BOOL, FALSE, INT, TRUE, Term, and_, integ
 from verified_tir.logic.partly_known import partly_known
 from verified_tir.logic.smtlib import Script, query
 from verified_tir.logic.term import names_in
+from verified_tir.logic.trial import tried
 from verified_tir.logic.verdict import Model, Proved, Refuted, Sorts, Unknown, Values, Verdict
-from verified_tir.logic.witness import witness
 
 INTEGER_BUDGET = 3_000_000
 FLOAT_BUDGET = 30_000_000
@@ -290,7 +290,7 @@ class Solver:
             kind, found = _run(z3, lambda c: z3.SimpleSolver(ctx=c), asked, max(1, self.budget // SHARED_PART))
             return _named(found, asked)[0] if kind == "sat" else None
 
-        found = witness(script.roots, integers) if script.roots else None
+        found = tried(script.roots, integers) if script.roots else None
         if found is None:
             return None
         return {short: found[ours] for short, ours in script.names.items() if ours in found}

@@ -248,7 +248,6 @@ def test_a_kernel_that_asks_too_little_is_noticed(
 ) -> None:
     MUTANTS[name][0](monkeypatch)
     monkeypatch.setattr(families, "SOLVER", plain_solver())
-    context._effects_cache.clear()
     if request.config.getoption("--update-golden"):
         table = json.loads(NOTICED.read_text(encoding="utf-8")) if NOTICED.exists() else {}
         table = {n: at for n, at in (table | {name: noticed(name)}).items() if n in MUTANTS}

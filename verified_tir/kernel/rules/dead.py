@@ -16,8 +16,8 @@ from verified_tir.ir.stmt import Allocate, Stmt
 from verified_tir.ir.visit import children, sub_statements, walk
 from verified_tir.kernel.context import EVERYTHING, Context, read_blocks
 from verified_tir.kernel.obligation import Question
+from verified_tir.kernel.oracle import solve_address
 from verified_tir.kernel.region import Access, instance, overlap
-from verified_tir.kernel.witness import solve_address
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
 from verified_tir.semantics.encode import Encoded
@@ -94,7 +94,7 @@ def overwrites(
             continue
         witness = {**solved[0], **run.renamed_apart()}
         memo: dict[Term, Term] = {}
-        conditions = [f.replace(g, witness, memo) for g in b.given if g not in context.held_so]
+        conditions = [f.replace(g, witness, memo) for g in b.given]
         reached = [f.eq(f.replace(x, witness, memo), y) for x, y in zip(b.address, a.address, strict=True)]
         found.append(f.and_(*conditions, *reached))
     return found

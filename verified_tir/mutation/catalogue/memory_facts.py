@@ -66,8 +66,8 @@ FAULTS: Final[tuple[Fault, ...]] = (
         "an-opaque-call-changes-nothing",
         _KERNEL + "context.py",
         "Context.touched",
-        "[data for data in self.memory if data in written or EVERYTHING in written]",
-        "[data for data in self.memory if data in written]",
+        "if EVERYTHING in written else",
+        "if not written else",
         "What is known of an argument survives a call that may store to it.",
     ),
     Fault(
@@ -82,8 +82,8 @@ FAULTS: Final[tuple[Fault, ...]] = (
         "opaque-calls-write-nothing",
         _KERNEL + "context.py",
         "_effects",
-        "writes.add(EVERYTHING)",
-        "pass",
+        "reads[EVERYTHING] = writes[EVERYTHING] = None",
+        "reads[EVERYTHING] = None",
         "An opaque call counts as one that reads: statements move past it, and facts survive it.",
     ),
     Fault(
