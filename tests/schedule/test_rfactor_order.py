@@ -60,7 +60,9 @@ def test_a_float_sum_runs_in_another_order_with_the_users_word() -> None:
     s.reorder("j", "i", reassociate="B")
     opinion = s.validate()
     assert opinion.word == "agrees" and "equal over the reals" in opinion.sentence
-    not_applicable(summed("float32"), lambda s: s.reorder("j", "i", reassociate="A"), "the reduction is one into B, not into 'A'")
+    not_applicable(
+        summed("float32"), lambda s: s.reorder("j", "i", reassociate="A"), "the reduction is one into B, not into 'A'"
+    )
     kept = summed("float32").replace("B[0]", "B[i]").replace("(1,)", "(4,)")
     assert accepted(kept, lambda s: s.reorder("j", "i", reassociate="B")).theorem.reassociated == frozenset()
 

@@ -91,11 +91,11 @@ def test_layouts_and_padding_are_looked_at() -> None:
     )
     closed = replace(padding, value=None, owed=False)
     assert "inaccessible" in str(disagreement(replace(right, paddings=(closed,)), arguments))
-    (m,) = right.maps
+    m, owed = right.maps
     folded = replace(m, outputs=(m.outputs[0], const(0)))
-    assert "so does another element" in str(disagreement(replace(right, maps=(folded,)), arguments))
+    assert "so does another element" in str(disagreement(replace(right, maps=(folded, owed)), arguments))
     outside = replace(m, outputs=(m.outputs[0] + 1, m.outputs[1]))
-    assert "outside the shape (2, 3)" in str(disagreement(replace(right, maps=(outside,)), arguments))
+    assert "outside the shape (2, 3)" in str(disagreement(replace(right, maps=(outside, owed)), arguments))
 
 
 def test_sums_in_another_order_may_be_rounded_otherwise_and_no_more() -> None:
