@@ -147,9 +147,10 @@ class Context:
             return value
         written = written_blocks(self.func.body)
         held, known = stored(value, self.blocks, self.memory if EVERYTHING in written else written)
-        self.blocks[held.value.payload] = buffer.data
-        self.told.update(known)
-        self.held_facts[held.value] = known
+        if held is not value:
+            self.blocks[held.value.payload] = buffer.data
+            self.told.update(known)
+            self.held_facts[held.value] = known
         return held
 
     def tell(self, block: Var, facts: Iterable[Term]) -> None:
