@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from verified_tir.ir.show import show_with
-from verified_tir.kernel.oracle import consult
+from verified_tir.logic.guess import consult
 from verified_tir.logic.trial import try_values_of
 
 __version__ = "0.1.0"

@@ -30,10 +30,10 @@ from verified_tir.ir.stmt import Block, For, If, LetStmt, Seq, Stmt, While
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.memory import Element, Ran, element
-from verified_tir.kernel.oracle import solve_address
 from verified_tir.kernel.region import Access, Instance, instance
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
+from verified_tir.logic.guess import solve_address
 from verified_tir.logic.verdict import Proved
 from verified_tir.semantics.encode import in_range
 

@@ -38,11 +38,11 @@ from verified_tir.kernel.memory import (
     Version,
     element,
 )  # fmt: skip
-from verified_tir.kernel.oracle import solve_address
 from verified_tir.kernel.properties import Property, candidates
 from verified_tir.kernel.region import Access, Instance, instance
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
+from verified_tir.logic.guess import solve_address
 from verified_tir.logic.solver import Solver
 from verified_tir.logic.verdict import Obligation, Proved, Refuted, Verdict
 from verified_tir.semantics.encode import Encoded, Encoder, in_range

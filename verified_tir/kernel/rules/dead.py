@@ -16,10 +16,10 @@ from verified_tir.ir.stmt import Allocate, Stmt
 from verified_tir.ir.visit import children, sub_statements, walk
 from verified_tir.kernel.context import EVERYTHING, Context, read_blocks
 from verified_tir.kernel.obligation import Question
-from verified_tir.kernel.oracle import solve_address
 from verified_tir.kernel.region import Access, instance, overlap
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
+from verified_tir.logic.guess import solve_address
 from verified_tir.semantics.encode import Encoded
 
 
