@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from verified_tir.kernel.theorem import Refines, Rule
     from verified_tir.schedule.errors import ScheduleError
     from verified_tir.schedule.schedule import Schedule
+    from verified_tir.testing.rules.family import Chain
 
 
 def assert_refines(
@@ -222,15 +223,16 @@ def assert_family_refines(family: str, index: int) -> None:
         _assert_chain_refines(made[0], chain if isinstance(chain, tuple) else (chain,))
 
 
-def _assert_chain_refines(func: PrimFunc, rules: tuple[Rule, ...]) -> None:
+def _assert_chain_refines(func: PrimFunc, rules: Chain | tuple[Rule, ...]) -> None:
     from verified_tir.kernel.facts import Prover
     from verified_tir.kernel.theorem import Refines, apply, reflexive
     from verified_tir.logic.solver import Solver
+    from verified_tir.testing.rules.family import rule_for
     from verified_tir.testing.rules.inputs import inputs_of
 
     theorem, prover = reflexive(func), Prover(Solver())
-    for rule in rules:
-        result = apply(rule, theorem, prover)
+    for step in rules:
+        result = apply(rule_for(step, theorem.after), theorem, prover)
         if not isinstance(result, Refines):
             return
         theorem = result

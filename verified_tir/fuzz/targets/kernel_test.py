@@ -13,7 +13,7 @@ from verified_tir.fuzz.target import Disagreement, Observed
 from verified_tir.fuzz.targets.kernel_rules import examine
 from verified_tir.ir.script import script
 from verified_tir.testing.rules.cases import RuleCase
-from verified_tir.testing.rules.family import plain_solver
+from verified_tir.testing.rules.family import After, plain_solver
 from verified_tir.testing.rules.literals import rule_text
 from verified_tir.testing.scheduling import Taken
 
@@ -125,9 +125,12 @@ def test_of_rules(name: str, case: RuleCase) -> str:
             said, blamed = f"{type(crash).__name__}: {crash}", chain
             break
     program = "\n".join(f"    {line}" if line else "" for line in script(case.func).rstrip().split("\n"))
+    rules = tuple(r for r in blamed if not isinstance(r, After))
     try:
-        source = rule_text(case.func, blamed)
-    except ValueError:  # a rule that rests on a theorem
+        if len(rules) < len(blamed):
+            raise ValueError("a step is made for what the one before it creates")
+        source = rule_text(case.func, rules)
+    except ValueError:  # such a step, or a rule that rests on a theorem
         return FAMILY.format(said=_comment(said), family=case.family, index=case.index, name=name)
     literal = "\n".join(textwrap.wrap(source, 118, break_long_words=False, break_on_hyphens=False))
     return RULES.format(said=_comment(said), literal=literal, name=name, program=program.replace("\\", "\\\\"))
