@@ -9,7 +9,9 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from verified_tir.ir.node import show_with
+from verified_tir.ir.show import show_with
+from verified_tir.logic.guess import consult
+from verified_tir.logic.trial import try_values_of
 
 __version__ = "0.1.0"
 
@@ -108,6 +110,24 @@ def _printed(node: Any) -> str:
 
 
 show_with(_printed)
+
+
+def _guessed(*asked: Any) -> Any:
+    from verified_tir.schedule.addresses import solve_address
+
+    return solve_address(*asked)
+
+
+consult(_guessed)
+
+
+def _tried(*asked: Any) -> Any:
+    from verified_tir.logic.witness import witness
+
+    return witness(*asked)
+
+
+try_values_of(_tried)
 
 
 def __getattr__(name: str) -> Any:

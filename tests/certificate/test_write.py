@@ -208,7 +208,12 @@ def test_a_program_of_ones_own(tmp_path: Path) -> None:
                 "map": "lambda i, j: [i, j // 4, j % 4]",
                 "inverse": "lambda i, jo, ji: [i, 4 * jo + ji]",
                 "padding": [
-                    {"indices": ["i", "jo", "ji"], "where": "jo == 1 and ji >= 2", "value": "touched by nobody"}
+                    {
+                        "indices": ["i", "jo", "ji"],
+                        "where": "jo == 1 and ji >= 2",
+                        "value": "touched by nobody",
+                        "promise": "inaccessible",
+                    }
                 ],
                 "after": {"shape": ["n", "2", "4"], "dtype": "float32"},
             }

@@ -137,6 +137,28 @@ def test_recorded_pairs_and_their_table(capsys: pytest.CaptureFixture[str]) -> N
     assert code == 0 and out.splitlines()[0].startswith("p-2 reorder: ") and "1 pairs in" in out
 
 
+def test_licences_of_the_same_program(capsys: pytest.CaptureFixture[str]) -> None:
+    """They are lost, or nobody could say: neither is success, whatever the serial meaning."""
+    loop = "@T.prim_func(s_tir=True)\ndef f(A: T.Buffer(({0},), 'int32'), B: T.Buffer(({0},), 'int32')):\n"
+    loop += "    for i in {1}({2}):\n        B[i + 1] = A[i] + {3}[i]\n"
+    for extent, source, code, begins, ends in (
+        (100_000, "B", 1, "f: equal: the same program", "lost: after: race at B between iterations of i\n"),
+        (100_000, "A", 0, "f: equal: the same program", "annotations and licences\n"),
+        (30_000_000, "A", 3, "f: licences unknown: the same program", "the most is 16777216\n"),
+        (30_000_000, "B", 3, "f: licences unknown: the same program", "the most is 16777216\n"),
+    ):
+        for name, kind in (("serial", "range"), ("parallel", "T.parallel")):
+            text = loop.format(extent + 1, kind, extent, source)
+            Path(f"{name}.py").write_text(HEAD + text, encoding="utf-8")
+        found, out, _ = said(capsys, "serial.py", "parallel.py")
+        assert (found, out.startswith(begins), out.endswith(ends)) == (code, True, True), out
+        assert said(capsys, "parallel.py", "serial.py")[:2] == (0, "f: equal: " + SAME)
+        assert said(capsys, "parallel.py", "parallel.py")[:2] == (0, "f: equal: " + SAME)
+
+
+SAME = "the same program, but for names, claims, annotations and licences\n"
+
+
 def test_json(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = said(capsys, "double.py", "short.py", json=True)
     report = json.loads(out)

@@ -195,15 +195,6 @@ class WithOldDLPack(WithDLPack):
         return self.held.__dlpack__()
 
 
-class WithInterface:
-    def __init__(self, held: Any) -> None:
-        self.held = held
-
-    @property
-    def __array_interface__(self) -> Any:
-        return self.held.__array_interface__
-
-
 def test_other_arrays_share_their_memory() -> None:
     f = Recorder(ONE.format(dtype="float32"))
     a = np.zeros(6, np.float32)
@@ -211,7 +202,6 @@ def test_other_arrays_share_their_memory() -> None:
         memoryview(a),
         WithDLPack(a),
         WithOldDLPack(a),
-        WithInterface(a),
         a[None][0],
         a.reshape(2, 3).reshape(6),
     ):
@@ -224,7 +214,7 @@ def test_other_arrays_share_their_memory() -> None:
     f(words)
     assert f.seen == [ctypes.addressof(words)]
     a.flags.writeable = False
-    for given in (a, WithDLPack(a), memoryview(a), WithInterface(a)):
+    for given in (a, WithDLPack(a), memoryview(a)):
         with pytest.raises(ValueError, match="A is written; a read-only array was given"):
             f(given)
     raw = bytearray(24)

@@ -46,9 +46,7 @@ def test_index_arithmetic(kind: str, data: DataObject) -> None:
     i, j, n, s, x = (Var.fresh(name, dtype) for name in "ijnsx")
     memory, out = Buffer.declare("A", (16,), "float32"), Buffer.declare("B", (24,), dtype)
     found = Buffer.declare("C", (24, 3), "float32")
-    sized = Buffer(
-        "S", Var.fresh("S", PointerType(DType.parse("int8"))), DType.parse("int8"), (s,), (), const(0), ()
-    )
+    sized = Buffer("S", Var.fresh("S", PointerType(DType.parse("int8"))), DType.parse("int8"), (s,), (), const(0), ())
     low = const(draw_low(data, dtype), dtype)
     bound = data.draw(index_expressions((i, j, n, s), 2))
     value = data.draw(index_expressions((i, j, n, s, x), 3))

@@ -282,12 +282,33 @@ def f(A: T.Buffer((8,), "int32"), C: T.Buffer((8,), "int32")):
 def test_a_licence_that_does_not_hold_is_said() -> None:
     for index, ending in (("i // 2", "; but after: race at C between iterations of i"), ("7 - i", "")):
         before, after = (LICENCE.format(kind=k, index=index) for k in ("range", "T.parallel"))
-        instrument = ValidatingInstrument(on_different="raise")
+        instrument = ValidatingInstrument(on_different="collect")
         with tvm.transform.PassContext(instruments=[instrument]):
             replacing(after)(module(before))
         (report,) = instrument.reports
         assert (report.status, report.text.partition(";")[0]) == ("equal", report.text.removesuffix(ending))
         assert report.text.endswith(ending)
+        assert report.wrong == bool(ending)
+        assert instrument.different == ((report,) if ending else ())
+
+
+def test_a_licence_that_does_not_hold_is_an_error_or_a_warning_as_a_difference_is() -> None:
+    racing = LICENCE.format(kind="T.parallel", index="i // 2")
+    serial, other = racing.replace("T.parallel", "range"), racing.replace("A[i]", "A[i] + 0")
+    fine = LICENCE.format(kind="T.parallel", index="7 - i")
+    for before, after, wrong in (
+        (serial, racing, True), (racing, other, False), (racing, serial, False), (serial, serial, False),
+        (fine.replace("T.parallel", "range"), fine, False), (other.replace("T.parallel", "range"), racing, True),
+    ):  # fmt: skip
+        with tvm.transform.PassContext(instruments=[ValidatingInstrument(on_different="raise")]):
+            if wrong:
+                with pytest.raises(DifferenceFound, match="race at C between iterations of i"):
+                    replacing(after)(module(before))
+            else:
+                replacing(after)(module(before))
+    with pytest.warns(DifferenceWarning, match="race at C between iterations of i"):  # noqa: SIM117
+        with tvm.transform.PassContext(instruments=[ValidatingInstrument()]):
+            replacing(racing)(module(serial))
 
 
 def test_a_difference_behind_a_licence_that_does_not_hold_says_so() -> None:

@@ -9,7 +9,7 @@ from verified_tir.ir.script import parse_func, script
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.obligation import NoMatch, Unproved
-from verified_tir.kernel.theorem import Refines, Rule, apply, reflexive
+from verified_tir.kernel.theorem import Refines, Rule, apply, licensed, reflexive
 from verified_tir.logic.solver import Solver
 from verified_tir.testing.rules.building import function, load, store
 
@@ -35,22 +35,52 @@ def variable(func: PrimFunc, name: str) -> Var:
     return next(n for n in walk(func) if isinstance(n, Var) and n.name == name and n.dtype.code != "handle")
 
 
-def accepted(func: PrimFunc, *rules: Rule) -> PrimFunc:
-    """The program after the rules, all of which must be accepted."""
-    theorem = reflexive(func)
+def steps(start: PrimFunc | Refines, *rules: Rule) -> Refines:
+    """The theorem after the rules, all of which must be accepted."""
+    theorem = _theorem(start)
     for rule in rules:
         new = apply(rule, theorem, PROVER)
         assert isinstance(new, Refines), f"{type(rule).__name__} is refused: {why(new)}"
         theorem = new
-    return theorem.after
+    return theorem
 
 
-def refused(func: PrimFunc, rule: Rule, reason: str) -> NoMatch | Unproved:
+def accepted(start: PrimFunc | Refines, *rules: Rule) -> PrimFunc:
+    """The program after the rules, all of which must be accepted."""
+    return steps(start, *rules).after
+
+
+def refused(start: PrimFunc | Refines, rule: Rule, reason: str) -> NoMatch | Unproved:
     """The rule is refused, for a reason that contains ``reason``."""
-    new = apply(rule, reflexive(func), PROVER)
+    new = apply(rule, _theorem(start), PROVER)
     assert not isinstance(new, Refines), f"{type(rule).__name__} is accepted"
     assert reason in why(new), why(new)
     return new
+
+
+def licensed_for(start: PrimFunc | Refines, *names: str) -> Refines:
+    """The theorem with a licence to sum into the blocks of these names, of its first program, in any order."""
+    theorem = _theorem(start)
+    new = licensed(theorem, blocks_of(theorem.before, *names), PROVER)
+    assert isinstance(new, Refines), f"there is no licence after step {new[0]}: {why(new[1])}"
+    return new
+
+
+def unlicensed(start: PrimFunc | Refines, *names: str) -> tuple[int, str]:
+    """The first step that needs the bits of these blocks (-1: the program itself), and why."""
+    theorem = _theorem(start)
+    new = licensed(theorem, blocks_of(theorem.before, *names), PROVER)
+    assert isinstance(new, tuple), "the licence is given"
+    return new[0], why(new[1])
+
+
+def blocks_of(func: PrimFunc, *names: str) -> frozenset[Var]:
+    """The blocks of the buffers of these names."""
+    return frozenset(buffer(func, name).data for name in names)
+
+
+def _theorem(start: PrimFunc | Refines) -> Refines:
+    return reflexive(start) if isinstance(start, PrimFunc) else start
 
 
 def why(refusal: NoMatch | Unproved) -> str:
@@ -68,12 +98,12 @@ def body_of(func: PrimFunc) -> str:
     return "\n".join(line.removeprefix("    ") for line in lines[start:])
 
 
-def gives(func: PrimFunc, rule: Rule, text: str) -> None:
+def gives(func: PrimFunc | Refines, rule: Rule, text: str) -> None:
     """The rule is accepted, and the result's statements read exactly so."""
     assert body_of(accepted(func, rule)) == text.strip("\n")
 
 
 __all__ = [
-    "AB", "PROVER", "accepted", "body_of", "buffer", "function", "gives", "load", "program", "refused", "store",
-    "variable", "why",
+    "AB", "PROVER", "accepted", "blocks_of", "body_of", "buffer", "function", "gives", "licensed_for", "load",
+    "program", "refused", "steps", "store", "unlicensed", "variable", "why",
 ]  # fmt: skip

@@ -1,19 +1,31 @@
-"""No float reduction is put into another order after a step that used its result, nor where its result decides."""
+"""No licence for what was proved from the bits of a sum, nor where its result decides whether there is a meaning."""
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from tests.kernel.programs import PROVER, body_of, load, program, variable, why
+from tests.kernel.programs import (
+    PROVER,
+    accepted,
+    blocks_of,
+    body_of,
+    licensed_for,
+    load,
+    program,
+    refused,
+    steps,
+    unlicensed,
+    variable,
+)
 from tests.kernel.programs import buffer as buffer_of
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Expr, Var, const
+from verified_tir.ir.expr import Expr, Var, binary, const
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import at
 from verified_tir.ir.stmt import For
 from verified_tir.kernel.calls import Arguments
 from verified_tir.kernel.entry import verify_program
-from verified_tir.kernel.obligation import NoMatch, Unproved
 from verified_tir.kernel.rules.branch import Decide
 from verified_tir.kernel.rules.call import Refine
 from verified_tir.kernel.rules.order import Join
@@ -21,7 +33,8 @@ from verified_tir.kernel.rules.reassociate import Reassociate, Reordered
 from verified_tir.kernel.rules.reindex import NewLoop, Reindex
 from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.kernel.rules.unit import WrapUnit
-from verified_tir.kernel.theorem import Refines, Rule, apply, reflexive
+from verified_tir.kernel.theorem import Refines, Rule, reflexive
+from verified_tir.semantics.interpreter import run
 
 PARAMS = 'B: T.Buffer((1,), "float32"), D: T.Buffer((4,), "int32")'
 UNROLLED = """
@@ -36,49 +49,50 @@ else:
 """In this order the sum is 0.0, in the other one 1.0."""
 
 
-def after(theorem: Refines, rule: Rule) -> Refines:
-    new = apply(rule, theorem, PROVER)
-    assert isinstance(new, Refines), why(new)
-    return new
-
-
-def rolled(theorem: Refines) -> Refines:
-    """The two additions as a loop."""
+def rolled(theorem: Refines, *, sums: bool = True) -> Refines:
+    """The two updates as a loop."""
     for place in (1, 2):
-        theorem = after(theorem, WrapUnit((place,), v := Var.fresh("v")))
+        theorem = steps(theorem, WrapUnit((place,), v := Var.fresh("v")))
         k, low = Var.fresh("k"), place - 1
-        theorem = after(theorem, Reindex((place,), 1, (NewLoop(k, const(low), const(1)),), (), (k - low,), (v + low,)))
-        theorem = after(theorem, Rewrite((place, 0), (0, 1, 0, 0), k))
-    return after(theorem, Join((), 1))
+        theorem = steps(theorem, Reindex((place,), 1, (NewLoop(k, const(low), const(1)),), (), (k - low,), (v + low,)))
+        if sums:
+            theorem = steps(theorem, Rewrite((place, 0), (0, 1, 0, 0), k))
+    return steps(theorem, Join((), 1))
 
 
 def backwards(func: PrimFunc) -> Reordered:
     loop, r = at(func.body, (1,)), Var.fresh("r")
     assert isinstance(loop, For)
-    return Reordered(Reindex((1,), 1, (NewLoop(r, const(0), const(2)),), (), (1 - r,), (1 - loop.var,)), "B")
+    return Reordered(Reindex((1,), 1, (NewLoop(r, const(0), const(2)),), (), (1 - r,), (1 - loop.var,)))
 
 
 def test_a_branch_that_was_decided_by_the_result() -> None:
     f = program(UNROLLED.format(place=0), PARAMS)
-    theorem = rolled(after(reflexive(f), Decide((3,), False)))
+    theorem = rolled(steps(f, Decide((3,), False)))
     assert body_of(theorem.after).endswith("D[0] = 2")
-    refusal = apply(backwards(theorem.after), theorem, PROVER)
-    assert isinstance(refusal, NoMatch)
-    assert refusal.reason == (
-        "a step was proved from the bits of a result: the condition is always false here; reassociate before that step"
-    )
+    step, reason = unlicensed(theorem, "B")
+    assert step == 0 and "the condition is always false here" in reason
+    refused(licensed_for(f, "B"), Decide((3,), False), "the condition is always false here")
 
 
-def test_a_branch_that_is_still_there() -> None:
-    theorem = rolled(reflexive(program(UNROLLED.format(place=0), PARAMS)))
-    assert isinstance(apply(backwards(theorem.after), theorem, PROVER), Refines)
+@pytest.mark.parametrize("first", [False, True])
+def test_a_branch_that_is_still_there(*, first: bool) -> None:
+    """The licence may come before the other steps, or after them."""
+    f = program(UNROLLED.format(place=0), PARAMS)
+    theorem = rolled(licensed_for(f, "B")) if first else licensed_for(rolled(reflexive(f)), "B")
+    done = steps(theorem, backwards(theorem.after))
+    assert done.reassociated == blocks_of(f, "B")
+    arrays = {"B": np.zeros(1, "float32"), "D": np.zeros(4, "int32")}
+    assert (run(f, arrays).arrays["D"][0], run(done.after, arrays).arrays["D"][0]) == (2, 1)
 
 
 def test_what_has_a_meaning_in_one_order_only() -> None:
     """``D[4]`` is never stored to, as the sum is 0.0."""
-    theorem = rolled(reflexive(program(UNROLLED.format(place=4), PARAMS)))
-    refusal = apply(backwards(theorem.after), theorem, PROVER)
-    assert isinstance(refusal, Unproved) and "in bounds" in refusal.obligation.claim
+    f = program(UNROLLED.format(place=4), PARAMS)
+    assert isinstance(verify_program(f, PROVER), tuple)
+    for theorem in (reflexive(f), rolled(reflexive(f))):
+        step, reason = unlicensed(theorem, "B")
+        assert step == -1 and "in bounds" in reason
 
 
 def test_properties_that_every_order_has() -> None:
@@ -90,11 +104,9 @@ for k in range(4):
 B[0] = B[0] + T.float32(0)
 """
     f = program(text, PARAMS)
-    theorem = after(reflexive(f), Rewrite((2,), (0,), at(f.body, (2,)).value.a))  # type: ignore[attr-defined]
+    theorem = steps(f, Rewrite((2,), (0,), at(f.body, (2,)).value.a))  # type: ignore[attr-defined]
     assert body_of(theorem.after).endswith("B[0] = B[0]")
-    k = at(f.body, (1,)).var  # type: ignore[attr-defined]
-    split = Reassociate((1,), Buffer.declare("P", (2,)), (k % 2,), "B")
-    assert isinstance(apply(split, theorem, PROVER), Refines)
+    accepted(licensed_for(theorem, "B"), in_halves(f, variable(f, "k") % 2))
 
 
 def test_that_a_factor_of_one_changes_nothing_says_nothing_of_the_result() -> None:
@@ -103,20 +115,21 @@ def test_that_a_factor_of_one_changes_nothing_says_nothing_of_the_result() -> No
         "B[0] = T.float32(0)\nfor k in range(4):\n    B[0] = B[0] + T.Cast('float32', D[k])\nC[0] = B[0] * T.float32(1)"
     )
     f = program(text, PARAMS + ', C: T.Buffer((1,), "float32")')
-    theorem = after(reflexive(f), Rewrite((2,), (0,), load(buffer_of(f, "B"), 0)))
-    after(theorem, in_halves(f, variable(f, "k") % 2))
+    theorem = steps(f, Rewrite((2,), (0,), load(buffer_of(f, "B"), 0)))
+    accepted(licensed_for(theorem, "B"), in_halves(f, variable(f, "k") % 2))
 
 
 def in_halves(func: PrimFunc, index: Expr) -> Reassociate:
-    return Reassociate((1,), Buffer.declare("P", (2,), "float32"), (index,), "B")
+    return Reassociate((1,), Buffer.declare("P", (2,), "float32"), (index,))
 
 
 def refused_after(func: PrimFunc, first: Rule, second: Rule, claim: str) -> None:
     """Either step alone is accepted, but not the second after the first, whose obligation ``claim`` used the result."""
-    after(reflexive(func), second)
-    refusal = apply(second, after(reflexive(func), first), PROVER)
-    assert isinstance(refusal, NoMatch)
-    assert f"proved from the bits of a result: {claim}" in refusal.reason
+    accepted(licensed_for(func, "B"), second)
+    step, reason = unlicensed(steps(func, first), "B")
+    assert step == 0 and claim in reason
+    if not isinstance(first, Refine):
+        refused(licensed_for(func, "B"), first, claim)
 
 
 PRODUCT = "B[0] = T.float32({0})\nfor k in range(2):\n    B[0] = B[0] * T.float32({1})\nC[0] = B[0]{2}"
@@ -159,29 +172,122 @@ def test_what_was_proved_of_a_function_that_was_called() -> None:
         program(NEVER_NAN.format(x, y), f'{x}: T.Buffer((1,), "float32"), {y}: T.Buffer((1,), "int32")')
         for x, y in ("BD", "XY")
     )
-    lemma = after(reflexive(g), Decide((2,), False))
+    lemma = steps(g, Decide((2,), False))
     arguments = Arguments((buffer_of(f, "B"), buffer_of(f, "D")))
     refused_after(f, Refine((), lemma, arguments), in_halves(f, const(0)), "the condition is always false")
 
 
-@pytest.mark.parametrize(
-    ("tail", "claim"),
-    [
-        (
-            "x: T.let[T.int32] = T.Cast('int32', B[0]) + 1\nt = T.alloc_buffer((x,), 'int32')\nt[0] = 5\nD[0] = t[0]",
-            "extent",
-        ),
-        (
-            "D.vstore([T.Ramp(0, 1, 4)], T.Ramp(0, 1, 4), predicate=T.Broadcast(T.Cast('int32', B[0]) == 0, 4))",
-            "branch",
-        ),
-        ("D[0] = T.Cast('int32', B[0]) // -1", "overflow"),
-    ],
-)
-def test_a_result_decides_extents_masks_and_divisions(tail: str, claim: str) -> None:
-    """In this order the product is 0.0, in the other one NaN, which no integer is."""
-    f = program(f"B[0] = T.float32(0)\nfor k in range(2):\n    B[0] = B[0] * T.float32(1e30)\n{tail}", PARAMS)
-    assert isinstance(verify_program(f, PROVER), tuple)
-    refusal = apply(in_halves(f, const(0)), reflexive(f), PROVER)
-    assert isinstance(refusal, Unproved) and claim in refusal.obligation.claim
-    after(reflexive(product := program(PRODUCT.format("0", "1e30", ""), FLOATS)), in_halves(product, const(0)))
+RESULT = 'T.Cast("int32", B[0])'
+ZERO = """
+K[0] = T.float32(0)
+B[0] = T.float32(0)
+for k in range(2):
+    B[0] = B[0] * T.float32(1e30)
+"""
+"""In this order the product is 0.0, in the other one NaN, which no integer is."""
+DECIDES = [
+    ("if {0} > 0:\n    E[1] = 0", "branch"),
+    ("while {0} > 7:\n    E[1] = 0", "branch"),
+    ("assert {0} == 0, 'no'", "branch"),
+    ("for i in range({0}):\n    E[1] = 0", "that is undef"),
+    ("for i in range({0}, 3):\n    E[1] = 0", "that is undef"),
+    ("E[{0}] = 0", "that is undef"),
+    ("E[1] = E[{0}]", "that is undef"),
+    ("D[0:4] = D.vload([T.Ramp(0, 1, 4)], predicate=T.Broadcast({0}, 4) > T.Ramp(0, 1, 4))", "branch"),
+    ("D.vstore([T.Ramp(0, 1, 4)], T.Ramp(0, 1, 4), predicate=T.Broadcast({0} == 0, 4))", "branch"),
+    (
+        "E.vstore([T.Ramp({0}, 1, 2)], T.Broadcast(1, 2), predicate=T.Ramp(0, 1, 2) < T.Broadcast(n, 2))",
+        "that is undef",
+    ),
+    ("x: T.let[T.int32] = {0} + 1\nt = T.alloc_buffer((x,), 'int32')\nt[0] = 5\nD[0] = t[0]", "extent"),
+    (
+        "x: T.let[T.int32] = {0} + 1\nv = T.decl_buffer((2,), 'int32', data=E.data, strides=(x,))\nv[1] = 0",
+        "that is undef",
+    ),
+    (
+        "x: T.let[T.int32] = {0}\nv = T.decl_buffer((2,), 'int32', data=E.data, elem_offset=x)\nv[1] = 0",
+        "that is undef",
+    ),
+    ("D[0] = T.if_then_else({0} > 0, 1, 2)", "branch"),
+    ("D[0] = {0} // -1", "overflow"),
+    ("D[0] = n // ({0} + 1)", "that is undef"),
+    ("D[0] = n % ({0} + 1)", "that is undef"),
+    ("D[0] = T.truncdiv(n, {0} + 2)", "that is undef"),
+    ("D[0] = T.truncmod(n, {0} + 1)", "that is undef"),
+    ("D[0] = n << {0}", "shift"),
+    ("D[0] = n >> {0}", "shift"),
+    ("D[0] = T.Let(T.if_then_else(x > 0, 1, 2), where={{x: {0}}})", "branch"),
+    ("D[0] = T.Let(E[0], where={{x: T.Let(n >> y, where={{y: {0}}})}})", "shift"),
+]
+
+
+@pytest.mark.parametrize(("tail", "claim"), DECIDES)
+def test_a_result_decides(tail: str, claim: str) -> None:
+    f = deciding(tail, RESULT)
+    assert isinstance(found := verify_program(f, PROVER), tuple), found
+    step, reason = unlicensed(f, "B")
+    assert step == -1 and claim in reason
+    other = deciding(tail, RESULT.replace("B", "K"))
+    accepted(licensed_for(other, "B"), of_all(other))
+
+
+def deciding(tail: str, result: str) -> PrimFunc:
+    params = PARAMS + ', E: T.Buffer((8,), "int32"), K: T.Buffer((1,), "float32"), n: T.int32'
+    return program(ZERO + tail.format(result), params)
+
+
+def of_all(func: PrimFunc) -> Reassociate:
+    """The product of all factors by itself."""
+    return Reassociate((2,), Buffer.declare("P", (1,), "float32"), (const(0),))
+
+
+@pytest.mark.parametrize("tail", ["D[0] = {0}", "D[0] = {0} * 2 + 1", "D[0] = {0} // 2",
+                                  "D[0] = {0} << 2", "D[0] = T.Select({0} > 0, 1, 2)",
+                                  "D[0] = T.Let(x + 1, where={{x: {0}}})"])  # fmt: skip
+def test_a_result_that_is_stored_decides_nothing(tail: str) -> None:
+    f = deciding(tail, RESULT)
+    accepted(licensed_for(f, "B"), of_all(f))
+
+
+# -- lemmas ------------------------------------------------------------------------------------------------------------
+
+COPIED = 'B: T.Buffer((1,), "float32"), ' + ", ".join(f'{name}: T.Buffer((1,), "int32")' for name in "DEFGHC")
+COPIES = "".join(f"{to}[0] = {of}[0]\n" for of, to in ("DE", "EF", "FG", "GH"))
+TAIL = "D[0] = T.if_then_else(T.isnan(B[0]), T.undef('int32'), 5)\n" + COPIES + "C[0] = 0"
+MULTIPLIED = "B[0] = T.float32(0)\n" + 2 * "B[0] = B[0] * T.float32(1e30)\n" + TAIL
+"""0.0, and NaN if the factors are multiplied first: then D, and what is copied of it, is undefined."""
+
+
+def test_that_a_product_is_no_nan_was_a_lemma() -> None:
+    """Of H it was found out that it is defined throughout, by way of all that it was copied from: the obligation that
+    uses it shows no float.  ``C[0] = 0`` becomes ``C[0] = H[0] * 0``, which is 0 if H[0] is defined."""
+    f = program(MULTIPLIED, COPIED)
+    of_a_copy = Rewrite((8,), (0,), binary("mul", load(buffer_of(f, "H"), 0), const(0)))
+    theorem = reflexive(f, definite=True)
+    used = rolled(steps(theorem, of_a_copy), sums=False)
+    step, reason = unlicensed(used, "B")
+    assert step == 0 and "H[0] * 0 equals 0" in reason
+    apart = Reassociate((1,), Buffer.declare("P", (1,), "float32"), (const(0),))
+    accepted(licensed_for(rolled(theorem, sums=False), "B"), apart)
+    arrays = {b.name: np.ones(1, str(b.dtype)) for b in f.buffers}
+    assert run(f, arrays).defined["C"].tolist() == [True]
+    wrong = accepted(licensed_for(used.after, "B"), apart)
+    assert run(wrong, arrays).defined["C"].tolist() == [False]
+
+
+# -- what was proved before, and is proved again -----------------------------------------------------------------------
+
+
+def test_what_needed_no_licence_may_need_one_then() -> None:
+    """The greatest has the same bits in any order as C[0] is 2.0; a tree of other bits may be -0.0."""
+    text = (
+        "C[0] = T.float32(1)\nC[0] = C[0] * T.float32(2)\nB[0] = T.float32('-inf')\nfor k in range(2):\n"
+        "    B[0] = T.max(B[0], T.if_then_else(T.isnan(C[0]), T.float32(1), C[0]))"
+    )
+    f = program(text, FLOATS)
+    theorem = steps(f, Reassociate((3,), Buffer.declare("P", (2,), "float32"), (variable(f, "k"),)))
+    assert theorem.reassociated == frozenset()
+    step, reason = unlicensed(theorem, "C")
+    assert step == 0 and "no term of the max into B is -0.0" in reason
+    assert licensed_for(theorem, "B", "C").reassociated == blocks_of(f, "B")
+    assert licensed_for(f, "B", "C").reassociated == frozenset()

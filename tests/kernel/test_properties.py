@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.kernel.exhaustive.family import PlainSolver
+from tests.kernel.exhaustive.family import plain_solver
 from tests.kernel.exhaustive.oracle import disagreement, inputs_of, outcomes
 from verified_tir.ir import wellformed
 from verified_tir.ir.func import PrimFunc
@@ -23,7 +23,7 @@ from verified_tir.testing.rules.random_rules import RULES, application
 from verified_tir.testing.rules.random_scenes import SCENES, scenes
 
 EXAMPLES = int(os.environ.get("VTIR_EXAMPLES", "60"))
-SOLVER = PlainSolver()
+SOLVER = plain_solver()
 CALM = settings(
     max_examples=EXAMPLES,
     deadline=None,
@@ -67,7 +67,7 @@ def test_chains_of_steps_agree() -> None:
     @given(st.data())
     def run(data: st.DataObject) -> None:
         func = data.draw(programs())
-        theorem, prover = reflexive(func), Prover(SOLVER)  # type: ignore[arg-type]
+        theorem, prover = reflexive(func), Prover(SOLVER)
         for _ in range(data.draw(st.integers(2, 6))):
             names = [name for name in RULES if name != "relayout"]
             rule = application(data.draw, data.draw(st.sampled_from(names)), theorem.after)

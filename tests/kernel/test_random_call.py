@@ -10,7 +10,7 @@ import os
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.kernel.exhaustive.family import PlainSolver
+from tests.kernel.exhaustive.family import plain_solver
 from tests.kernel.exhaustive.oracle import disagreement, inputs_of, outcome, outcomes
 from tests.kernel.programs import function
 from verified_tir.ir.buffer import Buffer
@@ -30,7 +30,7 @@ from verified_tir.testing.rules.random_programs import Draw, Scope, bounds, one_
 from verified_tir.testing.rules.random_rules import RULES, application
 
 EXAMPLES = int(os.environ.get("VTIR_EXAMPLES", "60"))
-SOLVER = PlainSolver()
+SOLVER = plain_solver()
 CALM = settings(
     max_examples=EXAMPLES,
     deadline=None,
@@ -42,7 +42,7 @@ CALM = settings(
 
 def lemma(draw: Draw, func: PrimFunc) -> Refines:
     """A few steps of any kind that the kernel accepts."""
-    theorem, prover = reflexive(func), Prover(SOLVER)  # type: ignore[arg-type]
+    theorem, prover = reflexive(func), Prover(SOLVER)
     for _ in range(draw(st.integers(1, 4))):
         rule = application(draw, draw(st.sampled_from([r for r in RULES if r != "relayout"])), theorem.after)
         result = None if rule is None else apply(rule, theorem, prover)

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.drawing import search_until
-from tests.kernel.exhaustive.family import PlainSolver
+from tests.kernel.exhaustive.family import plain_solver
 from tests.kernel.exhaustive.oracle import disagreement, inputs_of, outcomes
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
@@ -33,7 +33,7 @@ from verified_tir.testing.rules.random_programs import Draw, one_of, programs
 from verified_tir.testing.rules.random_rules import RULES, application, place
 
 EXAMPLES = int(os.environ.get("VTIR_EXAMPLES", "120"))
-SOLVER = PlainSolver()
+SOLVER = plain_solver()
 NAMES = (
     "partition", "unit", "wrap unit", "bind", "inline", "rewrite", "introduce", "decide", "merge", "hoist", "sink",
     "reshape", "erase",

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.drawing import search_until
-from tests.kernel.exhaustive.family import PlainSolver, explore
+from tests.kernel.exhaustive.family import explore, plain_solver
 from tests.kernel.exhaustive.oracle import disagreement, inputs_of, outcomes
 from tests.kernel.exhaustive.test_mutants import setting, without
 from tests.kernel.programs import function, load, store
@@ -53,7 +53,7 @@ from verified_tir.testing.rules.lanes import FAMILIES
 from verified_tir.testing.rules.random_programs import Draw, Scope, condition, one_of, statement, value
 
 EXAMPLES = int(os.environ.get("VTIR_EXAMPLES", "80"))
-SOLVER = PlainSolver()
+SOLVER = plain_solver()
 CALM = settings(
     max_examples=EXAMPLES,
     deadline=None,

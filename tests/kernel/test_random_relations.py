@@ -7,6 +7,7 @@ is accepted, the theorem is looked at with the interpreter: on memories that are
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, Select, Undef, Var, binary, const
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Assume, For, If, Stmt, seq
+from verified_tir.kernel.refines import _made, statement_of
 from verified_tir.kernel.rules.axiom import Axiom
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.padding import PadValue
@@ -125,12 +127,7 @@ def test_padding_holds_its_value_at_exit(data: Any) -> None:
 
 def _about(theorem: Refines, func: PrimFunc) -> Refines:
     """The theorem with another last program, as if steps had led to it: the rule is asked about that one."""
-    from verified_tir.kernel import theorem as kernel
-
-    return Refines(
-        kernel._SEAL, theorem.before, func, theorem.relation, theorem.paddings, theorem.reassociated,
-        theorem.derivation, theorem.definite,
-    )  # fmt: skip
+    return _made(replace(statement_of(theorem), after=func))
 
 
 def condition(draw: Any, a: Buffer, n: Var, loops: list[Var]) -> Expr:

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from tests.drawing import search_until
-from tests.kernel.exhaustive.family import Exploration, PlainSolver
+from tests.kernel.exhaustive.family import Exploration, plain_solver
 from tests.kernel.exhaustive.oracle import disagreement, inputs_of, outcomes
 from tests.kernel.exhaustive.test_mutants import setting, unsafe_is_safe, without
 from tests.kernel.programs import function, load, store
@@ -40,7 +40,7 @@ from verified_tir.testing.rules.random_programs import Draw, Scope, bounds, cond
 from verified_tir.testing.rules.random_rules import place, scope_at
 
 EXAMPLES = int(os.environ.get("VTIR_EXAMPLES", "60"))
-SOLVER = PlainSolver()
+SOLVER = plain_solver()
 CALM = settings(
     max_examples=EXAMPLES,
     deadline=None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kernel.programs import PROVER, body_of, buffer, program, variable, why
+from tests.kernel.programs import PROVER, blocks_of, body_of, buffer, licensed_for, program, unlicensed, variable, why
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, Var, binary, const
 from verified_tir.ir.func import PrimFunc
@@ -63,16 +63,21 @@ def test_layouts_and_their_padding_add_up() -> None:
 def test_reductions_in_another_order_add_up() -> None:
     text = "for k in range(4):\n    B[0] = B[0] + A[k]\nfor j in range(4):\n    C[0] = C[0] + A[j]"
     f = program(text, ", ".join(f'{name}: T.Buffer((4,), "float32")' for name in "ABC"))
-    theorem = reflexive(f)
+    theorem, both = licensed_for(f, "B", "C"), blocks_of(f, "B", "C")
     for place, name, loop in ((1, "C", "j"), (0, "B", "k")):
         theorem = then(theorem, halves(f, place, name, loop))
-    assert theorem.reassociated == {"B", "C"}
-    assert then(theorem, Label((), "both")).reassociated == {"B", "C"}
+    assert theorem.reassociated == both
+    assert then(theorem, Label((), "both")).reassociated == both
+    one = then(licensed_for(f, "C"), halves(f, 1, "C", "j"))
+    assert one.reassociated == blocks_of(f, "C")
+    assert then(licensed_for(one, "B", "C"), halves(f, 0, "B", "k")).reassociated == both
+    step, reason = unlicensed(one, "B")
+    assert step == 0 and "the sum of float32 into C has the same bits in any order" in reason
 
 
 def halves(f: PrimFunc, place: int, name: str, loop: str) -> Reassociate:
     local = Buffer.declare(f"P_{name}", (2,), "float32")
-    return Reassociate((place,), local, (variable(f, loop) % 2,), name)
+    return Reassociate((place,), local, (variable(f, loop) % 2,))
 
 
 # -- assumptions -------------------------------------------------------------------------------------------------------
@@ -111,7 +116,7 @@ def test_what_shapes_showed_is_known_of_a_program_that_is_verified_anew() -> Non
     local = Buffer.declare("P", (2,), "float32")
     loop = at(theorem.after.body, (1,))
     assert isinstance(loop, For)
-    then(theorem, Reassociate((1,), local, (loop.var % 2,), "F"))
+    then(licensed_for(theorem, "F"), Reassociate((1,), local, (loop.var % 2,)))
 
 
 def test_assumptions_that_contradict_earlier_shapes_leave_no_input() -> None:
@@ -122,11 +127,11 @@ def test_assumptions_that_contradict_earlier_shapes_leave_no_input() -> None:
     for bound in (0, 1):
         f = program(text.format(bound) + "if n > 0:\n    A[0] = 1", params)
         theorem = then(reflexive(f), tiled(buffer(f, "A")))
-        rule = Reassociate((1,), Buffer.declare("P", (2,), "float32"), (variable(theorem.after, "k") % 2,), "F")
+        rule = Reassociate((1,), Buffer.declare("P", (2,), "float32"), (variable(theorem.after, "k") % 2,))
         if bound:
-            then(theorem, rule)
+            then(licensed_for(theorem, "F"), rule)
         else:
-            assert "no input is left" in not_then(theorem, rule)
+            assert "no input is left" in unlicensed(theorem, "F")[1]
 
 
 @pytest.mark.parametrize("definite", [True, False])
@@ -141,12 +146,13 @@ def test_licences_of_theorems_about_definite_arguments(*, definite: bool) -> Non
         assert "licence" in not_then(theorem, rule)
 
 
-def test_a_program_without_a_meaning_may_be_reassociated_if_no_result_decides() -> None:
-    """Whatever it does, it does in every order; only where the bits of a result decide is it asked for a meaning."""
+def test_a_program_without_a_meaning_is_given_no_licence() -> None:
+    """A licence is a statement about all orders, of a program that is proved to have a meaning in each."""
     params = 'A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32"), X: T.Buffer((4,), "int32")'
     text = "for k in range(4):\n    B[0] = B[0] + A[k]\nA[X[0]] = B[0]"
     f = program(text, params)
     assert isinstance(verify_program(f, PROVER), Unproved)
-    then(reflexive(f), halves(f, 0, "B", "k"))
-    g = program(text + "\nif B[0] > T.float32(0):\n    A[0] = B[0]", params)
-    assert "in bounds" in not_then(reflexive(g), halves(g, 0, "B", "k"))
+    step, reason = unlicensed(f, "B")
+    assert step == -1 and "A[X[0]]: in bounds" in reason
+    g = program("T.assume(X[0] >= 0 and X[0] < 4)\n" + text + "\nif B[0] > T.float32(0):\n    A[0] = B[0]", params)
+    then(licensed_for(g, "B"), halves(g, 1, "B", "k"))

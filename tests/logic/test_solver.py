@@ -230,7 +230,8 @@ def test_a_tiny_budget_decides_nothing_wrongly() -> None:
     for goal, truth in [(commutes, Proved), (loses, Refuted), (flattened, Proved), (f.le(X, Y), Refuted)]:
         assert isinstance(fed.prove((), goal), truth)
         assert isinstance(starved.prove((), goal), (Unknown, truth))
-    assert isinstance(starved.prove((), loses), Unknown)
+    assert isinstance(starved.prove((), commutes), Unknown)
+    assert isinstance(starved.prove((), loses), Refuted)  # by trial, which is not the solver's work
 
 
 def test_what_the_solver_does_not_understand_is_unknown() -> None:

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from verified_tir.kernel.theorem import apply
+from verified_tir.kernel.theorem import licensed
 from verified_tir.mutation import selection
 from verified_tir.mutation.engine import Engine
 from verified_tir.mutation.fault import Fault
@@ -205,12 +205,12 @@ def test_a_test_decides_that_calls_what_looks_at_obligations() -> None:
     """Of a test, and of its helpers, the names count; not those of the kernel's functions that it calls."""
 
     def kernel(theorem: Any) -> bool:
-        return bool(apply(theorem, theorem, theorem))
+        return isinstance(licensed(theorem, theorem, theorem), tuple)
 
     def helper(theorem: Any) -> bool:
         return bool(_asks(theorem))
 
-    assert not COUNTS.isdisjoint(apply.__code__.co_names)
+    assert not COUNTS.isdisjoint(licensed.__code__.co_names)
     assert _decides(cast(pytest.Item, SimpleNamespace(function=kernel)))
     assert not _decides(cast(pytest.Item, SimpleNamespace(function=helper)))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.regressions.test_sums_whose_buffers_went import summed as summed_and_inlined
 from tests.schedule.schedule_support import accepted, not_applicable, refused
 from verified_tir import Schedule, parse_func
+from verified_tir.schedule.assumptions import reassociated
 from verified_tir.schedule.other_order import may_reach
 from verified_tir.schedule.second_opinion import _contradiction
 from verified_tir.validate import Different, Report
@@ -54,12 +55,14 @@ def test_a_float_sum_runs_in_another_order_with_the_users_word() -> None:
     refused(summed("float32"), lambda s: s.reorder("j", "i"), words + 'allowed: reorder(…, reassociate="B"))')
     s = Schedule(summed("float32"))
     s.reorder("j", "i", reassociate="B")
-    assert s.theorem.reassociated == {"B"} and "B may be those of another order" in s.assumptions[-1]
+    assert reassociated(s.theorem) == ["B"] and "B may be those of another order" in s.assumptions[-1]
     s = Schedule(summed("float32").replace("if A[i, j] > T.float32(0)", "if i < 3"))
     s.reorder("j", "i", reassociate="B")
     opinion = s.validate()
     assert opinion.word == "agrees" and "equal over the reals" in opinion.sentence
-    not_applicable(summed("float32"), lambda s: s.reorder("j", "i", reassociate="A"), "reduces into B, not into 'A'")
+    not_applicable(
+        summed("float32"), lambda s: s.reorder("j", "i", reassociate="A"), "the reduction is one into B, not into 'A'"
+    )
     kept = summed("float32").replace("B[0]", "B[i]").replace("(1,)", "(4,)")
     assert accepted(kept, lambda s: s.reorder("j", "i", reassociate="B")).theorem.reassociated == frozenset()
 

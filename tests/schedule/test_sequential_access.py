@@ -12,6 +12,7 @@ from tests.schedule.schedule_programs import program
 from tests.schedule.schedule_strategies import Step, programs, steps
 from tests.schedule.schedule_support import Steps, accepted, agree, not_applicable, refused
 from verified_tir import Schedule, ScheduleError, domain_touched
+from verified_tir.schedule.assumptions import reassociated
 from verified_tir.script import tir as T
 
 Golden = Callable[[str, str], None]
@@ -137,7 +138,7 @@ def test_another_order_of_a_float_sum_needs_the_users_word() -> None:
     refused(text, follow_both, claim)
     s = Schedule(text)
     follow_both(s, "B")
-    assert s.theorem.reassociated == {"B"}
+    assert reassociated(s.theorem) == ["B"]
 
 
 # -- other shapes ------------------------------------------------------------------------------------------------------

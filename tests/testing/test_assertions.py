@@ -89,13 +89,13 @@ def test_layouts_and_padding_are_looked_at() -> None:
     assert "padding: B[1, 1] is 0.0 at the end, and not 1.0" in str(
         disagreement(replace(right, paddings=(other,)), arguments)
     )
-    closed = replace(padding, value=None)
+    closed = replace(padding, value=None, owed=False)
     assert "inaccessible" in str(disagreement(replace(right, paddings=(closed,)), arguments))
-    (m,) = right.maps
+    m, owed = right.maps
     folded = replace(m, outputs=(m.outputs[0], const(0)))
-    assert "so does another element" in str(disagreement(replace(right, maps=(folded,)), arguments))
+    assert "so does another element" in str(disagreement(replace(right, maps=(folded, owed)), arguments))
     outside = replace(m, outputs=(m.outputs[0] + 1, m.outputs[1]))
-    assert "outside the shape (2, 3)" in str(disagreement(replace(right, maps=(outside,)), arguments))
+    assert "outside the shape (2, 3)" in str(disagreement(replace(right, maps=(outside, owed)), arguments))
 
 
 def test_sums_in_another_order_may_be_rounded_otherwise_and_no_more() -> None:

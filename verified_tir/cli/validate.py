@@ -28,7 +28,7 @@ SCHEMA = 2
 SAME, DIFFERENT, MISTAKE, UNDECIDED = 0, 1, 2, 3
 """Exit codes, the worst one counts."""
 CODES: Final[dict[Word, int]] = {
-    "different": DIFFERENT, "equal in part": UNDECIDED, "unknown": UNDECIDED,
+    "different": DIFFERENT, "equal in part": UNDECIDED, "licences unknown": UNDECIDED, "unknown": UNDECIDED,
     "unsupported": UNDECIDED, "unreadable": UNDECIDED,
     "failed": UNDECIDED,
 }  # fmt: skip

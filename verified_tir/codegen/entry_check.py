@@ -28,7 +28,7 @@ from verified_tir.codegen.entry_plan import (
     largest_extent,
 )
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.dtype import DType
+from verified_tir.ir.dtype import BFLOAT16, DType
 from verified_tir.ir.expr import Expr, IntImm, Var
 from verified_tir.ir.floats import bits_of, numpy_dtype, round_to
 from verified_tir.ir.script import script
@@ -125,22 +125,23 @@ def check(plan: EntryPlan, arguments: Sequence[object], control: ControlRegister
 
 def _scalar(parameter: ScalarParameter, value: object) -> Number:
     dtype, name = parameter.var.dtype, parameter.name
-    wrong = TypeError(f"{name} is a scalar of type {dtype}; {value!r} of type {type(value).__qualname__} was given")
-    if isinstance(value, np.ndarray):
-        raise TypeError(f"{name} is a scalar of type {dtype}; an array of shape {value.shape} was given")
-    is_bool = isinstance(value, (bool, np.bool_))
+    if issubclass(type(value), np.ndarray):
+        raise TypeError(
+            f"{name} is a scalar of type {dtype}; an array of shape {as_array(name, value).shape} was given"
+        )
+    is_bool = type(value) in (bool, np.bool_)  # neither has subclasses
     if dtype.is_bool:
         if not is_bool:
-            raise wrong
+            raise _no_scalar(parameter, value)
         return bool(value)
     if is_bool:
-        raise wrong
+        raise _no_scalar(parameter, value)
     if dtype.is_float:
-        return _float(dtype, value, wrong)
+        return _float(parameter, value)
     try:
-        number = operator.index(value)  # type: ignore[arg-type]
+        number = operator.index(value)  # type: ignore[arg-type]  # an exact int, asked for once
     except TypeError:
-        raise wrong from None
+        raise _no_scalar(parameter, value) from None
     if not fits(dtype, number):
         raise OverflowError(f"{name} = {number} does not fit {dtype}")
     if parameter.largest is not None and not 0 <= number <= parameter.largest:
@@ -148,13 +149,23 @@ def _scalar(parameter: ScalarParameter, value: object) -> Number:
     return number
 
 
-def _float(dtype: DType, value: object, wrong: TypeError) -> float:
-    if not isinstance(value, (int, float, np.floating, np.integer)) and type(value).__name__ != "bfloat16":
-        raise wrong
+def _no_scalar(parameter: ScalarParameter, value: object) -> TypeError:
+    return TypeError(
+        f"{parameter.name} is a scalar of type {parameter.var.dtype}; "
+        f"{value!r} of type {type(value).__qualname__} was given"
+    )
+
+
+def _float(parameter: ScalarParameter, value: object) -> float:
+    dtype, kind = parameter.var.dtype, type(value)
+    if not issubclass(kind, (int, float, np.floating, np.integer, numpy_dtype(BFLOAT16).type)):
+        raise _no_scalar(parameter, value)
     try:
-        return round_to(dtype, float(value))  # type: ignore[arg-type]  # ml_dtypes.bfloat16 is a float, too
+        return round_to(dtype, float(value))  # type: ignore[arg-type]
     except OverflowError:
-        return math.inf if value > 0 else -math.inf  # type: ignore[operator]  # an integer beyond float64
+        if not issubclass(kind, int):
+            raise
+        return math.inf if operator.index(value) > 0 else -math.inf  # type: ignore[arg-type]  # beyond float64
 
 
 # -- arrays -----------------------------------------------------------------------------------------------------------

@@ -1,7 +1,12 @@
 """Arguments as numpy arrays that share their memory.
 
-Accepted are numpy arrays and whatever offers the buffer protocol, ``__dlpack__`` (on the CPU) or
-``__array_interface__``.  Nothing is ever copied, since results are written in place.
+Accepted are numpy arrays and whatever offers the buffer protocol or ``__dlpack__`` (on the CPU).  Nothing is ever
+copied, since results are written in place.
+
+What the memory is (address, extents, strides, type, access) is never read off attributes, which a class in Python may
+define as it likes: an array of a subclass is taken as the plain array that it is, and an object that only has an
+``__array_interface__``, which is an address in a dictionary, is refused.  Each argument becomes an array object of its
+own, so code that runs while later arguments are looked at (their ``__index__``, say) cannot change its form.
 """
 
 from __future__ import annotations
@@ -21,8 +26,9 @@ def as_array(name: str, value: object) -> Array:
     :raises TypeError: if it is nothing that holds an array.
     :raises BufferError: if it holds one that cannot be reached from here (another device, a type without a name).
     """
-    if isinstance(value, np.ndarray):
-        return value
+    if issubclass(type(value), np.ndarray):  # isinstance would believe a __class__
+        plain: Array = np.ndarray.view(value, np.ndarray)  # type: ignore[call-overload]
+        return plain
     if isinstance(value, np.generic):
         raise TypeError(f"{name} is an array; a numpy scalar, {value!r}, was given, which is a copy of an element")
     try:
@@ -31,7 +37,7 @@ def as_array(name: str, value: object) -> Array:
         view = None
     if view is not None:
         try:
-            return np.asarray(view)
+            return np.array(view, copy=False)
         except (TypeError, ValueError) as problem:
             raise BufferError(
                 f"{name}: numpy cannot read the buffer of the {_kind(value)} given: {problem}"
@@ -39,7 +45,10 @@ def as_array(name: str, value: object) -> Array:
     if hasattr(value, "__dlpack__"):
         return _from_dlpack(name, value)
     if hasattr(value, "__array_interface__"):
-        return np.asarray(value)
+        raise TypeError(
+            f"{name} is an array; {_kind(value)} was given, which has no buffer, only an __array_interface__: "
+            "an address that nothing vouches for (numpy.asarray makes an array of it, at your word)"
+        )
     raise TypeError(
         f"{name} is an array; {_kind(value)} was given, which has no buffer (numpy.asarray makes an array of it, "
         "whose memory is its own)"

@@ -33,7 +33,7 @@ from verified_tir.ir.expr import IntImm, Var
 from verified_tir.kernel.context import LARGEST
 
 _VIEW = 80
-_BUF, _LEN, _ITEMSIZE, _NDIM, _FORMAT, _SHAPE, _STRIDES = 0, 16, 24, 36, 40, 48, 56
+_BUF, _LEN, _ITEMSIZE, _READONLY, _NDIM, _FORMAT, _SHAPE, _STRIDES, _SUBOFFSETS = 0, 16, 24, 32, 36, 40, 48, 56, 64
 _RECORDS_RO, _WRITABLE = 0x1C, 0x1
 
 _FORMATS = {
@@ -206,6 +206,12 @@ class _Entry:
         require(self.let(f"icmp eq i64 {itemsize}, {parameter.buffer.dtype.scalar.nbytes}"))
         format_ = self.field(view, _FORMAT, "ptr")
         require(self.let(f"icmp ne ptr {format_}, null"))
+        if parameter.written:  # which exporters were told, but not all of them listen
+            require(self.let(f"icmp eq i32 {self.field(view, _READONLY, 'i32')}, 0"))
+        if parameter.rank:  # ctypes gives no strides
+            for offset in (_SHAPE, _STRIDES):
+                require(self.let(f"icmp ne ptr {self.field(view, offset, 'ptr')}, null"))
+        require(self.let(f"icmp eq ptr {self.field(view, _SUBOFFSETS, 'ptr')}, null"))
         self.check()
         dtype = parameter.buffer.dtype
         letter = self.field(format_, 0, "i8")

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ctypes
 import inspect
-from collections.abc import Callable
+import operator
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol
 
 from verified_tir.codegen.entry_check import check, ordered
@@ -48,10 +49,10 @@ class Texts(Protocol):
 class Function:
     """A compiled function.  Made by :func:`build`; called with arrays and numbers, it writes its results in place.
 
-    Arguments are numpy arrays, or objects with the buffer protocol, DLPack (on the CPU) or ``__array_interface__``.
-    They are checked at each call; a wrong one is a ``TypeError``, ``ValueError``, ``OverflowError`` or ``BufferError``
-    that names the parameter.  A failed assertion of the program is an ``AssertionError``; memory that could not be had
-    is a ``MemoryError``; a floating-point control register that would change results is a ``FloatingPointError``.
+    Arguments are numbers and numpy arrays, or objects with the buffer protocol or DLPack (on the CPU).  They are
+    checked at each call; a wrong one is a ``TypeError``, ``ValueError``, ``OverflowError`` or ``BufferError`` that
+    names the parameter.  A failed assertion of the program is an ``AssertionError``; memory that could not be had is a
+    ``MemoryError``; a floating-point control register that would change results is a ``FloatingPointError``.
     """
 
     __slots__ = ("_theorem", "_target", "_plan", "_texts", "_code", "_guard")  # noqa: RUF023 (in the order of function())
@@ -117,17 +118,17 @@ class Function:
 
         :param sizes: shape symbols that the array does not show, by name.
         :raises ValueError: if there is no such parameter, or the array has not its shape.
-        :raises TypeError: if a symbol is missing.
+        :raises TypeError: if a symbol is missing, or is not an integer.
         """
-        return Layouts(self._theorem).pack(name, as_array(name, array), sizes)
+        return Layouts(self._theorem).pack(name, as_array(name, array), _integers(sizes))
 
     def unpack(self, name: str, array: Any, **sizes: int) -> Array:
         """A copy of ``array``, laid out as the program was written: what :meth:`pack` undoes.
 
         :raises ValueError: if there is no such parameter, or the array has not its shape.
-        :raises TypeError: if a symbol is missing.
+        :raises TypeError: if a symbol is missing, or is not an integer.
         """
-        return Layouts(self._theorem).unpack(name, as_array(name, array), sizes)
+        return Layouts(self._theorem).unpack(name, as_array(name, array), _integers(sizes))
 
     def __repr__(self) -> str:
         return f"<compiled {self.func.name}({self._plan.text})>"
@@ -136,6 +137,10 @@ class Function:
         raise TypeError(
             "a compiled function cannot be pickled, since its theorem cannot; build it again (code is cached)"
         )
+
+
+def _integers(sizes: Mapping[str, int]) -> dict[str, int]:
+    return {name: operator.index(size) for name, size in sizes.items()}
 
 
 class _Guard:

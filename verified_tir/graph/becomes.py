@@ -83,7 +83,7 @@ def becomes(session: Session, path: Path, count: int, wanted: Stmt, target: Buff
     """
     if isinstance(wanted, Seq):
         wanted = Block.label("becomes", wanted)
-    names = {b.name for _, b in session.blocks()}
+    names = session.block_names()
     label = next(n for k in count_from(0) if (n := f"was_{k}" if k else "was") not in names)
     session.apply(Label(path, label, count))
     first: TacticFailed | None = None

@@ -52,7 +52,7 @@ def _plain(wanted: type) -> Reader:
 
 
 def _any_of(options: tuple[Any, ...]) -> Reader:
-    readers = [reader(o) for o in options]
+    readers = [reader(o) for o in sorted(options, key=lambda o: o is not bool)]  # ``True`` is an int, too
 
     def read(value: Any) -> Any:
         for r in readers:

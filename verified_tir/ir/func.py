@@ -8,7 +8,8 @@ from typing import Any, final
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import Var
-from verified_tir.ir.node import IRError, Node, seal, shown
+from verified_tir.ir.node import IRError, Node, once, seal
+from verified_tir.ir.show import shown
 from verified_tir.ir.stmt import Annotations, Stmt
 
 
@@ -31,15 +32,12 @@ class PrimFunc(Node):
 
     def buffer_of(self, param: Var) -> Buffer | None:
         """The buffer behind a parameter, if it is one."""
-        for var, buffer in self.buffer_map:
-            if var is param:
-                return buffer
-        return None
+        return _buffer_map(self).get(param)
 
     @property
     def buffers(self) -> tuple[Buffer, ...]:
         """The parameter buffers, in the order of the parameters."""
-        return tuple(b for p in self.params if (b := self.buffer_of(p)) is not None)
+        return _buffers(self)
 
     def buffer_named(self, name: str) -> Buffer:
         """The parameter buffer called ``name``.
@@ -75,6 +73,16 @@ class IRModule(Node):
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """The text, where IPython or Hypothesis shows a module."""
         _show(self, printer)
+
+
+@once
+def _buffer_map(func: PrimFunc) -> dict[Var, Buffer]:
+    return dict(reversed(func.buffer_map))  # the first entry of a parameter counts
+
+
+@once
+def _buffers(func: PrimFunc) -> tuple[Buffer, ...]:
+    return tuple(b for p in func.params if (b := func.buffer_of(p)) is not None)
 
 
 def _show(node: PrimFunc | IRModule, printer: Any) -> None:

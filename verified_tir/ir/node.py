@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar
+from functools import wraps
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from verified_tir.ir.exact import NODES, Inexact, field_readers
 from verified_tir.ir.weak_table import WeakTable
@@ -26,26 +27,12 @@ def float_key(value: float) -> bytes:
 
 def _key(value: object) -> object:
     """A dictionary key that keeps 0.0, -0.0, 0, False and NaN apart."""
-    if type(value) is float:
-        return ("float", float_key(value))
-    if type(value) is bool:
-        return ("bool", value)
-    if type(value) is tuple:
-        return tuple(_key(v) for v in value)
-    return value
-
-
-_printer: list[Callable[[Any], str]] = [repr]
-
-
-def show_with(printer: Callable[[Any], str]) -> None:
-    """Say how nodes are shown to people: by the package's printer, which nothing here knows."""
-    _printer[:] = [printer]
-
-
-def shown(node: Any) -> str:
-    """A node as text for a person; nothing depends on it."""
-    return _printer[0](node)
+    kind = type(value)
+    if kind is tuple:
+        return tuple([v if isinstance(v, Node) else _key(v) for v in value])  # type: ignore[attr-defined]
+    if kind is float:
+        return ("float", float_key(value))  # type: ignore[arg-type]
+    return ("bool", value) if kind is bool else value
 
 
 _sealed: list[bool] = []
@@ -101,7 +88,7 @@ def _read(kind: Any, made: Any, make: Callable[..., Any]) -> Any:
 class Node(metaclass=InternedMeta):
     """Base of expressions, statements, buffers and functions."""
 
-    __slots__ = ("__weakref__", "_below", "_children", "_free_vars")
+    __slots__ = ("__weakref__", "_below", "_children", "_free_vars", "_known")
     __match_args__: ClassVar[tuple[str, ...]] = ()
 
     def __copy__(self) -> Node:
@@ -109,6 +96,33 @@ class Node(metaclass=InternedMeta):
 
     def __deepcopy__(self, memo: object) -> Node:
         return self
+
+
+N = TypeVar("N", bound=Node)
+R = TypeVar("R")
+
+
+def once(compute: Callable[[N], R]) -> Callable[[N], R]:
+    """A function of one node that is computed once for each node, which keeps what was found.
+
+    That is right for a pure function whose results nobody changes, since a node does not change: it is what it is made
+    of, and so is all that is below it.  A function that asks itself about the parts of a node finds, in a program of
+    which one statement changed, the answers about all others.
+    """
+
+    @wraps(compute)
+    def known(node: N) -> R:
+        try:
+            return node._known[compute]  # type: ignore[attr-defined, no-any-return]
+        except AttributeError:
+            object.__setattr__(node, "_known", {})
+        except KeyError:
+            pass
+        found = compute(node)
+        node._known[compute] = found  # type: ignore[attr-defined]
+        return found
+
+    return known
 
 
 class IRError(ValueError):

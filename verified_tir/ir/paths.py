@@ -7,15 +7,16 @@ a loop is ``(0,)``, the else branch of an ``if`` is ``(1,)``, the third statemen
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from verified_tir.ir.expr import Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError, Node
 from verified_tir.ir.stmt import Block, For, Seq, Stmt, seq
-from verified_tir.ir.visit import map_children, sub_statements
+from verified_tir.ir.visit import map_children, nodes_of, sub_statements
 
 Path: TypeAlias = tuple[int, ...]
+S = TypeVar("S", bound=Stmt)
 
 
 def at(root: Stmt, path: Path) -> Stmt:
@@ -58,20 +59,32 @@ def put(root: Stmt, path: Path, new: Stmt) -> Stmt:
 def places(root: Stmt, wanted: Callable[[Stmt], bool]) -> Iterator[tuple[Path, Stmt]]:
     """Every place whose statement is wanted, in program order."""
 
-    def go(stmt: Stmt, path: Path) -> Iterator[tuple[Path, Stmt]]:
+    pending: list[tuple[Path, Stmt]] = [((), root)]
+    while pending:
+        path, stmt = pending.pop()
         if wanted(stmt):
             yield path, stmt
-        for k, sub in enumerate(sub_statements(stmt)):
-            yield from go(sub, (*path, k))
-
-    return go(root, ())
+        subs = sub_statements(stmt)
+        pending.extend([((*path, k), subs[k]) for k in range(len(subs) - 1, -1, -1)])
 
 
 def loop_path(func: PrimFunc, var: Var) -> Path | None:
     """Where the loop over ``var`` stands."""
-    return next((p for p, s in places(func.body, lambda s: isinstance(s, For) and s.var is var)), None)
+    return next((p for p, _ in places_of(func.body, For, lambda s: s.var is var)), None)
+
+
+def places_of(root: Stmt, kind: type[S], wanted: Callable[[S], bool]) -> Iterator[tuple[Path, S]]:
+    """What :func:`places` gives, of statements of one class: it looks only where one that is wanted stands."""
+    found = {s for s in nodes_of(root, kind) if wanted(s)}
+    if not found:
+        return
+    if isinstance(root, kind) and root in found:
+        yield (), root
+    for k, sub in enumerate(sub_statements(root)):
+        if not found.isdisjoint(nodes_of(sub, kind)):
+            yield from (((k, *p), s) for p, s in places_of(sub, kind, found.__contains__))
 
 
 def block_path(func: PrimFunc, name: str) -> Path | None:
     """Where the first block called ``name`` stands."""
-    return next((p for p, s in places(func.body, lambda s: isinstance(s, Block) and s.name == name)), None)
+    return next((p for p, _ in places_of(func.body, Block, lambda s: s.name == name)), None)

@@ -7,6 +7,7 @@ Shared subtrees are visited once: every function memoises by identity.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import chain
 from typing import TypeVar
 
@@ -14,10 +15,11 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import DType, PointerType
 from verified_tir.ir.expr import Expr, LetExpr, Load, Var
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.node import Node
+from verified_tir.ir.node import Node, once
 from verified_tir.ir.stmt import Allocate, Block, DeclBuffer, For, LetStmt, Region, Stmt, Store
 
 N = TypeVar("N", bound=Node)
+K = TypeVar("K", bound=Node)
 
 
 def fields(node: Node) -> tuple[object, ...]:
@@ -75,17 +77,36 @@ _TYPES = (DType, PointerType)
 
 def walk(node: Node) -> Iterator[Node]:
     """The node and everything below it, parents first, each object once."""
+    return chain((node,), _below(node))
+
+
+def _below(node: Node) -> tuple[Node, ...]:
+    """What :func:`walk` gives after the node itself; kept, as each rule and each check of its result goes through it.
+
+    What is below a statement is put together from what is below its parts: in a changed program most of them are as
+    they were.  All that is below a node has been seen when the node comes a second time, so the order is that of one
+    walk.
+    """
     try:
-        below = node._below  # type: ignore[attr-defined]
+        return node._below  # type: ignore[attr-defined, no-any-return]
     except AttributeError:
-        below = tuple(_walk(node))[1:]
-        object.__setattr__(node, "_below", below)  # each rule and each check of its result goes through all of it again
-    return chain((node,), below)
+        pending = [node]
+    while pending:  # not by recursion: programs are deep
+        n = pending[-1]
+        if not isinstance(n, (Stmt, PrimFunc)):
+            found = _walk(*children(n))
+        elif unknown := [c for c in children(n) if isinstance(c, Stmt) and not hasattr(c, "_below")]:
+            pending.extend(unknown)
+            continue
+        else:
+            found = chain.from_iterable([(c, *_below(c)) for c in children(n)])
+        object.__setattr__(pending.pop(), "_below", tuple(dict.fromkeys(found)))
+    return _below(node)
 
 
-def _walk(node: Node) -> Iterator[Node]:
+def _walk(*nodes: Node) -> Iterator[Node]:
     seen: set[Node] = set()
-    stack = [node]
+    stack = [*reversed(nodes)]
     while stack:
         n = stack.pop()
         if n in seen:
@@ -129,6 +150,25 @@ def substitute_buffers(node: N, mapping: Mapping[Buffer, Buffer]) -> N:
     if not mapping:
         return node
     return rewrite(node, lambda n: mapping.get(n) if isinstance(n, Buffer) else None)
+
+
+def nodes_of(node: Node, kind: type[K]) -> tuple[K, ...]:
+    """The nodes of a class that :func:`walk` gives, in its order; statements keep what they have of each class."""
+    if not isinstance(node, Stmt):
+        return tuple([n for n in walk(node) if isinstance(n, kind)])
+    below = _found(kind)(node)
+    return (node, *below) if isinstance(node, kind) else below
+
+
+@cache
+def _found(kind: type[K]) -> Callable[[Stmt], tuple[K, ...]]:
+    """What :func:`nodes_of` finds below a statement."""
+
+    @once
+    def found(stmt: Stmt) -> tuple[K, ...]:
+        return tuple(dict.fromkeys(chain.from_iterable([nodes_of(c, kind) for c in children(stmt)])))
+
+    return found
 
 
 def bound_vars(node: Node) -> list[Var]:

@@ -2,26 +2,27 @@
 
 Rules that compute programs and tactics that build expressions rely on it: a substitution captures nothing because
 variables are bound once, and a fact about ``x`` is a fact about the only ``x``.
+
+Of each statement is known what it needs from its surroundings, and what it binds.  Both are put together from what is
+known of its parts, so that in a changed program only what changed is looked at.
 """
 
 from __future__ import annotations
 
-from typing import final
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from typing import TypeAlias
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Call, Expr, LetExpr, Var
 from verified_tir.ir.func import IRModule, PrimFunc
-from verified_tir.ir.node import Node
+from verified_tir.ir.node import Node, once
 from verified_tir.ir.paths import Path
-from verified_tir.ir.stmt import Allocate, AttrStmt, Block, DeclBuffer, For, LetStmt, Region, Stmt
-from verified_tir.ir.visit import children, walk
+from verified_tir.ir.stmt import Allocate, AttrStmt, Block, DeclBuffer, For, LetStmt, Stmt
+from verified_tir.ir.visit import children, sub_statements, walk
 
-_Scope = frozenset[Var | Buffer]
-"""The variables (data pointers among them) and the buffers that may be used at a place."""
-
-
-class IllFormed(Exception):
-    """Why a program is no program; caught by :func:`misplaced`."""
+Name: TypeAlias = Var | Buffer
+"""What is in scope at a place, or not: variables (data pointers among them) and buffers."""
 
 
 def problem(func: PrimFunc) -> str | None:
@@ -31,141 +32,124 @@ def problem(func: PrimFunc) -> str | None:
 
 
 def misplaced(func: PrimFunc) -> tuple[Path, str] | None:
-    """Where and why the function is not well-formed; ``None`` if it is."""
-    checker = _Checker()
-    try:
-        checker.function(func)
-    except IllFormed as found:
-        return checker.place, str(found)
+    """Where and why the function is not well-formed; ``None`` if it is.
+
+    A variable that is bound once and is needed nowhere outside of what binds it, is used in its scope.  The function's
+    arrays bind the variables in their shapes.  A ``LetExpr`` that occurs several times (it is one object, then) binds
+    its variable once.
+    """
+    buffers = func.buffers
+    if len({*func.params}) != len(func.params):
+        twice = next(v for k, v in enumerate(func.params) if v in func.params[:k])
+        return (), f"{twice.name} is bound twice"
+    if len(buffers) != len(func.buffer_map):
+        return (), "a buffer stands for no parameter, or two of them for one"
+    for param, b in func.buffer_map:
+        if param.dtype.code != "handle":
+            return (), f"{param.name} of type {param.dtype} cannot be the buffer {b.name}; it takes a handle"
+    scope: set[Name] = {*func.params, *chain.from_iterable(map(_symbols, buffers))}
+    for b in buffers:
+        if b.data in scope:
+            return (), f"{b.data.name} is bound twice"
+        scope |= {b, b.data}
+        for n in _needed(b):
+            if n not in scope:
+                return (), _missing(n)
+    for n in _needed(func.body):
+        if n not in scope:
+            return _innermost(func.body, n, _needed), _missing(n)
+    bound: dict[Name, LetExpr | None] = dict.fromkeys(scope)
+    for v, binder in chain(_lets(buffers), _binders(func.body)):
+        if v in bound and (binder is None or bound[v] is not binder):
+            return _innermost(func.body, v, _bound_in), f"{v.name} is bound twice"
+        bound[v] = binder
     return None
 
 
-@final
-class _Checker:
-    """Walks a function with the scope of each place.
+def _innermost(stmt: Stmt, name: Name, names: Callable[[Stmt], tuple[Name, ...]]) -> Path:
+    """The place of the last, innermost statement that has a name among its ``names``."""
+    subs = sub_statements(stmt)
+    for k in range(len(subs) - 1, -1, -1):
+        if name in names(subs[k]):
+            return (k, *_innermost(subs[k], name, names))
+    return ()
 
-    A ``LetExpr`` that occurs several times (it is one object, then) binds its variable once.
+
+def _bound_in(stmt: Stmt) -> tuple[Name, ...]:
+    return tuple(v for v, _ in _binders(stmt))
+
+
+def _missing(name: Name) -> str:
+    if isinstance(name, Buffer):
+        return f"buffer {name.name} is not declared here"
+    return f"variable {name.name} is not in scope here"
+
+
+@once
+def _needed(node: Node) -> tuple[Name, ...]:
+    """What a statement or expression mentions and does not bind or declare itself, in order.
+
+    A buffer that is mentioned needs what its data and its shape need.
     """
+    outside: Iterable[Node] = ()
+    inside: Iterable[Node] = ()
+    own: set[Name] = set()
+    match node:
+        case For(var=v, min=low, extent=extent, body=body):
+            outside, inside, own = (low, extent), (body,), {v}
+        case LetStmt(var=v, value=value, body=body) | LetExpr(var=v, value=value, body=body):
+            outside, inside, own = (value,), (body,), {v}
+        case Allocate(buffer=b, body=body):
+            inside, own = (b, body), {b, b.data}
+        case DeclBuffer(buffer=b, body=body):
+            outside, inside, own = (b.data,), (b, body), {b}
+        case Block(iter_vars=iter_vars, alloc_buffers=buffers):
+            outside = [iv.value for iv in iter_vars]
+            domains = [e for iv in iter_vars for e in (iv.min, iv.extent)]
+            regions = (*(node.reads or ()), *(node.writes or ()))
+            parts = [p for p in (node.init, node.body) if p is not None]
+            inside = (*domains, node.predicate, *buffers, *regions, *parts)
+            own = {*(iv.var for iv in iter_vars), *buffers, *(b.data for b in buffers)}
+        case AttrStmt(value=value, body=body):  # the node that an attribute is about may live further inside
+            outside = (value, body)
+        case Stmt():
+            outside = children(node)
+        case _ if any(isinstance(n, LetExpr) for n in walk(node)):
+            outside = children(node)
+        case _:
+            return tuple(n for n in walk(node) if isinstance(n, (Var, Buffer)))
+    mine = (node,) if isinstance(node, Buffer) else ()
+    rest = (n for p in inside for n in _needed(p) if n not in own)
+    return tuple(dict.fromkeys(chain(mine, (n for p in outside for n in _needed(p)), rest)))
 
-    def __init__(self) -> None:
-        self.bound: dict[Var, Node] = {}
-        self.checked: set[tuple[Expr, _Scope]] = set()
-        self.place: Path = ()
-        """The statement that is being checked."""
 
-    def function(self, func: PrimFunc) -> None:
-        buffers = func.buffers
-        symbols = [n for b in buffers for e in (*b.shape, *b.strides, b.elem_offset) for n in _variables(e)]
-        scope: _Scope = frozenset()
-        for v in (*func.params, *dict.fromkeys(n for n in symbols if n not in func.params)):
-            scope = self.bind(scope, v, func)
-        if len(buffers) != len(func.buffer_map):
-            raise IllFormed("a buffer stands for no parameter, or two of them for one")
-        for param, b in func.buffer_map:
-            if param.dtype.code != "handle":
-                raise IllFormed(f"{param.name} of type {param.dtype} cannot be the buffer {b.name}; it takes a handle")
-        for b in buffers:
-            scope = self.declare(self.bind(scope, b.data, func), b)
-        self.statement(func.body, scope, ())
+@once
+def _binders(stmt: Stmt) -> tuple[tuple[Var, LetExpr | None], ...]:
+    """The variables that are bound in a statement, each with the expression that binds it, or none if a statement
+    does."""
+    own: Iterable[Var] = ()
+    match stmt:
+        case For(var=v) | LetStmt(var=v):
+            own = (v,)
+        case Allocate(buffer=b):
+            own = (b.data,)
+        case Block(iter_vars=iter_vars, alloc_buffers=buffers):
+            own = (*(iv.var for iv in iter_vars), *(b.data for b in buffers))
+        case _:
+            pass
+    parts = children(stmt)
+    lets = _lets(c for c in parts if not isinstance(c, Stmt))
+    return (*((v, None) for v in own), *lets, *chain.from_iterable(_binders(c) for c in parts if isinstance(c, Stmt)))
 
-    def bind(self, scope: _Scope, var: Var, binder: Node) -> _Scope:
-        if var in scope or self.bound.setdefault(var, binder) is not binder:
-            raise IllFormed(f"{var.name} is bound twice")
-        return scope | {var}
 
-    def declare(self, scope: _Scope, buffer: Buffer) -> _Scope:
-        for e in (*buffer.shape, *buffer.strides, buffer.elem_offset):
-            self.expression(e, scope)
-        return scope | {buffer}
+def _lets(nodes: Iterable[Node]) -> Iterator[tuple[Var, LetExpr]]:
+    return ((n.var, n) for node in nodes for n in walk(node) if isinstance(n, LetExpr))
 
-    # -- statements -----------------------------------------------------------------------------------------------
 
-    def statement(self, stmt: Stmt, scope: _Scope, place: Path) -> None:
-        self.place = place
-        inner = (*place, 0)
-        match stmt:
-            case For(var=v, min=low, extent=extent, body=body):
-                self.expression(low, scope)
-                self.expression(extent, scope)
-                self.once(stmt, v)
-                self.statement(body, self.bind(scope, v, stmt), inner)
-            case LetStmt(var=v, value=value, body=body):
-                self.expression(value, scope)
-                self.once(stmt, v)
-                self.statement(body, self.bind(scope, v, stmt), inner)
-            case Allocate(buffer=b, body=body):
-                self.once(stmt, b.data)
-                self.statement(body, self.declare(self.bind(scope, b.data, stmt), b), inner)
-            case DeclBuffer(buffer=b, body=body):
-                if b.data not in scope:
-                    raise IllFormed(f"{b.name} is declared over {b.data.name}, which is no block here")
-                self.statement(body, self.declare(scope, b), inner)
-            case Block():
-                self.block(stmt, scope, place)
-            case AttrStmt(value=value, body=body):  # the node that an attribute is about may live further inside
-                self.expression(value, scope)
-                self.statement(body, scope, inner)
-            case _:
-                nested = 0
-                for child in children(stmt):
-                    self.place = place
-                    if isinstance(child, Stmt):
-                        self.statement(child, scope, (*place, nested))
-                        nested += 1
-                    else:
-                        self.use(child, scope)
-
-    def once(self, stmt: Stmt, var: Var) -> None:
-        """A binding statement stands at one place only."""
-        if var in self.bound:
-            raise IllFormed(f"{var.name} is bound twice")
-
-    def block(self, block: Block, scope: _Scope, place: Path) -> None:
-        inner = scope
-        for iv in block.iter_vars:
-            self.expression(iv.value, scope)
-            self.once(block, iv.var)
-            inner = self.bind(inner, iv.var, block)
-        for iv in block.iter_vars:
-            self.expression(iv.min, inner)
-            self.expression(iv.extent, inner)
-        self.expression(block.predicate, inner)
-        for b in block.alloc_buffers:
-            self.once(block, b.data)
-            inner = self.declare(self.bind(inner, b.data, block), b)
-        for region in (*(block.reads or ()), *(block.writes or ())):
-            self.use(region, inner)
-        parts = [part for part in (block.init, block.body) if part is not None]
-        for k, part in enumerate(parts):
-            self.statement(part, inner, (*place, k))
-
-    # -- expressions ----------------------------------------------------------------------------------------------
-
-    def use(self, node: Node, scope: _Scope) -> None:
-        """What a statement mentions directly: expressions, the buffer that it stores to, regions."""
-        if isinstance(node, Buffer):
-            if node not in scope:
-                raise IllFormed(f"buffer {node.name} is not declared here")
-        elif isinstance(node, Expr):
-            self.expression(node, scope)
-        elif isinstance(node, Region):
-            for child in children(node):
-                self.use(child, scope)
-
-    def expression(self, expr: Expr, scope: _Scope) -> None:
-        if (expr, scope) in self.checked:
-            return
-        self.checked.add((expr, scope))
-        match expr:
-            case Var():
-                if expr not in scope:
-                    raise IllFormed(f"variable {expr.name} is not in scope here")
-            case LetExpr(var=v, value=value, body=body):
-                self.expression(value, scope)
-                self.expression(body, self.bind(scope, v, expr))
-            case _:
-                for child in children(expr):
-                    self.use(child, scope)
+@once
+def _symbols(buffer: Buffer) -> tuple[Var, ...]:
+    """The variables that an array binds when it is passed."""
+    return tuple(n for e in (*buffer.shape, *buffer.strides, buffer.elem_offset) for n in _variables(e))
 
 
 def _variables(expr: Expr) -> list[Var]:

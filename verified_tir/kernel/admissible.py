@@ -7,9 +7,10 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.calls import is_pure
 from verified_tir.ir.expr import Call, LetExpr, Load
 from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.node import once
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import DeclBuffer, LetStmt
-from verified_tir.ir.visit import walk
+from verified_tir.ir.visit import nodes_of, walk
 
 
 def problem(func: PrimFunc) -> str | None:
@@ -27,24 +28,26 @@ def misplaced(func: PrimFunc) -> tuple[Path, str] | None:
     a pointer does that is passed without a buffer.
     """
     parameters = {p for p in func.params if func.buffer_of(p) is None}
-    computed = {n.var for n in walk(func) if isinstance(n, (LetStmt, LetExpr))}
-    for n in walk(func):
-        if isinstance(n, Buffer):
-            wrong = None
-            if n.data in computed:
-                wrong = f"{n.name} lies at {n.data.name}, a computed address; declare it over a buffer's own data"
-            elif n.data in parameters:
-                wrong = (
-                    f"{n.name} lies at {n.data.name}, a pointer that is passed without its extent; "
-                    f"say it at the head of the function: {n.name} = T.match_buffer({n.data.name}, shape, dtype)"
-                )
-            elif any(_reads(part) for e in (*n.shape, *n.strides, n.elem_offset) for part in walk(e)):
-                wrong = f"an extent of {n.name} reads memory; it must be bound by a let first"
-            if wrong is not None:
-                views = places(func.body, lambda s: isinstance(s, DeclBuffer))
-                return next((path for path, s in views if isinstance(s, DeclBuffer) and s.buffer is n), ()), wrong
+    computed = {*(n.var for n in nodes_of(func.body, LetStmt)), *(n.var for n in nodes_of(func.body, LetExpr))}
+    for b in dict.fromkeys((*func.buffers, *nodes_of(func.body, Buffer))):
+        wrong = None
+        if b.data in computed:
+            wrong = f"{b.name} lies at {b.data.name}, a computed address; declare it over a buffer's own data"
+        elif b.data in parameters:
+            wrong = (
+                f"{b.name} lies at {b.data.name}, a pointer that is passed without its extent; "
+                f"say it at the head of the function: {b.name} = T.match_buffer({b.data.name}, shape, dtype)"
+            )
+        elif _reads_memory(b):
+            wrong = f"an extent of {b.name} reads memory; it must be bound by a let first"
+        if wrong is not None:
+            views = places(func.body, lambda s: isinstance(s, DeclBuffer))
+            return next((path for path, s in views if isinstance(s, DeclBuffer) and s.buffer is b), ()), wrong
     return wellformed.misplaced(func)
 
 
-def _reads(part: object) -> bool:
-    return isinstance(part, Load) or (isinstance(part, Call) and not is_pure(part.op))
+@once
+def _reads_memory(buffer: Buffer) -> bool:
+    """Whether an extent of the buffer loads something, or makes a call that might."""
+    parts = [p for e in (*buffer.shape, *buffer.strides, buffer.elem_offset) for p in walk(e)]
+    return any(isinstance(p, Load) or (isinstance(p, Call) and not is_pure(p.op)) for p in parts)

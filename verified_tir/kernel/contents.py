@@ -31,9 +31,9 @@ from verified_tir.ir.visit import walk
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.memory import Element, Ran, element
 from verified_tir.kernel.region import Access, Instance, instance
-from verified_tir.kernel.witness import solve_address
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
+from verified_tir.logic.guess import solve_address
 from verified_tir.logic.verdict import Proved
 from verified_tir.semantics.encode import in_range
 
@@ -158,7 +158,9 @@ def _value(asked: Asked, run: Instance, w: Witness, stmt: Stmt) -> tuple[Term, T
     if w.runs is None or stored is None or not w.loose.isdisjoint(f.subterms(stored.value, stored.defined)):
         return None  # which of several instances wrote last would matter
     memo: dict[Term, Term] = {}
-    value, defined = f.replace(stored.value, w.values, memo), f.replace(stored.defined, w.values, memo)
+    # Of bits that a licence leaves open nothing is said; but they are defined, or not.
+    was = asked.element.value if stored.value in run.held else stored.value
+    value, defined = f.replace(was, w.values, memo), f.replace(stored.defined, w.values, memo)
     if _varies(run, a, value, defined):
         still = _still_there(asked, run, w, stmt, set(f.subterms(value, defined)))
         value, defined = f.replace(value, still), f.replace(defined, still)

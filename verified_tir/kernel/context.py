@@ -8,14 +8,15 @@ that reaches the place has been through.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Collection, Container, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import final
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.calls import is_pure
-from verified_tir.ir.expr import FALSE, Call, Expr, IntImm, Var
+from verified_tir.ir.expr import FALSE, Call, Expr, IntImm, Load, Var
 from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.node import once
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import (
     Allocate,
@@ -33,7 +34,7 @@ from verified_tir.ir.stmt import (
     Store,
     While,
 )  # fmt: skip
-from verified_tir.ir.visit import children, free_vars, sub_statements, walk
+from verified_tir.ir.visit import children, free_vars, nodes_of, sub_statements, walk
 from verified_tir.kernel.blocks import expand_block
 from verified_tir.kernel.memory import (
     Allocated,
@@ -104,12 +105,15 @@ class Context:
     """The block of each unknown that stands for an element's value, by the unknown's name; shared by all forks."""
     told: set[Term] = field(default_factory=set)
     """What is known of the elements of licensed blocks whatever the order of their terms; shared by all forks."""
+    held_facts: dict[Term, tuple[Term, ...]] = field(default_factory=dict)
+    """Of those, what is known of the unknown that a store left; shared by all forks."""
 
     def fork(self) -> Context:
         """A copy to walk on with; the table of loads is shared."""
         return Context(
             self.func, self.entry, list(self.path), dict(self.env), dict(self.memory), self.views, self.elements,
             dict(self.names), self.sizes, list(self.observed), self.owners, self.shadow, self.blocks, self.told,
+            self.held_facts,
         )  # fmt: skip
 
     # -- loads ---------------------------------------------------------------------------------------------------
@@ -135,22 +139,31 @@ class Context:
     def address(self, buffer: Buffer, indices: tuple[Term, ...], lane: Term | None) -> tuple[Term, ...]:
         return address_of(buffer, indices, lane, self.several_views(buffer.data), Encoder(self.env))
 
-    def held(self, buffer: Buffer, value: Encoded) -> tuple[Encoded, tuple[Term, ...]]:
-        """What an element holds after a store, and what is known of that (see ``shadow`` and ``open_bits``)."""
+    def held(self, buffer: Buffer, value: Encoded) -> Encoded:
+        """What an element holds after a store (see ``shadow`` and ``open_bits``)."""
         if buffer.data is self.shadow:
             value = Encoded(value.value, f.TRUE, value.data)
         if buffer.data not in self.entry.licensed:
-            return value, ()
+            return value
         written = written_blocks(self.func.body)
         held, known = stored(value, self.blocks, self.memory if EVERYTHING in written else written)
-        self.blocks[held.value.payload] = buffer.data
-        self.told.update(known)
-        return held, known
+        if held is not value:
+            self.blocks[held.value.payload] = buffer.data
+            self.told.update(known)
+            self.held_facts[held.value] = known
+        return held
 
     def tell(self, block: Var, facts: Iterable[Term]) -> None:
         """Facts about elements of a block were found that hold of every tree, if they do no more than compare them."""
         if block in self.entry.licensed:
             self.told.update(t for t in facts if only_compares(t, self.blocks, self.entry.licensed))
+
+    def supposing(self, block: Var, facts: Iterable[Term]) -> Context:
+        """A context in which such facts are told, of what earlier iterations left, to prove that they stay true."""
+        inside = self.fork()
+        inside.told = set(self.told)
+        inside.tell(block, facts)
+        return inside
 
     def usable(self, premise: Term) -> bool:
         """Whether a premise holds whatever the order in which a licence lets floats be summed."""
@@ -238,14 +251,22 @@ class Context:
 
         :param reached: the value of the loop's variable in the iteration that begins.  Those before it are smaller.
         """
-        before = dict(self.memory)
+        before = self._seen_by(loop)
         for data in self.touched(body):
             self.memory[data] = Version(data, Repeating(before, loop, reached))
 
+    def _seen_by(self, stmt: Stmt) -> Memory:
+        """The versions that a statement starts from, of the blocks that it may read or write: no load in it, and
+        nothing that it leaves, is of another one."""
+        reads, writes = _effects(stmt)
+        if EVERYTHING in writes:
+            return dict(self.memory)
+        return {data: self.memory[data] for data in dict.fromkeys((*reads, *writes)) if data in self.memory}
+
     def touched(self, stmt: Stmt) -> list[Var]:
         """The blocks alive here that a statement may write."""
-        written = written_blocks(stmt)
-        return [data for data in self.memory if data in written or EVERYTHING in written]
+        written = _effects(stmt)[1]
+        return [*self.memory] if EVERYTHING in written else [data for data in written if data in self.memory]
 
     def execute(self, stmt: Stmt) -> None:
         """Walk past a statement that has run to its end."""
@@ -262,8 +283,7 @@ class Context:
             case Store(buffer=b, value=value, indices=indices) if value.dtype.lanes == 1 and not opaque_calls(stmt):
                 encoder = self.encoder()
                 address, lane = encoder.address(value, b, indices, None)
-                left, known = self.held(b, encoder.encode(value))
-                self.path.extend(known)
+                left = self.held(b, encoder.encode(value))
                 where = self.address(b, address, lane)
                 self.memory[b.data] = Version(b.data, Stored(self.memory[b.data], b, where, left))
             case DeclBuffer(body=body) | AttrStmt(body=body):
@@ -277,10 +297,10 @@ class Context:
             case Block():
                 self.execute(expand_block(stmt))
             case _:
-                before, after = dict(self.memory), Memory()
+                before, after = self._seen_by(stmt), Memory()
                 for data in self.touched(stmt):
                     self.memory[data] = after[data] = Version(data, Ran(before, stmt, after))
-                if any(isinstance(n, (Assume, Assert)) for n in walk(stmt)):
+                if _assumes(stmt):
                     self.observed.append((before, stmt))
 
     def evaluated(self, expr: Expr) -> Encoded | None:
@@ -325,46 +345,60 @@ class Context:
                 pass
         return sub_statements(stmt)[step]
 
+    def inside(self, stmt: Stmt, wanted: Collection[int] | None = None) -> Iterator[tuple[int, Stmt, Context]]:
+        """Each direct sub-statement with what is known where it begins: what ``enter`` says, of a fork for each.
+
+        A sequence is walked once, and not from its beginning for every statement in it.
+
+        :param wanted: the steps of those that are asked for; all unless given.
+        """
+        here = self.fork()
+        subs = sub_statements(stmt)
+        for k, sub in enumerate(subs if wanted is None else subs[: max(wanted, default=-1) + 1]):
+            if wanted is None or k in wanted:
+                inner = here.fork()
+                if not isinstance(stmt, Seq):
+                    inner.enter(stmt, k)
+                yield k, sub, inner
+            if isinstance(stmt, Seq):
+                here.execute(sub)
+
 
 def written_blocks(stmt: Stmt) -> set[Var]:
     """Blocks that a statement may write: stores, and everything in reach of an opaque call (``reachable``)."""
-    return _effects(stmt)[1]
+    return {*_effects(stmt)[1]}
 
 
 def read_blocks(stmt: Stmt) -> set[Var]:
     """Blocks that a statement may read."""
-    return _effects(stmt)[0]
+    return {*_effects(stmt)[0]}
 
 
-_effects_cache: dict[int, tuple[Stmt, tuple[set[Var], set[Var]]]] = {}
+@once
+def _assumes(stmt: Stmt) -> bool:
+    """Whether something is known of memory where a statement has ended: an assumption stands in it."""
+    return any(isinstance(n, (Assume, Assert)) for n in walk(stmt))
 
 
-def _effects(stmt: Stmt) -> tuple[set[Var], set[Var]]:
-    found = _effects_cache.get(id(stmt))
-    if found is not None and found[0] is stmt:
-        return found[1]
-    reads: set[Var] = set()
-    writes: set[Var] = set()
-    from verified_tir.ir.expr import Load
-
+@once
+def _effects(stmt: Stmt) -> tuple[tuple[Var, ...], tuple[Var, ...]]:
+    """What a statement may read and write, in the order of the program."""
+    reads: dict[Var, None] = {}
+    writes: dict[Var, None] = {}
     if isinstance(stmt, Store):
-        writes.add(stmt.buffer.data)
+        writes[stmt.buffer.data] = None
     for part in children(stmt):
         if isinstance(part, Stmt):  # what statements in it do is known, or known from now on
             of_reads, of_writes = _effects(part)
-            reads |= of_reads
-            writes |= of_writes
+            reads.update(dict.fromkeys(of_reads))
+            writes.update(dict.fromkeys(of_writes))
             continue
         for n in walk(part):
             if isinstance(n, Load):
-                reads.add(n.buffer.data)
+                reads[n.buffer.data] = None
             elif isinstance(n, Call) and not is_pure(n.op):
-                reads.add(EVERYTHING)
-                writes.add(EVERYTHING)
-    if len(_effects_cache) > 20000:
-        _effects_cache.clear()
-    _effects_cache[id(stmt)] = (stmt, (reads, writes))
-    return reads, writes
+                reads[EVERYTHING] = writes[EVERYTHING] = None
+    return tuple(reads), tuple(writes)
 
 
 EVERYTHING = Var.fresh("every block in reach of an opaque call", "handle")
@@ -372,14 +406,12 @@ EVERYTHING = Var.fresh("every block in reach of an opaque call", "handle")
 
 def begin(func: PrimFunc, entry: Entry) -> Context:
     """The context of the function's entry: parameters, shape symbols, and their axioms."""
-    buffers = [n for n in walk(func) if isinstance(n, Buffer)]
-    owners = frozenset({*func.buffers, *(n.buffer for n in walk(func.body) if isinstance(n, Allocate))})
-    context = Context(func, entry, [], {}, {}, views_of(buffers), {}, {}, owners=owners)
-    params = set(func.params)
-    declared = dict.fromkeys((*func.buffers, *entry.shapes))
-    symbols = {v: None for b in func.buffers for e in (*b.shape, *b.strides, b.elem_offset) for v in free_vars(e)}
+    context = Context(func, entry, [], {}, {}, _views(func), {}, {}, owners=_owners(func))
+    arrays = {v for v, _ in func.buffer_map}
+    declared = [b for b in dict.fromkeys((*func.buffers, *entry.shapes)) if not _constant(b)]
     extents = {e for b in declared for e in b.shape if isinstance(e, Var)}
-    for v in [*func.params, *(v for v in symbols if v not in params)]:
+    symbols = [v for b in func.buffers if not _constant(b) for e in _declared(b) for v in free_vars(e)]
+    for v in dict.fromkeys((*(v for v in func.params if v not in arrays), *symbols)):
         if not (v.dtype.is_int or v.dtype.is_bool or v.dtype.is_float):
             continue
         name = _free_name(v.name, context.names)
@@ -395,9 +427,26 @@ def begin(func: PrimFunc, entry: Entry) -> Context:
     for b in declared:
         context.path.extend(shape_bounds(context, b))
     for b in func.buffers:
-        paddings = tuple(p for p in entry.paddings if p.buffer.data is b.data)
+        paddings = tuple([p for p in entry.paddings if p.buffer.data is b.data]) if entry.paddings else ()
         context.memory[b.data] = Version(b.data, Entered(paddings))
     return context
+
+
+def _declared(buffer: Buffer) -> tuple[Expr, ...]:
+    """The expressions in a buffer's declaration."""
+    return (*buffer.shape, *buffer.strides, buffer.elem_offset)
+
+
+@once
+def _views(func: PrimFunc) -> dict[Var, tuple[Buffer, ...]]:
+    """The views of each block in a function."""
+    return views_of((*(b for _, b in func.buffer_map), *nodes_of(func.body, Buffer)))
+
+
+@once
+def _owners(func: PrimFunc) -> frozenset[Buffer]:
+    """The buffers that a function allocates or is passed."""
+    return frozenset({*func.buffers, *(n.buffer for n in nodes_of(func.body, Allocate))})
 
 
 def _free_name(name: str, taken: Container[str]) -> str:
@@ -405,6 +454,12 @@ def _free_name(name: str, taken: Container[str]) -> str:
     ``fresh`` may call a loop's variable)."""
     numbered = (f"{name}.{k}" for k in itertools.count())
     return name if name.isidentifier() and name not in taken else next(n for n in numbered if n not in taken)
+
+
+@once
+def _constant(buffer: Buffer) -> bool:
+    """Whether they are numbers, of which nothing needs to be said."""
+    return all(isinstance(e, IntImm) for e in _declared(buffer))
 
 
 def shape_bounds(context: Context, buffer: Buffer) -> Iterator[Term]:
@@ -437,4 +492,4 @@ def context_at(func: PrimFunc, path: Path, entry: Entry) -> Context:
 
 def opaque_calls(node: Stmt) -> bool:
     """Whether an opaque call stands in a statement."""
-    return EVERYTHING in written_blocks(node)
+    return EVERYTHING in _effects(node)[1]

@@ -14,7 +14,7 @@ Blocks then mean what they expand to; a bare block stays as a label.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 from weakref import WeakSet
 
@@ -55,7 +55,7 @@ from verified_tir.semantics.encode import Encoded, Unencodable
 
 def program_questions(func: PrimFunc, entry: Entry) -> Iterator[Question]:
     """Everything that makes a program (its blocks expanded) meaningful on arrays of definite values."""
-    context = begin(func, Entry(entry.paddings, inputs_defined=True, shapes=entry.shapes))
+    context = begin(func, replace(entry, definite=False, inputs_defined=True))
     yield from _visit(context, func.body, ())
 
 
@@ -79,9 +79,7 @@ def _visit(context: Context, stmt: Stmt, path: Path) -> Iterator[Question]:
             raise _Inexpressible(path, str(problem)) from None
         kept = [s for _, s in run.safety if not (isinstance(stmt, Assume) and s.kind == "the assumption holds")]
         yield from safe_questions(run.context, kept, (), path, "before")
-    for k in range(len(sub_statements(stmt))):
-        inner = context.fork()
-        sub = inner.enter(stmt, k)
+    for k, sub, inner in context.inside(stmt):
         yield from _visit(inner, sub, (*path, k))
 
 
@@ -101,7 +99,7 @@ Around = tuple[tuple[Stmt, Context], ...]
 def block_questions(func: PrimFunc, entry: Entry) -> Iterator[Question]:
     """The claims of every block of a program as written."""
     if any(isinstance(n, Block) and not n.is_label for n in walk(func.body)):
-        context = begin(func, Entry(entry.paddings, inputs_defined=True))
+        context = begin(func, replace(entry, definite=False, inputs_defined=True, shapes=()))
         yield from _claims(context, func.body, (), ())
 
 
@@ -119,9 +117,7 @@ def _claims(context: Context, stmt: Stmt, path: Path, around: Around) -> Iterato
                 inner.execute(If(all_of(_starts(stmt)), stmt.init))
             yield from _claims(inner, sub, (*path, k), ())
         return
-    for k in range(len(sub_statements(stmt))):
-        inner = context.fork()
-        sub = inner.enter(stmt, k)
+    for k, sub, inner in context.inside(stmt):
         yield from _claims(inner, sub, (*path, k), (*around, (stmt, context)))
 
 
@@ -266,9 +262,8 @@ def unreachable_places(func: PrimFunc, prover: Prover, entry: Entry) -> list[Pat
     def visit(context: Context, stmt: Stmt, path: Path) -> None:
         if isinstance(stmt, Store) and prover.solver.consistent(tuple(context.path)) is False:
             found.append(path)
-        for k in range(len(sub_statements(stmt))):
-            inner = context.fork()
-            visit(inner, inner.enter(stmt, k), (*path, k))
+        for k, sub, inner in context.inside(stmt):
+            visit(inner, sub, (*path, k))
 
     visit(begin(func, entry), func.body, ())
     return found

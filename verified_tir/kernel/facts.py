@@ -40,9 +40,9 @@ from verified_tir.kernel.memory import (
 )  # fmt: skip
 from verified_tir.kernel.properties import Property, candidates
 from verified_tir.kernel.region import Access, Instance, instance
-from verified_tir.kernel.witness import solve_address
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
+from verified_tir.logic.guess import solve_address
 from verified_tir.logic.solver import Solver
 from verified_tir.logic.verdict import Obligation, Proved, Refuted, Verdict
 from verified_tir.semantics.encode import Encoded, Encoder, in_range
@@ -108,12 +108,15 @@ class Prover:
         seen: set[Term] = set()
         frontier = roots
         for _ in range(DEPTH):
-            elements = [
-                e for t in f.subterms(*frontier) if (e := context.elements.get(t)) is not None and e.value not in seen
-            ]
-            if not elements:
-                break
             fresh_facts: list[Term] = []
+            elements = []
+            for t in f.subterms(*frontier):
+                e = context.elements.get(t)
+                if e is not None and e.value not in seen:
+                    elements.append(e)
+                fresh_facts.extend(p for p in context.held_facts.get(t, ()) if p not in found)
+            if not elements and not fresh_facts:
+                break
             for e in elements:
                 if e.value not in seen:
                     seen.add(e.value)
@@ -347,6 +350,7 @@ class Prover:
                 continue  # an address counts elements of its own view's type
             at_element = f.and_(*[f.eq(x, y) for x, y in zip(load.address, e.address, strict=True)])
             hypotheses.append(f.implies(at_element, holds(load.value.value, load.value.defined)))
+        context = context.supposing(e.version.block, hypotheses)
         given = (*base, *a.given, same, *hypotheses)
         goal = holds(a.value.value, a.value.defined)
         claim = f"the store to {e.buffer.name} at {a.place} keeps it {name}"

@@ -21,9 +21,10 @@ from collections.abc import Iterator
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.node import once
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import For, Stmt
-from verified_tir.ir.visit import sub_statements, walk
+from verified_tir.ir.visit import sub_statements
 from verified_tir.kernel.context import Context, Entry, begin
 from verified_tir.kernel.obligation import Question
 from verified_tir.kernel.region import Access, Instance, conflicts, instance, overlap
@@ -48,8 +49,11 @@ def licence_questions(
     yield from _visit(begin(func, entry), func.body, (), () if kept is None else kept)
 
 
+@once
 def _licensed(stmt: Stmt) -> bool:
-    return any(isinstance(n, For) and n.kind in LICENSED for n in walk(stmt))
+    """Whether a licensed loop stands in a statement."""
+    own = isinstance(stmt, For) and stmt.kind in LICENSED
+    return own or any(_licensed(s) for s in sub_statements(stmt))
 
 
 def _visit(context: Context, stmt: Stmt, path: Path, kept: Path) -> Iterator[Question]:
@@ -57,11 +61,9 @@ def _visit(context: Context, stmt: Stmt, path: Path, kept: Path) -> Iterator[Que
         return
     if isinstance(stmt, For) and stmt.kind in LICENSED and len(path) >= len(kept):
         yield from no_conflict_between_iterations(context.fork(), stmt, path)
-    for k, sub in enumerate(sub_statements(stmt)):
-        if (len(path) < len(kept) and kept[len(path)] != k) or not _licensed(sub):
-            continue
-        inner = context.fork()
-        yield from _visit(inner, inner.enter(stmt, k), (*path, k), kept)
+    wanted = [k for k, sub in enumerate(sub_statements(stmt)) if _licensed(sub) and kept[len(path) :][:1] in ((), (k,))]
+    for k, sub, inner in context.inside(stmt, wanted):
+        yield from _visit(inner, sub, (*path, k), kept)
 
 
 def no_conflict_between_iterations(context: Context, loop: For, path: Path) -> Iterator[Question]:

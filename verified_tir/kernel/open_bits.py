@@ -7,8 +7,8 @@ program does what the old one does with the values of these trees*.
 
 So every proof has to hold of all trees.  Two things see to that:
 
-* What is stored to a licensed block is a new unknown.  Of it only that is known which is true of every tree: its value,
-  if nothing was computed from memory that the program writes (the element then begins with this one term); and that a
+* What is stored to a licensed block is itself, if nothing was computed from memory that the program writes: the element
+  then begins with this one term.  Otherwise it is a new unknown, and only that is known which is true of every tree: a
   sum of floats is -0.0 only if all of its terms are (``x + y`` is -0.0 only if x and y are: IEEE 754, rounding to
   nearest).
 * No premise may mention the value of a licensed element (:func:`usable`), unless it is one of those.  A branch that was
@@ -40,11 +40,11 @@ def stored(value: Encoded, blocks: Mapping[object, Var], written: Container[Var]
     :param written: the blocks that the program writes.
     """
     anew = not any(t.op in ("app", "var") and blocks.get(t.payload) in written for t in f.subterms(value.value))
+    if anew:
+        return value, ()
     held = fresh("held", value.value.sort)
     known: list[Term] = []
-    if anew:
-        known.append(f.eq(held, value.value))
-    elif held.sort in f.FLOAT_SORTS:
+    if held.sort in f.FLOAT_SORTS:
         known.append(f.implies(f.eq(held, f.negative_zero(held.sort)), _may_be_negative_zero(value.value)))
     return Encoded(held, value.defined, value.data), tuple(known)
 

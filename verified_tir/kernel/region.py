@@ -9,7 +9,7 @@ point proves falsehoods: see ``tests/kernel/test_renaming.py``.)
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import final
 
 from verified_tir.ir.buffer import Buffer
@@ -88,6 +88,8 @@ class Instance:
     assumed: list[Assumed]
     unknown: list[Term]
     """Fresh variables for what may differ between iterations: loads of what the statement writes, opaque results."""
+    held: set[Term] = field(default_factory=set)
+    """Those that stand for what elements of licensed blocks hold after a store."""
 
     def outer(self) -> Iterator[Access]:
         """Accesses to memory that exists outside the statement."""
@@ -343,9 +345,10 @@ class _Walker:
             self.loops = (*loops, lane)
             self.given.append(f.between(f.integer(0), lane, f.integer(stmt.value.dtype.lanes)))
         written = self.evaluate(stmt.value, lane)
-        value, known = self.context.held(stmt.buffer, written)
+        value = self.context.held(stmt.buffer, written)
         if value.value is not written.value:
             self.result.unknown.append(value.value)
+            self.result.held.add(value.value)
         encoder = self.encoder()
         target = Load(stmt.buffer, stmt.indices, stmt.predicate)
         if stmt.predicate is None:
@@ -354,7 +357,7 @@ class _Walker:
             encoder.premises = (encoder.mask(target, stmt.buffer, stmt.predicate, lane),)
             indices, element_lane = encoder.address(target, stmt.buffer, stmt.indices, lane, ())
         self.keep_safety(encoder)
-        self.given.extend((*encoder.premises, *known))
+        self.given.extend(encoder.premises)
         address = self.context.address(stmt.buffer, indices, element_lane)
         self.note(stmt.buffer, indices, element_lane, address, True, tuple(self.given), value, written)
         self.loops = loops

@@ -31,6 +31,7 @@ from verified_tir.kernel.rules.call import Refine
 from verified_tir.kernel.step import Rewrite, Rule
 from verified_tir.logic.solver import version
 from verified_tir.logic.verdict import in_words
+from verified_tir.logic.verdict_store import VerdictStore
 from verified_tir.semantics.encode import Unencodable
 
 __all__ = ["Refines", "Rewrite", "Rule", "Step", "apply", "licensed", "reflexive", "without_licence"]
@@ -80,7 +81,8 @@ def _apply(rule: Rule, theorem: Statement, prover: Prover, again: Step | None) -
     except (Unencodable, IRError, Inexact) as refused:
         return NoMatch((), str(refused))
     step = Step(rule, made.after, tuple(discharged), made)
-    asked = {f"z3 {version()}", *(["kept verdicts"] if prover.solver.statistics.stored > stored else [])}
+    kept = prover.solver.statistics.stored > stored and type(prover.solver.store) is VerdictStore
+    asked = {f"z3 {version()}", *(["kept verdicts"] if kept else [])}
     return _made(replace(
         theorem, before=made.before or theorem.before, after=made.after, relation=(*theorem.relation, *made.maps),
         paddings=_renamed(theorem.paddings, made), derivation=(*theorem.derivation, step),
@@ -106,7 +108,7 @@ def _same(rewrite: Rewrite, again: Step) -> Rewrite:
     """What a rule computed before, if it computes the same now."""
     if not structural_equal(rewrite.after, again.made.after):
         raise IRError("the rule does not give the program that it gave before")
-    return again.made
+    return replace(again.made, reassociated=rewrite.reassociated)
 
 
 def _inherited(licences: Mapping[Var, frozenset[Var]], rewrite: Rewrite) -> dict[Var, frozenset[Var]]:

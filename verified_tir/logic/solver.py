@@ -27,8 +27,8 @@ from verified_tir.logic.formula import BOOL, FALSE, INT, TRUE, Term, and_, integ
 from verified_tir.logic.partly_known import partly_known
 from verified_tir.logic.smtlib import Script, query
 from verified_tir.logic.term import names_in
+from verified_tir.logic.trial import tried
 from verified_tir.logic.verdict import Model, Proved, Refuted, Sorts, Unknown, Values, Verdict
-from verified_tir.logic.witness import witness
 
 INTEGER_BUDGET = 3_000_000
 FLOAT_BUDGET = 30_000_000
@@ -90,12 +90,14 @@ class Solver:
 
     :param budget: resource limit of an integer query, at least 1; queries about floats alone get ten times as much.
     :param store: answers of other processes; none unless given.
+    :param small: whether small values are sought for a refutation, where somebody may read them.
     :raises ValueError: for a smaller budget (Z3 takes 0 for no limit).
     """
 
     budget: int = INTEGER_BUDGET
     statistics: Statistics = field(default_factory=Statistics)
     store: Store | None = None
+    small: bool = True
     _cache: dict[tuple[str, int], Answer] = field(default_factory=dict)
     _z3: Any = None
     _shared: tuple[Any, int] | None = None
@@ -127,7 +129,7 @@ class Solver:
         outer, self._quick = self._quick, quick
         self._depth += 1
         try:
-            verdict = self._prove(given, goal, small)
+            verdict = self._prove(given, goal, small if self.small else ())
         finally:
             self._quick = outer
             self._depth -= 1
@@ -288,7 +290,7 @@ class Solver:
             kind, found = _run(z3, lambda c: z3.SimpleSolver(ctx=c), asked, max(1, self.budget // SHARED_PART))
             return _named(found, asked)[0] if kind == "sat" else None
 
-        found = witness(script.roots, integers) if script.roots else None
+        found = tried(script.roots, integers) if script.roots else None
         if found is None:
             return None
         return {short: found[ours] for short, ours in script.names.items() if ours in found}

@@ -13,7 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias, final
 
-from verified_tir.ir.node import Node, shown
+from verified_tir.ir.node import Node
+from verified_tir.ir.show import shown
 from verified_tir.logic.formula import Term
 
 

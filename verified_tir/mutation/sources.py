@@ -26,12 +26,15 @@ KERNEL = (
     "context",
     "defined",
     "entry",
+    "exact",
     "facts",
     "licences",
     "memory",
     "obligation",
+    "open_bits",
+    "refines",
     "region",
-    "reliance",
+    "step",
     "theorem",
 )
 """Files of ``verified_tir/kernel`` on which the soundness of rules depends.

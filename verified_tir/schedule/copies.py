@@ -23,7 +23,7 @@ def block_of_copy(session: Session, value: Any) -> Any:
     """Where a block is meant, the name of the block that copies from or to a buffer; other values as they are."""
     if not isinstance(value, Buffer):
         return value
-    names = {b.name for _, b in session.blocks()}
+    names = session.block_names()
     return next((n for n in (f"{value.name}_back", value.name) if n in names), value)
 
 

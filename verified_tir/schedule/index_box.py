@@ -209,6 +209,11 @@ def proves(given: Sequence[Expr], goal: Expr, evaluated: Sequence[Expr] = ()) ->
             encoder.value(expr)
     except Unencodable as problem:
         return Unknown(str(problem))
+    if claim.has_bits or any(p.has_bits for p in premises):  # operations on the bits of a type: beyond it they wrap
+        ranges = ((v, v.dtype.min_value, v.dtype.max_value) for v in symbols if v.dtype.is_int)
+        premises += tuple(
+            [formula.between(formula.integer(low), env[v].value, formula.integer(high + 1)) for v, low, high in ranges]
+        )
     nonzero = [
         formula.implies(formula.and_(*s.premises), s.condition) for s in safety if s.kind == "no division by zero"
     ]

@@ -16,7 +16,7 @@ import numpy as np
 from verified_tir.ir.expr import FALSE, TRUE, Binary, Expr, IntImm, Var, const
 from verified_tir.ir.node import IRError
 from verified_tir.ir.visit import free_vars
-from verified_tir.logic.verdict import Proved, Refuted
+from verified_tir.logic.verdict import Proved, Unknown
 from verified_tir.schedule import isl_search
 from verified_tir.schedule.bounds import Bounds
 from verified_tir.schedule.index_box import Box, guarded, holds, is_safe, model_values, proves, symbolic_divisors
@@ -201,10 +201,14 @@ class MapOnBox:
         if part.inner.bounds.nonneg(part.inner.poly(output)):
             return
         verdict = holds(box, output >= 0)
-        if isinstance(verdict, Refuted):
-            raise self._negative(place, output, model_values(verdict, [*box.vars, *box.symbols(output)]))
-        if not isinstance(verdict, Proved):
+        if isinstance(verdict, Proved):
+            return
+        if isinstance(verdict, Unknown):
             raise UnknownBounds(f"output {place} could not be shown to be nonnegative ({verdict.reason})")
+        found = self._negative(place, output, model_values(verdict, [*box.vars, *box.symbols(output)]))
+        if found.value >= 0:
+            raise UnknownBounds(f"output {place} could not be shown to be nonnegative")
+        raise found
 
     def _negative(self, place: int, output: Expr, values: dict[Var, int]) -> NegativeIndex:
         symbols = {s: values.get(s, 1) for s in self.box.symbols(output)}

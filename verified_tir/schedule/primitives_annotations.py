@@ -37,7 +37,7 @@ class AnnotationPrimitives(Primitives):
 
 
 def _noted(session: Session, handle: Handle, key: str, value: str | int | float | None) -> None:
-    named = isinstance(handle, str) and any(b.name == handle for _, b in session.blocks())
+    named = isinstance(handle, str) and session.has_block(handle)
     path = session.block(handle)[0] if named and isinstance(handle, str) else session.loop(handle)[0]
     stmt = session.stmt(path)
     assert isinstance(stmt, (Block, For))

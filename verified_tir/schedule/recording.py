@@ -135,7 +135,7 @@ def _placed(session: Session, parameter: str, value: Any) -> Any:
     if parameter in _INTRINSICS and value in TensorIntrin.registered:
         return TensorIntrin.registered[value]
     try:
-        if parameter in _LOOPS and all(b.name != value for _, b in session.blocks()):
+        if parameter in _LOOPS and not session.has_block(value):
             return session.loop(value)[1].var
         return find_buffer(session, value)[0] if _names_buffer(session, parameter, value) else value
     except TacticFailed:  # a view, or one of several of that name: the primitive knows which is meant
@@ -144,7 +144,7 @@ def _placed(session: Session, parameter: str, value: Any) -> Any:
 
 def _names_buffer(session: Session, parameter: str, value: str) -> bool:
     """Whether an argument is a buffer; some primitives take one in the place of a block."""
-    return parameter in _BUFFERS or (parameter == "block" and all(b.name != value for _, b in session.blocks()))
+    return parameter in _BUFFERS or (parameter == "block" and not session.has_block(value))
 
 
 def _callers() -> tuple[tuple[str, int], ...]:

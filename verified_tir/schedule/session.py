@@ -15,9 +15,9 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, IntImm, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
-from verified_tir.ir.paths import Path, at, loop_path, places
+from verified_tir.ir.paths import Path, at, loop_path, places_of
 from verified_tir.ir.stmt import SKIP, Allocate, Block, For, Stmt, Store
-from verified_tir.ir.visit import bound_vars, walk
+from verified_tir.ir.visit import bound_vars, nodes_of, walk
 from verified_tir.kernel.context import Context, context_at
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.obligation import NoMatch, Refusal
@@ -169,10 +169,9 @@ class Session:
         return path, stmt
 
     def _loop_named(self, name: str) -> Path:
-        loops = [(p, s) for p, s in places(self.func.body, lambda s: isinstance(s, For)) if isinstance(s, For)]
-        found = [(p, s) for p, s in loops if s.var.name == name]
+        found = list(places_of(self.func.body, For, lambda s: s.var.name == name))
         if not found:
-            names = list(dict.fromkeys(s.var.name for _, s in loops))
+            names = list(dict.fromkeys(s.var.name for s in nodes_of(self.func.body, For)))
             known = f"the loops are {', '.join(names)}" if names else "the program has no loop"
             raise fail(f"there is no loop called {name!r}; {known}")
         if len(found) > 1:
@@ -201,10 +200,9 @@ class Session:
         """
         if not isinstance(name, str):
             raise fail(f"a block is given by its name, not by {_called(name)}")
-        blocks = self.blocks()
-        found = [(p, s) for p, s in blocks if s.name == name]
+        found = list(places_of(self.func.body, Block, lambda s: s.name == name))
         if not found:
-            names = list(dict.fromkeys(s.name for _, s in blocks))
+            names = list(dict.fromkeys(s.name for s in nodes_of(self.func.body, Block)))
             known = f"the blocks are {', '.join(names)}" if names else "the program has no block"
             raise fail(f"there is no block called {name!r}; {known}")
         if len(found) > 1:
@@ -214,7 +212,15 @@ class Session:
 
     def blocks(self) -> list[tuple[Path, Block]]:
         """All blocks with their places, in program order."""
-        return [(p, s) for p, s in places(self.func.body, lambda s: isinstance(s, Block)) if isinstance(s, Block)]
+        return list(places_of(self.func.body, Block, lambda _: True))
+
+    def has_block(self, name: str) -> bool:
+        """Whether there is a block of that name."""
+        return name in self.block_names()
+
+    def block_names(self) -> set[str]:
+        """The names of all blocks."""
+        return {b.name for b in nodes_of(self.func.body, Block)}
 
     def _loops_around(self, path: Path) -> str:
         stmts = [self.stmt(path[:k]) for k in range(len(path))]

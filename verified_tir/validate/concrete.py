@@ -7,7 +7,7 @@ that is also how inputs that violate an assumption are passed over.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -31,11 +31,13 @@ from verified_tir.semantics.interpreter import (
 )
 from verified_tir.semantics.interpreter.outcome import same_bits
 from verified_tir.validate.interface import Parameter, name_of
+from verified_tir.validate.solve import Inputs
 from verified_tir.validate.verdict import Different
 
 Array = npt.NDArray[Any]
 KINDS = ("small", "normal", "special", "zeros", "extreme", "negative")
 _ORDER = (*KINDS[:2], "constants", *KINDS[2:], "minus")
+_LAST = ("edges", "high", "low")
 AGAIN = ("special", "small", "constants", "lone", "negative", "normal")
 _MOST_CONSTANTS = 24
 _MOST_SCALARS = 1 << 24  # in the arguments of all inputs together; large arrays take long to fill and to compare
@@ -72,11 +74,13 @@ def search(
     after: Side,
     *,
     steps: int,
-    most: int = len(_ORDER) + _MORE,
+    most: int = len(_ORDER) + _MORE + len(_LAST),
     passed_over: Mapping[int, Array] | None = None,
+    proposed: Iterable[Inputs] = (),
 ) -> Search:
     """Run both programs on ``most`` inputs of different kinds, ``steps`` stores and iterations at most in each run.
 
+    :param proposed: values of some inputs; each is tried before the others, among zeros and among small numbers.
     :param passed_over: elements (by position of the parameter, in rows of lanes) whose differences count for nothing:
         sums known to be taken in another order.  ``None`` if nothing is known about the terms: then what another order
         of float sums might explain counts for nothing.
@@ -87,11 +91,13 @@ def search(
     rounded = passed_over is None and (_accumulates(before.func) or _accumulates(after.func))
     scalars = sum(math.prod(p.shape) * p.buffer.dtype.lanes for p in before.params if p.buffer is not None)
     most = min(most, 1 + _MOST_SCALARS // max(scalars, 1))
-    for number, kind in enumerate((*_ORDER, *(AGAIN * (_MORE // len(AGAIN))))[:most]):
+    kinds = (*_ORDER, *(AGAIN * (_MORE // len(AGAIN))), *_LAST)[:most]
+    every = [(inputs, kind, -1) for inputs in proposed for kind in ("zeros", "small")]
+    for inputs, kind, number in (*every, *(({}, kind, number) for number, kind in enumerate(kinds))):
         if number >= len(_ORDER) and spent > steps // 2:
             break
-        seed = number - (number >= len(_ORDER))  # "minus" draws nothing
-        arguments = _arguments(before, kind, seed, pool)
+        seed = max(number, 0) - (number >= len(_ORDER))  # "minus" draws nothing
+        arguments = _with_inputs(before, _arguments(before, kind, seed, pool), inputs)
         try:
             first = run(before.func, arguments, max_steps=steps)
         except UndefinedBehaviour:
@@ -287,6 +293,20 @@ def _arguments(side: Side, kind: str, seed: int, pool: Sequence[float]) -> dict[
     return found
 
 
+def _with_inputs(side: Side, arguments: dict[str, Any], inputs: Inputs) -> dict[str, Any]:
+    """The arguments with some scalars replaced."""
+    for (position, number), value in inputs.items():
+        p = side.params[position]
+        dtype = p.var.dtype if p.buffer is None else p.buffer.dtype.scalar
+        bits: Array = np.array([value], dtype=f"{'i' if dtype.code == 'int' else 'u'}{dtype.nbytes}")
+        scalar = bits.view(numpy_dtype(dtype))
+        if p.buffer is None:
+            arguments[p.var.name] = scalar[0].item()
+        else:
+            arguments[p.buffer.name].reshape(-1)[number] = scalar[0]
+    return arguments
+
+
 def contents(
     dtype: DType, shape: tuple[int, ...], kind: str, rng: np.random.Generator, pool: Sequence[float] = (0, 1)
 ) -> Array:
@@ -303,23 +323,16 @@ def _contents(dtype: DType, shape: tuple[int, ...], kind: str, rng: np.random.Ge
     if dtype.is_bool:
         return rng.integers(0, 2, shape).astype(target)
     if dtype.is_int:
-        low, high = dtype.min_value, dtype.max_value
-        if kind == "constants":
-            fitting = [int(v) for v in pool if low <= v <= high] or [0]
-            return rng.choice(np.array(fitting, dtype=target), shape)
-        if kind in ("special", "extreme"):
-            return rng.integers(low, high, shape, dtype=target, endpoint=True)
-        least = -4 if dtype.code == "int" and kind in ("negative", "normal") else 0
-        return rng.integers(least, 5, shape).astype(target)
+        return _integers(dtype, shape, kind, rng, pool)
     with np.errstate(all="ignore"):
         match kind:
             case "small":
                 return rng.integers(-4, 5, shape).astype(target)
             case "constants":
                 return rng.choice(np.array(pool, dtype=np.float64), shape).astype(target)
-            case "special":
-                edges = [np.nan, np.inf, -np.inf, -0.0, 0.0, 1.0, -1.5, 1e-45, 6e4]
-                return rng.choice(np.array(edges), shape).astype(target)
+            case "special" | "edges":
+                numbers = [np.nan, np.inf, -np.inf, -0.0, 0.0, 1.0, -1.5, 1e-45, 6e4]
+                return rng.choice(np.array(numbers), shape).astype(target)
             case "lone":  # one special number among others, often at the end, where nothing comes after it
                 flat = rng.standard_normal(math.prod(shape))
                 if flat.size:
@@ -329,6 +342,27 @@ def _contents(dtype: DType, shape: tuple[int, ...], kind: str, rng: np.random.Ge
                 return flat.reshape(shape).astype(target)
             case "extreme":
                 return (rng.standard_normal(shape) * np.exp(rng.uniform(-80, 80, shape))).astype(target)
+            case "high" | "low":
+                large = rng.integers(1, 5, shape) * 2.0**14
+                return (large if kind == "high" else -large).astype(target)
             case "negative":
                 return np.where(rng.random(shape) < 0.5, -0.0, -np.abs(rng.standard_normal(shape))).astype(target)
         return rng.standard_normal(shape).astype(target)
+
+
+def _integers(dtype: DType, shape: tuple[int, ...], kind: str, rng: np.random.Generator, pool: Sequence[float]) -> Any:
+    target, low, high = numpy_dtype(dtype), dtype.min_value, dtype.max_value
+    if kind == "constants":
+        fitting = [int(v) for v in pool if low <= v <= high] or [0]
+        return rng.choice(np.array(fitting, dtype=target), shape)
+    if kind == "edges":  # where sums begin to wrap, for those with the programs' numbers too
+        near = {0, 1, 2, *[abs(int(v)) for v in pool if abs(v) < high // 4]}
+        edges = [v for k in sorted(near) for v in (low + k, high - k, k) if low <= v <= high]
+        return rng.choice(np.array(edges, dtype=target), shape)
+    if kind in ("high", "low"):  # all beyond any number of the programs, for minima and maxima
+        steps = rng.integers(0, 5, shape).astype(target)
+        return (high - steps if kind == "high" else low + steps).astype(target)
+    if kind in ("special", "extreme"):
+        return rng.integers(low, high, shape, dtype=target, endpoint=True)
+    least = -4 if dtype.code == "int" and kind in ("negative", "normal") else 0
+    return rng.integers(least, 5, shape).astype(target)

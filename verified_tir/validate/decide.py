@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import final
+from typing import Final, final
 
 from verified_tir.logic.solver import Solver
 from verified_tir.validate.compare import Gap
 from verified_tir.validate.normal import Normaliser, TooLarge
 from verified_tir.validate.session import Exit
-from verified_tir.validate.solve import Question
+from verified_tir.validate.solve import Inputs, Question
 from verified_tir.validate.summands import same_summands
 from verified_tir.validate.terms import Terms
+
+_MOST_TRIED: Final = 4
 
 
 @final
@@ -79,6 +81,28 @@ def decide(terms: Terms, gap: Gap, before: Exit, events: Sequence[tuple[int, int
     if doubtful and not left:
         reason = "after may have undefined behaviour on a condition about data that before does not have"
     return Decision(how, sentences, reason, tuple(left), tuple(reordered), too_large)
+
+
+def inputs_to_try(
+    terms: Terms, decision: Decision, before: Exit, events: Sequence[tuple[int, int]], solver: Solver
+) -> Iterator[Inputs]:
+    """Inputs with which, as far as Z3 can say, something differs that is undecided."""
+    question = Question(terms, solver, before.events)
+    for pair in decision.undecided[:_MOST_TRIED]:
+        found = question.different(*pair)
+        if found is not None:
+            yield found
+    for event in events[:_MOST_TRIED]:
+        found = question.both(*event)
+        if found is not None:
+            yield found
+
+
+def inputs_with_a_meaning(terms: Terms, before: Exit, solver: Solver) -> Iterator[Inputs]:
+    """Inputs with which *before* has a meaning, as far as Z3 can say."""
+    found = Question(terms, solver, before.events).any()
+    if found is not None:
+        yield found
 
 
 def _same(normal: Normaliser, pair: tuple[int, int]) -> bool:

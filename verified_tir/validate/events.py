@@ -15,7 +15,7 @@ from verified_tir.ir.dtype import BOOL
 from verified_tir.validate.frame import Frame
 from verified_tir.validate.memory import UndefinedRun
 from verified_tir.validate.operators import Builder
-from verified_tir.validate.terms import MAY_UNDEF, Ids
+from verified_tir.validate.terms import MAY_UNDEF, UNDEF_ID, Ids
 
 
 @final
@@ -40,11 +40,14 @@ class Events:
             self._add(guard, self.build.terms.true, kind)
 
     def note_terms(self, frame: Frame, kind: str, condition: Ids) -> None:
-        """Undefined behaviour where a term is true; terms have the shape (rows, lanes) and are defined.
+        """Undefined behaviour where a term is true; terms have the shape (rows, lanes).
+
+        Where one is undef, so is an operand of the operation, and whoever asks has noted that (:meth:`note_undef`).
 
         :raises UndefinedRun: if it is true on every input.
         """
         terms = self.build.terms
+        condition = np.where(condition == UNDEF_ID, terms.false, condition)
         if (condition == terms.false).all():
             return
         guard = np.full((1, 1), terms.true) if frame.guard is None else frame.guard[:, None]

@@ -60,11 +60,13 @@ class Loops:
     """Runs loops; ``run`` executes a statement in a frame.
 
     ``findings`` are the licences that do not hold, ``races`` the blocks of shared memory in which threads conflict.
+    ``alone`` are further operations that each iteration of a serial loop counts as.
     """
 
     def __init__(self, evaluator: Evaluator, run: Callable[[Stmt, Frame], None], fast: bool) -> None:
         self.evaluator, self.execute, self.fast = evaluator, run, fast
         self.findings: dict[str, None] = {}
+        self.alone = 0
         self.races: set[str] = set()
         self._kernels = 0
         self._twice: dict[For, bool] = {}
@@ -219,6 +221,7 @@ class Loops:
             region = self.evaluator.access.memory.new_region(len(frame.regions), strict=False)
             region.matters = lambda found: may_meet(loop.thread, found.scope, found.carried)
         for step in range(most):
+            self.evaluator.build.operations += self.alone
             if uniform:
                 inner, value = replace(frame, values=dict(frame.values)), np.full((1, 1), int(start[0]) + step)
                 rows = np.arange(frame.count)

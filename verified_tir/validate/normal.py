@@ -7,6 +7,9 @@ something in it may be undef: ``x - x`` is not 0 for an undefined x.  What can b
 way: ``x << 3`` is ``x * 8``, ``x >> 3`` is ``x // 8``, ``x & 7`` is ``x % 8``; of floats, ``x + x`` is ``x * 2`` and
 ``x / 8`` is ``x * 0.125``, to the bit.
 
+A minimum, maximum, ``and``, ``or`` or ``exclusive or`` of integers is the set of what is combined, with one constant at
+the most: that of the others' values, and none if it changes nothing.
+
 With ``reals``, a sum of floats is the multiset of its summands, a product that of its factors, and a maximum (by
 ``select(a > b, a, b)``) the set of its operands, -inf left out.  Nothing is distributed and nothing cancels: ``x - x``
 is not 0.0 for an infinite x, and ``x + 0.0`` not x for -0.0.  That 0.0 is among the summands is kept, how often is not:
@@ -18,8 +21,10 @@ Conditions under which *before* has undefined behaviour whatever the path are fa
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Final, TypeAlias, final
+import operator
+from collections.abc import Callable, Mapping
+from functools import reduce
+from typing import Any, Final, TypeAlias, final
 
 from verified_tir.ir.dtype import DType
 from verified_tir.validate.terms import MAY_UNDEF, UNDEF_ID, Terms
@@ -31,6 +36,10 @@ _LARGEST_PRODUCT: Final = 64
 _LARGEST_DEGREE: Final = 64  # repeated squaring doubles it each time
 _SUMS: Final = frozenset({"add", "sub", "mul", "const"})
 _RING: Final = frozenset({"add", "sub", "mul"})
+_FOLD: Final[dict[str, Callable[[Any, Any], Any]]] = {
+    "min": min, "max": max, "bitand": operator.and_, "bitor": operator.or_, "bitxor": operator.xor,
+}  # fmt: skip
+"""Operators of integers that are commutative and associative (besides + and *)."""
 _UNSIGNED: Final = {"truncdiv": "floordiv", "truncmod": "floormod"}
 
 
@@ -50,6 +59,8 @@ class Normaliser:
         self._keys: dict[object, int] = {}
         self._doubtful: list[bool] = []  # by normal form: may it be undef
         self._polynomials: dict[int, Polynomial] = {}
+        self._floats: dict[int, float] = {}  # constants, by normal form
+        self._members: dict[tuple[str, int], dict[int, int]] = {}  # what is combined, by operator and normal form
         for guard, condition in undefined:
             if guard == terms.true:
                 self._assume(condition)
@@ -121,13 +132,16 @@ class Normaliser:
     def _atom(self, term: int, op: str, dtype: DType, doubtful: bool) -> int:
         terms = self.terms
         if is_leaf(op):
-            return self._intern(("term", term), doubtful)
+            found = self._intern(("term", term), doubtful)
+            if op == "const" and dtype.is_float:
+                self._floats[found] = float(terms.value(term))
+            return found
         a, b, c = terms.operands(term)
         if self.reals and dtype.is_float and (op in _RING or (op == "div" and self._factors(dtype, a, b))):
             return self._intern(self._multiset("add" if op in ("add", "sub") else "mul", term, dtype), doubtful)
-        extreme = self._extreme(op, dtype, a, b, c) if self.reals or dtype.is_int else None
-        if extreme is not None:
-            return extreme if isinstance(extreme, int) else self._intern(extreme, doubtful)
+        combined = self._combination(op, dtype, (a, b, c))
+        if combined is not None:
+            return combined
         op, operands = self._by_power(op, dtype, (a, b, c)[: arity(op)])
         parts = [self._normal(x) if x != UNDEF_ID or op == "ite" else -1 for x in operands]
         if op == "add" and dtype.is_float and parts[0] == parts[1]:
@@ -139,7 +153,7 @@ class Normaliser:
                 return parts[2]
             if parts[1] == parts[2] and not self._doubtful[parts[0]]:
                 return parts[1]
-        if op in ("eq", "min", "max", "bitand", "bitor", "bitxor", "add", "mul"):
+        if op in ("eq", "add", "mul"):
             parts[:2] = sorted(parts[:2])
         return self._intern((op, str(dtype), *parts), doubtful)
 
@@ -159,14 +173,12 @@ class Normaliser:
             return (op, operands) if factors is None else ("mul", factors)
         if dtype.code == "uint":
             op = _UNSIGNED.get(op, op)
-        if op not in ("shr", "bitand") or not dtype.is_int:
+        if op != "shr" or not dtype.is_int or terms.op_of(operands[1]) != "const":
             return op, operands
-        for x, y in (operands, operands[::-1]) if op == "bitand" else (operands,):
-            if terms.op_of(y) == "const":
-                number = int(terms.value(y))
-                power = number + 1 if op == "bitand" else 1 << number if 0 <= number < dtype.bits else 0
-                if power & (power - 1) == 0 and 1 < power <= dtype.max_value:
-                    return "floormod" if op == "bitand" else "floordiv", (x, terms.constant(dtype, power))
+        number = int(terms.value(operands[1]))
+        power = 1 << number if 0 <= number < dtype.bits else 0
+        if 1 < power <= dtype.max_value:
+            return "floordiv", (operands[0], terms.constant(dtype, power))
         return op, operands
 
     def _factors(self, dtype: DType, a: int, b: int) -> tuple[int, int] | None:
@@ -204,33 +216,78 @@ class Normaliser:
                 members.append(("", self._normal(here)))
         return (kind, str(dtype), zeros, tuple(sorted(members)))
 
-    # -------------------------------------------------------------------------------------- minima and maxima
+    # -------------------------------------------------------------------- minima, maxima, and, or, exclusive or
 
-    def _extreme(self, op: str, dtype: DType, a: int, b: int, c: int) -> object | None:
-        """A minimum or maximum, over the reals also one of floats: the set of what is compared, but for the infinity
-        that changes nothing; what alone is left, itself."""
-        kind = self._kind(op, dtype, a, b, c)
+    def _combination(self, op: str, dtype: DType, operands: tuple[int, ...]) -> int | None:
+        """The normal form of an operator that is commutative and associative: by what is combined, in any order.
+
+        Over the reals this includes minima and maxima of floats, which are choices.
+        """
+        kind = self._kind(op, dtype, *operands)
         if kind is None:
             return None
-        members: set[int] = set()
-        stack = [a, b] if op == kind else [b, c]
+        members: dict[int, int] = {}
+        stack = list(operands[:2] if op == kind else operands[1:])
         while stack:
             term = stack.pop()
             self._visit()
-            inner = self._kind(self.terms.op_of(term), self.terms.dtype_of(term), *self.terms.operands(term))
-            if inner == kind and self.terms.dtype_of(term) is dtype:
-                x, y, z = self.terms.operands(term)
-                stack.extend((x, y) if self.terms.op_of(term) == kind else (y, z))
-            else:
-                members.add(self._normal(term))
-        if dtype.is_float and len(members) > 1:
-            members.discard(self._normal(self.terms.constant(dtype, math.inf if kind == "min" else -math.inf)))
-            if len(members) == 1:
-                return next(iter(members))
-        return (kind, str(dtype), tuple(sorted(members)))
+            below = self.terms.operands(term)
+            if self._kind(self.terms.op_of(term), self.terms.dtype_of(term), *below) == kind and (
+                self.terms.dtype_of(term) is dtype and term not in self._memo
+            ):
+                stack.extend(below[:2] if self.terms.op_of(term) == kind else below[1:])
+                continue
+            normal = self._normal(term)
+            for member, often in self._members.get((kind, normal), {normal: 1}).items():
+                members[member] = members.get(member, 0) + often
+        return self._combined(kind, dtype, members)
+
+    def _combined(self, kind: str, dtype: DType, members: dict[int, int]) -> int:
+        """What is combined once: constants made one, those left out that change nothing; what alone is left, itself.
+
+        ``x ^ x`` is 0 unless x may be undef.
+        """
+        doubtful = any(self._doubtful[m] for m in members)
+        if kind == "bitxor":
+            members = {m: n % 2 for m, n in members.items() if n % 2 or self._doubtful[m]}
+        else:
+            members = dict.fromkeys(members, 1)
+        known = {m: v for m in members if (v := self._number(m, dtype)) is not None}
+        neutral, absorbing = _ends(kind, dtype)
+        zeros = dtype.is_float and len({math.copysign(1.0, v) for v in known.values() if v == 0}) > 1
+        if known and not zeros:
+            total = reduce(_FOLD[kind], known.values())
+            if total == absorbing and not doubtful:
+                return self._normal(self.terms.constant(dtype, total))
+            members = {m: n for m, n in members.items() if m not in known}
+            if total != neutral or not members:
+                members[self._normal(self.terms.constant(dtype, total))] = 1
+        if not members:
+            return self._normal(self.terms.constant(dtype, 0))
+        if list(members.values()) == [1]:
+            return next(iter(members))
+        mask = next((v for m in members if (v := self._number(m, dtype)) is not None), 0)
+        if kind == "bitand" and mask > 0 and int(mask) & (int(mask) + 1) == 0 and mask < dtype.max_value:
+            rest = self._combined(kind, dtype, {m: n for m, n in members.items() if self._number(m, dtype) is None})
+            power = self._normal(self.terms.constant(dtype, mask + 1))
+            return self._intern(("floormod", str(dtype), rest, power), doubtful)
+        found = self._intern((kind, str(dtype), tuple(sorted(members.items()))), doubtful)
+        self._members[kind, found] = members
+        return found
+
+    def _number(self, normal: int, dtype: DType) -> float | None:
+        """The constant that a normal form is (not NaN), if it is one."""
+        if dtype.is_float:
+            value = self._floats.get(normal)
+            return None if value is None or math.isnan(value) else value
+        polynomial = self._polynomials.get(normal)
+        if polynomial is None or not polynomial.keys() <= {()}:
+            return None
+        value = polynomial.get((), 0)
+        return value if value <= dtype.max_value else value - (1 << dtype.bits)
 
     def _kind(self, op: str, dtype: DType, a: int, b: int, c: int) -> str | None:
-        if op in ("min", "max") and dtype.is_int:
+        if op in _FOLD and dtype.is_int:
             return op
         if op != "ite" or not dtype.is_float or not self.reals or self.terms.op_of(a) not in ("lt", "le"):
             return None
@@ -292,6 +349,18 @@ class Normaliser:
             for n, j in q.items():
                 _add(product, tuple(sorted(m + n)), k * j, modulus)
         return product
+
+
+def _ends(kind: str, dtype: DType) -> tuple[float | None, float | None]:
+    """Of an operator in :data:`_FOLD`, the constant that changes nothing, and the one to which all else gives way."""
+    if dtype.is_float:  # NaN gives way to nothing
+        return (math.inf if kind == "min" else -math.inf), None
+    ones = -1 if dtype.code == "int" else dtype.max_value
+    least, most = dtype.min_value, dtype.max_value
+    ends: dict[str, tuple[float | None, float | None]] = {
+        "min": (most, least), "max": (least, most), "bitand": (ones, 0), "bitor": (0, ones), "bitxor": (0, None),
+    }  # fmt: skip
+    return ends[kind]
 
 
 def _add(total: Polynomial, monomial: Monomial, coefficient: int, modulus: int) -> None:

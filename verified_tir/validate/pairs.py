@@ -17,6 +17,7 @@ from verified_tir.validate.constructs import unsupported
 from verified_tir.validate.demand import MOST_ELEMENTS
 from verified_tir.validate.doubts import doubt
 from verified_tir.validate.interface import Correspondence
+from verified_tir.validate.licences import judge_licences
 from verified_tir.validate.meaning import adds_licences, closed, same_meaning
 from verified_tir.validate.memory import Refused
 from verified_tir.validate.recorded import Record
@@ -25,7 +26,7 @@ from verified_tir.validate.validator import MOST_STEPS, validate
 from verified_tir.validate.verdict import Different, Equal, EqualInPart, EqualOverReals, Report, Unknown, Verdict
 
 Word: TypeAlias = Literal[
-    "equal", "equal at sizes", "equal over the reals", "equal in part", "vacuous",
+    "equal", "equal at sizes", "equal over the reals", "equal in part", "vacuous", "licences unknown",
     "unsupported", "unreadable", "unknown", "failed", "different",
 ]  # fmt: skip
 WORDS: Final[tuple[Word, ...]] = get_args(Word)
@@ -49,6 +50,7 @@ class Budget:
 
 
 _LICENCES: Final = 500_000  # operations to judge the licences of a program that is the same apart from them
+_UNJUDGED: Final[tuple[Word, ...]] = ("unknown", "unsupported", "failed")
 _SAME: Final = "the same program, but for names, claims, annotations and licences"
 
 
@@ -103,18 +105,25 @@ def judge(
     if same:
         budget = replace(budget, operations=min(budget.operations, _LICENCES))
     try:
-        reports = _reports(before, after, chosen, offsets, budget, maps)
+        reports = _reports(before, after, chosen, offsets, budget, maps, same=same)
     except TimeIsUp:
         if not same:
             raise
-        seconds = time.process_time() - start
-        return Judgement(name, "equal", f"equal: {_SAME}; its licences take too long to judge", seconds=seconds)
+        why = "they take too long to judge"
+        return Judgement(name, "licences unknown", _unjudged(why), why, seconds=time.process_time() - start)
     seconds = time.process_time() - start
     found = _summary(name, before, reports, open_=any(n not in given for n in (*names, *numbers)), seconds=seconds)
-    if same and found.word not in ("equal", "different"):
-        judged = "" if found.word == "equal at sizes" else f"; whether the licences of after hold: {found.text}"
-        return replace(found, word="equal", text=f"equal: {_SAME}{judged}", reason="")
+    if same and found.word in _UNJUDGED:
+        return replace(found, word="licences unknown", text=_unjudged(found.text))
+    if same:
+        sizes = found.text.partition(" at sizes ")[2].partition(", which")[0]
+        judged = f"; licences were judged at sizes {sizes}" if sizes else ""
+        return replace(found, word="equal", text=f"equal: {_SAME}{judged}")
     return found
+
+
+def _unjudged(why: str) -> str:
+    return f"licences unknown: {_SAME}; whether those of after hold: {why}"
 
 
 def _reports(
@@ -124,8 +133,20 @@ def _reports(
     offsets: Mapping[str, int],
     budget: Budget,
     maps: Maps | None,
+    *,
+    same: bool,
 ) -> list[Report]:
-    """One report for each size, to the first that is not equal; those too large are left out once one was settled."""
+    """One report for each size, to the first that is not equal; those too large are left out once one was settled.
+
+    :param same: whether the programs have the same meaning, and only the licences are in question.
+    """
+
+    def at(sizes: Mapping[str, int], most: int, *, whole: bool) -> Report:
+        sizes = {**offsets, **sizes}
+        if same:
+            return judge_licences(before, after, sizes, most)
+        return _at(before, after, sizes, maps, most, whole=whole)
+
     start = time.process_time()
     reports: list[Report] = []
     empty: list[Report] = []
@@ -137,7 +158,7 @@ def _reports(
         left = budget.operations - spent if settled else budget.operations
         try:
             executed = any(_shows(r, before) and not isinstance(r.verdict, EqualInPart) for r in reports)
-            report = _at(before, after, {**offsets, **sizes}, maps, max(left, 0), whole=executed)
+            report = at(sizes, max(left, 0), whole=executed)
         except TimeIsUp:
             if not settled:
                 raise
@@ -147,7 +168,7 @@ def _reports(
             if isinstance(report.verdict, Unknown) and _TOO_LARGE.search(report.verdict.reason):
                 continue
             if isinstance(report.verdict, Unknown):  # perhaps for concrete runs that were too short
-                report = _at(before, after, {**offsets, **sizes}, maps, budget.operations, whole=False)
+                report = at(sizes, budget.operations, whole=False)
         if isinstance(report.verdict, EqualInPart) and report.verdict.compared == 0:
             why = "the programs are too large to be executed as a whole, and write no parameter"
             empty.append(replace(report, verdict=Unknown(why)))

@@ -56,12 +56,16 @@ def execute(
     fast: bool,
     budget: int,
     declared: bool = False,
+    noted: dict[str, None] | None = None,
+    alone: int = 0,
 ) -> Exit:
     """Run a function symbolically.
 
     :param values: its integer parameters and shape symbols.
     :param budget: the most operations to execute.
     :param declared: whether opaque calls touch no more than the blocks around them declare.
+    :param noted: filled with the licences that do not hold, as they are found, also if the run is refused later.
+    :param alone: operations that an iteration counts as which does not run together with others.
     :raises Refused: where the validator cannot follow.
     :raises TooManyTerms: beyond the budget.
     """
@@ -74,6 +78,10 @@ def execute(
     access = Access(build, events, memory, written)
     evaluator = Evaluator(build, events, access, data_vars(func.body), declared=declared)
     executor = Executor(evaluator, fast, build.operations + budget, widths)
+    loops = executor.loops
+    loops.alone = alone
+    if noted is not None:
+        loops.findings = noted
     frame = Frame(1)
     for var, number in values.items():
         frame.values[var] = given(var.dtype, number, build.terms)
@@ -87,7 +95,6 @@ def execute(
     except Asserted as found:
         asserted = str(found)
     left = {p.position: _leave(p, frame, access) for p in params if p.buffer is not None}
-    loops = executor.loops
     races = frozenset(loops.races)
     return Exit(left, dict(events.found), tuple(loops.findings), access.world, undefined, asserted, races)
 

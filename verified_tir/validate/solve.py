@@ -8,14 +8,14 @@ A term that may be undef is asked about with one more formula: where it is defin
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
-from typing import Final, final
+from collections.abc import Iterable, Mapping
+from typing import Final, TypeAlias, final
 
 from verified_tir.ir.dtype import DType
 from verified_tir.logic import formula as logic
 from verified_tir.logic.formula import Term
 from verified_tir.logic.solver import Solver
-from verified_tir.logic.verdict import Proved, Unknown
+from verified_tir.logic.verdict import Proved, Refuted, Unknown
 from verified_tir.validate.normal import arity, is_leaf
 from verified_tir.validate.terms import MAY_UNDEF, Terms
 
@@ -25,6 +25,8 @@ MOST_PRODUCTS: Final = 12
 """Products of unknown integers beneath two terms, beyond which Z3 is not asked: it may take minutes within any budget,
 and decides little that the normal form of polynomials does not."""
 MOST_QUESTIONS: Final = 24
+MOST_FLAGS: Final = 64
+"""Conditions of undefined behaviour that inputs are sought for."""
 MOST_UNDECIDED: Final = 3
 """Each takes all of the budget, and where a few are too hard, the others are too."""
 _CHOOSING: Final = frozenset({"lt", "le", "eq", "ite", "not", "min", "max", "isnan", "isinf", "isfinite"})
@@ -32,6 +34,10 @@ _FLOATS: Final = {"add": "fp.add", "sub": "fp.sub", "mul": "fp.mul", "div": "fp.
 _DIVISIONS: Final = {
     "floordiv": logic.floordiv, "floormod": logic.floormod, "truncdiv": logic.truncdiv, "truncmod": logic.truncmod,
 }  # fmt: skip
+
+
+Inputs: TypeAlias = dict[tuple[int, int], int]
+"""Values of inputs, floats as bits: by position of the parameter, and by number of the scalar in it."""
 
 
 class NotExpressible(Exception):
@@ -110,8 +116,14 @@ class Question:
         self.asked += 1
         if self.asked > MOST_QUESTIONS or self.undecided >= MOST_UNDECIDED:
             return False
+        verdict = self.solver.prove(self._given(self._relevant(set(memo)), memo), goal)
+        self.undecided += isinstance(verdict, Unknown)
+        return isinstance(verdict, Proved)
+
+    def _given(self, flags: Iterable[tuple[int, int]], memo: dict[int, tuple[Term, Term]]) -> tuple[Term, ...]:
+        """That some conditions of undefined behaviour are false, and the bounds of all integers that are mentioned."""
         given = []
-        for pair in self._relevant(set(memo)):
+        for pair in flags:
             if len(self.cone(*pair, most=LARGEST_CONE)) <= LARGEST_CONE:
                 try:
                     given.append(logic.not_(logic.and_(self._pair(pair[0], memo)[0], self._pair(pair[1], memo)[0])))
@@ -122,9 +134,54 @@ class Question:
             if formula.sort == logic.INT and formula.op in ("var", "app"):
                 low, high = logic.integer(dtype.min_value), logic.integer(dtype.max_value)
                 given.append(logic.and_(logic.le(low, formula), logic.le(formula, high)))
-        verdict = self.solver.prove(tuple(given), goal)
-        self.undecided += isinstance(verdict, Unknown)
-        return isinstance(verdict, Proved)
+        return tuple(given)
+
+    # ------------------------------------------------------------------------------------------------- inputs
+
+    def different(self, a: int, b: int) -> Inputs | None:
+        """Inputs with which ``a`` is defined, and ``b`` is not or has other bits, if Z3 finds some soon."""
+        if self._products(a, b) > MOST_PRODUCTS or not (self.small((a, b)) or self.chosen((a, b))):
+            return None
+        memo: dict[int, tuple[Term, Term]] = {}
+        try:
+            (x, there), (y, here) = self._pair(a, memo), self._pair(b, memo)
+            if x.sort != y.sort:
+                return None if y.sort != logic.INT or here is not logic.FALSE else self._inputs(logic.not_(there), memo)
+            return self._inputs(logic.implies(there, logic.and_(here, logic.eq(x, y))), memo)
+        except NotExpressible:
+            return None
+
+    def both(self, guard: int, condition: int) -> Inputs | None:
+        """Inputs with which two conditions hold: a way to undefined behaviour of *after*."""
+        if len(self.cone(guard, condition, most=LARGEST_CONE)) > LARGEST_CONE:
+            return None
+        memo: dict[int, tuple[Term, Term]] = {}
+        try:
+            return self._inputs(
+                logic.not_(logic.and_(self._pair(guard, memo)[0], self._pair(condition, memo)[0])), memo
+            )
+        except NotExpressible:
+            return None
+
+    def any(self) -> Inputs | None:
+        """Inputs with which *before* may have a meaning: none of its conditions of undefined behaviour holds."""
+        return self._inputs(logic.FALSE, {})
+
+    def _inputs(self, goal: Term, memo: dict[int, tuple[Term, Term]]) -> Inputs | None:
+        """Inputs that refute a goal and violate no condition of *before*.
+
+        What the logic knows nothing about may still be otherwise, so these are worth a run and prove nothing.
+        """
+        flags = itertools.islice(self.undefined, MOST_FLAGS)
+        verdict = self.solver.prove(self._given(flags, memo), goal)
+        if not isinstance(verdict, Refuted):
+            return None
+        values, found = verdict.model.values, {}
+        for term in memo:
+            op = self.terms.op_of(term)
+            if op.startswith("input:") and f"x{term}" in values:
+                found[int(op.removeprefix("input:")), int(self.terms.columns[1, term])] = values[f"x{term}"]
+        return found
 
     def _relevant(self, mentioned: set[int]) -> list[tuple[int, int]]:
         """Conditions of undefined behaviour to mention: about something in the question, the first of them."""

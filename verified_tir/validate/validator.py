@@ -11,9 +11,9 @@ Programs too large for that are evaluated on demand for some elements (``demand/
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, final
+from typing import Final, TypeAlias, final
 
 import numpy as np
 import numpy.typing as npt
@@ -24,12 +24,13 @@ from verified_tir.validate.barriers import spelled_out
 from verified_tir.validate.calls import declares_calls
 from verified_tir.validate.compare import compare, extra_events, holding
 from verified_tir.validate.concrete import Search, Side, search
-from verified_tir.validate.decide import Decision, decide
+from verified_tir.validate.decide import Decision, decide, inputs_to_try, inputs_with_a_meaning
 from verified_tir.validate.demand import MOST_ELEMENTS, compare_on_demand, replayed_in_part, too_long
 from verified_tir.validate.interface import Correspondence, bind, name_of, parameters
 from verified_tir.validate.memory import Oversize, Refused
 from verified_tir.validate.operators import Builder
 from verified_tir.validate.session import Exit, execute
+from verified_tir.validate.solve import Inputs
 from verified_tir.validate.terms import Terms, TooManyTerms
 from verified_tir.validate.verdict import Equal, EqualOverReals, Report, Unknown, Verdict
 
@@ -81,10 +82,9 @@ def validate(  # noqa: PLR0913 (all but two by name)
             believed = _judge(*pair, build, solver, said, replace(limits, declared=True))
             if not isinstance(believed, Unknown):
                 verdict, findings = believed, [*said, "opaque calls are believed to touch what their blocks declare"]
-    except (Oversize, TooManyTerms) as problem:
+    except (Oversize, TooManyTerms) as problem:  # licences found not to hold until then do not hold
         verdict = Unknown(str(problem))
         if most_elements:
-            findings.clear()
             build = Builder(Terms())
             verdict = compare_on_demand(*pair, build, solver, budget=most_operations, elements=most_elements)
     except Refused as problem:
@@ -105,6 +105,9 @@ def validate_sizes(
     return tuple(
         [validate(before, after, sizes=s, maps=maps, most_operations=most_operations, solver=solver) for s in sizes]
     )
+
+
+_Tried: TypeAlias = Callable[..., Search]
 
 
 @final
@@ -137,8 +140,13 @@ def _judge(
     new = parameters(after, later, old, maps)
     sides = Side(before, old, values), Side(after, new, later)
 
-    def tried(passed_over: Mapping[int, npt.NDArray[np.bool_]] | None) -> Search:
-        return search(*sides, steps=limits.steps, passed_over=passed_over)
+    def tried(
+        passed_over: Mapping[int, npt.NDArray[np.bool_]] | None, proposed: Iterable[Inputs] | None = None
+    ) -> Search:
+        """Concrete runs: on inputs of all kinds, or on those that are proposed."""
+        if proposed is None:
+            return search(*sides, steps=limits.steps, passed_over=passed_over)
+        return search(*sides, steps=limits.steps, passed_over=passed_over, proposed=proposed, most=0)
 
     try:
         first = _run(sides[0], "before", build, limits, findings)
@@ -160,12 +168,18 @@ def _judge(
 
 
 def _run(side: Side, which: str, build: Builder, limits: _Limits, findings: list[str]) -> Exit:
-    """Execute one program."""
-    left = execute(
-        side.func, side.params, side.values, build,
-        fast=limits.fast, budget=limits.operations, declared=limits.declared,
-    )  # fmt: skip
-    findings.extend(f"{which}: {f}" for f in left.findings)
+    """Execute one program.  Of *before*, findings count if they are all there are: others would seem to be new."""
+    noted: dict[str, None] = {}
+    try:
+        left = execute(
+            side.func, side.params, side.values, build,
+            fast=limits.fast, budget=limits.operations, declared=limits.declared, noted=noted,
+        )  # fmt: skip
+    except (Refused, TooManyTerms):
+        if which == "after":
+            findings.extend(f"{which}: {f}" for f in noted)
+        raise
+    findings.extend(f"{which}: {f}" for f in noted)
     if left.races:
         findings.append(f"{which}: read as if there were a barrier wherever threads meet in shared memory")
     return left
@@ -177,12 +191,13 @@ def _memories(
     second: Exit,
     sides: tuple[Side, Side],
     solver: Solver,
-    tried: Callable[[Mapping[int, npt.NDArray[np.bool_]] | None], Search],
+    tried: _Tried,
     may_reorder: bool,
 ) -> Verdict:
     gap = compare(build.terms, first, second, sides[0].params, sides[1].params)
-    decision = decide(build.terms, gap, first, extra_events(build.terms, first, second), solver)
-    vacuous = False
+    events = extra_events(build.terms, first, second)
+    decision = decide(build.terms, gap, first, events, solver)
+    vacuous, seen = False, None
     reordered = holding(decision.reordered, first, second, sides[0].params, sides[1].params)
     passed_over = None if decision.too_large else reordered
     if not may_reorder:
@@ -192,10 +207,17 @@ def _memories(
         if seen.witness is not None:
             return seen.witness
         vacuous = seen.tried > 0 and seen.tried == seen.undefined
+        if vacuous and not decision.left:
+            found = tried(passed_over, inputs_with_a_meaning(build.terms, first, solver))
+            if found.witness is not None:
+                return found.witness
+            vacuous = found.tried == found.undefined
     if second.world != first.world:
         return Unknown("opaque calls differ, in their order, arguments or what they can reach")
     if decision.left:
-        found = tried(passed_over)
+        found = seen or tried(passed_over)
+        if found.witness is None and not found.cut:
+            found = tried(passed_over, inputs_to_try(build.terms, decision, first, events, solver))
         if found.witness is None and found.cut:
             in_part = replayed_in_part(*sides, build.terms, first, second, decision.undecided, MOST_OPERATIONS)
             return in_part or Unknown(decision.left + " (the programs could not be run)")

@@ -15,13 +15,12 @@ from tests.kernel.programs import why
 from verified_tir.ir.equal import structural_hash
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import script
-from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.obligation import NoMatch
 from verified_tir.kernel.theorem import Refines, Rule, apply, reflexive
 from verified_tir.semantics.interpreter import Outcome
-from verified_tir.testing.rules.family import Chain, Family, PlainSolver
+from verified_tir.testing.rules.family import After, Chain, Family, plain_solver, prover_for, rule_for
 
-SOLVER = PlainSolver()
+SOLVER = plain_solver()
 
 
 @final
@@ -102,7 +101,7 @@ def explore(family: Family, limit: int, look_at_refusals: int = 7, stop_after: i
     return Exploration(family, limit, look_at_refusals).advance(0, limit, stop_after)
 
 
-def _shape(rule: Rule | Chain) -> object:
+def _shape(rule: Rule | After | Chain) -> object:
     """A rule without the identities of its variables."""
     if isinstance(rule, tuple):
         return tuple(_shape(r) for r in rule)
@@ -129,7 +128,7 @@ class _Trial:
     def __init__(self, report: Report, func: PrimFunc, inputs: list[Input], every: int) -> None:
         self.report, self.func, self.inputs, self.every = report, func, inputs, every
         self.ends: list[Outcome | Exception] | None = None
-        self.prover = Prover(SOLVER)  # type: ignore[arg-type]
+        self.prover = prover_for(SOLVER)
 
     def of(self, rules: Sequence[Rule | Chain], index: int) -> None:
         for rule in rules:
@@ -144,12 +143,12 @@ class _Trial:
     def apply(self, chain: Chain, index: int) -> None:
         report, theorem = self.report, reflexive(self.func)
         for scene in chain[:-1]:
-            set_up = apply(scene, theorem, self.prover)
+            set_up = apply(rule_for(scene, theorem.after), theorem, self.prover)
             if not isinstance(set_up, Refines):
                 return
             theorem = set_up
         report.applications += 1
-        rule = chain[-1]
+        rule = rule_for(chain[-1], theorem.after)
         try:
             result = apply(rule, theorem, self.prover)
         except Exception as crash:
@@ -183,4 +182,4 @@ class _Trial:
             report.examples.setdefault(pattern, f"{rule}\n{script(self.func)}\n--->\n{script(result.would_be)}")
 
 
-__all__ = ["Chain", "Exploration", "Family", "PlainSolver", "Report", "explore"]
+__all__ = ["Chain", "Exploration", "Family", "Report", "explore", "plain_solver"]

@@ -15,7 +15,7 @@ import pytest
 
 from tests.kernel.exhaustive import family as families
 from tests.kernel.exhaustive.campaign import FAMILIES
-from tests.kernel.exhaustive.family import Exploration, Family, PlainSolver, explore
+from tests.kernel.exhaustive.family import Exploration, Family, explore, plain_solver
 from verified_tir.ir.stmt import SKIP, For, Seq
 from verified_tir.kernel import context, facts, licences
 from verified_tir.kernel.rules import (
@@ -247,8 +247,7 @@ def test_a_kernel_that_asks_too_little_is_noticed(
     name: str, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
     MUTANTS[name][0](monkeypatch)
-    monkeypatch.setattr(families, "SOLVER", PlainSolver())
-    context._effects_cache.clear()
+    monkeypatch.setattr(families, "SOLVER", plain_solver())
     if request.config.getoption("--update-golden"):
         table = json.loads(NOTICED.read_text(encoding="utf-8")) if NOTICED.exists() else {}
         table = {n: at for n, at in (table | {name: noticed(name)}).items() if n in MUTANTS}

@@ -5,7 +5,19 @@ from __future__ import annotations
 import pytest
 
 from tests.kernel.programs import AB as INTEGERS
-from tests.kernel.programs import PROVER, accepted, body_of, buffer, program, refused, variable, why
+from tests.kernel.programs import (
+    PROVER,
+    accepted,
+    body_of,
+    buffer,
+    licensed_for,
+    program,
+    refused,
+    steps,
+    unlicensed,
+    variable,
+    why,
+)
 from tests.kernel.rules.test_call import AB, DOUBLE, LOOP, call, halves, lemma
 from tests.kernel.rules.test_call_edges import UNUSED
 from tests.kernel.rules.test_call_implement import EXTERN, RAW, implement
@@ -15,6 +27,7 @@ from verified_tir.ir.script import parse_func
 from verified_tir.ir.stmt import Assume, For
 from verified_tir.ir.wellformed import problem
 from verified_tir.kernel.calls import Arguments
+from verified_tir.kernel.rules.annotate import Label
 from verified_tir.kernel.rules.axiom import Axiom
 from verified_tir.kernel.rules.call import Implement, Refine
 from verified_tir.kernel.rules.insert import Insert
@@ -106,13 +119,28 @@ def test_views_that_a_lemma_declared_count() -> None:
 
 
 @pytest.mark.parametrize("last", [False, True])
-def test_a_lemma_that_runs_again_does(last: bool) -> None:
-    func = program("B[0] = A[0]\nB[1] = A[1]", INTEGERS)
-    x, y = func.buffers
-    again, other = Repeat((1,), (0,), (), (), ()), Insert((0,), store(y, load(x, 0), 0), "after")
-    proved = lemma(func, *((other, Repeat((2,), (1,), (), (), ())) if last else (again, other)))
-    assert call((), proved, func, "A", "B").runs_again
-    assert not call((), lemma(func, other), func, "A", "B").runs_again
+def test_no_licence_for_what_a_lemma_runs_again(last: bool) -> None:
+    """The lemma is proved again for its own parameters, for which the licensed block was passed."""
+    func = program("Y[0] = X[0]\nY[1] = X[1]", AB.replace("A:", "X:").replace("B:", "Y:"))
+    f = program("B[0] = A[0]\nB[1] = A[1]", AB)
+    again, other = Repeat((1,), (0,), (), (), ()), Label((1,), "last")
+    proved = lemma(func, *((other, again) if last else (again, Label((2,), "last"))))
+    step, reason = unlicensed(steps(f, call((), proved, f, "A", "B")), "B")
+    assert (step, reason) == (0, "what runs again sums into a licensed block: the two sums could be told apart")
+    licensed_for(steps(f, call((), proved, f, "A", "B")), "A")
+    licensed_for(steps(f, call((), lemma(func, other), f, "A", "B")), "B")
+
+
+def test_a_lemma_is_proved_for_what_is_licensed() -> None:
+    """Where a licence was given, a lemma needs its own."""
+    func = program("Y[0] = X[0]\nY[1] = X[1]", AB.replace("A:", "X:").replace("B:", "Y:"))
+    f = program("B[0] = A[0]\nB[1] = A[1]", AB)
+    proved = lemma(func, Label((1,), "last"))
+    open_bits = "the lemma about f was proved from bits that a licence leaves open"
+    refused(licensed_for(f, "B"), call((), proved, f, "A", "B"), open_bits)
+    accepted(licensed_for(f, "B"), call((), licensed_for(proved, "Y"), f, "A", "B"))
+    refused(licensed_for(f, "A", "B"), call((), licensed_for(proved, "Y"), f, "A", "B"), open_bits)
+    accepted(f, call((), licensed_for(proved, "Y"), f, "A", "B"))
 
 
 # -- assumptions -------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from typing import cast
 
 import pytest
 
-from tests.kernel.programs import accepted, body_of, buffer, program, refused, variable
+from tests.kernel.programs import accepted, body_of, buffer, licensed_for, program, refused, steps, variable
 from tests.kernel.rules.test_call import AB, DOUBLE, LOOP, VIEWED, call, halves, lemma, reversed_loop
 from tests.kernel.rules.test_call_implement import RAW
 from verified_tir.ir.buffer import Buffer
@@ -128,14 +128,14 @@ def test_only_the_kernel_makes_lemmas() -> None:
     wrong = parse_func(DOUBLE.replace("float32(2)", "float32(3)"))
     forged = SimpleNamespace(before=proved.before, after=wrong, derivation=(), definite=False, relation=(),
                              paddings=(), reassociated=frozenset())  # fmt: skip
-    refused(f, call((), cast(Refines, forged), f, "A", "B"), "a lemma is a theorem")
+    refused(f, call((), cast(Refines, forged), f, "A", "B"), "this is not a theorem: the kernel has not made it")
 
 
 def test_a_lemma_about_another_order_of_a_sum_is_refused() -> None:
     text = "{0}[0] = T.float32(0)\nfor k in range(4):\n    {0}[0] = {0}[0] + {1}[k]"
     func = program(text.format("Y", "X"), 'X: T.Buffer((4,), "float32"), Y: T.Buffer((4,), "float32")')
     groups = Buffer.declare("P", (2,), "float32")
-    grouped = lemma(func, Reassociate((1,), groups, (variable(func, "k") % 2,), "Y"))
+    grouped = steps(licensed_for(func, "Y"), Reassociate((1,), groups, (variable(func, "k") % 2,)))
     assert grouped.reassociated
     f = program(text.format("B", "A"), AB)
     rule = Refine((), grouped, Arguments((buffer(f, "A"), buffer(f, "B"))))

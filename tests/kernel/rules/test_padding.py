@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -11,6 +12,7 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, FloatImm, Load, Undef, Var, binary, const
 from verified_tir.ir.func import PrimFunc
 from verified_tir.kernel.obligation import NoMatch, Unproved
+from verified_tir.kernel.refines import _made, statement_of
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.padding import PadValue
 from verified_tir.kernel.rules.relayout import Relayout
@@ -40,17 +42,13 @@ def padded(text: str, dtype: str = "int32", pad: str = "undef") -> Refines:
 def _with_body(theorem: Refines, other: PrimFunc) -> Refines:
     """The theorem's program with another body: what the rule is asked about is its last program alone."""
     from verified_tir.ir.visit import substitute, substitute_buffers
-    from verified_tir.kernel import theorem as kernel
 
     after = theorem.after
     buffers = dict(zip(other.buffers, after.buffers, strict=True))
     scalars = {a: b for a, b in zip(other.params, after.params, strict=True) if other.buffer_of(a) is None}
     blocks = {a.data: b.data for a, b in buffers.items()}
     body = substitute_buffers(substitute(other.body, {**scalars, **blocks}), _views(buffers))
-    return Refines(
-        kernel._SEAL, theorem.before, after.with_body(body), theorem.relation, theorem.paddings,
-        theorem.reassociated, theorem.derivation, theorem.definite,
-    )  # fmt: skip
+    return _made(replace(statement_of(theorem), after=after.with_body(body)))
 
 
 def _views(buffers: dict[Buffer, Buffer]) -> dict[Buffer, Buffer]:

@@ -5,7 +5,18 @@ from __future__ import annotations
 import pytest
 
 from tests.kernel.faults import instances_share_loads, stores_change_nothing
-from tests.kernel.programs import PROVER, accepted, body_of, gives, load, program, refused, variable, why
+from tests.kernel.programs import (
+    PROVER,
+    accepted,
+    body_of,
+    gives,
+    licensed_for,
+    load,
+    program,
+    refused,
+    steps,
+    variable,
+)
 from tests.kernel.programs import buffer as buffer_of
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, Load, Var, const
@@ -16,7 +27,7 @@ from verified_tir.ir.visit import walk
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.rules.reassociate import Reassociate, Reordered
 from verified_tir.kernel.rules.reindex import NewLoop, Reindex
-from verified_tir.kernel.theorem import Refines, apply, reflexive
+from verified_tir.kernel.theorem import Refines, apply, licensed, reflexive, without_licence
 from verified_tir.logic.solver import Solver
 
 AB = 'A: T.Buffer((10,), "{0}"), B: T.Buffer((4,), "{0}"), n: T.int32'
@@ -36,8 +47,7 @@ def partial(dtype: str = "int32", extent: int = 3) -> Buffer:
 def test_an_integer_sum() -> None:
     f = summed()
     k = variable(f, "k")
-    done = apply(Reassociate((), partial(), (k % 3,)), reflexive(f), PROVER)
-    assert isinstance(done, Refines)
+    done = steps(f, Reassociate((), partial(), (k % 3,)))
     assert done.reassociated == frozenset()
     assert body_of(done.after) == (
         'P = T.alloc_buffer((3,), "int32")\nfor j0 in range(3):\n    P[j0] = 0\n'
@@ -52,28 +62,48 @@ def test_an_integer_sum() -> None:
 def test_floats_need_a_licence() -> None:
     f = summed("+", "float32")
     k = variable(f, "k")
-    refused(
-        f,
-        Reassociate((), partial("float32"), (k % 3,)),
-        "the sum of float32 into B has the same bits in any order (Refuted)",
-    )
-    done = apply(Reassociate((), partial("float32"), (k % 3,), "B"), reflexive(f), PROVER)
-    assert isinstance(done, Refines), why(done)
-    assert done.reassociated == frozenset({"B"})
+    rule = Reassociate((), partial("float32"), (k % 3,))
+    refused(f, rule, "the sum of float32 into B has the same bits in any order (Refuted)")
+    assert licensed_for(f, "B").reassociated == frozenset()
+    done = steps(licensed_for(f, "B"), rule)
+    assert done.reassociated == {buffer_of(f, "B").data}
     assert "P[j0] = T.float32(-0.0)" in body_of(done.after)
 
 
-@pytest.mark.parametrize("word", ["A", "P", "sum", "b"])
-def test_a_licence_is_about_one_buffer(word: str) -> None:
-    """A theorem names the buffers whose bits may differ; with the name of another one it would hide a sum."""
+def test_a_licence_is_about_one_buffer() -> None:
+    """A theorem names the blocks whose bits may differ; with another one it would hide a sum."""
     words = "the sum of float32 into B has the same bits in any order (Refuted)"
     f = summed("+", "float32")
     k = variable(f, "k")
-    refused(f, Reassociate((), partial("float32"), (k % 3,), word), words)
-    refused(f, backwards(f, (), word), words)
-    accepted(f, backwards(f, (), "B"))
+    refused(licensed_for(f, "A"), Reassociate((), partial("float32"), (k % 3,)), words)
+    refused(licensed_for(f, "A"), backwards(f, ()), words)
+    accepted(licensed_for(f, "B"), backwards(f, ()))
+    accepted(licensed_for(f, "A", "B"), backwards(f, ()))
     exact = summed()
-    accepted(exact, backwards(exact, (), word))
+    accepted(licensed_for(exact, "A"), backwards(exact, ()))
+
+
+@pytest.mark.parametrize("name", ["P", "B", "k"])
+def test_a_licence_is_about_a_block_of_the_program(name: str) -> None:
+    """Whatever it is called; that of partial results is none of it."""
+    f = summed("+", "float32")
+    block = variable(f, "k") if name == "k" else Buffer.declare(name, (4,), "float32").data
+    with pytest.raises(TypeError, match="about blocks of the program that the theorem begins with"):
+        licensed(reflexive(f), frozenset({block}), PROVER)
+
+
+def test_the_partial_results_are_licensed_with_the_result() -> None:
+    """And nothing is, once the licence was given up; a later one proves the steps again."""
+    f = program("for k in range(10):\n    B[2] = B[2] + A[k]", AB.format("float32"))
+    first = steps(licensed_for(f, "B"), Reassociate((), p := partial("float32"), (variable(f, "k") % 3,)))
+    again = Reassociate((0, 1), Buffer.declare("Q", (3, 2), "float32"), (variable(f, "k") % 3, variable(f, "k") // 9),
+                        (y := Var.fresh("y"), z := Var.fresh("z")), (y,))  # fmt: skip
+    assert z is not y and p.data in first.licensed
+    assert steps(first, again).reassociated == {buffer_of(f, "B").data}
+    without = without_licence(first)
+    assert without.reassociated == first.reassociated and without.licensed == frozenset()
+    refused(without, again, "the sum of float32 into P has the same bits in any order (Refuted)")
+    assert steps(licensed_for(without, "B"), again).reassociated == first.reassociated
 
 
 def test_no_word_says_nothing_about_a_buffer_without_a_name() -> None:
@@ -103,19 +133,20 @@ def test_no_word_says_nothing_about_a_buffer_without_a_name() -> None:
 )
 def test_operations(value: str, dtype: str, identity: str | None) -> None:
     f = program(f"for k in range(10):\n    B[2] = {value}", AB.format(dtype))
-    rule = Reassociate((), partial(dtype), (variable(f, "k") % 3,), "B")
+    rule = Reassociate((), partial(dtype), (variable(f, "k") % 3,))
+    start = licensed_for(f, "B") if dtype == "float32" else f
     if identity is None:
-        refused(f, rule, "")
+        refused(start, rule, "")
     else:
-        assert f"P[j0] = {identity}\n" in body_of(accepted(f, rule))
+        assert f"P[j0] = {identity}\n" in body_of(accepted(start, rule))
 
 
 @pytest.mark.parametrize(("op", "identity"), [("max", 'T.float32("-inf")'), ("min", 'T.float32("inf")')])
 def test_the_least_and_greatest_of_floats_may_be_infinite(op: str, identity: str) -> None:
     text = f'B[2] = {identity}\nfor k in range(10):\n    B[2] = T.{op}(B[2], T.Cast("float32", C[k]))'
     f = program(text, AB.format("float32") + ', C: T.Buffer((10,), "int32")')
-    rule = Reassociate((1,), partial("float32"), (variable(f, "k") % 3,), "B")
-    assert f"P[j0] = {identity}\n" in body_of(accepted(f, rule))
+    rule = Reassociate((1,), partial("float32"), (variable(f, "k") % 3,))
+    assert f"P[j0] = {identity}\n" in body_of(accepted(licensed_for(f, "B"), rule))
 
 
 @pytest.mark.parametrize(
@@ -168,7 +199,7 @@ def groups(
     """A split in which dimension ``element`` of the partial results is the element of B."""
     inputs = tuple(Var.fresh(f"y{k}") for k in range(len(shape))) if element is not None else ()
     of = (inputs[element],) if element is not None else ()
-    return Reassociate(path, Buffer.declare("P", shape, dtype), index, "", inputs, of)
+    return Reassociate(path, Buffer.declare("P", shape, dtype), index, inputs, of)
 
 
 SUMS = "for i, k in T.grid(4, 2):\n    B[i] = B[i] + A[i * 2 + k]"
@@ -248,14 +279,14 @@ def test_the_buffer_of_partial_results() -> None:
         (Buffer.declare("P", (i + 4,), "int32"), "i is not in scope here"),
         (Buffer.declare("P", (4, 1), "int32"), "P has 2 dimensions"),
     ):
-        refused(f, Reassociate((), partial_, (i,), "", (y,), (y,)), words)
+        refused(f, Reassociate((), partial_, (i,), (y,), (y,)), words)
     fine = Buffer.declare("P", (4,), "int32")
-    accepted(f, Reassociate((), fine, (i,), "", (y,), (y,)))
-    refused(f, Reassociate((), fine, (i,), "", (y,), (i,)), "i is not in scope here")
-    refused(f, Reassociate((), fine, (i,), "", (y,), (y, y)), "is given by its indices")
-    refused(f, Reassociate((), fine, (i,), "", (y,), (load(a, y),)), "from no memory")
-    refused(f, Reassociate((), fine, (i,), "", (y, k), (y,)), "P has 1 dimensions")
-    refused(f, Reassociate((), fine, (load(buffer_of(f, "B"), 0),), "", (y,), (y,)), "may not depend on B")
+    accepted(f, Reassociate((), fine, (i,), (y,), (y,)))
+    refused(f, Reassociate((), fine, (i,), (y,), (i,)), "i is not in scope here")
+    refused(f, Reassociate((), fine, (i,), (y,), (y, y)), "is given by its indices")
+    refused(f, Reassociate((), fine, (i,), (y,), (load(a, y),)), "from no memory")
+    refused(f, Reassociate((), fine, (i,), (y, k), (y,)), "P has 1 dimensions")
+    refused(f, Reassociate((), fine, (load(buffer_of(f, "B"), 0),), (y,), (y,)), "may not depend on B")
 
 
 # -- when the order does not matter ------------------------------------------------------------------------------------
@@ -322,8 +353,8 @@ def test_float_minima_and_maxima(start: str, value: str, reason: str) -> None:
     if reason:
         refused(f, rule, reason)
     else:
-        done = apply(rule, reflexive(f), PROVER)
-        assert isinstance(done, Refines) and done.reassociated == frozenset(), why(done)  # type: ignore[arg-type]
+        done = steps(f, rule)
+        assert done.reassociated == frozenset()
         assert "P[j0] = T.float32(" in body_of(done.after)
 
 
@@ -334,25 +365,22 @@ def test_the_users_word_covers_zeros_and_not_nan() -> None:
     f = program(text, FLOATS)
     plain = groups((2,), (3,), (variable(f, "k") % 3,), None, "float32")
     refused(f, plain, "no term of the max into B is -0.0 (Refuted)")
-    licensed = Reassociate(plain.path, plain.partial, plain.index, "B")
-    done = apply(licensed, reflexive(f), PROVER)
-    assert isinstance(done, Refines) and done.reassociated == {"B"}
+    assert steps(licensed_for(f, "B"), plain).reassociated == {buffer_of(f, "B").data}
     f = program("\n".join(text.split("\n")[2:]), FLOATS)
-    refused(f, Reassociate((1,), partial("float32"), (variable(f, "k") % 3,), "B"), "no term of the max into B is NaN")
+    rule = Reassociate((1,), partial("float32"), (variable(f, "k") % 3,))
+    refused(licensed_for(f, "B"), rule, "no term of the max into B is NaN")
 
 
 # -- another order -----------------------------------------------------------------------------------------------------
 
 
-def backwards(f: PrimFunc, path: Path, licence: str = "") -> Reordered:
+def backwards(f: PrimFunc, path: Path) -> Reordered:
     """The loop at a path run backwards."""
     loop = at(f.body, path)
     assert isinstance(loop, For)
     r = Var.fresh("r")
     last = loop.min + loop.extent - 1
-    return Reordered(
-        Reindex(path, 1, (NewLoop(r, const(0), loop.extent),), (), (last - r,), (last - loop.var,)), licence
-    )
+    return Reordered(Reindex(path, 1, (NewLoop(r, const(0), loop.extent),), (), (last - r,), (last - loop.var,)))
 
 
 def test_a_sum_backwards() -> None:
@@ -398,10 +426,9 @@ def test_what_reads_the_result_keeps_its_order(text: str) -> None:
 def test_a_float_sum_in_another_order_needs_the_users_word() -> None:
     f = summed("+", "float32")
     refused(f, backwards(f, ()), "the sum of float32 into B has the same bits in any order (Refuted)")
-    done = apply(backwards(f, (), "B"), reflexive(f), PROVER)
-    assert isinstance(done, Refines) and done.reassociated == {"B"}
+    assert steps(licensed_for(f, "B"), backwards(f, ())).reassociated == {buffer_of(f, "B").data}
     f = program(START.format("0.0") + LOOP.format("T.max(B[2], A[k])"), FLOATS)
-    refused(f, backwards(f, (1,), "B"), "no term of the max into B is NaN")
+    refused(licensed_for(f, "B"), backwards(f, (1,)), "no term of the max into B is NaN")
 
 
 def test_a_bool_in_another_order() -> None:

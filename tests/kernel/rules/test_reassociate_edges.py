@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kernel.programs import accepted, body_of, buffer, program, refused, variable
+from tests.kernel.programs import accepted, body_of, buffer, licensed_for, program, refused, variable
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import INT32
 from verified_tir.ir.expr import Call, binary, const
@@ -33,7 +33,8 @@ def test_the_identity_stands_where_it_changes_nothing(value: str, dtype: str, la
     f = program(f"{known}for k in range(10):\n    B[2] = {value}", AB.format(dtype))
     path = (1,) if known else ()
     k = f.body.stmts[1].var if known else f.body.var  # type: ignore[attr-defined]
-    done = body_of(accepted(f, Reassociate(path, partial(dtype), (k % 3,), "B")))
+    start = licensed_for(f, "B") if dtype == "float32" else f
+    done = body_of(accepted(start, Reassociate(path, partial(dtype), (k % 3,))))
     assert done.endswith(f"for j0 in range(3):\n    B[2] = {last}")
 
 
@@ -42,7 +43,7 @@ def test_the_least_of_floats_takes_the_identity_first(op: str) -> None:
     term = "T.Cast('float32', T.Cast('int8', A[k] > T.float32(0)))"
     text = f"B[2] = T.float32(1)\nfor k in range(10):\n    B[2] = T.{{}}(B[2], {term})"
     f = program(text.format(op), AB.format("float32"))
-    done = body_of(accepted(f, Reassociate((1,), partial("float32"), (variable(f, "k") % 3,), "B")))
+    done = body_of(accepted(licensed_for(f, "B"), Reassociate((1,), partial("float32"), (variable(f, "k") % 3,))))
     assert done.endswith(f"for j0 in range(3):\n    B[2] = T.{op}(P[j0], B[2])")
 
 
@@ -62,8 +63,8 @@ def test_a_partial_result_is_of_the_element_that_the_term_is_of() -> None:
     k = variable(f, "k")
     belongs = "a term's partial result in P belongs to the term's element of B (Refuted)"
     for name in (k, buffer(f, "B").data.fresh("j")):
-        accepted(f, Reassociate((), partial("int32", 4), (k,), "", (name,), (name,)))
-        refused(f, Reassociate((), partial("int32", 2), (k // 2,), "", (name,), (name,)), belongs)
+        accepted(f, Reassociate((), partial("int32", 4), (k,), (name,), (name,)))
+        refused(f, Reassociate((), partial("int32", 2), (k // 2,), (name,), (name,)), belongs)
 
 
 def test_what_does_not_fit() -> None:
@@ -75,7 +76,7 @@ def test_what_does_not_fit() -> None:
         "an opaque call stays in its place": [
             Reassociate((), partial(), (call,)),
             Reassociate((), Buffer.declare("P", (call,), "int32"), (k % 3,)),
-            Reassociate((), partial(), (k % 3,), "", (k,), (call,)),
+            Reassociate((), partial(), (k % 3,), (k,), (call,)),
         ],
     }
     for reason, wrong in rules.items():

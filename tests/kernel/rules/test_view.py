@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.kernel.programs import accepted, body_of, buffer, load, program, refused, variable
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Broadcast, Expr, Ramp, const
 from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.node import IRError
 from verified_tir.ir.script import parse
 from verified_tir.ir.stmt import Allocate, Seq, Store
 from verified_tir.ir.visit import walk
@@ -131,7 +134,8 @@ def test_a_local_buffer_of_another_shape() -> None:
     accepted(f, Reblock((), Buffer.declare("w", (9,), "float32x4", data=t.data)))
     refused(f, Reblock((), Buffer.declare("w", (31,), data=t.data)), "the block of w holds t (Refuted)")
     refused(f, Reblock((), Buffer.declare("w", (32,))), "must have the data variable of t")
-    refused(f, Reblock((), Buffer.declare("w", (32,), data=t.data, scope="shared")), "lives in scope 'global'")
+    with pytest.raises(IRError, match="w is a view of a block in scope 'global', not in 'shared'"):
+        Buffer.declare("w", (32,), data=t.data, scope="shared")
     refused(f, Reblock((0,), w), "no buffer is allocated here")
 
 

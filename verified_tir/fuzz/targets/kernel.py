@@ -35,7 +35,7 @@ from verified_tir.testing.lowered import rule_names
 from verified_tir.testing.programs import prim_funcs
 from verified_tir.testing.reference import Claim, disagreement
 from verified_tir.testing.rules.cases import RuleCase, rule_cases
-from verified_tir.testing.rules.family import PlainSolver
+from verified_tir.testing.rules.family import plain_solver
 from verified_tir.testing.scheduling import Draft, Step, Taken, primitives, schedules, seeds
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class KernelTarget:
 
     def __init__(self) -> None:
         self._solver = Solver(BUDGET)
-        self._plain = PlainSolver()
+        self._plain = plain_solver()
 
     def universe(self) -> Sequence[tuple[str, str]]:
         """Every primitive, and every rule of the kernel."""

@@ -11,24 +11,25 @@ from verified_tir.ir.script import script
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.obligation import NoMatch
 from verified_tir.kernel.theorem import Refines, apply, reflexive
+from verified_tir.logic.solver import Solver
 from verified_tir.logic.verdict import Unknown
 from verified_tir.semantics.interpreter import StepLimit, UndefinedBehaviour
 from verified_tir.testing.reference import Claim, End, Given, disagreement, ended
 from verified_tir.testing.rules.cases import RuleCase
-from verified_tir.testing.rules.family import Chain, PlainSolver
+from verified_tir.testing.rules.family import Chain, prover_for, rule_for
 from verified_tir.testing.rules.inputs import Input, inputs_of
 
 STEPS: Final = 400
 
 
-def examine(case: RuleCase, observed: Observed, solver: PlainSolver) -> None:
+def examine(case: RuleCase, observed: Observed, solver: Solver) -> None:
     """Try each chain of a case.
 
     :raises Disagreement: if one is accepted and changes something.
     """
     observed.count("programs")
     observed.count("rule programs")
-    trial = _Trial(case.func, inputs_of(case.func, case.sizes), Prover(solver))  # type: ignore[arg-type]
+    trial = _Trial(case.func, inputs_of(case.func, case.sizes), prover_for(solver))
     for chain in case.chains:
         trial.apply(chain, observed)
 
@@ -42,7 +43,8 @@ class _Trial:
 
     def apply(self, chain: Chain, observed: Observed) -> None:
         theorem = reflexive(self.func)
-        for rule in chain:
+        for step in chain:
+            rule = rule_for(step, theorem.after)
             observed.count("rules tried")
             result = apply(rule, theorem, self.prover)
             if isinstance(result, NoMatch):

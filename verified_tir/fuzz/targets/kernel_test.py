@@ -13,7 +13,7 @@ from verified_tir.fuzz.target import Disagreement, Observed
 from verified_tir.fuzz.targets.kernel_rules import examine
 from verified_tir.ir.script import script
 from verified_tir.testing.rules.cases import RuleCase
-from verified_tir.testing.rules.family import PlainSolver
+from verified_tir.testing.rules.family import plain_solver
 from verified_tir.testing.rules.literals import rule_text
 from verified_tir.testing.scheduling import Taken
 
@@ -117,7 +117,7 @@ def test_of_rules(name: str, case: RuleCase) -> str:
     said, blamed = "what a rule accepts keeps the results", case.chains[0]
     for chain in case.chains:
         try:
-            examine(replace(case, chains=(chain,)), Observed(), PlainSolver())
+            examine(replace(case, chains=(chain,)), Observed(), plain_solver())
         except Disagreement as found:
             said, blamed = str(found), chain
             break

@@ -74,8 +74,8 @@ class _Done:
 class ValidatingInstrument:
     """Compares every function before and after every pass.
 
-    :param on_different: what to do when a pass changed what a function computes: ``"warn"`` (the default),
-        ``"raise"``, or ``"collect"`` to do nothing but remember.
+    :param on_different: what to do when a pass changed what a function computes, or gave a licence to loops that
+        does not hold: ``"warn"`` (the default), ``"raise"``, or ``"collect"`` to do nothing but remember.
     :param limits: sizes for symbolic shapes, and how much is executed.
     :param skip: further passes not to validate, each with the reason that is reported; those of
         :data:`NOT_VALIDATED` are known.
@@ -141,7 +141,7 @@ class ValidatingInstrument:
     @property
     def different(self) -> tuple[StepReport, ...]:
         """The changes that were wrong."""
-        return tuple(r for r in self.reports if r.status == "different")
+        return tuple(r for r in self.reports if r.wrong)
 
     def table(self, *, every: bool = False, width: int | None = None) -> str:
         """All reports as a table; with ``every``, also those in which nothing changed."""

@@ -55,6 +55,19 @@ class StepReport:
         """Licences that do not hold, of either program."""
         return tuple(dict.fromkeys(f for r in self.reports for f in r.findings))
 
+    @property
+    def lost(self) -> tuple[str, ...]:
+        """Licences that held before the step and do not hold after it: the loops may now run as nobody meant.
+
+        Nothing is said of threads: until TVM has put barriers, none are there.
+        """
+        return tuple(dict.fromkeys(f for r in self.reports for f in r.lost if "between threads" not in f))
+
+    @property
+    def wrong(self) -> bool:
+        """Whether the step was wrong: it changed what the function computes, or gave a licence that does not hold."""
+        return self.status == "different" or bool(self.lost)
+
     def explain(self) -> str:
         """The step, the element, both values, the arrays and both programs."""
         lines = [f"{self.step}, in {self.function}: {self.text}"]
@@ -68,7 +81,7 @@ class StepReport:
 
 
 class DifferenceFound(Exception):
-    """TVM changed what a program computes.
+    """TVM changed what a program computes, or lets loops run as they must not.
 
     :ivar report: what the validator said.
     :ivar before: the program before the step, as TVM printed it.
@@ -89,7 +102,7 @@ _raised: Final[WeakValueDictionary[str, StepReport]] = WeakValueDictionary()
 
 
 class DifferenceWarning(UserWarning):
-    """TVM changed what a program computes, and the build went on."""
+    """TVM changed what a program computes, or lets loops run as they must not, and the build went on."""
 
 
 def check_choice(on_different: str) -> None:
@@ -102,12 +115,12 @@ def check_choice(on_different: str) -> None:
 
 
 def tell(report: StepReport, on_different: OnDifferent, *, stacklevel: int = 3) -> None:
-    """Raise or warn, if a step is different and that was asked for.
+    """Raise or warn, if a step was wrong and that was asked for.
 
     :param stacklevel: for which of the callers the warning is.
     :raises DifferenceFound: if ``on_different`` is ``"raise"``.
     """
-    if report.status != "different":
+    if not report.wrong:
         return
     if on_different == "raise":
         raise DifferenceFound(report)
@@ -151,7 +164,7 @@ def _render(reports: Sequence[StepReport], every: bool, file: Any, width: int | 
             grid.add_row(
                 Text("  " * report.depth + report.step),
                 Text(report.function),
-                Text(report.text, style=_STYLES.get(report.status, "")),
+                Text(report.text, style=_STYLES["different"] if report.wrong else _STYLES.get(report.status, "")),
                 Text(_time(report.seconds)),
             )
     if grid.row_count:
@@ -159,7 +172,9 @@ def _render(reports: Sequence[StepReport], every: bool, file: Any, width: int | 
     console.print(Text(counted(reports)))
 
 
-_STYLES: Final = {"different": "bold red", "failed": "bold red", "unknown": "yellow", "equal": "green"}
+_STYLES: Final = {
+    "different": "bold red", "failed": "bold red", "unknown": "yellow", "licences unknown": "yellow", "equal": "green",
+}  # fmt: skip
 
 
 def counted(reports: Iterable[StepReport]) -> str:
@@ -179,6 +194,7 @@ def _plain(report: StepReport) -> dict[str, Any]:
     found: dict[str, Any] = {
         "step": report.step, "function": report.function, "status": report.status, "text": report.text,
         "depth": report.depth, "seconds": round(report.seconds, 6), "findings": list(report.findings),
+        "lost_licences": list(report.lost),
         "sizes": [dict(r.sizes) for r in report.reports],
         "before": report.before, "after": report.after,
     }  # fmt: skip

@@ -29,7 +29,8 @@ class ValidatedSchedule:
     """A ``tvm.s_tir.Schedule`` that validates its steps.
 
     :param source: an ``IRModule``, a ``PrimFunc``, or a schedule, whose steps so far are not looked at.
-    :param on_different: what to do when a step changed what a function computes: ``"raise"`` (the default), ``"warn"``,
+    :param on_different: what to do when a step changed what a function computes, or gave a licence to loops that does
+        not hold: ``"raise"`` (the default), ``"warn"``,
         or ``"collect"`` to do nothing but remember.  The step has been made in each case.
     :param limits: sizes for symbolic shapes, and how much is executed.
     :param options: passed on to ``tvm.s_tir.Schedule``.
@@ -97,7 +98,7 @@ class ValidatedSchedule:
     @property
     def different(self) -> tuple[StepReport, ...]:
         """The steps that were wrong."""
-        return tuple(r for r in self.reports if r.status == "different")
+        return tuple(r for r in self.reports if r.wrong)
 
     def table(self, *, width: int | None = None) -> str:
         """The reports as a table."""

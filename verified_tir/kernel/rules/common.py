@@ -117,7 +117,7 @@ def evaluated_safely(
 
 def occurs(func: PrimFunc, var: Var) -> bool:
     """Whether a variable occurs in a function at all, free or bound: each is bound once."""
-    return any(n is var for n in walk(func))
+    return var in walk(func)  # nodes are equal only to themselves
 
 
 def loads_in(exprs: Iterable[Expr]) -> set[Var]:

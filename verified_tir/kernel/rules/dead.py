@@ -17,9 +17,9 @@ from verified_tir.ir.visit import children, sub_statements, walk
 from verified_tir.kernel.context import EVERYTHING, Context, read_blocks
 from verified_tir.kernel.obligation import Question
 from verified_tir.kernel.region import Access, instance, overlap
-from verified_tir.kernel.witness import solve_address
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
+from verified_tir.logic.guess import solve_address
 from verified_tir.semantics.encode import Encoded
 
 

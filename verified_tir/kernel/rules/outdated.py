@@ -22,7 +22,7 @@ from verified_tir.ir.expr import Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, at, put
 from verified_tir.ir.stmt import SKIP, Allocate, Assert, Block, For, Seq, Stmt, While
-from verified_tir.ir.visit import walk
+from verified_tir.ir.visit import nodes_of, walk
 from verified_tir.kernel.context import Context, Entry, context_at, opaque_calls, written_blocks
 from verified_tir.kernel.obligation import NoMatch, Question
 from verified_tir.kernel.region import Access, conflicts, instance, overlap
@@ -52,7 +52,7 @@ class Outdated:
         later = self._later(before, outermost)
         if any(opaque_calls(s) for _, s in later):
             return NoMatch(self.path, "an opaque call comes later, which may read everything")
-        if any(isinstance(n, Block) and not n.is_label for _, s in later for n in walk(s)):
+        if any(not b.is_label for _, s in later for b in nodes_of(s, Block)):
             return NoMatch(self.path, "a block with iteration variables comes later; it must be expanded first")
         context = context_at(before, self.path, entry)
         stores = [a for a in instance(context, target).outer() if a.write]
@@ -94,5 +94,6 @@ class Outdated:
                     claim = f"what is read of {name} was written after the erased statement"
                     given = (*read.given, *b.given, overlap(read.context, a, b))
                     yield Question("outdated", claim, read.context, given, read.written, read.place)
-            ran = (*ran, Ran(here.fork(), s, {}))
+            if not blocks.isdisjoint(written_blocks(s)):
+                ran = (*ran, Ran(here.fork(), s, {}))
             here.execute(s)

@@ -26,7 +26,7 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError, Node
 from verified_tir.ir.paths import Path, put
 from verified_tir.ir.stmt import Allocate, DeclBuffer, Seq, Stmt, Store, While
-from verified_tir.ir.visit import map_children, sub_statements, substitute, walk
+from verified_tir.ir.visit import map_children, substitute, walk
 from verified_tir.kernel.context import Context, Entry, context_at
 from verified_tir.kernel.obligation import NoMatch, Question
 from verified_tir.kernel.rules.common import kept, safe_questions, statement_at
@@ -168,9 +168,7 @@ def _same_accesses(context: Context, stmt: Stmt, mover: _Mover, path: Path) -> I
         yield from _same_place(here, load, mover, premises, path)
     if isinstance(stmt, Store) and mover.moved(stmt):
         yield from _same_place(context, stmt, mover, (), path)
-    for k in range(len(sub_statements(stmt))):
-        inner = context.fork()
-        sub = inner.enter(stmt, k)
+    for k, sub, inner in context.inside(stmt):
         yield from _same_accesses(inner, sub, mover, (*path, k))
 
 

@@ -18,7 +18,7 @@ from verified_tir.ir.expr import Var
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import SKIP, Block, For, Seq, Stmt, While
 from verified_tir.ir.visit import map_children, sub_statements
-from verified_tir.kernel.context import Context
+from verified_tir.kernel.context import EVERYTHING, Context, read_blocks, written_blocks
 from verified_tir.kernel.region import Access, instance
 from verified_tir.kernel.rules.dead import overwrites
 from verified_tir.logic import formula as f
@@ -72,6 +72,8 @@ def reads_of(
 
     :param begun: how many conditions ``context`` had when the walk began; all that it has unless given.
     """
+    if blocks.isdisjoint(reads := read_blocks(stmt)) and EVERYTHING not in reads:
+        return
     begun = len(context.path) if begun is None else begun
     if not isinstance(stmt, (Seq, Block)):
         own = map_children(stmt, lambda c: SKIP if isinstance(c, Stmt) else c)
@@ -87,7 +89,8 @@ def reads_of(
         here = context.fork()
         for k, s in enumerate(stmt.stmts):
             yield from reads_of(here.fork(), s, blocks, before, (*place, k), begun)
-            before = (*before, Ran(here.fork(), s, {}))
+            if not blocks.isdisjoint(written_blocks(s)):
+                before = (*before, Ran(here.fork(), s, {}))
             here.execute(s)
         return
     for k in range(len(sub_statements(stmt))):

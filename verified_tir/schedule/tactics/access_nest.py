@@ -306,7 +306,7 @@ def _own_label(session: Session, before: Path, top: Path) -> Path:
     label = session.stmt(around) if len(top) > 1 else None
     if not (isinstance(label, Block) and label.is_label and before == (*around, 0, 0)):
         return top
-    names = {b.name for _, b in session.blocks()}
+    names = session.block_names()
     name = f"init_{label.name}"
     while name in names:
         name += "_"

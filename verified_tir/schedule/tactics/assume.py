@@ -221,7 +221,7 @@ def _insert(session: Session, stmt: Stmt, buffer: Buffer | None, before: Handle 
     that is needed to prove it; or after the stores to a local buffer."""
     path = None if buffer is None else find_buffer(session, buffer)[1]
     if before is not None:
-        named = isinstance(before, str) and any(b.name == before for _, b in session.blocks())
+        named = isinstance(before, str) and session.has_block(before)
         session.apply(Insert(session.block(str(before))[0] if named else session.loop(before)[0], stmt))
     elif path is not None and buffer is not None:
         place, where = after_last_store(session, (*path, 0), buffer)

@@ -33,7 +33,7 @@ def blockize(session: Session, loop: Handle, name: str = "") -> str:
     if not name and not inside:
         raise fail("no block stands in the nest to name it after; give a name", path)
     called = name or f"{inside[0]}_o"
-    if any(b.name == called for _, b in session.blocks()):
+    if session.has_block(called):
         raise fail(f"there is a block called {called!r} already; give another name", path)
     reads, writes = regions(session, path)
     session.apply(Label(path, called))

@@ -60,7 +60,7 @@ def _means_buffer(session: Session, name: str, second: BufferIn | int | None, sc
     known = {b.name for b in _all(session)}
     if name not in known:
         return False
-    if all(b.name != name for _, b in session.blocks()):
+    if not session.has_block(name):
         return True
     return isinstance(second, str) and second.partition(".")[0] in SCOPES and second not in known
 

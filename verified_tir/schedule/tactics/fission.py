@@ -49,7 +49,7 @@ def _position(session: Session, path: Path, target: For, position: int) -> tuple
 
 def _after(session: Session, path: Path, target: For, after: Handle) -> tuple[Path, int]:
     """Where to cut so that all that comes behind a block or loop goes to the second part."""
-    blocks = {s.name for _, s in session.blocks()}
+    blocks = session.block_names()
     place = session.block(after)[0] if isinstance(after, str) and after in blocks else session.loop(after)[0]
     name = after if isinstance(after, str) else after.name
     if place[: len(path)] != path or place == path:

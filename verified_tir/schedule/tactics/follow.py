@@ -90,7 +90,7 @@ def sequential_buffer_access(
 
 def _swapped(session: Session, name: str) -> bool:
     """Whether a name means a block and no buffer."""
-    blocks = {b.name for _, b in session.blocks()}
+    blocks = session.block_names()
     local = {s.buffer.name for _, s in places(session.func.body, lambda s: isinstance(s, Allocate))
              if isinstance(s, Allocate)}  # fmt: skip
     return name in blocks and name not in local and all(b.name != name for b in session.func.buffers)

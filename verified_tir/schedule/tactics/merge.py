@@ -254,7 +254,7 @@ def move(session: Session, what: Handle, target: Handle, *, after: bool) -> None
 
 
 def _place(session: Session, handle: Handle) -> Path:
-    if isinstance(handle, str) and any(b.name == handle for _, b in session.blocks()):
+    if isinstance(handle, str) and session.has_block(handle):
         return session.block(handle)[0]
     return session.loop(handle)[0]
 

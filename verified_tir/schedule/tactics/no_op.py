@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import SKIP, Assume, Block, For, If, Seq, Stmt, Store
-from verified_tir.ir.visit import walk
+from verified_tir.ir.visit import nodes_of
 from verified_tir.kernel.context import EVERYTHING, written_blocks
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.schedule.session import Session
@@ -30,18 +30,15 @@ def remove_no_op(session: Session, under: Path = ()) -> int:
     """
     erased = 0
     behind = 0  # how many of the last ones were looked at, and stay
-    while True:
-        found = [
-            p for p, s in places(session.left(under), _may_go) if not (not p and not isinstance(s, (Store, For, If)))
-        ]
-        if len(found) <= behind:
-            break
+    found = _candidates(session.left(under))
+    while len(found) > behind:
         place = found[-1 - behind]
         with session.hastily():
             gone = erase(session, (*under, *place))
         if gone:
             erased += 1
             behind -= sum(p[: len(place)] == place for p in found) - 1  # what stood in it
+            found = _candidates(session.left(under))
         else:
             behind += 1
     erased += remove_trivial_loops(session, under)
@@ -51,9 +48,17 @@ def remove_no_op(session: Session, under: Path = ()) -> int:
     return erased
 
 
+def _candidates(root: Stmt) -> list[Path]:
+    """What may go.  Where a block is nothing but a label, it is tried, and not what it names."""
+    found = dict(places(root, _may_go))
+    if isinstance(found.get(()), Block):
+        del found[()]
+    return [p for p in found if not (p and isinstance(b := found.get(p[:-1]), Block) and b.is_label)]
+
+
 def _may_go(stmt: Stmt) -> bool:
     """Assumptions stay: they have no effect, but later steps rest on them."""
-    return isinstance(stmt, (Store, For, If, Block)) and not any(isinstance(n, Assume) for n in walk(stmt))
+    return isinstance(stmt, (Store, For, If, Block)) and not nodes_of(stmt, Assume)
 
 
 def erase(session: Session, path: Path) -> bool:

@@ -24,7 +24,7 @@ def outline(session: Session, place: Handle, name: str) -> str:
     path = place_of(session, place)
     if not name.isidentifier():
         raise fail(f"{name!r} is no name of a function", path)
-    if name == session.func.name or any(b.name == name for _, b in session.blocks()):
+    if name == session.func.name or session.has_block(name):
         raise fail(f"there is a block or function called {name!r} already; give another name", path)
     count = 1
     around = session.stmt(path[:-1]) if path else None

@@ -229,7 +229,7 @@ def after_last_store(session: Session, body: Path, buffer: Buffer) -> tuple[Path
 
 
 def _label(session: Session, buffer: Buffer) -> str:
-    taken = {b.name for _, b in session.blocks()}
+    taken = session.block_names()
     return next(n for n in _names(f"{buffer.name}_padding") if n not in taken)
 
 

@@ -104,7 +104,7 @@ def called(block: Handle) -> str:
 
 def place_of(session: Session, block: Handle) -> Path:
     """Where a block stands; or a loop, if no block has that name."""
-    named = isinstance(block, str) and any(b.name == block for _, b in session.blocks())
+    named = isinstance(block, str) and session.has_block(block)
     return session.block(block)[0] if named else session.loop(block)[0]  # type: ignore[arg-type]
 
 

@@ -194,7 +194,7 @@ def _tidy(session: Session, nest: Nest, dims: list[int], axis: int) -> str:
     for k in (0, 2):
         remove_trivial_loops(session, (*base, k))
         fold_at(session, (*base, k))
-    name = unused_name(f"{nest.name}_rf", {s.name for _, s in session.blocks()})
+    name = unused_name(f"{nest.name}_rf", session.block_names())
     for k, label in enumerate((f"{name}_init", name, nest.name)):
         found = [p for p, s in places(session.stmt((*base, k)), lambda s: isinstance(s, Store))]
         session.apply(Label((*base, k, *found[0]), label))

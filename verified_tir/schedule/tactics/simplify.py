@@ -86,7 +86,10 @@ def _proposals(stmt: Stmt, path: Path, ranges: Ranges, known: Known) -> Iterator
         simplifier = Simplifier(Bounds(ranges))
         yield from ((path, where, new) for where, new in _simpler(stmt.condition, (0,), simplifier, ()))
     for k, sub in enumerate(sub_statements(stmt)):
-        yield from _proposals(sub, (*path, k), *inside(stmt, k, ranges, known))
+        here = (ranges, known) if isinstance(stmt, Seq) else inside(stmt, k, ranges, known)
+        yield from _proposals(sub, (*path, k), *here)
+        if isinstance(stmt, Seq) and isinstance(sub, Assume):
+            known = known.assuming(sub.condition)
 
 
 def _bounds(loop: For, path: Path, simplifier: Simplifier) -> Iterator[tuple[Path, ExprPath, Expr]]:

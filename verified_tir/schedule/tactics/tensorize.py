@@ -112,7 +112,7 @@ def _replace(session: Session, path: Path, intrin: TensorIntrin, *, forget: bool
 
 def place_of(session: Session, place: Handle) -> Path:
     """Where a loop or a block stands; of a block, the loops that stand around it and nothing else."""
-    if isinstance(place, str) and any(b.name == place for _, b in session.blocks()):
+    if isinstance(place, str) and session.has_block(place):
         return session.block(place)[0]
     return session.loop(place)[0]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Mapping
 from typing import Any
 
@@ -37,6 +38,7 @@ def scalar_argument(var: Var, value: object) -> Number:
         if isinstance(plain, bool):
             return plain
     elif isinstance(plain, int) and not isinstance(plain, bool) and dtype.is_int:
+        plain = operator.index(plain)  # an exact int
         if fits(dtype, plain):
             return plain
         raise ArgumentError(f"{var.name} = {plain} does not fit {dtype}")
@@ -49,8 +51,9 @@ def array_extents(buffer: Buffer, value: object) -> Extents:
     :raises ArgumentError: if it is no array, or one of another dtype or rank (lanes are an axis behind the others).
     """
     dtype = buffer.dtype
-    if not isinstance(value, np.ndarray):
+    if not issubclass(type(value), np.ndarray):  # isinstance would believe a __class__
         raise ArgumentError(f"{buffer.name} is a buffer; {type(value).__name__} is no array")
+    assert isinstance(value, np.ndarray)
     if value.dtype != numpy_dtype(dtype.scalar):
         raise ArgumentError(f"{buffer.name} holds {dtype.scalar}, the array {value.dtype}")
     rank = len(buffer.shape)

@@ -86,6 +86,8 @@ def _bind(program: Program, frame: Frame, args: Mapping[str, Argument]) -> dict[
         if buffer is None:
             frame.values[param] = scalar_argument(param, value)
         else:
+            if issubclass(type(value), np.ndarray):  # as the plain array that it is, whatever its class says of it
+                value = np.ndarray.view(value, np.ndarray)  # type: ignore[arg-type]
             given.append((buffer, array_extents(buffer, value)))
             assert isinstance(value, np.ndarray)
             arrays[buffer] = value

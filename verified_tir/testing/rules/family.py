@@ -13,36 +13,44 @@ from typing import Any, final
 
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
+from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.theorem import Rule
-from verified_tir.logic.formula import Term
 from verified_tir.logic.solver import Solver
-from verified_tir.logic.verdict import Verdict
 
 
-@final
-class PlainSolver:
+def plain_solver() -> Solver:
     """A solver that looks for no small counterexamples (nobody reads them here), with less work for each question.
 
     Verdicts are kept by the text of the question, and most questions come up again and again.
     """
-
-    def __init__(self) -> None:
-        self.solver = Solver(budget=300_000)
-
-    def prove(
-        self,
-        given: tuple[Term, ...],
-        goal: Term,
-        small: tuple[Term, ...] = (),
-        *,
-        quick: bool = False,
-    ) -> Verdict:
-        if len(self.solver._cache) > 300_000:
-            self.solver = Solver(budget=self.solver.budget)
-        return self.solver.prove(given, goal, quick=quick)
+    return Solver(budget=300_000, small=False)
 
 
-Chain = tuple[Rule, ...]
+def prover_for(solver: Solver) -> Prover:
+    """A prover for one more program; the solver forgets what it was asked once that is much."""
+    if len(solver._cache) > 300_000:
+        solver._cache.clear()
+        solver._refuted.clear()
+    return Prover(solver)
+
+
+@final
+@dataclass(frozen=True, slots=True, repr=False)
+class After:
+    """A step that is made for what only the step before it creates."""
+
+    make: Callable[[PrimFunc], Rule]
+
+    def __repr__(self) -> str:
+        return "a step on what the one before has made"
+
+
+def rule_for(step: Rule | After, func: PrimFunc) -> Rule:
+    """The rule that a step is on a program."""
+    return step.make(func) if isinstance(step, After) else step
+
+
+Chain = tuple[Rule | After, ...]
 """Rules applied one after the other; the last one is the one on trial, those before set the scene."""
 
 

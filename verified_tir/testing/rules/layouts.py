@@ -19,7 +19,7 @@ from verified_tir.kernel.rules.relayout import Relayout
 from verified_tir.kernel.rules.storage import Storage
 from verified_tir.kernel.theorem import Rule
 from verified_tir.testing.rules.building import function, load, store
-from verified_tir.testing.rules.family import Chain, Family
+from verified_tir.testing.rules.family import After, Chain, Family
 from verified_tir.testing.rules.pool import GUARDED, INDIRECT, NESTED, STORES, VECTORS, X, Y, integers, loop, n, plus
 
 Made = tuple[PrimFunc, Sequence[Rule | Chain]]
@@ -204,20 +204,6 @@ def _moved(e: Expr, layout: LayoutMap, new: Buffer) -> Expr:
     return rewrite(e, visit)
 
 
-class After:
-    """A step that is made for the buffer which only the step before it creates."""
-
-    def __init__(self, make: Callable[[PrimFunc], Rule]) -> None:
-        self.make = make
-        self.__dataclass_fields__ = {"make": None}
-
-    def rewrite(self, before: PrimFunc, entry: object) -> object:
-        return self.make(before).rewrite(before, entry)  # type: ignore[arg-type]
-
-    def __repr__(self) -> str:
-        return "a step on the new layout"
-
-
 def _padded(phi: int, pad: int, event: int, place: int, value: int) -> Made:
     """After a change of layout: is the padding still what it was?  Decided, stored to, its stores erased."""
     four = Buffer.declare("A", (4,), "int32")
@@ -247,7 +233,7 @@ def _padded(phi: int, pad: int, event: int, place: int, value: int) -> Made:
         lambda f: Erase((1,)),
         lambda f: Decide((0,), True),
     )
-    return func, [(first, After(s)) for s in steps]  # type: ignore[misc]
+    return func, [(first, After(s)) for s in steps]
 
 
 __all__ = ["FAMILIES", "plus"]
