@@ -27,7 +27,7 @@ Examples:
 
 Exit code: 0 if every schedule ended as expected; 1 if one was refused, or was to be refused and was not, raised an \
 exception, or the validator disagrees (a bug in vtir); 2 if a file could not be executed, or there was nothing to \
-verify.
+verify; 4 if the only trouble is that no input satisfies what a program assumes, or that none was found.
 """
 
 Paths = Annotated[list[Path], typer.Argument(metavar="PATH", help="Python files, or folders to search for them.")]

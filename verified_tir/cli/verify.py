@@ -16,10 +16,11 @@ from verified_tir.cli.second_opinion import LITTLE, Asked, ask, opinion_report
 from verified_tir.logic.formula import INT, integer, le, var
 from verified_tir.logic.solver import INTEGER_BUDGET, Solver
 from verified_tir.logic.verdict_store import VerdictsInMemory
-from verified_tir.report.collect import refusal_of, steps_of
+from verified_tir.report.collect import input_of, refusal_of, steps_of
 from verified_tir.report.model import (
     ErrorReport,
     FileReport,
+    InputReport,
     MachineCodeReport,
     OpinionReport,
     Outcome,
@@ -133,6 +134,7 @@ class _Run:
     seconds: float = 0.0
     opinion: OpinionReport | None = None
     machine_code: MachineCodeReport | None = None
+    input: InputReport | None = None
 
 
 def _verify(
@@ -156,6 +158,8 @@ def _verify(
     except BaseException as problem:
         run.error = describe(problem, full, shown, function.line)
     at = line_of(full, shown, function.line)
+    if run.made is not None and run.error is None and _outcome(function.expect, run) is Outcome.PROVED:
+        _exhibit(run, run.made, at)
     if run.made is not None and run.error is None and _outcome(function.expect, run).as_expected:
         _second_opinion(run, run.made, settings.asked, at)
         if settings.to_llvm and run.refused is None and run.error is None:
@@ -175,6 +179,17 @@ def _verify(
     except Exception as problem:  # what cannot be shown or written must not pass for proved
         error = describe(problem, full, shown, function.line)
         return _report(name, function, at, _Run(error=error, seconds=run.seconds))
+
+
+def _exhibit(run: _Run, made: Schedule, at: SourcePlace) -> None:
+    """An input that the theorem speaks of, or that there is none."""
+    try:
+        run.input = input_of(made.exhibit())
+    except KeyboardInterrupt:
+        raise
+    except Exception as problem:  # it is to have no exceptions; whatever it has must not pass for an input
+        message = f"the search for an input failed: {type(problem).__name__}: {problem}"
+        run.error = ErrorReport("BugInThisTool", message, at, "".join(traceback.format_exception(problem)))
 
 
 def _second_opinion(run: _Run, made: Schedule, asked: Asked, at: SourcePlace) -> None:
@@ -235,6 +250,7 @@ def _report(
         program="" if made is None else made.script(),
         opinion=run.opinion,
         machine_code=run.machine_code,
+        input=run.input,
     )
 
 
@@ -249,7 +265,10 @@ def _outcome(expect: str, run: _Run) -> Outcome:
         return Outcome.ERROR
     if expect == "refused":
         return Outcome.NOT_REFUSED if run.refused is None else Outcome.REFUSED_AS_EXPECTED
-    return Outcome.PROVED if run.refused is None else Outcome.REFUSED
+    if run.refused is not None:
+        return Outcome.REFUSED
+    found = "input" if run.input is None else run.input.found
+    return {"vacuous": Outcome.VACUOUS, "no input found": Outcome.NO_INPUT}.get(found, Outcome.PROVED)
 
 
 def _write(folder: Path, run: _Run) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 from verified_tir.report.model import (
     ErrorReport,
     FileReport,
+    InputReport,
     MachineCodeReport,
     ObligationReport,
     OpinionReport,
@@ -78,7 +79,19 @@ def _schedule(s: ScheduleReport) -> dict[str, Any]:
         "second_opinion": None if s.opinion is None else s.opinion.sentence,
         "validated": None if s.opinion is None else _opinion(s.opinion),
         "machine_code": None if s.machine_code is None else _machine_code(s.machine_code),
+        "input": None if s.input is None else _input(s.input),
         "program": s.program,
+    }
+
+
+def _input(found: InputReport) -> dict[str, Any]:
+    return {
+        "found": found.found,
+        "sentence": found.sentence,
+        "sizes": found.sizes,
+        "steps": found.steps,
+        "complete": found.complete,
+        "contradictory": list(found.contradictory),
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TypeAlias, final
 
@@ -11,6 +12,7 @@ from verified_tir.ir.script import script_lines
 from verified_tir.kernel.obligation import Discharged
 from verified_tir.logic.verdict import Obligation, Proved, Refuted, Unknown, Verdict
 from verified_tir.report.model import (
+    InputReport,
     ObligationReport,
     Place,
     RefusalKind,
@@ -21,6 +23,7 @@ from verified_tir.report.model import (
     VerdictName,
 )  # fmt: skip
 from verified_tir.schedule import errors
+from verified_tir.schedule.exhibit import Exhibit
 from verified_tir.schedule.schedule import Schedule, StepRecord
 
 Owed: TypeAlias = tuple[str, PrimFunc, PrimFunc]
@@ -51,6 +54,18 @@ def steps_of(schedule: Schedule, *, places: bool = False) -> tuple[StepReport, .
     return tuple(
         StepReport(r.name, r.arguments, r.seconds, tuple(_discharged(d, r, known, texts) for d in r.obligations))
         for r in schedule.steps
+    )
+
+
+def input_of(found: Exhibit) -> InputReport:
+    """An input that was exhibited, without its arrays."""
+    return InputReport(
+        found=found.found,
+        sentence=str(found),
+        sizes={name: x if math.isfinite(x) else str(x) for name, x in found.sizes.items()},
+        steps=found.steps,
+        complete=found.complete,
+        contradictory=found.contradictory,
     )
 
 

@@ -22,7 +22,14 @@ class Outcome(Enum):
     REFUSED_AS_EXPECTED = "refused-as-expected"
     REFUSED = "refused"
     NOT_REFUSED = "not-refused"
+    VACUOUS = "vacuous"
+    NO_INPUT = "no-input-found"
     ERROR = "error"
+
+    @property
+    def proves_nothing(self) -> bool:
+        """Whether all steps were proved, of no input that is known."""
+        return self in (Outcome.VACUOUS, Outcome.NO_INPUT)
 
     @property
     def as_expected(self) -> bool:
@@ -185,6 +192,26 @@ class MachineCodeReport:
     seconds: float = 0.0
 
 
+InputName = Literal["input", "not run", "vacuous", "no input found"]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class InputReport:
+    """An input that satisfies what the program assumes, or why there is none.
+
+    ``complete`` means that the program was run to its end; ``contradictory`` are assumptions that contradict each
+    other.
+    """
+
+    found: InputName
+    sentence: str
+    sizes: dict[str, int | float | str]
+    steps: int
+    complete: bool
+    contradictory: tuple[str, ...]
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class ScheduleReport:
@@ -193,7 +220,7 @@ class ScheduleReport:
     ``expected_refusals`` are those of ``with expect_refusal(s):`` blocks; ``refusal`` is what ended the schedule.
     ``assumptions`` are the sentences on which what was proved rests.  ``program`` is the text of the program as
     scheduled, as far as the schedule came.  ``opinion`` is what the independent validator says, if it was asked;
-    ``machine_code`` what it says of the LLVM IR.
+    ``machine_code`` what it says of the LLVM IR.  ``input`` is one that the theorem speaks of.
     """
 
     name: str
@@ -210,6 +237,7 @@ class ScheduleReport:
     program: str
     opinion: OpinionReport | None = None
     machine_code: MachineCodeReport | None = None
+    input: InputReport | None = None
 
     @property
     def obligations(self) -> int:
@@ -253,9 +281,11 @@ class Report:
 
     @property
     def exit_code(self) -> int:
-        """0: all as expected; 1: some schedule was not; 2: a bad file, or nothing to verify; 130: interrupted."""
+        """0: all as expected; 1: some schedule was not; 2: a bad file, or nothing to verify; 4: no input is known that
+        some schedule is about, and all others were as expected; 130: interrupted."""
         if self.interrupted:
             return 130
         if self.nothing or self.bad_files:
             return 2
-        return 0 if all(s.outcome.as_expected for s in self.schedules) else 1
+        odd = [s.outcome for s in self.schedules if not s.outcome.as_expected]
+        return 0 if not odd else 4 if all(outcome.proves_nothing for outcome in odd) else 1

@@ -15,6 +15,7 @@ from rich.text import Text
 from verified_tir.report.model import (
     ErrorReport,
     FileReport,
+    InputReport,
     ObligationReport,
     Outcome,
     RefusalReport,
@@ -31,6 +32,8 @@ _VERDICT = {
     Outcome.REFUSED_AS_EXPECTED: ("refused as expected", "bold green"),
     Outcome.REFUSED: ("REFUSED", "bold red"),
     Outcome.NOT_REFUSED: ("NOT REFUSED", "bold red"),
+    Outcome.VACUOUS: ("VACUOUS", "bold red"),
+    Outcome.NO_INPUT: ("NO INPUT FOUND", "bold red"),
     Outcome.ERROR: ("ERROR", "bold red"),
 }
 
@@ -77,6 +80,8 @@ class TextReport:
         if s.outcome is Outcome.PROVED:
             for sentence in s.assumptions:
                 self._line(Text.assemble(("assuming: ", "dim"), sentence), 4)
+        if s.input is not None and s.outcome is Outcome.PROVED:
+            self._input(s.input)
         if s.opinion is not None and s.outcome.as_expected:
             self._line(Text.assemble(("second opinion: ", "dim"), s.opinion.sentence), 4)
         if s.machine_code is not None and s.outcome.as_expected:
@@ -94,6 +99,9 @@ class TextReport:
             case Outcome.ERROR:
                 if s.error is not None:
                     self._error(s.error, 4)
+            case Outcome.VACUOUS | Outcome.NO_INPUT:
+                if s.input is not None:
+                    self._no_input(s.input)
             case Outcome.PROVED | Outcome.REFUSED | Outcome.REFUSED_AS_EXPECTED:
                 pass
             case _:
@@ -126,6 +134,20 @@ class TextReport:
         self._line(Text.assemble(f"{head}: ", (", ".join(parts) or "none", style), f"; {tail}"))
 
     # -- pieces -----------------------------------------------------------------------------------------------------
+
+    def _input(self, found: InputReport) -> None:
+        """An input as a note: of interest where it was not run past all assumptions."""
+        if found.found == "not run" or self._detail is Detail.OBLIGATIONS:
+            self._line(Text.assemble(("input: ", "dim"), found.sentence), 4)
+
+    def _no_input(self, found: InputReport) -> None:
+        """That every step was proved means nothing here, and what to do."""
+        self._line(Text(f"every step was proved, but {found.sentence}"), 4)
+        if found.found == "vacuous":
+            advice = "assumptions that contradict each other prove everything: change or remove one of them"
+        else:
+            advice = "the assumptions may contradict each other: check them, or assume less"
+        self._line(Text(advice), 4)
 
     def _heading(self, file: str) -> None:
         if file != self._shown_file:

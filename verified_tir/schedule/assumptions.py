@@ -10,8 +10,9 @@ from collections.abc import Iterator
 
 from verified_tir.ir.expr import Binary, Expr, IntImm, Undef, Var, binary
 from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.paths import Path
 from verified_tir.ir.script import script
-from verified_tir.ir.stmt import Assume, For, If, LetStmt, Stmt
+from verified_tir.ir.stmt import Assert, Assume, For, If, LetStmt, Stmt
 from verified_tir.ir.visit import free_vars, sub_statements
 from verified_tir.kernel.context import LARGEST
 from verified_tir.kernel.memory import Padding
@@ -87,26 +88,40 @@ def _never(condition: Expr) -> bool:
     return False
 
 
+def assumed_at(func: PrimFunc, path: Path) -> str:
+    """What the statement at a path assumes or asserts, in a sentence."""
+    around: list[str] = []
+    stmt = func.body
+    for step in path:
+        around += _around(stmt, step)
+        stmt = sub_statements(stmt)[step]
+    claims = [script(stmt.condition)] if isinstance(stmt, Assert) else []
+    claims = list(_claims(stmt.condition)) if isinstance(stmt, Assume) else claims
+    return ", ".join((" and ".join(claims), *around))
+
+
 def _assumed(stmt: Stmt, around: tuple[str, ...]) -> Iterator[str]:
     """What is assumed in a statement, with the loops, branches and lets around that say for what."""
+    if isinstance(stmt, Assume):
+        for claim in _claims(stmt.condition):
+            yield ", ".join((claim, *around))
+        return
+    for k, inner in enumerate(sub_statements(stmt)):
+        yield from _assumed(inner, (*around, *_around(stmt, k)))
+
+
+def _around(stmt: Stmt, step: int) -> tuple[str, ...]:
+    """What a statement says of a sub-statement: for which iterations it runs, on which condition, with which let."""
     match stmt:
-        case Assume(condition=condition):
-            for claim in _claims(condition):
-                yield ", ".join((claim, *around))
-            return
         case For(var=v, min=low, extent=extent):
             high = binary("add", low, extent)
             first = "" if isinstance(low, IntImm) and not low.value else f"{script(low)}, "
-            around = (*around, f"for {v.name} in range({first}{script(high)})")
-        case If(condition=condition, then_body=then_body, else_body=else_body):
-            yield from _assumed(then_body, (*around, f"if {script(condition)}"))
-            if else_body is not None:
-                yield from _assumed(else_body, (*around, f"unless {script(condition)}"))
-            return
+            return (f"for {v.name} in range({first}{script(high)})",)
+        case If(condition=condition):
+            return (f"{'unless' if step else 'if'} {script(condition)}",)
         case LetStmt(var=v, value=value):
-            around = (*around, f"with {v.name} = {script(value)}")
-    for inner in sub_statements(stmt):
-        yield from _assumed(inner, around)
+            return (f"with {v.name} = {script(value)}",)
+    return ()
 
 
 def _claims(condition: Expr) -> Iterator[str]:

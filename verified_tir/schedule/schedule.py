@@ -48,6 +48,7 @@ from verified_tir.schedule.tactics import simplify as simplification
 from verified_tir.schedule.verdicts import open_store
 
 if TYPE_CHECKING:
+    from verified_tir.schedule.exhibit import Exhibit
     from verified_tir.schedule.second_opinion import Validation
 
 MapLike = IndexMap | Callable[..., Any]
@@ -238,6 +239,16 @@ class Schedule(
         if found.bug is not None:
             raise found.bug
         return found
+
+    def exhibit(self) -> Exhibit:
+        """One input that the theorem speaks of: it satisfies all assumptions, and the program runs on it.
+
+        Assumptions that contradict each other prove everything; then it says that there is no such input, or that none
+        was found (see ``docs/trust.md``).
+        """
+        from verified_tir.schedule.exhibit import exhibit
+
+        return exhibit(self.theorem.before)
 
     @property
     def refusals(self) -> tuple[ScheduleError, ...]:
