@@ -19,7 +19,7 @@ from verified_tir.semantics.interpreter import UndefinedBehaviour, run
 from verified_tir.semantics.interpreter.outcome import same_bits
 
 SEEDS = range(3)
-LONGEST = 2_000_000 if WHOLE else 20_000
+LONGEST = 100_000 if WHOLE else 20_000
 """Steps of a run of the interpreter: what takes more is left out."""
 
 
