@@ -54,6 +54,8 @@ class Applied:
     theorem: Refines
     rule: Rule
     result: Any
+    hasty: bool
+    """Whether what takes long counted as refused."""
 
 
 @final
@@ -89,7 +91,7 @@ def recorded() -> Iterator[list[Event]]:
         return Begun(func, definite, result)
 
     beginning = noted(begun, reflexive)
-    asked = noted(lambda result, rule, theorem, prover: Applied(theorem, rule, result), apply)
+    asked = noted(lambda result, rule, theorem, prover: Applied(theorem, rule, result, prover.hasty), apply)
     given = noted(lambda result, theorem, blocks, prover: Licensed(theorem, blocks, result), licensed)
     dropped = noted(lambda result, theorem: Licensed(theorem, None, result), without_licence)
     checked = noted(lambda result, func, prover, entry=None: Verified(func, result), verify_program)
@@ -211,6 +213,7 @@ class _Mirror:
             self.found.passed_over += 1
             return
         theorem, twin = there
+        self.prover.hasty = event.hasty
         try:
             rule = twin.rule(event.rule, self.theorems.get)
             verdict = apply(rule, theorem, self.prover)
@@ -219,6 +222,7 @@ class _Mirror:
             return
         except IRError as problem:  # what the rule carries is ill-typed in the twin: a refusal
             verdict = NoMatch((), str(problem))
+        self.prover.hasty = False
         self.compare(f"{name} {event.rule}", event.result, verdict)
         if accepted(event.result) and accepted(verdict):
             self.follow(name, twin, event.result.after, verdict.after, self.theorems, event.result, verdict)
