@@ -22,7 +22,7 @@ export MALLOC_MMAP_THRESHOLD_ := 67108864
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help verify test setup lint types layers docs unit proofs exhaustive mutate fuzz clean
+.PHONY: help verify test setup lint types layers docs unit nets proofs exhaustive mutate fuzz clean
 
 help:
 	@sed -n 's/^# \?//;1,3p' Makefile
@@ -72,6 +72,10 @@ proofs: $(READY)
 # stopped, the same command goes on from what exhaustive.jsonl says was done.
 exhaustive: $(READY)
 	$(BIN)/python -m tests.kernel.exhaustive.campaign --programs 1000000 --log exhaustive.jsonl
+
+# The nets whole (in "unit": a sample of each): names, views, calls, licensed results, races, forgery; takes half an hour.
+nets: $(READY)
+	VTIR_NETS=all $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests/nets
 
 # Each obligation and side condition of the kernel taken away, and the table of who noticed; takes hours, and goes on from
 # where it was stopped.

@@ -419,3 +419,11 @@ def test_a_layout_in_the_middle_owes_its_extents(wide: bool) -> None:
         assert isinstance(found, Unproved) and "is that of an array" in found.obligation.claim
     else:
         assert isinstance(found, Refines)
+
+
+def test_what_an_annotation_holds_does_not_depend_on_what_was_asked_before() -> None:
+    """``int | bool`` and ``bool | int`` are one type; True stays True."""
+    from verified_tir.ir.exact import reader
+
+    for hint in (int | bool | str, bool | int | str):
+        assert reader(hint)(True) is True and reader(hint)(1) == 1 and type(reader(hint)(1)) is int

@@ -52,7 +52,8 @@ def _plain(wanted: type) -> Reader:
 
 
 def _any_of(options: tuple[Any, ...]) -> Reader:
-    readers = [reader(o) for o in sorted(options, key=lambda o: o is not bool)]  # ``True`` is an int, too
+    # A bool is an int, too, and ``int | bool`` is the same union as ``bool | int``.
+    readers = [reader(o) for o in sorted(options, key=lambda o: o is not bool)]
 
     def read(value: Any) -> Any:
         for r in readers:
@@ -151,11 +152,17 @@ T = TypeVar("T")
 def exact(value: T) -> T:
     """The value, if it is a node (whose fields were read when it was made); a record anew, of fields that were read.
 
-    :raises Inexact: for a field that is not of its type.
+    :raises Inexact: for a field that is not of its type, or not there; for a node that its class has not made.
     """
     kind = type(value)
-    if _is_node(kind) or not dataclasses.is_dataclass(kind):
+    if _is_node(kind):
+        if not hasattr(value, "_made"):
+            raise Inexact(f"this {kind.__name__} was not made by calling its class")
         return value
+    if not dataclasses.is_dataclass(kind):
+        return value
+    if not all(hasattr(value, f.name) for f in dataclasses.fields(kind)):
+        raise Inexact(f"this {kind.__name__} has not all of its fields")
     fields = {name: read(getattr(value, name)) for name, read in field_readers(kind)}
     if all(fields[name] is getattr(value, name) for name in fields):
         return value

@@ -12,7 +12,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
 
 from verified_tir.ir.exact import NODES, Inexact, field_readers
 from verified_tir.ir.weak_table import WeakTable
@@ -26,13 +26,17 @@ def float_key(value: float) -> bytes:
 
 
 def _key(value: object) -> object:
-    """A dictionary key that keeps 0.0, -0.0, 0, False and NaN apart."""
+    """A dictionary key that keeps 0.0, -0.0, 0, False and NaN apart; of what no node holds, one that is nowhere."""
     kind = type(value)
+    if type(kind) is InternedMeta or kind is int or kind is str or value is None:
+        return value
     if kind is tuple:
-        return tuple([v if isinstance(v, Node) else _key(v) for v in value])  # type: ignore[attr-defined]
+        return tuple([_key(v) for v in value])  # type: ignore[attr-defined]
     if kind is float:
         return ("float", float_key(value))  # type: ignore[arg-type]
-    return ("bool", value) if kind is bool else value
+    if kind is bool:
+        return ("bool", value)
+    return object()
 
 
 _sealed: list[bool] = []
@@ -69,6 +73,7 @@ class InternedMeta(type):
             if found is not None:
                 return found
             _TABLE.put(key, made)
+            object.__setattr__(made, "_made", True)
             return made
 
 
@@ -88,7 +93,7 @@ def _read(kind: Any, made: Any, make: Callable[..., Any]) -> Any:
 class Node(metaclass=InternedMeta):
     """Base of expressions, statements, buffers and functions."""
 
-    __slots__ = ("__weakref__", "_below", "_children", "_free_vars", "_known")
+    __slots__ = ("__weakref__", "_below", "_children", "_free_vars", "_known", "_made")
     __match_args__: ClassVar[tuple[str, ...]] = ()
 
     def __copy__(self) -> Node:
@@ -96,6 +101,9 @@ class Node(metaclass=InternedMeta):
 
     def __deepcopy__(self, memo: object) -> Node:
         return self
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a node cannot be pickled, its variables would be others: write the program as text")
 
 
 N = TypeVar("N", bound=Node)

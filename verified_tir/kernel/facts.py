@@ -66,11 +66,11 @@ class Prover:
     """Answers questions at a place, with the facts about memory that they need."""
 
     solver: Solver
-    lemmas: list[Lemma] = field(default_factory=list)
+    lemmas: list[Lemma] = field(init=False, default_factory=list)
     hasty: bool = False
     """Questions about floats that no lemma decides are left undecided, which saves much time where they are many."""
-    _memo: dict[tuple[object, ...], tuple[Term, ...]] = field(default_factory=dict)
-    _busy: set[tuple[object, ...]] = field(default_factory=set)
+    _memo: dict[tuple[object, ...], tuple[Term, ...]] = field(init=False, default_factory=dict)
+    _busy: set[tuple[object, ...]] = field(init=False, default_factory=set)
     throughout: Throughout = field(init=False)
 
     def __post_init__(self) -> None:

@@ -95,16 +95,16 @@ class Solver:
     """
 
     budget: int = INTEGER_BUDGET
-    statistics: Statistics = field(default_factory=Statistics)
+    statistics: Statistics = field(init=False, default_factory=Statistics)
     store: Store | None = None
     small: bool = True
-    _cache: dict[tuple[str, int], Answer] = field(default_factory=dict)
-    _z3: Any = None
-    _shared: tuple[Any, int] | None = None
-    _refuted: set[tuple[str, int]] = field(default_factory=set)
+    _cache: dict[tuple[str, int], Answer] = field(init=False, default_factory=dict)
+    _z3: Any = field(init=False, default=None)
+    _shared: tuple[Any, int] | None = field(init=False, default=None)
+    _refuted: set[tuple[str, int]] = field(init=False, default_factory=set)
     """Questions with a refutation whose values were not asked for."""
-    _quick: bool = False
-    _depth: int = 0
+    _quick: bool = field(init=False, default=False)
+    _depth: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:
         if self.budget < 1:

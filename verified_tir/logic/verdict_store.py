@@ -151,7 +151,7 @@ class VerdictStore:
 class VerdictsInMemory:
     """The verdicts of one process, for solvers that are to share them and nothing else."""
 
-    _answers: dict[tuple[str, int], Answer] = field(default_factory=dict)
+    _answers: dict[tuple[str, int], Answer] = field(init=False, default_factory=dict)
 
     def load(self, text: str, budget: int) -> Answer | None:
         """The answer to a query, if it was asked before."""

@@ -15,6 +15,7 @@ from verified_tir.semantics.memory import Block, View
 from verified_tir.semantics.values import Value
 
 if TYPE_CHECKING:
+    from verified_tir.semantics.interpreter.interleaving import Interleaving
     from verified_tir.semantics.interpreter.licences import Watch
 
 
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 class Run:
     """What the frames of one run share.
 
-    ``watch`` is ``None`` unless licences are checked; ``callers`` are the functions being run, outermost first.
+    ``watch`` is ``None`` unless licences are checked, ``interleaving`` unless marked loops run as they are marked;
+    ``callers`` are the functions being run, outermost first.
     """
 
     module: IRModule | None = None
@@ -32,6 +34,7 @@ class Run:
     steps: int = 0
     blocks: int = 0
     callers: tuple[str, ...] = ()
+    interleaving: Interleaving | None = None
 
     def step(self) -> None:
         """Count a store or a loop iteration.
@@ -61,6 +64,8 @@ class Frame:
     values: dict[Var, Value] = field(default_factory=dict)
     views: dict[Buffer, View] = field(default_factory=dict)
     whole: dict[Var, View] = field(default_factory=dict)
+    shared: dict[Var, Block] | None = None
+    """What the threads of a block have allocated in memory that they share, where iterations take turns."""
 
     def view(self, buffer: Buffer) -> View:
         """What a buffer stands for.

@@ -15,6 +15,7 @@ from verified_tir.semantics.errors import ArgumentError, StepLimit, UndefinedBeh
 from verified_tir.semantics.interpreter.arguments import array_extents, enter, leave, scalar_argument, shared
 from verified_tir.semantics.interpreter.extents import bind_symbol, bind_symbols
 from verified_tir.semantics.interpreter.frame import Frame, Run
+from verified_tir.semantics.interpreter.interleaving import Interleaving
 from verified_tir.semantics.interpreter.licences import Watch
 from verified_tir.semantics.interpreter.outcome import Outcome
 from verified_tir.semantics.interpreter.program import Program, program_of, refuse_overlap
@@ -32,6 +33,7 @@ def run(
     inaccessible: Masks | None = None,
     check_licences: bool = False,
     max_steps: int | None = None,
+    interleaved: int | None = None,
 ) -> Outcome:
     """What ``func`` does to these arguments.
 
@@ -45,6 +47,9 @@ def run(
     :param check_licences: whether to look for conflicts between iterations of parallel, thread-bound and vectorized
         loops; they become findings of the outcome.
     :param max_steps: how many stores and loop iterations may be executed.
+    :param interleaved: a seed: iterations of loops that are marked parallel, vectorized or bound to threads then take
+        turns, in an order drawn at random (see ``interleaving``).  Licences are not checked, and calls are no place to
+        take turns.
     :raises UndefinedBehaviour: if the run has no meaning.
     :raises AssertionFailed: if an assertion of the program fails.
     :raises Unsupported: if the run meets an opaque call.
@@ -52,7 +57,9 @@ def run(
     :raises ArgumentError: if the arguments do not fit the parameters.
     """
     program = program_of(func)
-    state = Run(module, max_steps, Watch() if check_licences else None, callers=(func.name,))
+    watch = Watch() if check_licences and interleaved is None else None
+    turns = Interleaving(interleaved) if interleaved is not None and module is None else None
+    state = Run(module, max_steps, watch, callers=(func.name,), interleaving=turns)
     frame = Frame(state)
     arrays = _bind(program, frame, args)
     _enter(program, frame, arrays, defined or {}, inaccessible or {})

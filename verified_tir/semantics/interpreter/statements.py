@@ -130,8 +130,13 @@ class _Statements:
 
         def store(frame: Frame) -> None:
             frame.run.step()
+            turns = frame.run.interleaving
+            if turns is not None:
+                turns.pause()
             rows, stored = indices(frame), value(frame)
             taken = None if mask is None else mask(frame)
+            if turns is not None:
+                turns.pause()
             view = frame.view(buffer)
             if len(rows) == 1:
                 view.store(rows[0], stored)
@@ -156,6 +161,8 @@ class _Statements:
             if any(extent < 0 for extent in extents.shape):
                 raise UndefinedBehaviour("negative-extent", f"{buffer.name} gets shape {list(extents.shape)}")
             block = frame.run.new_block(buffer.name, extents.span * buffer.dtype.nbytes)
+            if frame.run.interleaving is not None:
+                block = frame.run.interleaving.shared_block(frame, buffer, block)
             view = View(buffer.name, buffer.dtype, block, extents)
             frame.views[buffer] = frame.whole[buffer.data] = view
 
@@ -190,6 +197,9 @@ class _Statements:
                     "index-overflow", f"loop {name} reaches {stop - 1}, which no {var.dtype} holds"
                 )
             run = frame.run
+            if watched is not None and run.interleaving is not None:
+                run.interleaving.run(stmt, range(start, stop), body, frame)
+                return
             watch = run.watch if watched is not None else None
             if watch is not None and watched is not None:
                 watch.enter(watched, var)

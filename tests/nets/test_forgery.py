@@ -1,0 +1,283 @@
+"""Objects that are not what they seem: nothing of them makes a theorem, and nothing crashes.
+
+Rules are drawn with fields of all sorts, of their types and of others; whatever the kernel accepts is run.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import pickle
+import random
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.nets.corpus import WHOLE
+from tests.nets.values import ALL_RULES, Anything, Drawer, Impostor, Several, Text, Whole, fields_of
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.expr import IntImm, Load, Var, const
+from verified_tir.ir.node import IRError, Node
+from verified_tir.ir.script import parse_func
+from verified_tir.ir.stmt import For, Seq, Store
+from verified_tir.kernel.calls import Arguments
+from verified_tir.kernel.entry import verify_program
+from verified_tir.kernel.facts import Prover
+from verified_tir.kernel.obligation import NoMatch, Unproved
+from verified_tir.kernel.refines import Refines
+from verified_tir.kernel.rules import RULES
+from verified_tir.kernel.rules.annotate import Label
+from verified_tir.kernel.rules.chain import Chain
+from verified_tir.kernel.rules.layout import LayoutMap
+from verified_tir.kernel.rules.order import Swap
+from verified_tir.kernel.rules.reindex import NewLoop
+from verified_tir.kernel.theorem import apply, licensed, reflexive
+from verified_tir.logic import smtlib
+from verified_tir.logic.solver import Solver
+from verified_tir.logic.verdict import Proved, Unknown
+from verified_tir.logic.verdict_store import VerdictsInMemory
+from verified_tir.semantics.interpreter import refines, run
+
+FUNC = parse_func("""
+@T.prim_func
+def f(A: T.Buffer((4, "n"), "float32"), B: T.Buffer((4,), "float32"), C: T.Buffer((1,), "int32"), k: T.int32):
+    n = T.int32()
+    t = T.alloc_buffer((4,), "float32", scope="local")
+    for i in range(4):
+        with T.block("b"):
+            t[i] = A[i, 0] + T.float32(1)
+        if i < k:
+            B[i] = t[i]
+    for j in T.parallel(4):
+        B[j] = B[j] * T.float32(2)
+    x = k + 1
+    C[0] = T.max(x, 3)
+    for i in range(2):
+        for j in range(3):
+            C[0] = C[0] + i * j
+""")
+OTHER = parse_func("""
+@T.prim_func
+def g(X: T.Buffer((4,), "float32"), m: T.int32):
+    V = T.decl_buffer((2,), "float32", data=X.data)
+    for i in range(2):
+        T.assume(X[i] == T.float32(0))
+        V[i] = T.float32(1)
+""")
+VALUES = np.array([1, 2.5, -0.0, np.inf, np.nan, 1e30], "float32")
+DRAWS = 40_000 if WHOLE else 120
+PROVER = Prover(Solver(budget=100_000))
+
+
+def given(seed: int) -> dict[str, Any]:
+    rng = np.random.default_rng(seed)
+    a, b = rng.choice(VALUES, (4, 2)), rng.choice(VALUES, 4)
+    return {"A": a, "B": b, "C": np.array([7], "int32"), "k": (0, 2, 4)[seed]}
+
+
+BEFORE = [(g, run(FUNC, g)) for g in map(given, range(3))]
+
+
+def agree(theorem: Refines) -> None:
+    """What was accepted does the same; after a change of layout, of an assumption or of a type nothing is compared."""
+    if theorem.relation or theorem.before is not FUNC or theorem.after is FUNC:
+        return
+    for arguments, before in BEFORE:
+        after = run(theorem.after, arguments, check_licences=True)
+        assert not refines(before, after) and not after.findings
+
+
+@pytest.mark.parametrize("kind", ALL_RULES, ids=lambda k: k.__name__)
+def test_rules_with_fields_of_all_sorts(kind: type) -> None:
+    rng = random.Random(kind.__name__)
+    theorem = reflexive(FUNC)
+    drawer = Drawer(FUNC, OTHER, [theorem, reflexive(OTHER)], rng)
+    names = list(fields_of(kind))
+    for turn in range(DRAWS):
+        rule = drawer.rule(kind)
+        if names and turn % 2:
+            values = {name: getattr(rule, name) for name in names}
+            name = rng.choice(names)
+            values[name] = drawer.forged(values[name])
+            rule = kind(**values)
+        found = apply(rule, theorem, PROVER)
+        assert isinstance(found, (Refines, NoMatch, Unproved))
+        if isinstance(found, Refines):
+            agree(found)
+
+
+@pytest.mark.parametrize("kind", ALL_RULES, ids=lambda k: k.__name__)
+def test_what_looks_like_a_rule_is_none(kind: type) -> None:
+    theorem = reflexive(FUNC)
+    drawer = Drawer(FUNC, OTHER, [theorem], random.Random(1))
+    rule = drawer.rule(kind)
+    subclass: Any = type("Sub", (kind,), {"rewrite": lambda *_: Anything(), "__slots__": ()})
+    sub = object.__new__(subclass)
+    for field in fields_of(kind):
+        object.__setattr__(sub, field, getattr(rule, field))
+    blank = object.__new__(kind)
+    for forged in (sub, Impostor(kind), dataclasses.asdict(rule), kind, None):
+        for asked in (forged, Chain((forged,))):  # type: ignore[arg-type]
+            assert isinstance(apply(asked, theorem, PROVER), NoMatch)  # type: ignore[arg-type]
+    if fields_of(kind):
+        assert isinstance(apply(blank, theorem, PROVER), NoMatch)
+
+
+def test_records_within_rules_are_of_exactly_their_classes() -> None:
+    theorem = reflexive(FUNC)
+    drawer = Drawer(FUNC, OTHER, [theorem], random.Random(2))
+    records = {LayoutMap, NewLoop, Arguments}
+    seen = set()
+    for kind in ALL_RULES:
+        rule = drawer.rule(kind)
+        for name in fields_of(kind):
+            for record in records:
+                value = getattr(rule, name)
+                if type(value) is record:
+                    seen.add(record)
+                    fields = {n: getattr(value, n) for n in fields_of(record)}
+                    sub = object.__new__(type("Sub", (record,), {"__slots__": ()}))
+                    for n, v in fields.items():
+                        object.__setattr__(sub, n, v)
+                    for forged in (sub, object.__new__(record), fields, tuple(fields.values()), Impostor(record)):
+                        forgery = dataclasses.replace(rule, **{name: forged})
+                        assert isinstance(apply(forgery, theorem, PROVER), NoMatch)
+    assert {LayoutMap, Arguments} <= seen
+
+
+def test_numbers_of_numpy_are_no_numbers_of_a_program() -> None:
+    theorem = reflexive(FUNC)
+    for forged in (np.int64(0), np.float64(0), np.bool_(True), 0.0, "0"):
+        assert isinstance(apply(Swap((0, 0), forged), theorem, PROVER), NoMatch)  # type: ignore[arg-type]
+        assert isinstance(apply(Label((forged,), "b"), theorem, PROVER), NoMatch)  # type: ignore[arg-type]
+    assert isinstance(apply(Label((0,), "b"), theorem, PROVER), Refines)
+    three = const(3)  # that it is there makes no difference
+    for forged in (np.int64(3), np.float32(3), Fraction(3), 3.0, "3", Anything()):
+        with pytest.raises((IRError, TypeError)):
+            IntImm(three.dtype, forged)  # type: ignore[arg-type]
+
+
+def test_values_of_subclasses_become_plain() -> None:
+    made = apply(Label(Several((0, 0)), Text("b")), reflexive(FUNC), PROVER)
+    assert isinstance(made, Refines)
+    (step,) = made.derivation
+    assert type(step.rule.path) is tuple and step.rule.path == (0, 0)  # type: ignore[attr-defined]
+    assert type(step.rule.name) is str  # type: ignore[attr-defined]
+    x = Var(Text("x"), const(0).dtype, Whole(2**70))
+    assert type(x.name) is str and type(x.uid) is int
+    b = Buffer.declare("b", (4,))
+    store = Store(b, const(1.0, "float32"), (const(0),))
+    made_of = Seq(Several((store, store)))
+    assert type(made_of.stmts) is tuple and made_of.stmts == (store, store)
+    with pytest.raises(IRError):
+        Load(b, Several((const(1), const(2))))  # it says that it is empty
+
+
+def test_nodes_are_made_by_their_classes_only() -> None:
+    b = FUNC.buffers[1]
+    blank = [object.__new__(k) for k in (IntImm, Var, Store, Seq, For, Buffer, Load)]
+    forged = object.__new__(IntImm)
+    object.__setattr__(forged, "type", const(0).dtype)
+    object.__setattr__(forged, "value", Whole(2**40))
+    for node in (*blank, forged, Anything(), Impostor(IntImm), Impostor(Store)):
+        uses: list[Callable[[], object]] = [
+            lambda node=node: Seq((node,)),  # type: ignore[misc]
+            lambda node=node: Load(b, (node,)),  # type: ignore[misc]
+            lambda node=node: Store(b, node, (const(0),)),  # type: ignore[misc]
+            lambda node=node: FUNC.with_body(node),  # type: ignore[misc]
+        ]
+        for use in uses:
+            with pytest.raises((IRError, TypeError, AttributeError)):
+                use()
+        theorem = reflexive(FUNC)
+        drawer = Drawer(FUNC, OTHER, [theorem], random.Random(3))
+        for kind in ALL_RULES:
+            rule = drawer.rule(kind)
+            for name in fields_of(kind):
+                if isinstance(getattr(rule, name), Node):
+                    assert isinstance(apply(dataclasses.replace(rule, **{name: node}), theorem, PROVER), NoMatch)
+
+
+def test_nodes_are_copied_as_themselves_and_not_pickled() -> None:
+    for node in (FUNC, FUNC.body, FUNC.buffers[0], const(3), const(3).dtype):
+        assert copy.copy(node) is copy.deepcopy(node) is node
+        for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+            with pytest.raises(TypeError, match="pickled"):
+                pickle.dumps(node, protocol)
+    rule = Label((0,), "b")
+    again = pickle.loads(pickle.dumps(rule))
+    assert isinstance(apply(again, reflexive(FUNC), PROVER), Refines)
+    with pytest.raises(TypeError):
+        pickle.dumps(Swap((0,), FUNC))  # type: ignore[arg-type]
+
+
+# -- solvers, provers, verdicts ----------------------------------------------------------------------------------------
+
+FALSE = Swap((0,), 0)
+
+
+def test_solvers_are_made_of_nothing_from_outside() -> None:
+    """What a solver remembers is what it found out itself, and Z3 is the one that this package imports."""
+    for options in ({"_cache": {}}, {"_z3": Anything()}, {"_shared": (Anything(), 1)}, {"statistics": Anything()}):
+        with pytest.raises(TypeError):
+            Solver(**options)  # type: ignore[arg-type]
+    for options in ({"lemmas": []}, {"_memo": {}}, {"_busy": set()}, {"throughout": Anything()}):
+        with pytest.raises(TypeError):
+            Prover(Solver(), **options)  # type: ignore[arg-type]
+    with pytest.raises(TypeError):
+        VerdictsInMemory(_answers={})  # type: ignore[call-arg]
+    for place, name in ((Solver(), "prove"), (Prover(Solver()), "prove"), (VerdictsInMemory(), "load")):
+        with pytest.raises(AttributeError):
+            setattr(place, name, lambda *_, **__: Proved())
+
+
+def test_provers_of_other_classes_prove_nothing() -> None:
+    class Believer(Solver):  # type: ignore[misc]
+        def prove(self, *_: object, **__: object) -> Any:
+            return Proved()
+
+    class Store(VerdictsInMemory):  # type: ignore[misc]
+        def load(self, text: str, budget: int) -> Any:
+            return "unsat", None
+
+    class BelievingProver(Prover):  # type: ignore[misc]
+        def prove(self, *_: object, **__: object) -> Any:
+            return Proved(), ()
+
+    theorem = reflexive(FUNC)
+    block = frozenset({FUNC.buffers[1].data})
+    stores = [Solver(store=s) for s in (Store(), Anything(), Impostor(VerdictsInMemory), {})]  # type: ignore[arg-type]
+    solvers = [Believer(), Impostor(Solver), Anything(), None, *stores]
+    provers = [BelievingProver(Solver()), Impostor(Prover), Anything(), None, Proved(), Unknown("?")]
+    for prover in (*provers, *[Prover(s) for s in solvers]):  # type: ignore[arg-type]
+        for ask in (
+            lambda p: apply(FALSE, theorem, p),
+            lambda p: licensed(theorem, block, p),
+            lambda p: verify_program(FUNC, p),
+        ):
+            with pytest.raises(TypeError):
+                ask(prover)
+
+
+def test_theorems_from_elsewhere_are_none() -> None:
+    for forged in (Impostor(Refines), object.__new__(Refines), Anything(), FUNC, None, reflexive):
+        with pytest.raises(TypeError):
+            apply(Label((0,), "b"), forged, PROVER)  # type: ignore[arg-type]
+        with pytest.raises(TypeError):
+            licensed(forged, frozenset(), PROVER)  # type: ignore[arg-type]
+    for forged_program in (Impostor(type(FUNC)), Anything(), None, "def f(): pass"):
+        with pytest.raises(TypeError):
+            reflexive(forged_program)  # type: ignore[arg-type]
+    theorem = reflexive(FUNC)
+    for blocks in (frozenset({"B"}), frozenset({Var.fresh("B")}), frozenset({Impostor(Var)})):
+        with pytest.raises(TypeError):
+            licensed(theorem, blocks, PROVER)  # type: ignore[arg-type]
+
+
+def test_the_set_of_rules_does_not_grow() -> None:
+    assert isinstance(RULES, frozenset) and smtlib is not None
+    for kind in RULES:
+        assert dataclasses.fields(kind) is not None and kind.__dataclass_params__.frozen  # type: ignore[attr-defined]
