@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.acceptance.book import book
 from verified_tir import Schedule, parse_func
 from verified_tir.kernel.blocks import expand_blocks
 from verified_tir.schedule.exhibit import Exhibit, exhibit
@@ -310,3 +311,8 @@ def test_a_program_without_assumptions() -> None:
 def test_blocks_are_expanded_first() -> None:
     body = 'for i in range(16):\n    with T.block("b"):\n        v = T.axis.spatial(16, i)\n        B[v] = A[v]'
     assert exhibit(expand_blocks(parse_func(text(ONE, body)))).complete
+
+
+def test_every_program_of_the_book_has_an_input() -> None:
+    without = {b.id: str(e) for b in book() if not (e := exhibit(expand_blocks(b.program))).exists}
+    assert not without
