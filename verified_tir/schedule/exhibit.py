@@ -60,7 +60,7 @@ ELEMENTS: Final = 1 << 20
 """How many elements all arrays of an input may have that is run."""
 MODELS: Final = 6
 """How many sizes the solver is asked for."""
-_UNIFORM: Final = (3, 1, 2, 4, 5, 8, 16, 0)
+_UNIFORM: Final = (3, 1, 2, 4, 5, 8, 16)
 
 
 @final
@@ -158,14 +158,15 @@ class _Search:
         free = [v for v in wanted if v.dtype.is_int and v not in self.derived()]
         seen: list[dict[Var, int]] = []
         mixed = {v: k + 2 for k, v in enumerate(free)}
-        for sizes in (*(dict.fromkeys(free, k) for k in _UNIFORM[:-1]), mixed, dict.fromkeys(free, _UNIFORM[-1])):
+        for sizes in (*(dict.fromkeys(free, k) for k in _UNIFORM), mixed):
             if sizes not in seen and self.fits(sizes):
                 seen.append(sizes)
                 yield self.named(sizes)
         if free:
-            for sizes in self.solved(free, seen):
-                seen.append(sizes)
-                yield self.named(sizes)
+            for positive in (True, False):
+                for sizes in self.solved(free, seen, positive):
+                    seen.append(sizes)
+                    yield self.named(sizes)
 
     def fits(self, sizes: Mapping[Var, int]) -> bool:
         """Whether sizes satisfy what is assumed of them alone."""
@@ -177,21 +178,20 @@ class _Search:
         except (NoValue, OverflowError):
             return True
 
-    def solved(self, free: list[Var], seen: list[dict[Var, int]]) -> Iterator[dict[Var, int]]:
+    def solved(self, free: list[Var], seen: list[dict[Var, int]], positive: bool) -> Iterator[dict[Var, int]]:
         """Sizes at which the assumptions do not contradict each other at single iterations."""
         terms = tuple(self.symbolic.sizes[v] for v in free)
         claims = [c for c in instances(self.symbolic.claims) if not c.formula.has_float]
         given = (*self.symbolic.bounds, *self.symbolic.ranges(claims), *[c.formula for c in claims])
-        in_shapes = [self.symbolic.sizes[v] for v in free if self.in_shapes(v)]
-        positive = tuple(f.le(f.integer(1), t) for t in in_shapes)
-        for wanted in (positive, ()) if positive else ((),):
-            for _ in range(MODELS):
-                others = [f.or_(*[f.ne(self.symbolic.sizes[v], f.integer(x)) for v, x in s.items()]) for s in seen]
-                verdict = self.solver.prove((*given, *wanted, *others), f.FALSE, terms)
-                if not isinstance(verdict, Refuted):
-                    break
-                values = verdict.model.values
-                yield {v: values.get(str(t.payload), 1) for v, t in zip(free, terms, strict=True)}
+        if positive:
+            given += tuple(f.le(f.integer(1), self.symbolic.sizes[v]) for v in free if self.in_shapes(v))
+        for _ in range(MODELS):
+            others = [f.or_(*[f.ne(self.symbolic.sizes[v], f.integer(x)) for v, x in s.items()]) for s in seen]
+            verdict = self.solver.prove((*given, *others), f.FALSE, terms)
+            if not isinstance(verdict, Refuted):
+                break
+            values = verdict.model.values
+            yield {v: values.get(str(t.payload), 1) for v, t in zip(free, terms, strict=True)}
 
     def in_shapes(self, v: Var) -> bool:
         return any(v in b.shape for b in self.func.buffers)
@@ -298,7 +298,7 @@ class _Search:
                 why = f"the interpreter cannot run the program: {unknown.message}"
                 return Exhibit("input", sizes, arrays, why=why)
             except UndefinedBehaviour as ub:
-                self.work += COST
+                self.work += COST + 4 * sum(a.size for a in arrays.values())
                 self.why = self.told_of(func, sizes, ub)
                 violated = (ub.place, *ub.iteration.items())
                 if violated in repaired or not self.repaired(func, sizes, arrays, ub):

@@ -29,6 +29,10 @@ FILLINGS: Final = ("different", "zeros", "ones", "ascending")
 """What arrays hold where nothing else is known: small different numbers, from which indices can be told, or else."""
 
 
+MOST_SMALL: Final = 32
+"""Of how many unknowns small values are preferred, which takes more questions."""
+
+
 def filled(buffer: Buffer, number: int, at: Any, filling: str) -> Any:
     """What a filling has at elements, given by their numbers (an integer, or an array of them)."""
     dtype = buffer.dtype.scalar
@@ -102,7 +106,8 @@ class Satisfied:
             except (NoValue, OverflowError):
                 break
         given = (*self._claims.ranges(unknowns), *[c.formula for c in claims])
-        verdict = self._solver.prove(given, f.FALSE, tuple(t for t in unknowns if t.sort == f.INT))
+        small = [t for t in unknowns if t.sort == f.INT]
+        verdict = self._solver.prove(given, f.FALSE, tuple(small) if len(small) <= MOST_SMALL else ())
         match verdict:
             case Proved():
                 self.contradiction = list(claims)
