@@ -7,6 +7,7 @@ import pytest
 from tests.kernel.programs import accepted, licensed_for, program, refused, steps, unlicensed, variable
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.script import script
 from verified_tir.kernel.assumed import of_results
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.reassociate import Reassociate
@@ -105,4 +106,5 @@ EXTERN = "T.evaluate(T.call_extern('int32', 'g'))\n"
     ],
 )
 def test_which_assumptions_are_about_results(text: str, found: str | None) -> None:
-    assert of_results(program(text, PARAMS.format("float32"))) == found
+    assumed = of_results(program(text, PARAMS.format("float32")))
+    assert (None if assumed is None else f"T.assume({script(assumed)})") == found
