@@ -16,7 +16,8 @@ from unittest import mock
 
 from verified_tir.ir.expr import Var
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.node import IRError, shown
+from verified_tir.ir.node import IRError
+from verified_tir.ir.show import shown
 from verified_tir.kernel.entry import verify_program
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.obligation import NoMatch, Unproved

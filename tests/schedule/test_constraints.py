@@ -107,7 +107,7 @@ def test_what_the_layouts_say() -> None:
         "B[ii, io] == ii where io == 0",
         "B[ii, io] is touched by nobody where ii >= 2 and io == 4",
     ]
-    assert [c.when for c in s.constraints("B")] == ["at entry and exit", "always"]
+    assert [c.when for c in s.constraints("B")] == ["at exit", "always"]
 
 
 def test_a_layout_without_padding_says_nothing() -> None:

@@ -19,7 +19,7 @@ from verified_tir.ir.func import IRModule, PrimFunc
 from verified_tir.ir.node import Node, once
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Allocate, AttrStmt, Block, DeclBuffer, For, LetStmt, Stmt
-from verified_tir.ir.visit import children, sub_statements, walk
+from verified_tir.ir.visit import children, nodes_of, sub_statements, walk
 
 Name: TypeAlias = Var | Buffer
 """What is in scope at a place, or not: variables (data pointers among them) and buffers."""
@@ -57,7 +57,9 @@ def misplaced(func: PrimFunc) -> tuple[Path, str] | None:
                 return (), _missing(n)
     for n in _needed(func.body):
         if n not in scope:
-            return _innermost(func.body, n, _needed), _missing(n)
+            view = next((b for b in nodes_of(func.body, Buffer) if b.data is n), None)
+            why = _missing(n) if view is None else f"{view.name} is declared over {n.name}, which is no block here"
+            return _innermost(func.body, n, _needed), why
     bound: dict[Name, LetExpr | None] = dict.fromkeys(scope)
     for v, binder in chain(_lets(buffers), _binders(func.body)):
         if v in bound and (binder is None or bound[v] is not binder):

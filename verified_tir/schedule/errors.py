@@ -29,6 +29,8 @@ class ScheduleError(Exception):
     program: PrimFunc
     place: Path = ()
     where: str = field(default="", kw_only=True)
+    marks_all: bool = field(default=False, kw_only=True)
+    """Whether an empty path is a place, too: all of the body."""
     search: Callable[[], str | None] | None = field(default=None, kw_only=True, repr=False)
     _remedy: str | None = field(default=None, init=False, repr=False)
 
@@ -45,7 +47,7 @@ class ScheduleError(Exception):
 
     def __str__(self) -> str:
         lines = [f"{self.step}: {self.summary()}"]
-        lines += ["", marked(self.program, self.place)]
+        lines += ["", marked(self.program, self.place, self.marks_all)]
         return "\n".join([*lines, *([] if self.remedy is None else ["", self.remedy])])
 
     def summary(self) -> str:

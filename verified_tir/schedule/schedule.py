@@ -109,7 +109,9 @@ class Schedule(
         try:
             program, owed = program_of(func, name)
         except Misfit as problem:
-            raise NotApplicable("the program itself", str(problem), problem.caller, problem.path) from None
+            raise NotApplicable(
+                "the program itself", str(problem), problem.caller, problem.path, marks_all=True
+            ) from None
         self._records: list[StepRecord] = []
         self._refusals: list[ScheduleError] = []
         self._call: Call | None = None

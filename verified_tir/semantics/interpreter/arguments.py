@@ -64,7 +64,7 @@ def array_extents(buffer: Buffer, value: object) -> Extents:
     shape = value.shape[:rank]
     for extent, given in zip(buffer.shape, shape, strict=True):
         if extent.dtype.bits == 32 and given > LARGEST_EXTENT:  # of an array without elements, too
-            raise ArgumentError(f"an extent of {buffer.name} is {given}; the most is {LARGEST_EXTENT}")
+            raise ArgumentError(f"an extent of {buffer.name} is {given}, too much: the most is {LARGEST_EXTENT}")
     if math.prod(shape) > LARGEST_EXTENT:
         raise ArgumentError(f"{buffer.name} has {math.prod(shape)} elements; the most is {LARGEST_EXTENT}")
     return Extents(shape, tuple(step // dtype.nbytes for step in value.strides[:rank]))
