@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol, final, runtime_checkable
+from typing import Protocol, final
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Var
@@ -12,9 +12,6 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path
 from verified_tir.kernel.context import Entry
 from verified_tir.kernel.obligation import NoMatch, ParameterMap, Question
-
-if TYPE_CHECKING:
-    from verified_tir.kernel.refines import Refines
 
 
 @final
@@ -44,13 +41,4 @@ class Rule(Protocol):
 
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
         """The new program with its obligations, or why the rule does not apply."""
-        ...
-
-
-@runtime_checkable
-class RuleOfBoth(Protocol):
-    """A rule that changes both programs of a theorem."""
-
-    def rewrite_both(self, theorem: Refines) -> Rewrite | NoMatch:
-        """The new programs with the obligations, or why the rule does not apply."""
         ...
