@@ -97,9 +97,15 @@ def _sequence(items: tuple[Any, ...]) -> Reader:
 def _instance(wanted: type) -> Reader:
     """Reads a node, or a record of ours; a record is read field by field."""
 
+    nodes: dict[int, type] = {}  # by identity: a class may say that it equals any other
+
     def read(value: Any) -> Any:
         kind = type(value)  # and not what the value says of itself
+        if nodes.get(id(kind)) is kind and hasattr(value, "_made"):
+            return value
         if kind is wanted or (issubclass(kind, wanted) and _is_node(kind)):
+            if _is_node(kind):
+                nodes[id(kind)] = kind
             return exact(value)
         raise _mismatch(wanted, value)
 

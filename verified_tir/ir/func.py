@@ -8,7 +8,7 @@ from typing import Any, final
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import Var
-from verified_tir.ir.node import IRError, Node, once, seal
+from verified_tir.ir.node import IRError, Node, once, remade, seal
 from verified_tir.ir.show import shown
 from verified_tir.ir.stmt import Annotations, Stmt
 
@@ -50,7 +50,7 @@ class PrimFunc(Node):
         raise IRError(f"{self.name} has no parameter {name!r}; it has {', '.join(b.name for b in self.buffers)}")
 
     def with_body(self, body: Stmt) -> PrimFunc:
-        return PrimFunc(self.name, self.params, self.buffer_map, body, self.attrs, self.ret_type)
+        return remade(self, body=body)
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """The text, where IPython or Hypothesis shows a function."""
@@ -82,7 +82,8 @@ def _buffer_map(func: PrimFunc) -> dict[Var, Buffer]:
 
 @once
 def _buffers(func: PrimFunc) -> tuple[Buffer, ...]:
-    return tuple(b for p in func.params if (b := func.buffer_of(p)) is not None)
+    found = _buffer_map(func)
+    return tuple([found[p] for p in func.params if p in found])
 
 
 def _show(node: PrimFunc | IRModule, printer: Any) -> None:

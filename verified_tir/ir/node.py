@@ -19,6 +19,9 @@ from verified_tir.ir.weak_table import WeakTable
 
 _TABLE: WeakTable[Any] = WeakTable()
 
+N = TypeVar("N", bound="Node")
+R = TypeVar("R")
+
 
 def float_key(value: float) -> bytes:
     """The bits of a Python float: 0.0, -0.0 and each NaN are different keys."""
@@ -31,6 +34,8 @@ def _key(value: object) -> object:
     if type(kind) is InternedMeta or kind is int or kind is str or value is None:
         return value
     if kind is tuple:
+        if all(type(type(v)) is InternedMeta for v in value):  # type: ignore[attr-defined]
+            return value
         return tuple([_key(v) for v in value])  # type: ignore[attr-defined]
     if kind is float:
         return ("float", float_key(value))  # type: ignore[arg-type]
@@ -68,13 +73,36 @@ class InternedMeta(type):
                 if found is not None:
                     return found
             made = _read(cls, super().__call__(*args, **kwargs), super().__call__)
-            key = (cls, *[_key(getattr(made, name)) for name in cls.__match_args__])
-            found = _TABLE.get(key)
-            if found is not None:
-                return found
-            _TABLE.put(key, made)
-            object.__setattr__(made, "_made", True)
-            return made
+            return _interned(made, (cls, *[_key(getattr(made, name)) for name in cls.__match_args__]))
+
+
+def _interned(made: Any, key: tuple[object, ...]) -> Any:
+    """The node that stands under the key, which is this one if there was none."""
+    found = _TABLE.get(key)
+    if found is not None:
+        return found
+    _TABLE.put(key, made)
+    object.__setattr__(made, "_made", key)
+    return made
+
+
+def remade(node: N, **changes: object) -> N:
+    """The node with other values in some of its fields.  The others were read when it was made, and are not read again:
+    a function may have a thousand parameters.
+
+    :raises IRError: for a value that is not of its field's type.
+    """
+    kind, made_of = type(node), node._made  # type: ignore[attr-defined]
+    key: list[object] = [kind]
+    values: list[object] = []
+    for (name, read), old in zip(field_readers(kind), made_of[1:], strict=True):
+        try:
+            value = read(changes[name]) if name in changes else getattr(node, name)
+        except Inexact as problem:
+            raise IRError(f"{kind.__name__}.{name}: {problem}") from None
+        values.append(value)
+        key.append(_key(value) if name in changes else old)
+    return _interned(type.__call__(kind, *values), tuple(key))  # type: ignore[no-any-return]
 
 
 def _read(kind: Any, made: Any, make: Callable[..., Any]) -> Any:
@@ -104,10 +132,6 @@ class Node(metaclass=InternedMeta):
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a node cannot be pickled, its variables would be others: write the program as text")
-
-
-N = TypeVar("N", bound=Node)
-R = TypeVar("R")
 
 
 def once(compute: Callable[[N], R]) -> Callable[[N], R]:

@@ -16,7 +16,7 @@ from verified_tir.ir.dtype import DType, PointerType
 from verified_tir.ir.expr import Expr, LetExpr, Load, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import Node, once
-from verified_tir.ir.stmt import Allocate, Block, DeclBuffer, For, LetStmt, Region, Stmt, Store
+from verified_tir.ir.stmt import Allocate, Block, DeclBuffer, For, LetStmt, Region, Seq, Stmt, Store
 
 N = TypeVar("N", bound=Node)
 K = TypeVar("K", bound=Node)
@@ -166,9 +166,37 @@ def _found(kind: type[K]) -> Callable[[Stmt], tuple[K, ...]]:
 
     @once
     def found(stmt: Stmt) -> tuple[K, ...]:
-        return tuple(dict.fromkeys(chain.from_iterable([nodes_of(c, kind) for c in children(stmt)])))
+        first: dict[K, None] = {}
+        for c in children(stmt):
+            try:  # what a part has is known, most often, and a sequence may be long
+                below = c._known[compute]  # type: ignore[attr-defined]
+                if isinstance(c, kind):
+                    first[c] = None
+            except (AttributeError, KeyError):
+                below = nodes_of(c, kind)
+            if below:
+                first.update(dict.fromkeys(below))
+        return tuple(first)
 
+    compute = found.__wrapped__  # type: ignore[attr-defined]
     return found
+
+
+def mentions(node: Node, wanted: frozenset[Var]) -> bool:
+    """Whether one of the variables occurs in a node, free or bound.
+
+    What is below a sequence is not put together for that: in a changed program it would have to be made anew.
+    """
+    parts = (*node.params, *node.buffers, node.body) if isinstance(node, PrimFunc) else children(node)
+    if node in wanted or not wanted.isdisjoint(parts):
+        return True
+    if not isinstance(node, (PrimFunc, Seq)) and not any(isinstance(c, Seq) for c in parts):
+        return not wanted.isdisjoint(_below(node))
+    for c in parts:
+        below: tuple[Node, ...] | None = getattr(c, "_below", None)
+        if (not wanted.isdisjoint(below)) if below is not None else mentions(c, wanted):
+            return True
+    return False
 
 
 def bound_vars(node: Node) -> list[Var]:

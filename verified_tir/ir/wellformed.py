@@ -55,13 +55,18 @@ def misplaced(func: PrimFunc) -> tuple[Path, str] | None:
         for n in _needed(b):
             if n not in scope:
                 return (), _missing(n)
-    for n in _needed(func.body):
-        if n not in scope:
-            view = next((b for b in nodes_of(func.body, Buffer) if b.data is n), None)
-            why = _missing(n) if view is None else f"{view.name} is declared over {n.name}, which is no block here"
-            return _innermost(func.body, n, _needed), why
+    missing = next((n for n in _needed(func.body) if n not in scope), None)
+    if missing is not None:
+        view = next((b for b in nodes_of(func.body, Buffer) if b.data is missing), None)
+        why = _missing(missing)
+        if view is not None:
+            why = f"{view.name} is declared over {missing.name}, which is no block here"
+        return _innermost(func.body, missing, _needed), why
+    binders = [*_lets(buffers), *_binders(func.body)]
+    if len(scope.union([v for v, _ in binders])) == len(scope) + len(binders):
+        return None
     bound: dict[Name, LetExpr | None] = dict.fromkeys(scope)
-    for v, binder in chain(_lets(buffers), _binders(func.body)):
+    for v, binder in binders:
         if v in bound and (binder is None or bound[v] is not binder):
             return _innermost(func.body, v, _bound_in), f"{v.name} is bound twice"
         bound[v] = binder

@@ -408,9 +408,10 @@ def begin(func: PrimFunc, entry: Entry) -> Context:
     """The context of the function's entry: parameters, shape symbols, and their axioms."""
     context = Context(func, entry, [], {}, {}, _views(func), {}, {}, owners=_owners(func))
     arrays = {v for v, _ in func.buffer_map}
-    declared = [b for b in dict.fromkeys((*func.buffers, *entry.shapes)) if not _constant(b)]
+    varying = [b for b in func.buffers if not _constant(b)]
+    declared = [*dict.fromkeys((*varying, *[b for b in entry.shapes if not _constant(b)]))]
     extents = {e for b in declared for e in b.shape if isinstance(e, Var)}
-    symbols = [v for b in func.buffers if not _constant(b) for e in _declared(b) for v in free_vars(e)]
+    symbols = [v for b in varying for e in _declared(b) for v in free_vars(e)]
     for v in dict.fromkeys((*(v for v in func.params if v not in arrays), *symbols)):
         if not (v.dtype.is_int or v.dtype.is_bool or v.dtype.is_float):
             continue
@@ -426,9 +427,10 @@ def begin(func: PrimFunc, entry: Entry) -> Context:
                 context.path.append(in_range(term, v.dtype))
     for b in declared:
         context.path.extend(shape_bounds(context, b))
+    bare = Entered(())
     for b in func.buffers:
         paddings = tuple([p for p in entry.paddings if p.buffer.data is b.data]) if entry.paddings else ()
-        context.memory[b.data] = Version(b.data, Entered(paddings))
+        context.memory[b.data] = Version(b.data, Entered(paddings) if paddings else bare)
     return context
 
 

@@ -131,12 +131,10 @@ class Element:
 
 def views_of(buffers: Iterable[Buffer]) -> dict[Var, tuple[Buffer, ...]]:
     """The distinct views of each block."""
-    found: dict[Var, list[Buffer]] = {}
-    for b in buffers:
-        group = found.setdefault(b.data, [])
-        if b not in group:
-            group.append(b)
-    return {data: tuple(group) for data, group in found.items()}
+    found: dict[Var, tuple[Buffer, ...]] = {}
+    for b in dict.fromkeys(buffers):
+        found[b.data] = (*found[b.data], b) if b.data in found else (b,)
+    return found
 
 
 def flat_address(buffer: Buffer, indices: tuple[Term, ...], encoder: Encoder) -> Term:

@@ -10,7 +10,7 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path, at
 from verified_tir.ir.stmt import Seq, Stmt
-from verified_tir.ir.visit import walk
+from verified_tir.ir.visit import mentions, walk
 from verified_tir.kernel.context import EVERYTHING, Context, written_blocks
 from verified_tir.kernel.obligation import NoMatch, Question
 from verified_tir.kernel.region import Access, conflicts, overlap
@@ -115,9 +115,9 @@ def evaluated_safely(
             yield Question("safety", (e, " is defined"), context, given, encoded.defined, path, where)
 
 
-def occurs(func: PrimFunc, var: Var) -> bool:
-    """Whether a variable occurs in a function at all, free or bound: each is bound once."""
-    return var in walk(func)  # nodes are equal only to themselves
+def occurs(func: PrimFunc, *variables: Var) -> bool:
+    """Whether one of the variables occurs in a function at all, free or bound: each is bound once."""
+    return mentions(func, frozenset(variables))
 
 
 def loads_in(exprs: Iterable[Expr]) -> set[Var]:

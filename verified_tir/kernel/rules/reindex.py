@@ -118,7 +118,7 @@ class Reindex:
             if g.dtype is not loop.var.dtype:
                 return f"the new value of {loop.var.name} has type {g.dtype}"
         olds, news = {s.var for s in old}, {s.var for s in self.loops}
-        if any(occurs(before, v) for v in news) or len(news) != len(self.loops):
+        if occurs(before, *news) or len(news) != len(self.loops):
             return "the new loop variables are not fresh"
         for e in (*self.guards, *self.old_of_new, *(x for s in self.loops for x in (s.min, s.extent))):
             if olds & set(free_vars(e)):

@@ -163,7 +163,7 @@ class _Again:
             if w.dtype is not loop.var.dtype:
                 return f"the value of {loop.var.name} has type {w.dtype}"
         variables = {s.var for s in rule.loops}
-        if len(variables) != len(rule.loops) or any(occurs(self.before, v) for v in variables):
+        if len(variables) != len(rule.loops) or occurs(self.before, *variables):
             return "the new loop variables are not fresh"
         new = [*rule.guards, *rule.instance, *(e for s in rule.loops for e in (s.min, s.extent))]
         if changes(self.source, new):

@@ -113,7 +113,7 @@ class Stage:
         if any(isinstance(n, Block) and not n.is_label for n in walk(target)):
             return "a block with iteration variables stands there; it must be expanded first"
         variables = self.layout.inverse_inputs
-        if len(set(variables)) != len(variables) or any(occurs(before, v) for v in variables):
+        if len(set(variables)) != len(variables) or occurs(before, *variables):
             return "the variables of the copy are not fresh"
         stores = any(isinstance(n, Store) and n.buffer is self.buffer for n in walk(target))
         if self.only and self.copy_out:
