@@ -7,12 +7,12 @@ from collections.abc import Callable
 import pytest
 
 from tests.kernel.programs import PROVER, function, load, store
+from verified_tir.elaborate.claims import verify_program
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Call, Expr, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Allocate, DeclBuffer
 from verified_tir.kernel.admissible import problem
-from verified_tir.kernel.entry import verify_program
 from verified_tir.kernel.obligation import NoMatch
 
 A = Buffer.declare("A", (8,), "int32")

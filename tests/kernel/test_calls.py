@@ -6,9 +6,10 @@ import pytest
 
 from tests.kernel.programs import body_of, program
 from verified_tir import parse
+from verified_tir.elaborate.calls import expand_calls
 from verified_tir.ir.expr import Expr, Var, const
 from verified_tir.ir.node import IRError
-from verified_tir.kernel.calls import Arguments, expand_calls, scalars_of
+from verified_tir.kernel.calls import Arguments, scalars_of
 
 MODULE = """
 @I.ir_module

@@ -6,7 +6,7 @@ import pytest
 
 from tests.kernel.programs import PROVER, program
 from tests.kernel.test_facts import known
-from verified_tir.kernel.entry import verify_program
+from verified_tir.elaborate.claims import verify_program
 from verified_tir.kernel.obligation import Unproved
 
 CASES = [

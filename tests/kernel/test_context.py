@@ -6,13 +6,13 @@ import pytest
 
 from tests.kernel.programs import PROVER, accepted, buffer, function, load, program, refused, store, variable
 from tests.kernel.test_facts import known
+from verified_tir.elaborate.claims import verify_program
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Var, binary, const
 from verified_tir.ir.paths import places
 from verified_tir.ir.script import parse_func
 from verified_tir.ir.stmt import SKIP, If, Store, seq
 from verified_tir.kernel.context import Context, Entry, begin, context_at, read_blocks, written_blocks
-from verified_tir.kernel.entry import verify_program
 from verified_tir.kernel.memory import Entered, Padding, Stored
 from verified_tir.kernel.rules.branch import Decide
 from verified_tir.kernel.rules.rewrite import Rewrite

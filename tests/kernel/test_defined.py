@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from tests.drawing import search_until
 from tests.kernel.programs import PROVER, program, why
+from verified_tir.elaborate.claims import verify_program
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import script
 from verified_tir.kernel.defined import Throughout
-from verified_tir.kernel.entry import verify_program
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.obligation import NoMatch, Unproved
 from verified_tir.logic.solver import Solver

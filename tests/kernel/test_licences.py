@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.kernel.programs import PROVER, accepted, program, refused, why
-from verified_tir.kernel.entry import verify_program
+from verified_tir.elaborate.claims import verify_program
 from verified_tir.kernel.obligation import NoMatch, Unproved
 from verified_tir.kernel.rules.annotate import Label
 from verified_tir.kernel.rules.branch import Decide

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tests.kernel.exhaustive.family import plain_solver
 from tests.kernel.exhaustive.oracle import disagreement, inputs_of, outcome, outcomes
 from tests.kernel.programs import function
+from verified_tir.elaborate.calls import expand_calls
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import VOID
 from verified_tir.ir.equal import structural_equal
@@ -21,7 +22,7 @@ from verified_tir.ir.func import IRModule, PrimFunc
 from verified_tir.ir.script import parse, script
 from verified_tir.ir.stmt import DeclBuffer, Evaluate, For, Stmt, seq
 from verified_tir.ir.visit import refresh_binders
-from verified_tir.kernel.calls import Arguments, expand_calls, instantiate, scalars_of
+from verified_tir.kernel.calls import Arguments, instantiate, scalars_of
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.rules.call import Refine
 from verified_tir.kernel.theorem import Refines, apply, reflexive

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tests.kernel.programs import AB, accepted, program, refused
+from verified_tir.elaborate.blocks import expand_blocks
 from verified_tir.ir.script import parse_func
-from verified_tir.kernel.blocks import expand_blocks
 from verified_tir.kernel.rules.order import Join
 from verified_tir.semantics.interpreter import refines, run
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from tests.kernel.programs import PROVER, blocks_of, body_of, buffer, licensed_for, program, unlicensed, variable, why
+from verified_tir.elaborate.claims import verify_program
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, Var, binary, const
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import at
 from verified_tir.ir.stmt import Assume, For
-from verified_tir.kernel.entry import verify_program
 from verified_tir.kernel.obligation import Unproved
 from verified_tir.kernel.rules.annotate import Label
 from verified_tir.kernel.rules.axiom import Axiom

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from verified_tir import Schedule, ScheduleError, build
+from verified_tir.elaborate.claims import verify_program
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import TRUE, IntImm, Var, binary, const
 from verified_tir.ir.func import PrimFunc
@@ -20,7 +21,6 @@ from verified_tir.ir.node import IRError, Node
 from verified_tir.ir.script import ScriptError, parse_func
 from verified_tir.ir.stmt import Seq, Store
 from verified_tir.ir.visit import rewrite
-from verified_tir.kernel.entry import verify_program
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.obligation import NoMatch, Unproved
 from verified_tir.kernel.rules.annotate import Label

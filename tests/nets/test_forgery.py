@@ -18,13 +18,13 @@ import pytest
 
 from tests.nets.corpus import WHOLE
 from tests.nets.values import ALL_RULES, Anything, Drawer, Impostor, Several, Text, Whole, fields_of
+from verified_tir.elaborate.claims import verify_program
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import IntImm, Load, Var, const
 from verified_tir.ir.node import IRError, Node
 from verified_tir.ir.script import parse_func
 from verified_tir.ir.stmt import For, Seq, Store
 from verified_tir.kernel.calls import Arguments
-from verified_tir.kernel.entry import verify_program
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.obligation import NoMatch, Unproved
 from verified_tir.kernel.refines import Refines

@@ -7,7 +7,7 @@ import pytest
 
 from tests.acceptance.book import book
 from verified_tir import Schedule, parse_func
-from verified_tir.kernel.blocks import expand_blocks
+from verified_tir.elaborate.blocks import expand_blocks
 from verified_tir.schedule.exhibit import Exhibit, exhibit
 from verified_tir.semantics.interpreter import run
 

@@ -22,6 +22,7 @@ import numpy as np
 from verified_tir.certificate.integrity import Finding
 from verified_tir.certificate.plan_layouts import ends_with, layout_named_by, parsed_layout
 from verified_tir.certificate.plans import CheckedPlan
+from verified_tir.elaborate.blocks import expand_blocks
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import Array, Graph, Node, Value
 from verified_tir.graph.layouts import layout_text, normal, pack, serves, shape_in
@@ -33,7 +34,6 @@ from verified_tir.ir.floats import numpy_dtype
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.script import parse_func
-from verified_tir.kernel.blocks import expand_blocks
 from verified_tir.schedule.errors import ScheduleError
 
 

@@ -25,7 +25,7 @@ from verified_tir.codegen.runtime_load import LoadedCode
 from verified_tir.codegen.target import Target
 from verified_tir.ir.func import PrimFunc
 from verified_tir.kernel.context import Entry
-from verified_tir.kernel.entry import has_meaning, verify_program
+from verified_tir.kernel.entry import has_meaning, prove_program
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.licences import licence_questions
 from verified_tir.kernel.obligation import NoMatch, Unproved, discharge
@@ -162,14 +162,12 @@ def prove_meaning(theorem: Refines, solver: Solver | None = None) -> None:
     func = theorem.before
     if has_meaning(func):
         return
-    found = verify_program(func, Prover(solver or Solver()))
+    found = prove_program(func, Prover(solver or Solver()))
     match found:
         case NoMatch(reason=reason):
             problem = reason
         case Unproved(obligation=obligation, verdict=verdict):
             problem = f"{obligation.claim}, could not be proved ({type(verdict).__name__})"
-        case (expanded, _) if expanded is not func:
-            problem = "its blocks are not expanded"
         case _:
             return
     raise CodegenError(f"{func.name} is not compiled: {problem}; Schedule({func.name}) says more")

@@ -26,6 +26,7 @@ from verified_tir.codegen.statements import statement
 from verified_tir.codegen.target import Target
 from verified_tir.codegen.vectors import broadcast, ramp, shuffle
 from verified_tir.codegen.views import declare
+from verified_tir.elaborate.blocks import expand_blocks
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import PointerType
 from verified_tir.ir.expr import (
@@ -50,7 +51,6 @@ from verified_tir.ir.expr import (
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import Node
 from verified_tir.ir.visit import walk
-from verified_tir.kernel.blocks import expand_blocks
 from verified_tir.semantics.intrinsics import EXPANDED
 
 KERNEL = "vtir_kernel"

@@ -9,14 +9,21 @@ from verified_tir.ir.expr import Call, LetExpr, Load
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import once
 from verified_tir.ir.paths import Path, places
-from verified_tir.ir.stmt import DeclBuffer, LetStmt
+from verified_tir.ir.stmt import Block, DeclBuffer, LetStmt
 from verified_tir.ir.visit import nodes_of, walk
+
+NOT_EXPANDED = "its blocks are not expanded"
 
 
 def problem(func: PrimFunc) -> str | None:
-    """Why no rule may lead to this program, in one sentence; ``None`` if one may."""
+    """Why no rule may lead to this program, in one sentence; ``None`` if one may.
+
+    Besides what :func:`misplaced` looks for, its blocks must be labels: the others are sugar, and expanded before.
+    """
     found = misplaced(func)
-    return None if found is None else found[1]
+    if found is not None:
+        return found[1]
+    return None if all(b.is_label for b in nodes_of(func.body, Block)) else NOT_EXPANDED
 
 
 def misplaced(func: PrimFunc) -> tuple[Path, str] | None:

@@ -1,45 +1,20 @@
-"""Calls of functions mean what they expand to: the callee's body, with the caller's buffers and values in it.
+"""What a function does on arguments: its body, with the caller's buffers and values in it.
 
-    A function f(P₁, …, n)      f(a₁, …, e)  means  its body with aₖ for Pₖ and e for n
-
-Buffers are passed whole, by their data variables, as the interpreter does; a parameter of another shape is another view
-of the same block.  What is computed from memory is not passed as a scalar: it might be undefined, which an argument may
-not be.  A label with the callee's name stays around its body (``CALL`` in its annotations), so that tactics find it.
+f(P₁, …, n) on a₁, …, e      is      the body of f with aₖ for Pₖ and e for n
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, final
+from typing import final
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.calls import is_pure
 from verified_tir.ir.equal import structural_equal
-from verified_tir.ir.expr import Call, Expr, Load, Undef, Var
-from verified_tir.ir.func import IRModule, PrimFunc
-from verified_tir.ir.index_arith import data_vars
-from verified_tir.ir.node import IRError, Node
-from verified_tir.ir.paths import Path, places
-from verified_tir.ir.stmt import Allocate, Block, DeclBuffer, Evaluate, Seq, Stmt, Store, seq
-from verified_tir.ir.visit import children, free_vars, map_children, refresh_binders, rewrite, substitute, walk
-from verified_tir.ir.wellformed import recursion
-
-CALL: Final = "call"
-"""The annotation of a label around what a function does: the function's name."""
-
-
-class Misfit(IRError):
-    """A call that does not fit the function that it names, or comes back to the function that it stands in.
-
-    :ivar caller: the function in which the call stands.
-    :ivar path: where it stands there.
-    """
-
-    def __init__(self, message: str, caller: PrimFunc, path: Path = ()) -> None:
-        super().__init__(message)
-        self.caller = caller
-        self.path = path
+from verified_tir.ir.expr import Expr, Var
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.node import Node
+from verified_tir.ir.stmt import Block, Seq, Stmt, seq
+from verified_tir.ir.visit import free_vars, map_children, refresh_binders, rewrite
 
 
 @final
@@ -118,139 +93,3 @@ def without_labels(stmt: Stmt) -> Stmt:
 def is_instance(stmt: Stmt, instance: Stmt) -> bool:
     """Whether a statement is a function's body on some arguments, up to labels and the names that it binds."""
     return structural_equal(without_labels(stmt), without_labels(instance))
-
-
-# -- modules -----------------------------------------------------------------------------------------------------------
-
-
-def expand_calls(module: IRModule, name: str) -> PrimFunc:
-    """The function of a module with all calls of other functions of the module replaced by what they mean.
-
-    :raises Misfit: for recursion, and for a call that does not fit the function that it names.
-    """
-    refuse_recursion(module)
-    return _expanded_function(module[name], module)
-
-
-def refuse_recursion(module: IRModule) -> None:
-    """:raises Misfit: if functions of the module call each other in a circle."""
-    circle = recursion(module)
-    if circle is not None:
-        caller = module[circle[0]]
-        raise Misfit(f"recursion has no meaning here: {' calls '.join(circle)}", caller, _place_of(caller, circle[1]))
-
-
-def _place_of(caller: PrimFunc, callee: str) -> Path:
-    """Where a function first calls another one."""
-
-    def mentions(stmt: Stmt) -> bool:
-        own = [c for c in children(stmt) if not isinstance(c, Stmt)]
-        return any(isinstance(n, Call) and n.op == f"@{callee}" for c in own for n in walk(c))
-
-    return next((path for path, _ in places(caller.body, mentions)), ())
-
-
-def _expanded_function(func: PrimFunc, module: IRModule) -> PrimFunc:
-    """The function with the calls in it expanded."""
-    data = data_vars(func.body)
-    calls = {n: path for path, n in places(func.body, lambda s: isinstance(s, Evaluate))}
-
-    def go(stmt: Stmt, owners: Mapping[Var, Buffer]) -> Stmt:
-        match stmt:
-            case Evaluate(value=Call(op=op) as call) if op.startswith("@"):
-                try:
-                    return _expanded(call, module, owners, data)
-                except Misfit:
-                    raise
-                except IRError as problem:
-                    raise Misfit(str(problem), func, calls[stmt]) from None
-            case Allocate(buffer=b):
-                owners = {**owners, b.data: b}
-            case Block(alloc_buffers=buffers) if buffers:
-                owners = {**owners, **{b.data: b for b in buffers}}
-        return map_children(stmt, lambda n: go(n, owners) if isinstance(n, Stmt) else n)
-
-    return func.with_body(go(func.body, {b.data: b for b in func.buffers}))
-
-
-def _expanded(call: Call, module: IRModule, owners: Mapping[Var, Buffer], data: frozenset[Var]) -> Stmt:
-    """What a call means.
-
-    :param owners: the buffers as which blocks were passed or allocated, by data variable.
-    :param data: the variables that hold data.
-    """
-    callee = module[call.op[1:]]
-    if len(call.args) != len(callee.params):
-        raise IRError(f"{callee.name} takes {len(callee.params)} arguments, not {len(call.args)}")
-    if any(isinstance(n, Call) and n.op == "ret" for n in walk(callee.body)):
-        raise IRError(f"{callee.name} returns a value, and cannot be expanded where it is called")
-    passed: dict[Buffer, Buffer] = {}
-    values: dict[Var, Expr] = {}
-    for param, argument in zip(callee.params, call.args, strict=True):
-        buffer = callee.buffer_of(param)
-        if argument.dtype is not param.dtype:
-            raise IRError(f"{callee.name} takes a {param.dtype} for {param.name}, not a {argument.dtype}")
-        if buffer is not None:
-            if not (isinstance(argument, Var) and argument in owners):
-                raise IRError(f"{callee.name} takes a whole buffer for {param.name}")
-            passed[buffer] = owners[argument]
-            if buffer.scope not in ("global", owners[argument].scope):
-                raise IRError(
-                    f"{callee.name} takes memory of scope {buffer.scope!r} for {param.name}, not of "
-                    f"{owners[argument].scope!r}"
-                )
-        elif param.dtype.code == "handle":
-            raise IRError(
-                f"{param.name} of {callee.name} is a pointer without its extent; say it at the head of {callee.name}: "
-                f"T.match_buffer({param.name}, shape, dtype)"
-            )
-        elif any(n in data or _of_memory(n) for n in walk(argument)):
-            raise IRError(f"{param.name} of {callee.name} would be computed from memory; pass the buffer")
-        else:
-            values[param] = argument
-    _solve_symbols(callee, passed, values)
-    body = _expanded_function(callee, module).body
-    _refuse_overlap(callee, body, passed)
-    buffers = {p: _view(p, a, values) for p, a in passed.items()}
-    body = instantiate(callee.with_body(body), Arguments(tuple(buffers.values()), tuple(values.items())))
-    body = Block.label(callee.name, body, ((CALL, callee.name),))
-    for p, a in passed.items():
-        if buffers[p] is not a:
-            body = DeclBuffer(buffers[p], body)
-    return body
-
-
-def _of_memory(node: Node) -> bool:
-    return isinstance(node, (Load, Undef)) or (isinstance(node, Call) and not is_pure(node.op))
-
-
-def _solve_symbols(callee: PrimFunc, passed: Mapping[Buffer, Buffer], values: dict[Var, Expr]) -> None:
-    """Symbols that stand alone as an extent, a stride or an offset are the argument's."""
-    for p, a in passed.items():
-        if len(p.shape) == len(a.shape):
-            pairs = [*zip(p.shape, a.shape, strict=True), (p.elem_offset, a.elem_offset)]
-            if p.strides and a.strides:
-                pairs += zip(p.strides, a.strides, strict=True)
-            for mine, given in pairs:
-                if isinstance(mine, Var) and mine.dtype is given.dtype:
-                    values.setdefault(mine, given)
-    missing = [v.name for v in scalars_of(callee) if v not in values]
-    if missing:
-        raise IRError(f"the call of {callee.name} does not say what {', '.join(missing)} is; make it a parameter")
-
-
-def _refuse_overlap(callee: PrimFunc, body: Stmt, passed: Mapping[Buffer, Buffer]) -> None:
-    written = {n.buffer.data for n in walk(body) if isinstance(n, Store)}
-    if any(isinstance(n, Call) and not is_pure(n.op) for n in walk(body)):
-        written |= {b.data for b in callee.buffers}
-    for p, a in passed.items():
-        for q, b in passed.items():
-            if p is not q and a.data is b.data and p.data in written:
-                raise IRError(f"{a.name} is passed to {callee.name} for {p.name}, which it writes, and for {q.name}")
-
-
-def _view(parameter: Buffer, argument: Buffer, values: Mapping[Var, Expr]) -> Buffer:
-    """The argument itself, or the parameter as another view of its block."""
-    made = substitute(parameter, {**values, parameter.data: argument.data})
-    fields = ("dtype", "shape", "strides", "elem_offset")
-    return argument if all(getattr(made, k) == getattr(argument, k) for k in fields) else made

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, final
 from verified_tir.ir.expr import Binary, Expr, IfThenElse, Load
 from verified_tir.ir.node import Node
 from verified_tir.ir.paths import at
-from verified_tir.ir.stmt import Block, For, If, LetStmt, Seq, Stmt, While
+from verified_tir.ir.stmt import For, If, LetStmt, Seq, Stmt, While
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.memory import Element, Ran, element
@@ -95,8 +95,6 @@ def contents(
     :param finished: whether ``stmt`` has ended.  An iteration still to come may never be reached.
     """
     if any(isinstance(n, While) for n in walk(stmt)) or len(touching) > MOST_STORES:
-        return (), False
-    if len(touching) > 1 and not_expanded(stmt):
         return (), False
     context, e = asked.context, asked.element
     witnesses = [witness_of(asked, run, a) for a in touching]
@@ -170,7 +168,7 @@ def _value(asked: Asked, run: Instance, w: Witness, stmt: Stmt) -> tuple[Term, T
 def _still_there(asked: Asked, run: Instance, w: Witness, stmt: Stmt, wanted: set[Term]) -> dict[Term, Term]:
     """Loads that the witness made of what the statement writes, and that would give the same when it has ended."""
     event = asked.element.version.event
-    if not isinstance(event, Ran) or not_expanded(stmt):
+    if not isinstance(event, Ran):
         return {}
     found: dict[Term, Term] = {}
     for x in run.accesses:
@@ -229,12 +227,6 @@ def _before(b: Access, inner: list[Term], a: Access, w: Witness, stmt: Stmt) -> 
     if same is not None and isinstance(at(stmt, a.place[:same]), Seq) and b.place[same] < a.place[same]:
         earlier = f.or_(earlier, f.and_(*[f.eq(x, y) for x, y in zip(theirs, mine, strict=True)]))
     return earlier
-
-
-def not_expanded(stmt: Stmt) -> bool:
-    """Whether a block with iteration variables stands there: places of accesses are not those in ``stmt`` then, and say
-    nothing of the order of instances."""
-    return any(isinstance(n, Block) and not n.is_label for n in walk(stmt))
 
 
 def _frame(asked: Asked, older: Element, run: Instance, witnesses: Sequence[Witness]) -> tuple[Term, ...]:

@@ -35,7 +35,7 @@ from verified_tir.ir.stmt import (
     While,
 )  # fmt: skip
 from verified_tir.ir.visit import children, free_vars, nodes_of, sub_statements, walk
-from verified_tir.kernel.blocks import expand_block
+from verified_tir.kernel.admissible import NOT_EXPANDED
 from verified_tir.kernel.memory import (
     Allocated,
     Element,
@@ -295,7 +295,7 @@ class Context:
             case Block(is_label=True, body=body):
                 self.execute(body)
             case Block():
-                self.execute(expand_block(stmt))
+                raise Unencodable(NOT_EXPANDED)
             case _:
                 before, after = self._seen_by(stmt), Memory()
                 for data in self.touched(stmt):
@@ -341,6 +341,8 @@ class Context:
                 self.env[v] = self.evaluated(value) or Encoded(fresh(v.name, sort_of(v.dtype.scalar)), f.TRUE, True)
             case Allocate(buffer=b):
                 self.memory[b.data] = Version(b.data, Allocated())
+            case Block(is_label=False):
+                raise Unencodable(NOT_EXPANDED)
             case _:
                 pass
         return sub_statements(stmt)[step]

@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING, final
 
 from verified_tir.ir.expr import Var
 from verified_tir.ir.paths import Path, places
-from verified_tir.ir.stmt import Block, Stmt, Store
-from verified_tir.ir.visit import walk
+from verified_tir.ir.stmt import Stmt, Store
 from verified_tir.kernel.context import EVERYTHING, Context, written_blocks
 from verified_tir.kernel.memory import Allocated, Entered, Memory, Ran, Repeating, Stored, Version
 from verified_tir.logic import formula as f
@@ -84,7 +83,7 @@ class Throughout:
         found = self._memo.get(key)
         if isinstance(found, frozenset):
             return found
-        if place in self._busy or EVERYTHING in written_blocks(stmt) or _not_expanded(stmt):
+        if place in self._busy or EVERYTHING in written_blocks(stmt):
             return frozenset()
         self._busy.add(place)
         try:
@@ -132,8 +131,3 @@ def _stores(stmt: Stmt, blocks: frozenset[Var]) -> Iterator[tuple[Path, Store]]:
     for path, found in places(stmt, lambda s: isinstance(s, Store)):
         if isinstance(found, Store) and found.buffer.data in blocks:
             yield path, found
-
-
-def _not_expanded(stmt: Stmt) -> bool:
-    """Whether a block with iteration variables stands there, which a walk would not enter as it is run."""
-    return any(isinstance(n, Block) and not n.is_label for n in walk(stmt))

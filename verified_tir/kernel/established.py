@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from verified_tir.ir.stmt import Stmt, While
 from verified_tir.ir.visit import walk
-from verified_tir.kernel.contents import MOST_STORES, not_expanded, register, witness_of
+from verified_tir.kernel.contents import MOST_STORES, register, witness_of
 from verified_tir.kernel.region import Access, Instance
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
@@ -38,7 +38,7 @@ def established(asked: Asked, run: Instance, touching: Sequence[Access], stmt: S
     """
     if not 1 < len(touching) <= MOST_STORES or any(a.value is None for a in touching):
         return ()
-    if not_expanded(stmt) or any(isinstance(n, While) for n in walk(stmt)):
+    if any(isinstance(n, While) for n in walk(stmt)):
         return ()
     setting = [a for a in touching if _writes_defined(asked, a, ())]
     if not setting:

@@ -34,12 +34,12 @@ from verified_tir.ir.stmt import (
     While,
 )  # fmt: skip
 from verified_tir.ir.visit import children, map_children, sub_statements, walk
-from verified_tir.kernel.blocks import expand_block
+from verified_tir.kernel.admissible import NOT_EXPANDED
 from verified_tir.kernel.context import EVERYTHING, Context, written_blocks
 from verified_tir.kernel.memory import flat_address
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
-from verified_tir.semantics.encode import Encoded, Encoder, Safety, fresh, in_range, sort_of
+from verified_tir.semantics.encode import Encoded, Encoder, Safety, Unencodable, fresh, in_range, sort_of
 
 
 @final
@@ -286,8 +286,8 @@ class _Walker:
                 return  # what was assumed stays known to what follows
             case Evaluate(value=value):
                 self.evaluate(value, self.any_lane(value))
-            case Block() if not stmt.is_label:
-                self.statement(expand_block(stmt))
+            case Block(is_label=False):
+                raise Unencodable(NOT_EXPANDED)
             case Seq() | AttrStmt() | Block():
                 self.down(stmt)
             case _:

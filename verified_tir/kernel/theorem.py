@@ -19,7 +19,7 @@ from verified_tir.ir.stmt import Allocate
 from verified_tir.ir.visit import walk
 from verified_tir.kernel import admissible, assumed
 from verified_tir.kernel.context import EVERYTHING, Context, Entry, begin, shape_bounds, written_blocks
-from verified_tir.kernel.entry import contradictory, verify_program
+from verified_tir.kernel.entry import contradictory, prove_program
 from verified_tir.kernel.exact import Inexact, exact_prover, exact_rule
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.licences import licence_questions
@@ -173,7 +173,7 @@ def licensed(theorem: Refines, blocks: frozenset[Var], prover: Prover) -> Refine
     relied = assumed.of_results(start)
     if relied is not None:
         return -1, NoMatch((), in_words(("T.assume(", relied, ") may be false of a sum in another order")))
-    checked = verify_program(start, prover, Entry(licensed=blocks))
+    checked = prove_program(start, prover, Entry(licensed=blocks))
     if not isinstance(checked, tuple):
         return -1, checked
     now = Statement(start, start, start, said.definite, licences={b: frozenset({b}) for b in blocks})

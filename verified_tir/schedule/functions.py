@@ -12,6 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import count
 from typing import final
 
+from verified_tir.elaborate.blocks import expand_blocks
+from verified_tir.elaborate.calls import CALL, expand_calls, refuse_recursion
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import HANDLE, VOID, PointerType
 from verified_tir.ir.equal import structural_equal
@@ -22,14 +24,16 @@ from verified_tir.ir.node import IRError, Node
 from verified_tir.ir.script import parse, script
 from verified_tir.ir.stmt import SKIP, Allocate, Assume, Block, DeclBuffer, Evaluate, For, If, Seq, Stmt, Store, seq
 from verified_tir.ir.visit import children, free_vars, map_children, rewrite, substitute, walk
-from verified_tir.kernel.blocks import expand_blocks
-from verified_tir.kernel.calls import CALL, Arguments, expand_calls, instantiate, is_instance, refuse_recursion
+from verified_tir.kernel.calls import Arguments, instantiate, is_instance
 
 # -- in ----------------------------------------------------------------------------------------------------------------
 
 
-def program_of(func: PrimFunc | IRModule | str, name: str | None = None) -> tuple[PrimFunc, list[tuple[str, str]]]:
-    """The function to schedule; and its calls with the texts of the functions whose assumptions are to be proved there.
+def program_of(
+    func: PrimFunc | IRModule | str, name: str | None = None
+) -> tuple[PrimFunc, list[tuple[str, str]], PrimFunc]:
+    """The function to schedule; its calls with the texts of the functions whose assumptions are to be proved there; and
+    the same function with all blocks as they were written, those of called functions too, for what they claim.
 
     :param name: which function of a module; the only one, or ``main``, unless given.
     :raises Misfit: if functions call each other in a circle, or a call does not fit the function that it names.
@@ -43,22 +47,21 @@ def program_of(func: PrimFunc | IRModule | str, name: str | None = None) -> tupl
     if not names:
         raise IRError("a schedule takes a function; the module has none")
     if len(names) == 1:
-        return module[name or names[0]], []
+        program = module[name or names[0]]
+        return program, [], program
     wanted = name or ("main" if "main" in names else None)
     if wanted is None:
         raise IRError(f"a schedule takes one function; pick one of the module's: {', '.join(names)}")
-    program, owed = linked(module, wanted)
-    return program, [(block, script(callee)) for block, callee in owed]
+    written = expand_calls(module, wanted)
+    program, owed = linked(module, expand_blocks(written))
+    return program, [(block, script(callee)) for block, callee in owed], written
 
 
-def linked(module: IRModule, name: str) -> tuple[PrimFunc, list[tuple[str, PrimFunc]]]:
-    """The function with its calls expanded, and the labels of the calls whose function assumes something.
+def linked(module: IRModule, func: PrimFunc) -> tuple[PrimFunc, list[tuple[str, PrimFunc]]]:
+    """The function, whose calls and blocks are expanded, and the labels of the calls whose function assumes something.
 
     What a callee assumes before all else is left out of the program: it is to be proved where the function is called.
-
-    :raises Misfit: for recursion, and for calls that do not fit.
     """
-    func = expand_blocks(expand_calls(module, name))
     owed: list[tuple[str, PrimFunc]] = []
     taken = {n.name for n in walk(func.body) if isinstance(n, Block) and called_function(n) is None}
 

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, final, overload
 
+from verified_tir.elaborate.calls import Misfit
+from verified_tir.elaborate.claims import verify_program
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.func import IRModule, PrimFunc
 from verified_tir.ir.paths import places
 from verified_tir.ir.stmt import Allocate, For
-from verified_tir.kernel.calls import Misfit
 from verified_tir.kernel.context import Entry
-from verified_tir.kernel.entry import verify_program
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.obligation import Discharged, NoMatch, Unproved
 from verified_tir.kernel.theorem import Refines, Step, reflexive
@@ -107,7 +107,7 @@ class Schedule(
         cache: bool = True,
     ) -> None:
         try:
-            program, owed = program_of(func, name)
+            program, owed, written = program_of(func, name)
         except Misfit as problem:
             raise NotApplicable(
                 "the program itself", str(problem), problem.caller, problem.path, marks_all=True
@@ -118,7 +118,7 @@ class Schedule(
         prover = Prover(solver or Solver(budget, store=open_store() if cache else None))
         start = time.perf_counter()
         with walked("the program itself", program):
-            result = verify_program(program, prover)
+            result = verify_program(program, prover, written=written)
         if isinstance(result, (NoMatch, Unproved)):
             raise report("the program itself", result, program, None)
         expanded, obligations = result
@@ -210,7 +210,7 @@ class Schedule(
         """Stores of the program that no run gets to, as text: what is proved about them means nothing."""
         from verified_tir.ir.paths import at
         from verified_tir.ir.script import script
-        from verified_tir.kernel.entry import unreachable_places
+        from verified_tir.schedule.unreachable import unreachable_places
 
         theorem = self.theorem
         found = unreachable_places(theorem.before, self._session.prover, Entry())

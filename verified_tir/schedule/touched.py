@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 import numpy.typing as npt
 
+from verified_tir.elaborate.blocks import expand
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import FALSE, TRUE, Binary, Expr, IntImm, Var, all_of, binary, const
 from verified_tir.ir.func import PrimFunc
@@ -25,7 +26,6 @@ from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import at, block_path, loop_path, places
 from verified_tir.ir.stmt import For, Stmt
 from verified_tir.ir.visit import free_vars, local_buffers, substitute
-from verified_tir.kernel.blocks import expand
 from verified_tir.schedule.index_eval import UnsafeIndex, evaluate
 from verified_tir.schedule.loop_layout import Ranges
 from verified_tir.schedule.simplify_index import junction

@@ -10,6 +10,7 @@ import tvm
 import tvm.script
 
 from verified_tir.codegen.extrema import misfolded
+from verified_tir.elaborate.blocks import expand_blocks
 from verified_tir.fuzz.targets.tvm_overflow import without_wrapping
 from verified_tir.fuzz.targets.tvm_told import HEAD, TRIALS, Say, Told, read_back
 from verified_tir.interop.tvm import StepReport
@@ -18,7 +19,6 @@ from verified_tir.ir.expr import Binary, Cast, Not
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import script
 from verified_tir.ir.visit import walk
-from verified_tir.kernel.blocks import expand_blocks
 from verified_tir.semantics.interpreter import Outcome
 from verified_tir.testing.trials import Arguments, gaps, moved, ran, random_arguments, same_bits
 

@@ -6,9 +6,9 @@ function that is called.  Nothing is owed for a label; that the program can be w
 
 from __future__ import annotations
 
+from verified_tir.elaborate.calls import CALL
 from verified_tir.ir.node import IRError
 from verified_tir.ir.stmt import Seq
-from verified_tir.kernel.calls import CALL
 from verified_tir.kernel.rules.annotate import Annotate, Label, Unwrap
 from verified_tir.schedule.functions import assumes, called_function, outlined
 from verified_tir.schedule.session import Session, fail

@@ -7,13 +7,13 @@ proves that the accesses through the views are the same, what the description as
 
 from __future__ import annotations
 
+from verified_tir.elaborate.blocks import expand_blocks
 from verified_tir.ir.expr import Expr, Load, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import SKIP, Seq, Store
 from verified_tir.ir.visit import walk
-from verified_tir.kernel.blocks import expand_blocks
 from verified_tir.kernel.calls import Arguments, instantiate, scalars_of, without_labels
 from verified_tir.kernel.rules.annotate import Annotate, Label
 from verified_tir.kernel.rules.call import Implement, Refine

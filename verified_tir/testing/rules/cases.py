@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Final, final
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
+from verified_tir.elaborate.blocks import expand_blocks
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.script import parse_func, script
 from verified_tir.ir.stmt import For, Stmt
-from verified_tir.kernel.blocks import expand_blocks
 from verified_tir.kernel.rules.outdated import Outdated
 from verified_tir.kernel.rules.unit import Unroll
 from verified_tir.kernel.theorem import Rule

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tests.kernel.programs import body_of, program
+from verified_tir.elaborate.blocks import expand, expand_blocks
 from verified_tir.ir.stmt import Block
-from verified_tir.kernel.blocks import expand, expand_blocks
 from verified_tir.semantics.interpreter import refines, run
 
 PARAMS = 'A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32")'

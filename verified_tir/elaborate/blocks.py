@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from verified_tir.ir.expr import TRUE, Binary, Expr, Load, all_of
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.node import Node
+from verified_tir.ir.node import Node, once
 from verified_tir.ir.stmt import Allocate, Block, If, LetStmt, Stmt, seq
 from verified_tir.ir.visit import map_children, substitute, walk
 
@@ -14,6 +14,7 @@ def expand_blocks(func: PrimFunc) -> PrimFunc:
     return func.with_body(expand(func.body))
 
 
+@once
 def expand(stmt: Stmt) -> Stmt:
     """The statement with every block in it replaced by what it means."""
 

@@ -5,10 +5,18 @@ from __future__ import annotations
 import pytest
 
 from tests.kernel.programs import PROVER, program, why
+from verified_tir.elaborate.claims import verify_program
 from verified_tir.ir.script import script
+from verified_tir.ir.stmt import Block, For, seq
+from verified_tir.ir.visit import nodes_of, refresh_binders
 from verified_tir.kernel.context import Entry
-from verified_tir.kernel.entry import has_meaning, unreachable_places, verify_program
+from verified_tir.kernel.entry import has_meaning, prove_program
 from verified_tir.kernel.obligation import NoMatch, Unproved
+from verified_tir.kernel.rules.order import Swap
+from verified_tir.kernel.theorem import apply, reflexive
+from verified_tir.schedule.errors import ScheduleError
+from verified_tir.schedule.schedule import Schedule
+from verified_tir.schedule.unreachable import unreachable_places
 
 PARAMS = 'A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32"), X: T.Buffer((8,), "int32"), n: T.int32'
 
@@ -260,3 +268,37 @@ def test_a_block_that_is_not_expanded_is_not_walked_through() -> None:
     plain = head + stored + tail.partition('with T.block("b"):')[2]
     assert meaning(plain.format("A[1]")) == ""
     assert "the binding of w lies in its domain" in meaning(plain.format('T.undef("int32")'))
+
+
+MODULE = """
+@I.ir_module
+class M:
+    @T.prim_func
+    def g(A: T.Buffer((8,), "int32")):
+        for i in range(8):
+            with T.sblock("b"):
+                vi = T.axis.spatial({domain}, i)
+                A[vi] = 1
+
+    @T.prim_func
+    def main(A: T.Buffer((8,), "int32")):
+        M.g(A.data)
+"""
+
+
+@pytest.mark.parametrize("name", ["g", "main"])
+def test_a_claim_is_asked_where_the_block_is_called_too(name: str) -> None:
+    Schedule(MODULE.format(domain=8), name=name)
+    with pytest.raises(ScheduleError, match="the binding of vi lies in its domain"):
+        Schedule(MODULE.format(domain=4), name=name)
+
+
+def test_nothing_is_proved_of_a_block_that_is_not_expanded() -> None:
+    text = "for i in range(8):\n    with T.block('b'):\n        v = T.axis.spatial(8, i)\n        A[v] = 1"
+    func = program(text, PARAMS)
+    assert isinstance(func.body, For) and any(not b.is_label for b in nodes_of(func.body, Block))
+    twice = seq(func.body, refresh_binders(func.body)[0])
+    found = apply(Swap((), 0), reflexive(func.with_body(twice)), PROVER)
+    assert isinstance(found, NoMatch) and "expanded" in found.reason
+    meaningless = prove_program(func, PROVER)
+    assert isinstance(meaningless, NoMatch) and "its blocks are not expanded" in meaningless.reason

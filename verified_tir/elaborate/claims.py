@@ -1,0 +1,229 @@
+"""What blocks claim, and the program that they expand to: the way from what was written to what the kernel speaks of.
+
+Each block's claims are asked where it stands:
+
+* bindings lie in the iteration variables' domains;
+* reads and writes cover what is touched;
+* instances that conflict agree on every spatial axis, and differ in another one.
+
+A theorem is about the expanded program, in which none of this is left; so a false claim proves nothing false.  It is
+refused because whoever reads the block, or a tactic that goes by the kinds of its axes, would be misled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import final
+
+from verified_tir.elaborate.blocks import expand, expand_blocks
+from verified_tir.ir.expr import Binary, Expr, Var, all_of
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.node import IRError
+from verified_tir.ir.paths import Path
+from verified_tir.ir.stmt import Allocate, Block, For, If, LetStmt, Region, Seq, Stmt, seq
+from verified_tir.ir.visit import nodes_of, sub_statements, substitute
+from verified_tir.kernel import admissible
+from verified_tir.kernel.context import Context, Entry, begin, written_blocks
+from verified_tir.kernel.entry import prove_program
+from verified_tir.kernel.exact import exact_prover
+from verified_tir.kernel.facts import Prover
+from verified_tir.kernel.memory import Allocated, Version
+from verified_tir.kernel.obligation import Discharged, NoMatch, Question, Unproved, discharge
+from verified_tir.kernel.region import Access, Instance, conflicts, instance, overlap
+from verified_tir.kernel.rules.common import changes
+from verified_tir.logic import formula as f
+from verified_tir.logic.formula import Term
+from verified_tir.semantics.encode import Encoded, Unencodable
+
+
+def verify_program(
+    func: PrimFunc, prover: Prover, entry: Entry | None = None, *, written: PrimFunc | None = None
+) -> tuple[PrimFunc, tuple[Discharged, ...]] | NoMatch | Unproved:
+    """The expanded program and what was proved of it and of its blocks, or the first thing that could not be.
+
+    :param written: the program whose blocks' claims are asked, unless they are those of ``func``.
+    """
+    exact_prover(prover)
+    expanded = expand_blocks(func)
+    ill_formed = admissible.problem(expanded)
+    if ill_formed is not None:
+        return NoMatch(*(admissible.misplaced(func) or ((), ill_formed)))
+    claimed: list[Discharged] = []
+    try:
+        for question in block_questions(written or func, entry or Entry()):
+            proved, failed = discharge(prover, question)
+            claimed.extend(proved)
+            if failed is not None:
+                return Unproved(*failed, written or func)
+    except (Unencodable, IRError) as problem:
+        return NoMatch((), str(problem))
+    found = prove_program(expanded, prover, entry)
+    match found:
+        case NoMatch(reason=reason) if expanded is not func:
+            return NoMatch((), reason)
+        case NoMatch() | Unproved():
+            return found
+    return expanded, (*claimed, *found)
+
+
+Around = tuple[tuple[Stmt, Context], ...]
+"""The statements around a place, back to the enclosing block, each with the context in which it stands."""
+
+
+def block_questions(func: PrimFunc, entry: Entry) -> Iterator[Question]:
+    """The claims of every block of a program as written."""
+    if not all(b.is_label for b in nodes_of(func.body, Block)):
+        context = begin(func, replace(entry, definite=False, inputs_defined=True, shapes=()))
+        yield from _claims(context, func.body, (), ())
+
+
+def _claims(context: Context, stmt: Stmt, path: Path, around: Around) -> Iterator[Question]:
+    if isinstance(stmt, Block) and not stmt.is_label:
+        inside = context.fork()
+        yield from _bindings(inside, stmt, path)
+        yield from _regions(inside, stmt, path)
+        yield from _axes(context, stmt, path, around)
+        for b in stmt.alloc_buffers:
+            inside.memory[b.data] = Version(b.data, Allocated())
+        for k, sub in enumerate(sub_statements(stmt)):
+            inner = inside.fork()
+            if stmt.init is not None and k == 1:
+                inner.execute(If(all_of(_starts(stmt)), expand(stmt.init)))
+            yield from _claims(inner, sub, (*path, k), ())
+        return
+    here = context.fork()
+    for k, sub in enumerate(sub_statements(stmt)):
+        inner = here.fork()
+        if not isinstance(stmt, Seq):
+            inner.enter(expand(stmt), k)
+        yield from _claims(inner, sub, (*path, k), (*around, (stmt, context)))
+        if isinstance(stmt, Seq):
+            here.execute(expand(sub))
+
+
+def _starts(block: Block) -> list[Expr]:
+    return [Binary("eq", iv.var, iv.min) for iv in block.iter_vars if iv.kind == "reduce"]
+
+
+def _bindings(inside: Context, block: Block, path: Path) -> Iterator[Question]:
+    """Each binding lies in its domain where the block runs; afterwards ``inside`` knows the iteration variables."""
+    values = {iv.var: iv.value for iv in block.iter_vars}
+    condition = inside.encoder().encode(substitute(block.predicate, values))
+    inside.path.extend((condition.value, condition.defined))
+    for iv in block.iter_vars:
+        encoder = inside.encoder()
+        low, extent, value = encoder.value(iv.min), encoder.value(iv.extent), encoder.encode(iv.value)
+        goal = f.and_(f.le(low, value.value), f.lt(value.value, f.add(low, extent)))
+        yield Question("block", f"the binding of {iv.var.name} lies in its domain", inside.fork(), (), goal, path)
+        inside.env[iv.var] = value
+
+
+def _regions(context: Context, block: Block, path: Path) -> Iterator[Question]:
+    """What the block declares to read and write covers what it touches.
+
+    What is written may also be read: an update reads its own result, as TVM's texts leave unsaid.
+    """
+    run = instance(context, _body(block))  # what it stores itself may decide where it goes
+    reads = None if block.reads is None else (*block.reads, *(block.writes or ()))
+    own = written_blocks(_body(block)) if block.writes is None else set()
+    for a in run.outer():
+        declared = block.writes if a.write else reads
+        if declared is None or a.buffer is None or (a.buffer.data in own and not a.write):
+            continue
+        goal = f.or_(*[_within(run.context, r, a) for r in declared])
+        verb = "writes" if a.write else "reads"
+        claim = f"block {block.name} {verb} only what it declares of {a.buffer.name}"
+        yield Question("block", claim, run.context, a.given, goal, path)
+
+
+def _body(block: Block) -> Stmt:
+    """All that the block does, whichever instance it is: ``init`` and the body, among what it allocates."""
+    parts = [block.body] if block.init is None else [block.init, block.body]
+    body = seq(*map(expand, parts))
+    for b in reversed(block.alloc_buffers):
+        body = Allocate(b, body)
+    return body
+
+
+def _within(context: Context, region: Region, a: Access) -> Term:
+    if region.buffer is not a.buffer:
+        return f.FALSE
+    encoder = context.encoder()
+    parts = []
+    for x, low, extent in zip(a.indices, region.mins, region.extents, strict=True):
+        start = encoder.value(low)
+        parts.append(f.between(start, x, f.add(start, encoder.value(extent))))
+    return f.and_(*parts)
+
+
+def _axes(context: Context, block: Block, path: Path, around: Around) -> Iterator[Question]:
+    """Instances that conflict agree on every spatial axis, and differ in another one.
+
+    An instance is an iteration of all loops around the block, back to the enclosing block.
+    """
+    first = next((k for k, (s, _) in enumerate(around) if isinstance(s, For)), None)
+    if not block.iter_vars or first is None:
+        return
+    whole, outer = around[first]
+    chain = [s for s, _ in around[first:]]
+    evaluated = [e for s in chain if isinstance(s, For) for e in (s.min, s.extent)]
+    evaluated += [s.value for s in chain if isinstance(s, LetStmt)] + [iv.value for iv in block.iter_vars]
+    if changes(whole, evaluated):
+        claim = f"block {block.name}: the loops around it write nothing that their bounds or its bindings read"
+        yield Question("block", claim, context, (), f.FALSE, path)
+        return
+    one, two = (_Run.of(outer, chain, block, whole) for _ in range(2))
+    spatial = [f.eq(one.axes[iv.var].value, two.axes[iv.var].value) for iv in block.iter_vars if iv.kind == "spatial"]
+    other = [f.ne(one.axes[iv.var].value, two.axes[iv.var].value) for iv in block.iter_vars if iv.kind != "spatial"]
+    free = any(iv.kind == "opaque" for iv in block.iter_vars)
+    goal = f.and_(*spatial) if free else f.and_(*spatial, f.or_(*other))
+    merged = outer.fork()
+    merged.names.update(one.run.context.names)
+    merged.names.update({k: f"{v}'" for k, v in two.run.context.names.items() if k not in merged.names})
+    different = f.or_(*[f.ne(x, y) for x, y in zip(one.loops, two.loops, strict=True)])
+    kinds = ", ".join(f"{iv.var.name} ({iv.kind})" for iv in block.iter_vars)
+    for a, b in conflicts(one.run.outer(), two.run.outer()):
+        where = 0 if a.buffer is None or b.buffer is None else one.allocated.get(a.buffer.data, 0)
+        # a buffer allocated inside some of the loops is another one in each of their iterations
+        same_scope = [f.eq(x, y) for x, y in zip(one.loops[:where], two.loops[:where], strict=True)]
+        given = (*one.given, *two.given, different, *same_scope, *a.given, *b.given, overlap(merged, a, b))
+        what = "an opaque call" if a.buffer is None else a.buffer.name
+        claim = f"block {block.name}: instances that meet in {what} differ only in reduction axes, of {kinds}"
+        yield Question("block", claim, merged, given, goal, path)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """One arbitrary instance of a block, renamed apart from any other."""
+
+    run: Instance
+    given: tuple[Term, ...]
+    loops: list[Term]
+    axes: dict[Var, Encoded]
+    allocated: dict[Var, int]
+
+    @staticmethod
+    def of(outer: Context, chain: list[Stmt], block: Block, whole: Stmt) -> _Run:
+        here = outer.fork()
+        start = len(here.path)
+        loops: list[Term] = []
+        allocated: dict[Var, int] = {}
+        for stmt in chain:
+            match stmt:
+                case For():
+                    loops.append(here.bind_loop(stmt))
+                case LetStmt(var=v, value=value):
+                    here.env[v] = here.encoder().encode(value)
+                case Allocate(buffer=b):
+                    allocated[b.data] = len(loops)
+                    here.memory[b.data] = Version(b.data, Allocated())
+                case _:
+                    pass  # which branch was taken is not used: without it the question only becomes harder
+        axes = {iv.var: here.encoder().encode(iv.value) for iv in block.iter_vars}
+        here.env.update(axes)
+        predicate = () if changes(whole, (block.predicate,)) else (here.encoder().value(block.predicate),)
+        given = (*here.path[start:], *predicate)
+        run = instance(here, _body(block), also_written=written_blocks(whole))
+        return _Run(run, given, loops, axes, allocated)
