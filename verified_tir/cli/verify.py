@@ -16,7 +16,7 @@ from verified_tir.cli.second_opinion import LITTLE, Asked, ask, opinion_report
 from verified_tir.logic.formula import INT, integer, le, var
 from verified_tir.logic.solver import INTEGER_BUDGET, Solver
 from verified_tir.logic.verdict_store import VerdictsInMemory
-from verified_tir.report.collect import input_of, refusal_of, steps_of
+from verified_tir.report.collect import Told, input_of, refusal_of, steps_of
 from verified_tir.report.model import (
     ErrorReport,
     FileReport,
@@ -51,6 +51,7 @@ class Settings:
     :ivar cache: whether verdicts on disk are believed, and new ones kept.
     :ivar during: verdicts of this run, for all of its schedules where none are kept on disk.
     :ivar to_llvm: compare the LLVM IR of every schedule that was proved with its program.
+    :ivar expected: how much is said of refusals that were expected.
     :ivar written: gets a certificate of every schedule that was proved.
     """
 
@@ -63,6 +64,7 @@ class Settings:
     written: Written | None = None
     cache: bool = True
     during: VerdictsInMemory = field(default_factory=VerdictsInMemory)
+    expected: Told = "all"
 
 
 class Listener:
@@ -168,7 +170,7 @@ def _verify(
     try:
         if settings.smt is not None:
             _write(folder_for(settings.smt, file.shown) / file_name(name), run)
-        report = _report(name, function, at, run, places=settings.places)
+        report = _report(name, function, at, run, places=settings.places, told=settings.expected)
         if settings.written is not None and run.made is not None and report.outcome is Outcome.PROVED:
             from verified_tir.certificate.write import Origin, certificate_name, shown_below
 
@@ -229,22 +231,26 @@ def _to_llvm(run: _Run, made: Schedule, at: SourcePlace) -> None:
 
 
 def _report(
-    name: str, function: ScheduleFunction, at: SourcePlace, run: _Run, *, places: bool = False
+    name: str, function: ScheduleFunction, at: SourcePlace, run: _Run, *, places: bool = False, told: Told = "all"
 ) -> ScheduleReport:
-    def refusal(r: ScheduleError) -> RefusalReport:
-        return refusal_of(r, raised_at(r, Path(function.file), at.file) or at)
+    def refusal(r: ScheduleError, told: Told) -> RefusalReport:
+        return refusal_of(r, raised_at(r, Path(function.file), at.file) or at, told)
 
     made = run.made
+    outcome = _outcome(function.expect, run)
+    if told == "nothing" and not outcome.as_expected:  # then the schedule is shown, and all that was refused in it
+        told = "briefly"
+    ended = told if outcome is Outcome.REFUSED_AS_EXPECTED else "all"
     return ScheduleReport(
         name=name,
         at=at,
         doc=function.doc,
         expect=function.expect,
-        outcome=_outcome(function.expect, run),
+        outcome=outcome,
         seconds=run.seconds,
         steps=() if made is None else steps_of(made, places=places),
-        expected_refusals=() if made is None else tuple(refusal(r) for r in made.refusals),
-        refusal=None if run.refused is None else refusal(run.refused),
+        expected_refusals=() if made is None else tuple(refusal(r, told) for r in made.refusals),
+        refusal=None if run.refused is None else refusal(run.refused, ended),
         error=run.error,
         assumptions=() if made is None else tuple(made.assumptions),
         program="" if made is None else made.script(),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TypeAlias, final
+from typing import Literal, TypeAlias, final
 
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path
@@ -104,7 +104,12 @@ def verdict_name(verdict: Verdict) -> VerdictName:
             return "undecided"
 
 
-def refusal_of(refused: errors.ScheduleError, raised: SourcePlace | None) -> RefusalReport:
+Told = Literal["all", "briefly", "nothing"]
+"""How much somebody will read of a refusal: its text (a remedy is looked for, which may take as long as the schedule),
+what came of the counterexample, or nothing."""
+
+
+def refusal_of(refused: errors.ScheduleError, raised: SourcePlace | None, told: Told = "all") -> RefusalReport:
     """A refusal; ``raised`` is the line of the schedule that caused it."""
     kind: RefusalKind = "not-applicable"
     counterexample: dict[str, int] = {}
@@ -114,7 +119,7 @@ def refusal_of(refused: errors.ScheduleError, raised: SourcePlace | None) -> Ref
         case errors.Refuted():
             kind = "refuted"
             counterexample = dict(refused.counterexample)
-            if refused.replay is not None:
+            if told != "nothing" and refused.replay is not None:
                 replay = ReplayReport(refused.replay.confirmed, refused.replay.message)
         case errors.Undecided():
             kind = "undecided"
@@ -124,7 +129,7 @@ def refusal_of(refused: errors.ScheduleError, raised: SourcePlace | None) -> Ref
         step=refused.step,
         kind=kind,
         claim=refused.reason,
-        text=str(refused),
+        text=str(refused) if told == "all" else "",
         program=errors.marked(refused.program, refused.place),
         place=Texts().place(refused.program, refused.place, where),
         counterexample=counterexample,
