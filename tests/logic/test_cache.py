@@ -16,9 +16,10 @@ from verified_tir.logic import formula as f
 from verified_tir.logic import verdict_store as module
 from verified_tir.logic.formula import INT, Term
 from verified_tir.logic.smtlib import query
-from verified_tir.logic.solver import Answer, Solver
+from verified_tir.logic.solver import Solver
 from verified_tir.logic.verdict import Proved, Refuted, Unknown
 from verified_tir.logic.verdict_store import LARGEST, MAGIC, SELDOM, VerdictStore
+from verified_tir.logic.z3_query import Answer
 
 X, Y, Z = (f.var(n, INT) for n in "xyz")
 A = f.var("a", "F32")
@@ -65,7 +66,7 @@ def test_another_solver_asks_nothing(store: VerdictStore) -> None:
     assert cold.statistics.stored == 0 < cold.statistics.queries
     assert (warm.statistics.queries, warm.statistics.stored) == (0, cold.statistics.queries)
     assert warm.statistics.solving == 0.0
-    assert warm._z3 is None, "Z3 need not even be loaded"
+    assert warm._z3._shared is None, "Z3 need not even be loaded"
 
 
 def test_each_is_read_once(store: VerdictStore) -> None:

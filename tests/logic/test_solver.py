@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.logic.evaluate import NoValue, Value, constant, evaluate, value_of_bits
 from tests.logic.terms import BOOLS, INTS, Pair, bool_terms
 from verified_tir.logic import formula as f
-from verified_tir.logic import solver as module
+from verified_tir.logic import z3_query as module
 from verified_tir.logic.formula import Term, make
 from verified_tir.logic.solver import Solver, relevant, symbols
 from verified_tir.logic.verdict import Model, Proved, Refuted, Unknown, Verdict

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from verified_tir.logic import formula as f
-from verified_tir.logic import solver as module
+from verified_tir.logic import z3_query as module
 from verified_tir.logic.concrete import DTYPES
 from verified_tir.logic.formula import BOOL, INT, Term
 from verified_tir.logic.smtlib import query

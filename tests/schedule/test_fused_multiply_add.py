@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from verified_tir import Schedule
-from verified_tir.logic import solver as module
+from verified_tir.logic import z3_query as module
 
 PROGRAM = """
 @T.prim_func

@@ -14,8 +14,9 @@ from verified_tir.cli.discover import Found
 from verified_tir.cli.load import BadFileError, describe, line_of, loaded, raised_at
 from verified_tir.cli.second_opinion import LITTLE, Asked, ask, opinion_report
 from verified_tir.logic.formula import INT, integer, le, var
-from verified_tir.logic.solver import INTEGER_BUDGET, Solver
+from verified_tir.logic.solver import Solver
 from verified_tir.logic.verdict_store import VerdictsInMemory
+from verified_tir.logic.z3_query import INTEGER_BUDGET
 from verified_tir.report.collect import Told, input_of, refusal_of, steps_of
 from verified_tir.report.model import (
     ErrorReport,

@@ -29,9 +29,9 @@ from verified_tir.kernel.refines import Refines, Statement, Step, _made, stateme
 from verified_tir.kernel.rules.axiom import Axiom
 from verified_tir.kernel.rules.call import Refine
 from verified_tir.kernel.step import Rewrite, Rule
-from verified_tir.logic.solver import version
 from verified_tir.logic.verdict import in_words
 from verified_tir.logic.verdict_store import VerdictStore
+from verified_tir.logic.z3_query import version
 from verified_tir.semantics.encode import Unencodable
 
 __all__ = ["Refines", "Rewrite", "Rule", "Step", "apply", "licensed", "reflexive", "without_licence"]

@@ -1,15 +1,4 @@
-"""Z3, asked through SMT-LIB text.
-
-A verdict is a function of the query's text, the budget and the solver's version.  Work is bounded by Z3's resource
-counter and not by time, so the machine does not matter.  What was asked before must not matter either; but in a context
-with a history terms have another order, and so searches take other ways, and find other models.  Therefore a context of
-its own, with fixed seeds, decides each query.
-
-For a query about integers that costs thrice what it costs in a context that is there already.  It is asked there first,
-with a small part of the budget, and what is found is believed: the fresh context could do no more than fail to find it
-with thirty times the work.  The values of a refutation come from a fresh context alone, once somebody looks at them.
-
-A question about floats is first tried at special values (``witness``): most false claims are false there.
+"""Proofs: what Z3 is asked, in which parts, and what it was asked before.
 
 Verdicts are cached by the text of the query; with a ``store`` on disk too.  Both know the budget with which something
 remained unknown, and another budget asks again.
@@ -18,37 +7,16 @@ remained unknown, and another budget asks again.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
-from typing import Any, Protocol, TypeAlias, final
+from functools import partial
+from typing import Protocol, final
 
-from verified_tir.logic.formula import BOOL, FALSE, INT, TRUE, Term, and_, integer, le, not_a_number, subterms, value_of
+from verified_tir.logic.formula import FALSE, INT, TRUE, Term, and_, integer, le, subterms
 from verified_tir.logic.partly_known import partly_known
 from verified_tir.logic.smtlib import Script, query
 from verified_tir.logic.term import names_in
-from verified_tir.logic.trial import tried
 from verified_tir.logic.verdict import Model, Proved, Refuted, Sorts, Unknown, Values, Verdict
-
-INTEGER_BUDGET = 3_000_000
-FLOAT_BUDGET = 30_000_000
-SHARED_PART = 30  # of the budget, one part is for the shared context; proofs about programs take a hundredth at most
-
-
-@cache
-def version() -> str:
-    """The version of Z3."""
-    from importlib.metadata import version
-
-    return version("z3-solver")
-
-
-_OF_THE_MACHINE = frozenset({"timeout", "memout", "interrupted from keyboard", "interrupted"})
-"""Reasons for which Z3 gives up that are not in the question, nor in the budget."""
-
-Answer: TypeAlias = tuple[str, Any]
-"""``unsat``; ``sat`` with values by the names in the query's text; ``unknown`` with the reason; ``failed`` with what Z3
-said, where it came to no end (a text that it cannot read, no memory).  That is not kept on disk."""
+from verified_tir.logic.z3_query import INTEGER_BUDGET, NO_VALUES, Z3, Answer, named
 
 
 class Store(Protocol):
@@ -80,9 +48,6 @@ class Statistics:
     solving: float = 0.0
 
 
-_NO_VALUES: Answer = ("sat", None)
-
-
 @final
 @dataclass(slots=True)
 class Solver:
@@ -99,8 +64,7 @@ class Solver:
     store: Store | None = None
     small: bool = True
     _cache: dict[tuple[str, int], Answer] = field(init=False, default_factory=dict)
-    _z3: Any = field(init=False, default=None)
-    _shared: tuple[Any, int] | None = field(init=False, default=None)
+    _z3: Z3 = field(init=False, default_factory=Z3)
     _refuted: set[tuple[str, int]] = field(init=False, default_factory=set)
     """Questions with a refutation whose values were not asked for."""
     _quick: bool = field(init=False, default=False)
@@ -214,17 +178,17 @@ class Solver:
         if answer is None:
             answer = self._stored(script)
         if answer is None and key in self._refuted:
-            answer = _NO_VALUES
+            answer = NO_VALUES
         if answer is None:
             self.statistics.queries += 1
-            answer, how = self._check(script), "z3"
+            answer, how = self._z3.check(script, self.budget), "z3"
             self.statistics.solving += time.perf_counter() - start
             if self.store is not None and answer[0] != "failed":
                 self.store.save(script.text, self.budget, answer)
         else:
             self.statistics.cached += 1
         seconds = time.perf_counter() - start if how == "z3" else 0.0
-        if answer == _NO_VALUES:
+        if answer == NO_VALUES:
             self._refuted.add(key)
             return Refuted(Model.later(partial(self._look_for_values, script, self.budget)), seconds, how)
         self._cache[key] = answer
@@ -233,7 +197,7 @@ class Solver:
             return Proved(seconds, how)
         if kind in ("unknown", "failed"):
             return Unknown(payload, seconds, how)
-        return Refuted(Model(*_named(payload, script)), seconds, how)
+        return Refuted(Model(*named(payload, script)), seconds, how)
 
     def _look_for_values(self, script: Script, budget: int) -> tuple[Values, Sorts]:
         """Values for a query that is known to have some; none if the budget does not suffice to find them."""
@@ -241,7 +205,7 @@ class Solver:
         answer = self._cache.get(key)
         if answer is None:
             start = time.perf_counter()
-            answer = self._check_afresh(self._load(), script, budget)
+            answer = self._z3.check_afresh(script, budget)
             took = time.perf_counter() - start
             self.statistics.solving += took
             self.statistics.seconds += 0.0 if self._depth else took  # otherwise the proof that asks counts it
@@ -249,7 +213,7 @@ class Solver:
                 self._cache[key] = answer
                 if self.store is not None:
                     self.store.save(script.text, budget, answer)
-        return _named(answer[1], script) if answer[0] == "sat" else ({}, {})
+        return named(answer[1], script) if answer[0] == "sat" else ({}, {})
 
     def _stored(self, script: Script) -> Answer | None:
         """The store's answer, if it is one: a proof, or a model of this query."""
@@ -262,119 +226,6 @@ class Solver:
                 self.statistics.stored += 1
                 return answer
         return None
-
-    def _check(self, script: Script) -> Answer:
-        z3 = self._load()
-        if script.has_float and (values := self._tried(z3, script)) is not None:
-            return "sat", values
-        # A question that mixes floats and integers seldom ends when it does not end soon.
-        budget = self.budget * (FLOAT_BUDGET // INTEGER_BUDGET) if script.only_floats else self.budget
-        if script.only_floats:
-            return _run(z3, lambda context: z3.SolverFor("QF_FP", ctx=context), script, budget)
-        if script.has_float:  # bit-blasting floats incrementally is ten times slower
-            return _run(z3, lambda context: z3.Solver(ctx=context), script, budget)
-        shared = self._in_shared_context(z3, script, max(1, budget // SHARED_PART))
-        if shared == z3.unsat:
-            return "unsat", None
-        if shared == z3.sat:
-            return _NO_VALUES
-        return self._check_afresh(z3, script, budget)
-
-    def _tried(self, z3: Any, script: Script) -> dict[str, int] | None:
-        """A model of a question about floats that is found by trying special values, by the names in its text."""
-
-        def integers(roots: tuple[Term, ...]) -> dict[str, int] | None:
-            if not roots:
-                return {}
-            asked = query(roots, FALSE)
-            kind, found = _run(z3, lambda c: z3.SimpleSolver(ctx=c), asked, max(1, self.budget // SHARED_PART))
-            return _named(found, asked)[0] if kind == "sat" else None
-
-        found = tried(script.roots, integers) if script.roots else None
-        if found is None:
-            return None
-        return {short: found[ours] for short, ours in script.names.items() if ours in found}
-
-    def _check_afresh(self, z3: Any, script: Script, budget: int) -> Answer:
-        """The answer to a question about integers in a context of its own."""
-        answer = _run(z3, lambda context: z3.SimpleSolver(ctx=context), script, budget)
-        if answer[0] not in ("unsat", "sat"):  # this one is fast; the other one, which looks for a tactic, knows more
-            answer = _run(z3, lambda context: z3.Solver(ctx=context), script, budget)
-        return answer
-
-    def _in_shared_context(self, z3: Any, script: Script, budget: int) -> Any:
-        """Z3's result where many questions were asked before; ``unknown`` there says nothing."""
-        if self._shared is None or self._shared[1] != budget:
-            solver = z3.SimpleSolver()
-            solver.set(random_seed=0, rlimit=budget, ctrl_c=False)
-            self._shared = solver, budget
-        shared, core = self._shared[0], z3.z3core
-        context = shared.ctx.ref()
-        shared.push()
-        try:
-            parts = z3.parse_smt2_string(script.text, ctx=shared.ctx)
-            for k in range(len(parts)):  # ``shared.add(parts)``, without an object of Python's for each part
-                core.Z3_solver_assert(context, shared.solver, core.Z3_ast_vector_get(context, parts.vector, k))
-            return shared.check()
-        except z3.Z3Exception:
-            return z3.unknown
-        finally:
-            shared.pop()
-
-    def _load(self) -> Any:
-        if self._z3 is None:
-            import z3
-
-            self._z3 = z3
-        return self._z3
-
-
-def _named(values: dict[str, int], script: Script) -> tuple[Values, Sorts]:
-    """Values, and sorts, by our own names."""
-    found: Values = {}
-    sorts: Sorts = {}
-    for short, value in values.items():
-        name, sort = script.names[short]
-        found[name], sorts[name] = value, sort
-    return found, sorts
-
-
-def _run(z3: Any, make: Callable[[Any], Any], script: Script, budget: int) -> Answer:
-    """Ask in a fresh context: ``unsat``, ``sat`` with values, ``unknown`` or ``failed`` with the reason."""
-    try:
-        solver = make(z3.Context())
-        # an interrupt is Python's, not an "unknown"; it comes when the query ends
-        solver.set(random_seed=0, rlimit=budget, ctrl_c=False)
-        solver.from_string(script.text)
-        result = solver.check()
-        if result == z3.unsat:
-            return "unsat", None
-        if result == z3.sat:
-            return "sat", _values(z3, solver.model(), script)
-        reason = solver.reason_unknown()
-        return "failed" if reason in _OF_THE_MACHINE else "unknown", reason
-    except z3.Z3Exception as problem:
-        return "failed", str(problem)
-
-
-def _values(z3: Any, model: Any, script: Script) -> dict[str, int]:
-    """Values of the nullary names of the query; functions are left out."""
-    found: dict[str, int] = {}
-    for declaration in model.decls():
-        short = declaration.name()
-        if declaration.arity() or short not in script.names:
-            continue
-        value = model[declaration]
-        sort = script.names[short][1]
-        if sort == INT:
-            found[short] = value.as_long()
-        elif sort == BOOL:
-            found[short] = int(z3.is_true(value))
-        elif value.isNaN():
-            found[short] = value_of(not_a_number(sort))  # Z3 gives a NaN no bits
-        else:
-            found[short] = z3.simplify(z3.fpToIEEEBV(value, value.ctx)).as_long()
-    return found
 
 
 def relevant(given: tuple[Term, ...], goal: Term) -> tuple[Term, ...]:

@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import final
 
 from verified_tir.logic.entry_files import SELDOM, note_use, read_entry, write_entry
-from verified_tir.logic.solver import Answer
+from verified_tir.logic.z3_query import Answer
 
 MAGIC = b"verified_tir verdict 1\n"
 SUFFIX = ".verdict"

@@ -24,7 +24,8 @@ from verified_tir.kernel.context import Entry
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.obligation import Discharged, NoMatch, Unproved
 from verified_tir.kernel.theorem import Refines, Step, reflexive
-from verified_tir.logic.solver import INTEGER_BUDGET, Solver
+from verified_tir.logic.solver import Solver
+from verified_tir.logic.z3_query import INTEGER_BUDGET
 from verified_tir.schedule.copies import block_of_copy
 from verified_tir.schedule.errors import NotApplicable, ScheduleError
 from verified_tir.schedule.functions import program_of
