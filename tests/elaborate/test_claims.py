@@ -9,8 +9,8 @@ from verified_tir.elaborate.claims import verify_program
 from verified_tir.ir.script import script
 from verified_tir.ir.stmt import Block, For, seq
 from verified_tir.ir.visit import nodes_of, refresh_binders
-from verified_tir.kernel.context import Entry
 from verified_tir.kernel.entry import has_meaning, prove_program
+from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import NoMatch, Unproved
 from verified_tir.kernel.rules.order import Swap
 from verified_tir.kernel.theorem import apply, reflexive

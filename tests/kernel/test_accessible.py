@@ -8,8 +8,9 @@ from tests.kernel.programs import function, store
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import FALSE, Expr, Undef, Var, binary, const
 from verified_tir.ir.stmt import SKIP, Allocate, DeclBuffer, Stmt
-from verified_tir.kernel.context import Context, Entry, begin
-from verified_tir.kernel.memory import Padding
+from verified_tir.kernel.begin import begin
+from verified_tir.kernel.context import Context
+from verified_tir.kernel.memory import Entry, Padding
 from verified_tir.logic import formula as f
 
 i, j, n = Var.fresh("i"), Var.fresh("j"), Var.fresh("n")

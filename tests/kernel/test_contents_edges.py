@@ -9,7 +9,8 @@ from tests.kernel.test_facts import known
 from verified_tir.elaborate.claims import verify_program
 from verified_tir.ir.expr import Select, binary, const
 from verified_tir.kernel import contents
-from verified_tir.kernel.context import Entry, begin
+from verified_tir.kernel.begin import begin
+from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import NoMatch, Unproved
 from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.rewrite import Rewrite

@@ -12,8 +12,10 @@ from verified_tir.ir.expr import Var, binary, const
 from verified_tir.ir.paths import places
 from verified_tir.ir.script import parse_func
 from verified_tir.ir.stmt import SKIP, If, Store, seq
-from verified_tir.kernel.context import Context, Entry, begin, context_at, read_blocks, written_blocks
-from verified_tir.kernel.memory import Entered, Padding, Stored
+from verified_tir.kernel.begin import begin, context_at
+from verified_tir.kernel.context import Context
+from verified_tir.kernel.effects import read_blocks, written_blocks
+from verified_tir.kernel.memory import Entered, Entry, Padding, Stored
 from verified_tir.kernel.rules.branch import Decide
 from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.logic import formula as f

@@ -13,9 +13,9 @@ from tests.kernel.test_facts import known
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, Select, Undef, Var, binary, const
 from verified_tir.ir.stmt import SKIP, Assume, DeclBuffer, For, Seq, seq
-from verified_tir.kernel.context import Entry, begin
+from verified_tir.kernel.begin import begin
 from verified_tir.kernel.facts import Prover
-from verified_tir.kernel.memory import Padding
+from verified_tir.kernel.memory import Entry, Padding
 from verified_tir.logic import formula as f
 from verified_tir.logic.solver import Solver
 from verified_tir.semantics.encode import Encoded

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from verified_tir import parse_func
-from verified_tir.kernel.context import Entry, begin
+from verified_tir.kernel.begin import begin
 from verified_tir.kernel.facts import Lemma
+from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import Question, discharge
 from verified_tir.logic import formula as f
 from verified_tir.logic.verdict import Obligation, Proved, Unknown

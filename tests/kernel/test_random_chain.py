@@ -20,8 +20,8 @@ from verified_tir.ir.node import IRError
 from verified_tir.ir.script import script
 from verified_tir.ir.stmt import For, Stmt
 from verified_tir.kernel import admissible
-from verified_tir.kernel.context import Entry
 from verified_tir.kernel.facts import Prover
+from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import NoMatch
 from verified_tir.kernel.rules.annotate import Label
 from verified_tir.kernel.rules.chain import CHAINED, Chain

@@ -44,8 +44,8 @@ from verified_tir.ir.node import IRError
 from verified_tir.ir.script import script
 from verified_tir.ir.stmt import DeclBuffer, For, If, Seq, Stmt, Store, seq
 from verified_tir.ir.visit import free_vars, substitute
+from verified_tir.kernel.access import Access, conflicts
 from verified_tir.kernel.facts import Prover
-from verified_tir.kernel.region import Access, conflicts
 from verified_tir.kernel.rules import lanes as rule_module
 from verified_tir.kernel.rules.lanes import Lanes
 from verified_tir.kernel.theorem import Refines, apply, reflexive

@@ -8,9 +8,11 @@ import pytest
 
 from tests.kernel.programs import PROVER, program, why
 from verified_tir.elaborate.claims import verify_program
-from verified_tir.kernel.context import Entry, begin
+from verified_tir.kernel.access import Access, conflicts, overlap
+from verified_tir.kernel.begin import begin
+from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import NoMatch, Unproved
-from verified_tir.kernel.region import Access, conflicts, instance, overlap
+from verified_tir.kernel.region import instance
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
 

@@ -24,10 +24,10 @@ from verified_tir.codegen.runtime import Function, function
 from verified_tir.codegen.runtime_load import LoadedCode
 from verified_tir.codegen.target import Target
 from verified_tir.ir.func import PrimFunc
-from verified_tir.kernel.context import Entry
 from verified_tir.kernel.entry import has_meaning, prove_program
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.licences import licence_questions
+from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import NoMatch, Unproved, discharge
 from verified_tir.kernel.refines import Refines, statement_of
 from verified_tir.logic.solver import Solver

@@ -23,7 +23,8 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import Node
 from verified_tir.ir.script import script
 from verified_tir.ir.visit import free_vars, walk
-from verified_tir.kernel.context import EVERYTHING, LARGEST, written_blocks
+from verified_tir.kernel.begin import LARGEST
+from verified_tir.kernel.effects import EVERYTHING, written_blocks
 from verified_tir.kernel.theorem import Refines
 
 

@@ -30,7 +30,7 @@ from verified_tir.codegen.llvm_types import REGISTER
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import IntImm, Var
-from verified_tir.kernel.context import LARGEST
+from verified_tir.kernel.begin import LARGEST
 
 _VIEW = 80
 _BUF, _LEN, _ITEMSIZE, _READONLY, _NDIM, _FORMAT, _SHAPE, _STRIDES, _SUBOFFSETS = 0, 16, 24, 32, 36, 40, 48, 56, 64

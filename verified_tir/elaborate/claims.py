@@ -24,13 +24,16 @@ from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Allocate, Block, For, If, LetStmt, Region, Seq, Stmt, seq
 from verified_tir.ir.visit import nodes_of, sub_statements, substitute
 from verified_tir.kernel import admissible
-from verified_tir.kernel.context import Context, Entry, begin, written_blocks
+from verified_tir.kernel.access import Access, Instance, conflicts, overlap
+from verified_tir.kernel.begin import begin
+from verified_tir.kernel.context import Context
+from verified_tir.kernel.effects import written_blocks
 from verified_tir.kernel.entry import prove_program
 from verified_tir.kernel.exact import exact_prover
 from verified_tir.kernel.facts import Prover
-from verified_tir.kernel.memory import Allocated, Version
+from verified_tir.kernel.memory import Allocated, Entry, Version
 from verified_tir.kernel.obligation import Discharged, NoMatch, Question, Unproved, discharge
-from verified_tir.kernel.region import Access, Instance, conflicts, instance, overlap
+from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.common import changes
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term

@@ -25,7 +25,7 @@ from verified_tir.ir.expr import Binary, Expr, FloatImm, IntImm, Load, Undef, Va
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Block, For, Store
 from verified_tir.ir.visit import free_vars, local_buffers, substitute, walk
-from verified_tir.kernel.context import written_blocks
+from verified_tir.kernel.effects import written_blocks
 from verified_tir.kernel.memory import Padding
 from verified_tir.kernel.theorem import Refines
 from verified_tir.schedule.errors import ScheduleError

@@ -14,7 +14,7 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import Node
 from verified_tir.ir.stmt import Assume, Block, For, If, LetStmt, Seq, Stmt, While
 from verified_tir.ir.visit import sub_statements, walk
-from verified_tir.kernel.context import EVERYTHING, written_blocks
+from verified_tir.kernel.effects import EVERYTHING, written_blocks
 
 
 def of_results(func: PrimFunc) -> Expr | None:

@@ -28,9 +28,10 @@ from verified_tir.ir.node import Node
 from verified_tir.ir.paths import at
 from verified_tir.ir.stmt import For, If, LetStmt, Seq, Stmt, While
 from verified_tir.ir.visit import walk
+from verified_tir.kernel.access import Access, Instance
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.memory import Element, Ran, element
-from verified_tir.kernel.region import Access, Instance, instance
+from verified_tir.kernel.region import instance
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
 from verified_tir.logic.guess import solve_address

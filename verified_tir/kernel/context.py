@@ -7,17 +7,13 @@ that reaches the place has been through.
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Collection, Container, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import final
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.calls import is_pure
-from verified_tir.ir.expr import FALSE, Call, Expr, IntImm, Load, Var
+from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.node import once
-from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import (
     Allocate,
     Assert,
@@ -34,51 +30,26 @@ from verified_tir.ir.stmt import (
     Store,
     While,
 )  # fmt: skip
-from verified_tir.ir.visit import children, free_vars, nodes_of, sub_statements, walk
+from verified_tir.ir.visit import sub_statements
+from verified_tir.kernel.accessible import accessible
 from verified_tir.kernel.admissible import NOT_EXPANDED
+from verified_tir.kernel.effects import EVERYTHING, assumes, effects, opaque_calls, written_blocks
 from verified_tir.kernel.memory import (
     Allocated,
     Element,
-    Entered,
+    Entry,
     Memory,
-    Padding,
     Ran,
     Repeating,
     Stored,
     Version,
     address_of,
     element,
-    flat_address,
-    views_of,
 )  # fmt: skip
 from verified_tir.kernel.open_bits import only_compares, stored, usable
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
-from verified_tir.semantics.encode import Encoded, Encoder, Safety, Unencodable, fresh, in_range, sort_of
-
-LARGEST = {32: 2**31 - 2**16, 64: 2**63 - 2**32}
-"""Largest symbolic extent, by the width of the symbol; checked when the function is called."""
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """What is assumed at the function's entry.
-
-    ``inputs_defined`` holds when a question is about arrays of definite values.
-    """
-
-    paddings: tuple[Padding, ...] = ()
-    inputs_defined: bool = False
-    definite: bool = False
-    """The theorem is about arguments of definite values (but for padding declared otherwise): ``inputs_defined`` may be
-    taken for granted where a question is not proved without."""
-    thorough: bool = False
-    """More properties of memory are tried."""
-    shapes: tuple[Buffer, ...] = ()
-    """Parameters as they were declared before their layouts changed: their extents are those of real arrays, too."""
-    licensed: frozenset[Var] = frozenset()
-    """Blocks into which floats may be summed in any order: the bits of their elements are open."""
+from verified_tir.semantics.encode import Encoded, Encoder, Safety, Unencodable, fresh, sort_of
 
 
 @final
@@ -170,6 +141,10 @@ class Context:
         licensed = self.entry.licensed
         return not licensed or usable(premise, self.blocks, licensed, self.told)
 
+    def accessible(self, buffer: Buffer, indices: tuple[Term, ...], lane: Term | None) -> Term:
+        """When touching this element is allowed (see ``accessible``)."""
+        return accessible(self, buffer, indices)
+
     def encoder(self, safety: list[Safety] | None = None, memory: Memory | None = None) -> Encoder:
         """Encodes expressions as they are evaluated here (or with an earlier memory)."""
         state = self.memory if memory is None else memory
@@ -179,50 +154,6 @@ class Context:
             return found.value, found.defined
 
         return Encoder(self.env, load, safety, self.accessible)
-
-    def accessible(self, buffer: Buffer, indices: tuple[Term, ...], lane: Term | None) -> Term:
-        """When touching this element is allowed: it lies in no padding declared inaccessible."""
-        conditions = [self._within_block(buffer, indices)]
-        for p in self.entry.paddings:
-            if p.buffer.data is buffer.data and p.value is None and p.predicate is not FALSE:
-                place = indices if p.buffer is buffer else self._seen_from(p.buffer, buffer, indices)
-                if place is None:
-                    return f.FALSE  # a view over partly inaccessible memory: not understood, so not allowed
-                env = {**self.env, **{v: Encoded(x, f.TRUE, False) for v, x in zip(p.indices, place, strict=True)}}
-                conditions.append(f.not_(Encoder(env).value(p.predicate)))
-        return f.and_(*conditions)
-
-    def _seen_from(self, base: Buffer, view: Buffer, indices: tuple[Term, ...]) -> tuple[Term, ...] | None:
-        """The indices in ``base`` of an element of another view; ``None`` unless both are row-major with equal elements
-        and all extents of ``base`` but the first are positive constants.  Only for an element that lies in the block
-        (see ``_within_block``)."""
-        inner = [e.value for e in base.shape[1:] if isinstance(e, IntImm) and e.value > 0]
-        if base.strides or view.strides or base.dtype is not view.dtype or len(inner) != len(base.shape) - 1:
-            return None
-        encoder = Encoder(self.env)
-        rest = f.sub(flat_address(view, indices, encoder), encoder.value(base.elem_offset))
-        found: list[Term] = []
-        for extent in reversed(inner):
-            found.insert(0, f.floormod(rest, f.integer(extent)))
-            rest = f.floordiv(rest, f.integer(extent))
-        return (rest, *found)
-
-    def _within_block(self, buffer: Buffer, indices: tuple[Term, ...]) -> Term:
-        """An element of a view lies inside the block that the view was declared over."""
-        base = next((b for b in self.views.get(buffer.data, ()) if b in self.owners), None)
-        if base is None or (base is buffer and base in self.func.buffers):
-            return f.TRUE
-        encoder = Encoder(self.env)
-        if base is buffer:  # an allocation is as large as its elements reach, upwards from 0
-            return f.and_(*[f.le(f.integer(0), encoder.value(e)) for e in (*base.strides, base.elem_offset)])
-        if base.strides:
-            return f.FALSE  # which bytes between the elements belong to the block is not understood
-        size, first = f.integer(base.dtype.nbytes), f.mul(encoder.value(base.elem_offset), f.integer(base.dtype.nbytes))
-        for extent in base.shape:
-            size = f.mul(size, encoder.value(extent))
-        start = f.mul(flat_address(buffer, indices, encoder), f.integer(buffer.dtype.nbytes))
-        end = f.add(start, f.integer(buffer.dtype.nbytes))
-        return f.and_(f.le(f.integer(0), start), f.le(first, start), f.le(end, f.add(first, size)))
 
     # -- walking -------------------------------------------------------------------------------------------------
 
@@ -258,14 +189,14 @@ class Context:
     def _seen_by(self, stmt: Stmt) -> Memory:
         """The versions that a statement starts from, of the blocks that it may read or write: no load in it, and
         nothing that it leaves, is of another one."""
-        reads, writes = _effects(stmt)
+        reads, writes = effects(stmt)
         if EVERYTHING in writes:
             return dict(self.memory)
         return {data: self.memory[data] for data in dict.fromkeys((*reads, *writes)) if data in self.memory}
 
     def touched(self, stmt: Stmt) -> list[Var]:
         """The blocks alive here that a statement may write."""
-        written = _effects(stmt)[1]
+        written = effects(stmt)[1]
         return [*self.memory] if EVERYTHING in written else [data for data in written if data in self.memory]
 
     def execute(self, stmt: Stmt) -> None:
@@ -300,7 +231,7 @@ class Context:
                 before, after = self._seen_by(stmt), Memory()
                 for data in self.touched(stmt):
                     self.memory[data] = after[data] = Version(data, Ran(before, stmt, after))
-                if _assumes(stmt):
+                if assumes(stmt):
                     self.observed.append((before, stmt))
 
     def evaluated(self, expr: Expr) -> Encoded | None:
@@ -364,136 +295,3 @@ class Context:
                 yield k, sub, inner
             if isinstance(stmt, Seq):
                 here.execute(sub)
-
-
-def written_blocks(stmt: Stmt) -> set[Var]:
-    """Blocks that a statement may write: stores, and everything in reach of an opaque call (``reachable``)."""
-    return {*_effects(stmt)[1]}
-
-
-def read_blocks(stmt: Stmt) -> set[Var]:
-    """Blocks that a statement may read."""
-    return {*_effects(stmt)[0]}
-
-
-@once
-def _assumes(stmt: Stmt) -> bool:
-    """Whether something is known of memory where a statement has ended: an assumption stands in it."""
-    return any(isinstance(n, (Assume, Assert)) for n in walk(stmt))
-
-
-@once
-def _effects(stmt: Stmt) -> tuple[tuple[Var, ...], tuple[Var, ...]]:
-    """What a statement may read and write, in the order of the program."""
-    reads: dict[Var, None] = {}
-    writes: dict[Var, None] = {}
-    if isinstance(stmt, Store):
-        writes[stmt.buffer.data] = None
-    for part in children(stmt):
-        if isinstance(part, Stmt):  # what statements in it do is known, or known from now on
-            of_reads, of_writes = _effects(part)
-            reads.update(dict.fromkeys(of_reads))
-            writes.update(dict.fromkeys(of_writes))
-            continue
-        for n in walk(part):
-            if isinstance(n, Load):
-                reads[n.buffer.data] = None
-            elif isinstance(n, Call) and not is_pure(n.op):
-                reads[EVERYTHING] = writes[EVERYTHING] = None
-    return tuple(reads), tuple(writes)
-
-
-EVERYTHING = Var.fresh("every block in reach of an opaque call", "handle")
-
-
-def begin(func: PrimFunc, entry: Entry) -> Context:
-    """The context of the function's entry: parameters, shape symbols, and their axioms."""
-    context = Context(func, entry, [], {}, {}, _views(func), {}, {}, owners=_owners(func))
-    arrays = {v for v, _ in func.buffer_map}
-    varying = [b for b in func.buffers if not _constant(b)]
-    declared = [*dict.fromkeys((*varying, *[b for b in entry.shapes if not _constant(b)]))]
-    extents = {e for b in declared for e in b.shape if isinstance(e, Var)}
-    symbols = [v for b in varying for e in _declared(b) for v in free_vars(e)]
-    for v in dict.fromkeys((*(v for v in func.params if v not in arrays), *symbols)):
-        if not (v.dtype.is_int or v.dtype.is_bool or v.dtype.is_float):
-            continue
-        name = _free_name(v.name, context.names)
-        term = f.var(name, sort_of(v.dtype))
-        context.names[name] = v.name
-        context.env[v] = Encoded(term, f.TRUE, v.dtype.is_float)
-        if v.dtype.is_int:
-            context.sizes.append(term)
-            if v in extents and v.dtype.bits in LARGEST:
-                context.path.extend((f.le(f.integer(0), term), f.le(term, f.integer(LARGEST[v.dtype.bits]))))
-            else:
-                context.path.append(in_range(term, v.dtype))
-    for b in declared:
-        context.path.extend(shape_bounds(context, b))
-    bare = Entered(())
-    for b in func.buffers:
-        paddings = tuple([p for p in entry.paddings if p.buffer.data is b.data]) if entry.paddings else ()
-        context.memory[b.data] = Version(b.data, Entered(paddings) if paddings else bare)
-    return context
-
-
-def _declared(buffer: Buffer) -> tuple[Expr, ...]:
-    """The expressions in a buffer's declaration."""
-    return (*buffer.shape, *buffer.strides, buffer.elem_offset)
-
-
-@once
-def _views(func: PrimFunc) -> dict[Var, tuple[Buffer, ...]]:
-    """The views of each block in a function."""
-    return views_of((*(b for _, b in func.buffer_map), *nodes_of(func.body, Buffer)))
-
-
-@once
-def _owners(func: PrimFunc) -> frozenset[Buffer]:
-    """The buffers that a function allocates or is passed."""
-    return frozenset({*func.buffers, *(n.buffer for n in nodes_of(func.body, Allocate))})
-
-
-def _free_name(name: str, taken: Container[str]) -> str:
-    """What a parameter is called in the logic: as nothing else is, whatever the program calls it (``i!7`` is what
-    ``fresh`` may call a loop's variable)."""
-    numbered = (f"{name}.{k}" for k in itertools.count())
-    return name if name.isidentifier() and name not in taken else next(n for n in numbered if n not in taken)
-
-
-@once
-def _constant(buffer: Buffer) -> bool:
-    """Whether they are numbers, of which nothing needs to be said."""
-    return all(isinstance(e, IntImm) for e in _declared(buffer))
-
-
-def shape_bounds(context: Context, buffer: Buffer) -> Iterator[Term]:
-    """What is true of a buffer for which an array is passed: its extents are not negative, and neither they nor the
-    number of elements are too large for index arithmetic."""
-    count = f.integer(1)
-    symbolic = 0
-    for extent in buffer.shape:
-        if isinstance(extent, IntImm):
-            count = f.mul(count, f.integer(extent.value))
-            continue
-        term = context.encoder().value(extent)
-        largest = f.integer(LARGEST.get(extent.dtype.bits, LARGEST[32]))
-        yield from (f.le(f.integer(0), term), f.le(term, largest))
-        count = f.mul(count, term)
-        symbolic += 1
-    if symbolic:
-        bits = next((e.dtype.bits for e in buffer.shape if not isinstance(e, IntImm)), 32)
-        yield f.le(count, f.integer(LARGEST.get(bits, LARGEST[32])))
-
-
-def context_at(func: PrimFunc, path: Path, entry: Entry) -> Context:
-    """Walk from the entry to the place."""
-    context = begin(func, entry)
-    stmt = func.body
-    for step in path:
-        stmt = context.enter(stmt, step)
-    return context
-
-
-def opaque_calls(node: Stmt) -> bool:
-    """Whether an opaque call stands in a statement."""
-    return EVERYTHING in _effects(node)[1]

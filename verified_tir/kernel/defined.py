@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, final
 from verified_tir.ir.expr import Var
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Stmt, Store
-from verified_tir.kernel.context import EVERYTHING, Context, written_blocks
+from verified_tir.kernel.context import Context
+from verified_tir.kernel.effects import EVERYTHING, written_blocks
 from verified_tir.kernel.memory import Allocated, Entered, Memory, Ran, Repeating, Stored, Version
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term

@@ -20,10 +20,12 @@ from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import SKIP, Assume, Block, Seq, Stmt, While
 from verified_tir.ir.visit import map_children
 from verified_tir.kernel import admissible
-from verified_tir.kernel.context import Context, Entry, begin
+from verified_tir.kernel.begin import begin
+from verified_tir.kernel.context import Context
 from verified_tir.kernel.exact import exact_prover
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.licences import licence_questions
+from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import Discharged, NoMatch, Question, Unproved, discharge
 from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.common import safe_questions

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING
 
 from verified_tir.ir.stmt import Stmt, While
 from verified_tir.ir.visit import walk
+from verified_tir.kernel.access import Access, Instance
 from verified_tir.kernel.contents import MOST_STORES, register, witness_of
-from verified_tir.kernel.region import Access, Instance
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
 

@@ -22,9 +22,11 @@ from dataclasses import dataclass, field, replace
 from typing import final
 
 from verified_tir.ir.stmt import Stmt
+from verified_tir.kernel.access import Access, Instance
 from verified_tir.kernel.contents import Asked, contents, register
-from verified_tir.kernel.context import EVERYTHING, Context, written_blocks
+from verified_tir.kernel.context import Context
 from verified_tir.kernel.defined import Throughout
+from verified_tir.kernel.effects import EVERYTHING, written_blocks
 from verified_tir.kernel.established import established
 from verified_tir.kernel.memory import (
     Allocated,
@@ -39,7 +41,7 @@ from verified_tir.kernel.memory import (
     element,
 )  # fmt: skip
 from verified_tir.kernel.properties import Property, candidates
-from verified_tir.kernel.region import Access, Instance, instance
+from verified_tir.kernel.region import instance
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
 from verified_tir.logic.guess import solve_address

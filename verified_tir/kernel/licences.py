@@ -25,9 +25,12 @@ from verified_tir.ir.node import once
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import For, Stmt
 from verified_tir.ir.visit import sub_statements
-from verified_tir.kernel.context import Context, Entry, begin
+from verified_tir.kernel.access import Access, Instance, conflicts, overlap
+from verified_tir.kernel.begin import begin
+from verified_tir.kernel.context import Context
+from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import Question
-from verified_tir.kernel.region import Access, Instance, conflicts, instance, overlap
+from verified_tir.kernel.region import instance
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
 from verified_tir.semantics.encode import Encoded, fresh

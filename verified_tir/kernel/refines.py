@@ -18,8 +18,7 @@ from weakref import WeakKeyDictionary
 
 from verified_tir.ir.expr import Var
 from verified_tir.ir.func import PrimFunc
-from verified_tir.kernel.context import Entry
-from verified_tir.kernel.memory import Padding
+from verified_tir.kernel.memory import Entry, Padding
 from verified_tir.kernel.obligation import Discharged, ParameterMap
 from verified_tir.kernel.step import Rewrite, Rule
 

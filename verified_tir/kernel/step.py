@@ -10,7 +10,7 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path
-from verified_tir.kernel.context import Entry
+from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import NoMatch, ParameterMap, Question
 
 

@@ -18,12 +18,14 @@ from verified_tir.ir.node import IRError
 from verified_tir.ir.stmt import Allocate
 from verified_tir.ir.visit import walk
 from verified_tir.kernel import admissible, assumed
-from verified_tir.kernel.context import EVERYTHING, Context, Entry, begin, shape_bounds, written_blocks
+from verified_tir.kernel.begin import begin, shape_bounds
+from verified_tir.kernel.context import Context
+from verified_tir.kernel.effects import EVERYTHING, written_blocks
 from verified_tir.kernel.entry import contradictory, prove_program
 from verified_tir.kernel.exact import Inexact, exact_prover, exact_rule
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.licences import licence_questions
-from verified_tir.kernel.memory import Padding
+from verified_tir.kernel.memory import Entry, Padding
 from verified_tir.kernel.obligation import Discharged, NoMatch, Question, Refusal, Unproved, discharge
 from verified_tir.kernel.refines import Refines, Statement, Step, _made, statement_of
 from verified_tir.kernel.rules.axiom import Axiom

@@ -14,7 +14,7 @@ from verified_tir.ir.paths import Path
 from verified_tir.ir.script import script
 from verified_tir.ir.stmt import Assert, Assume, For, If, LetStmt, Stmt
 from verified_tir.ir.visit import free_vars, sub_statements
-from verified_tir.kernel.context import LARGEST
+from verified_tir.kernel.begin import LARGEST
 from verified_tir.kernel.memory import Padding
 from verified_tir.kernel.rules.axiom import axioms, without_axioms
 from verified_tir.kernel.theorem import Refines

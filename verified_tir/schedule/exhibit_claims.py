@@ -40,7 +40,8 @@ from verified_tir.ir.stmt import (
     seq,
 )  # fmt: skip
 from verified_tir.ir.visit import walk
-from verified_tir.kernel.context import EVERYTHING, LARGEST, written_blocks
+from verified_tir.kernel.begin import LARGEST
+from verified_tir.kernel.effects import EVERYTHING, written_blocks
 from verified_tir.logic import formula as f
 from verified_tir.logic.concrete import NoValue, Value, evaluate
 from verified_tir.logic.formula import Term

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, final
 from verified_tir.ir.func import IRModule, PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.script import parse_func, script
-from verified_tir.kernel.context import opaque_calls
+from verified_tir.kernel.effects import opaque_calls
 from verified_tir.kernel.theorem import Refines, reflexive
 from verified_tir.schedule.session import Session
 

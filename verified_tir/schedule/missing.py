@@ -20,7 +20,7 @@ from verified_tir.ir.expr import Binary, Expr, Load, Var, all_of, const
 from verified_tir.ir.script import script
 from verified_tir.ir.stmt import Assume, For, Stmt, seq
 from verified_tir.ir.visit import free_vars, walk
-from verified_tir.kernel.context import written_blocks
+from verified_tir.kernel.effects import written_blocks
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.obligation import Refusal, Unproved
 from verified_tir.kernel.rules.axiom import Axiom

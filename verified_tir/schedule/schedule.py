@@ -20,8 +20,8 @@ from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.func import IRModule, PrimFunc
 from verified_tir.ir.paths import places
 from verified_tir.ir.stmt import Allocate, For
-from verified_tir.kernel.context import Entry
 from verified_tir.kernel.facts import Prover
+from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import Discharged, NoMatch, Unproved
 from verified_tir.kernel.theorem import Refines, Step, reflexive
 from verified_tir.logic.solver import Solver

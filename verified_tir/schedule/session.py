@@ -18,7 +18,8 @@ from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path, at, loop_path, places_of
 from verified_tir.ir.stmt import SKIP, Allocate, Block, For, Stmt, Store
 from verified_tir.ir.visit import bound_vars, nodes_of, walk
-from verified_tir.kernel.context import Context, context_at
+from verified_tir.kernel.begin import context_at
+from verified_tir.kernel.context import Context
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.obligation import NoMatch, Refusal
 from verified_tir.kernel.theorem import Refines, Rule, apply, licensed, without_licence

@@ -5,8 +5,10 @@ from __future__ import annotations
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Stmt, Store
-from verified_tir.kernel.context import Context, Entry, begin
+from verified_tir.kernel.begin import begin
+from verified_tir.kernel.context import Context
 from verified_tir.kernel.facts import Prover
+from verified_tir.kernel.memory import Entry
 
 
 def unreachable_places(func: PrimFunc, prover: Prover, entry: Entry) -> list[Path]:

@@ -76,7 +76,6 @@ def quotient(func: PrimFunc) -> Binary:
         ("for i in range(B[0]):\n    B[1] = T.truncdiv(16, A[0])", False),
         ("while B[0] > T.truncdiv(16, A[0]):\n    B[0] = 0", False),
         (f"B[1] = {CALL} + T.truncdiv(16, A[0])", False),
-        ('with T.block("b"):\n    T.where(B[0] == 0)\n    B[1] = T.truncdiv(16, A[0])', False),
         ("B[0:2] = T.Broadcast(T.truncdiv(16, A[0]), 2)", False),
     ],
 )

@@ -13,8 +13,8 @@ from tests.kernel.rules.test_call_implement import RAW
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import const
 from verified_tir.ir.script import parse_func
+from verified_tir.kernel.begin import LARGEST
 from verified_tir.kernel.calls import Arguments, scalars_of
-from verified_tir.kernel.context import LARGEST
 from verified_tir.kernel.rules.call import Implement, Refine
 from verified_tir.kernel.rules.kind import Kind
 from verified_tir.kernel.rules.reassociate import Reassociate

@@ -12,7 +12,7 @@ from verified_tir.ir.expr import FALSE, Expr, Undef, Var, binary, const
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import put
 from verified_tir.ir.stmt import Assume, DeclBuffer
-from verified_tir.kernel.context import LARGEST
+from verified_tir.kernel.begin import LARGEST
 from verified_tir.kernel.rules.axiom import Axiom
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.layout import LayoutMap

@@ -18,7 +18,7 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, put
 from verified_tir.ir.stmt import Allocate, Annotations, AttrStmt, Block, For, Seq, Stmt, seq
 from verified_tir.kernel.calls import without_labels
-from verified_tir.kernel.context import Entry
+from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import NoMatch
 from verified_tir.kernel.rules.common import following, kept, statement_at
 from verified_tir.kernel.step import Rewrite

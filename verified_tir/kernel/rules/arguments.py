@@ -13,8 +13,10 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import DeclBuffer
 from verified_tir.ir.visit import substitute, walk
+from verified_tir.kernel.begin import LARGEST
 from verified_tir.kernel.calls import Arguments
-from verified_tir.kernel.context import LARGEST, Context, opaque_calls, written_blocks
+from verified_tir.kernel.context import Context
+from verified_tir.kernel.effects import opaque_calls, written_blocks
 from verified_tir.kernel.memory import flat_address
 from verified_tir.kernel.obligation import Question
 from verified_tir.kernel.rules.common import evaluated_safely

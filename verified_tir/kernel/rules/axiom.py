@@ -25,7 +25,9 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.stmt import SKIP, Assume, Block, For, If, LetStmt, Seq, Stmt, seq
 from verified_tir.ir.visit import refresh_binders, rewrite, substitute, walk
-from verified_tir.kernel.context import Context, Entry, begin
+from verified_tir.kernel.begin import begin
+from verified_tir.kernel.context import Context
+from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import NoMatch, ParameterMap, Question
 from verified_tir.kernel.refines import Refines
 from verified_tir.kernel.region import instance

@@ -24,7 +24,10 @@ from verified_tir.ir.node import Node
 from verified_tir.ir.paths import Path, put
 from verified_tir.ir.stmt import Block, If, LetStmt, Seq, Stmt, Store
 from verified_tir.ir.visit import children, free_vars, rewrite, substitute, walk
-from verified_tir.kernel.context import Context, Entry, context_at, opaque_calls
+from verified_tir.kernel.begin import context_at
+from verified_tir.kernel.context import Context
+from verified_tir.kernel.effects import opaque_calls
+from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import NoMatch, Question
 from verified_tir.kernel.rules.common import changes, kept, occurs, safe_questions, statement_at
 from verified_tir.kernel.step import Rewrite

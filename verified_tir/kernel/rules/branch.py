@@ -27,7 +27,8 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, put
 from verified_tir.ir.stmt import SKIP, Evaluate, For, If, Seq, Stmt, seq
 from verified_tir.ir.visit import free_vars, refresh_binders
-from verified_tir.kernel.context import Entry, context_at
+from verified_tir.kernel.begin import context_at
+from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import NoMatch, Question
 from verified_tir.kernel.rules.common import (
     changes,

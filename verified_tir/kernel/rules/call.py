@@ -30,8 +30,11 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, put
 from verified_tir.ir.stmt import Assert, Assume, While
 from verified_tir.ir.visit import walk
+from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.calls import Arguments, instantiate, is_instance
-from verified_tir.kernel.context import Context, Entry, context_at, opaque_calls
+from verified_tir.kernel.context import Context
+from verified_tir.kernel.effects import opaque_calls
+from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import NoMatch, Question
 from verified_tir.kernel.refines import Refines
 from verified_tir.kernel.rules.arguments import argument_problem, fits

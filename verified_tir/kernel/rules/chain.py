@@ -20,7 +20,7 @@ from typing import final
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path
 from verified_tir.kernel import admissible
-from verified_tir.kernel.context import Entry
+from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import NoMatch, Question
 from verified_tir.kernel.rules.annotate import Annotate, Label, RemoveLabels, Unwrap
 from verified_tir.kernel.rules.bind import Bind, Inline

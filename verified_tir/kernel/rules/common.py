@@ -11,9 +11,10 @@ from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path, at
 from verified_tir.ir.stmt import Seq, Stmt
 from verified_tir.ir.visit import mentions, walk
-from verified_tir.kernel.context import EVERYTHING, Context, written_blocks
+from verified_tir.kernel.access import Access, conflicts, overlap
+from verified_tir.kernel.context import Context
+from verified_tir.kernel.effects import EVERYTHING, written_blocks
 from verified_tir.kernel.obligation import NoMatch, Question
-from verified_tir.kernel.region import Access, conflicts, overlap
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
 from verified_tir.semantics.encode import Safety, in_range

@@ -14,9 +14,11 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Allocate, Stmt
 from verified_tir.ir.visit import children, sub_statements, walk
-from verified_tir.kernel.context import EVERYTHING, Context, read_blocks
+from verified_tir.kernel.access import Access, overlap
+from verified_tir.kernel.context import Context
+from verified_tir.kernel.effects import EVERYTHING, read_blocks
 from verified_tir.kernel.obligation import Question
-from verified_tir.kernel.region import Access, instance, overlap
+from verified_tir.kernel.region import instance
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
 from verified_tir.logic.guess import solve_address

@@ -25,7 +25,10 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, put
 from verified_tir.ir.stmt import SKIP, Assert, Stmt, While
 from verified_tir.ir.visit import walk
-from verified_tir.kernel.context import Context, Entry, context_at, opaque_calls, read_blocks, written_blocks
+from verified_tir.kernel.begin import context_at
+from verified_tir.kernel.context import Context
+from verified_tir.kernel.effects import opaque_calls, read_blocks, written_blocks
+from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import NoMatch, Question
 from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.common import following, kept, statement_at

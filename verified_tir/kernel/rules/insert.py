@@ -30,11 +30,14 @@ from verified_tir.ir.node import Node
 from verified_tir.ir.paths import Path, put
 from verified_tir.ir.stmt import Assert, DeclBuffer, If, Stmt, Store, While, seq
 from verified_tir.ir.visit import bound_vars, free_vars, refresh_binders, walk
-from verified_tir.kernel.context import Context, Entry, context_at, opaque_calls, read_blocks, written_blocks
-from verified_tir.kernel.memory import Element
+from verified_tir.kernel.access import Access
+from verified_tir.kernel.begin import context_at
+from verified_tir.kernel.context import Context
+from verified_tir.kernel.effects import opaque_calls, read_blocks, written_blocks
+from verified_tir.kernel.memory import Element, Entry
 from verified_tir.kernel.obligation import NoMatch, Question
 from verified_tir.kernel.open_bits import adds_nothing
-from verified_tir.kernel.region import Access, instance
+from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.common import following, safe_questions, statement_at
 from verified_tir.kernel.rules.dead import killed, unread_blocks
 from verified_tir.kernel.step import Rewrite

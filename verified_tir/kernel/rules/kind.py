@@ -15,7 +15,7 @@ from typing import final
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, put
 from verified_tir.ir.stmt import For, ForKind
-from verified_tir.kernel.context import Entry
+from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import NoMatch
 from verified_tir.kernel.rules.common import kept, statement_at
 from verified_tir.kernel.step import Rewrite

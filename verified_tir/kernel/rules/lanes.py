@@ -24,9 +24,12 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, put
 from verified_tir.ir.stmt import Block, For, If, Stmt, Store
 from verified_tir.ir.visit import refresh_binders
-from verified_tir.kernel.context import Context, Entry, context_at
+from verified_tir.kernel.access import conflicts, overlap
+from verified_tir.kernel.begin import context_at
+from verified_tir.kernel.context import Context
+from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import NoMatch, Question
-from verified_tir.kernel.region import conflicts, instance, overlap
+from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.common import has_effect, safe_questions, statement_at
 from verified_tir.kernel.rules.insert import scope_problem
 from verified_tir.kernel.step import Rewrite

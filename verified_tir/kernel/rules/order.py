@@ -18,7 +18,9 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, put
 from verified_tir.ir.stmt import Block, For, If, Seq, Stmt, seq
 from verified_tir.ir.visit import refresh_binders, substitute
-from verified_tir.kernel.context import Context, Entry, context_at
+from verified_tir.kernel.begin import context_at
+from verified_tir.kernel.context import Context
+from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import NoMatch, Question
 from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.common import changes, evaluated_safely, kept, never_meet, statement_at
@@ -53,7 +55,7 @@ class Swap:
         return NoMatch(self.path, "there are no two adjacent statements here")
 
     def _questions(self, context: Context, a: Stmt, b: Stmt) -> Iterator[Question]:
-        from verified_tir.kernel.context import written_blocks
+        from verified_tir.kernel.effects import written_blocks
 
         first = instance(context, a, also_written=written_blocks(b))
         second = instance(context, b, also_written=written_blocks(a))
@@ -118,7 +120,7 @@ def iterations_may_separate(
     context: Context, loop: For, early: Stmt, late: Stmt, path: Path, why: str
 ) -> Iterator[Question]:
     """``early`` of an iteration never meets ``late`` of a later iteration."""
-    from verified_tir.kernel.context import written_blocks
+    from verified_tir.kernel.effects import written_blocks
 
     encoder = context.encoder()
     low, extent = encoder.value(loop.min), encoder.value(loop.extent)

@@ -23,9 +23,13 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, at, put
 from verified_tir.ir.stmt import SKIP, Allocate, Assert, Block, For, Seq, Stmt, While
 from verified_tir.ir.visit import nodes_of, walk
-from verified_tir.kernel.context import Context, Entry, context_at, opaque_calls, written_blocks
+from verified_tir.kernel.access import Access, conflicts, overlap
+from verified_tir.kernel.begin import context_at
+from verified_tir.kernel.context import Context
+from verified_tir.kernel.effects import opaque_calls, written_blocks
+from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import NoMatch, Question
-from verified_tir.kernel.region import Access, conflicts, instance, overlap
+from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.common import kept, statement_at
 from verified_tir.kernel.rules.written import Ran, reads_of
 from verified_tir.kernel.step import Rewrite

@@ -29,8 +29,10 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.stmt import Allocate, AttrStmt, Block, DeclBuffer, Evaluate, LetStmt, Seq, Stmt
 from verified_tir.ir.visit import rewrite, substitute, walk
-from verified_tir.kernel.context import Context, Entry, begin, opaque_calls
-from verified_tir.kernel.memory import Padding
+from verified_tir.kernel.begin import begin
+from verified_tir.kernel.context import Context
+from verified_tir.kernel.effects import opaque_calls
+from verified_tir.kernel.memory import Entry, Padding
 from verified_tir.kernel.obligation import NoMatch, ParameterMap, Question
 from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.common import safe_questions

@@ -33,7 +33,8 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, put
 from verified_tir.ir.stmt import SKIP, Allocate, For, LetStmt, Stmt, Store, seq
 from verified_tir.ir.visit import free_vars, substitute, walk
-from verified_tir.kernel.context import Context, Entry
+from verified_tir.kernel.context import Context
+from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import NoMatch, Question
 from verified_tir.kernel.rules.common import evaluated_safely, has_effect, loads_in, safe_questions
 from verified_tir.kernel.rules.insert import scope_problem

@@ -32,7 +32,9 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, at
 from verified_tir.ir.stmt import Block, For, If, LetStmt, Stmt, Store
 from verified_tir.ir.visit import walk
-from verified_tir.kernel.context import Context, Entry, context_at
+from verified_tir.kernel.begin import context_at
+from verified_tir.kernel.context import Context
+from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import NoMatch, Question
 from verified_tir.kernel.rules.common import has_effect, safe_questions, statement_at
 from verified_tir.logic import formula as f

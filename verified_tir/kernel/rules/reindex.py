@@ -26,7 +26,10 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, put
 from verified_tir.ir.stmt import SKIP, Annotations, Block, For, ForKind, If, Stmt
 from verified_tir.ir.visit import free_vars, substitute
-from verified_tir.kernel.context import Context, Entry, context_at, written_blocks
+from verified_tir.kernel.begin import context_at
+from verified_tir.kernel.context import Context
+from verified_tir.kernel.effects import written_blocks
+from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import NoMatch, Question
 from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.common import (

@@ -25,8 +25,10 @@ from verified_tir.ir.expr import Binary, Expr, Load, Not, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.visit import free_vars, rewrite, substitute, walk
-from verified_tir.kernel.context import Context, Entry, begin, opaque_calls, written_blocks
-from verified_tir.kernel.memory import Padding
+from verified_tir.kernel.begin import begin
+from verified_tir.kernel.context import Context
+from verified_tir.kernel.effects import opaque_calls, written_blocks
+from verified_tir.kernel.memory import Entry, Padding
 from verified_tir.kernel.obligation import NoMatch, ParameterMap, Question
 from verified_tir.kernel.rules.common import safe_questions
 from verified_tir.kernel.rules.layout import LayoutMap, masked_lanes_safe

@@ -24,7 +24,8 @@ from verified_tir.ir.node import IRError, Node
 from verified_tir.ir.paths import Path, put
 from verified_tir.ir.stmt import Allocate, DeclBuffer, Stmt, Store
 from verified_tir.ir.visit import map_children, walk
-from verified_tir.kernel.context import Entry, begin
+from verified_tir.kernel.begin import begin
+from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import NoMatch
 from verified_tir.kernel.rules.common import statement_at
 from verified_tir.kernel.step import Rewrite

@@ -23,7 +23,9 @@ from verified_tir.ir.node import IRError, Node
 from verified_tir.ir.paths import Path, put
 from verified_tir.ir.stmt import Assume, LetStmt, Stmt, While
 from verified_tir.ir.visit import children, free_vars, map_children, refresh_binders, walk
-from verified_tir.kernel.context import Context, Entry, context_at
+from verified_tir.kernel.begin import context_at
+from verified_tir.kernel.context import Context
+from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import NoMatch, Question
 from verified_tir.kernel.rules.common import kept, safe_questions, statement_at
 from verified_tir.kernel.step import Rewrite as Rewritten

@@ -29,8 +29,10 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, put
 from verified_tir.ir.stmt import Allocate, For, If, Seq, Stmt, seq
 from verified_tir.ir.visit import free_vars, rewrite, walk
-from verified_tir.kernel.context import Context, Entry, context_at, opaque_calls
-from verified_tir.kernel.memory import Allocated, Version
+from verified_tir.kernel.begin import context_at
+from verified_tir.kernel.context import Context
+from verified_tir.kernel.effects import opaque_calls
+from verified_tir.kernel.memory import Allocated, Entry, Version
 from verified_tir.kernel.obligation import NoMatch, Question
 from verified_tir.kernel.rules.common import changes, evaluated_safely, following, occurs, statement_at
 from verified_tir.kernel.rules.insert import scope_problem

@@ -38,10 +38,13 @@ from verified_tir.ir.node import IRError, Node
 from verified_tir.ir.paths import Path, at, put
 from verified_tir.ir.stmt import Allocate, Block, For, If, Seq, Stmt, Store, While, seq
 from verified_tir.ir.visit import refresh_binders, rewrite, walk
-from verified_tir.kernel.context import Context, Entry, context_at, opaque_calls
-from verified_tir.kernel.memory import Allocated, Version
+from verified_tir.kernel.access import Access, overlap
+from verified_tir.kernel.begin import context_at
+from verified_tir.kernel.context import Context
+from verified_tir.kernel.effects import opaque_calls
+from verified_tir.kernel.memory import Allocated, Entry, Version
 from verified_tir.kernel.obligation import NoMatch, Question
-from verified_tir.kernel.region import Access, instance, overlap
+from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.common import (
     evaluated_safely,
     lexicographic_less,

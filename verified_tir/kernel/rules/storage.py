@@ -22,10 +22,12 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path, put
 from verified_tir.ir.stmt import Allocate, Stmt
-from verified_tir.kernel.context import Context, Entry, context_at
-from verified_tir.kernel.memory import Allocated, Version
+from verified_tir.kernel.access import conflicts
+from verified_tir.kernel.begin import context_at
+from verified_tir.kernel.context import Context
+from verified_tir.kernel.memory import Allocated, Entry, Version
 from verified_tir.kernel.obligation import NoMatch, Question
-from verified_tir.kernel.region import conflicts, instance
+from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.common import evaluated_safely, loads_in, statement_at
 from verified_tir.kernel.rules.layout import LayoutMap, masked_lanes_safe
 from verified_tir.kernel.rules.scope import extents_safe

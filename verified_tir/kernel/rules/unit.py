@@ -24,7 +24,8 @@ from verified_tir.ir.node import Node
 from verified_tir.ir.paths import Path, put
 from verified_tir.ir.stmt import For, Stmt, seq
 from verified_tir.ir.visit import refresh_binders, rewrite, substitute, walk
-from verified_tir.kernel.context import Entry, context_at
+from verified_tir.kernel.begin import context_at
+from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import NoMatch, Question
 from verified_tir.kernel.rules.common import changes, kept, occurs, statement_at
 from verified_tir.kernel.step import Rewrite

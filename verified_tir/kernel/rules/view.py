@@ -27,7 +27,9 @@ from verified_tir.ir.node import IRError, Node
 from verified_tir.ir.paths import Path, put
 from verified_tir.ir.stmt import Allocate, DeclBuffer, Seq, Stmt, Store, While
 from verified_tir.ir.visit import map_children, substitute, walk
-from verified_tir.kernel.context import Context, Entry, context_at
+from verified_tir.kernel.begin import context_at
+from verified_tir.kernel.context import Context
+from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import NoMatch, Question
 from verified_tir.kernel.rules.common import kept, safe_questions, statement_at
 from verified_tir.kernel.rules.insert import scope_problem

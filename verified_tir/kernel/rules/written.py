@@ -18,8 +18,10 @@ from verified_tir.ir.expr import Var
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import SKIP, Block, For, Seq, Stmt, While
 from verified_tir.ir.visit import map_children, sub_statements
-from verified_tir.kernel.context import EVERYTHING, Context, read_blocks, written_blocks
-from verified_tir.kernel.region import Access, instance
+from verified_tir.kernel.access import Access
+from verified_tir.kernel.context import Context
+from verified_tir.kernel.effects import EVERYTHING, read_blocks, written_blocks
+from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.dead import overwrites
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term

@@ -11,7 +11,9 @@ from verified_tir.ir.expr import FALSE, Expr, IntImm, Undef, Var, all_of, as_exp
 from verified_tir.ir.node import IRError
 from verified_tir.ir.stmt import Assume, For, Seq, Stmt
 from verified_tir.ir.visit import rewrite, substitute, walk
-from verified_tir.kernel.context import Entry, begin, written_blocks
+from verified_tir.kernel.begin import begin
+from verified_tir.kernel.effects import written_blocks
+from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.axiom import Axiom
 from verified_tir.kernel.rules.insert import Insert

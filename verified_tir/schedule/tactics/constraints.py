@@ -15,7 +15,8 @@ from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, Assume, AttrStmt, Block, DeclBuffer, For, If, LetStmt, Seq, Stmt, Store
 from verified_tir.ir.visit import free_vars, substitute, walk
-from verified_tir.kernel.context import context_at, written_blocks
+from verified_tir.kernel.begin import context_at
+from verified_tir.kernel.effects import written_blocks
 from verified_tir.kernel.memory import Padding
 from verified_tir.kernel.rules.padding import at_exit, holds_value
 from verified_tir.logic.verdict import Proved

@@ -21,7 +21,7 @@ from verified_tir.ir.expr import Binary, Expr, IfThenElse, IntImm, LetExpr, Load
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import SKIP, Assume, For, If, LetStmt, Stmt
 from verified_tir.ir.visit import bound_vars, free_vars, map_children, substitute, walk
-from verified_tir.kernel.context import EVERYTHING, written_blocks
+from verified_tir.kernel.effects import EVERYTHING, written_blocks
 from verified_tir.kernel.rules.bind import Bind, Inline
 from verified_tir.kernel.rules.branch import Decide, Introduce
 from verified_tir.kernel.rules.erase import Erase

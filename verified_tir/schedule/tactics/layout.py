@@ -13,7 +13,7 @@ from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, If, Seq, Stmt, Store
 from verified_tir.ir.visit import free_vars, walk
-from verified_tir.kernel.context import written_blocks
+from verified_tir.kernel.effects import written_blocks
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.padding import PadValue
 from verified_tir.kernel.rules.relayout import Relayout

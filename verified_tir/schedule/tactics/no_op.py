@@ -13,7 +13,7 @@ from __future__ import annotations
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import SKIP, Assume, Block, For, If, Seq, Stmt, Store
 from verified_tir.ir.visit import nodes_of
-from verified_tir.kernel.context import EVERYTHING, written_blocks
+from verified_tir.kernel.effects import EVERYTHING, written_blocks
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.schedule.session import Session
 from verified_tir.schedule.tactics.conditionals import trim

@@ -20,7 +20,7 @@ from verified_tir.ir.expr import Expr, Load, Var, all_of
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import SKIP, Block, For, If, Seq, Stmt, Store
 from verified_tir.ir.visit import map_children, sub_statements
-from verified_tir.kernel.context import EVERYTHING, written_blocks
+from verified_tir.kernel.effects import EVERYTHING, written_blocks
 from verified_tir.kernel.obligation import Unproved
 from verified_tir.kernel.rules.annotate import Annotate, Label, Unwrap
 from verified_tir.kernel.rules.branch import Merge, Reshape

@@ -19,7 +19,7 @@ from verified_tir.ir.expr import Expr, IntImm, Var, binary, const
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Allocate, AttrStmt, Block, For, ForKind, If, Seq, Stmt, Store
 from verified_tir.ir.visit import free_vars, substitute, walk
-from verified_tir.kernel.context import written_blocks
+from verified_tir.kernel.effects import written_blocks
 from verified_tir.kernel.rules.reindex import NewLoop
 from verified_tir.schedule.bounds import Bounds
 from verified_tir.schedule.index_map import IndexMap, IndexMapError

@@ -20,7 +20,7 @@ from verified_tir.ir.expr import IntImm, Load
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, AttrStmt, Block, DeclBuffer, For, If, Seq, Stmt, Store
 from verified_tir.ir.visit import walk
-from verified_tir.kernel.context import written_blocks
+from verified_tir.kernel.effects import written_blocks
 from verified_tir.kernel.rules.annotate import Label, Unwrap
 from verified_tir.kernel.rules.stage import Stage
 from verified_tir.schedule.session import Session, TacticFailed, fail

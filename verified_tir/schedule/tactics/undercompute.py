@@ -25,7 +25,7 @@ from verified_tir.ir.expr import Binary, Expr, Load, Undef, Var, all_of
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Assume, For, If, Seq, Stmt, Store
 from verified_tir.ir.visit import children, free_vars, substitute, walk
-from verified_tir.kernel.context import EVERYTHING, written_blocks
+from verified_tir.kernel.effects import EVERYTHING, written_blocks
 from verified_tir.kernel.rules.branch import Introduce, Reshape
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import scope_problem

@@ -1,0 +1,117 @@
+"""Where a function begins: what is assumed there, and the context that knows it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Container, Iterator
+
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.expr import Expr, IntImm, Var
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.node import once
+from verified_tir.ir.paths import Path
+from verified_tir.ir.stmt import (
+    Allocate,
+)  # fmt: skip
+from verified_tir.ir.visit import free_vars, nodes_of
+from verified_tir.kernel.context import Context
+from verified_tir.kernel.memory import (
+    Entered,
+    Entry,
+    Version,
+    views_of,
+)  # fmt: skip
+from verified_tir.logic import formula as f
+from verified_tir.logic.formula import Term
+from verified_tir.semantics.encode import Encoded, in_range, sort_of
+
+LARGEST = {32: 2**31 - 2**16, 64: 2**63 - 2**32}
+"""Largest symbolic extent, by the width of the symbol; checked when the function is called."""
+
+
+def begin(func: PrimFunc, entry: Entry) -> Context:
+    """The context of the function's entry: parameters, shape symbols, and their axioms."""
+    context = Context(func, entry, [], {}, {}, _views(func), {}, {}, owners=_owners(func))
+    arrays = {v for v, _ in func.buffer_map}
+    varying = [b for b in func.buffers if not _constant(b)]
+    declared = [*dict.fromkeys((*varying, *[b for b in entry.shapes if not _constant(b)]))]
+    extents = {e for b in declared for e in b.shape if isinstance(e, Var)}
+    symbols = [v for b in varying for e in _declared(b) for v in free_vars(e)]
+    for v in dict.fromkeys((*(v for v in func.params if v not in arrays), *symbols)):
+        if not (v.dtype.is_int or v.dtype.is_bool or v.dtype.is_float):
+            continue
+        name = _free_name(v.name, context.names)
+        term = f.var(name, sort_of(v.dtype))
+        context.names[name] = v.name
+        context.env[v] = Encoded(term, f.TRUE, v.dtype.is_float)
+        if v.dtype.is_int:
+            context.sizes.append(term)
+            if v in extents and v.dtype.bits in LARGEST:
+                context.path.extend((f.le(f.integer(0), term), f.le(term, f.integer(LARGEST[v.dtype.bits]))))
+            else:
+                context.path.append(in_range(term, v.dtype))
+    for b in declared:
+        context.path.extend(shape_bounds(context, b))
+    bare = Entered(())
+    for b in func.buffers:
+        paddings = tuple([p for p in entry.paddings if p.buffer.data is b.data]) if entry.paddings else ()
+        context.memory[b.data] = Version(b.data, Entered(paddings) if paddings else bare)
+    return context
+
+
+def _declared(buffer: Buffer) -> tuple[Expr, ...]:
+    """The expressions in a buffer's declaration."""
+    return (*buffer.shape, *buffer.strides, buffer.elem_offset)
+
+
+@once
+def _views(func: PrimFunc) -> dict[Var, tuple[Buffer, ...]]:
+    """The views of each block in a function."""
+    return views_of((*(b for _, b in func.buffer_map), *nodes_of(func.body, Buffer)))
+
+
+@once
+def _owners(func: PrimFunc) -> frozenset[Buffer]:
+    """The buffers that a function allocates or is passed."""
+    return frozenset({*func.buffers, *(n.buffer for n in nodes_of(func.body, Allocate))})
+
+
+def _free_name(name: str, taken: Container[str]) -> str:
+    """What a parameter is called in the logic: as nothing else is, whatever the program calls it (``i!7`` is what
+    ``fresh`` may call a loop's variable)."""
+    numbered = (f"{name}.{k}" for k in itertools.count())
+    return name if name.isidentifier() and name not in taken else next(n for n in numbered if n not in taken)
+
+
+@once
+def _constant(buffer: Buffer) -> bool:
+    """Whether they are numbers, of which nothing needs to be said."""
+    return all(isinstance(e, IntImm) for e in _declared(buffer))
+
+
+def shape_bounds(context: Context, buffer: Buffer) -> Iterator[Term]:
+    """What is true of a buffer for which an array is passed: its extents are not negative, and neither they nor the
+    number of elements are too large for index arithmetic."""
+    count = f.integer(1)
+    symbolic = 0
+    for extent in buffer.shape:
+        if isinstance(extent, IntImm):
+            count = f.mul(count, f.integer(extent.value))
+            continue
+        term = context.encoder().value(extent)
+        largest = f.integer(LARGEST.get(extent.dtype.bits, LARGEST[32]))
+        yield from (f.le(f.integer(0), term), f.le(term, largest))
+        count = f.mul(count, term)
+        symbolic += 1
+    if symbolic:
+        bits = next((e.dtype.bits for e in buffer.shape if not isinstance(e, IntImm)), 32)
+        yield f.le(count, f.integer(LARGEST.get(bits, LARGEST[32])))
+
+
+def context_at(func: PrimFunc, path: Path, entry: Entry) -> Context:
+    """Walk from the entry to the place."""
+    context = begin(func, entry)
+    stmt = func.body
+    for step in path:
+        stmt = context.enter(stmt, step)
+    return context
