@@ -118,7 +118,14 @@ def _guessed(*asked: Any) -> Any:
     return solve_address(*asked)
 
 
-consult(_guessed)
+def _properties(*asked: Any) -> Any:
+    from verified_tir.logic.properties import properties
+
+    return properties(*asked)
+
+
+consult("address", _guessed)
+consult("properties", _properties)
 
 
 def _tried(*asked: Any) -> Any:

@@ -1,56 +1,58 @@
-"""Properties that an element has before a statement, and that each store keeps: one condition at a time."""
+"""What is guessed of invariants is proved, or is not used."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.kernel.test_facts import known
+from tests.kernel.programs import PROVER, program
+from verified_tir.elaborate.claims import verify_program
+from verified_tir.kernel.facts import Prover
+from verified_tir.kernel.obligation import NoMatch, Unproved
+from verified_tir.logic import formula as f
+from verified_tir.logic import guess
+from verified_tir.logic.term import Term
 
-POSITIVE = "if A[0] >= 0:\n    B[0] = 1"
-IN_BRANCH = POSITIVE.replace("\n", "\n    ")
-BYTES = "V = T.decl_buffer((32,), 'int8', data=A.data)\n"
-SOMETIMES = "if {}:\n    A[0] = 0\n    for i in range(8):\n        if X[i] > 3:\n            A[0] = n\n    " + IN_BRANCH
-
-CASES = [
-    # it holds before
-    ("if n >= 0:\n    A[0] = n\n    for i in range(8):\n        A[0] = T.max(A[0], X[i])\n    " + IN_BRANCH, True),
-    ("if n > -2:\n    A[0] = n\n    for i in range(8):\n        A[0] = T.max(A[0], X[i] - 2)\n    " + IN_BRANCH, False),
-    # every store keeps it
-    ("A[0] = 0\nfor i in range(8):\n    A[0] = T.max(A[0], X[i])\n    A[0] = T.max(A[0], 3)\n" + POSITIVE, True),
-    ("A[0] = 0\nfor i in range(8):\n    A[0] = T.max(A[0], X[i])\n    A[0] = A[0] - X[i]\n" + POSITIVE, False),
-    # a store to this element loads this element
-    ("A[0] = 0\nfor i in range(8):\n    A[i] = T.max(A[i], X[i])\n" + POSITIVE, True),
-    ("A[0] = 0\nfor i in range(7):\n    A[i] = T.max(A[i + 1], X[i])\n" + POSITIVE, False),
-    # what another block holds at the same place, or these bytes at another type, is something else
-    ("A[0] = 0\nfor i in range(8):\n    if X[i] > 3:\n        A[0] = X[0]\n" + POSITIVE, False),
-    (BYTES + "A[1] = 0\nfor i in range(8):\n    if X[i] > 3:\n        A[1] = T.Cast('int32', V[1])\n"
-     + POSITIVE.replace("A[0]", "A[1]"), False),
-    # what is known where the question stands, and on the way to the store
-    (SOMETIMES.format("n >= 0"), True),
-    (SOMETIMES.format("n > -2"), False),
-    ("A[0] = 0\nfor i in range(8):\n    if X[i] > 3:\n        A[0] = X[i]\n" + POSITIVE, True),
-    ("A[0] = 0\nfor i in range(8):\n    if X[i] > -3:\n        A[0] = X[i]\n" + POSITIVE, False),
-    # and of what is stored
-    ("X[2] = n\nA[0] = 0\nfor i in range(8):\n    if B[i] > 0 and n >= 0:\n        A[0] = X[2]\n" + POSITIVE, True),
-    ("X[2] = n\nA[0] = 0\nfor i in range(8):\n    if B[i] > 0 and n >= -1:\n        A[0] = X[2]\n" + POSITIVE, False),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("body", "expected"), CASES, ids=[str(k) for k in range(len(CASES))])
-def test_what_every_store_keeps(body: str, *, expected: bool) -> None:
-    assert known(body) is expected, body
-
-
-LARGEST = """
-A[0] = T.float32(0)
+PARAMS = 'B: T.Buffer((8,), "int32"), X: T.Buffer((8,), "int32")'
+INDEXED = """
+A = T.alloc_buffer((1,), "int32")
+A[0] = 0
 for i in range(8):
-    A[0] = T.if_then_else({}, B[i], A[0])
-if A[0] == A[0]:
-    B[0] = A[0]
+    if X[i] > 0:
+        A[0] = T.max(A[0], i)
+B[T.min(A[0] - {}, 7)] = 1
 """
 
 
-def test_a_maximum_is_no_nan() -> None:
-    """What is compared with a NaN is never less."""
-    assert known(LARGEST.format("A[0] < B[i]"), "float32")
-    assert not known(LARGEST.format("not B[i] < A[0]"), "float32")
+def guessed(monkeypatch: pytest.MonkeyPatch, *formulas: object) -> None:
+    """Let these be the only properties that are tried; each may be a function of the value and of definedness."""
+
+    def properties(value: Term, defined: Term, _: bool) -> list[tuple[str, object]]:
+        return [("is so", x(value, defined) if callable(x) else x) for x in formulas]
+
+    monkeypatch.setitem(guess._guessers, "properties", properties)
+
+
+def test_a_formula_about_an_iteration_is_no_property(monkeypatch: pytest.MonkeyPatch) -> None:
+    """``A[0] == k`` is kept by the store of each iteration k, and says of all others what is false."""
+    value, defined = f.var("value", f.INT), f.var("defined", f.BOOL)
+    k = f.var("k", f.INT)
+    guessed(monkeypatch, lambda v, d: f.implies(d, f.eq(v, k)), f.eq(k, k), f.app("g", (value,), f.BOOL), defined)
+    assert guess.properties(value, defined, False) == [("is so", f.TRUE), ("is so", defined)]
+
+
+@pytest.mark.parametrize("nonsense", [1, "defined", None, f.integer(1), f.FALSE])
+def test_what_is_no_property_does_no_harm(monkeypatch: pytest.MonkeyPatch, nonsense: object) -> None:
+    guessed(monkeypatch, nonsense)
+    found = verify_program(program(INDEXED.format(1), PARAMS), Prover(PROVER.solver))
+    assert isinstance(found, Unproved) and found.obligation.name == "safety", "A[0] may be negative"
+
+
+def test_a_false_property_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
+    guessed(monkeypatch, lambda v, d: f.between(f.integer(0), v, f.integer(8)), lambda v, d: f.eq(v, f.integer(3)))
+    assert isinstance(verify_program(program(INDEXED.format(1), PARAMS), Prover(PROVER.solver)), (NoMatch, Unproved))
+
+
+def test_a_guess_decides_what_is_proved_and_not_what_is_true(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert isinstance(verify_program(program(INDEXED.format(0), PARAMS), PROVER), tuple)
+    guessed(monkeypatch)
+    assert isinstance(verify_program(program(INDEXED.format(0), PARAMS), Prover(PROVER.solver)), (NoMatch, Unproved))

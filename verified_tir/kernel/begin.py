@@ -16,14 +16,16 @@ from verified_tir.ir.stmt import (
 from verified_tir.ir.visit import free_vars, nodes_of
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.memory import (
+    Element,
     Entered,
     Entry,
+    Padding,
     Version,
     views_of,
 )  # fmt: skip
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
-from verified_tir.semantics.encode import Encoded, in_range, sort_of
+from verified_tir.semantics.encode import Encoded, Encoder, in_range, sort_of
 
 LARGEST = {32: 2**31 - 2**16, 64: 2**63 - 2**32}
 """Largest symbolic extent, by the width of the symbol; checked when the function is called."""
@@ -115,3 +117,42 @@ def context_at(func: PrimFunc, path: Path, entry: Entry) -> Context:
     for step in path:
         stmt = context.enter(stmt, step)
     return context
+
+
+def entered(context: Context, e: Element, paddings: tuple[Padding, ...]) -> tuple[Term, ...]:
+    """Declared padding.  Through another view than the declared one, nothing is known of it."""
+    known: list[Term] = []
+    in_undef: list[Term] = []
+    for p in paddings:
+        if p.buffer is not e.buffer or context.several_views(p.buffer.data):
+            in_undef.append(f.TRUE)
+            continue
+        lanes = len(p.indices)
+        env = {**context.env}
+        env.update({v: Encoded(x, f.TRUE, False) for v, x in zip(p.indices, e.address[:lanes], strict=True)})
+        inside = Encoder(env).value(p.predicate)
+        if p.at_entry is None:
+            in_undef.append(inside)
+            continue
+        here = context.fork()
+        here.env = env
+        value = here.encoder(memory={e.buffer.data: e.version}).encode(p.at_entry)
+        if value.defined is f.FALSE:
+            in_undef.append(inside)
+            known.append(f.implies(inside, f.not_(e.defined)))
+        else:
+            known.append(f.implies(inside, f.implies(value.defined, f.and_(e.defined, f.eq(e.value, value.value)))))
+            in_undef.append(f.and_(inside, f.not_(value.defined)))
+    if context.entry.inputs_defined and _bits_have_a_value(context, e):
+        known.append(f.or_(e.defined, *in_undef))
+    return tuple(known)
+
+
+def _bits_have_a_value(context: Context, e: Element) -> bool:
+    """Whether an element of a parameter that holds definite values is one at the type of the view, too.
+
+    A NaN is none at any other type; a byte is a ``bool`` only if it is 0 or 1.
+    """
+    scalar = e.buffer.dtype.scalar
+    passed = next(b.dtype.scalar for b in context.func.buffers if b.data is e.buffer.data)
+    return passed is scalar or not (passed.is_float or scalar.is_bool)

@@ -23,31 +23,31 @@ from typing import final
 
 from verified_tir.ir.stmt import Stmt
 from verified_tir.kernel.access import Access, Instance
+from verified_tir.kernel.begin import entered
 from verified_tir.kernel.contents import Asked, contents, register
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.defined import Throughout
 from verified_tir.kernel.effects import EVERYTHING, written_blocks
 from verified_tir.kernel.established import established
+from verified_tir.kernel.invariants import invariants
 from verified_tir.kernel.memory import (
     Allocated,
     Element,
     Entered,
     Memory,
-    Padding,
     Ran,
     Repeating,
     Stored,
     Version,
     element,
 )  # fmt: skip
-from verified_tir.kernel.properties import Property, candidates
 from verified_tir.kernel.region import instance
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
 from verified_tir.logic.guess import solve_address
 from verified_tir.logic.solver import Solver
 from verified_tir.logic.verdict import Obligation, Proved, Refuted, Verdict
-from verified_tir.semantics.encode import Encoded, Encoder, in_range
+from verified_tir.semantics.encode import Encoded, in_range
 
 DEPTH = 4
 """How many generations of loads are looked up: those of the question, those their facts mention, and so on."""
@@ -86,17 +86,17 @@ class Prover:
 
         ``quick`` is the solver's.
         """
-        base = _usable(context, (*context.path, *given))
+        base = usable(context, (*context.path, *given))
         used = base
         verdict = self.solver.prove(base, goal, quick=True)
         if not isinstance(verdict, Proved):
-            facts = _usable(context, self.facts(context, base, (goal, *given)))
+            facts = usable(context, self.facts(context, base, (goal, *given)))
             used = (*base, *facts)
             if facts or small or not isinstance(verdict, Refuted):
                 verdict = self.solver.prove(used, goal, small, quick=quick)
             if not isinstance(verdict, Proved):
                 # Loops whose bounds are loaded (the rows of a sparse matrix) need what is known of these loads, too.
-                more = _usable(context, self.facts(context, base, tuple(context.path)))
+                more = usable(context, self.facts(context, base, tuple(context.path)))
                 if not set(more) <= set(facts):
                     used = tuple(dict.fromkeys((*used, *more)))
                     verdict = self.solver.prove(used, goal, small, quick=quick)
@@ -155,7 +155,7 @@ class Prover:
             case Allocated():
                 return (f.not_(e.defined),)
             case Entered(paddings=paddings):
-                return self._entered(context, e, paddings)
+                return entered(context, e, paddings)
             case Stored(before=before, buffer=buffer, address=address, value=value):
                 return self._stored(context, e, before, buffer is e.buffer, address, value)
             case Ran(memory=memory, stmt=stmt):
@@ -188,34 +188,6 @@ class Prover:
                     register(context, run, condition, *premises)
                     found.append(f.implies(f.and_(*premises, *reached), condition))
         return tuple(found)
-
-    def _entered(self, context: Context, e: Element, paddings: tuple[Padding, ...]) -> tuple[Term, ...]:
-        """Declared padding.  Through another view than the declared one, nothing is known of it."""
-        known: list[Term] = []
-        in_undef: list[Term] = []
-        for p in paddings:
-            if p.buffer is not e.buffer or context.several_views(p.buffer.data):
-                in_undef.append(f.TRUE)
-                continue
-            lanes = len(p.indices)
-            env = {**context.env}
-            env.update({v: Encoded(x, f.TRUE, False) for v, x in zip(p.indices, e.address[:lanes], strict=True)})
-            inside = Encoder(env).value(p.predicate)
-            if p.at_entry is None:
-                in_undef.append(inside)
-                continue
-            here = context.fork()
-            here.env = env
-            value = here.encoder(memory={e.buffer.data: e.version}).encode(p.at_entry)
-            if value.defined is f.FALSE:
-                in_undef.append(inside)
-                known.append(f.implies(inside, f.not_(e.defined)))
-            else:
-                known.append(f.implies(inside, f.implies(value.defined, f.and_(e.defined, f.eq(e.value, value.value)))))
-                in_undef.append(f.and_(inside, f.not_(value.defined)))
-        if context.entry.inputs_defined and _bits_have_a_value(context, e):
-            known.append(f.or_(e.defined, *in_undef))
-        return tuple(known)
 
     def _older(self, context: Context, e: Element, version: Version) -> Element:
         return context.know(element(version, e.buffer, e.address, context.several_views(e.buffer.data)))
@@ -272,7 +244,7 @@ class Prover:
             if certain:
                 return tuple(found)
             found.extend(established(asked, run, settled, stmt))
-        found.extend(self._invariants(context, base, e, older, run, touching))
+        found.extend(invariants(Asked(self, context, base, e), older, run, touching))
         return tuple(found)
 
     def _misses(self, context: Context, base: tuple[Term, ...], e: Element, a: Access) -> bool:
@@ -283,7 +255,7 @@ class Prover:
 
     def holds_plain(self, context: Context, given: tuple[Term, ...], goal: Term, claim: str) -> bool:
         """Whether a lemma holds, without looking up facts (so that it cannot recur).  If it does, it is recorded."""
-        given = _usable(context, given)
+        given = usable(context, given)
         verdict = self.solver.prove(given, goal, quick=True)
         if isinstance(verdict, Proved):
             self.lemmas.append(Lemma(Obligation(claim, claim, given, goal), verdict))
@@ -318,60 +290,7 @@ class Prover:
         given, address = tuple(rest[: len(a.given)]), tuple(rest[len(a.given) :])
         return replace(a, value=Encoded(value, defined, a.value.data), given=given, address=address)
 
-    def _invariants(
-        self, context: Context, base: tuple[Term, ...], e: Element, older: Element, run: Instance, stores: list[Access]
-    ) -> list[Term]:
-        """Properties true of the element before, and kept by every store that may touch it."""
-        found = []
-        base = _usable(context, base)
-        old_facts = _usable(context, self.facts(context, base, (older.value, older.defined)))
-        chosen = any(t.op == "ite" for a in stores if a.value is not None for t in f.subterms(a.value.value))
-        for name, holds in candidates(e, chosen and context.entry.thorough):
-            at_start = self.solver.prove((*base, *old_facts), holds(older.value, older.defined), quick=True)
-            if not isinstance(at_start, Proved):
-                continue
-            if all(self._keeps(context, base, e, run, a, name, holds) for a in stores):
-                claim = f"{e.buffer.name} {name} before the loop"
-                self.lemmas.append(
-                    Lemma(Obligation(claim, claim, (*base, *old_facts), holds(older.value, older.defined)), at_start)
-                )
-                found.append(holds(e.value, e.defined))
-        return found
 
-    def _keeps(
-        self, context: Context, base: tuple[Term, ...], e: Element, run: Instance, a: Access, name: str, holds: Property
-    ) -> bool:
-        """One arbitrary store to the element keeps the property, which all loads of the element have until then."""
-        assert a.value is not None
-        same = f.and_(*[f.eq(x, y) for x, y in zip(a.address, e.address, strict=True)])
-        hypotheses = []
-        for load in run.accesses:
-            if load.write or load.buffer is None or load.buffer.data is not e.buffer.data or load.value is None:
-                continue
-            if load.buffer.dtype.scalar is not e.buffer.dtype.scalar:
-                continue  # an address counts elements of its own view's type
-            at_element = f.and_(*[f.eq(x, y) for x, y in zip(load.address, e.address, strict=True)])
-            hypotheses.append(f.implies(at_element, holds(load.value.value, load.value.defined)))
-        context = context.supposing(e.version.block, hypotheses)
-        given = (*base, *a.given, same, *hypotheses)
-        goal = holds(a.value.value, a.value.defined)
-        claim = f"the store to {e.buffer.name} at {a.place} keeps it {name}"
-        if self.holds_plain(context, given, goal, claim):
-            return True
-        facts = self.facts(context, given, (goal,))
-        return bool(facts) and self.holds_plain(context, (*given, *facts), goal, claim)
-
-
-def _usable(context: Context, premises: tuple[Term, ...]) -> tuple[Term, ...]:
+def usable(context: Context, premises: tuple[Term, ...]) -> tuple[Term, ...]:
     """The premises that may be used, whatever bits a licence leaves open."""
     return tuple(p for p in premises if context.usable(p)) if context.entry.licensed else premises
-
-
-def _bits_have_a_value(context: Context, e: Element) -> bool:
-    """Whether an element of a parameter that holds definite values is one at the type of the view, too.
-
-    A NaN is none at any other type; a byte is a ``bool`` only if it is 0 or 1.
-    """
-    scalar = e.buffer.dtype.scalar
-    passed = next(b.dtype.scalar for b in context.func.buffers if b.data is e.buffer.data)
-    return passed is scalar or not (passed.is_float or scalar.is_bool)

@@ -30,9 +30,9 @@ from verified_tir.ir.stmt import (
     Stmt,
     Store,
     While,
-)  # fmt: skip
+)
 from verified_tir.ir.visit import children, map_children, sub_statements, walk
-from verified_tir.kernel.access import Access, Assumed, Instance, conflicts, overlap
+from verified_tir.kernel.access import Access, Assumed, Instance
 from verified_tir.kernel.admissible import NOT_EXPANDED
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import EVERYTHING, written_blocks
@@ -42,15 +42,9 @@ from verified_tir.semantics.encode import Encoded, Encoder, Safety, Unencodable,
 
 
 def instance(
-    context: Context,
-    stmt: Stmt,
-    *,
-    env: dict[Var, Encoded] | None = None,
-    given: Iterable[Term] = (),
-    with_safety: bool = False,
-    share_loads: bool = False,
-    also_written: Iterable[Var] = (),
-) -> Instance:
+    context: Context, stmt: Stmt, *, env: dict[Var, Encoded] | None = None, given: Iterable[Term] = (),
+    with_safety: bool = False, share_loads: bool = False, also_written: Iterable[Var] = (),
+) -> Instance:  # fmt: skip
     """Encode one arbitrary run of ``stmt`` from the memory of ``context``.
 
     :param env: values for variables bound around ``stmt`` (an iteration's loop variable).
@@ -63,7 +57,9 @@ def instance(
         here.env.update(env)
     volatile = {*also_written} if share_loads else {*written_blocks(stmt), *also_written}
     local = {n.buffer.data for n in walk(stmt) if isinstance(n, Allocate)}
-    return _Walker(here, volatile | local, local, with_safety, list(given)).run(stmt)
+    walker = _Walker(here, volatile | local, local, with_safety, list(given))
+    walker.statement(stmt)
+    return walker.result
 
 
 class _Walker:
@@ -80,10 +76,6 @@ class _Walker:
         self.loops: tuple[Term, ...] = ()
         self.with_safety = with_safety
         self.result = Instance(context, [], [], local, [], [])
-
-    def run(self, stmt: Stmt) -> Instance:
-        self.statement(stmt)
-        return self.result
 
     # -- expressions ----------------------------------------------------------------------------------------------
 
@@ -211,15 +203,8 @@ class _Walker:
                 e = self.evaluate(c)
                 self.require("a branch on undef", c, e.defined)
                 self.branch(body, 0, (e.value, e.defined))
-            case Assume(condition=c) | Assert(condition=c):
-                if isinstance(stmt, Assert):
-                    self.barrier()
-                e = self.evaluate(c, claim=isinstance(stmt, Assume))
-                self.require("a branch on undef", c, e.defined)
-                if isinstance(stmt, Assume):
-                    self.require("the assumption holds", c, e.value)
-                self.result.assumed.append(Assumed(f.and_(e.value, e.defined), tuple(self.given), self.loops))
-                self.keep(e)
+            case Assume() | Assert():
+                self.assumption(stmt)
                 return  # what was assumed stays known to what follows
             case Evaluate(value=value):
                 self.evaluate(value, self.any_lane(value))
@@ -232,6 +217,18 @@ class _Walker:
         if not isinstance(stmt, Seq):
             del self.given[kept:]
 
+    def assumption(self, stmt: Assume | Assert) -> None:
+        """What is assumed, or asserted, was found true by whatever follows."""
+        if isinstance(stmt, Assert):
+            self.barrier()
+        c = stmt.condition
+        e = self.evaluate(c, claim=isinstance(stmt, Assume))
+        self.require("a branch on undef", c, e.defined)
+        if isinstance(stmt, Assume):
+            self.require("the assumption holds", c, e.value)
+        self.result.assumed.append(Assumed(f.and_(e.value, e.defined), tuple(self.given), self.loops))
+        self.given.extend(t for t in (e.value, e.defined) if t is not f.TRUE)
+
     def extents(self, buffer: Buffer, allocated: bool) -> None:
         """What a declaration evaluates."""
         for e in (*buffer.shape, *buffer.strides, buffer.elem_offset):
@@ -239,9 +236,6 @@ class _Walker:
             self.require("an extent that is undef", e, found.defined)
             if allocated and e in buffer.shape:
                 self.require("an extent that is not negative", e, f.le(f.integer(0), found.value))
-
-    def keep(self, e: Encoded) -> None:
-        self.given.extend(t for t in (e.value, e.defined) if t is not f.TRUE)
 
     def down(self, stmt: Stmt) -> None:
         outer, kept = self.place, len(self.given)
@@ -303,6 +297,3 @@ class _Walker:
     def require(self, kind: str, expr: Expr, condition: Term) -> None:
         if self.with_safety and condition is not f.TRUE:
             self.result.safety.append((self.place, Safety(kind, expr, tuple(self.given), condition)))
-
-
-__all__ = ["Access", "Assumed", "Instance", "conflicts", "instance", "overlap"]

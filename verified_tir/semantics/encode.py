@@ -8,10 +8,8 @@ condition); with a load, cast or call beneath it, integer arithmetic is data and
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import NamedTuple, final
+from typing import final
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.calls import is_pure
@@ -44,9 +42,10 @@ from verified_tir.semantics.encode_operators import (
     compare,
     float_binary,
     in_range,
-    power_of_two,
+    integer_binary,
     sort_of,
 )
+from verified_tir.semantics.encoded import AccessibleFunction, Encoded, LoadFunction, Safety, Unencodable, fresh
 
 __all__ = [
     "AccessibleFunction",
@@ -59,40 +58,6 @@ __all__ = [
     "in_range",
     "sort_of",
 ]
-
-_fresh = itertools.count(1)
-
-
-def fresh(name: str, sort: str) -> Term:
-    """A variable of the logic that occurs nowhere else."""
-    return f.var(f"{name}!{next(_fresh)}", sort)
-
-
-class Encoded(NamedTuple):
-    """The value of one lane, when it is defined, and whether it is data (not index arithmetic)."""
-
-    value: Term
-    defined: Term
-    data: bool
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Safety:
-    """``condition`` must hold, whenever ``premises`` do, for the evaluation of ``expr`` to have a meaning."""
-
-    kind: str
-    expr: Expr
-    premises: tuple[Term, ...]
-    condition: Term
-
-
-LoadFunction = Callable[[Buffer, tuple[Term, ...], Term | None], tuple[Term, Term]]
-AccessibleFunction = Callable[[Buffer, tuple[Term, ...], Term | None], Term]
-
-
-class Unencodable(ValueError):
-    """An expression that has no value in the logic: an opaque call, a string, a variable out of scope."""
 
 
 def _no_load(buffer: Buffer, indices: tuple[Term, ...], lane: Term | None) -> tuple[Term, Term]:
@@ -159,20 +124,15 @@ class Encoder:
                 e = self.encode(v, lane)
                 value, defined = encode_cast(v.dtype.scalar, t.scalar, e.value)
                 return Encoded(value, f.and_(e.defined, defined), True)
-            case Ramp(base=base, stride=stride):
-                assert lane is not None or expr.lanes == 1
-                at = lane if lane is not None else f.integer(0)
-                eb, es = self.encode(base), self.encode(stride)
-                return self._integer(
-                    expr, f.add(eb.value, f.mul(es.value, at)), f.and_(eb.defined, es.defined), eb.data or es.data
-                )
+            case Ramp():
+                return self._ramp(expr, lane)
             case Broadcast(value=v):
                 return self.encode(v)
             case Shuffle():
                 return self._shuffle(expr, lane)
-            case LetExpr(var=v, value=bound, body=body):
-                data = self._bind(v, bound)
-                result = self.encode(body, lane)
+            case LetExpr():
+                data = self._bind(expr.var, expr.value)
+                result = self.encode(expr.body, lane)
                 return Encoded(result.value, result.defined, result.data or data)
             case Load():
                 return self._load(expr, lane)
@@ -268,6 +228,12 @@ class Encoder:
         value = f.and_(a.value, b.value) if expr.op == "and" else f.or_(a.value, b.value)
         return Encoded(value, f.and_(a.defined, f.implies(undecided, b.defined)), a.data or b.data)
 
+    def _ramp(self, expr: Ramp, lane: Term | None) -> Encoded:
+        assert lane is not None or expr.lanes == 1
+        base, stride = self.encode(expr.base), self.encode(expr.stride)
+        value = f.add(base.value, f.mul(stride.value, f.integer(0) if lane is None else lane))
+        return self.integer(expr, value, f.and_(base.defined, stride.defined), base.data or stride.data)
+
     def _shuffle(self, expr: Shuffle, lane: Term | None) -> Encoded:
         assert lane is not None or len(expr.indices) == 1
         sources = [  # all are evaluated, those that are not picked too
@@ -333,7 +299,7 @@ class Encoder:
             self.require("accessible", expr, self.accessible(buffer, tuple(terms), element_lane))
         return tuple(terms), element_lane
 
-    def _integer(self, expr: Expr, value: Term, defined: Term, data: bool) -> Encoded:
+    def integer(self, expr: Expr, value: Term, defined: Term, data: bool) -> Encoded:
         """An integer result: data wraps, index arithmetic must not overflow."""
         t = expr.dtype
         if data:
@@ -353,41 +319,4 @@ class Encoder:
             return Encoded(float_binary(expr.op, sort_of(operand), a.value, b.value), defined, True)
         if operand.is_bool:
             return Encoded(bool_binary(expr.op, a.value, b.value), defined, data)
-        return self._integer_binary(expr, a, b, defined, data)
-
-    def _integer_binary(self, expr: Binary, a: Encoded, b: Encoded, defined: Term, data: bool) -> Encoded:
-        x, y, t = a.value, b.value, expr.dtype.scalar
-        match expr.op:
-            case "add":
-                return self._integer(expr, f.add(x, y), defined, data)
-            case "sub":
-                return self._integer(expr, f.sub(x, y), defined, data)
-            case "mul":
-                return self._integer(expr, f.mul(x, y), defined, data)
-            case "min":
-                return Encoded(f.ite(f.lt(x, y), x, y), defined, data)
-            case "max":
-                return Encoded(f.ite(f.lt(y, x), x, y), defined, data)
-            case "floordiv" | "floormod" | "truncdiv" | "truncmod":
-                divide = {
-                    "floordiv": f.floordiv, "floormod": f.floormod, "truncdiv": f.truncdiv, "truncmod": f.truncmod,
-                }[expr.op]  # fmt: skip
-                self.require("a divisor that is undef", expr, b.defined)
-                self.require("no division by zero", expr, f.ne(y, f.integer(0)))
-                if t.code == "int" and not (y.op == "const" and f.value_of(y) != -1):
-                    # a dividend that is undef may be anything, so also the smallest integer
-                    least = f.and_(f.or_(f.not_(a.defined), f.eq(x, f.integer(t.min_value))), f.eq(y, f.integer(-1)))
-                    self.require("no overflow", expr, f.not_(least))
-                return Encoded(divide(x, y), defined, data)
-            case "bitand" | "bitor" | "bitxor":
-                name = {"bitand": "bvand", "bitor": "bvor", "bitxor": "bvxor"}[expr.op]
-                return Encoded(f.wrap(f.bitwise(name, t.bits, x, y), t.bits, t.code == "int"), defined, data)
-            case "shl" | "shr":
-                self.require("a shift amount that is undef", expr, b.defined)
-                self.require("a shift amount in range", expr, f.between(f.integer(0), y, f.integer(t.bits)))
-                power = power_of_two(y, t.bits)
-                if expr.op == "shr":
-                    return Encoded(f.floordiv(x, power), defined, data)
-                return self._integer(expr, f.mul(x, power), defined, data)
-            case _:
-                raise AssertionError(expr.op)
+        return integer_binary(self, expr, a, b, defined, data)

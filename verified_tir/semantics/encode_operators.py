@@ -1,10 +1,17 @@
-"""Operators on single lanes as formulas: sorts of dtypes, comparisons, float arithmetic, powers of two."""
+"""Operators on single lanes as formulas: sorts of dtypes, comparisons, arithmetic, powers of two."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from verified_tir.ir.dtype import DType
+from verified_tir.ir.expr import Binary
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
+from verified_tir.semantics.encoded import Encoded
+
+if TYPE_CHECKING:
+    from verified_tir.semantics.encode import Encoder
 
 
 def sort_of(dtype: DType) -> str:
@@ -73,3 +80,42 @@ def compare(op: str, operand: DType, a: Term, b: Term) -> Term:
             return f.fp_test("fp.lt", b, a) if is_float else f.lt(b, a)
         case _:
             return f.fp_test("fp.leq", b, a) if is_float else f.le(b, a)
+
+
+def integer_binary(encoder: Encoder, expr: Binary, a: Encoded, b: Encoded, defined: Term, data: bool) -> Encoded:
+    """An operator on integers, and what makes it safe."""
+    x, y, t = a.value, b.value, expr.dtype.scalar
+    match expr.op:
+        case "add":
+            return encoder.integer(expr, f.add(x, y), defined, data)
+        case "sub":
+            return encoder.integer(expr, f.sub(x, y), defined, data)
+        case "mul":
+            return encoder.integer(expr, f.mul(x, y), defined, data)
+        case "min":
+            return Encoded(f.ite(f.lt(x, y), x, y), defined, data)
+        case "max":
+            return Encoded(f.ite(f.lt(y, x), x, y), defined, data)
+        case "floordiv" | "floormod" | "truncdiv" | "truncmod":
+            divide = {
+                "floordiv": f.floordiv, "floormod": f.floormod, "truncdiv": f.truncdiv, "truncmod": f.truncmod,
+            }[expr.op]  # fmt: skip
+            encoder.require("a divisor that is undef", expr, b.defined)
+            encoder.require("no division by zero", expr, f.ne(y, f.integer(0)))
+            if t.code == "int" and not (y.op == "const" and f.value_of(y) != -1):
+                # a dividend that is undef may be anything, so also the smallest integer
+                least = f.and_(f.or_(f.not_(a.defined), f.eq(x, f.integer(t.min_value))), f.eq(y, f.integer(-1)))
+                encoder.require("no overflow", expr, f.not_(least))
+            return Encoded(divide(x, y), defined, data)
+        case "bitand" | "bitor" | "bitxor":
+            name = {"bitand": "bvand", "bitor": "bvor", "bitxor": "bvxor"}[expr.op]
+            return Encoded(f.wrap(f.bitwise(name, t.bits, x, y), t.bits, t.code == "int"), defined, data)
+        case "shl" | "shr":
+            encoder.require("a shift amount that is undef", expr, b.defined)
+            encoder.require("a shift amount in range", expr, f.between(f.integer(0), y, f.integer(t.bits)))
+            power = power_of_two(y, t.bits)
+            if expr.op == "shr":
+                return Encoded(f.floordiv(x, power), defined, data)
+            return encoder.integer(expr, f.mul(x, power), defined, data)
+        case _:
+            raise AssertionError(expr.op)
