@@ -7,16 +7,17 @@ import pytest
 from tests.kernel.programs import AB, PROVER, buffer, load, program, refused, variable
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import binary, const
-from verified_tir.ir.stmt import SKIP, For, If, Seq
-from verified_tir.kernel.rules.annotate import Label
+from verified_tir.ir.stmt import SKIP, Block, For, If, Seq
 from verified_tir.kernel.rules.branch import Decide, Hoist, Introduce
 from verified_tir.kernel.rules.chain import Chain
-from verified_tir.kernel.rules.kind import Kind
 from verified_tir.kernel.rules.order import Distribute, Partition, Swap
 from verified_tir.kernel.rules.rewrite import Rewrite
+from verified_tir.kernel.rules.same import Same
 from verified_tir.kernel.rules.unit import Unit, Unroll
 from verified_tir.kernel.rules.view import DeclareView, View
 from verified_tir.kernel.theorem import Refines, Rule, apply, reflexive
+from verified_tir.schedule.remarks import of_kind
+from verified_tir.testing.rules.building import of_kind as marked
 
 RACE = "of its iterations"
 FILL = "for k in range(4):\n    B[k] = 0\n    A[k] = 0\n"
@@ -68,7 +69,7 @@ def test_the_loop_around_a_change_is_not_asked_about_again(text: str, rules: tup
 def test_loops_at_the_change_and_below_are_asked_about() -> None:
     f = program("for i in range(4):\n    for j in T.parallel(4):\n        if i < 9:\n            B[j] = A[i]", AB)
     assert licences(apply(Decide((0, 0), True), reflexive(f), PROVER)) == []
-    refused(program("for i in range(4):\n    B[0] = A[i]", AB), Kind((), "parallel"), RACE)
+    refused(program("for i in range(4):\n    B[0] = A[i]", AB), of_kind((), "parallel"), RACE)
     inner = program("for i in range(1):\n    for j in T.parallel(4):\n        B[j] = A[i]", AB)
     assert len(licences(apply(Unit(()), reflexive(inner), PROVER))) == 1
     text = "for j in T.parallel(4):\n    B[j] = 1\nfor k in range(3):\n    if k < 9:\n        A[k] = B[k]"
@@ -102,8 +103,8 @@ def test_views_touch_the_same_bytes() -> None:
 
 def test_a_rule_that_comes_twice_in_a_chain_forgets_nothing() -> None:
     f = program("for i in range(4):\n    for j in range(2):\n        B[j] = A[i]", AB)
-    label = Label((0,), "twice")
-    refused(f, Chain((label, Kind((), "parallel"), label)), RACE)
+    label = Same((0,), Block.label("twice", f.body.body))  # type: ignore[attr-defined]
+    refused(f, Chain((label, marked(f, (), "parallel"), label)), RACE)
 
 
 def test_paths_that_shift_because_a_sequence_is_flattened() -> None:
@@ -115,7 +116,8 @@ def test_paths_that_shift_because_a_sequence_is_flattened() -> None:
         (Seq((SKIP, guarded)), (1, 0, 1)),
         (Seq((Seq((first,)),)), (0, 0)),
     ):
-        refused(f.with_body(body), Kind(path, "parallel"), RACE)
-        refused(f.with_body(body), Chain((Kind(path, "parallel"),)), RACE)
+        parallel = marked(f.with_body(body), path, "parallel")
+        refused(f.with_body(body), parallel, RACE)
+        refused(f.with_body(body), Chain((parallel,)), RACE)
     swapped = Seq((Seq((last, SKIP)), For(second.var, second.min, second.extent, second.body, "parallel")))
     refused(f.with_body(swapped), Swap((0,), 0), RACE)  # every licence is asked about again

@@ -70,7 +70,7 @@ def test_a_reason_without_words_is_refused(tmp_path: Path) -> None:
 
 
 def test_names_that_mean_nothing_are_refused() -> None:
-    with pytest.raises(NoSuchMutant, match="no rule or mutated file is called ordre; there are: annotate"):
+    with pytest.raises(NoSuchMutant, match="no rule or mutated file is called ordre; there are: arguments"):
         select(ROOT, ["ordre"])
     with pytest.raises(NoSuchMutant, match="no operator is called obligation; there are: obligations"):
         select(ROOT, ["order"], ["obligation"])

@@ -16,7 +16,7 @@ from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.expr import Expr
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, put
-from verified_tir.ir.stmt import Block, For, If, Seq, Stmt, seq
+from verified_tir.ir.stmt import For, If, Seq, Stmt, seq
 from verified_tir.ir.visit import refresh_binders, substitute
 from verified_tir.kernel.context import Context, Entry, context_at
 from verified_tir.kernel.obligation import NoMatch, Question
@@ -72,27 +72,18 @@ class Swap:
 class Distribute:
     """``for i: A; B`` ⟶ ``for i: A`` then ``for i: B``, split before statement ``position`` of the body.
 
-    Also for ``if c: A; B`` and for labels (the first part may get another one).  Owes: B of an earlier iteration never
-    meets A of a later one; A changes nothing that the
+    Also for ``if c: A; B``.  Owes: B of an earlier iteration never meets A of a later one; A changes nothing that the
     bounds (or the condition) read, since they are evaluated again.
     """
 
     path: Path
     position: int
-    first_label: str = ""
 
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
         target = statement_at(before, self.path)
         match target:
             case NoMatch():
                 return target
-            case Block(is_label=True, body=Seq(stmts=stmts)) if 0 < self.position < len(stmts):
-                a, b = seq(*stmts[: self.position]), seq(*stmts[self.position :])
-                named = Block.label(self.first_label or target.name, a, target.annotations)
-                rest = Block.label(target.name, b, target.annotations)
-                return Rewrite(
-                    before.with_body(put(before.body, self.path, seq(named, rest))), (), kept=kept(before, self.path)
-                )
             case For(body=Seq(stmts=stmts)) if 0 < self.position < len(stmts):
                 a, b = seq(*stmts[: self.position]), seq(*stmts[self.position :])
                 if changes(a, (target.min, target.extent)):

@@ -6,14 +6,11 @@
     B = alloc(s); A; S; C              ⟶   A; B = alloc(s); S; C                 (narrow: A and C do not use B)
     B = alloc(s); C = alloc(r); S      ⟶   C = alloc(r); B = alloc(s); S         (narrow: r does not read B)
     (B = alloc(s); S); C               ⟶   B = alloc(s); S; C                    (widen: narrow read backwards)
-    B = alloc(s, scope="global"); S    ⟶   B = alloc(s, scope="shared"); S       (rescope)
 
 Theorem.  *Hoist*: contents may now survive from one iteration to the next, but what was read there before it was
 written
 was undefined, and undefined may become anything.  *Sink*: contents no longer survive, so every read of an iteration
-must see a write of its own iteration.  The extents must have the same value at both places.  *Rescope*: the serial
-meaning does not look at a scope, so every run is the same run; which threads a scope lets share the block is a matter
-of the licences, which are asked again.
+must see a write of its own iteration.  The extents must have the same value at both places.
 """
 
 from __future__ import annotations
@@ -23,12 +20,11 @@ from dataclasses import dataclass
 from typing import Literal, final
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.dtype import PointerType
-from verified_tir.ir.expr import Expr, Var
+from verified_tir.ir.expr import Expr
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, put
 from verified_tir.ir.stmt import Allocate, For, If, Seq, Stmt, seq
-from verified_tir.ir.visit import free_vars, rewrite, walk
+from verified_tir.ir.visit import free_vars, walk
 from verified_tir.kernel.context import Context, Entry, context_at, opaque_calls
 from verified_tir.kernel.memory import Allocated, Version
 from verified_tir.kernel.obligation import NoMatch, Question
@@ -173,30 +169,6 @@ class Move:
             claim = f"the read of {buffer.name} sees a write of its own iteration"
             known = read.access.value.defined if read.access.value is not None else f.FALSE
             yield Question("scope", claim, read.context, read.given, f.or_(read.written, known), read.place)
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Rescope:
-    """The buffer allocated at ``path``, and every view of its block, lives in another storage scope.  Owes nothing but
-    the licences."""
-
-    path: Path
-    scope: str
-
-    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
-        match statement_at(before, self.path):
-            case NoMatch() as refusal:
-                return refusal
-            case Allocate(buffer=old) as allocation:
-                pointer = old.data.type
-                assert isinstance(pointer, PointerType)
-                data = Var.fresh(old.data.name, PointerType(pointer.element, self.scope))
-
-                allocated = rewrite(allocation, lambda n: data if n is old.data else None)
-                after = before.with_body(put(before.body, self.path, allocated))
-                return Rewrite(after, (), heirs=((data, old.data),))
-        return NoMatch(self.path, "no buffer is allocated here")
 
 
 def _around(loop: For, body: Stmt) -> For:

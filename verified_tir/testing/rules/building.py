@@ -7,7 +7,10 @@ from collections.abc import Sequence
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, Load, Var, const
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.stmt import Stmt, Store
+from verified_tir.ir.paths import Path
+from verified_tir.ir.stmt import ForKind, Stmt, Store
+from verified_tir.kernel.rules.same import Same
+from verified_tir.schedule import remarks
 
 
 def load(b: Buffer, *indices: Expr | int) -> Load:
@@ -34,3 +37,10 @@ def function(params: Sequence[Buffer | Var], body: Stmt, name: str = "f") -> Pri
             handles.append(handle)
             buffer_map.append((handle, p))
     return PrimFunc(name, tuple(handles), tuple(buffer_map), body)
+
+
+def of_kind(func: PrimFunc, path: Path, kind: ForKind, thread: str = "") -> Same:
+    """The loop at ``path`` becomes one of this kind."""
+    rule = remarks.of_kind(path, kind, thread)(func)
+    assert isinstance(rule, Same), rule.reason
+    return rule

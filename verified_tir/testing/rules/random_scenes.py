@@ -15,8 +15,8 @@ from verified_tir.ir.visit import refresh_binders, substitute
 from verified_tir.kernel.rules.branch import Decide, Hoist, Merge, Reshape, Sink
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
-from verified_tir.kernel.rules.kind import Kind
 from verified_tir.kernel.rules.order import Distribute, Fuse, Join, Swap
+from verified_tir.kernel.rules.same import Same
 from verified_tir.kernel.rules.scope import Move
 from verified_tir.kernel.rules.storage import Compact
 from verified_tir.kernel.rules.unit import Unit
@@ -143,7 +143,8 @@ def _marked_loop(draw: Draw, scope: Scope) -> Scene:
         body = If(condition(draw, scope.with_integer(i)), body)
     kind = one_of(draw, "parallel", "vectorized")
     extent = one_of(draw, const(3), const(2), binary("min", scope.integers[0], 3))
-    return (For(i, const(0), extent, body),), lambda path, k: Kind((*path, k), kind)
+    marked = For(i, const(0), extent, body, kind)
+    return (For(i, const(0), extent, body),), lambda path, k: Same((*path, k), marked)
 
 
 def _neighbours(draw: Draw, scope: Scope) -> Scene:
