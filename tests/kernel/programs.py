@@ -11,7 +11,7 @@ from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.obligation import NoMatch, Unproved
 from verified_tir.kernel.theorem import Refines, Rule, apply, licensed, reflexive
 from verified_tir.logic.solver import Solver
-from verified_tir.schedule.remarks import Recipe
+from verified_tir.schedule.recipes import Recipe
 from verified_tir.testing.rules.building import function, load, store
 
 AB = 'A: T.Buffer((4,), "int32"), B: T.Buffer((4,), "int32")'

@@ -13,7 +13,7 @@ from verified_tir.kernel.rules.branch import Decide
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.order import Swap
 from verified_tir.kernel.rules.storage import Compact
-from verified_tir.schedule.remarks import of_kind
+from verified_tir.schedule.recipes import of_kind
 
 LOCAL = 't = T.alloc_buffer((2, 2), "int32", strides={strides})\n'
 

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kernel.programs import AB, PROVER, buffer, load, program, refused, variable
+from tests.kernel.programs import AB, PROVER, buffer, load, program, refused, take, variable
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import binary, const
 from verified_tir.ir.stmt import SKIP, Block, For, If, Seq
 from verified_tir.kernel.rules.branch import Decide, Hoist, Introduce
 from verified_tir.kernel.rules.chain import Chain
 from verified_tir.kernel.rules.order import Distribute, Partition, Swap
+from verified_tir.kernel.rules.reindex import Reindex
 from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.kernel.rules.same import Same
-from verified_tir.kernel.rules.unit import Unit, Unroll
+from verified_tir.kernel.rules.unroll import Unroll
 from verified_tir.kernel.rules.view import DeclareView, View
 from verified_tir.kernel.theorem import Refines, Rule, apply, reflexive
-from verified_tir.schedule.remarks import of_kind
+from verified_tir.schedule.recipes import of_kind, run_once
+from verified_tir.testing.rules.building import made
 from verified_tir.testing.rules.building import of_kind as marked
 
 RACE = "of its iterations"
+ONCE = Reindex((0,), 1, (), (), (const(0),), ())
 FILL = "for k in range(4):\n    B[k] = 0\n    A[k] = 0\n"
 """Definite contents: what is newly evaluated must be defined."""
 
@@ -51,7 +54,10 @@ def test_a_condition_that_reads_is_asked_about_where_it_goes() -> None:
     ("text", "rules"),
     [
         ("for i in T.parallel(4):\n    for j in T.unroll(2):\n        B[i] = A[j]", (Unroll((0,)),)),
-        ("for i in T.parallel(4):\n    for j in range(1):\n        B[i] = A[j]", (Unit((0,)),)),
+        (
+            "for i in T.parallel(4):\n    for j in range(1):\n        B[i] = A[j]",
+            (ONCE,),
+        ),
         ("for i in T.parallel(4):\n    B[i] = 1\n    A[i] = 2", (Swap((0,), 0),)),
         ("for i in T.parallel(4):\n    if i < 9:\n        B[i] = 1", (Decide((0,), True),)),
         ("for i in T.parallel(4):\n    for j in range(3):\n        B[i] = 1", (Partition((0,), const(1)),)),
@@ -71,7 +77,7 @@ def test_loops_at_the_change_and_below_are_asked_about() -> None:
     assert licences(apply(Decide((0, 0), True), reflexive(f), PROVER)) == []
     refused(program("for i in range(4):\n    B[0] = A[i]", AB), of_kind((), "parallel"), RACE)
     inner = program("for i in range(1):\n    for j in T.parallel(4):\n        B[j] = A[i]", AB)
-    assert len(licences(apply(Unit(()), reflexive(inner), PROVER))) == 1
+    assert len(licences(take(run_once(()), reflexive(inner)))) == 1
     text = "for j in T.parallel(4):\n    B[j] = 1\nfor k in range(3):\n    if k < 9:\n        A[k] = B[k]"
     apart = program(text, AB)
     assert licences(apply(Decide((1, 0), True), reflexive(apart), PROVER)) == []
@@ -84,7 +90,7 @@ def test_loops_at_the_change_and_below_are_asked_about() -> None:
 def test_a_chain_asks_for_the_statement_that_holds_all_changes() -> None:
     text = "for i in T.parallel(4):\n    if i < 9:\n        B[i] = 1\n    for j in T.parallel(1):\n        A[i] = j"
     f = program(text, AB)
-    both = apply(Chain((Decide((0, 0), True), Unit((0, 1)))), reflexive(f), PROVER)
+    both = apply(Chain((Decide((0, 0), True), made(run_once((0, 1)), f))), reflexive(f), PROVER)
     assert licences(both) == []
     one = apply(Chain((Decide((0, 0), True),)), reflexive(f), PROVER)
     assert all("the loop over j" in claim for claim in licences(one))

@@ -8,7 +8,7 @@ from tests.kernel.programs import PROVER, accepted, program, refused, why
 from verified_tir.kernel.entry import verify_program
 from verified_tir.kernel.obligation import NoMatch, Unproved
 from verified_tir.kernel.rules.branch import Decide
-from verified_tir.schedule.remarks import labelled, of_kind
+from verified_tir.schedule.recipes import labelled, of_kind
 
 PARAMS = 'A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32"), X: T.Buffer((8,), "int32"), n: T.int32'
 PARAMS += ', C: T.Buffer((4, 8), "int32")'

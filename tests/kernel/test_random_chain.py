@@ -26,7 +26,7 @@ from verified_tir.kernel.licences import LICENSED
 from verified_tir.kernel.obligation import NoMatch
 from verified_tir.kernel.rules.chain import CHAINED, Chain
 from verified_tir.kernel.rules.same import Same
-from verified_tir.kernel.rules.unit import Unroll
+from verified_tir.kernel.rules.unroll import Unroll
 from verified_tir.kernel.theorem import Refines, Rule, apply, reflexive
 from verified_tir.semantics.encode import Unencodable
 from verified_tir.testing.rules.building import of_kind

@@ -29,7 +29,7 @@ from verified_tir.kernel.rules.reassociate import Reassociate
 from verified_tir.kernel.rules.relayout import Relayout
 from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.kernel.theorem import Refines, Rule, reflexive
-from verified_tir.schedule.remarks import Recipe, labelled, of_kind
+from verified_tir.schedule.recipes import Recipe, labelled, of_kind
 
 
 def then(theorem: Refines, *rules: Rule | Recipe) -> Refines:

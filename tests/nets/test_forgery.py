@@ -32,10 +32,9 @@ from verified_tir.kernel.refines import Refines
 from verified_tir.kernel.rules import RULES
 from verified_tir.kernel.rules.chain import Chain
 from verified_tir.kernel.rules.layout import LayoutMap
-from verified_tir.kernel.rules.order import Swap
+from verified_tir.kernel.rules.order import Distribute, Swap
 from verified_tir.kernel.rules.reindex import NewLoop
 from verified_tir.kernel.rules.same import Same
-from verified_tir.kernel.rules.unit import Unroll
 from verified_tir.kernel.theorem import apply, licensed, reflexive
 from verified_tir.logic import smtlib
 from verified_tir.logic.solver import Solver
@@ -210,7 +209,7 @@ def test_nodes_are_copied_as_themselves_and_not_pickled() -> None:
         for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
             with pytest.raises(TypeError, match="pickled"):
                 pickle.dumps(node, protocol)
-    rule = Chain((Unroll((0, 3)),))
+    rule = Distribute((0, 0), 1)
     again = pickle.loads(pickle.dumps(rule))
     assert isinstance(apply(again, reflexive(FUNC), PROVER), Refines)
     with pytest.raises(TypeError):

@@ -37,7 +37,7 @@ from verified_tir.ir.visit import sub_statements, walk
 from verified_tir.kernel.calls import without_labels
 from verified_tir.kernel.theorem import Refines
 from verified_tir.schedule.errors import ScheduleError
-from verified_tir.schedule.remarks import unwrapped
+from verified_tir.schedule.recipes import unwrapped
 from verified_tir.schedule.schedule import Schedule
 from verified_tir.schedule.session import Session
 

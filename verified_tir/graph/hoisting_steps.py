@@ -23,7 +23,7 @@ from verified_tir.kernel.rules.call import Refine
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.order import Swap
 from verified_tir.kernel.rules.scope import AllocateBuffer
-from verified_tir.schedule.remarks import labelled
+from verified_tir.schedule.recipes import labelled
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.inline import compute_inline
 

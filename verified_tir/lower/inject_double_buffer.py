@@ -25,7 +25,7 @@ from verified_tir.ir.visit import walk
 from verified_tir.kernel.rules.scope import Move
 from verified_tir.kernel.rules.storage import Compact
 from verified_tir.lower.passes import Lowering, Pass
-from verified_tir.schedule.remarks import annotated, unwrapped
+from verified_tir.schedule.recipes import annotated, unwrapped
 from verified_tir.schedule.session import Session, fail
 
 MARK = "double_buffer_scope"

@@ -28,7 +28,7 @@ from verified_tir.kernel.rules.order import Distribute
 from verified_tir.kernel.rules.scope import Move
 from verified_tir.kernel.rules.storage import Compact
 from verified_tir.lower.passes import Lowering, Pass
-from verified_tir.schedule.remarks import of_kind, unwrapped
+from verified_tir.schedule.recipes import of_kind, unwrapped
 from verified_tir.schedule.session import Session, TacticFailed
 from verified_tir.schedule.tactics.loops import rebuild
 

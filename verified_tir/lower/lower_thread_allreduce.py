@@ -30,7 +30,7 @@ from verified_tir.ir.stmt import For, Stmt, Store
 from verified_tir.ir.visit import reads_of, writes_of
 from verified_tir.kernel.rules.reassociate import Reassociate
 from verified_tir.lower.passes import Lowering, Pass
-from verified_tir.schedule.remarks import annotated, of_kind
+from verified_tir.schedule.recipes import annotated, of_kind
 from verified_tir.schedule.session import Session, fail, owner
 from verified_tir.schedule.tactics.licensed import apply_licensed
 from verified_tir.schedule.tactics.loops import split

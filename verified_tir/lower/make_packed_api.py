@@ -22,7 +22,7 @@ from verified_tir.ir.stmt import Annotations, Store
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.rules.view import DeclareView, View
 from verified_tir.lower.passes import Lowering, Pass
-from verified_tir.schedule.remarks import with_attributes
+from verified_tir.schedule.recipes import with_attributes
 
 PACKED = 1
 """TVM's ``CallingConv.C_PACKED_FUNC``."""

@@ -32,7 +32,7 @@ from verified_tir.kernel.rules.storage import Compact
 from verified_tir.kernel.theorem import Rule
 from verified_tir.lower.passes import Lowering, Pass, reason
 from verified_tir.lower.vector_lanes import Lanes, NoVector
-from verified_tir.schedule.remarks import Recipe, of_kind, unwrapped
+from verified_tir.schedule.recipes import Recipe, of_kind, unwrapped
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.tactics.in_turn import is_zero
 from verified_tir.schedule.tactics.loops import pair_at, rebuild

@@ -24,7 +24,7 @@ from verified_tir.kernel.obligation import NoMatch, Refusal
 from verified_tir.kernel.theorem import Refines, Rule, apply, licensed, without_licence
 from verified_tir.logic.solver import Solver
 from verified_tir.logic.verdict import Proved
-from verified_tir.schedule.remarks import Recipe
+from verified_tir.schedule.recipes import Recipe
 
 
 class TacticFailed(Exception):

@@ -17,7 +17,7 @@ from verified_tir.kernel.rules.order import Partition
 from verified_tir.kernel.rules.relayout import Relayout
 from verified_tir.kernel.rules.view import DeclareView
 from verified_tir.kernel.theorem import Refines, Rule, apply, reflexive
-from verified_tir.schedule.remarks import Recipe, of_kind
+from verified_tir.schedule.recipes import Recipe, of_kind
 
 DOUBLE = """
 @T.prim_func

@@ -34,7 +34,7 @@ from verified_tir.kernel.rules.order import Partition
 from verified_tir.kernel.rules.repeat import Repeat
 from verified_tir.kernel.rules.view import DeclareView
 from verified_tir.kernel.theorem import Refines, apply, reflexive
-from verified_tir.schedule.remarks import labelled, of_kind
+from verified_tir.schedule.recipes import labelled, of_kind
 from verified_tir.testing.rules.building import load, store
 
 

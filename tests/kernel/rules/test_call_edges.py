@@ -18,7 +18,7 @@ from verified_tir.kernel.context import LARGEST
 from verified_tir.kernel.rules.call import Implement, Refine
 from verified_tir.kernel.rules.reassociate import Reassociate
 from verified_tir.kernel.theorem import Refines
-from verified_tir.schedule.remarks import of_kind
+from verified_tir.schedule.recipes import of_kind
 
 FULL = LARGEST[32]
 

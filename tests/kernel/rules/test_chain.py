@@ -9,7 +9,7 @@ from verified_tir.kernel.rules.chain import Chain
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.order import Swap
 from verified_tir.kernel.rules.rewrite import Rewrite
-from verified_tir.kernel.rules.unit import Unit
+from verified_tir.kernel.rules.unroll import Unroll
 from verified_tir.kernel.theorem import Refines, apply, reflexive
 from verified_tir.testing.rules.building import of_kind
 
@@ -21,7 +21,7 @@ def test_each_step_is_proved() -> None:
     gives(g, Chain((Erase((0,)), Rewrite((), (0,), const(1 + 1)))), "B[0] = 2")
     refused(g, Chain((Erase((0,)), Rewrite((), (0,), const(3)))), "3 equals 2")
     refused(f, Chain((Rewrite((0,), (0,), const(3)), Rewrite((0,), (0,), const(1)))), "3 equals 1")
-    refused(f, Chain((Rewrite((0,), (0,), const(1)), Unit((0,)))), "not a loop")
+    refused(f, Chain((Rewrite((0,), (0,), const(1)), Unroll((0,)))), "not a loop")
 
 
 def test_later_steps_are_about_the_earlier_ones_result() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.kernel.programs import accepted, body_of, buffer, gives, load, program, refused, store
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.scope import Move
-from verified_tir.schedule.remarks import of_kind
+from verified_tir.schedule.recipes import of_kind
 
 COPY = "for i in range(4):\n    A[i] = B[{}]"
 

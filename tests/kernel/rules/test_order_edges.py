@@ -11,8 +11,8 @@ from verified_tir.ir.paths import at
 from verified_tir.ir.stmt import For, Seq
 from verified_tir.kernel.rules.order import Distribute, Fuse, Join, Partition, Swap
 from verified_tir.kernel.rules.reindex import NewLoop, Reindex
-from verified_tir.kernel.rules.unit import Unroll
-from verified_tir.schedule.remarks import of_kind
+from verified_tir.kernel.rules.unroll import Unroll
+from verified_tir.schedule.recipes import of_kind
 
 ABN = AB + ", n: T.int32"
 ABC = AB + ', C: T.Buffer((4,), "int32")'

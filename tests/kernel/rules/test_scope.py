@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.kernel.programs import AB, accepted, gives, program, refused, variable
 from verified_tir.ir.buffer import Buffer
 from verified_tir.kernel.rules.scope import AllocateBuffer, Drop, Move
-from verified_tir.schedule.remarks import of_kind, rescoped
+from verified_tir.schedule.recipes import of_kind, rescoped
 
 ABN = AB + ", n: T.int32"
 ALLOC = 't = T.alloc_buffer((2,), "int32")'

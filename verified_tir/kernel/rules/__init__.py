@@ -25,13 +25,13 @@ from verified_tir.kernel.rules.same import Same
 from verified_tir.kernel.rules.scope import AllocateBuffer, Drop, Move
 from verified_tir.kernel.rules.stage import Stage
 from verified_tir.kernel.rules.storage import Compact, Storage
-from verified_tir.kernel.rules.unit import Unit, Unroll, WrapUnit
+from verified_tir.kernel.rules.unroll import Unroll
 from verified_tir.kernel.rules.view import DeclareView, DropView, Reblock, Share, View
 
 RULES: Final = frozenset({
     AllocateBuffer, Axiom, Bind, BoolBytes, Chain, Compact, Decide, DeclareView, Distribute, Drop, DropView, Erase,
     Forget, Fuse, Hoist, Implement, Inline, Insert, Introduce, Join, Lanes, Merge, Move, Outdated, PadValue,
     Partition, Reassociate, Reblock, Refine, Reindex, Relayout, Reordered, Repeat, Reshape, Rewrite, Same, Share,
-    Sink, Stage, Storage, Swap, Unit, Unroll, View, WrapUnit,
+    Sink, Stage, Storage, Swap, Unroll, View,
 })  # fmt: skip
 """The types of rules that ``apply`` takes; an object of any other is refused, also inside of a chain."""

@@ -26,14 +26,15 @@ from verified_tir.kernel.rules.bind import Bind, Inline
 from verified_tir.kernel.rules.branch import Decide, Hoist, Introduce, Merge, Reshape, Sink
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.order import Partition
+from verified_tir.kernel.rules.reindex import Reindex
 from verified_tir.kernel.rules.rewrite import Rewrite as RewriteExpression
 from verified_tir.kernel.rules.same import Same
-from verified_tir.kernel.rules.unit import Unit, Unroll, WrapUnit
+from verified_tir.kernel.rules.unroll import Unroll
 from verified_tir.kernel.step import Rewrite, Rule
 
 CHAINED = (
-    Bind, Decide, Erase, Hoist, Inline, Introduce, Merge, Partition, Reshape, RewriteExpression, Same, Sink, Unit,
-    Unroll, WrapUnit,
+    Bind, Decide, Erase, Hoist, Inline, Introduce, Merge, Partition, Reindex, Reshape, RewriteExpression, Same, Sink,
+    Unroll,
 )  # fmt: skip
 
 

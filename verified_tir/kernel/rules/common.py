@@ -115,6 +115,14 @@ def evaluated_safely(
             yield Question("safety", (e, " is defined"), context, given, encoded.defined, path, where)
 
 
+def known_safe(context: Context, exprs: Iterable[Expr]) -> tuple[Term, ...]:
+    """What may be used where the old program evaluates the expressions: that this is safe, and gives defined values."""
+    safety: list[Safety] = []
+    values = [context.encoder(safety).encode(e) for e in exprs]
+    known = (*(f.implies(f.and_(*s.premises), s.condition) for s in safety), *(v.defined for v in values))
+    return tuple(t for t in known if t is not f.TRUE)
+
+
 def occurs(func: PrimFunc, var: Var) -> bool:
     """Whether a variable occurs in a function at all, free or bound: each is bound once."""
     return var in walk(func)  # nodes are equal only to themselves

@@ -140,7 +140,7 @@ FAULTS: Final[tuple[Fault, ...]] = (
     ),
     Fault(
         "unrolled-copies-share-binders",
-        _RULES + "unit.py",
+        _RULES + "unroll.py",
         "Unroll.rewrite",
         "copies = [body, *(refresh_binders(body)[0] for _ in range(n - 1))]",
         "copies = [body] * n",

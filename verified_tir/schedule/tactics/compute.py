@@ -12,7 +12,7 @@ from verified_tir.ir.stmt import For, Seq
 from verified_tir.kernel.licences import LICENSED
 from verified_tir.kernel.rules.outdated import Outdated
 from verified_tir.kernel.rules.repeat import Repeat
-from verified_tir.schedule.remarks import of_kind
+from verified_tir.schedule.recipes import of_kind
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.branches import decide_branches
 from verified_tir.schedule.tactics.loops import Handle

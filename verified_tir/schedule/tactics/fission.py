@@ -7,7 +7,7 @@ from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Allocate, Block, For, If, Seq, Stmt, seq
 from verified_tir.kernel.rules.order import Distribute, Fuse, Join, Swap
 from verified_tir.kernel.rules.scope import Move, uses
-from verified_tir.schedule.remarks import split_label
+from verified_tir.schedule.recipes import split_label
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.loops import Handle, pair_at
 

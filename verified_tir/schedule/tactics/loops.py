@@ -19,7 +19,7 @@ from verified_tir.kernel.rules.order import Partition
 from verified_tir.kernel.rules.reindex import NewLoop, Reindex
 from verified_tir.schedule.bounds import Bounds
 from verified_tir.schedule.poly import as_poly, render
-from verified_tir.schedule.remarks import of_kind
+from verified_tir.schedule.recipes import of_kind
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.simplify_index import simplify as simplify_index
 from verified_tir.schedule.tactics.in_turn import (

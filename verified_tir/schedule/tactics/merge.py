@@ -25,7 +25,7 @@ from verified_tir.kernel.obligation import Unproved
 from verified_tir.kernel.rules.order import Fuse, Swap
 from verified_tir.logic.verdict import Refuted
 from verified_tir.schedule.index_eval import NotEvaluable, UnsafeIndex, evaluate
-from verified_tir.schedule.remarks import labelled, unwrapped
+from verified_tir.schedule.recipes import labelled, unwrapped
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.tactics.loops import Handle
 from verified_tir.schedule.touched import touched_by

@@ -28,7 +28,7 @@ from verified_tir.kernel.rules.order import Fuse, Swap
 from verified_tir.kernel.rules.rewrite import Rewrite, expressions
 from verified_tir.schedule.bounds import Bounds
 from verified_tir.schedule.poly import counted_in
-from verified_tir.schedule.remarks import annotated, labelled, unwrapped
+from verified_tir.schedule.recipes import annotated, labelled, unwrapped
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.simplify_index import Simplifier, negate
 from verified_tir.schedule.tactics.arms import make_equal

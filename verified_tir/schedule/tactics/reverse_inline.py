@@ -24,7 +24,7 @@ from verified_tir.kernel.rules.order import Swap
 from verified_tir.kernel.rules.reindex import NewLoop, Reindex
 from verified_tir.schedule.bounds import Bounds
 from verified_tir.schedule.poly import counted_in
-from verified_tir.schedule.remarks import labelled, unwrapped
+from verified_tir.schedule.recipes import labelled, unwrapped
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.simplify_index import Simplifier
 from verified_tir.schedule.tactics.inline import (

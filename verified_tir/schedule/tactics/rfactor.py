@@ -26,7 +26,7 @@ from verified_tir.ir.stmt import Block, For, If, LetStmt, Seq, Stmt, Store
 from verified_tir.ir.visit import free_vars, walk, writes_of
 from verified_tir.kernel.rules.reassociate import Reassociate
 from verified_tir.kernel.rules.reindex import NewLoop, Reindex
-from verified_tir.schedule.remarks import labelled, unwrapped
+from verified_tir.schedule.recipes import labelled, unwrapped
 from verified_tir.schedule.session import Session, fail, owner
 from verified_tir.schedule.tactics.in_turn import is_zero
 from verified_tir.schedule.tactics.licensed import apply_licensed, check_word

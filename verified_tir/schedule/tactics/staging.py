@@ -22,7 +22,7 @@ from verified_tir.ir.stmt import Allocate, AttrStmt, Block, DeclBuffer, For, If,
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.context import written_blocks
 from verified_tir.kernel.rules.stage import Stage
-from verified_tir.schedule.remarks import labelled, unwrapped
+from verified_tir.schedule.recipes import labelled, unwrapped
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.tactics.buffers import buffer_of, home_of
 from verified_tir.schedule.tactics.layout import BufferIn

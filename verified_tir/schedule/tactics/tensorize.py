@@ -21,7 +21,7 @@ from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.view import DeclareView, DropView, View
 from verified_tir.schedule.functions import assumes, head
 from verified_tir.schedule.intrinsics import TensorIntrin, lemma
-from verified_tir.schedule.remarks import annotated, labelled
+from verified_tir.schedule.recipes import annotated, labelled
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.tactics.loops import Handle
 from verified_tir.schedule.tactics.simplify import simplify_expressions

@@ -22,7 +22,7 @@ from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.rewrite import ExprPath, Rewrite, expressions
 from verified_tir.kernel.rules.scope import AllocateBuffer, Drop
-from verified_tir.schedule.remarks import labelled
+from verified_tir.schedule.recipes import labelled
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.inline import reads_of, replace_with
 

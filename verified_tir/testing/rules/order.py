@@ -8,9 +8,9 @@ from verified_tir.ir.expr import Expr, Var, binary, const
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import For, ForKind, If, Stmt, seq
 from verified_tir.kernel.rules.order import Distribute, Fuse, Join, Partition, Swap
-from verified_tir.kernel.rules.unit import Unit, WrapUnit
 from verified_tir.kernel.theorem import Rule
-from verified_tir.testing.rules.building import load, of_kind
+from verified_tir.schedule.recipes import in_a_loop, run_once
+from verified_tir.testing.rules.building import load, made, of_kind
 from verified_tir.testing.rules.family import Family
 from verified_tir.testing.rules.pool import EXTENTS, GUARDED, INDIRECT, NESTED, STORES, WORDS, Word, X, Y, integers, n
 
@@ -72,7 +72,7 @@ def _one_loop(bounds: int, a: Word, b: Word | None) -> Made:
     i = Var.fresh("i")
     body = a(i) if b is None else seq(a(i), b(i))
     func = integers(bounded(EXTENTS[bounds](), body, i))
-    return func, [*[Partition((), m) for m in MIDDLES], Unit(()), WrapUnit((0,), Var.fresh("o"))]
+    return func, [*[Partition((), m) for m in MIDDLES], made(run_once(()), func), in_a_loop((0,), Var.fresh("o"))]
 
 
 def _licensed(outer: int, bounds: int, a: Word, b: Word | None) -> Made:

@@ -16,10 +16,10 @@ from verified_tir.kernel.rules.branch import Decide, Hoist, Merge, Reshape, Sink
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.order import Distribute, Fuse, Join, Swap
+from verified_tir.kernel.rules.reindex import Reindex
 from verified_tir.kernel.rules.same import Same
 from verified_tir.kernel.rules.scope import Move
 from verified_tir.kernel.rules.storage import Compact
-from verified_tir.kernel.rules.unit import Unit
 from verified_tir.kernel.theorem import Rule
 from verified_tir.testing.rules.building import function, load, store
 from verified_tir.testing.rules.random_programs import Draw, Scope, access, bounds, condition, one_of, statement, value
@@ -165,7 +165,9 @@ def _single_iteration(draw: Draw, scope: Scope) -> Scene:
     n = scope.integers[0]
     extent = one_of(draw, const(1), const(1), binary("min", binary("max", n, 1), 1), n, const(2))
     low = one_of(draw, const(0), n, const(2), 0 - n)
-    return (For(i, low, extent, statement(draw, scope.with_integer(i))),), lambda path, k: Unit((*path, k))
+    return (For(i, low, extent, statement(draw, scope.with_integer(i))),), lambda path, k: Reindex(
+        (*path, k), 1, (), (), (low,), ()
+    )
 
 
 def _erased(draw: Draw, scope: Scope) -> Scene:

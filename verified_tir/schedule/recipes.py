@@ -1,7 +1,7 @@
-"""What means nothing, put on and taken off: labels, attributes, annotations, kinds of loops, storage scopes.
+"""Rules made of a program as it is: what means nothing, put on and taken off; and loops that run once.
 
-Each function here gives a *recipe*: what makes of a program the rule :class:`~verified_tir.kernel.rules.same.Same` that
-does it.  ``Session.apply`` and ``Session.attempt`` take recipes as they take rules.
+Each function here gives a *recipe*: what makes of a program a rule, or says why it has no place there.
+``Session.apply`` and ``Session.attempt`` take recipes as they take rules.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from verified_tir.ir.dtype import PointerType
-from verified_tir.ir.expr import Var
+from verified_tir.ir.expr import Var, const
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path, at
@@ -18,21 +18,24 @@ from verified_tir.ir.stmt import Allocate, Annotations, AttrStmt, Block, For, Fo
 from verified_tir.ir.visit import substitute
 from verified_tir.kernel.calls import without_labels
 from verified_tir.kernel.obligation import NoMatch
+from verified_tir.kernel.rules.reindex import NewLoop, Reindex
 from verified_tir.kernel.rules.same import Same
+from verified_tir.kernel.step import Rule
 
-Recipe: TypeAlias = Callable[[PrimFunc], Same | NoMatch]
+Recipe: TypeAlias = Callable[[PrimFunc], Rule | NoMatch]
 
 
-def _of(path: Path, change: Callable[[Stmt], Stmt | str]) -> Recipe:
-    """The statement at ``path`` becomes what ``change`` makes of it, or the recipe is refused for the reason that it
-    gives."""
+def _of(path: Path, make: Callable[[Stmt], Stmt | Rule | str]) -> Recipe:
+    """What ``make`` makes of the statement at ``path``: the same statement, a rule, or the reason why there is none."""
 
-    def rule(func: PrimFunc) -> Same | NoMatch:
+    def rule(func: PrimFunc) -> Rule | NoMatch:
         try:
-            made = change(at(func.body, path))
+            made = make(at(func.body, path))
         except IRError as problem:
             made = str(problem)
-        return NoMatch(path, made) if isinstance(made, str) else Same(path, made)
+        if isinstance(made, Stmt):
+            return Same(path, made)
+        return NoMatch(path, made) if isinstance(made, str) else made
 
     return rule
 
@@ -127,7 +130,22 @@ def rescoped(path: Path, scope: str) -> Recipe:
     return _of(path, change)
 
 
+def run_once(path: Path) -> Recipe:
+    """The loop of extent 1 at ``path`` becomes its body."""
+
+    def make(stmt: Stmt) -> Rule | str:
+        return Reindex(path, 1, (), (), (stmt.min,), ()) if isinstance(stmt, For) else "not a loop"
+
+    return _of(path, make)
+
+
+def in_a_loop(path: Path, var: Var) -> Reindex:
+    """The statement at ``path`` becomes the body of a loop that runs once, over a fresh variable."""
+    zero = const(0, var.dtype)
+    return Reindex(path, 0, (NewLoop(var, zero, const(1, var.dtype)),), (), (), (zero,))
+
+
 __all__ = [
-    "Recipe", "annotated", "labelled", "of_kind", "rescoped", "split_label", "unlabelled", "unwrapped",
-    "with_attributes",
+    "Recipe", "annotated", "in_a_loop", "labelled", "of_kind", "rescoped", "run_once", "split_label",
+    "unlabelled", "unwrapped", "with_attributes",
 ]  # fmt: skip
