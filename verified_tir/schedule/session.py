@@ -13,9 +13,10 @@ from typing import final
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, IntImm, Var
+from verified_tir.ir.find import loop_path, places_of
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
-from verified_tir.ir.paths import Path, at, loop_path, places_of
+from verified_tir.ir.paths import Path, at
 from verified_tir.ir.stmt import SKIP, Allocate, Block, For, Stmt, Store
 from verified_tir.ir.visit import bound_vars, nodes_of, walk
 from verified_tir.kernel.context import Context, context_at

@@ -26,7 +26,7 @@ from typing import final
 
 from verified_tir.ir.expr import Expr, Var, all_of
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.paths import Path, put
+from verified_tir.ir.paths import Path, at, put
 from verified_tir.ir.stmt import SKIP, Annotations, Block, For, ForKind, If, Stmt
 from verified_tir.ir.visit import free_vars, substitute
 from verified_tir.kernel.context import Context, Entry, context_at, written_blocks
@@ -42,7 +42,6 @@ from verified_tir.kernel.rules.common import (
     never_meet,
     occurs,
     range_safely,
-    statement_at,
 )  # fmt: skip
 from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
@@ -101,9 +100,7 @@ class Reindex:
         return Rewrite(after, self._questions(context, chain, old, body), kept=kept(before, self.path, new))
 
     def _nest(self, before: PrimFunc) -> tuple[list[Stmt], Stmt] | NoMatch:
-        stmt = statement_at(before, self.path)
-        if isinstance(stmt, NoMatch):
-            return stmt
+        stmt = at(before.body, self.path)
         chain: list[Stmt] = []
         for _ in range(self.depth):
             match stmt:

@@ -23,12 +23,12 @@ from verified_tir.ir.dtype import PointerType
 from verified_tir.ir.expr import Call, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import once
-from verified_tir.ir.paths import Path, put
+from verified_tir.ir.paths import Path, at, put
 from verified_tir.ir.stmt import Allocate, Annotations, AttrStmt, Block, For, Seq, Stmt, seq
 from verified_tir.ir.visit import map_children, nodes_of, substitute, walk
 from verified_tir.kernel.context import Entry
 from verified_tir.kernel.obligation import NoMatch
-from verified_tir.kernel.rules.common import kept, occurs, statement_at
+from verified_tir.kernel.rules.common import kept, occurs
 from verified_tir.kernel.step import Rewrite
 
 
@@ -48,9 +48,7 @@ class Same:
     attrs: Annotations | None = None
 
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
-        old = statement_at(before, self.path)
-        if isinstance(old, NoMatch):
-            return old
+        old = at(before.body, self.path)
         blocks = zip(_allocated(self.new), _allocated(old), strict=False)
         moved = {a: b for a, b in blocks if a is not b}
         if bare(substitute(self.new, moved)) is not bare(old):

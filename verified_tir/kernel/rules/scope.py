@@ -16,19 +16,19 @@ must see a write of its own iteration.  The extents must have the same value at 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, final
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.paths import Path, put
+from verified_tir.ir.paths import Path, at, put
 from verified_tir.ir.stmt import Allocate, For, If, Seq, Stmt, seq
 from verified_tir.ir.visit import free_vars, walk
 from verified_tir.kernel.context import Context, Entry, context_at, opaque_calls
 from verified_tir.kernel.memory import Allocated, Version
 from verified_tir.kernel.obligation import NoMatch, Question
-from verified_tir.kernel.rules.common import changes, evaluated_safely, following, occurs, statement_at
+from verified_tir.kernel.rules.common import changes, evaluated_safely, following, occurs, replaced
 from verified_tir.kernel.rules.insert import scope_problem
 from verified_tir.kernel.rules.written import reads_of
 from verified_tir.kernel.step import Rewrite
@@ -49,9 +49,7 @@ class AllocateBuffer:
     buffer: Buffer
 
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
-        target = statement_at(before, self.path)
-        if isinstance(target, NoMatch):
-            return target
+        target = at(before.body, self.path)
         if occurs(before, self.buffer.data):
             return NoMatch(self.path, "the buffer is not fresh")
         context = context_at(before, self.path, entry)
@@ -78,9 +76,7 @@ class Drop:
     path: Path
 
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
-        match statement_at(before, self.path):
-            case NoMatch() as refusal:
-                return refusal
+        match at(before.body, self.path):
             case Allocate(buffer=b, body=body):
                 if uses(body, b):
                     return NoMatch(self.path, f"{b.name} is used")
@@ -98,16 +94,14 @@ class Move:
     how: Literal["hoist", "sink", "narrow", "widen"]
 
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
-        match self.how, statement_at(before, self.path):
-            case _, NoMatch() as refusal:
-                return refusal
+        match self.how, at(before.body, self.path):
             case "hoist", For(body=Allocate(buffer=b, body=body, annotations=notes)) as loop:
                 if loop.var in {v for e in b.shape for v in free_vars(e)}:
                     return NoMatch(self.path, f"the extents of {b.name} depend on {loop.var.name}")
                 if changes(body, b.shape):
                     return NoMatch(self.path, f"the extents of {b.name} change in the loop")
                 context = context_at(before, self.path, entry)
-                new: Stmt = Allocate(b, _around(loop, body), notes)
+                new: Stmt = Allocate(b, replace(loop, body=body), notes)
                 return Rewrite(before.with_body(put(before.body, self.path, new)), extents_safe(context, b, self.path))
             case "sink", Allocate(buffer=b, body=For() as loop, annotations=notes):
                 if uses(loop.min, b) or uses(loop.extent, b) or changes(loop.body, b.shape):
@@ -116,7 +110,7 @@ class Move:
                     )
                 if opaque_calls(loop.body):
                     return NoMatch(self.path, f"an opaque call may read what an earlier iteration left in {b.name}")
-                new = _around(loop, Allocate(b, loop.body, notes))
+                new = replace(loop, body=Allocate(b, loop.body, notes))
                 return Rewrite(before.with_body(put(before.body, self.path, new)), self._sunk(before, b, loop, entry))
             case "narrow", Allocate() as allocation:
                 return self._narrower(before, allocation)
@@ -151,11 +145,8 @@ class Move:
         others = following(before, self.path, 1)
         if isinstance(others, NoMatch):
             return others
-        around, k = statement_at(before, self.path[:-1]), self.path[-1]
-        assert isinstance(around, Seq)  # what follows cannot use the buffer: it was out of scope
-        inside = Allocate(allocation.buffer, seq(allocation.body, *others), allocation.annotations)
-        new = seq(*around.stmts[:k], inside, *around.stmts[k + 2 :])
-        return Rewrite(before.with_body(put(before.body, self.path[:-1], new)), ())
+        inside = replace(allocation, body=seq(allocation.body, *others))  # which cannot use the buffer
+        return Rewrite(replaced(before, self.path, 2, inside), ())
 
     def _sunk(self, before: PrimFunc, buffer: Buffer, loop: For, entry: Entry) -> Iterator[Question]:
         """Every read of an iteration sees a write of that iteration."""
@@ -169,7 +160,3 @@ class Move:
             claim = f"the read of {buffer.name} sees a write of its own iteration"
             known = read.access.value.defined if read.access.value is not None else f.FALSE
             yield Question("scope", claim, read.context, read.given, f.or_(read.written, known), read.place)
-
-
-def _around(loop: For, body: Stmt) -> For:
-    return For(loop.var, loop.min, loop.extent, body, loop.kind, loop.thread, loop.annotations)

@@ -15,12 +15,12 @@ from typing import final
 from verified_tir.ir.expr import Binary, Expr, IntImm, Var, binary, const
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import Node
-from verified_tir.ir.paths import Path, put
+from verified_tir.ir.paths import Path, at, put
 from verified_tir.ir.stmt import For, Stmt, seq
 from verified_tir.ir.visit import refresh_binders, rewrite, walk
 from verified_tir.kernel.context import Entry
 from verified_tir.kernel.obligation import NoMatch
-from verified_tir.kernel.rules.common import kept, statement_at
+from verified_tir.kernel.rules.common import kept
 from verified_tir.kernel.step import Rewrite
 
 
@@ -36,9 +36,7 @@ class Unroll:
     path: Path
 
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
-        match statement_at(before, self.path):
-            case NoMatch() as refusal:
-                return refusal
+        match at(before.body, self.path):
             case For(var=v, min=IntImm(value=low), extent=IntImm(value=n), body=body) if n > 0:
                 if low + n - 1 > v.dtype.max_value:
                     return NoMatch(self.path, f"the loop's last value does not fit {v.dtype}")

@@ -20,10 +20,11 @@ from typing import final
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, IntImm, Var
+from verified_tir.ir.find import writes_of
 from verified_tir.ir.index_arith import is_index
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Block, For, If, LetStmt, Seq, Stmt, Store
-from verified_tir.ir.visit import free_vars, walk, writes_of
+from verified_tir.ir.visit import free_vars, walk
 from verified_tir.kernel.rules.reassociate import Reassociate
 from verified_tir.kernel.rules.reindex import NewLoop, Reindex
 from verified_tir.schedule.recipes import labelled, unwrapped
