@@ -11,7 +11,7 @@ import pytest
 from verified_tir.ir import node as node_module
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import BOOL, FLOAT32, INT32, DType, PointerType
-from verified_tir.ir.equal import structural_equal, structural_hash
+from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.expr import (
     Binary,
     Broadcast,
@@ -28,11 +28,13 @@ from verified_tir.ir.expr import (
     any_of,
     const,
 )  # fmt: skip
+from verified_tir.ir.find import block_path, loop_path
 from verified_tir.ir.node import IRError
-from verified_tir.ir.paths import at, block_path, loop_path, places, put
+from verified_tir.ir.paths import at, places, put
 from verified_tir.ir.script import parse_func
 from verified_tir.ir.stmt import SKIP, Block, For, Seq, Store, seq
 from verified_tir.ir.visit import bound_vars, free_vars, refresh_binders, substitute, walk
+from verified_tir.testing.structural_hash import structural_hash
 
 
 def test_equal_nodes_are_one_object() -> None:

@@ -11,6 +11,7 @@ from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.obligation import NoMatch, Unproved
 from verified_tir.kernel.theorem import Refines, Rule, apply, licensed, reflexive
 from verified_tir.logic.solver import Solver
+from verified_tir.schedule.recipes import Recipe
 from verified_tir.testing.rules.building import function, load, store
 
 AB = 'A: T.Buffer((4,), "int32"), B: T.Buffer((4,), "int32")'
@@ -35,24 +36,30 @@ def variable(func: PrimFunc, name: str) -> Var:
     return next(n for n in walk(func) if isinstance(n, Var) and n.name == name and n.dtype.code != "handle")
 
 
-def steps(start: PrimFunc | Refines, *rules: Rule) -> Refines:
+def take(rule: Rule | Recipe, theorem: Refines) -> Refines | NoMatch | Unproved:
+    """The theorem after a rule, or after what a recipe makes of its program."""
+    made = rule(theorem.after) if callable(rule) else rule
+    return made if isinstance(made, NoMatch) else apply(made, theorem, PROVER)
+
+
+def steps(start: PrimFunc | Refines, *rules: Rule | Recipe) -> Refines:
     """The theorem after the rules, all of which must be accepted."""
     theorem = _theorem(start)
     for rule in rules:
-        new = apply(rule, theorem, PROVER)
+        new = take(rule, theorem)
         assert isinstance(new, Refines), f"{type(rule).__name__} is refused: {why(new)}"
         theorem = new
     return theorem
 
 
-def accepted(start: PrimFunc | Refines, *rules: Rule) -> PrimFunc:
+def accepted(start: PrimFunc | Refines, *rules: Rule | Recipe) -> PrimFunc:
     """The program after the rules, all of which must be accepted."""
     return steps(start, *rules).after
 
 
-def refused(start: PrimFunc | Refines, rule: Rule, reason: str) -> NoMatch | Unproved:
+def refused(start: PrimFunc | Refines, rule: Rule | Recipe, reason: str) -> NoMatch | Unproved:
     """The rule is refused, for a reason that contains ``reason``."""
-    new = apply(rule, _theorem(start), PROVER)
+    new = take(rule, _theorem(start))
     assert not isinstance(new, Refines), f"{type(rule).__name__} is accepted"
     assert reason in why(new), why(new)
     return new
@@ -98,12 +105,12 @@ def body_of(func: PrimFunc) -> str:
     return "\n".join(line.removeprefix("    ") for line in lines[start:])
 
 
-def gives(func: PrimFunc | Refines, rule: Rule, text: str) -> None:
+def gives(func: PrimFunc | Refines, rule: Rule | Recipe, text: str) -> None:
     """The rule is accepted, and the result's statements read exactly so."""
     assert body_of(accepted(func, rule)) == text.strip("\n")
 
 
 __all__ = [
     "AB", "PROVER", "accepted", "blocks_of", "body_of", "buffer", "function", "gives", "licensed_for", "load",
-    "program", "refused", "steps", "store", "unlicensed", "variable", "why",
+    "program", "refused", "steps", "store", "take", "unlicensed", "variable", "why",
 ]  # fmt: skip

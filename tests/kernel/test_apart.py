@@ -11,9 +11,9 @@ from tests.kernel.programs import accepted, program, refused
 from verified_tir.ir.expr import Var, const
 from verified_tir.kernel.rules.branch import Decide
 from verified_tir.kernel.rules.erase import Erase
-from verified_tir.kernel.rules.kind import Kind
 from verified_tir.kernel.rules.order import Swap
 from verified_tir.kernel.rules.storage import Compact
+from verified_tir.schedule.recipes import of_kind
 
 LOCAL = 't = T.alloc_buffer((2, 2), "int32", strides={strides})\n'
 
@@ -43,9 +43,9 @@ def test_lanes_of_two_iterations(step: int, *, apart: bool) -> None:
     params = 'A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32")'
     f = program(f"for i in range(2):\n    B[i * {step} : i * {step} + 4] = A[0:4]", params)
     if apart:
-        accepted(f, Kind((), "parallel"))
+        accepted(f, of_kind((), "parallel"))
     else:
-        refused(f, Kind((), "parallel"), "no two of its iterations write and write the same element of B")
+        refused(f, of_kind((), "parallel"), "no two of its iterations write and write the same element of B")
 
 
 def test_elements_of_different_instances_share_no_place() -> None:

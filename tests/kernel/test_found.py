@@ -65,8 +65,9 @@ from verified_tir.kernel.rules.relayout import Relayout
 from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.kernel.rules.scope import Move
 from verified_tir.kernel.rules.storage import Storage
-from verified_tir.kernel.rules.unit import Unit, Unroll, WrapUnit
+from verified_tir.kernel.rules.unroll import Unroll
 from verified_tir.kernel.theorem import Refines, apply, reflexive
+from verified_tir.schedule.recipes import in_a_loop, run_once
 
 # ------------------------------------------------------------------------------------ scopes, binders, declarations
 
@@ -107,7 +108,7 @@ def test_new_variables_occur_nowhere_else() -> None:
     outer, inner = f.body, f.body.body  # type: ignore[attr-defined]
     i, j = outer.var, inner.var  # type: ignore[attr-defined]
     refused(f, Reindex((0,), 1, (NewLoop(i, const(0), const(2)),), (), (i,), (j,)), "not fresh")
-    refused(f, WrapUnit((0,), i), "not a fresh integer")
+    refused(f, in_a_loop((0,), i), "not fresh")
     refused(f, Bind((0,), i, const(1)), "not fresh")
 
 
@@ -116,7 +117,7 @@ def test_a_name_for_a_shape_symbol_would_change_the_buffers_of_the_statement() -
     a = Buffer.declare("A", (n,), "int32")
     f = function([a, n], For(i, const(0), n, Store(a, n, (i,))))
     refused(f, Bind((), y, n), "buffer A is not declared here")
-    accepted(f, WrapUnit((), y))
+    accepted(f, in_a_loop((), y))
 
 
 # ---------------------------------------------------------------------------------------------------------- vectors
@@ -295,7 +296,7 @@ def test_an_opaque_call_is_made_as_often_as_before() -> None:
     f = program("B[0] = 1\nB[1] = 2")
     i, asked = Var.fresh("i"), binary("gt", OPAQUE, 0)
     once = f.with_body(For(i, OPAQUE, const(1), f.body))
-    refused(once, Unit(()), "the body writes what the loop's start reads")
+    refused(once, run_once(()), "the body writes what bounds or guards read")
     refused(f.with_body(If(asked, f.body)), Distribute((), 1), "the first part writes what the condition reads")
     refused(f.with_body(If(asked, For(i, const(0), const(3), f.body))), Sink(()), "the body writes")
     merged = accepted(f.with_body(If(asked, f.body, f.body)), Merge(()))

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kernel.programs import AB, PROVER, buffer, load, program, refused, variable
+from tests.kernel.programs import AB, PROVER, buffer, load, program, refused, take, variable
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import binary, const
-from verified_tir.ir.stmt import SKIP, For, If, Seq
-from verified_tir.kernel.rules.annotate import Label
+from verified_tir.ir.stmt import SKIP, Block, For, If, Seq
 from verified_tir.kernel.rules.branch import Decide, Hoist, Introduce
 from verified_tir.kernel.rules.chain import Chain
-from verified_tir.kernel.rules.kind import Kind
 from verified_tir.kernel.rules.order import Distribute, Partition, Swap
+from verified_tir.kernel.rules.reindex import Reindex
 from verified_tir.kernel.rules.rewrite import Rewrite
-from verified_tir.kernel.rules.unit import Unit, Unroll
+from verified_tir.kernel.rules.same import Same
+from verified_tir.kernel.rules.unroll import Unroll
 from verified_tir.kernel.rules.view import DeclareView, View
 from verified_tir.kernel.theorem import Refines, Rule, apply, reflexive
+from verified_tir.schedule.recipes import of_kind, run_once
+from verified_tir.testing.rules.building import made
+from verified_tir.testing.rules.building import of_kind as marked
 
 RACE = "of its iterations"
+ONCE = Reindex((0,), 1, (), (), (const(0),), ())
 FILL = "for k in range(4):\n    B[k] = 0\n    A[k] = 0\n"
 """Definite contents: what is newly evaluated must be defined."""
 
@@ -50,7 +54,10 @@ def test_a_condition_that_reads_is_asked_about_where_it_goes() -> None:
     ("text", "rules"),
     [
         ("for i in T.parallel(4):\n    for j in T.unroll(2):\n        B[i] = A[j]", (Unroll((0,)),)),
-        ("for i in T.parallel(4):\n    for j in range(1):\n        B[i] = A[j]", (Unit((0,)),)),
+        (
+            "for i in T.parallel(4):\n    for j in range(1):\n        B[i] = A[j]",
+            (ONCE,),
+        ),
         ("for i in T.parallel(4):\n    B[i] = 1\n    A[i] = 2", (Swap((0,), 0),)),
         ("for i in T.parallel(4):\n    if i < 9:\n        B[i] = 1", (Decide((0,), True),)),
         ("for i in T.parallel(4):\n    for j in range(3):\n        B[i] = 1", (Partition((0,), const(1)),)),
@@ -68,9 +75,9 @@ def test_the_loop_around_a_change_is_not_asked_about_again(text: str, rules: tup
 def test_loops_at_the_change_and_below_are_asked_about() -> None:
     f = program("for i in range(4):\n    for j in T.parallel(4):\n        if i < 9:\n            B[j] = A[i]", AB)
     assert licences(apply(Decide((0, 0), True), reflexive(f), PROVER)) == []
-    refused(program("for i in range(4):\n    B[0] = A[i]", AB), Kind((), "parallel"), RACE)
+    refused(program("for i in range(4):\n    B[0] = A[i]", AB), of_kind((), "parallel"), RACE)
     inner = program("for i in range(1):\n    for j in T.parallel(4):\n        B[j] = A[i]", AB)
-    assert len(licences(apply(Unit(()), reflexive(inner), PROVER))) == 1
+    assert len(licences(take(run_once(()), reflexive(inner)))) == 1
     text = "for j in T.parallel(4):\n    B[j] = 1\nfor k in range(3):\n    if k < 9:\n        A[k] = B[k]"
     apart = program(text, AB)
     assert licences(apply(Decide((1, 0), True), reflexive(apart), PROVER)) == []
@@ -83,7 +90,7 @@ def test_loops_at_the_change_and_below_are_asked_about() -> None:
 def test_a_chain_asks_for_the_statement_that_holds_all_changes() -> None:
     text = "for i in T.parallel(4):\n    if i < 9:\n        B[i] = 1\n    for j in T.parallel(1):\n        A[i] = j"
     f = program(text, AB)
-    both = apply(Chain((Decide((0, 0), True), Unit((0, 1)))), reflexive(f), PROVER)
+    both = apply(Chain((Decide((0, 0), True), made(run_once((0, 1)), f))), reflexive(f), PROVER)
     assert licences(both) == []
     one = apply(Chain((Decide((0, 0), True),)), reflexive(f), PROVER)
     assert all("the loop over j" in claim for claim in licences(one))
@@ -102,8 +109,8 @@ def test_views_touch_the_same_bytes() -> None:
 
 def test_a_rule_that_comes_twice_in_a_chain_forgets_nothing() -> None:
     f = program("for i in range(4):\n    for j in range(2):\n        B[j] = A[i]", AB)
-    label = Label((0,), "twice")
-    refused(f, Chain((label, Kind((), "parallel"), label)), RACE)
+    label = Same((0,), Block.label("twice", f.body.body))  # type: ignore[attr-defined]
+    refused(f, Chain((label, marked(f, (), "parallel"), label)), RACE)
 
 
 def test_paths_that_shift_because_a_sequence_is_flattened() -> None:
@@ -115,7 +122,8 @@ def test_paths_that_shift_because_a_sequence_is_flattened() -> None:
         (Seq((SKIP, guarded)), (1, 0, 1)),
         (Seq((Seq((first,)),)), (0, 0)),
     ):
-        refused(f.with_body(body), Kind(path, "parallel"), RACE)
-        refused(f.with_body(body), Chain((Kind(path, "parallel"),)), RACE)
+        parallel = marked(f.with_body(body), path, "parallel")
+        refused(f.with_body(body), parallel, RACE)
+        refused(f.with_body(body), Chain((parallel,)), RACE)
     swapped = Seq((Seq((last, SKIP)), For(second.var, second.min, second.extent, second.body, "parallel")))
     refused(f.with_body(swapped), Swap((0,), 0), RACE)  # every licence is asked about again

@@ -7,9 +7,8 @@ import pytest
 from tests.kernel.programs import PROVER, accepted, program, refused, why
 from verified_tir.elaborate.claims import verify_program
 from verified_tir.kernel.obligation import NoMatch, Unproved
-from verified_tir.kernel.rules.annotate import Label
 from verified_tir.kernel.rules.branch import Decide
-from verified_tir.kernel.rules.kind import Kind
+from verified_tir.schedule.recipes import labelled, of_kind
 
 PARAMS = 'A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32"), X: T.Buffer((8,), "int32"), n: T.int32'
 PARAMS += ', C: T.Buffer((4, 8), "int32")'
@@ -35,9 +34,9 @@ def test_loops_without_a_licence_are_not_looked_into(loop: str) -> None:
     """How often the outer loop runs is not known, so nothing could be said of the inner one."""
     text = OPAQUE + f"for k in {loop}(4):\n    if k < 9:\n        B[k] = 1"
     accepted(program(text, PARAMS), Decide((1, 0), True))
-    accepted(program(text, PARAMS), Label((1,), "later"))
+    accepted(program(text, PARAMS), labelled((1,), "later"))
     licensed = text.replace("for j in range", "for j in T.parallel")
-    refused(program(licensed, PARAMS), Label((1,), "later"), "opaque call")
+    refused(program(licensed, PARAMS), labelled((1,), "later"), "opaque call")
 
 
 def test_licences_that_stand_are_not_asked_for_again() -> None:
@@ -57,9 +56,9 @@ def test_licences_that_stand_are_not_asked_for_again() -> None:
 
 
 def test_only_marked_loops_need_one() -> None:
-    accepted(program("for j in range(4):\n    for i in range(4):\n        A[i] = j", PARAMS), Kind((0,), "parallel"))
+    accepted(program("for j in range(4):\n    for i in range(4):\n        A[i] = j", PARAMS), of_kind((0,), "parallel"))
     assert meaning("for j in range(4):\n    for i in T.parallel(4):\n        A[i] = j") == ""
-    accepted(program("for i in range(4):\n    for j in range(4):\n        B[i] = j", PARAMS), Kind((), "parallel"))
+    accepted(program("for i in range(4):\n    for j in range(4):\n        B[i] = j", PARAMS), of_kind((), "parallel"))
 
 
 @pytest.mark.parametrize(

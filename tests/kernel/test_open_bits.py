@@ -32,8 +32,8 @@ from verified_tir.kernel.rules.order import Join
 from verified_tir.kernel.rules.reassociate import Reassociate, Reordered
 from verified_tir.kernel.rules.reindex import NewLoop, Reindex
 from verified_tir.kernel.rules.rewrite import Rewrite
-from verified_tir.kernel.rules.unit import WrapUnit
 from verified_tir.kernel.theorem import Refines, Rule, reflexive
+from verified_tir.schedule.recipes import in_a_loop
 from verified_tir.semantics.interpreter import run
 
 PARAMS = 'B: T.Buffer((1,), "float32"), D: T.Buffer((4,), "int32")'
@@ -52,7 +52,7 @@ else:
 def rolled(theorem: Refines, *, sums: bool = True) -> Refines:
     """The two updates as a loop."""
     for place in (1, 2):
-        theorem = steps(theorem, WrapUnit((place,), v := Var.fresh("v")))
+        theorem = steps(theorem, in_a_loop((place,), v := Var.fresh("v")))
         k, low = Var.fresh("k"), place - 1
         theorem = steps(theorem, Reindex((place,), 1, (NewLoop(k, const(low), const(1)),), (), (k - low,), (v + low,)))
         if sums:

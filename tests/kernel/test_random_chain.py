@@ -18,17 +18,18 @@ from tests.kernel.exhaustive.oracle import disagreement, inputs_of, outcomes
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.script import script
-from verified_tir.ir.stmt import For, Stmt
+from verified_tir.ir.stmt import Block, For, Stmt
 from verified_tir.kernel import admissible
 from verified_tir.kernel.facts import Prover
+from verified_tir.kernel.licences import LICENSED
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import NoMatch
-from verified_tir.kernel.rules.annotate import Label
 from verified_tir.kernel.rules.chain import CHAINED, Chain
-from verified_tir.kernel.rules.kind import Kind
-from verified_tir.kernel.rules.unit import Unroll
+from verified_tir.kernel.rules.same import Same
+from verified_tir.kernel.rules.unroll import Unroll
 from verified_tir.kernel.theorem import Refines, Rule, apply, reflexive
 from verified_tir.semantics.encode import Unencodable
+from verified_tir.testing.rules.building import of_kind
 from verified_tir.testing.rules.random_programs import Draw, one_of, programs
 from verified_tir.testing.rules.random_rules import RULES, application, place
 
@@ -45,14 +46,18 @@ def link(draw: Draw, func: PrimFunc) -> Rule | None:
     match draw(st.integers(0, 4)):
         case 0:
             found = place(draw, func, For)
-            return None if found is None else Kind(found[0], one_of(draw, "parallel", "vectorized", "serial"))
+            return None if found is None else of_kind(func, found[0], one_of(draw, "parallel", "vectorized", "serial"))
         case 1:
             found = place(draw, func, For)
             return None if found is None else Unroll(found[0])
         case 2:
             found = place(draw, func, Stmt)
-            return None if found is None else Label(found[0], "here")
+            return None if found is None else Same(found[0], Block.label("here", found[1]))
     return application(draw, one_of(draw, *NAMES), func)
+
+
+def _is_marked(stmt: Stmt) -> bool:
+    return isinstance(stmt, For) and stmt.kind in LICENSED
 
 
 @st.composite
@@ -90,7 +95,7 @@ def test_accepted_chains_agree_with_the_interpreter() -> None:
         result = apply(chain, reflexive(func), Prover(SOLVER))  # type: ignore[arg-type]
         count["accepted" if isinstance(result, Refines) else "refused"] += len(chain.rules) > 1
         if isinstance(result, Refines):
-            count["marked"] += any(isinstance(r, Kind) and r.kind != "serial" for r in chain.rules)
+            count["marked"] += any(isinstance(r, Same) and _is_marked(r.new) for r in chain.rules)
             inputs = inputs_of(func, (0, 1, 2))
             problem = disagreement(result, inputs, outcomes(func, inputs))
             steps = "\n".join(map(str, chain.rules))
@@ -99,4 +104,4 @@ def test_accepted_chains_agree_with_the_interpreter() -> None:
     search_until(lambda: min(count[k] for k in ("accepted", "refused", "marked")) > EXAMPLES // 20, run)
     assert min(count["accepted"], count["refused"]) > EXAMPLES // 20, count
     assert count["marked"] > EXAMPLES // 20, count
-    assert set(NAMES) < set(RULES) and Kind in CHAINED
+    assert set(NAMES) < set(RULES) and Same in CHAINED

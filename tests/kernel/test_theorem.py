@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kernel.programs import PROVER, blocks_of, body_of, buffer, licensed_for, program, unlicensed, variable, why
+from tests.kernel.programs import (
+    PROVER,
+    blocks_of,
+    body_of,
+    buffer,
+    licensed_for,
+    program,
+    take,
+    unlicensed,
+    variable,
+    why,
+)
 from verified_tir.elaborate.claims import verify_program
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, Var, binary, const
@@ -12,26 +23,25 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import at
 from verified_tir.ir.stmt import Assume, For
 from verified_tir.kernel.obligation import Unproved
-from verified_tir.kernel.rules.annotate import Label
 from verified_tir.kernel.rules.axiom import Axiom
-from verified_tir.kernel.rules.kind import Kind
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.reassociate import Reassociate
 from verified_tir.kernel.rules.relayout import Relayout
 from verified_tir.kernel.rules.rewrite import Rewrite
-from verified_tir.kernel.theorem import Refines, Rule, apply, reflexive
+from verified_tir.kernel.theorem import Refines, Rule, reflexive
+from verified_tir.schedule.recipes import Recipe, labelled, of_kind
 
 
-def then(theorem: Refines, *rules: Rule) -> Refines:
+def then(theorem: Refines, *rules: Rule | Recipe) -> Refines:
     for rule in rules:
-        new = apply(rule, theorem, PROVER)
+        new = take(rule, theorem)
         assert isinstance(new, Refines), why(new)
         theorem = new
     return theorem
 
 
-def not_then(theorem: Refines, rule: Rule) -> str:
-    found = apply(rule, theorem, PROVER)
+def not_then(theorem: Refines, rule: Rule | Recipe) -> str:
+    found = take(rule, theorem)
     assert not isinstance(found, Refines), "it is accepted"
     return why(found)
 
@@ -67,7 +77,7 @@ def test_reductions_in_another_order_add_up() -> None:
     for place, name, loop in ((1, "C", "j"), (0, "B", "k")):
         theorem = then(theorem, halves(f, place, name, loop))
     assert theorem.reassociated == both
-    assert then(theorem, Label((), "both")).reassociated == both
+    assert then(theorem, labelled((), "both")).reassociated == both
     one = then(licensed_for(f, "C"), halves(f, 1, "C", "j"))
     assert one.reassociated == blocks_of(f, "C")
     assert then(licensed_for(one, "B", "C"), halves(f, 0, "B", "k")).reassociated == both
@@ -99,12 +109,12 @@ AHEAD = "T.assume(n <= 8)\nfor i in T.parallel(2):\n    C[i] = C[i + 2 + n]\nA[0
 
 def test_what_shapes_showed_stays_known() -> None:
     f = program(AHEAD, SIZED)
-    theorem = then(reflexive(f), tiled(buffer(f, "A")), Label((2,), "next"))
+    theorem = then(reflexive(f), tiled(buffer(f, "A")), labelled((2,), "next"))
     n = variable(f, "n")
     again = then(theorem, Rewrite((1, 0), (0, 0), variable(theorem.after, "i") + n + 2))
     assert "C[i + n + 2]" in body_of(again.after)
     without = program(AHEAD.replace("A[0]", "A[0, 0]"), SIZED.replace("(n,)", "((n + 3) // 4, 4)"))
-    assert "licence" in not_then(reflexive(without), Label((2,), "next"))
+    assert "licence" in not_then(reflexive(without), labelled((2,), "next"))
 
 
 def test_what_shapes_showed_is_known_of_a_program_that_is_verified_anew() -> None:
@@ -139,7 +149,7 @@ def test_licences_of_theorems_about_definite_arguments(*, definite: bool) -> Non
     """``t[0]`` is not negative if X[0] is defined."""
     text = "t = T.alloc_buffer((1,), 'int32')\nt[0] = T.max(X[0], 0)\nfor i in range(2):\n    A[i] = A[2 + t[0]]"
     f = program(text, 'A: T.Buffer((8,), "int32"), X: T.Buffer((4,), "int32")')
-    theorem, rule = reflexive(f, definite=definite), Kind((0, 1), "parallel")
+    theorem, rule = reflexive(f, definite=definite), of_kind((0, 1), "parallel")
     if definite:
         assert then(theorem, rule).definite
     else:

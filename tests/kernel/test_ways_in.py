@@ -19,17 +19,17 @@ from verified_tir.ir.expr import TRUE, IntImm, Var, binary, const
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError, Node
 from verified_tir.ir.script import ScriptError, parse_func
-from verified_tir.ir.stmt import Seq, Store
+from verified_tir.ir.stmt import Block, Seq, Store
 from verified_tir.ir.visit import rewrite
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.obligation import NoMatch, Unproved
-from verified_tir.kernel.rules.annotate import Label
 from verified_tir.kernel.rules.branch import Decide
 from verified_tir.kernel.rules.chain import Chain
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.relayout import Relayout
 from verified_tir.kernel.rules.rewrite import Rewrite as Restate
+from verified_tir.kernel.rules.same import Same
 from verified_tir.kernel.step import Rewrite
 from verified_tir.kernel.theorem import Refines, apply, licensed, reflexive
 from verified_tir.logic.solver import Solver
@@ -230,6 +230,7 @@ def test_memory_that_is_passed_stays_where_it_is() -> None:
 
 SIMPLE = parse_func('@T.prim_func\ndef f(B: T.Buffer((1,), "int32")):\n    B[0] = 1\n')
 OTHER = parse_func('@T.prim_func\ndef f(B: T.Buffer((1,), "int32")):\n    B[0] = 2\n')
+NAMED = Same((), Block.label("b", SIMPLE.body))
 
 
 @dataclass(frozen=True)
@@ -245,16 +246,16 @@ def test_a_rule_is_one_of_the_kernels() -> None:
     for rule in (AnyRule(), Chain((AnyRule(),))):  # type: ignore[arg-type]
         refused = apply(rule, theorem, PROVER)
         assert isinstance(refused, NoMatch) and "rule" in refused.reason
-    assert isinstance(apply(Label((), "b"), theorem, PROVER), Refines)
-    assert isinstance(apply(Chain((Label((), "b"),)), theorem, PROVER), Refines)
+    assert isinstance(apply(NAMED, theorem, PROVER), Refines)
+    assert isinstance(apply(Chain((NAMED,)), theorem, PROVER), Refines)
 
 
 def test_a_subclass_of_a_rule_is_none() -> None:
-    class Evil(Label):  # type: ignore[misc]
+    class Evil(Same):  # type: ignore[misc]
         def rewrite(self, before: PrimFunc, entry: object) -> Any:
             return Rewrite(OTHER, ())
 
-    refused = apply(Evil((), "b"), reflexive(SIMPLE), PROVER)
+    refused = apply(Evil((), OTHER.body), reflexive(SIMPLE), PROVER)
     assert isinstance(refused, NoMatch)
 
 
@@ -282,7 +283,7 @@ def test_the_prover_is_the_kernels() -> None:
     store = Solver(store=Yes())  # type: ignore[arg-type]
     for prover in (Yes(), Prover(Yes()), Prover(YesSolver()), Prover(store)):  # type: ignore[arg-type]
         with pytest.raises(TypeError):
-            apply(Label((), "b"), reflexive(SIMPLE), prover)  # type: ignore[arg-type]
+            apply(NAMED, reflexive(SIMPLE), prover)  # type: ignore[arg-type]
         with pytest.raises(TypeError):
             verify_program(SIMPLE, prover)  # type: ignore[arg-type]
     for solver in (Yes(), YesSolver(), store):
@@ -326,7 +327,7 @@ def test_theorems_are_not_made_copied_or_changed() -> None:
     with pytest.raises(TypeError):
         Refines()
     empty = object.__new__(Refines)
-    for use in (lambda: empty.after, lambda: apply(Label((), "b"), empty, PROVER), lambda: build(empty)):
+    for use in (lambda: empty.after, lambda: apply(NAMED, empty, PROVER), lambda: build(empty)):
         with pytest.raises(TypeError):
             use()
     theorem = reflexive(SIMPLE)
@@ -346,7 +347,7 @@ def test_theorems_are_not_made_copied_or_changed() -> None:
 
 
 def test_a_theorem_says_what_proved_it() -> None:
-    made = apply(Label((), "b"), reflexive(SIMPLE), PROVER)
+    made = apply(NAMED, reflexive(SIMPLE), PROVER)
     assert isinstance(made, Refines)
     assert any(said.startswith("z3 ") for said in made.proved_by) and "kept verdicts" not in made.proved_by
 

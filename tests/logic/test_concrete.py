@@ -9,7 +9,8 @@ import pytest
 
 from tests.logic.evaluate import evaluate as by_fractions
 from tests.semantics.oracles import interesting_floats, key
-from verified_tir.ir.floats import bits_of, float_of
+from verified_tir.ir.float_bits import float_of
+from verified_tir.ir.floats import bits_of
 from verified_tir.logic import formula as f
 from verified_tir.logic.concrete import DTYPES, Evaluation, NoValue, Value, as_number, evaluate, special_values
 from verified_tir.logic.formula import INT, Term

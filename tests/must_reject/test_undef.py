@@ -14,11 +14,12 @@ from tests.lower.lower_support import gives
 from tests.must_reject.support import accepted, refused
 from verified_tir import Refuted, Schedule
 from verified_tir.ir.expr import Expr
+from verified_tir.ir.find import substitute_buffers
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.script import parse_func
 from verified_tir.ir.stmt import For, Store
-from verified_tir.ir.visit import substitute, substitute_buffers
+from verified_tir.ir.visit import substitute
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.obligation import Unproved
 from verified_tir.kernel.rules.rewrite import Rewrite

@@ -22,6 +22,7 @@ from verified_tir.elaborate.claims import verify_program
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import IntImm, Load, Var, const
 from verified_tir.ir.node import IRError, Node
+from verified_tir.ir.paths import at
 from verified_tir.ir.script import parse_func
 from verified_tir.ir.stmt import For, Seq, Store
 from verified_tir.kernel.calls import Arguments
@@ -29,11 +30,11 @@ from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.obligation import NoMatch, Unproved
 from verified_tir.kernel.refines import Refines
 from verified_tir.kernel.rules import RULES
-from verified_tir.kernel.rules.annotate import Label
 from verified_tir.kernel.rules.chain import Chain
 from verified_tir.kernel.rules.layout import LayoutMap
-from verified_tir.kernel.rules.order import Swap
+from verified_tir.kernel.rules.order import Distribute, Swap
 from verified_tir.kernel.rules.reindex import NewLoop
+from verified_tir.kernel.rules.same import Same
 from verified_tir.kernel.theorem import apply, licensed, reflexive
 from verified_tir.logic import smtlib
 from verified_tir.logic.solver import Solver
@@ -152,8 +153,8 @@ def test_numbers_of_numpy_are_no_numbers_of_a_program() -> None:
     theorem = reflexive(FUNC)
     for forged in (np.int64(0), np.float64(0), np.bool_(True), 0.0, "0"):
         assert isinstance(apply(Swap((0, 0), forged), theorem, PROVER), NoMatch)  # type: ignore[arg-type]
-        assert isinstance(apply(Label((forged,), "b"), theorem, PROVER), NoMatch)  # type: ignore[arg-type]
-    assert isinstance(apply(Label((0,), "b"), theorem, PROVER), Refines)
+        assert isinstance(apply(Same((forged,), FUNC.body), theorem, PROVER), NoMatch)  # type: ignore[arg-type]
+    assert isinstance(apply(Same((), FUNC.body), theorem, PROVER), Refines)
     three = const(3)  # that it is there makes no difference
     for forged in (np.int64(3), np.float32(3), Fraction(3), 3.0, "3", Anything()):
         with pytest.raises((IRError, TypeError)):
@@ -161,11 +162,12 @@ def test_numbers_of_numpy_are_no_numbers_of_a_program() -> None:
 
 
 def test_values_of_subclasses_become_plain() -> None:
-    made = apply(Label(Several((0, 0)), Text("b")), reflexive(FUNC), PROVER)
+    made = apply(Same(Several((0, 0)), at(FUNC.body, (0, 0)), ((Text("key"), Whole(1)),)), reflexive(FUNC), PROVER)
     assert isinstance(made, Refines)
     (step,) = made.derivation
     assert type(step.rule.path) is tuple and step.rule.path == (0, 0)  # type: ignore[attr-defined]
-    assert type(step.rule.name) is str  # type: ignore[attr-defined]
+    ((key, value),) = step.rule.attrs  # type: ignore[attr-defined]
+    assert type(key) is str and type(value) is int
     x = Var(Text("x"), const(0).dtype, Whole(2**70))
     assert type(x.name) is str and type(x.uid) is int
     b = Buffer.declare("b", (4,))
@@ -207,7 +209,7 @@ def test_nodes_are_copied_as_themselves_and_not_pickled() -> None:
         for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
             with pytest.raises(TypeError, match="pickled"):
                 pickle.dumps(node, protocol)
-    rule = Label((0,), "b")
+    rule = Distribute((0, 0), 1)
     again = pickle.loads(pickle.dumps(rule))
     assert isinstance(apply(again, reflexive(FUNC), PROVER), Refines)
     with pytest.raises(TypeError):
@@ -265,7 +267,7 @@ def test_provers_of_other_classes_prove_nothing() -> None:
 def test_theorems_from_elsewhere_are_none() -> None:
     for forged in (Impostor(Refines), object.__new__(Refines), Anything(), FUNC, None, reflexive):
         with pytest.raises(TypeError):
-            apply(Label((0,), "b"), forged, PROVER)  # type: ignore[arg-type]
+            apply(Same((), FUNC.body), forged, PROVER)  # type: ignore[arg-type]
         with pytest.raises(TypeError):
             licensed(forged, frozenset(), PROVER)  # type: ignore[arg-type]
     for forged_program in (Impostor(type(FUNC)), Anything(), None, "def f(): pass"):

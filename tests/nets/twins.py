@@ -17,8 +17,6 @@ from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Allocate, Block, DeclBuffer, Evaluate, Region, Stmt, Store
 from verified_tir.ir.visit import sub_statements, walk
 from verified_tir.kernel.refines import Refines
-from verified_tir.kernel.rules.annotate import Label
-from verified_tir.kernel.rules.order import Distribute
 from verified_tir.kernel.rules.stage import Stage
 from verified_tir.kernel.rules.view import View
 from verified_tir.kernel.step import Rule
@@ -30,8 +28,6 @@ NAMED: dict[type, str] = {
     Buffer: "name",
     Block: "name",
     PrimFunc: "name",
-    Label: "name",
-    Distribute: "first_label",
     Stage: "name",
 }
 """The fields that hold a name without a meaning."""

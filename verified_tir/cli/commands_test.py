@@ -21,10 +21,10 @@ which takes minutes once; results are kept in .mutation/, and the same command g
 Examples:
 
 \b
-  vtir mutate order unit                    two rules
+  vtir mutate order unroll                  two rules
   vtir mutate order --operators obligations each obligation of a rule, dropped
   vtir mutate --list                        all mutants, by id
-  vtir mutate --show rules.unit:Unit        those whose id contains this, as diffs
+  vtir mutate --show rules.unroll:Unroll    those whose id contains this, as diffs
   vtir mutate order --survivors             what is known, without running anything
   vtir mutate --write-docs                  the table in docs/mutation.md, from what is known
 

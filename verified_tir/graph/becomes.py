@@ -20,10 +20,10 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Allocate, Block, Seq, Stmt, Store
 from verified_tir.ir.visit import walk
-from verified_tir.kernel.rules.annotate import Label
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.theorem import Refines, reflexive
+from verified_tir.schedule.recipes import labelled
 from verified_tir.schedule.schedule import Schedule
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.tactics.follow import sequential_buffer_access
@@ -85,7 +85,7 @@ def becomes(session: Session, path: Path, count: int, wanted: Stmt, target: Buff
         wanted = Block.label("becomes", wanted)
     names = session.block_names()
     label = next(n for k in count_from(0) if (n := f"was_{k}" if k else "was") not in names)
-    session.apply(Label(path, label, count))
+    session.apply(labelled(path, label, count))
     first: TacticFailed | None = None
     for prepare in (_as_it_is, inline_own, _follow):
         try:

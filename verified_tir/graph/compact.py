@@ -29,11 +29,11 @@ from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Stmt, Store, seq
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.calls import Arguments, instantiate, without_labels
-from verified_tir.kernel.rules.annotate import Label
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.scope import AllocateBuffer
 from verified_tir.kernel.theorem import Refines
 from verified_tir.schedule.index_map import IndexMap
+from verified_tir.schedule.recipes import labelled
 from verified_tir.schedule.schedule import Schedule
 from verified_tir.schedule.session import Session, TacticFailed
 
@@ -120,7 +120,7 @@ def _inlined(func: PrimFunc) -> Stmt:
     """The body without arrays of its own, as far as their values can be computed where they are read."""
     proof = Proof(func)
     with contextlib.suppress(TacticFailed):
-        proof.session.apply(Label((), "all", 1))
+        proof.session.apply(labelled((), "all", 1))
         inline_own(proof.session, "all", func.buffers[-1])
     return proof.func.body
 
@@ -206,7 +206,7 @@ def steps_become(
     graph = graph_of(steps, type_of_buffer(source))
     buffers: dict[Value, Buffer] = {graph.inputs[0]: source, graph.outputs[0]: target}
     if len(steps) > 1 and count > 1:
-        session.apply(Label(path, f"{target.name}_rewrite", count))
+        session.apply(labelled(path, f"{target.name}_rewrite", count))
         count = 1
     for node in graph.nodes[:-1]:
         b = buffers[node.output] = buffer_like(node.op, node.output.type)

@@ -13,9 +13,10 @@ from verified_tir.graph.node_program import program_of
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import HANDLE
 from verified_tir.ir.expr import Var
+from verified_tir.ir.find import substitute_buffers
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Allocate, Block, Stmt, seq
-from verified_tir.ir.visit import refresh_binders, rewrite, substitute_buffers
+from verified_tir.ir.visit import refresh_binders, rewrite
 
 
 def composed(nodes: Sequence[Node], inputs: Sequence[Value], outputs: Sequence[Value], name: str = "") -> PrimFunc:

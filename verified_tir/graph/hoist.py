@@ -35,9 +35,9 @@ from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Allocate, Block, Seq, Stmt, Store, seq
 from verified_tir.ir.visit import sub_statements, walk
 from verified_tir.kernel.calls import without_labels
-from verified_tir.kernel.rules.annotate import Unwrap
 from verified_tir.kernel.theorem import Refines
 from verified_tir.schedule.errors import ScheduleError
+from verified_tir.schedule.recipes import unwrapped
 from verified_tir.schedule.schedule import Schedule
 from verified_tir.schedule.session import Session
 
@@ -243,7 +243,7 @@ def _top(stmt: Stmt, path: Path) -> Iterator[tuple[Path, Stmt]]:
 
 def _unwrapped(session: Session) -> None:
     while (root := next(_wrapped(session.func.body, ()), None)) is not None:
-        session.apply(Unwrap(root))
+        session.apply(unwrapped(root))
 
 
 def _wrapped(stmt: Stmt, path: Path) -> Iterator[Path]:

@@ -19,11 +19,11 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Block, Seq, Stmt
 from verified_tir.kernel.calls import Arguments, instantiate
-from verified_tir.kernel.rules.annotate import Label
 from verified_tir.kernel.rules.call import Refine
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.order import Swap
 from verified_tir.kernel.rules.scope import AllocateBuffer
+from verified_tir.schedule.recipes import labelled
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.inline import compute_inline
 
@@ -54,7 +54,7 @@ def gathered(session: Session, group: Group, label: str) -> None:
         raise fail(f"the statements that store to {group.target.name} do not stand side by side", group.paths[0])
     numbers = [p[-1] for p in group.paths] if isinstance(session.stmt(inside), Seq) else []
     if not numbers:
-        session.apply(Label(group.paths[0], label))
+        session.apply(labelled(group.paths[0], label))
         return
     count = len(numbers)
     if group.side == "operand":
@@ -67,7 +67,7 @@ def gathered(session: Session, group: Group, label: str) -> None:
             for position in range(n, numbers[-1] - k):
                 session.apply(Swap(inside, position))
         first = numbers[-1] - count + 1
-    session.apply(Label((*inside, first), label, count))
+    session.apply(labelled((*inside, first), label, count))
 
 
 def to_its_end(session: Session, group: Group, label: str, is_lifted: Callable[[Stmt], bool]) -> None:
@@ -109,7 +109,7 @@ def compacted(
         session.apply(Refine(path, alone.theorem, Arguments((source, target))))
     else:
         steps_become(session, path, 1, steps, source, target)
-    session.apply(Label(path, label))
+    session.apply(labelled(path, label))
 
 
 def moved_up(session: Session, group: Group, label: str, steps: Sequence[Step], anew: Buffer, before: int) -> None:

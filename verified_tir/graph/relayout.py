@@ -22,9 +22,10 @@ from typing import final
 from verified_tir.graph.layouts import Layout, Padded, constant, index_map_of, is_identity, pads, value_of
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Binary, Expr, FloatImm, IntImm, Load, Undef, Var
+from verified_tir.ir.find import local_buffers
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Block, For, Store
-from verified_tir.ir.visit import free_vars, local_buffers, substitute, walk
+from verified_tir.ir.visit import free_vars, substitute, walk
 from verified_tir.kernel.effects import written_blocks
 from verified_tir.kernel.memory import Padding
 from verified_tir.kernel.theorem import Refines

@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TypeAlias, TypeVar
 
-from verified_tir.ir.expr import Var
-from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError, Node
-from verified_tir.ir.stmt import Block, For, Seq, Stmt, seq
-from verified_tir.ir.visit import map_children, nodes_of, sub_statements
+from verified_tir.ir.stmt import Seq, Stmt, seq
+from verified_tir.ir.visit import map_children, sub_statements
 
 Path: TypeAlias = tuple[int, ...]
 S = TypeVar("S", bound=Stmt)
@@ -66,25 +64,3 @@ def places(root: Stmt, wanted: Callable[[Stmt], bool]) -> Iterator[tuple[Path, S
             yield path, stmt
         subs = sub_statements(stmt)
         pending.extend([((*path, k), subs[k]) for k in range(len(subs) - 1, -1, -1)])
-
-
-def loop_path(func: PrimFunc, var: Var) -> Path | None:
-    """Where the loop over ``var`` stands."""
-    return next((p for p, _ in places_of(func.body, For, lambda s: s.var is var)), None)
-
-
-def places_of(root: Stmt, kind: type[S], wanted: Callable[[S], bool]) -> Iterator[tuple[Path, S]]:
-    """What :func:`places` gives, of statements of one class: it looks only where one that is wanted stands."""
-    found = {s for s in nodes_of(root, kind) if wanted(s)}
-    if not found:
-        return
-    if isinstance(root, kind) and root in found:
-        yield (), root
-    for k, sub in enumerate(sub_statements(root)):
-        if not found.isdisjoint(nodes_of(sub, kind)):
-            yield from (((k, *p), s) for p, s in places_of(sub, kind, found.__contains__))
-
-
-def block_path(func: PrimFunc, name: str) -> Path | None:
-    """Where the first block called ``name`` stands."""
-    return next((p for p, _ in places_of(func.body, Block, lambda s: s.name == name)), None)

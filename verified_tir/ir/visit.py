@@ -11,12 +11,11 @@ from functools import cache
 from itertools import chain
 from typing import TypeVar
 
-from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import DType, PointerType
-from verified_tir.ir.expr import Expr, LetExpr, Load, Var
+from verified_tir.ir.expr import Expr, LetExpr, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import Node, once
-from verified_tir.ir.stmt import Allocate, Block, DeclBuffer, For, LetStmt, Region, Seq, Stmt, Store
+from verified_tir.ir.stmt import Allocate, Block, For, LetStmt, Seq, Stmt
 
 N = TypeVar("N", bound=Node)
 K = TypeVar("K", bound=Node)
@@ -145,13 +144,6 @@ def substitute(node: N, mapping: Mapping[Var, Expr]) -> N:
     return rewrite(node, lambda n: mapping.get(n) if isinstance(n, Var) else None)
 
 
-def substitute_buffers(node: N, mapping: Mapping[Buffer, Buffer]) -> N:
-    """Replace buffers by buffers wherever they occur."""
-    if not mapping:
-        return node
-    return rewrite(node, lambda n: mapping.get(n) if isinstance(n, Buffer) else None)
-
-
 def nodes_of(node: Node, kind: type[K]) -> tuple[K, ...]:
     """The nodes of a class that :func:`walk` gives, in its order; statements keep what they have of each class."""
     if not isinstance(node, Stmt):
@@ -214,18 +206,6 @@ def bound_vars(node: Node) -> list[Var]:
     return list(dict.fromkeys(found))
 
 
-def local_buffers(node: Node) -> list[Buffer]:
-    """What is allocated inside ``node``, by itself or for a block."""
-    found: list[Buffer] = []
-    for n in walk(node):
-        match n:
-            case Allocate(buffer=b):
-                found.append(b)
-            case Block(alloc_buffers=buffers):
-                found.extend(buffers)
-    return list(dict.fromkeys(found))
-
-
 def free_vars(node: Node) -> list[Var]:
     """Variables that occur in ``node`` and are not bound inside it (data variables included)."""
     if isinstance(node, Var):
@@ -246,26 +226,6 @@ def refresh_binders(node: N) -> tuple[N, dict[Var, Var]]:
     """
     mapping = {v: Var.fresh(v.name, v.type) for v in bound_vars(node)}
     return substitute(node, mapping), mapping
-
-
-def reads_of(node: Node) -> list[Load]:
-    """Every load below ``node``."""
-    return [n for n in walk(node) if isinstance(n, Load)]
-
-
-def writes_of(node: Node) -> list[Store]:
-    """Every store below ``node``."""
-    return [n for n in walk(node) if isinstance(n, Store)]
-
-
-def declared_views(func: PrimFunc) -> list[Buffer]:
-    """Buffers declared over existing blocks (``T.decl_buffer``)."""
-    return [n.buffer for n in walk(func.body) if isinstance(n, DeclBuffer)]
-
-
-def regions_of(block: Block) -> list[Region]:
-    """All regions that a block declares."""
-    return [*(block.reads or ()), *(block.writes or ())]
 
 
 def sub_statements(stmt: Stmt) -> list[Stmt]:

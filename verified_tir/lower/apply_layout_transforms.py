@@ -22,10 +22,10 @@ from verified_tir.ir.node import IRError
 from verified_tir.ir.script.annotations import LITERAL_DICT
 from verified_tir.ir.stmt import Annotations
 from verified_tir.ir.visit import free_vars
-from verified_tir.kernel.rules.annotate import Attributes
 from verified_tir.lower.index_map_text import parse_index_map
 from verified_tir.lower.passes import Lowering, Pass
 from verified_tir.schedule.index_map import IndexMap
+from verified_tir.schedule.recipes import with_attributes
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.layout import find_buffer, transform_layout
 from verified_tir.schedule.tactics.tidy import fold_at
@@ -43,7 +43,7 @@ class ApplyLayoutTransforms(Pass):
         found = layout_transform_map(session.func.attrs)
         if found is None:
             return
-        session.apply(Attributes(tuple(pair for pair in session.func.attrs if pair[0] != KEY)))
+        session.apply(with_attributes(tuple(pair for pair in session.func.attrs if pair[0] != KEY)))
         for name, texts in found.items():
             for text in texts:
                 transform_layout(session, name, _index_map(session, name, text))

@@ -22,10 +22,10 @@ from verified_tir.ir.expr import Expr, Var, const
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, AttrStmt, Block, For, Seq, Stmt
 from verified_tir.ir.visit import walk
-from verified_tir.kernel.rules.annotate import Annotate, Unwrap
 from verified_tir.kernel.rules.scope import Move
 from verified_tir.kernel.rules.storage import Compact
 from verified_tir.lower.passes import Lowering, Pass
+from verified_tir.schedule.recipes import annotated, unwrapped
 from verified_tir.schedule.session import Session, fail
 
 MARK = "double_buffer_scope"
@@ -43,7 +43,7 @@ class InjectDoubleBuffer(Pass):
     def lower(self, work: Lowering) -> None:
         session = work.session
         marked = {s.node for _, s in places(session.func.body, _is_mark) if isinstance(s, AttrStmt)}
-        work.each(_is_mark, lambda path, _: session.apply(Unwrap(path)))
+        work.each(_is_mark, lambda path, _: session.apply(unwrapped(path)))
         for _, s in places(session.func.body, lambda s: isinstance(s, Allocate)):
             if isinstance(s, Allocate) and any(key == MARK for key, _ in s.annotations):
                 marked.add(s.buffer.data)
@@ -67,7 +67,7 @@ def _double(session: Session, data: Var) -> None:
     buffer = allocation.buffer
     rest = tuple(pair for pair in allocation.annotations if pair[0] != MARK)
     if rest != allocation.annotations:
-        session.apply(Annotate(path, rest))
+        session.apply(annotated(path, rest))
     path, loop = _into_the_loop(session, path, data)
     inputs = tuple(Var.fresh(f"x{k}", e.dtype) for k, e in enumerate(buffer.shape))
     dtype = loop.var.dtype if not buffer.shape else buffer.shape[0].dtype
@@ -76,7 +76,7 @@ def _double(session: Session, data: Var) -> None:
     half: Expr = loop.var % 2
     session.apply(Compact(path, inputs, (half, *inputs), (const(2, dtype), *buffer.shape)))
     while isinstance(session.stmt(path[:-1]), (Block, AttrStmt)):
-        session.apply(Unwrap(path[:-1]))
+        session.apply(unwrapped(path[:-1]))
         path = path[:-1]
     session.apply(Move(path[:-1], "hoist"))
 

@@ -23,13 +23,12 @@ from verified_tir.ir.expr import Expr, IntImm, Var
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, AttrStmt, Block, For, ForKind, If, Seq, Stmt
 from verified_tir.ir.visit import free_vars
-from verified_tir.kernel.rules.annotate import Unwrap
 from verified_tir.kernel.rules.branch import Hoist
-from verified_tir.kernel.rules.kind import Kind
 from verified_tir.kernel.rules.order import Distribute
 from verified_tir.kernel.rules.scope import Move
 from verified_tir.kernel.rules.storage import Compact
 from verified_tir.lower.passes import Lowering, Pass
+from verified_tir.schedule.recipes import of_kind, unwrapped
 from verified_tir.schedule.session import Session, TacticFailed
 from verified_tir.schedule.tactics.loops import rebuild
 
@@ -54,7 +53,7 @@ class InjectVirtualThread(Pass):
             assert isinstance(loop, For)
             if not _step(session, path, loop):
                 kind: ForKind = "unrolled" if self.unroll and isinstance(loop.extent, IntImm) else "serial"
-                session.apply(Kind(path, kind))
+                session.apply(of_kind(path, kind))
 
 
 def _is_virtual(stmt: Stmt) -> bool:
@@ -67,7 +66,7 @@ def _step(session: Session, path: Path, loop: For) -> bool:
         case Seq(stmts=stmts):
             return any(session.attempt(Distribute(path, k)) for k in range(1, len(stmts)))
         case Block() | AttrStmt():
-            return session.attempt(Unwrap((*path, 0)))
+            return session.attempt(unwrapped((*path, 0)))
         case Allocate():
             return _expand(session, path, loop)
         case For() as inner if not _is_virtual(inner) and inner.kind != "thread_binding":

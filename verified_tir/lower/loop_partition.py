@@ -21,13 +21,14 @@ from dataclasses import dataclass
 from typing import final
 
 from verified_tir.ir.expr import Binary, Expr, Not, Var, const
-from verified_tir.ir.paths import Path, loop_path, places
+from verified_tir.ir.find import loop_path
+from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Annotations, For, If, Stmt
 from verified_tir.ir.visit import sub_statements, walk
-from verified_tir.kernel.rules.annotate import Annotate
 from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.lower.passes import Lowering, Pass
 from verified_tir.lower.tidy import remove_empty
+from verified_tir.schedule.recipes import annotated
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.tactics.boundaries import changes, clamped
 from verified_tir.schedule.tactics.branches import drop_conjuncts
@@ -53,7 +54,7 @@ class LoopPartition(Pass):
     def lower(self, work: Lowering) -> None:
         session = work.session
         hinted = {s.var for _, s in places(session.func.body, _is_hinted) if isinstance(s, For)}
-        work.each(_is_hinted, lambda path, s: session.apply(Annotate(path, _without_hint(s))))
+        work.each(_is_hinted, lambda path, s: session.apply(annotated(path, _without_hint(s))))
         once: dict[Var, Var] = {}  # the loop that a part was cut from, as it was in the beginning
         tried: set[tuple[Var, Expr]] = set()
         cuts = 0

@@ -12,8 +12,8 @@ from typing import final
 
 from verified_tir.ir.stmt import Block
 from verified_tir.ir.visit import walk
-from verified_tir.kernel.rules.annotate import RemoveLabels
 from verified_tir.lower.passes import Lowering, Pass
+from verified_tir.schedule.recipes import unlabelled
 
 
 @final
@@ -23,4 +23,4 @@ class LowerInitBlock(Pass):
 
     def lower(self, work: Lowering) -> None:
         if any(isinstance(n, Block) for n in walk(work.session.func.body)):
-            work.session.apply(RemoveLabels())
+            work.session.apply(unlabelled())

@@ -25,13 +25,12 @@ from typing import final
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, IntImm, Var, const
-from verified_tir.ir.paths import Path, loop_path, places
+from verified_tir.ir.find import loop_path, reads_of, writes_of
+from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import For, Stmt, Store
-from verified_tir.ir.visit import reads_of, writes_of
-from verified_tir.kernel.rules.annotate import Annotate
-from verified_tir.kernel.rules.kind import Kind
 from verified_tir.kernel.rules.reassociate import Reassociate
 from verified_tir.lower.passes import Lowering, Pass
+from verified_tir.schedule.recipes import annotated, of_kind
 from verified_tir.schedule.session import Session, fail, owner
 from verified_tir.schedule.tactics.licensed import apply_licensed
 from verified_tir.schedule.tactics.loops import split
@@ -61,7 +60,7 @@ class LowerThreadAllreduce(Pass):
         origins = session.origins(result.data)
         allowed = result.name in self.reassociate or origins <= session.theorem.reassociated
         licence = owner(session.func, result.data).name if allowed else ""
-        session.apply(Annotate(path, tuple(pair for pair in loop.annotations if pair[0] != MARK)))
+        session.apply(annotated(path, tuple(pair for pair in loop.annotations if pair[0] != MARK)))
         rest: Var = loop.var
         while threads >= 2:
             rest = _divided(session, rest, threads, result, licence)
@@ -107,7 +106,7 @@ def _divided(session: Session, var: Var, threads: int, result: Buffer, licence: 
 def _vectorize(session: Session, var: Var) -> None:
     path = loop_path(session.func, session.current(var))
     if path is not None:
-        session.attempt(Kind(path, "vectorized"))
+        session.attempt(of_kind(path, "vectorized"))
 
 
 def _adds_up(stmt: Stmt, partial: Buffer) -> bool:

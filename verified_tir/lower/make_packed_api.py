@@ -20,9 +20,9 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Load
 from verified_tir.ir.stmt import Annotations, Store
 from verified_tir.ir.visit import walk
-from verified_tir.kernel.rules.annotate import Attributes
 from verified_tir.kernel.rules.view import DeclareView, View
 from verified_tir.lower.passes import Lowering, Pass
+from verified_tir.schedule.recipes import with_attributes
 
 PACKED = 1
 """TVM's ``CallingConv.C_PACKED_FUNC``."""
@@ -43,7 +43,7 @@ class MakePackedAPI(Pass):
         missing = tuple(pair for pair in wanted if pair[0] not in known)
         if not missing:
             return  # it was run before
-        session.apply(Attributes((*session.func.attrs, *missing)))
+        session.apply(with_attributes((*session.func.attrs, *missing)))
         for b in reversed(session.func.buffers):
             found = dict.fromkeys(
                 n.indices for n in walk(session.func.body) if isinstance(n, (Load, Store)) and n.buffer is b

@@ -19,7 +19,7 @@ from verified_tir.ir.script import script
 from verified_tir.ir.stmt import For, Stmt
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.order import Partition
-from verified_tir.kernel.rules.unit import Unroll
+from verified_tir.kernel.rules.unroll import Unroll
 from verified_tir.lower.passes import Lowering, Pass
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.loops import pair_at

@@ -21,11 +21,9 @@ from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, Block, For, If, LetStmt, Seq, Stmt, Store
 from verified_tir.ir.visit import free_vars
 from verified_tir.kernel.obligation import NoMatch
-from verified_tir.kernel.rules.annotate import Unwrap
 from verified_tir.kernel.rules.bind import Inline
 from verified_tir.kernel.rules.branch import Hoist, Reshape, Sink
 from verified_tir.kernel.rules.erase import Erase
-from verified_tir.kernel.rules.kind import Kind
 from verified_tir.kernel.rules.lanes import Lanes as LanesRule
 from verified_tir.kernel.rules.order import Distribute
 from verified_tir.kernel.rules.rewrite import Rewrite
@@ -34,6 +32,7 @@ from verified_tir.kernel.rules.storage import Compact
 from verified_tir.kernel.theorem import Rule
 from verified_tir.lower.passes import Lowering, Pass, reason
 from verified_tir.lower.vector_lanes import Lanes, NoVector
+from verified_tir.schedule.recipes import Recipe, of_kind, unwrapped
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.tactics.in_turn import is_zero
 from verified_tir.schedule.tactics.loops import pair_at, rebuild
@@ -72,7 +71,7 @@ class VectorizeLoop(Pass):
                 _vectorize(session, path, loop)
         except TacticFailed as failed:
             work.note(f"the loop over {loop.var.name} becomes serial: {reason(failed.refusal)}")
-            session.apply(Kind(path, "serial"))
+            session.apply(of_kind(path, "serial"))
 
 
 def _is_vectorized(stmt: Stmt) -> bool:
@@ -89,7 +88,7 @@ def _vectorize(session: Session, path: Path, loop: For) -> None:
         session.apply(Erase(path))
         return
     if loop.extent.value == 1:
-        session.apply(Kind(path, "serial"))
+        session.apply(of_kind(path, "serial"))
         run_once(session, path)
         return
     body = (*path, 0)
@@ -101,7 +100,7 @@ def _vectorize(session: Session, path: Path, loop: For) -> None:
         case Seq():
             _separate(session, path)
         case Block():
-            session.apply(Unwrap(body))
+            session.apply(unwrapped(body))
         case LetStmt():
             session.apply(Inline(body))
         case For() as inner:
@@ -156,12 +155,12 @@ def _branch(session: Session, path: Path, loop: For, branch: If) -> None:
     if _only_store(branch) is not None:
         _store(session, path, loop)
         return
-    inner, rules = branch.then_body, list[Rule]()
+    inner, rules = branch.then_body, list[Rule | Recipe]()
     match inner:
         case Seq(stmts=stmts) if len(stmts) > 1:
             rules = [Distribute(body, 1)]
         case Block():
-            rules = [Unwrap((*body, 0))]
+            rules = [unwrapped((*body, 0))]
         case LetStmt():
             rules = [Inline((*body, 0))]
         case For():

@@ -10,10 +10,11 @@ from collections.abc import Collection, Iterator
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, Var
+from verified_tir.ir.find import writes_of
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import at
 from verified_tir.ir.stmt import For, If, LetStmt, Stmt, Store, While
-from verified_tir.ir.visit import sub_statements, walk, writes_of
+from verified_tir.ir.visit import sub_statements, walk
 from verified_tir.kernel.rules.reassociate import Reassociate, Reordered
 from verified_tir.kernel.theorem import Refines
 

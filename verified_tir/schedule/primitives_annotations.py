@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from verified_tir.ir.stmt import Block, For
-from verified_tir.kernel.rules.annotate import Annotate
 from verified_tir.schedule.primitives import Primitives
+from verified_tir.schedule.recipes import annotated
 from verified_tir.schedule.recording import recorded
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.loops import Handle
@@ -45,4 +45,4 @@ def _noted(session: Session, handle: Handle, key: str, value: str | int | float 
     if value is None and len(others) == len(stmt.annotations):
         known = ", ".join(repr(k) for k, _ in stmt.annotations)
         raise fail(f"there is no annotation {key!r} here{f'; there are {known}' if known else ''}", path)
-    session.apply(Annotate(path, others if value is None else (*others, (key, value))))
+    session.apply(annotated(path, others if value is None else (*others, (key, value))))

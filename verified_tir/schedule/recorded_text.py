@@ -14,9 +14,10 @@ from typing import Any
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.expr import Expr, Load, Var
+from verified_tir.ir.find import loop_path
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import Node
-from verified_tir.ir.paths import at, loop_path, places
+from verified_tir.ir.paths import at, places
 from verified_tir.ir.script import parse_func, script
 from verified_tir.ir.stmt import Allocate, Evaluate, For, Seq, Stmt
 from verified_tir.ir.visit import free_vars, refresh_binders, rewrite, substitute, walk

@@ -13,9 +13,10 @@ from typing import final
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, IntImm, Var
+from verified_tir.ir.find import loop_path, places_of
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
-from verified_tir.ir.paths import Path, at, loop_path, places_of
+from verified_tir.ir.paths import Path, at
 from verified_tir.ir.stmt import SKIP, Allocate, Block, For, Stmt, Store
 from verified_tir.ir.visit import bound_vars, nodes_of, walk
 from verified_tir.kernel.begin import context_at
@@ -25,6 +26,7 @@ from verified_tir.kernel.obligation import NoMatch, Refusal
 from verified_tir.kernel.theorem import Refines, Rule, apply, licensed, without_licence
 from verified_tir.logic.solver import Solver
 from verified_tir.logic.verdict import Proved
+from verified_tir.schedule.recipes import Recipe
 
 
 class TacticFailed(Exception):
@@ -67,12 +69,13 @@ class Session:
     def solver(self) -> Solver:
         return self.prover.solver
 
-    def apply(self, rule: Rule) -> None:
-        """Take one step.
+    def apply(self, rule: Rule | Recipe) -> None:
+        """Take one step: by a rule, or by what makes one of the program as it is.
 
         :raises TacticFailed: if the kernel refuses; the theorem is then unchanged.
         """
-        result = apply(rule, self.theorem, self.prover)
+        made = rule(self.func) if callable(rule) else rule
+        result = made if isinstance(made, NoMatch) else apply(made, self.theorem, self.prover)
         if isinstance(result, Refines):
             self.theorem = result
         else:
@@ -131,7 +134,7 @@ class Session:
         finally:
             self.prover.hasty = before
 
-    def attempt(self, *rules: Rule) -> bool:
+    def attempt(self, *rules: Rule | Recipe) -> bool:
         """Take the steps if the kernel allows them all."""
         try:
             with self.atomic():

@@ -16,8 +16,9 @@ import numpy as np
 
 from verified_tir.ir.dtype import PointerType
 from verified_tir.ir.expr import FloatImm, IntImm, Var
+from verified_tir.ir.find import writes_of
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.visit import free_vars, walk, writes_of
+from verified_tir.ir.visit import free_vars, walk
 from verified_tir.schedule.replay_inputs import repair
 from verified_tir.semantics.interpreter import ArgumentError, AssertionFailed, Outcome, UndefinedBehaviour
 from verified_tir.testing.reference import End, Given, ended

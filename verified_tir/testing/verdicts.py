@@ -15,9 +15,10 @@ from typing import Any, Final
 import numpy as np
 
 from verified_tir.ir.expr import Binary, Call, Cast, Expr, FloatImm, Load
+from verified_tir.ir.find import local_buffers
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import For
-from verified_tir.ir.visit import children, local_buffers, walk
+from verified_tir.ir.visit import children, walk
 from verified_tir.logic.solver import Solver
 from verified_tir.semantics.interpreter import ArgumentError, Finding, Outcome
 from verified_tir.testing.trials import MOST_STEPS, Arguments, Ended, Gap, Maps, gaps, moved, ran, random_arguments

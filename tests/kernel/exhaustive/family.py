@@ -12,13 +12,13 @@ from typing import Any, final
 
 from tests.kernel.exhaustive.oracle import Input, disagreement, inputs_of, outcomes, would_disagree
 from tests.kernel.programs import why
-from verified_tir.ir.equal import structural_hash
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import script
 from verified_tir.kernel.obligation import NoMatch
 from verified_tir.kernel.theorem import Refines, Rule, apply, reflexive
 from verified_tir.semantics.interpreter import Outcome
 from verified_tir.testing.rules.family import After, Chain, Family, plain_solver, prover_for, rule_for
+from verified_tir.testing.structural_hash import structural_hash
 
 SOLVER = plain_solver()
 

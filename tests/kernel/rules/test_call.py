@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.kernel.programs import PROVER, accepted, body_of, buffer, program, refused, variable, why
+from tests.kernel.programs import PROVER, accepted, body_of, buffer, program, refused, take, variable, why
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, Load, Var, binary, const
 from verified_tir.ir.func import PrimFunc
@@ -12,12 +12,12 @@ from verified_tir.ir.visit import walk
 from verified_tir.kernel.calls import Arguments, scalars_of
 from verified_tir.kernel.rules.call import Refine
 from verified_tir.kernel.rules.insert import Insert
-from verified_tir.kernel.rules.kind import Kind
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.order import Partition
 from verified_tir.kernel.rules.relayout import Relayout
 from verified_tir.kernel.rules.view import DeclareView
 from verified_tir.kernel.theorem import Refines, Rule, apply, reflexive
+from verified_tir.schedule.recipes import Recipe, of_kind
 
 DOUBLE = """
 @T.prim_func
@@ -27,11 +27,11 @@ def double(X: T.Buffer((4,), "float32"), Y: T.Buffer((4,), "float32")):
 """
 
 
-def lemma(func: PrimFunc, *rules: Rule) -> Refines:
+def lemma(func: PrimFunc, *rules: Rule | Recipe) -> Refines:
     """The function refined by the rules."""
     theorem = reflexive(func)
     for rule in rules:
-        new = apply(rule, theorem, PROVER)
+        new = take(rule, theorem)
         assert isinstance(new, Refines), why(new)
         theorem = new
     return theorem
@@ -230,7 +230,7 @@ def shaped(X: T.Buffer((n,), "float32"), n: T.int32):
 
 def reversed_loop(text: str = SHAPED) -> Refines:
     """The function's loop, marked; the mark means nothing, but the lemma has a step."""
-    return lemma(parse_func(text), Kind((), "unrolled"))
+    return lemma(parse_func(text), of_kind((), "unrolled"))
 
 
 def test_symbols_are_extents_that_arrays_can_have() -> None:
@@ -295,7 +295,7 @@ def strided(X: T.Buffer((4,), "float32", strides=[1]), s: T.int32):
 """
     text = "v = T.decl_buffer((4,), 'float32', data=A.data, strides=[{0}])\nT.assume(s <= 4)\n"
     text += "for i in range(4):\n    v[i] = T.float32(0)"
-    proved = lemma(parse_func(strided), Kind((1,), "unrolled"))
+    proved = lemma(parse_func(strided), of_kind((1,), "unrolled"))
     for stride in (1, 2):
         f = program(text.format(stride), 'A: T.Buffer((8,), "float32"), s: T.int32')
         rule = call((0,), proved, f, "v", s=variable(f, "s"))
@@ -323,7 +323,7 @@ def viewed(X: T.Buffer((4,), "float32")):
 
 def test_a_block_seen_through_another_view_is_passed_whole() -> None:
     """In a part of a block, or with other strides, the view inside would be of other elements."""
-    proved = lemma(parse_func(VIEWED), Kind((0,), "unrolled"))
+    proved = lemma(parse_func(VIEWED), of_kind((0,), "unrolled"))
     inside = "w = T.decl_buffer((2, 2), 'float32', data=A.data)\nfor i in range(2):\n    w[i, i] = T.float32(0)"
     f = program(inside, 'A: T.Buffer((4,), "float32")')
     assert "T.unroll(2)" in body_of(accepted(f, call((), proved, f, "A")))

@@ -27,15 +27,14 @@ from verified_tir.ir.script import parse_func
 from verified_tir.ir.stmt import Assume, For
 from verified_tir.ir.wellformed import problem
 from verified_tir.kernel.calls import Arguments
-from verified_tir.kernel.rules.annotate import Label
 from verified_tir.kernel.rules.axiom import Axiom
 from verified_tir.kernel.rules.call import Implement, Refine
 from verified_tir.kernel.rules.insert import Insert
-from verified_tir.kernel.rules.kind import Kind
 from verified_tir.kernel.rules.order import Partition
 from verified_tir.kernel.rules.repeat import Repeat
 from verified_tir.kernel.rules.view import DeclareView
 from verified_tir.kernel.theorem import Refines, apply, reflexive
+from verified_tir.schedule.recipes import labelled, of_kind
 from verified_tir.testing.rules.building import load, store
 
 
@@ -69,7 +68,7 @@ STRIDED = "v = T.decl_buffer((2, 4), 'float32', data=A.data, strides=[{}, 1])\n"
 def test_strides_are_looked_at_within_the_shape() -> None:
     """With strides 4 and 1 no two elements meet: (0, 4) would be (1, 0), but is none."""
     func = program(FILL.format("X"), "X: T.Buffer((2, 4), 'float32')")
-    proved = lemma(func, Kind((), "unrolled"))
+    proved = lemma(func, of_kind((), "unrolled"))
     for stride, fine in ((4, True), (5, True), (3, False)):
         f = program(STRIDED.format(stride), 'A: T.Buffer((16,), "float32")')
         rule = call((0,), proved, f, "v")
@@ -85,7 +84,7 @@ def test_shapes_of_symbols_are_not_looked_at_element_by_element() -> None:
     text = "@T.prim_func\ndef cube(x: T.handle, n: T.int32, m: T.int32):\n"
     body = "    X = T.match_buffer(x, (n, m, n), 'float32')\n"
     body += "    for i in range(n):\n        X[i, 0, i] = T.float32(1)"
-    proved = lemma(parse_func(text + body), Kind((), "unrolled"))
+    proved = lemma(parse_func(text + body), of_kind((), "unrolled"))
     f = parse_func((text + body).replace("def cube", "def f"))
     accepted(f, call((), proved, f, "X", n=variable(f, "n"), m=variable(f, "m")))
 
@@ -123,8 +122,8 @@ def test_no_licence_for_what_a_lemma_runs_again(last: bool) -> None:
     """The lemma is proved again for its own parameters, for which the licensed block was passed."""
     func = program("Y[0] = X[0]\nY[1] = X[1]", AB.replace("A:", "X:").replace("B:", "Y:"))
     f = program("B[0] = A[0]\nB[1] = A[1]", AB)
-    again, other = Repeat((1,), (0,), (), (), ()), Label((1,), "last")
-    proved = lemma(func, *((other, again) if last else (again, Label((2,), "last"))))
+    again, other = Repeat((1,), (0,), (), (), ()), labelled((1,), "last")
+    proved = lemma(func, *((other, again) if last else (again, labelled((2,), "last"))))
     step, reason = unlicensed(steps(f, call((), proved, f, "A", "B")), "B")
     assert (step, reason) == (0, "what runs again sums into a licensed block: the two sums could be told apart")
     licensed_for(steps(f, call((), proved, f, "A", "B")), "A")
@@ -135,7 +134,7 @@ def test_a_lemma_is_proved_for_what_is_licensed() -> None:
     """Where a licence was given, a lemma needs its own."""
     func = program("Y[0] = X[0]\nY[1] = X[1]", AB.replace("A:", "X:").replace("B:", "Y:"))
     f = program("B[0] = A[0]\nB[1] = A[1]", AB)
-    proved = lemma(func, Label((1,), "last"))
+    proved = lemma(func, labelled((1,), "last"))
     open_bits = "the lemma about f was proved from bits that a licence leaves open"
     refused(licensed_for(f, "B"), call((), proved, f, "A", "B"), open_bits)
     accepted(licensed_for(f, "B"), call((), licensed_for(proved, "Y"), f, "A", "B"))

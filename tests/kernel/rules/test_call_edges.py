@@ -16,9 +16,9 @@ from verified_tir.ir.script import parse_func
 from verified_tir.kernel.begin import LARGEST
 from verified_tir.kernel.calls import Arguments, scalars_of
 from verified_tir.kernel.rules.call import Implement, Refine
-from verified_tir.kernel.rules.kind import Kind
 from verified_tir.kernel.rules.reassociate import Reassociate
 from verified_tir.kernel.theorem import Refines
+from verified_tir.schedule.recipes import of_kind
 
 FULL = LARGEST[32]
 
@@ -44,7 +44,7 @@ def test_arrays_of_the_function_are_no_larger_than_arrays_can_be(
             f"@T.prim_func\ndef sized(X: T.Buffer(({wanted}), 'int8'), n: T.int32, m: T.int32):\n"
             f"    for k in range(4):\n        X[{index}] = T.int8(1)\n"
         ),
-        Kind((), "unrolled"),
+        of_kind((), "unrolled"),
     )
     f = program(f"L = T.alloc_buffer(({', '.join(map(str, shape))},), 'int8')\nfor i in range(4):\n"
                 f"    L[{index}] = T.int8(1)")  # fmt: skip
@@ -95,17 +95,17 @@ VIEW = "w = T.decl_buffer((2, 2), 'float32', data=A.data)\nfor i in range(2):\n 
 
 @pytest.mark.parametrize("declared", ["strides=[1]", "elem_offset=2"])
 def test_a_block_that_is_seen_otherwise_is_a_whole_one(declared: str) -> None:
-    proved = lemma(parse_func(VIEWED), Kind((0,), "unrolled"))
+    proved = lemma(parse_func(VIEWED), of_kind((0,), "unrolled"))
     f = program(VIEW, f'A: T.Buffer((4,), "float32", {declared})')
     refused(f, call((), proved, f, "A"), "X of viewed is known by its pointer, and A is no whole block")
-    own = lemma(parse_func(VIEWED.replace('"float32")):', f'"float32", {declared})):')), Kind((0,), "unrolled"))
+    own = lemma(parse_func(VIEWED.replace('"float32")):', f'"float32", {declared})):')), of_kind((0,), "unrolled"))
     refused(f, call((), own, f, "A"), "X of viewed is known by its pointer, and A is no whole block")
     f = program(VIEW, 'A: T.Buffer((4,), "float32")')
     refused(f, call((), own, f, "A"), "X of viewed is known by its pointer, and A is no whole block")
 
 
 def test_a_view_is_no_whole_block_though_it_has_its_form() -> None:
-    proved = lemma(parse_func(VIEWED), Kind((0,), "unrolled"))
+    proved = lemma(parse_func(VIEWED), of_kind((0,), "unrolled"))
     f = program("v = T.decl_buffer((4,), 'float32', data=A.data)\n" + VIEW, 'A: T.Buffer((8,), "float32")')
     refused(f, call((0,), proved, f, "v"), "X of viewed is known by its pointer, and v is no whole block")
 

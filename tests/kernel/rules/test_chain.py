@@ -7,11 +7,11 @@ from verified_tir.ir.expr import const
 from verified_tir.kernel.obligation import Unproved
 from verified_tir.kernel.rules.chain import Chain
 from verified_tir.kernel.rules.erase import Erase
-from verified_tir.kernel.rules.kind import Kind
 from verified_tir.kernel.rules.order import Swap
 from verified_tir.kernel.rules.rewrite import Rewrite
-from verified_tir.kernel.rules.unit import Unit
+from verified_tir.kernel.rules.unroll import Unroll
 from verified_tir.kernel.theorem import Refines, apply, reflexive
+from verified_tir.testing.rules.building import of_kind
 
 
 def test_each_step_is_proved() -> None:
@@ -21,7 +21,7 @@ def test_each_step_is_proved() -> None:
     gives(g, Chain((Erase((0,)), Rewrite((), (0,), const(1 + 1)))), "B[0] = 2")
     refused(g, Chain((Erase((0,)), Rewrite((), (0,), const(3)))), "3 equals 2")
     refused(f, Chain((Rewrite((0,), (0,), const(3)), Rewrite((0,), (0,), const(1)))), "3 equals 1")
-    refused(f, Chain((Rewrite((0,), (0,), const(1)), Unit((0,)))), "not a loop")
+    refused(f, Chain((Rewrite((0,), (0,), const(1)), Unroll((0,)))), "not a loop")
 
 
 def test_later_steps_are_about_the_earlier_ones_result() -> None:
@@ -37,9 +37,10 @@ def test_rules_that_stand_alone() -> None:
 
 def test_licences_are_asked_of_the_last_program_only() -> None:
     f = program("for i in range(4):\n    A[0] = i")
-    refused(f, Kind((), "parallel"), "licence")
-    refused(f, Chain((Kind((), "serial"), Kind((), "parallel"))), "licence")
-    theorem = apply(Chain((Kind((), "parallel"), Kind((), "serial"))), reflexive(f), PROVER)
+    serial, parallel = of_kind(f, (), "serial"), of_kind(f, (), "parallel")
+    refused(f, parallel, "licence")
+    refused(f, Chain((serial, parallel)), "licence")
+    theorem = apply(Chain((parallel, serial)), reflexive(f), PROVER)
     assert isinstance(theorem, Refines)
     assert theorem.after is f
     assert not any(d.obligation.name == "licence" for d in theorem.derivation[0].obligations)

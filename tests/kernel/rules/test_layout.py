@@ -12,8 +12,8 @@ from verified_tir.ir.expr import FALSE, TRUE, Var, binary, const
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.relayout import Relayout
 from verified_tir.kernel.rules.storage import Compact, Storage
-from verified_tir.kernel.rules.unit import Unit
 from verified_tir.kernel.rules.view import Reblock, Share
+from verified_tir.schedule.recipes import run_once
 
 x, y, z = Var.fresh("x"), Var.fresh("y"), Var.fresh("z")
 TEXT = 't = T.alloc_buffer((6,), "int32")\nfor i in range(4):\n    t[i] = A[i]\nB[0] = t[3]'
@@ -106,7 +106,7 @@ def test_two_negative_extents_make_no_block() -> None:
     both = (text.format("t") + text.format("u")).replace("\n", "\n    ").rstrip()
     f = program(f"if n == -2:\n    {both}", ABN)
     n = variable(f, "n")
-    scoped = accepted(f, Unit((0, 0)), Unit((0, 1)))
+    scoped = accepted(f, run_once((0, 0)), run_once((0, 1)))
     accepted(scoped, Share((0,), (0, 1), Buffer.declare("w", (2, 4), "int32")))
     refused(scoped, Share((0,), (0, 1), Buffer.declare("w", (n, n * 2), "int32")), "not negative (Refuted)")
     refused(scoped, Share((), (0, 1), Buffer.declare("w", (8,), "int32")), "sharing takes a sequence")

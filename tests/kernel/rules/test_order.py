@@ -74,12 +74,6 @@ def test_fuse_needs_loops_of_one_kind_whose_bounds_stay() -> None:
     refused(program("T.assume(B[3] < 4)\n" + text), Fuse((), 1), "the loops write what their bounds read")
 
 
-def test_distribute_a_label() -> None:
-    text = 'with T.block("whole"):\n    A[0] = 1\n    B[0] = A[0]'
-    labelled = accepted(program(text), Distribute((), 1, "first"))
-    assert [s.name for s in labelled.body.stmts] == ["first", "whole"]  # type: ignore[attr-defined]
-
-
 def test_fuse_may_look_at_earlier_iterations() -> None:
     accepted(program("for i in range(3):\n    A[i + 1] = i\nfor j in range(3):\n    B[j] = A[j]"), Fuse((), 0))
 

@@ -8,11 +8,11 @@ from tests.kernel.programs import AB, accepted, buffer, gives, load, program, re
 from verified_tir.ir.expr import Var, binary, const
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import at
-from verified_tir.ir.stmt import Block, For, Seq
-from verified_tir.kernel.rules.kind import Kind
+from verified_tir.ir.stmt import For, Seq
 from verified_tir.kernel.rules.order import Distribute, Fuse, Join, Partition, Swap
 from verified_tir.kernel.rules.reindex import NewLoop, Reindex
-from verified_tir.kernel.rules.unit import Unroll
+from verified_tir.kernel.rules.unroll import Unroll
+from verified_tir.schedule.recipes import of_kind
 
 ABN = AB + ", n: T.int32"
 ABC = AB + ', C: T.Buffer((4,), "int32")'
@@ -129,9 +129,9 @@ def test_a_sequence_in_a_sequence_moves_what_comes_after_it() -> None:
     f = nested(program("B[1] = 0\nB[2] = 0\nfor j in range(3):\n    for i in range(4):\n        A[0] = i"))
     loop = at(f.body, (1, 0))
     assert isinstance(loop, For)
-    refused(f, Kind((1, 0), "parallel"), "of its iterations")
+    refused(f, of_kind((1, 0), "parallel"), "of its iterations")
     alone = f.with_body(Seq((Seq((at(f.body, (0, 0)),)), at(f.body, (1,)))))
-    refused(alone, Kind((1, 0), "parallel"), "of its iterations")
+    refused(alone, of_kind((1, 0), "parallel"), "of its iterations")
 
 
 def test_parts_of_a_range_that_does_not_start_at_zero() -> None:
@@ -149,23 +149,13 @@ def test_the_extents_of_joined_loops_can_be_added() -> None:
     accepted(program(assumed.format(2**31 - 1025) + text, f"{ABN}, m: T.int32"), Join((), 1))
 
 
-@pytest.mark.parametrize("position", [0, 1, 2, 3])
-def test_a_label_is_split_where_there_is_something_on_both_sides(position: int) -> None:
-    f = program("A[1] = 1\nB[1] = 2")
-    labelled = f.with_body(Block.label("named", f.body))
-    if position == 1:
-        accepted(labelled, Distribute((), 1))
-    else:
-        refused(labelled, Distribute((), position), NO_PLACE)
-
-
 def test_threads_are_named_and_nothing_else_is() -> None:
     f = program("for i in range(4):\n    A[i] = i")
-    said = "a thread binding, and only one, names its thread"
-    refused(f, Kind((), "thread_binding"), said)
-    refused(f, Kind((), "parallel", "threadIdx.x"), said)
-    accepted(f, Kind((), "thread_binding", "threadIdx.x"))
-    refused(program("A[0] = 1"), Kind((), "parallel"), "not a loop")
+    said = "a thread binding names its thread, and only a thread binding does"
+    refused(f, of_kind((), "thread_binding"), said)
+    refused(f, of_kind((), "parallel", "threadIdx.x"), said)
+    accepted(f, of_kind((), "thread_binding", "threadIdx.x"))
+    refused(program("A[0] = 1"), of_kind((), "parallel"), "not a loop")
 
 
 def test_the_last_value_of_an_unrolled_loop_fits_its_type() -> None:

@@ -41,7 +41,8 @@ def padded(text: str, dtype: str = "int32", pad: str = "undef") -> Refines:
 
 def _with_body(theorem: Refines, other: PrimFunc) -> Refines:
     """The theorem's program with another body: what the rule is asked about is its last program alone."""
-    from verified_tir.ir.visit import substitute, substitute_buffers
+    from verified_tir.ir.find import substitute_buffers
+    from verified_tir.ir.visit import substitute
 
     after = theorem.after
     buffers = dict(zip(other.buffers, after.buffers, strict=True))

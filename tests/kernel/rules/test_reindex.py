@@ -109,5 +109,7 @@ def test_what_does_not_fit() -> None:
     refused(f, Reindex((), 2, (new(p, n),), (), (p,), (i,)), "something other than loops and guards")
     f = program("for i in range(B[0]):\n    B[i] = 0")
     i = variable(f, "i")
+    within = (binary("lt", p, f.body.extent),)  # type: ignore[attr-defined]
+    refused(f, Reindex((), 1, (new(p, 4),), within, (p,), (i,)), "the body writes what bounds or guards read")
     loops = (NewLoop(p, const(0), f.body.extent),)  # type: ignore[attr-defined]
-    refused(f, Reindex((), 1, loops, (), (p,), (i,)), "the body writes what bounds or guards read")
+    gives(f, Reindex((), 1, loops, (), (p,), (i,)), "for p in range(B[0]):\n    B[p] = 0")

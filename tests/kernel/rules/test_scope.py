@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tests.kernel.programs import AB, accepted, gives, program, refused, variable
 from verified_tir.ir.buffer import Buffer
-from verified_tir.kernel.rules.kind import Kind
-from verified_tir.kernel.rules.scope import AllocateBuffer, Drop, Move, Rescope
+from verified_tir.kernel.rules.scope import AllocateBuffer, Drop, Move
+from verified_tir.schedule.recipes import of_kind, rescoped
 
 ABN = AB + ", n: T.int32"
 ALLOC = 't = T.alloc_buffer((2,), "int32")'
@@ -76,35 +76,37 @@ def test_rescope() -> None:
     view = 'v = T.decl_buffer((2, 1), "int32", data=t.data{})\nt[0] = 1\nB[0] = v[0, 0]'
     shared = ALLOC.replace('"int32")', '"int32", scope="shared")')
     gives(
-        program(f"{ALLOC}\n{view.format('')}"), Rescope((), "shared"), shared + "\n" + view.format(', scope="shared"')
+        program(f"{ALLOC}\n{view.format('')}"), rescoped((), "shared"), shared + "\n" + view.format(', scope="shared"')
     )
-    refused(program("B[0] = 1"), Rescope((), "shared"), "no buffer is allocated here")
+    refused(program("B[0] = 1"), rescoped((), "shared"), "no buffer is allocated here")
 
 
 def test_rescope_of_what_threads_use() -> None:
     threads = '{}for i in T.thread_binding(2, thread="{}"):\n    {}t[{}] = i\n    B[i] = t[{}]'
     inside = program(threads.format("", "threadIdx.x", f"{ALLOC}\n    ", 0, 0))
-    accepted(inside, Rescope((0,), "local"))
-    refused(inside, Rescope((0,), "shared"), "no two of its iterations write and write the same element of t (Refuted)")
-    refused(inside, Rescope((0,), "shared.dyn"), "no two of its iterations")
+    accepted(inside, rescoped((0,), "local"))
+    refused(
+        inside, rescoped((0,), "shared"), "no two of its iterations write and write the same element of t (Refuted)"
+    )
+    refused(inside, rescoped((0,), "shared.dyn"), "no two of its iterations")
     apart = program(threads.format("", "threadIdx.x", f"{ALLOC}\n    ", "i", "i"))
-    accepted(apart, Rescope((0,), "shared"))
+    accepted(apart, rescoped((0,), "shared"))
     outside = program(threads.format(f"{ALLOC}\n", "threadIdx.x", "", "i", "i"))
-    accepted(outside, Rescope((), "shared"))
-    refused(outside, Rescope((), "local"), "uses t of scope local from outside")
+    accepted(outside, rescoped((), "shared"))
+    refused(outside, rescoped((), "local"), "uses t of scope local from outside")
     blocks = program(threads.format(f"{ALLOC}\n", "blockIdx.x", "", "i", "i"))
     for scope in ("local", "shared", "wmma.accumulator", "warp"):
-        refused(blocks, Rescope((), scope), f"uses t of scope {scope} from outside")
-    accepted(program(threads.format(f"{ALLOC}\n", "vthread.x", "", "i", "i")), Rescope((), "local"))
+        refused(blocks, rescoped((), scope), f"uses t of scope {scope} from outside")
+    accepted(program(threads.format(f"{ALLOC}\n", "vthread.x", "", "i", "i")), rescoped((), "local"))
 
 
 def test_a_loop_that_makes_no_iteration_uses_nothing() -> None:
     text = f'{ALLOC}\nfor i in T.thread_binding(0, thread="threadIdx.x"):\n    t[i] = i\n    B[i] = t[i]'
-    accepted(program(text), Rescope((), "local"))
+    accepted(program(text), rescoped((), "local"))
 
 
 def test_what_is_bound_after_the_scope_was_set() -> None:
     text = 't = T.alloc_buffer((2,), "int32", scope="local")\nfor i in range(2):\n    t[i] = i\n    B[i] = t[i]'
     f = program(text)
-    refused(f, Kind((0,), "thread_binding", "threadIdx.x"), "uses t of scope local from outside")
-    accepted(accepted(f, Move((), "sink")), Kind((), "thread_binding", "threadIdx.x"))
+    refused(f, of_kind((0,), "thread_binding", "threadIdx.x"), "uses t of scope local from outside")
+    accepted(accepted(f, Move((), "sink")), of_kind((), "thread_binding", "threadIdx.x"))

@@ -12,9 +12,8 @@ from verified_tir.ir.node import IRError
 from verified_tir.ir.script import parse
 from verified_tir.ir.stmt import Allocate, Seq, Store
 from verified_tir.ir.visit import walk
-from verified_tir.kernel.rules.annotate import RemoveLabels
-from verified_tir.kernel.rules.unit import Unit
 from verified_tir.kernel.rules.view import DeclareView, DropView, Reblock, Share, View
+from verified_tir.schedule.recipes import run_once, unlabelled
 
 NEST = "for i in range({0}):\n    for j in range({1}):\n        B[i, j] = A[i, j] + 1"
 SQUARE = 'A: T.Buffer((4, 8), "float32"), B: T.Buffer((4, 8), "float32")'
@@ -149,7 +148,7 @@ def once(name: str, extent: int) -> str:
 
 def test_sharing_a_block() -> None:
     f = program(once("t", 8) + "A[0, 0] = 1.0\n" + once("u", 4), SQUARE)
-    scoped = accepted(f, Unit((0,)), Unit((2,)))
+    scoped = accepted(f, run_once((0,)), run_once((2,)))
     w = Buffer.declare("w", (8,))
     shared = body_of(accepted(scoped, Share((), (0, 2), w)))
     assert shared.startswith('w = T.alloc_buffer((8,), "float32")\n')
@@ -196,7 +195,7 @@ class M:
                 A[1] = u[0]
 """
     f = dict(parse(text).functions)["f"]  # type: ignore[union-attr]
-    rows = accepted(f, RemoveLabels())
+    rows = accepted(f, unlabelled())
     assert isinstance(rows.body, Seq) and all(isinstance(s, Allocate) for s in rows.body.stmts)
     why = "t is passed to size, which would see another shape"
     refused(rows, Reblock((0,), Buffer.declare("w", (8,), "int32", data=buffer(f, "t").data)), why)

@@ -10,8 +10,8 @@ from tests.kernel.rules.test_view import flat, indices_of
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, Ramp, binary, const
 from verified_tir.ir.func import PrimFunc
-from verified_tir.kernel.rules.unit import Unit
 from verified_tir.kernel.rules.view import DeclareView, Reblock, Share, View
+from verified_tir.schedule.recipes import run_once
 from verified_tir.semantics.interpreter import UndefinedBehaviour, run
 
 ABN = AB + ", n: T.int32"
@@ -117,6 +117,6 @@ def test_a_shared_block_is_large_enough_where_a_buffer_begins() -> None:
                        (alloc.format("t", 8) + "B[1] = 1\n" + alloc.format("u", "n"), False),
                        (alloc.format("t", "n") + known + alloc.format("u", 8), False)):  # fmt: skip
         f = program("T.assume(n >= 0)\n" + text, ABN)
-        scoped = accepted(f, Unit((1,)), Unit((3,)))
+        scoped = accepted(f, run_once((1,)), run_once((3,)))
         rule = Share((), (1, 3), Buffer.declare("w", (8,), "int32"))
         accepted(scoped, rule) if fine else refused(scoped, rule, "view: the block of w holds ")

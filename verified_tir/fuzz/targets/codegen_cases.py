@@ -13,10 +13,11 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.calls import PURE_CALLS
 from verified_tir.ir.dtype import DType, PointerType
 from verified_tir.ir.expr import Binary, Call, Cast, Expr, IntImm, Load, Ramp, Var, const
+from verified_tir.ir.find import substitute_buffers
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import Node
 from verified_tir.ir.stmt import Allocate, For, If, Stmt, Store, seq
-from verified_tir.ir.visit import rewrite, substitute_buffers, walk
+from verified_tir.ir.visit import rewrite, walk
 from verified_tir.semantics.interpreter import UndefinedBehaviour, run
 from verified_tir.testing.arrays import array
 from verified_tir.testing.drawing import Picker

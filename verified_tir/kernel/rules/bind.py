@@ -21,7 +21,7 @@ from verified_tir.ir.calls import is_pure
 from verified_tir.ir.expr import Call, Expr, Undef, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import Node
-from verified_tir.ir.paths import Path, put
+from verified_tir.ir.paths import Path, at, put
 from verified_tir.ir.stmt import Block, If, LetStmt, Seq, Stmt, Store
 from verified_tir.ir.visit import children, free_vars, rewrite, substitute, walk
 from verified_tir.kernel.begin import context_at
@@ -29,7 +29,7 @@ from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import opaque_calls
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import NoMatch, Question
-from verified_tir.kernel.rules.common import changes, kept, occurs, safe_questions, statement_at
+from verified_tir.kernel.rules.common import changes, kept, occurs, safe_questions
 from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
@@ -50,9 +50,7 @@ class Bind:
     replace: bool = True
 
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
-        target = statement_at(before, self.path)
-        if isinstance(target, NoMatch):
-            return target
+        target = at(before.body, self.path)
         if occurs(before, self.var) or self.var.dtype is not self.value.dtype:
             return NoMatch(self.path, "the variable is not fresh, or not of the value's type")
         if any(isinstance(n, Call) and not is_pure(n.op) for n in walk(self.value)):
@@ -88,9 +86,7 @@ class Inline:
     path: Path
 
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
-        match statement_at(before, self.path):
-            case NoMatch() as refusal:
-                return refusal
+        match at(before.body, self.path):
             case LetStmt(var=v, value=value, body=body):
                 if any(isinstance(n, Call) and not is_pure(n.op) for n in walk(value)):
                     return NoMatch(self.path, "an opaque call is evaluated once")

@@ -18,14 +18,14 @@ evaluates the condition twice, so S must change nothing that it reads.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, final
 
 from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.expr import Binary, Expr, Not
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.paths import Path, put
-from verified_tir.ir.stmt import SKIP, Evaluate, For, If, Seq, Stmt, seq
+from verified_tir.ir.paths import Path, at, put
+from verified_tir.ir.stmt import SKIP, Evaluate, For, If, Stmt, seq
 from verified_tir.ir.visit import free_vars, refresh_binders
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.memory import Entry
@@ -37,7 +37,7 @@ from verified_tir.kernel.rules.common import (
     has_effect,
     kept,
     range_safely,
-    statement_at,
+    replaced,
 )
 from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
@@ -56,9 +56,7 @@ class Introduce:
     count: int = 1
 
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
-        first = statement_at(before, self.path)
-        if isinstance(first, NoMatch):
-            return first
+        first = at(before.body, self.path)
         others = following(before, self.path, self.count - 1)
         if isinstance(others, NoMatch):
             return others
@@ -68,18 +66,9 @@ class Introduce:
         missing = [v.name for v in free_vars(self.condition) if v not in context.env and v.dtype.code != "handle"]
         if missing:
             return NoMatch(self.path, f"the condition mentions {missing[0]}, which is not in scope here")
-        branch: Stmt = If(self.condition, target, copy)
-        where = self.path
-        if others:
-            where, k = self.path[:-1], self.path[-1]
-            around = statement_at(before, where)
-            assert isinstance(around, Seq)
-            branch = seq(*around.stmts[:k], branch, *around.stmts[k + self.count :])
-        return Rewrite(
-            before.with_body(put(before.body, where, branch)),
-            evaluated_safely(context, (self.condition,), (), self.path),
-            kept=kept(before, self.path, (self.condition,)),
-        )
+        after = replaced(before, self.path, self.count, If(self.condition, target, copy))
+        questions = evaluated_safely(context, (self.condition,), (), self.path)
+        return Rewrite(after, questions, kept=kept(before, self.path, (self.condition,)))
 
 
 @final
@@ -93,9 +82,7 @@ class Merge:
     path: Path
 
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
-        match statement_at(before, self.path):
-            case NoMatch() as refusal:
-                return refusal
+        match at(before.body, self.path):
             case If(condition=c, then_body=a, else_body=b) if structural_equal(a, b if b is not None else SKIP):
                 new = seq(Evaluate(c), a) if has_effect((c,)) else a
                 return Rewrite(before.with_body(put(before.body, self.path, new)), (), kept=kept(before, self.path))
@@ -111,9 +98,7 @@ class Decide:
     value: bool
 
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
-        match statement_at(before, self.path):
-            case NoMatch() as refusal:
-                return refusal
+        match at(before.body, self.path):
             case If(condition=c, then_body=a, else_body=b):
                 taken = a if self.value else (b if b is not None else SKIP)
                 after = before.with_body(put(before.body, self.path, taken))
@@ -140,16 +125,14 @@ class Hoist:
     path: Path
 
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
-        match statement_at(before, self.path):
-            case NoMatch() as refusal:
-                return refusal
+        match at(before.body, self.path):
             case For(body=If(condition=c, then_body=a, else_body=b) as body) as loop:
                 if loop.var in free_vars(c):
                     return NoMatch(self.path, f"the condition depends on {loop.var.name}")
                 if changes(body, (c, loop.min, loop.extent)):
                     return NoMatch(self.path, "the body writes what the condition or the bounds read")
-                other = refresh_binders(_around(loop, b))[0] if b is not None else None
-                after = before.with_body(put(before.body, self.path, If(c, _around(loop, a), other)))
+                other = refresh_binders(replace(loop, body=b))[0] if b is not None else None
+                after = before.with_body(put(before.body, self.path, If(c, replace(loop, body=a), other)))
                 context = context_at(before, self.path, entry)
                 return Rewrite(
                     after, evaluated_safely(context, (c,), (), self.path), kept=kept(before, self.path, (c,))
@@ -168,13 +151,11 @@ class Sink:
     path: Path
 
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
-        match statement_at(before, self.path):
-            case NoMatch() as refusal:
-                return refusal
+        match at(before.body, self.path):
             case If(condition=c, then_body=For() as loop, else_body=None):
                 if changes(loop.body, (c,)):
                     return NoMatch(self.path, "the body writes what the condition reads")
-                after = before.with_body(put(before.body, self.path, _around(loop, If(c, loop.body))))
+                after = before.with_body(put(before.body, self.path, replace(loop, body=If(c, loop.body))))
                 context = context_at(before, self.path, entry)
                 return Rewrite(
                     after,
@@ -182,10 +163,6 @@ class Sink:
                     kept=kept(before, self.path, (loop.min, loop.extent)),
                 )
         return NoMatch(self.path, "not a branch (without else) over a loop")
-
-
-def _around(loop: For, body: Stmt) -> For:
-    return For(loop.var, loop.min, loop.extent, body, loop.kind, loop.thread, loop.annotations)
 
 
 @final
@@ -197,9 +174,7 @@ class Reshape:
     how: Literal["nest", "unnest", "negate", "split", "trim"]
 
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
-        match self.how, statement_at(before, self.path):
-            case _, NoMatch() as refusal:
-                return refusal
+        match self.how, at(before.body, self.path):
             case "nest", If(condition=Binary(op="and", a=a, b=b), then_body=body, else_body=None):
                 new: Stmt = If(a, If(b, body))
             case "unnest", If(condition=a, then_body=If(condition=b, then_body=body, else_body=None), else_body=None):

@@ -27,7 +27,7 @@ from typing import final
 
 from verified_tir.ir.expr import Var
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.paths import Path, put
+from verified_tir.ir.paths import Path, at, put
 from verified_tir.ir.stmt import Assert, Assume, While
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.begin import context_at
@@ -38,7 +38,6 @@ from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import NoMatch, Question
 from verified_tir.kernel.refines import Refines
 from verified_tir.kernel.rules.arguments import argument_problem, fits
-from verified_tir.kernel.rules.common import statement_at
 from verified_tir.kernel.rules.insert import scope_problem
 from verified_tir.kernel.step import Rewrite
 
@@ -161,9 +160,7 @@ def _closed(func: PrimFunc) -> str | None:
 
 def _place(before: PrimFunc, path: Path, func: PrimFunc, arguments: Arguments, entry: Entry) -> Context | NoMatch:
     """The context of the place, where the statement is ``func`` on the arguments."""
-    target = statement_at(before, path)
-    if isinstance(target, NoMatch):
-        return target
+    target = at(before.body, path)
     context = context_at(before, path, entry)
     problem = arguments.problem(func)
     if problem is not None:

@@ -22,19 +22,19 @@ from verified_tir.ir.paths import Path
 from verified_tir.kernel import admissible
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import NoMatch, Question
-from verified_tir.kernel.rules.annotate import Annotate, Label, RemoveLabels, Unwrap
 from verified_tir.kernel.rules.bind import Bind, Inline
 from verified_tir.kernel.rules.branch import Decide, Hoist, Introduce, Merge, Reshape, Sink
 from verified_tir.kernel.rules.erase import Erase
-from verified_tir.kernel.rules.kind import Kind
 from verified_tir.kernel.rules.order import Partition
+from verified_tir.kernel.rules.reindex import Reindex
 from verified_tir.kernel.rules.rewrite import Rewrite as RewriteExpression
-from verified_tir.kernel.rules.unit import Unit, Unroll, WrapUnit
+from verified_tir.kernel.rules.same import Same
+from verified_tir.kernel.rules.unroll import Unroll
 from verified_tir.kernel.step import Rewrite, Rule
 
 CHAINED = (
-    Annotate, Bind, Decide, Erase, Hoist, Inline, Introduce, Kind, Label, Merge, Partition, RemoveLabels, Reshape,
-    RewriteExpression, Sink, Unit, Unroll, Unwrap, WrapUnit,
+    Bind, Decide, Erase, Hoist, Inline, Introduce, Merge, Partition, Reindex, Reshape, RewriteExpression, Same, Sink,
+    Unroll,
 )  # fmt: skip
 
 
@@ -62,6 +62,8 @@ class Chain:
             step = rule.rewrite(func, entry)
             if isinstance(step, NoMatch):
                 return step
+            if step.heirs:
+                return NoMatch((), "an allocation in another scope is a step of its own")
             inadmissible = admissible.problem(step.after)
             if inadmissible is not None:
                 return NoMatch((), f"no theorem is about the result: {inadmissible}")

@@ -8,8 +8,8 @@ from verified_tir.ir.calls import is_pure
 from verified_tir.ir.expr import Call, Expr, Load, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
-from verified_tir.ir.paths import Path, at
-from verified_tir.ir.stmt import Seq, Stmt
+from verified_tir.ir.paths import Path, at, put
+from verified_tir.ir.stmt import Seq, Stmt, seq
 from verified_tir.ir.visit import mentions, walk
 from verified_tir.kernel.access import Access, conflicts, overlap
 from verified_tir.kernel.context import Context
@@ -35,12 +35,12 @@ def kept(func: PrimFunc, path: Path, newly_evaluated: Iterable[Expr] = ()) -> Pa
     In a sequence that is the sequence, whose statements may move up and down.  Sequences further out stay as they are,
     unless :func:`~verified_tir.ir.paths.put` flattens them on its way: then paths change, and nothing is said.
     """
-    if loads_in(newly_evaluated) or not all(_flat(statement_at(func, path[:k])) for k in range(len(path))):
+    if loads_in(newly_evaluated) or not all(_flat(at(func.body, path[:k])) for k in range(len(path))):
         return None
-    return path[:-1] if path and isinstance(statement_at(func, path[:-1]), Seq) else path
+    return path[:-1] if path and isinstance(at(func.body, path[:-1]), Seq) else path
 
 
-def _flat(stmt: Stmt | NoMatch) -> bool:
+def _flat(stmt: Stmt) -> bool:
     """Whether :func:`~verified_tir.ir.stmt.seq` would leave a sequence as it is."""
     return not isinstance(stmt, Seq) or (len(stmt.stmts) > 1 and not any(isinstance(s, Seq) for s in stmt.stmts))
 
@@ -49,10 +49,19 @@ def following(func: PrimFunc, path: Path, count: int) -> tuple[Stmt, ...] | NoMa
     """The next ``count`` statements of the sequence in which ``path`` stands."""
     if count <= 0:
         return ()
-    parent = statement_at(func, path[:-1]) if path else NoMatch(path, "no sequence here")
-    if not isinstance(parent, Seq) or path[-1] + count >= len(parent.stmts):
+    parent = at(func.body, path[:-1])
+    if not path or not isinstance(parent, Seq) or path[-1] + count >= len(parent.stmts):
         return NoMatch(path, f"there are no {count} statements after this one")
     return parent.stmts[path[-1] + 1 : path[-1] + 1 + count]
+
+
+def replaced(func: PrimFunc, path: Path, count: int, new: Stmt) -> PrimFunc:
+    """The function with ``new`` in place of the statement at ``path``, and of those after it: ``count`` in all."""
+    around = at(func.body, path[:-1])
+    if count <= 1 or not isinstance(around, Seq):
+        return func.with_body(put(func.body, path, new))
+    stmts = seq(*around.stmts[: path[-1]], new, *around.stmts[path[-1] + count :])
+    return func.with_body(put(func.body, path[:-1], stmts))
 
 
 def never_meet(
@@ -114,6 +123,14 @@ def evaluated_safely(
         yield from safe_questions(context, safety, given, path, where)
         if encoded.defined is not f.TRUE:
             yield Question("safety", (e, " is defined"), context, given, encoded.defined, path, where)
+
+
+def known_safe(context: Context, exprs: Iterable[Expr]) -> tuple[Term, ...]:
+    """What may be used where the old program evaluates the expressions: that this is safe, and gives defined values."""
+    safety: list[Safety] = []
+    values = [context.encoder(safety).encode(e) for e in exprs]
+    known = (*(f.implies(f.and_(*s.premises), s.condition) for s in safety), *(v.defined for v in values))
+    return tuple(t for t in known if t is not f.TRUE)
 
 
 def occurs(func: PrimFunc, *variables: Var) -> bool:

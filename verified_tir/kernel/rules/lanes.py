@@ -21,7 +21,7 @@ from typing import final
 
 from verified_tir.ir.expr import Expr, IntImm, Load
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.paths import Path, put
+from verified_tir.ir.paths import Path, at, put
 from verified_tir.ir.stmt import Block, For, If, Stmt, Store
 from verified_tir.ir.visit import refresh_binders
 from verified_tir.kernel.access import conflicts, overlap
@@ -30,7 +30,7 @@ from verified_tir.kernel.context import Context
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import NoMatch, Question
 from verified_tir.kernel.region import instance
-from verified_tir.kernel.rules.common import has_effect, safe_questions, statement_at
+from verified_tir.kernel.rules.common import has_effect, safe_questions
 from verified_tir.kernel.rules.insert import scope_problem
 from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
@@ -54,9 +54,7 @@ class Lanes:
     predicate: Expr | None = None
 
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
-        loop = statement_at(before, self.path)
-        if isinstance(loop, NoMatch):
-            return loop
+        loop = at(before.body, self.path)
         if not isinstance(loop, For) or not isinstance(loop.extent, IntImm) or loop.extent.value < 2:
             return NoMatch(self.path, "no loop of a constant extent of at least 2")
         found = _only_store(loop.body)

@@ -8,22 +8,24 @@ belongs to the whole run, so neither order can hide the other's.  What bounds, g
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import final
 
 from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.expr import Expr
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.paths import Path, put
-from verified_tir.ir.stmt import Block, For, If, Seq, Stmt, seq
+from verified_tir.ir.node import IRError
+from verified_tir.ir.paths import Path, at, put
+from verified_tir.ir.stmt import For, If, Seq, Stmt, seq
 from verified_tir.ir.visit import refresh_binders, substitute
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
+from verified_tir.kernel.effects import written_blocks
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import NoMatch, Question
 from verified_tir.kernel.region import instance
-from verified_tir.kernel.rules.common import changes, evaluated_safely, kept, never_meet, statement_at
+from verified_tir.kernel.rules.common import changes, evaluated_safely, kept, never_meet, replaced
 from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
 from verified_tir.semantics.encode import Encoded, fresh
@@ -41,32 +43,28 @@ class Swap:
     position: int
 
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
-        match statement_at(before, self.path):
-            case Seq(stmts=stmts) if 0 <= self.position < len(stmts) - 1:
-                k = self.position
-                a, b = stmts[k], stmts[k + 1]
-                after = put(before.body, self.path, seq(*stmts[:k], b, a, *stmts[k + 2 :]))
-                context = context_at(before, (*self.path, k), entry)
-                return Rewrite(
-                    before.with_body(after), self._questions(context, a, b), kept=kept(before, (*self.path, k))
-                )
-            case NoMatch() as refusal:
-                return refusal
-        return NoMatch(self.path, "there are no two adjacent statements here")
+        place = (*self.path, self.position)
+        a, b = _neighbours(before, self.path, self.position)
+        questions = self._questions(context_at(before, place, entry), a, b)
+        return Rewrite(replaced(before, place, 2, seq(b, a)), questions, kept=kept(before, place))
 
     def _questions(self, context: Context, a: Stmt, b: Stmt) -> Iterator[Question]:
-        from verified_tir.kernel.effects import written_blocks
 
         first = instance(context, a, also_written=written_blocks(b))
         second = instance(context, b, also_written=written_blocks(a))
-        yield from never_meet(
-            context,
-            first.outer(),
-            second.outer(),
-            (),
-            "the two statements may change places",
-            (*self.path, self.position),
-        )
+        why = "the two statements may change places"
+        yield from never_meet(context, first.outer(), second.outer(), (), why, (*self.path, self.position))
+
+
+def _neighbours(func: PrimFunc, path: Path, position: int) -> tuple[Stmt, Stmt]:
+    """Two adjacent statements of the sequence at ``path``.
+
+    :raises IRError: if there are none.
+    """
+    match at(func.body, path):
+        case Seq(stmts=stmts) if 0 <= position < len(stmts) - 1:
+            return stmts[position], stmts[position + 1]
+    raise IRError("there are no two adjacent statements here")
 
 
 @final
@@ -74,53 +72,40 @@ class Swap:
 class Distribute:
     """``for i: A; B`` ⟶ ``for i: A`` then ``for i: B``, split before statement ``position`` of the body.
 
-    Also for ``if c: A; B`` and for labels (the first part may get another one).  Owes: B of an earlier iteration never
-    meets A of a later one; A changes nothing that the
+    Also for ``if c: A; B``.  Owes: B of an earlier iteration never meets A of a later one; A changes nothing that the
     bounds (or the condition) read, since they are evaluated again.
     """
 
     path: Path
     position: int
-    first_label: str = ""
 
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
-        target = statement_at(before, self.path)
+        target = at(before.body, self.path)
         match target:
-            case NoMatch():
-                return target
-            case Block(is_label=True, body=Seq(stmts=stmts)) if 0 < self.position < len(stmts):
+            case For(body=Seq(stmts=stmts)) | If(then_body=Seq(stmts=stmts), else_body=None) if (
+                0 < self.position < len(stmts)
+            ):
                 a, b = seq(*stmts[: self.position]), seq(*stmts[self.position :])
-                named = Block.label(self.first_label or target.name, a, target.annotations)
-                rest = Block.label(target.name, b, target.annotations)
-                return Rewrite(
-                    before.with_body(put(before.body, self.path, seq(named, rest))), (), kept=kept(before, self.path)
-                )
-            case For(body=Seq(stmts=stmts)) if 0 < self.position < len(stmts):
-                a, b = seq(*stmts[: self.position]), seq(*stmts[self.position :])
-                if changes(a, (target.min, target.extent)):
-                    return NoMatch(self.path, "the first part writes what the loop bounds read")
-                first = For(target.var, target.min, target.extent, a, target.kind, target.thread, target.annotations)
-                second, _ = refresh_binders(
-                    For(target.var, target.min, target.extent, b, target.kind, target.thread, target.annotations)
-                )
-                after = put(before.body, self.path, seq(first, second))
-                context = context_at(before, self.path, entry)
-                questions = iterations_may_separate(context, target, b, a, self.path, "the loop may be split in two")
-                return Rewrite(before.with_body(after), questions, kept=kept(before, self.path))
-            case If(then_body=Seq(stmts=stmts), else_body=None) if 0 < self.position < len(stmts):
-                a, b = seq(*stmts[: self.position]), seq(*stmts[self.position :])
-                if changes(a, (target.condition,)):
-                    return NoMatch(self.path, "the first part writes what the condition reads")
-                after = put(before.body, self.path, seq(If(target.condition, a), If(target.condition, b)))
-                return Rewrite(before.with_body(after), (), kept=kept(before, self.path))
-        return NoMatch(self.path, "not a loop (or an if without else) over a sequence that can be split there")
+            case _:
+                return NoMatch(self.path, "not a loop (or an if without else) over a sequence that can be split there")
+        questions: Iterable[Question] = ()
+        if isinstance(target, If):
+            if changes(a, (target.condition,)):
+                return NoMatch(self.path, "the first part writes what the condition reads")
+            parts = seq(If(target.condition, a), If(target.condition, b))
+        else:
+            if changes(a, (target.min, target.extent)):
+                return NoMatch(self.path, "the first part writes what the loop bounds read")
+            parts = seq(replace(target, body=a), refresh_binders(replace(target, body=b))[0])
+            context = context_at(before, self.path, entry)
+            questions = iterations_may_separate(context, target, b, a, self.path, "the loop may be split in two")
+        return Rewrite(before.with_body(put(before.body, self.path, parts)), questions, kept=kept(before, self.path))
 
 
 def iterations_may_separate(
     context: Context, loop: For, early: Stmt, late: Stmt, path: Path, why: str
 ) -> Iterator[Question]:
     """``early`` of an iteration never meets ``late`` of a later iteration."""
-    from verified_tir.kernel.effects import written_blocks
 
     encoder = context.encoder()
     low, extent = encoder.value(loop.min), encoder.value(loop.extent)
@@ -141,8 +126,7 @@ class Fuse:
     """``for i: A`` then ``for j: B`` ⟶ ``for i: A; B[i]``: distribute read from right to left.
 
     The loops are neighbours in the sequence at ``path``.  Owes: equal bounds; B of an earlier iteration never meets A
-    of
-    a later one (all of A ran before; now only the iterations up to this one have); A writes nothing that B's bounds
+    of a later one (all of A ran before; now only the iterations up to this one have); A writes nothing that B's bounds
     read.
     """
 
@@ -150,13 +134,8 @@ class Fuse:
     position: int
 
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
-        target = statement_at(before, self.path)
-        if isinstance(target, NoMatch):
-            return target
-        k = self.position
-        if not (isinstance(target, Seq) and 0 <= k < len(target.stmts) - 1):
-            return NoMatch(self.path, "there are no two adjacent statements here")
-        first, second = target.stmts[k], target.stmts[k + 1]
+        place = (*self.path, self.position)
+        first, second = _neighbours(before, self.path, self.position)
         if not (isinstance(first, For) and isinstance(second, For)):
             return NoMatch(self.path, "the two statements are not both loops")
         if first.var.dtype is not second.var.dtype or (first.kind, first.thread) != (second.kind, second.thread):
@@ -166,12 +145,9 @@ class Fuse:
         if changes(seq(first.body, second.body), (first.min, first.extent)):
             return NoMatch(self.path, "the loops write what their bounds read")
         moved = substitute(second.body, {second.var: first.var})
-        fused = For(
-            first.var, first.min, first.extent, seq(first.body, moved), first.kind, first.thread, first.annotations
-        )
-        after = put(before.body, self.path, seq(*target.stmts[:k], fused, *target.stmts[k + 2 :]))
-        context = context_at(before, (*self.path, k), entry)
-        return Rewrite(before.with_body(after), self._questions(context, first, second, moved))
+        fused = replace(first, body=seq(first.body, moved))
+        questions = self._questions(context_at(before, place, entry), first, second, moved)
+        return Rewrite(replaced(before, place, 2, fused), questions)
 
     def _questions(self, context: Context, first: For, second: For, moved: Stmt) -> Iterator[Question]:
         encoder = context.encoder()
@@ -189,17 +165,14 @@ class Partition:
     """``for i in [a, b): S`` ⟶ ``for i in [a, mid): S`` then ``for i in [mid, b): S``.
 
     Owes: ``a <= mid <= b`` (so an empty or negative range must stay one), ``mid`` is safe to evaluate; S changes
-    nothing
-    that the bounds or ``mid`` read.  The order of instances does not change at all.
+    nothing that the bounds or ``mid`` read.  The order of instances does not change at all.
     """
 
     path: Path
     mid: Expr
 
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
-        target = statement_at(before, self.path)
-        if isinstance(target, NoMatch):
-            return target
+        target = at(before.body, self.path)
         if not isinstance(target, For):
             return NoMatch(self.path, "not a loop")
         if self.mid.dtype is not target.var.dtype:
@@ -207,18 +180,12 @@ class Partition:
         if changes(target.body, (target.min, target.extent, self.mid)):
             return NoMatch(self.path, "the body writes what the bounds read")
         low, mid, extent = target.min, self.mid, target.extent
-        first = For(target.var, low, mid - low, target.body, target.kind, target.thread, target.annotations)
-        rest = low + extent - mid
-        second, _ = refresh_binders(
-            For(target.var, mid, rest, target.body, target.kind, target.thread, target.annotations)
-        )
+        first = replace(target, extent=mid - low)
+        second, _ = refresh_binders(replace(target, min=mid, extent=low + extent - mid))
         context = context_at(before, self.path, entry)
         after = before.with_body(put(before.body, self.path, seq(first, second)))
-        return Rewrite(
-            after,
-            self._questions(context, target, (first.extent, second.extent)),
-            kept=kept(before, self.path, (self.mid,)),
-        )
+        questions = self._questions(context, target, (first.extent, second.extent))
+        return Rewrite(after, questions, kept=kept(before, self.path, (self.mid,)))
 
     def _questions(self, context: Context, loop: For, new: tuple[Expr, ...]) -> Iterator[Question]:
         encoder = context.encoder()
@@ -243,23 +210,17 @@ class Join:
     position: int
 
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
-        target = statement_at(before, self.path)
-        if isinstance(target, NoMatch):
-            return target
-        k = self.position
-        if not (isinstance(target, Seq) and 0 <= k < len(target.stmts) - 1):
-            return NoMatch(self.path, "there are no two adjacent statements here")
-        a, b = target.stmts[k], target.stmts[k + 1]
+        place = (*self.path, self.position)
+        a, b = _neighbours(before, self.path, self.position)
         if not (isinstance(a, For) and isinstance(b, For) and a.var.dtype is b.var.dtype):
             return NoMatch(self.path, "the two statements are not loops of one type")
         if not structural_equal(a.body, substitute(b.body, {b.var: a.var})) or (a.kind, a.thread) != (b.kind, b.thread):
             return NoMatch(self.path, "the two loops differ in body or kind")
         if changes(a.body, (a.min, a.extent, b.min, b.extent)):
             return NoMatch(self.path, "the body writes what the bounds read")
-        whole = For(a.var, a.min, a.extent + b.extent, a.body, a.kind, a.thread, a.annotations)
-        after = before.with_body(put(before.body, self.path, seq(*target.stmts[:k], whole, *target.stmts[k + 2 :])))
-        context = context_at(before, (*self.path, k), entry)
-        return Rewrite(after, self._questions(context, a, b, whole))
+        whole = replace(a, extent=a.extent + b.extent)
+        questions = self._questions(context_at(before, place, entry), a, b, whole)
+        return Rewrite(replaced(before, place, 2, whole), questions)
 
     def _questions(self, context: Context, a: For, b: For, whole: For) -> Iterator[Question]:
         encoder = context.encoder()

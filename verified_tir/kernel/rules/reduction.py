@@ -36,7 +36,7 @@ from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import NoMatch, Question
-from verified_tir.kernel.rules.common import has_effect, safe_questions, statement_at
+from verified_tir.kernel.rules.common import has_effect, safe_questions
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
 from verified_tir.semantics.encode import Safety
@@ -132,9 +132,7 @@ class Reduction:
 
 def reduction_at(before: PrimFunc, path: Path, entry: Entry) -> Reduction | NoMatch:
     """The reduction whose nest stands at ``path``."""
-    nest = statement_at(before, path)
-    if isinstance(nest, NoMatch):
-        return nest
+    nest = at(before.body, path)
     inner = update_in(nest)
     if inner is None:
         return NoMatch(path, "no nest of loops around one store")

@@ -10,20 +10,23 @@ memory (see ``order``).  First all pairs are tried: x before x′ gives h(x) bef
 
 Empty and negative extents need no care: they make D empty, and the bijection then makes D′ empty too.  The new bounds,
 guards and g are evaluated on all of the new nest, also where the old nest had no instance, so they must be safe there.
-S must change nothing that bounds or guards (old or new) read.
+The old nest evaluates its outermost bounds in any case; that they are safe may be used.
+S must change nothing that bounds or guards (old or new) read; except for the bounds of the outermost loops, which are
+evaluated once, before any instance.
 
-Split, fuse, reorder, tile, shift, reversal and skewing are instances of this rule.
+Split, fuse, reorder, tile, shift, reversal and skewing are instances of this rule; so is a loop that runs once becoming
+its body (a nest of no loops has one instance), and a statement becoming the body of such a loop.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import final
 
 from verified_tir.ir.expr import Expr, Var, all_of
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.paths import Path, put
+from verified_tir.ir.paths import Path, at, put
 from verified_tir.ir.stmt import SKIP, Annotations, Block, For, ForKind, If, Stmt
 from verified_tir.ir.visit import free_vars, substitute
 from verified_tir.kernel.begin import context_at
@@ -35,11 +38,13 @@ from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.common import (
     changes,
     evaluated_safely,
+    has_effect,
+    kept,
+    known_safe,
     lexicographic_less,
     never_meet,
     occurs,
     range_safely,
-    statement_at,
 )  # fmt: skip
 from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
@@ -94,12 +99,11 @@ class Reindex:
             new_body = For(loop.var, loop.min, loop.extent, new_body, loop.kind, loop.thread, loop.annotations)
         after = before.with_body(put(before.body, self.path, new_body))
         context = context_at(before, self.path, entry)
-        return Rewrite(after, self._questions(context, chain, old, body))
+        new = (*self.guards, *self.old_of_new, *_evaluated(self.loops))
+        return Rewrite(after, self._questions(context, chain, old, body), kept=kept(before, self.path, new))
 
     def _nest(self, before: PrimFunc) -> tuple[list[Stmt], Stmt] | NoMatch:
-        stmt = statement_at(before, self.path)
-        if isinstance(stmt, NoMatch):
-            return stmt
+        stmt = at(before.body, self.path)
         chain: list[Stmt] = []
         for _ in range(self.depth):
             match stmt:
@@ -123,13 +127,11 @@ class Reindex:
         olds, news = {s.var for s in old}, {s.var for s in self.loops}
         if occurs(before, *news) or len(news) != len(self.loops):
             return "the new loop variables are not fresh"
-        for e in (*self.guards, *self.old_of_new, *(x for s in self.loops for x in (s.min, s.extent))):
-            if olds & set(free_vars(e)):
-                return "an expression of the new nest mentions an old loop variable"
-        bounds = [x for s in chain if isinstance(s, For) for x in (s.min, s.extent)]
-        bounds += [s.condition for s in chain if isinstance(s, If)]
-        new = [*self.guards, *self.old_of_new, *(x for s in self.loops for x in (s.min, s.extent))]
-        if changes(body, (*bounds, *new)):
+        if any(olds & set(free_vars(e)) for e in (*self.guards, *self.old_of_new, *_evaluated(self.loops))):
+            return "an expression of the new nest mentions an old loop variable"
+        once = _evaluated((*chain[:1], *self.loops[:1]))  # before any instance
+        again = (*self.guards, *self.old_of_new, *_evaluated((*chain[1:], *self.loops[1:])))
+        if has_effect(once) or changes(body, again):
             return "the body writes what bounds or guards read"
         return None
 
@@ -138,7 +140,7 @@ class Reindex:
     def _questions(self, context: Context, chain: list[Stmt], old: list[For], body: Stmt) -> Iterator[Question]:
         xs, old_domain, old_context = _domain(context, chain)
         ys, new_domain, new_context = self._new_domain(context)
-        yield from self._safety(context)
+        yield from self._safety(context, known_safe(context, _evaluated(chain[:1])))
         old_of_new = self._apply(new_context, self.old_of_new)
         new_of_old = self._apply(old_context, self.new_of_old)
         names = "(" + ", ".join(s.var.name for s in old) + ")"
@@ -154,7 +156,8 @@ class Reindex:
         forth = [f.eq(g, x) for g, x in zip(self._new_to_old_at(context, new_of_old), xs, strict=True)]
         yield Question("bijection", "each old iteration is run as itself", old_context, old_domain, f.and_(*forth),
                        self.path)  # fmt: skip
-        yield self._order(context, chain, old, body)
+        if old and self.loops:  # else there is one instance, if any
+            yield self._order(context, chain, old, body)
 
     def _apply(self, context: Context, exprs: Sequence[Expr]) -> list[Term]:
         encoder = context.encoder()
@@ -177,16 +180,16 @@ class Reindex:
         chain += [If(g, SKIP) for g in self.guards]
         return _domain(context, chain, values)
 
-    def _safety(self, context: Context) -> Iterator[Question]:
+    def _safety(self, context: Context, known: tuple[Term, ...]) -> Iterator[Question]:
         """Bounds, guards and g, each under what encloses it in the new nest."""
         here = context.fork()
         for loop in self.loops:
-            yield from range_safely(here, loop.min, loop.extent, (), self.path)
+            yield from range_safely(here, loop.min, loop.extent, known, self.path)
             here.bind_loop(For(loop.var, loop.min, loop.extent, SKIP))
         for guard in self.guards:
-            yield from evaluated_safely(here, (guard,), (), self.path)
+            yield from evaluated_safely(here, (guard,), known, self.path)
             here.assume(guard)
-        yield from evaluated_safely(here, self.old_of_new, (), self.path)
+        yield from evaluated_safely(here, self.old_of_new, known, self.path)
 
     def _order(self, context: Context, chain: list[Stmt], old: list[For], body: Stmt) -> Question:
         """All pairs keep their order, or else all conflicting ones do."""
@@ -215,6 +218,15 @@ class Reindex:
         claim = "the iterations keep their order"
         goal = lexicographic_less(y1, y2) if otherwise else f.TRUE  # without a conflict any order will do
         return Question("order", claim, merged, (*given, old_first), goal, self.path, "before", otherwise)
+
+
+def _evaluated(nest: Iterable[Stmt | NewLoop]) -> Iterator[Expr]:
+    """What loops and guards evaluate."""
+    for s in nest:
+        if isinstance(s, (For, NewLoop)):
+            yield from (s.min, s.extent)
+        elif isinstance(s, If):
+            yield s.condition
 
 
 def _domain(

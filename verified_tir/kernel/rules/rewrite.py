@@ -20,14 +20,14 @@ from verified_tir.ir.expr import Binary, Call, Expr, IfThenElse, LetExpr, Load, 
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.index_arith import is_index
 from verified_tir.ir.node import IRError, Node
-from verified_tir.ir.paths import Path, put
+from verified_tir.ir.paths import Path, at, put
 from verified_tir.ir.stmt import Assume, LetStmt, Stmt, While
 from verified_tir.ir.visit import children, free_vars, map_children, refresh_binders, walk
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import NoMatch, Question
-from verified_tir.kernel.rules.common import kept, safe_questions, statement_at
+from verified_tir.kernel.rules.common import kept, safe_questions
 from verified_tir.kernel.step import Rewrite as Rewritten
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
@@ -70,9 +70,7 @@ class Rewrite:
     new: Expr
 
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewritten | NoMatch:
-        target = statement_at(before, self.path)
-        if isinstance(target, NoMatch):
-            return target
+        target = at(before.body, self.path)
         context = context_at(before, self.path, entry)
         if isinstance(target, While):
             context.repeat(target, target.body)  # its condition is evaluated in every iteration

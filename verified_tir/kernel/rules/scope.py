@@ -6,35 +6,31 @@
     B = alloc(s); A; S; C              ⟶   A; B = alloc(s); S; C                 (narrow: A and C do not use B)
     B = alloc(s); C = alloc(r); S      ⟶   C = alloc(r); B = alloc(s); S         (narrow: r does not read B)
     (B = alloc(s); S); C               ⟶   B = alloc(s); S; C                    (widen: narrow read backwards)
-    B = alloc(s, scope="global"); S    ⟶   B = alloc(s, scope="shared"); S       (rescope)
 
 Theorem.  *Hoist*: contents may now survive from one iteration to the next, but what was read there before it was
 written
 was undefined, and undefined may become anything.  *Sink*: contents no longer survive, so every read of an iteration
-must see a write of its own iteration.  The extents must have the same value at both places.  *Rescope*: the serial
-meaning does not look at a scope, so every run is the same run; which threads a scope lets share the block is a matter
-of the licences, which are asked again.
+must see a write of its own iteration.  The extents must have the same value at both places.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, final
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.dtype import PointerType
-from verified_tir.ir.expr import Expr, Var
+from verified_tir.ir.expr import Expr
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.paths import Path, put
+from verified_tir.ir.paths import Path, at, put
 from verified_tir.ir.stmt import Allocate, For, If, Seq, Stmt, seq
-from verified_tir.ir.visit import free_vars, rewrite, walk
+from verified_tir.ir.visit import free_vars, walk
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import opaque_calls
 from verified_tir.kernel.memory import Allocated, Entry, Version
 from verified_tir.kernel.obligation import NoMatch, Question
-from verified_tir.kernel.rules.common import changes, evaluated_safely, following, occurs, statement_at
+from verified_tir.kernel.rules.common import changes, evaluated_safely, following, occurs, replaced
 from verified_tir.kernel.rules.insert import scope_problem
 from verified_tir.kernel.rules.written import reads_of
 from verified_tir.kernel.step import Rewrite
@@ -55,9 +51,7 @@ class AllocateBuffer:
     buffer: Buffer
 
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
-        target = statement_at(before, self.path)
-        if isinstance(target, NoMatch):
-            return target
+        target = at(before.body, self.path)
         if occurs(before, self.buffer.data):
             return NoMatch(self.path, "the buffer is not fresh")
         context = context_at(before, self.path, entry)
@@ -84,9 +78,7 @@ class Drop:
     path: Path
 
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
-        match statement_at(before, self.path):
-            case NoMatch() as refusal:
-                return refusal
+        match at(before.body, self.path):
             case Allocate(buffer=b, body=body):
                 if uses(body, b):
                     return NoMatch(self.path, f"{b.name} is used")
@@ -104,16 +96,14 @@ class Move:
     how: Literal["hoist", "sink", "narrow", "widen"]
 
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
-        match self.how, statement_at(before, self.path):
-            case _, NoMatch() as refusal:
-                return refusal
+        match self.how, at(before.body, self.path):
             case "hoist", For(body=Allocate(buffer=b, body=body, annotations=notes)) as loop:
                 if loop.var in {v for e in b.shape for v in free_vars(e)}:
                     return NoMatch(self.path, f"the extents of {b.name} depend on {loop.var.name}")
                 if changes(body, b.shape):
                     return NoMatch(self.path, f"the extents of {b.name} change in the loop")
                 context = context_at(before, self.path, entry)
-                new: Stmt = Allocate(b, _around(loop, body), notes)
+                new: Stmt = Allocate(b, replace(loop, body=body), notes)
                 return Rewrite(before.with_body(put(before.body, self.path, new)), extents_safe(context, b, self.path))
             case "sink", Allocate(buffer=b, body=For() as loop, annotations=notes):
                 if uses(loop.min, b) or uses(loop.extent, b) or changes(loop.body, b.shape):
@@ -122,7 +112,7 @@ class Move:
                     )
                 if opaque_calls(loop.body):
                     return NoMatch(self.path, f"an opaque call may read what an earlier iteration left in {b.name}")
-                new = _around(loop, Allocate(b, loop.body, notes))
+                new = replace(loop, body=Allocate(b, loop.body, notes))
                 return Rewrite(before.with_body(put(before.body, self.path, new)), self._sunk(before, b, loop, entry))
             case "narrow", Allocate() as allocation:
                 return self._narrower(before, allocation)
@@ -157,11 +147,8 @@ class Move:
         others = following(before, self.path, 1)
         if isinstance(others, NoMatch):
             return others
-        around, k = statement_at(before, self.path[:-1]), self.path[-1]
-        assert isinstance(around, Seq)  # what follows cannot use the buffer: it was out of scope
-        inside = Allocate(allocation.buffer, seq(allocation.body, *others), allocation.annotations)
-        new = seq(*around.stmts[:k], inside, *around.stmts[k + 2 :])
-        return Rewrite(before.with_body(put(before.body, self.path[:-1], new)), ())
+        inside = replace(allocation, body=seq(allocation.body, *others))  # which cannot use the buffer
+        return Rewrite(replaced(before, self.path, 2, inside), ())
 
     def _sunk(self, before: PrimFunc, buffer: Buffer, loop: For, entry: Entry) -> Iterator[Question]:
         """Every read of an iteration sees a write of that iteration."""
@@ -175,31 +162,3 @@ class Move:
             claim = f"the read of {buffer.name} sees a write of its own iteration"
             known = read.access.value.defined if read.access.value is not None else f.FALSE
             yield Question("scope", claim, read.context, read.given, f.or_(read.written, known), read.place)
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Rescope:
-    """The buffer allocated at ``path``, and every view of its block, lives in another storage scope.  Owes nothing but
-    the licences."""
-
-    path: Path
-    scope: str
-
-    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
-        match statement_at(before, self.path):
-            case NoMatch() as refusal:
-                return refusal
-            case Allocate(buffer=old) as allocation:
-                pointer = old.data.type
-                assert isinstance(pointer, PointerType)
-                data = Var.fresh(old.data.name, PointerType(pointer.element, self.scope))
-
-                allocated = rewrite(allocation, lambda n: data if n is old.data else None)
-                after = before.with_body(put(before.body, self.path, allocated))
-                return Rewrite(after, (), heirs=((data, old.data),))
-        return NoMatch(self.path, "no buffer is allocated here")
-
-
-def _around(loop: For, body: Stmt) -> For:
-    return For(loop.var, loop.min, loop.extent, body, loop.kind, loop.thread, loop.annotations)

@@ -78,7 +78,7 @@ FAULTS: Final[tuple[Fault, ...]] = (
     ),
     Fault(
         "interpreted-rounding-of-ties-up",
-        "verified_tir/ir/floats.py",
+        "verified_tir/ir/float_bits.py",
         "round_exact",
         "multiple = round(value / Fraction(2) ** unit)",
         "multiple = math.floor(value / Fraction(2) ** unit + Fraction(1, 2))",

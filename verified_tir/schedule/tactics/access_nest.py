@@ -19,9 +19,9 @@ from verified_tir.ir.script import script
 from verified_tir.ir.stmt import Allocate, Block, For, If, LetStmt, Seq, Stmt, Store
 from verified_tir.ir.visit import children, free_vars, sub_statements, substitute, walk
 from verified_tir.kernel.rules.bind import Inline
-from verified_tir.kernel.rules.order import Distribute
 from verified_tir.kernel.rules.rewrite import expressions
 from verified_tir.schedule.poly import Poly, as_poly
+from verified_tir.schedule.recipes import split_label
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.fission import separate
 from verified_tir.schedule.tactics.loops import pair_at
@@ -310,5 +310,5 @@ def _own_label(session: Session, before: Path, top: Path) -> Path:
     name = f"init_{label.name}"
     while name in names:
         name += "_"
-    session.apply(Distribute(around, 1, name))
+    session.apply(split_label(around, 1, name))
     return (*pair_at(session, around)[1], *((0,) if len(label.body.stmts) == 2 else (0, 0)))  # type: ignore[attr-defined]

@@ -13,9 +13,9 @@ from verified_tir.ir.script import script
 from verified_tir.ir.stmt import Allocate, Block, Stmt, Store
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.region import instance
-from verified_tir.kernel.rules.annotate import Annotate, Label
 from verified_tir.logic import formula as f
 from verified_tir.logic.verdict import Proved
+from verified_tir.schedule.recipes import annotated, labelled
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.loops import Handle
 from verified_tir.schedule.tactics.regions import box_of
@@ -36,8 +36,8 @@ def blockize(session: Session, loop: Handle, name: str = "") -> str:
     if session.has_block(called):
         raise fail(f"there is a block called {called!r} already; give another name", path)
     reads, writes = regions(session, path)
-    session.apply(Label(path, called))
-    session.apply(Annotate(path, (("reads", reads), ("writes", writes))))
+    session.apply(labelled(path, called))
+    session.apply(annotated(path, (("reads", reads), ("writes", writes))))
     return called
 
 

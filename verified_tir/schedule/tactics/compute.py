@@ -10,9 +10,9 @@ from __future__ import annotations
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import For, Seq
 from verified_tir.kernel.licences import LICENSED
-from verified_tir.kernel.rules.kind import Kind
 from verified_tir.kernel.rules.outdated import Outdated
 from verified_tir.kernel.rules.repeat import Repeat
+from verified_tir.schedule.recipes import of_kind
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.branches import decide_branches
 from verified_tir.schedule.tactics.loops import Handle
@@ -49,7 +49,7 @@ def compute_at(session: Session, block: Handle, loop: Handle) -> None:
     remove_trivial_loops(session, (*where, 0))
     narrow(session, producer.buffer, session.loop(loop)[1].var, box)
     for marked in licensed:
-        session.apply(Kind(session.loop(marked.var)[0], marked.kind, marked.thread))
+        session.apply(of_kind(session.loop(marked.var)[0], marked.kind, marked.thread))
 
 
 def _made_serial(session: Session, where: Path, shared: int) -> list[For]:
@@ -58,5 +58,5 @@ def _made_serial(session: Session, where: Path, shared: int) -> list[For]:
     around = [(where[:k], session.stmt(where[:k])) for k in range(shared, len(where) + 1)]
     found = [(p, s) for p, s in around if isinstance(s, For) and s.kind in LICENSED]
     for path, _ in found:
-        session.apply(Kind(path, "serial"))
+        session.apply(of_kind(path, "serial"))
     return [s for _, s in found]

@@ -20,8 +20,8 @@ from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import SKIP, Block, If, Seq, Stmt
 from verified_tir.ir.visit import free_vars
-from verified_tir.kernel.rules.annotate import Annotate, Label, Unwrap
 from verified_tir.kernel.rules.branch import Decide, Introduce, Merge, Reshape
+from verified_tir.schedule.recipes import annotated, labelled, unwrapped
 from verified_tir.schedule.session import Session, TacticFailed
 
 
@@ -65,14 +65,14 @@ def _labels_inside(session: Session, path: Path) -> None:
     label = session.stmt(path)
     if not isinstance(label, Block):
         return
-    session.apply(Unwrap(path))
+    session.apply(unwrapped(path))
     _labels_inside(session, path)
     branch = session.stmt(path)
     assert isinstance(branch, If)
     if branch.else_body is None:
-        session.apply(Label((*path, 0), label.name))
+        session.apply(labelled((*path, 0), label.name))
         if label.annotations:
-            session.apply(Annotate((*path, 0), label.annotations))
+            session.apply(annotated((*path, 0), label.annotations))
 
 
 def merge_pair(session: Session, where: Path, k: int) -> bool:

@@ -7,6 +7,7 @@ from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Allocate, Block, For, If, Seq, Stmt, seq
 from verified_tir.kernel.rules.order import Distribute, Fuse, Join, Swap
 from verified_tir.kernel.rules.scope import Move, uses
+from verified_tir.schedule.recipes import split_label
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.loops import Handle, pair_at
 
@@ -85,9 +86,11 @@ def separate(
         if isinstance(stmt, Allocate):
             raise fail(f"the buffer {stmt.buffer.name} is allocated between the loop and the cut", around)
         second = _second_part(stmt, session.stmt(where), position)
-        first_label = label or f"{stmt.name}_0" if isinstance(stmt, Block) else ""
-        label = "" if isinstance(stmt, Block) else label
-        session.apply(Distribute(around, position, first_label))
+        if isinstance(stmt, Block):
+            session.apply(split_label(around, position, label or f"{stmt.name}_0"))
+            label = ""
+        else:
+            session.apply(Distribute(around, position))
         one, two = pair_at(session, around)
         rest = session.stmt(two)
         if isinstance(stmt, For) and isinstance(rest, For):

@@ -10,9 +10,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from verified_tir.ir.expr import Var
+from verified_tir.ir.find import writes_of
 from verified_tir.ir.paths import at
 from verified_tir.ir.stmt import Block, If, Seq, Stmt, Store
-from verified_tir.ir.visit import walk, writes_of
+from verified_tir.ir.visit import walk
 from verified_tir.kernel.obligation import Unproved
 from verified_tir.kernel.rules.reassociate import Reassociate, Reordered
 from verified_tir.kernel.rules.reindex import Reindex

@@ -15,11 +15,11 @@ from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import For, ForKind, Seq, Stmt
 from verified_tir.ir.visit import free_vars, substitute
-from verified_tir.kernel.rules.kind import Kind
 from verified_tir.kernel.rules.order import Partition
 from verified_tir.kernel.rules.reindex import NewLoop, Reindex
 from verified_tir.schedule.bounds import Bounds
 from verified_tir.schedule.poly import as_poly, render
+from verified_tir.schedule.recipes import of_kind
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.simplify_index import simplify as simplify_index
 from verified_tir.schedule.tactics.in_turn import (
@@ -288,4 +288,4 @@ def mark(session: Session, loop: Handle, kind: ForKind, thread: str = "") -> Non
     path, _ = session.loop(loop)
     if kind == "thread_binding" and thread not in THREADS:
         raise fail(f"there is no thread axis {thread!r}; there are {', '.join(sorted(THREADS))}", path)
-    session.apply(Kind(path, kind, thread))
+    session.apply(of_kind(path, kind, thread))

@@ -22,10 +22,10 @@ from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Block, For, Seq, Stmt, Store
 from verified_tir.ir.visit import free_vars, sub_statements, walk
 from verified_tir.kernel.obligation import Unproved
-from verified_tir.kernel.rules.annotate import Label, Unwrap
 from verified_tir.kernel.rules.order import Fuse, Swap
 from verified_tir.logic.verdict import Refuted
 from verified_tir.schedule.index_eval import NotEvaluable, UnsafeIndex, evaluate
+from verified_tir.schedule.recipes import labelled, unwrapped
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.tactics.loops import Handle
 from verified_tir.schedule.touched import touched_by
@@ -134,7 +134,7 @@ def _merge_at(session: Session, where: Path, position: int, outer: tuple[Labels,
             continue
         around = (*inside, start) if isinstance(session.stmt(inside), Seq) else inside
         for k, label in enumerate(reversed(names)):
-            session.apply(Label(around, label.name, count if k == 0 else 1))
+            session.apply(labelled(around, label.name, count if k == 0 else 1))
     return merged
 
 
@@ -145,7 +145,7 @@ def _unwrap(session: Session, path: Path) -> Labels:
         return ()
     while isinstance(label := session.stmt(path), Block):
         found.append(label)
-        session.apply(Unwrap(path))
+        session.apply(unwrapped(path))
     return tuple(found)
 
 

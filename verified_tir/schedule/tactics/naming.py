@@ -20,11 +20,11 @@ from verified_tir.ir.script import script
 from verified_tir.ir.script.dtypes import is_dtype_name
 from verified_tir.ir.stmt import LetStmt, Stmt, Store
 from verified_tir.ir.visit import bound_vars, free_vars, sub_statements, substitute, walk
-from verified_tir.kernel.rules.annotate import Label
 from verified_tir.kernel.rules.bind import Bind, Inline
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.rewrite import ExprPath, expressions
 from verified_tir.kernel.rules.scope import AllocateBuffer
+from verified_tir.schedule.recipes import labelled
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.inline import expression_at, replace_with
 
@@ -49,7 +49,7 @@ def bind_expr(session: Session, block: str, expression: str, name: str, scope: s
     zero = (const(0),)
     session.apply(AllocateBuffer(path, buffer))
     session.apply(Insert((*path, 0), Store(buffer, value, zero)))
-    session.apply(Label((*path, 0, 0), name))
+    session.apply(labelled((*path, 0, 0), name))
     _put_in(session, (*path, 0), value, Load(buffer, zero), first=1)
     return buffer
 

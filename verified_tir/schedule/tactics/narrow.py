@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Var
-from verified_tir.ir.paths import Path, loop_path, places
+from verified_tir.ir.find import loop_path
+from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, For
 from verified_tir.kernel.rules.scope import Move
 from verified_tir.kernel.rules.storage import Compact

@@ -9,8 +9,8 @@ from __future__ import annotations
 from verified_tir.elaborate.calls import CALL
 from verified_tir.ir.node import IRError
 from verified_tir.ir.stmt import Seq
-from verified_tir.kernel.rules.annotate import Annotate, Label, Unwrap
 from verified_tir.schedule.functions import assumes, called_function, outlined
+from verified_tir.schedule.recipes import annotated, labelled, unwrapped
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.loops import Handle
 from verified_tir.schedule.tactics.tensorize import place_of
@@ -31,10 +31,10 @@ def outline(session: Session, place: Handle, name: str) -> str:
     if isinstance(around, Seq):
         while path[-1] > 0 and assumes(around.stmts[path[-1] - 1]):
             path, count = (*path[:-1], path[-1] - 1), count + 1
-    session.apply(Label(path, name, count))
+    session.apply(labelled(path, name, count))
     if isinstance(around, Seq) and count == len(around.stmts):
         path = path[:-1]
-    session.apply(Annotate(path, ((CALL, name),)))
+    session.apply(annotated(path, ((CALL, name),)))
     try:
         outlined(session.func)
     except IRError as problem:
@@ -47,7 +47,7 @@ def inline(session: Session, name: str) -> None:
     path, block = session.block(name)
     if called_function(block) is None:
         raise fail(f"block {name} is no function's body", path)
-    session.apply(Unwrap(path))
+    session.apply(unwrapped(path))
 
 
 __all__ = ["inline", "outline"]

@@ -22,13 +22,13 @@ from verified_tir.ir.stmt import SKIP, Block, For, If, Seq, Stmt, Store
 from verified_tir.ir.visit import map_children, sub_statements
 from verified_tir.kernel.effects import EVERYTHING, written_blocks
 from verified_tir.kernel.obligation import Unproved
-from verified_tir.kernel.rules.annotate import Annotate, Label, Unwrap
 from verified_tir.kernel.rules.branch import Merge, Reshape
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.order import Fuse, Swap
 from verified_tir.kernel.rules.rewrite import Rewrite, expressions
 from verified_tir.schedule.bounds import Bounds
 from verified_tir.schedule.poly import counted_in
+from verified_tir.schedule.recipes import annotated, labelled, unwrapped
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.simplify_index import Simplifier, negate
 from verified_tir.schedule.tactics.arms import make_equal
@@ -200,17 +200,17 @@ def _merged(session: Session, nest: Path, way: Path) -> tuple[Path, Path]:
     match here:
         case Block(is_label=True, name=name, body=body, annotations=annotations):
             count = len(body.stmts) if isinstance(body, Seq) else 1
-            session.apply(Unwrap(nest))
+            session.apply(unwrapped(nest))
             place, below = _merged_below(session, nest[:-1], nest[-1], body, way)
             if count > 1:
                 alone = len(_statements(session, nest[:-1])) == count
-                session.apply(Label(nest, name, count))
+                session.apply(labelled(nest, name, count))
                 below = (place[-1] - nest[-1], *below)
                 place = nest[:-1] if alone else nest
             else:
-                session.apply(Label(place, name))
+                session.apply(labelled(place, name))
             if annotations:
-                session.apply(Annotate(place, annotations))
+                session.apply(annotated(place, annotations))
             return place, (0, *below)
         case For(body=body):
             place = _place_of_both(session, nest)

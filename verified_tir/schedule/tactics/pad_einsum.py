@@ -23,8 +23,9 @@ import numpy as np
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Binary, Cast, Expr, IntImm, Load, Var, any_of, binary, const
+from verified_tir.ir.find import loop_path
 from verified_tir.ir.node import IRError
-from verified_tir.ir.paths import Path, loop_path
+from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import For, If, Seq, Store
 from verified_tir.ir.visit import free_vars, walk
 from verified_tir.kernel.obligation import Unproved

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import IntImm, Var
-from verified_tir.ir.paths import Path, loop_path, places
+from verified_tir.ir.find import loop_path
+from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, Block, For, If, Seq
 from verified_tir.ir.visit import free_vars
 from verified_tir.kernel.rules.branch import Decide

@@ -20,11 +20,11 @@ from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, Block, For, If, Seq, Stmt, Store
 from verified_tir.ir.visit import bound_vars, free_vars, substitute, walk
 from verified_tir.kernel.obligation import Unproved
-from verified_tir.kernel.rules.annotate import Label, Unwrap
 from verified_tir.kernel.rules.order import Swap
 from verified_tir.kernel.rules.reindex import NewLoop, Reindex
 from verified_tir.schedule.bounds import Bounds
 from verified_tir.schedule.poly import counted_in
+from verified_tir.schedule.recipes import labelled, unwrapped
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.simplify_index import Simplifier
 from verified_tir.schedule.tactics.inline import (
@@ -94,8 +94,8 @@ def _rename(session: Session, block: str, name: str) -> None:
         return
     path, label = session.block(block)
     count = len(label.body.stmts) if isinstance(label.body, Seq) else 1
-    if not session.attempt(Unwrap(path), Label(path, name, count)):
-        session.attempt(Unwrap(path), Label((*path, 0), name, count))
+    if not session.attempt(unwrapped(path), labelled(path, name, count)):
+        session.attempt(unwrapped(path), labelled((*path, 0), name, count))
 
 
 def _move_up(session: Session, block: str, buffer: Buffer) -> None:

@@ -20,13 +20,14 @@ from typing import final
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, IntImm, Var
+from verified_tir.ir.find import writes_of
 from verified_tir.ir.index_arith import is_index
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Block, For, If, LetStmt, Seq, Stmt, Store
-from verified_tir.ir.visit import free_vars, walk, writes_of
-from verified_tir.kernel.rules.annotate import Label, Unwrap
+from verified_tir.ir.visit import free_vars, walk
 from verified_tir.kernel.rules.reassociate import Reassociate
 from verified_tir.kernel.rules.reindex import NewLoop, Reindex
+from verified_tir.schedule.recipes import labelled, unwrapped
 from verified_tir.schedule.session import Session, fail, owner
 from verified_tir.schedule.tactics.in_turn import is_zero
 from verified_tir.schedule.tactics.licensed import apply_licensed, check_word
@@ -197,7 +198,7 @@ def _tidy(session: Session, nest: Nest, dims: list[int], axis: int) -> str:
     name = unused_name(f"{nest.name}_rf", session.block_names())
     for k, label in enumerate((f"{name}_init", name, nest.name)):
         found = [p for p, s in places(session.stmt((*base, k)), lambda s: isinstance(s, Store))]
-        session.apply(Label((*base, k, *found[0]), label))
+        session.apply(labelled((*base, k, *found[0]), label))
     return name
 
 
@@ -215,7 +216,7 @@ def _relabel(session: Session, path: Path, name: str) -> None:
     """The block's label goes from the partial reduction: another statement bears it from now on."""
     found = [p for p, s in places(session.stmt(path), lambda s: isinstance(s, Block) and s.name == name)]
     for p in found:
-        session.apply(Unwrap((*path, *p)))
+        session.apply(unwrapped((*path, *p)))
 
 
 def _rename(session: Session, path: Path, names: list[str], order: list[int]) -> None:

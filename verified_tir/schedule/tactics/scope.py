@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from verified_tir.ir.paths import places
 from verified_tir.ir.stmt import Allocate
-from verified_tir.kernel.rules.scope import Rescope
+from verified_tir.schedule.recipes import rescoped
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.buffers import buffer_of
 from verified_tir.schedule.tactics.layout import BufferIn
@@ -17,4 +17,4 @@ def set_scope(session: Session, block: str | None, buffer: BufferIn, scope: str)
     path = next((p for p, _ in found), None)
     if path is None:
         raise fail(f"{chosen.name} is a parameter, whose memory is the caller's: copy it, by cache_read or cache_write")
-    session.apply(Rescope(path, scope))
+    session.apply(rescoped(path, scope))

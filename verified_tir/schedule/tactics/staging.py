@@ -21,8 +21,8 @@ from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, AttrStmt, Block, DeclBuffer, For, If, Seq, Stmt, Store
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.effects import written_blocks
-from verified_tir.kernel.rules.annotate import Label, Unwrap
 from verified_tir.kernel.rules.stage import Stage
+from verified_tir.schedule.recipes import labelled, unwrapped
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.tactics.buffers import buffer_of, home_of
 from verified_tir.schedule.tactics.layout import BufferIn
@@ -115,7 +115,7 @@ def _stage(
 ) -> Buffer:  # fmt: skip
     path = span.path
     if span.count > 1:
-        session.apply(Label(path, "staged", span.count))
+        session.apply(labelled(path, "staged", span.count))
         first = path[-1]
         only = [(*path, 0, p[len(path) - 1] - first, *p[len(path) :]) for p in only]
     relative = tuple(p[len(path) :] for p in only)
@@ -140,9 +140,9 @@ def _tidied(session: Session, span: Span, box: Box, called: str, *, copy_in: boo
     for k, label in copies:
         nest = session.stmt((*path, 0, k))
         store = next(p for p, s in places(nest, lambda s: isinstance(s, Store)))
-        session.apply(Label((*path, 0, k, *store), label))
+        session.apply(labelled((*path, 0, k, *store), label))
     if span.count > 1:
-        session.apply(Unwrap((*path, 0, int(copy_in))))
+        session.apply(unwrapped((*path, 0, int(copy_in))))
     return allocation.buffer
 
 

@@ -15,13 +15,13 @@ from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import SKIP, Seq, Store
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.calls import Arguments, instantiate, scalars_of, without_labels
-from verified_tir.kernel.rules.annotate import Annotate, Label
 from verified_tir.kernel.rules.call import Implement, Refine
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.view import DeclareView, DropView, View
 from verified_tir.schedule.functions import assumes, head
 from verified_tir.schedule.intrinsics import TensorIntrin, lemma
+from verified_tir.schedule.recipes import annotated, labelled
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.tactics.loops import Handle
 from verified_tir.schedule.tactics.simplify import simplify_expressions
@@ -41,8 +41,8 @@ def tensorize(session: Session, place: Handle, which: TensorIntrin | str) -> str
         raise fail(str(problem), path) from problem
     if not isinstance(intrin, TensorIntrin):
         raise fail(f"an intrinsic is a TensorIntrin, its name, or a schedule of its description, not {which!r}", path)
-    session.apply(Label(path, intrin.name))
-    session.apply(Annotate(path, ((INTRINSIC, intrin.name),)))
+    session.apply(labelled(path, intrin.name))
+    session.apply(annotated(path, ((INTRINSIC, intrin.name),)))
     _replace(session, (*path, 0), intrin, forget=True)
     return intrin.name
 

@@ -18,11 +18,11 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Binary, Expr, Load
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Seq, Stmt, Store
-from verified_tir.kernel.rules.annotate import Label
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.rewrite import ExprPath, Rewrite, expressions
 from verified_tir.kernel.rules.scope import AllocateBuffer, Drop
+from verified_tir.schedule.recipes import labelled
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.inline import reads_of, replace_with
 
@@ -53,7 +53,7 @@ def split_write(session: Session, block: str) -> tuple[str, str]:
     _forget(session, path, body, temporary)
     names = (f"{block}_0", f"{block}_1")
     for k, name in enumerate(names):
-        session.apply(Label((*path, k), name))
+        session.apply(labelled((*path, k), name))
     return names
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from verified_tir.ir.expr import Expr, IntImm, Load, Var
+from verified_tir.ir.find import reads_of, writes_of
 from verified_tir.ir.stmt import For, ForKind, Stmt, Store
-from verified_tir.ir.visit import reads_of, walk, writes_of
+from verified_tir.ir.visit import walk
 from verified_tir.testing.programs.sketch import Place, Sketch
 
 

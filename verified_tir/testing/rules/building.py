@@ -7,7 +7,11 @@ from collections.abc import Sequence
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, Load, Var, const
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.stmt import Stmt, Store
+from verified_tir.ir.paths import Path
+from verified_tir.ir.stmt import ForKind, Stmt, Store
+from verified_tir.kernel.obligation import NoMatch
+from verified_tir.kernel.step import Rule
+from verified_tir.schedule import recipes
 
 
 def load(b: Buffer, *indices: Expr | int) -> Load:
@@ -34,3 +38,15 @@ def function(params: Sequence[Buffer | Var], body: Stmt, name: str = "f") -> Pri
             handles.append(handle)
             buffer_map.append((handle, p))
     return PrimFunc(name, tuple(handles), tuple(buffer_map), body)
+
+
+def made(recipe: recipes.Recipe, func: PrimFunc) -> Rule:
+    """The rule that a recipe makes of a function."""
+    rule = recipe(func)
+    assert not isinstance(rule, NoMatch), rule.reason
+    return rule
+
+
+def of_kind(func: PrimFunc, path: Path, kind: ForKind, thread: str = "") -> Rule:
+    """The loop at ``path`` becomes one of this kind."""
+    return made(recipes.of_kind(path, kind, thread), func)

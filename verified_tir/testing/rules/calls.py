@@ -16,12 +16,11 @@ from verified_tir.kernel.calls import Arguments, instantiate, scalars_of
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.rules.call import Refine
 from verified_tir.kernel.rules.insert import Insert
-from verified_tir.kernel.rules.kind import Kind
 from verified_tir.kernel.rules.order import Partition, Swap
 from verified_tir.kernel.rules.reindex import NewLoop, Reindex
 from verified_tir.kernel.theorem import Refines, Rule, apply, reflexive
 from verified_tir.logic.solver import Solver
-from verified_tir.testing.rules.building import function
+from verified_tir.testing.rules.building import function, of_kind
 from verified_tir.testing.rules.family import Family
 
 Made = tuple[PrimFunc, Sequence[Rule]]
@@ -56,7 +55,7 @@ def lemma(callee: int, step: int) -> Refines | None:
             r, last = Var.fresh("r"), loop.extent - 1
             rule = Reindex(path, 1, (NewLoop(r, const(0), loop.extent),), (), (last - r,), (last - loop.var,))
         case "parallel", [(path, _)]:
-            rule = Kind(path, "parallel")
+            rule = of_kind(func, path, "parallel")
         case "cut", [(path, _)]:
             rule = Partition(path, const(1))
         case "swap", []:

@@ -19,7 +19,7 @@ from verified_tir.ir.paths import Path, places
 from verified_tir.ir.script import parse_func, script
 from verified_tir.ir.stmt import For, Stmt
 from verified_tir.kernel.rules.outdated import Outdated
-from verified_tir.kernel.rules.unit import Unroll
+from verified_tir.kernel.rules.unroll import Unroll
 from verified_tir.kernel.theorem import Rule
 from verified_tir.testing.rules.families import BY_NAME
 from verified_tir.testing.rules.family import Chain, Family

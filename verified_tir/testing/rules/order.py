@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from verified_tir.ir.expr import Expr, Var, binary, const
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import For, ForKind, If, Stmt, seq
-from verified_tir.kernel.rules.kind import Kind
 from verified_tir.kernel.rules.order import Distribute, Fuse, Join, Partition, Swap
-from verified_tir.kernel.rules.unit import Unit, WrapUnit
 from verified_tir.kernel.theorem import Rule
-from verified_tir.testing.rules.building import load
+from verified_tir.schedule.recipes import in_a_loop, run_once
+from verified_tir.testing.rules.building import load, made, of_kind
 from verified_tir.testing.rules.family import Family
 from verified_tir.testing.rules.pool import EXTENTS, GUARDED, INDIRECT, NESTED, STORES, WORDS, Word, X, Y, integers, n
 
@@ -73,7 +72,7 @@ def _one_loop(bounds: int, a: Word, b: Word | None) -> Made:
     i = Var.fresh("i")
     body = a(i) if b is None else seq(a(i), b(i))
     func = integers(bounded(EXTENTS[bounds](), body, i))
-    return func, [*[Partition((), m) for m in MIDDLES], Unit(()), WrapUnit((0,), Var.fresh("o"))]
+    return func, [*[Partition((), m) for m in MIDDLES], made(run_once(()), func), in_a_loop((0,), Var.fresh("o"))]
 
 
 def _licensed(outer: int, bounds: int, a: Word, b: Word | None) -> Made:
@@ -84,8 +83,10 @@ def _licensed(outer: int, bounds: int, a: Word, b: Word | None) -> Made:
     if outer:
         loop = bounded(EXTENTS[outer - 1](), loop, o)
     paths = [(), (0,)] if outer else [()]
-    rules: list[Rule] = [Kind(p, "parallel") for p in paths]
-    return integers(loop), [*rules, Kind(paths[-1], "vectorized"), Kind(paths[-1], "thread_binding", "threadIdx.x")]
+    func = integers(loop)
+    rules: list[Rule] = [of_kind(func, p, "parallel") for p in paths]
+    rules += [of_kind(func, paths[-1], "vectorized"), of_kind(func, paths[-1], "thread_binding", "threadIdx.x")]
+    return func, rules
 
 
 FAMILIES = (

@@ -18,7 +18,6 @@ from verified_tir.kernel.rules.bind import Bind, Inline
 from verified_tir.kernel.rules.branch import Decide, Hoist, Introduce, Merge, Reshape, Sink
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
-from verified_tir.kernel.rules.kind import Kind
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.order import Distribute, Fuse, Join, Partition, Swap
 from verified_tir.kernel.rules.reindex import NewLoop, Reindex
@@ -26,9 +25,9 @@ from verified_tir.kernel.rules.relayout import Relayout
 from verified_tir.kernel.rules.rewrite import Rewrite, expressions
 from verified_tir.kernel.rules.scope import AllocateBuffer, Drop, Move
 from verified_tir.kernel.rules.storage import Compact, Storage
-from verified_tir.kernel.rules.unit import Unit, WrapUnit
 from verified_tir.kernel.theorem import Rule
-from verified_tir.testing.rules.building import load, store
+from verified_tir.schedule.recipes import in_a_loop, run_once
+from verified_tir.testing.rules.building import load, made, of_kind, store
 from verified_tir.testing.rules.random_programs import Draw, Scope, access, condition, one_of, value
 
 # ------------------------------------------------------------------------------------------------- rules at random
@@ -211,6 +210,16 @@ def _introduce(draw: Draw, func: PrimFunc) -> Rule | None:
     return Introduce(found[0], condition(draw, scope_at(func, found[0])))
 
 
+def _unit(draw: Draw, func: PrimFunc) -> Rule | None:
+    found = place(draw, func, For)
+    return None if found is None else made(run_once(found[0]), func)
+
+
+def _kind(draw: Draw, func: PrimFunc) -> Rule | None:
+    found = place(draw, func, For)
+    return None if found is None else of_kind(func, found[0], one_of(draw, "parallel", "vectorized", "unrolled"))
+
+
 def at(
     kind: type[Stmt] | tuple[type[Stmt], ...], make: Callable[[Draw, Path], Rule]
 ) -> Callable[[Draw, PrimFunc], Rule | None]:
@@ -237,8 +246,8 @@ RULES: dict[str, Callable[[Draw, PrimFunc], Rule | None]] = {
     "join": _in_sequence(Join),
     "distribute": _split,
     "partition": _partition,
-    "unit": at(For, lambda draw, path: Unit(path)),
-    "wrap unit": at(Stmt, lambda draw, path: WrapUnit(path, Var.fresh("o"))),
+    "unit": _unit,
+    "wrap unit": at(Stmt, lambda draw, path: in_a_loop(path, Var.fresh("o"))),
     "reindex": _reindex,
     "bind": _bind,
     "inline": at(LetStmt, lambda draw, path: Inline(path)),
@@ -260,7 +269,7 @@ RULES: dict[str, Callable[[Draw, PrimFunc], Rule | None]] = {
     "storage": _storage,
     "compact": _compact,
     "relayout": _relayout,
-    "kind": at(For, lambda draw, path: Kind(path, one_of(draw, "parallel", "vectorized", "unrolled"))),
+    "kind": _kind,
 }
 """For each rule, an application of it to a program; ``None`` where the program has no place for it."""
 

@@ -15,11 +15,11 @@ from verified_tir.ir.visit import refresh_binders, substitute
 from verified_tir.kernel.rules.branch import Decide, Hoist, Merge, Reshape, Sink
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
-from verified_tir.kernel.rules.kind import Kind
 from verified_tir.kernel.rules.order import Distribute, Fuse, Join, Swap
+from verified_tir.kernel.rules.reindex import Reindex
+from verified_tir.kernel.rules.same import Same
 from verified_tir.kernel.rules.scope import Move
 from verified_tir.kernel.rules.storage import Compact
-from verified_tir.kernel.rules.unit import Unit
 from verified_tir.kernel.theorem import Rule
 from verified_tir.testing.rules.building import function, load, store
 from verified_tir.testing.rules.random_programs import Draw, Scope, access, bounds, condition, one_of, statement, value
@@ -143,7 +143,8 @@ def _marked_loop(draw: Draw, scope: Scope) -> Scene:
         body = If(condition(draw, scope.with_integer(i)), body)
     kind = one_of(draw, "parallel", "vectorized")
     extent = one_of(draw, const(3), const(2), binary("min", scope.integers[0], 3))
-    return (For(i, const(0), extent, body),), lambda path, k: Kind((*path, k), kind)
+    marked = For(i, const(0), extent, body, kind)
+    return (For(i, const(0), extent, body),), lambda path, k: Same((*path, k), marked)
 
 
 def _neighbours(draw: Draw, scope: Scope) -> Scene:
@@ -164,7 +165,9 @@ def _single_iteration(draw: Draw, scope: Scope) -> Scene:
     n = scope.integers[0]
     extent = one_of(draw, const(1), const(1), binary("min", binary("max", n, 1), 1), n, const(2))
     low = one_of(draw, const(0), n, const(2), 0 - n)
-    return (For(i, low, extent, statement(draw, scope.with_integer(i))),), lambda path, k: Unit((*path, k))
+    return (For(i, low, extent, statement(draw, scope.with_integer(i))),), lambda path, k: Reindex(
+        (*path, k), 1, (), (), (low,), ()
+    )
 
 
 def _erased(draw: Draw, scope: Scope) -> Scene:

@@ -12,12 +12,11 @@ from verified_tir.ir.stmt import Allocate, Assume, DeclBuffer, For, If, LetStmt,
 from verified_tir.kernel.rules.branch import Decide, Sink
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
-from verified_tir.kernel.rules.kind import Kind
 from verified_tir.kernel.rules.order import Distribute, Join, Partition, Swap
 from verified_tir.kernel.rules.reindex import NewLoop, Reindex
 from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.kernel.theorem import Rule
-from verified_tir.testing.rules.building import function, load, store
+from verified_tir.testing.rules.building import function, load, of_kind, store
 from verified_tir.testing.rules.family import Family
 from verified_tir.testing.rules.pool import X, Y, loop
 
@@ -94,7 +93,8 @@ def _viewed(start: int, a: Viewed, b: Viewed, own: bool) -> Made:
     func = function([X, Y], Allocate(base, body) if own else body)
     p = Var.fresh("p")
     reversed_ = Reindex(depth, 1, (NewLoop(p, const(start), const(2)),), (), (2 * start + 1 - p,), (2 * start + 1 - i,))
-    rules += [Swap((*depth, 0), 0), Distribute(depth, 1), reversed_, Kind(depth, "parallel"), Erase((*depth, 0, 0))]
+    rules += [Swap((*depth, 0), 0), Distribute(depth, 1), reversed_, of_kind(func, depth, "parallel")]
+    rules.append(Erase((*depth, 0, 0)))
     return func, rules
 
 

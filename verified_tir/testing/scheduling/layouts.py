@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, IntImm, Var
+from verified_tir.ir.find import reads_of
 from verified_tir.ir.stmt import Store
-from verified_tir.ir.visit import free_vars, reads_of, substitute
+from verified_tir.ir.visit import free_vars, substitute
 from verified_tir.testing.scheduling.choices import Choices
 from verified_tir.testing.scheduling.loops import licence
 from verified_tir.testing.scheduling.scene import Scene, call, listed, quoted

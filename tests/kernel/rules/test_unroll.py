@@ -1,4 +1,4 @@
-"""A loop that runs once is its body, and the other way round."""
+"""Unrolled loops; a loop that runs once is its body, and the other way round, which reindexing does."""
 
 from __future__ import annotations
 
@@ -6,32 +6,45 @@ from tests.kernel.programs import AB, accepted, gives, program, refused, variabl
 from verified_tir.ir.expr import Var
 from verified_tir.ir.visit import bound_vars
 from verified_tir.ir.wellformed import problem
-from verified_tir.kernel.rules.unit import Unit, Unroll, WrapUnit
+from verified_tir.kernel.rules.unroll import Unroll
+from verified_tir.schedule.recipes import in_a_loop, run_once
 
 ABN = AB + ", n: T.int32"
 
 
 def test_unit() -> None:
-    gives(program("for i in range(2, 3):\n    A[i] = i"), Unit(()), "A[2] = 2")
+    gives(program("for i in range(2, 3):\n    A[i] = i"), run_once(()), "A[2] = 2")
     known = program("T.assume(n == 3)\nfor i in range(n, n + 1):\n    A[i] = i", ABN)
-    gives(known, Unit((1,)), "T.assume(n == 3)\nA[n] = n")
-    once = "domain: the loop over i runs exactly once (Refuted)"
-    refused(program("for i in range(n):\n    A[i] = i", ABN), Unit(()), once)
-    refused(program("for i in range(2):\n    A[i] = i"), Unit(()), once)
-    refused(program("A[0] = 1"), Unit(()), "not a loop")
+    gives(known, run_once((1,)), "T.assume(n == 3)\nA[n] = n")
+    some = "bijection: every new iteration is an old one of (i) (Refuted)"
+    refused(program("for i in range(n):\n    A[i] = i", ABN), run_once(()), some)
+    refused(program("for i in range(0):\n    A[i] = i"), run_once(()), some)
+    each = "bijection: each old iteration is run as itself (Refuted)"
+    refused(program("for i in range(2):\n    A[i] = i"), run_once(()), each)
+    refused(program("A[0] = 1"), run_once(()), "not a loop")
 
 
 def test_the_start_is_read_again() -> None:
     text = "for i in range(A[0], A[0] + 1):\n    {}[0] = 2\n    B[1] = i"
-    refused(program(text.format("A")), Unit(()), "the body writes what the loop's start reads")
+    refused(program(text.format("A")), run_once(()), "the body writes what bounds or guards read")
+
+
+def test_a_start_that_is_data_was_evaluated_before() -> None:
+    text = "if A[0] < 4:\n    for i in range(A[0], A[0] + 1):\n        B[1] = i"
+    gives(program(text), run_once((0,)), "if A[0] < 4:\n    B[1] = A[0]")
+
+
+def test_the_extent_is_read_once() -> None:
+    text = "T.assume(A[0] == 1)\n{}A[{}] = 2"
+    gives(program(text.format("for i in range(A[0]):\n    ", "i")), run_once((1,)), text.format("", "0"))
 
 
 def test_wrap_unit() -> None:
     o = Var.fresh("o")
-    gives(program("A[0] = 1"), WrapUnit((), o), "for o in range(1):\n    A[0] = 1")
+    gives(program("A[0] = 1"), in_a_loop((), o), "for o in range(1):\n    A[0] = 1")
     f = program("for i in range(2):\n    A[i] = 1")
-    refused(f, WrapUnit((), variable(f, "i")), "not a fresh integer")
-    refused(f, WrapUnit((), Var.fresh("x", "float32")), "not a fresh integer")
+    refused(f, in_a_loop((), variable(f, "i")), "not fresh")
+    refused(f, in_a_loop((), Var.fresh("x", "float32")), "loop x of type float32")
 
 
 def test_unroll() -> None:

@@ -1,0 +1,68 @@
+"""What tactics and tests look for in programs; the kernel needs none of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeVar
+
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.expr import Load, Var
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.node import Node
+from verified_tir.ir.paths import Path
+from verified_tir.ir.stmt import Allocate, Block, For, Stmt, Store
+from verified_tir.ir.visit import nodes_of, rewrite, sub_statements, walk
+
+N = TypeVar("N", bound=Node)
+S = TypeVar("S", bound=Stmt)
+
+
+def loop_path(func: PrimFunc, var: Var) -> Path | None:
+    """Where the loop over ``var`` stands."""
+    return next((p for p, _ in places_of(func.body, For, lambda s: s.var is var)), None)
+
+
+def block_path(func: PrimFunc, name: str) -> Path | None:
+    """Where the first block called ``name`` stands."""
+    return next((p for p, _ in places_of(func.body, Block, lambda s: s.name == name)), None)
+
+
+def places_of(root: Stmt, kind: type[S], wanted: Callable[[S], bool]) -> Iterator[tuple[Path, S]]:
+    """What :func:`places` gives, of statements of one class: it looks only where one that is wanted stands."""
+    found = {s for s in nodes_of(root, kind) if wanted(s)}
+    if not found:
+        return
+    if isinstance(root, kind) and root in found:
+        yield (), root
+    for k, sub in enumerate(sub_statements(root)):
+        if not found.isdisjoint(nodes_of(sub, kind)):
+            yield from (((k, *p), s) for p, s in places_of(sub, kind, found.__contains__))
+
+
+def local_buffers(node: Node) -> list[Buffer]:
+    """What is allocated inside ``node``, by itself or for a block."""
+    found: list[Buffer] = []
+    for n in walk(node):
+        match n:
+            case Allocate(buffer=b):
+                found.append(b)
+            case Block(alloc_buffers=buffers):
+                found.extend(buffers)
+    return list(dict.fromkeys(found))
+
+
+def reads_of(node: Node) -> list[Load]:
+    """Every load below ``node``."""
+    return [n for n in walk(node) if isinstance(n, Load)]
+
+
+def writes_of(node: Node) -> list[Store]:
+    """Every store below ``node``."""
+    return [n for n in walk(node) if isinstance(n, Store)]
+
+
+def substitute_buffers(node: N, mapping: Mapping[Buffer, Buffer]) -> N:
+    """Replace buffers by buffers wherever they occur."""
+    if not mapping:
+        return node
+    return rewrite(node, lambda n: mapping.get(n) if isinstance(n, Buffer) else None)

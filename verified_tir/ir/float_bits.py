@@ -1,0 +1,37 @@
+"""Floats from exact rationals, and from bits; what the kernel needs of floats is in ``floats``."""
+
+from __future__ import annotations
+
+import math
+import struct
+from fractions import Fraction
+
+from verified_tir.ir.dtype import DType
+from verified_tir.ir.floats import exponent_bits, significand_bits
+
+
+def round_exact(dtype: DType, value: Fraction | int) -> float:
+    """A rational rounded once into the float type ``dtype``: nearest, ties to even; overflow gives an infinity.
+
+    A negative number that rounds to zero gives -0.0, zero itself +0.0.
+    """
+    value = Fraction(value)
+    if value == 0:
+        return 0.0
+    sign, value = (-1.0, -value) if value < 0 else (1.0, value)
+    precision, largest = significand_bits(dtype), 1 << (exponent_bits(dtype) - 1)
+    exponent = value.numerator.bit_length() - value.denominator.bit_length()  # 2**exponent is near the value:
+    if value >= Fraction(2) ** exponent:  # make it 2**(exponent - 1) <= value < 2**exponent
+        exponent += 1
+    unit = max(exponent, 3 - largest) - precision  # 2**unit is the spacing of the type at the value
+    multiple = round(value / Fraction(2) ** unit)  # Python rounds a Fraction half to even
+    if multiple.bit_length() + unit > largest:
+        return sign * math.inf
+    return sign * math.ldexp(multiple, unit)
+
+
+def float_of(dtype: DType, bits: int) -> float:
+    """The float of type ``dtype`` with these bits, as a Python float."""
+    width = 32 if dtype.code == "bfloat" else dtype.bits  # a bfloat16 is the upper half of a float32
+    unsigned, real = {16: ("<H", "<e"), 32: ("<I", "<f"), 64: ("<Q", "<d")}[width]
+    return float(struct.unpack(real, struct.pack(unsigned, bits << (width - dtype.bits)))[0])

@@ -1,0 +1,151 @@
+"""Rules made of a program as it is: what means nothing, put on and taken off; and loops that run once.
+
+Each function here gives a *recipe*: what makes of a program a rule, or says why it has no place there.
+``Session.apply`` and ``Session.attempt`` take recipes as they take rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from verified_tir.ir.dtype import PointerType
+from verified_tir.ir.expr import Var, const
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.node import IRError
+from verified_tir.ir.paths import Path, at
+from verified_tir.ir.stmt import Allocate, Annotations, AttrStmt, Block, For, ForKind, Seq, Stmt, seq
+from verified_tir.ir.visit import substitute
+from verified_tir.kernel.calls import without_labels
+from verified_tir.kernel.obligation import NoMatch
+from verified_tir.kernel.rules.reindex import NewLoop, Reindex
+from verified_tir.kernel.rules.same import Same
+from verified_tir.kernel.step import Rule
+
+Recipe: TypeAlias = Callable[[PrimFunc], Rule | NoMatch]
+
+
+def _of(path: Path, make: Callable[[Stmt], Stmt | Rule | str]) -> Recipe:
+    """What ``make`` makes of the statement at ``path``: the same statement, a rule, or the reason why there is none."""
+
+    def rule(func: PrimFunc) -> Rule | NoMatch:
+        try:
+            made = make(at(func.body, path))
+        except IRError as problem:
+            made = str(problem)
+        if isinstance(made, Stmt):
+            return Same(path, made)
+        return NoMatch(path, made) if isinstance(made, str) else made
+
+    return rule
+
+
+def labelled(path: Path, name: str, count: int = 1) -> Recipe:
+    """The statement at ``path`` gets a label; or ``count`` statements of a sequence, from there on."""
+    if count == 1:
+        return _of(path, lambda s: Block.label(name, s))
+    k = path[-1] if path else 0
+
+    def change(around: Stmt) -> Stmt | str:
+        if not path or not isinstance(around, Seq) or k + count > len(around.stmts):
+            return f"there are no {count - 1} statements after this one"
+        label = Block.label(name, seq(*around.stmts[k : k + count]))
+        return seq(*around.stmts[:k], label, *around.stmts[k + count :])
+
+    return _of(path[:-1], change)
+
+
+def unwrapped(path: Path) -> Recipe:
+    """A label, or an attribute around a statement, goes."""
+
+    def change(stmt: Stmt) -> Stmt | str:
+        match stmt:
+            case Block(is_label=True, body=body) | AttrStmt(body=body):
+                return body
+        return "neither a label nor an attribute"
+
+    return _of(path, change)
+
+
+def unlabelled() -> Recipe:
+    """All labels go."""
+    return _of((), without_labels)
+
+
+def split_label(path: Path, position: int, first: str) -> Recipe:
+    """``with block: A; B`` ⟶ ``with first: A`` then ``with block: B``, where B begins at ``position``."""
+
+    def change(stmt: Stmt) -> Stmt | str:
+        match stmt:
+            case Block(is_label=True, name=name, body=Seq(stmts=stmts), annotations=notes) if 0 < position < len(stmts):
+                a, b = seq(*stmts[:position]), seq(*stmts[position:])
+                return seq(Block.label(first, a, notes), Block.label(name, b, notes))
+        return "not a label of a sequence that can be split there"
+
+    return _of(path, change)
+
+
+def annotated(path: Path, annotations: Annotations) -> Recipe:
+    """The loop, allocation or label at ``path`` gets these annotations instead of its own."""
+
+    def change(stmt: Stmt) -> Stmt | str:
+        match stmt:
+            case For(var=v, min=low, extent=extent, body=body, kind=kind, thread=thread):
+                return For(v, low, extent, body, kind, thread, annotations)
+            case Allocate(buffer=b, body=body):
+                return Allocate(b, body, annotations)
+            case Block(is_label=True, name=name, body=body):
+                return Block.label(name, body, annotations)
+        return "neither a loop nor an allocation nor a label: it has no annotations"
+
+    return _of(path, change)
+
+
+def with_attributes(attrs: Annotations) -> Recipe:
+    """The function gets these attributes instead of its own."""
+    return lambda func: Same((), func.body, attrs)
+
+
+def of_kind(path: Path, kind: ForKind, thread: str = "") -> Recipe:
+    """The loop at ``path`` is serial, parallel, vectorized, unrolled, or bound to a thread."""
+
+    def change(stmt: Stmt) -> Stmt | str:
+        if not isinstance(stmt, For):
+            return "not a loop"
+        return For(stmt.var, stmt.min, stmt.extent, stmt.body, kind, thread, stmt.annotations)
+
+    return _of(path, change)
+
+
+def rescoped(path: Path, scope: str) -> Recipe:
+    """The buffer allocated at ``path``, and every view of its block, lives in another storage scope."""
+
+    def change(stmt: Stmt) -> Stmt | str:
+        if not isinstance(stmt, Allocate):
+            return "no buffer is allocated here"
+        old = stmt.buffer.data
+        assert isinstance(old.type, PointerType)
+        return substitute(stmt, {old: Var.fresh(old.name, PointerType(old.type.element, scope))})
+
+    return _of(path, change)
+
+
+def run_once(path: Path) -> Recipe:
+    """The loop of extent 1 at ``path`` becomes its body."""
+
+    def make(stmt: Stmt) -> Rule | str:
+        return Reindex(path, 1, (), (), (stmt.min,), ()) if isinstance(stmt, For) else "not a loop"
+
+    return _of(path, make)
+
+
+def in_a_loop(path: Path, var: Var) -> Reindex:
+    """The statement at ``path`` becomes the body of a loop that runs once, over a fresh variable."""
+    zero = const(0, var.dtype)
+    return Reindex(path, 0, (NewLoop(var, zero, const(1, var.dtype)),), (), (), (zero,))
+
+
+__all__ = [
+    "Recipe", "annotated", "in_a_loop", "labelled", "of_kind", "rescoped", "run_once", "split_label",
+    "unlabelled", "unwrapped", "with_attributes",
+]  # fmt: skip
