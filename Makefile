@@ -1,5 +1,6 @@
 # make verify    prove the schedules in examples/, and check the certificates in proofs/ with two solvers
 # make test      everything: lint, types, layers, documentation, tests
+# make nightly   the tests whole: "make test" runs samples of those that take long
 # make fuzz      a campaign with random programs and schedules, for an hour (TIME=10m for ten minutes)
 #
 # All set up a virtual environment first (VENV, .venv unless given), from nothing but Python 3.11 or newer.
@@ -22,10 +23,10 @@ export MALLOC_MMAP_THRESHOLD_ := 67108864
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help verify test setup lint types layers docs unit nets proofs exhaustive mutate fuzz clean
+.PHONY: help verify test setup lint types layers docs unit nightly nets proofs exhaustive mutate fuzz clean
 
 help:
-	@sed -n 's/^# \?//;1,3p' Makefile
+	@sed -n 's/^# \?//;1,4p' Makefile
 
 verify: $(READY)
 	$(BIN)/vtir verify examples/
@@ -61,6 +62,11 @@ docs: $(READY)
 unit: $(READY)
 	VTIR_EXAMPLES=30 VTIR_EXHAUSTIVE=600 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
+# The tests whole: every case of those of which "unit" runs a sample (tests/nightly.py), and as many examples of random
+# tests as pytest alone lets them draw; takes about an hour on two cores, half of it for "nets".
+nightly: $(READY)
+	VTIR_TESTS=all $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+
 # What proofs/ has of the examples, written anew (all but those in examples/rfc77, which are many).
 proofs: $(READY)
 	rm -rf proofs/certificates
@@ -75,7 +81,7 @@ exhaustive: $(READY)
 
 # The nets whole (in "unit": a sample of each): names, views, calls, licensed results, races, forgery; takes half an hour.
 nets: $(READY)
-	VTIR_NETS=all $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests/nets
+	VTIR_TESTS=all $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests/nets
 
 # Each obligation and side condition of the kernel taken away, and the table of who noticed; takes hours, and goes on from
 # where it was stopped.

@@ -16,6 +16,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.nightly import left_out
+
 _COMPILED = tempfile.TemporaryDirectory(prefix="vtir-tests-")  # compiled code of tests is not kept
 os.environ["VTIR_CACHE_DIR"] = _COMPILED.name
 os.environ["VTIR_VERDICT_CACHE"] = "off"  # what the tests see proved was proved now
@@ -28,8 +30,13 @@ _WITH_TVM = ["interop_tvm", "must_reject/test_tvm_passes.py", "must_reject/test_
 collect_ignore = [] if importlib.util.find_spec("tvm") else _WITH_TVM
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """What takes long comes first, so that no worker waits for it at the end, and none takes over a part of it."""
+    out = left_out(items, config.args)
+    if out:
+        config.hook.pytest_deselected(items=out)
+        gone = set(map(id, out))
+        items[:] = [item for item in items if id(item) not in gone]
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 

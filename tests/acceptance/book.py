@@ -1,11 +1,10 @@
-"""All schedules of the book: imports every topic, runs schedules once in a process, and makes the table of the docs.
+"""All schedules of the book: imports every topic, and makes the table of the docs.
 
 ``python -m tests.acceptance.book`` writes the table into docs/acceptance.md.
 """
 
 from __future__ import annotations
 
-import functools
 import importlib
 import pkgutil
 import re
@@ -29,13 +28,6 @@ def book() -> list[Textbook]:
     return sorted(BOOK.values(), key=lambda b: b.topic)
 
 
-@functools.cache
-def outcome(name: str) -> Result:
-    """What became of a schedule."""
-    book()
-    return run_textbook(BOOK[name])
-
-
 def row(result: Result) -> tuple[str, str, str, str, str]:
     """A row of the table: topic, schedule, steps, steps accepted, seconds of the processor for the steps."""
     book = result.book
@@ -51,7 +43,7 @@ def total(results: Sequence[Result]) -> tuple[str, str, str, str, str]:
 
 def main() -> None:
     """Measure, and rewrite the table."""
-    results = [outcome(b.id) for b in book()]
+    results = [run_textbook(b) for b in book()]
     table = "".join("| " + " | ".join(r) + " |\n" for r in [*map(row, results), total(results)])
     text = PAGE.read_text(encoding="utf-8")
     before, after = text.split(HEADER)

@@ -10,11 +10,14 @@ import re
 
 import pytest
 
-from tests.acceptance.book import EXPLAINED, PAGE, book, outcome, row
-from tests.acceptance.textbook import Textbook
+from tests.acceptance.book import EXPLAINED, PAGE, book, row
+from tests.acceptance.textbook import Textbook, run_textbook
+from tests.nightly import sample
 
 LEAST_STEPS = 200
 LEAST_RATE = 0.98
+COMPARED = {entry.id for entry in sample(book(), 44, 1)}
+"""The programs that are compiled and run; ``make nightly`` runs all of them."""
 
 
 def shown() -> list[tuple[str, ...]]:
@@ -25,7 +28,7 @@ def shown() -> list[tuple[str, ...]]:
 
 @pytest.mark.parametrize("entry", book(), ids=lambda b: b.id)
 def test_the_schedule_is_accepted_and_keeps_the_result(entry: Textbook) -> None:
-    result = outcome(entry.id)
+    result = run_textbook(entry, compare=entry.id in COMPARED)
     assert not result.stopped, f"{result.stopped}\n{result.script}"
     assert not result.wrong, f"{result.wrong}\n{result.script}"
     refused = {f"{entry.id}: {step.text}": str(step.refusal) for step in result.refused}

@@ -172,8 +172,8 @@ class Result:
         return [step for step in self.taken if step.refusal is not None]
 
 
-def run_textbook(book: Textbook) -> Result:
-    """Schedule, build, compare."""
+def run_textbook(book: Textbook, *, compare: bool = True) -> Result:
+    """Schedule; and unless that is not wanted, build and compare."""
     result = Result(book)
     start = time.process_time()
     s = CountingSchedule(book.program)
@@ -184,6 +184,8 @@ def run_textbook(book: Textbook) -> Result:
     result.scheduling = time.process_time() - start
     result.taken = s.taken
     result.script = s.script()
+    if not compare:
+        return result
     compiled = build(s, cache=False)
     rng = np.random.default_rng(7)
     plain = arguments(book, rng, specials=False)

@@ -70,6 +70,7 @@ def test_certificates_of_a_plan_that_is_written_again_go(written: Any, tmp_path:
     assert check(tmp_path).exit_code == 0
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("change", "where"),
     [
@@ -189,6 +190,7 @@ FORGERIES: dict[str, tuple[Callable[[dict[str, Any]], None], str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("name", FORGERIES)
 def test_a_forgery_that_is_sealed_again_is_found(written: Any, name: str) -> None:
     document, certificates, _ = written

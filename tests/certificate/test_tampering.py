@@ -337,6 +337,7 @@ def without_last_step(c: Content) -> None:
     del c["trace"][-1]
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize(
     ("how", "place"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
 from pathlib import Path
@@ -49,6 +50,22 @@ def verify(capsys: pytest.CaptureFixture[str], *paths: Path | str, **options: ob
     """Exit code and output of ``vtir verify``, in this process."""
     code = run(Options(tuple(Path(p) for p in paths), **options))  # type: ignore[arg-type]
     return code, capsys.readouterr().out
+
+
+def invoke(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """The command ``vtir`` with its options, in this process: spares starting Python and importing everything.
+
+    What is a matter of the process (signals, terminals, encodings, what is imported) is tested with :func:`vtir`.
+    """
+    from typer.testing import CliRunner
+
+    from verified_tir.cli.main import app
+
+    with contextlib.chdir(cwd):
+        done = CliRunner().invoke(app, list(arguments), prog_name="vtir", env=environment)
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return subprocess.CompletedProcess(arguments, done.exit_code, done.stdout, done.stderr)
 
 
 def vtir(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.files import GOOD, HEAD, verify, vtir, write
+from tests.cli.files import GOOD, HEAD, invoke, verify, write
 
 
 @pytest.fixture(autouse=True)
@@ -177,7 +177,7 @@ def test_verbose_adds_the_traceback(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 def test_options_that_make_no_sense(tmp_path: Path) -> None:
     for arguments in (["verify"], ["verify", "x.py", "-q", "-v"], ["verify", "x.py", "--budget", "0"], ["nonsense"]):
-        done = vtir(*arguments, cwd=tmp_path)
+        done = invoke(*arguments, cwd=tmp_path)
         assert done.returncode == 2, arguments
         assert "Usage: vtir" in done.stderr
         assert "Traceback" not in done.stderr

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.files import GOOD, REFUSED, verify, vtir, write
+from tests.cli.files import GOOD, REFUSED, invoke, verify, vtir, write
 
 
 @pytest.fixture
@@ -33,26 +33,26 @@ def test_the_second_run_says_the_same(caches: Path, tmp_path: Path, capsys: pyte
 
 def test_no_cache_keeps_nothing(caches: Path, tmp_path: Path) -> None:
     write(tmp_path, good=GOOD)
-    assert vtir("verify", "--no-cache", "good.py", cwd=tmp_path).returncode == 0
+    assert invoke("verify", "--no-cache", "good.py", cwd=tmp_path).returncode == 0
     assert not (caches / "verdicts").exists()
-    assert vtir("verify", "good.py", cwd=tmp_path).returncode == 0
+    assert invoke("verify", "good.py", cwd=tmp_path).returncode == 0
     assert list((caches / "verdicts").glob("*/*.verdict"))
 
 
 def test_what_there_is_and_how_to_be_rid_of_it(caches: Path, tmp_path: Path) -> None:
     write(tmp_path, good=GOOD)
-    empty = vtir("cache", cwd=tmp_path)
+    empty = invoke("cache", cwd=tmp_path)
     assert empty.returncode == 0 and "verdicts:    0 queries, 0.0 MB\n" in empty.stdout
-    assert vtir("run", "good.py:good", cwd=tmp_path).returncode == 0
-    shown = vtir("cache", cwd=tmp_path).stdout
+    assert invoke("run", "good.py:good", cwd=tmp_path).returncode == 0
+    shown = invoke("cache", cwd=tmp_path).stdout
     count = re.search(r"verdicts: +(\d+) queries", shown)
     assert count is not None and int(count[1]) == len(list((caches / "verdicts").glob("*/*.verdict"))) > 0
     assert f"folder:      {caches}\n" in shown and "object code: 1 programs" in shown
     (caches / "mine.txt").write_text("of another program")
-    cleared = vtir("cache", "--clear", cwd=tmp_path)
+    cleared = invoke("cache", "--clear", cwd=tmp_path)
     assert cleared.stdout == f"removed: object code of 1 programs, {count[1]} verdicts\n"
     assert [p.name for p in caches.iterdir()] == ["mine.txt"]
-    assert vtir("cache", "--clear", cwd=tmp_path).stdout == "removed: object code of 0 programs, 0 verdicts\n"
+    assert invoke("cache", "--clear", cwd=tmp_path).stdout == "removed: object code of 0 programs, 0 verdicts\n"
 
 
 def test_that_it_is_off_is_said(tmp_path: Path) -> None:

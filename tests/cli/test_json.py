@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.files import GOOD, HEAD, REFUSED, verify, vtir, write
+from tests.cli.files import GOOD, HEAD, REFUSED, invoke, verify, write
 from verified_tir import __version__
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "verify.md"
@@ -133,7 +133,7 @@ def test_what_files_print_does_not_get_into_the_document(tmp_path: Path) -> None
         tmp_path,
         loud='print("loading")\n' + REFUSED + '    print("never")\n' + GOOD.removeprefix(HEAD) + '    print("in")\n',
     )
-    done = vtir("verify", "--json", "loud.py", cwd=tmp_path)
+    done = invoke("verify", "--json", "loud.py", cwd=tmp_path)
     assert done.returncode == 1
     assert json.loads(done.stdout)["summary"]["schedules"] == 2
     assert done.stderr == "loading\nin\n"

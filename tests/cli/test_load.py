@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.files import GOOD, HEAD, vtir, write
+from tests.cli.files import GOOD, HEAD, invoke, write
 from verified_tir.cli.discover import find_files
 from verified_tir.cli.load import BadFileError, loaded
 
@@ -79,7 +79,7 @@ def test_helpers_of_one_name_in_two_folders(tmp_path: Path) -> None:
         user = f"from helper import n\nassert n == {value}\n" + GOOD
         user += "    from helper import n as later\n    assert later == n\n"
         write(tmp_path / folder, helper=f"n = {value}\n", user=user)
-    done = vtir("verify", "a", "b", cwd=tmp_path)
+    done = invoke("verify", "a", "b", cwd=tmp_path)
     assert "2 schedules in 4 files: 2 proved" in done.stdout
 
 

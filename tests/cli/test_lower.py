@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.files import HEAD, vtir, write
+from tests.cli.files import HEAD, invoke, vtir, write
 from verified_tir import parse_func
 from verified_tir.cli.execute import Options as RunOptions
 from verified_tir.cli.execute import execute
@@ -144,10 +144,10 @@ def test_the_command(tmp_path: Path) -> None:
     write(tmp_path, a=TEXT)
     done = vtir("lower", "a.py:f", "--pipeline", "Simplify", "--print-after", "Simplify", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "") and "def f(" in done.stdout
-    done = vtir("lower", "a.py:h", cwd=tmp_path)
+    done = invoke("lower", "a.py:h", cwd=tmp_path)
     assert done.returncode == 2 and done.stdout == "" and "Traceback" not in done.stderr
     for command in ("lower", "run"):
-        assert "Exit code" in vtir(command, "--help", cwd=tmp_path).stdout
+        assert "Exit code" in invoke(command, "--help", cwd=tmp_path).stdout
 
 
 # -- run ---------------------------------------------------------------------------------------------------------------

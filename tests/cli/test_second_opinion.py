@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.cli.files import HEAD, verify, vtir, write
+from tests.cli.files import HEAD, invoke, verify, write
 from verified_tir.kernel import theorem as kernel
 from verified_tir.schedule import second_opinion as module
 from verified_tir.validate import Different, EqualOverReals, Report
@@ -187,9 +187,9 @@ def test_sums_that_may_be_in_another_order_are_not_decided(
 def test_options(tmp_path: Path) -> None:
     write(tmp_path, a=PADDED.format("0.0"))
     for options in ((), ("--validate", "--every-step", "--most-operations", "1000000")):
-        ran = vtir("verify", "a.py", *options, cwd=tmp_path)
+        ran = invoke("verify", "a.py", *options, cwd=tmp_path)
         assert ran.returncode == 0 and "second opinion: the validator agrees: equal" in ran.stdout, options
-    ran = vtir("verify", "a.py", "--no-validate", cwd=tmp_path)
+    ran = invoke("verify", "a.py", "--no-validate", cwd=tmp_path)
     assert ran.returncode == 0 and "second opinion" not in ran.stdout
-    ran = vtir("verify", "a.py", "--no-validate", "--every-step", cwd=tmp_path)
+    ran = invoke("verify", "a.py", "--no-validate", "--every-step", cwd=tmp_path)
     assert ran.returncode == 2 and "excludes" in ran.stderr

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import z3
 
-from tests.cli.files import HEAD, verify, vtir, write
+from tests.cli.files import HEAD, invoke, verify, write
 from verified_tir.report.smt import folder_for
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "row_summation.py"
@@ -61,6 +61,6 @@ def test_files_stay_below_the_folder() -> None:
 
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    done = vtir("verify", str(EXAMPLE), "--smt", "file/below", cwd=tmp_path)
+    done = invoke("verify", str(EXAMPLE), "--smt", "file/below", cwd=tmp_path)
     assert done.returncode == 2
     assert done.stderr == "vtir: file/below: Not a directory\n"

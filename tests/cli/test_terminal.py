@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.files import GOOD, HEAD, MAIN, vtir, write
+from tests.cli.files import GOOD, HEAD, MAIN, invoke, vtir, write
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "row_summation.py"
 SLOW = GOOD + '\n\n@schedule(fill)\ndef slow(s):\n    import time\n    print("waiting")\n    time.sleep({})\n'
@@ -69,7 +69,7 @@ def screen(raw: str) -> list[str]:
 
 
 def test_lines_fit_the_terminal_and_lose_no_word(tmp_path: Path) -> None:
-    wide = vtir("verify", "-v", str(EXAMPLE), cwd=tmp_path).stdout
+    wide = invoke("verify", "-v", str(EXAMPLE), cwd=tmp_path).stdout
     narrow = screen(terminal("verify", "-v", str(EXAMPLE), cwd=tmp_path))
     assert max(len(line) for line in wide.splitlines()) > 80
     assert max(len(line) for line in narrow) <= 80
@@ -84,7 +84,7 @@ def test_colours_only_on_a_terminal(tmp_path: Path) -> None:
     write(tmp_path, good=GOOD)
     assert "\x1b[1;32mproved" in terminal("verify", "good.py", cwd=tmp_path)
     assert "32m" not in terminal("verify", "good.py", cwd=tmp_path, NO_COLOR="1")
-    piped = vtir("verify", "good.py", cwd=tmp_path)
+    piped = invoke("verify", "good.py", cwd=tmp_path)
     assert "\x1b" not in piped.stdout + piped.stderr
 
 

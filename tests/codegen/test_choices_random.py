@@ -6,6 +6,7 @@ from typing import Any
 
 from hypothesis import given, seed, settings
 
+from tests.nightly import few
 from verified_tir.fuzz.targets.codegen_choices import choice_programs
 from verified_tir.ir.func import PrimFunc
 from verified_tir.testing.compiled import assert_compiles_alike
@@ -13,7 +14,7 @@ from verified_tir.testing.compiled import assert_compiles_alike
 
 @seed(7)  # of those that find, without ``codegen.extrema``, what it is for
 @given(case=choice_programs())
-@settings(max_examples=150, deadline=None, derandomize=False, database=None)
+@settings(max_examples=few(30, 150), deadline=None, derandomize=False, database=None)
 def test_choices(case: tuple[PrimFunc, tuple[dict[str, Any], ...]]) -> None:
     func, given = case
     assert_compiles_alike(func, given)

@@ -97,6 +97,7 @@ def result_of(f: Callable[..., tuple[Any, bool]], *args: Any) -> Any:
         return UNDEF
 
 
+@pytest.mark.sample(24)
 @pytest.mark.parametrize("dtype", INTEGERS, ids=str)
 @pytest.mark.parametrize("op", [op for op in ARITHMETIC_OPS if op != "div"])
 def test_integer_arithmetic(op: Any, dtype: DType) -> None:
@@ -110,6 +111,7 @@ def test_integer_arithmetic(op: Any, dtype: DType) -> None:
     )
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
 @pytest.mark.parametrize("op", ["add", "sub", "mul", "div", "min", "max"])
 def test_float_arithmetic(op: Any, dtype: DType) -> None:
@@ -123,6 +125,7 @@ def test_float_arithmetic(op: Any, dtype: DType) -> None:
     )
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("dtype", TYPES, ids=str)
 def test_comparisons(dtype: DType) -> None:
     rows = list(product(values(dtype), repeat=2))
@@ -131,6 +134,7 @@ def test_comparisons(dtype: DType) -> None:
         agree([dtype, dtype], BOOL, rows, want, lambda a, b, op=op: Binary(op, a, b))
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("source", TYPES, ids=str)
 def test_casts(source: DType) -> None:
     for target in TYPES:
@@ -139,6 +143,7 @@ def test_casts(source: DType) -> None:
         agree([source], target, rows, want, lambda a, t=target: Cast(t.with_lanes(a.dtype.lanes), a))
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("source", [np.float64, np.float32, np.int64, np.uint64, np.int32, np.uint32], ids=str)
 def test_casts_to_narrow_floats_near_ties(source: Any) -> None:
     """Values on and beside the middle between two neighbours of float16 and bfloat16, where rounding twice shows."""
@@ -164,6 +169,7 @@ def test_casts_to_narrow_floats_near_ties(source: Any) -> None:
         agree([kind], target, rows, want, lambda a, t=target: Cast(t.with_lanes(a.dtype.lanes), a))
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
 def test_float_calls(dtype: DType) -> None:
     halves = [k / 2 for k in range(-9, 10)] + [0.5 - 2.0**-k for k in (9, 12, 25, 54)]
@@ -174,6 +180,7 @@ def test_float_calls(dtype: DType) -> None:
         agree([dtype], result, rows, want, lambda a, op=op, t=result: Call(t.with_lanes(a.dtype.lanes), op, (a,)))
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
 def test_fused_multiply_add(dtype: DType) -> None:
     some = values(dtype)[:: 1 if len(values(dtype)) < 20 else 2]
@@ -191,6 +198,7 @@ def test_fused_multiply_add(dtype: DType) -> None:
     agree([dtype] * 3, dtype, rows, want, lambda a, b, c: Call(a.dtype, "fma", (a, b, c)))
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("dtype", INTEGERS, ids=str)
 def test_integer_calls(dtype: DType) -> None:
     rows = [(v,) for v in values(dtype)]
@@ -217,6 +225,7 @@ def test_reinterpret(source: DType) -> None:
             )  # fmt: skip
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("dtype", TYPES, ids=str)
 def test_select_and_not(dtype: DType) -> None:
     rows = [(c, a, b) for c in (False, True) for a, b in product(values(dtype)[:6], repeat=2)]
@@ -231,6 +240,7 @@ def test_bools(op: Any) -> None:
     agree([BOOL, BOOL], BOOL, rows, want, lambda a, b: Binary(op, a, b))
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
 def test_transcendental_calls(dtype: DType) -> None:
     """The interpreter evaluates the definition, machine code is compiled from it; every exponent, every special."""

@@ -20,6 +20,7 @@ def floats(*shape: int) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
     return np.random.default_rng(2).standard_normal(shape).astype(np.float32)
 
 
+@pytest.mark.sample(7)
 @pytest.mark.parametrize("threads", [2, 3, 16])
 @pytest.mark.parametrize("low, extent", [(0, 1), (0, 2), (-3, 5), (7, 16), (0, 33), (5, 0), (0, -4)])
 def test_every_iteration_runs_once(low: int, extent: int, threads: int) -> None:

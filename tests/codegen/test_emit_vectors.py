@@ -54,6 +54,7 @@ INDICES: dict[str, Expr] = {
 }
 
 
+@pytest.mark.sample(27)
 @pytest.mark.parametrize("dtype", TYPES, ids=str)
 @pytest.mark.parametrize("name", INDICES)
 def test_every_index_at_every_type(name: str, dtype: DType) -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from numpy.lib.stride_tricks import as_strided
 
 from tests.codegen.entry_support import Recorder
+from tests.nightly import few
 from verified_tir.codegen import runtime
 from verified_tir.codegen.entry_check import Arguments, check
 
@@ -144,8 +145,9 @@ def calls(draw: st.DrawFn, name: str) -> list[Any]:
     return right
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", list(PROGRAMS))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=few(80, 200), deadline=None)
 @given(data=st.data())
 def test_the_entry_is_never_laxer_than_the_check(name: str, data: st.DataObject) -> None:
     f = recorder(name)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DataObject
 
 from tests.codegen.emit_support import Compiled, compare
+from tests.nightly import few
 from tests.semantics.oracles import interesting_floats, interesting_integers
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import DType, PointerType
@@ -22,7 +23,7 @@ from verified_tir.testing import Scope, expressions
 from verified_tir.testing.dtypes import SCALARS
 from verified_tir.testing.expressions import INTERPRETED_CALLS
 
-SETTINGS = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(max_examples=few(15, 40), deadline=None, suppress_health_check=list(HealthCheck))
 SCALAR_TYPES = ("int32", "int32", "int64", "uint8", "bool", "float32", "bfloat16", "float16")
 ELEMENT_TYPES = (*map(str, SCALARS), "float32x2", "int8x3", "boolx2")
 VARIABLES = tuple(Var.fresh(f"x{k}", t) for k, t in enumerate(SCALAR_TYPES))

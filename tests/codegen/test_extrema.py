@@ -30,6 +30,7 @@ def agrees(text: str, dtype: str) -> None:
     assert same_bits(want, b).all(), f"{want} by the interpreter, {b} by the machine"
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
 def test_the_outer_one_is_kept(form: str, dtype: str) -> None:
@@ -39,6 +40,7 @@ def test_the_outer_one_is_kept(form: str, dtype: str) -> None:
         agrees(HEAD.format(t=dtype) + FORMS[form].format(t=dtype, op=op, sign=sign, c=literal), dtype)
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("form", [*FOUND, *CHOICES])
 def test_what_llvm_finds(form: str) -> None:
     for op, c in product(("max", "min"), ("1.0", "0.0")):
@@ -74,6 +76,7 @@ def test_what_llvm_learns_of_another_array(form: str) -> None:
     assert assert_compiles_alike(parse_func(head + body), given)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("form", CONVERTED)
 @pytest.mark.parametrize(("dtype", "wide"), [("float32", "float64"), ("float16", "float32"), ("float64", "float32")])
 def test_zeros_of_what_is_converted(form: str, dtype: str, wide: str) -> None:

@@ -9,12 +9,14 @@ import linecache
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+from tests.cli.files import invoke
 
 ROOT = Path(__file__).resolve().parents[2]
 CHECKED = "<!-- checked -->"
@@ -64,8 +66,9 @@ def blocks(text: str) -> list[Block]:
 class Page:
     """A page whose outputs are compared with what its code gives, or rewritten (``update``)."""
 
-    def __init__(self, path: Path, *, update: bool = False) -> None:
+    def __init__(self, path: Path, *, update: bool = False, vtir: Callable[..., tuple[int, str]] | None = None) -> None:
         self.path = path
+        self._vtir = vtir or invoked
         self.update = update
         self.blocks = blocks(path.read_text(encoding="utf-8"))
         self._new: dict[Block, str] = {}
@@ -127,7 +130,7 @@ class Page:
             subprocess.run(["make", "-n", *words[1:]], cwd=ROOT, check=True, capture_output=True)
             return 0, output
         assert words[0] == "vtir", f"{self.path.name}:{block.line}: only vtir and make can be checked: {command}"
-        return vtir(*words[1:])
+        return self._vtir(*words[1:])
 
     def _compare(self, block: Block, shown: str, written: str, new: str) -> None:
         if shown == written:
@@ -159,8 +162,14 @@ def commands(block: Block) -> Iterator[tuple[str, str]]:
     yield command, "\n".join(output)
 
 
+def invoked(*arguments: str) -> tuple[int, str]:
+    """The exit code and the output of a command, run in the project's folder and in this process."""
+    done = invoke(*arguments, cwd=ROOT)
+    return done.returncode, done.stdout
+
+
 def vtir(*arguments: str) -> tuple[int, str]:
-    """The exit code and the output of a command, run in the project's folder."""
+    """The same, in a process of its own."""
     code = "from verified_tir.cli.main import main; main()"
     done = subprocess.run(
         [sys.executable, "-c", code, *arguments], cwd=ROOT, capture_output=True, text=True, timeout=120, check=False

@@ -8,12 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.pages import CHECKED, ROOT, Page, blocks, commands, settled
+from tests.docs.pages import CHECKED, ROOT, Page, blocks, commands, settled, vtir
 
 NEEDS_TVM = re.compile(r"^(import tvm|from verified_tir\.interop\.tvm)\b", re.MULTILINE)
 EVERY = sorted([ROOT / "README.md", *(p for p in (ROOT / "docs").rglob("*.md") if "_build" not in p.parts)])
 PAGES = [p for p in EVERY if importlib.util.find_spec("tvm") or not NEEDS_TVM.search(p.read_text(encoding="utf-8"))]
 WITH_COMMANDS = [p for p in PAGES if any(b.checked for b in blocks(p.read_text(encoding="utf-8")))]
+
+LONGEST = ("tvm-findings.md", "strategies.md")
+"""Pages that take seconds; what they show is tested in tests/interop_tvm and tests/schedule too."""
+LONG = pytest.mark.nightly
 
 
 def _named(page: Path) -> str:
@@ -21,10 +25,11 @@ def _named(page: Path) -> str:
 
 
 def _page(path: Path, request: pytest.FixtureRequest) -> Page:
-    return Page(path, update=request.config.getoption("--update-golden"))
+    apart = vtir if path.name == "README.md" else None
+    return Page(path, update=request.config.getoption("--update-golden"), vtir=apart)
 
 
-@pytest.mark.parametrize("path", PAGES, ids=_named)
+@pytest.mark.parametrize("path", [pytest.param(p, marks=LONG if p.name in LONGEST else ()) for p in PAGES], ids=_named)
 def test_python_blocks_run(path: Path, request: pytest.FixtureRequest) -> None:
     _page(path, request).run_python()
 

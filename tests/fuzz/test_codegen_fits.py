@@ -15,6 +15,7 @@ from verified_tir.testing.drawing import Picker
 from verified_tir.testing.lowered import assert_lowers_alike
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", FITTING)
 def test_the_pass_changes_what_is_made_for_it(name: str) -> None:
     seen: list[str] = []

@@ -24,6 +24,7 @@ def written(target: Any, case: Any) -> str:
     return text
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", [name for name in TARGETS if name != "tvm"])
 def test_the_same_choices_make_the_same_case(name: str, tmp_path: Path) -> None:
     target = load(name)

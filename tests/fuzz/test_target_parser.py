@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, given, settings
 
 from tests.fuzz.changed_lines import FAULTS
 from tests.fuzz.changed_source import found
+from tests.nightly import few
 from verified_tir import ScriptError, parse_func
 from verified_tir.fuzz.target import Disagreement, Observed
 from verified_tir.fuzz.targets.parser import TARGET, MapCase, ParserCase, TextCase
@@ -24,7 +25,7 @@ from verified_tir.testing import (
 from verified_tir.testing.trees import tree_text
 
 SETTINGS = settings(
-    deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck), max_examples=60
+    deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck), max_examples=few(20, 60)
 )
 
 
@@ -39,7 +40,7 @@ def test_the_parser_is_right(case: ParserCase) -> None:
     assert set(observed.covered) <= set(TARGET.universe())
 
 
-@settings(SETTINGS, max_examples=30)
+@settings(SETTINGS, max_examples=few(10, 30))
 @given(syntactic_functions())
 def test_trees_are_programs(func: PrimFunc) -> None:
     again = from_tree(tree(func))

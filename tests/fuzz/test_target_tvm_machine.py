@@ -6,6 +6,7 @@ import pytest
 
 pytest.importorskip("tvm")
 
+from tests.nightly import few
 from verified_tir.fuzz.targets.tvm_checks import examine
 from verified_tir.fuzz.targets.tvm_overflow import without_wrapping
 from verified_tir.ir.script import parse_func
@@ -53,8 +54,8 @@ def test_programs_that_are_undefined_where_they_overflow() -> None:
     ],
 )
 def test_what_passes_make_a_question_about_nan_is_tvms(body: str) -> None:
-    told = [examine(program(body), [], seed) for seed in range(8)]
-    assert [t.wrong for t in told] == [[]] * 8
+    told = [examine(program(body), [], seed) for seed in range(few(2, 8))]
+    assert [t.wrong for t in told] == [[]] * len(told)
     assert any(t.bugs for t in told)
 
 
@@ -87,6 +88,6 @@ def f(A: T.Buffer((2, 2), "float32")):
 
 def test_integers_that_llvm_keeps_beyond_float16_are_not_ours() -> None:
     value = 'T.Cast("float32", T.Cast("float16", T.shift_left(A[0], T.uint32(21))))'
-    told = [examine(program(f"B[0] = {value}", "uint32"), [], seed) for seed in range(8)]
-    assert [t.wrong for t in told] == [[]] * 8
+    told = [examine(program(f"B[0] = {value}", "uint32"), [], seed) for seed in range(few(2, 8))]
+    assert [t.wrong for t in told] == [[]] * len(told)
     assert {where for t in told for where, _ in t.bugs} == {"machine code"}

@@ -84,6 +84,7 @@ CONSTANT = {
 }
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("name", CASES)
 def test_nodes_compute_what_the_evaluator_of_onnx_does(name: str) -> None:
     op, arrays, attrs = CASES[name]

@@ -46,6 +46,7 @@ def known() -> dict[str, Any]:
         return cases(*MODULES.split())
 
 
+@pytest.mark.sample(10)
 @pytest.mark.parametrize("name", PASS.split())
 def test_cases_of_the_onnx_package(name: str, known: dict[str, Any]) -> None:
     assert judge(known[f"test_{name}"]) == ("pass", "")

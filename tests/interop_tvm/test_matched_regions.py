@@ -63,6 +63,7 @@ def lowered(text: str) -> str | None:
         return None
 
 
+@pytest.mark.sample(30)
 @pytest.mark.parametrize("seed", range(150))
 def test_it_means_what_tvm_lowers_it_to(seed: int) -> None:
     text = drawn(random.Random(seed))
@@ -83,6 +84,7 @@ def test_it_means_what_tvm_lowers_it_to(seed: int) -> None:
     assert np.array_equal(*results), text
 
 
+@pytest.mark.nightly
 def test_both_kinds_are_drawn() -> None:
     texts = [drawn(random.Random(seed)) for seed in range(150)]
     accepted = sum(lowered(t) is not None for t in texts)

@@ -69,6 +69,7 @@ def f(A: T.Buffer(({n},), "{dtype}"), B: T.Buffer(({n},), "{dtype}"){buffers}):
     return found
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("dtype", INTEGERS)
 def test_operators_of_integers(dtype: str) -> None:
     same = [f"A[i] {op} B[i]" for op in "+-*&|^"] + [f"T.{op}(A[i], B[i])" for op in ("max", "min")]
@@ -77,6 +78,7 @@ def test_operators_of_integers(dtype: str) -> None:
                  *pairs(dtype)) == []  # fmt: skip
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("dtype", INTEGERS)
 def test_divisions_and_shifts(dtype: str) -> None:
     a, b = pairs(dtype)
@@ -87,6 +89,7 @@ def test_divisions_and_shifts(dtype: str) -> None:
     assert wrong(dtype, dict.fromkeys(("A[i] << B[i]", "A[i] >> B[i]"), dtype), a[shifts], b[shifts]) == []
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_operators_of_floats(dtype: str) -> None:
     same = [f"A[i] {op} B[i]" for op in "+-*/"] + [f"T.{op}(A[i], B[i])" for op in ("max", "min")]
@@ -101,12 +104,14 @@ def test_questions_about_floats(dtype: str) -> None:
     assert wrong(dtype, asked, values(dtype), values(dtype)) == []
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("dtype", [*INTEGERS, *FLOATS])
 def test_casts(dtype: str) -> None:
     targets = [t for t in (*INTEGERS, *FLOATS, "bool") if t != dtype and (t != "bfloat16" or dtype not in FLOATS)]
     assert wrong(dtype, {f'T.Cast("{t}", A[i])': t for t in targets}, values(dtype), values(dtype)) == []
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_no_nan_differs_from_anything(dtype: str) -> None:
     """TVM's answer is false; the neighbour, where neither is NaN, is right."""

@@ -34,6 +34,7 @@ def through_tvm(text: str) -> str:
     return written
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", [n for n in PROGRAMS if n not in BEYOND_TVM])
 def test_tvm_reads_what_we_write(name: str) -> None:
     through_tvm(script(parse(PROGRAMS[name])))
@@ -45,6 +46,7 @@ def test_programs_come_back_from_tvm_unchanged(name: str) -> None:
     assert structural_equal(parse(through_tvm(script(module))), module)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", [n for n in CHANGED_BY_TVM if n != "calls"])
 def test_what_tvm_writes_is_read_and_stays(name: str) -> None:
     once = parse(through_tvm(script(parse(PROGRAMS[name]))))

@@ -48,6 +48,7 @@ def indices(lanes: int, dtype: str = "int32") -> list[Expr]:
 # --------------------------------------------------------------------------------------------------------- the tables
 
 
+@pytest.mark.sample(36)
 @pytest.mark.parametrize("base", BASES)
 @pytest.mark.parametrize("elements", ELEMENT_LANES)
 @pytest.mark.parametrize("lanes", [1, 2, 4, 16])

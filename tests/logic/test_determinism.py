@@ -138,6 +138,7 @@ def test_the_queries_of_the_examples_in_any_order(
         assert answers(Solver(), shuffled(asked_by_examples, seed)) == answered
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("budget", [100, 5_000, 30_000])
 def test_queries_near_the_budget_in_any_order(budget: int, asked_by_examples: list[Script]) -> None:
     scripts = hard() + asked_by_examples[::5]

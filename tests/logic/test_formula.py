@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from tests.logic.evaluate import Value, evaluate
 from tests.logic.terms import BOOLS, INTS, bool_terms, int_terms
+from tests.nightly import few
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term, make
 from verified_tir.logic.smtlib import query, show
@@ -131,7 +132,7 @@ def test_constants_fold_to_what_the_solver_computes(builder: Callable[..., Term]
     assert isinstance(Solver().prove((), f.and_(*claims)), Proved)
 
 
-@settings(max_examples=400, deadline=None, database=None, derandomize=True)
+@settings(max_examples=few(100, 400), deadline=None, database=None, derandomize=True)
 @given(bool_terms(4), st.tuples(*[st.integers(-4, 4) for _ in INTS]), st.tuples(*[st.booleans() for _ in BOOLS]))
 def test_folding_changes_no_meaning(pair: tuple[Term, Term], ints: tuple[int, ...], bools: tuple[bool, ...]) -> None:
     """The strategy draws a term twice: built by the builders, and left as it was written."""
@@ -141,7 +142,7 @@ def test_folding_changes_no_meaning(pair: tuple[Term, Term], ints: tuple[int, ..
     assert evaluate(folded, values) == evaluate(plain, values)
 
 
-@settings(max_examples=200, deadline=None, database=None, derandomize=True)
+@settings(max_examples=few(60, 200), deadline=None, database=None, derandomize=True)
 @given(bool_terms(4), int_terms(2), st.integers(-4, 4), st.tuples(*[st.integers(-4, 4) for _ in INTS]))
 def test_replacing_a_variable_is_evaluating_with_its_value(
     pair: tuple[Term, Term], put_in: tuple[Term, Term], number: int, ints: tuple[int, ...]
@@ -229,6 +230,7 @@ EXPECTED: dict[Callable[[Term, Term], Term], Callable[[int, int], int]] = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("divide", EXPECTED, ids=lambda d: d.__name__)
 def test_divisions_are_pythons_for_all_signs(divide: Callable[..., Term]) -> None:
     """Both constant, the divisor constant, both variable; small numbers and the ends of int64."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import HealthCheck, given, settings
 
 from tests.lower.lower_support import gives, lowered
+from tests.nightly import few
 from tests.schedule.schedule_strategies import programs
 from verified_tir import script
 from verified_tir.lower.compact_buffer import CompactBuffer
@@ -87,6 +88,6 @@ B[0] = t[3]"""
 
 
 @given(programs())
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=few(8, 25), deadline=None, suppress_health_check=list(HealthCheck))
 def test_random_programs(text: str) -> None:
     lowered(text, CompactBuffer())

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from tests.lower.lower_support import body_of, gives, lowered
+from tests.nightly import few
 from tests.schedule.schedule_strategies import programs
 from verified_tir import Schedule, script
 from verified_tir.lower.flatten_buffer import FlattenBuffer
@@ -135,7 +136,7 @@ def test_padding_that_may_not_be_touched() -> None:
 
 
 @given(programs())
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=few(8, 25), deadline=None, suppress_health_check=list(HealthCheck))
 def test_random_programs(text: str) -> None:
     theorem, _ = lowered(text, FlattenBuffer())
     assert FlattenBuffer().run(theorem).after is theorem.after

@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.lower.lower_support import agree
+from tests.nightly import few
 from tests.schedule.schedule_strategies import Step, programs, steps
 from verified_tir import Refines, Schedule, ScheduleError, script
 from verified_tir.codegen.build import build
@@ -33,7 +34,7 @@ from verified_tir.semantics.interpreter.outcome import same_bits
 MARKS = ("split", "vectorize", "unroll", "parallel", "transform_layout", "bind", "fission")
 OPTIONS: tuple[Pass, ...] = (*(p() for p in PASSES.values()), UnrollLoop(max_extent=3), LoopPartition(max_cuts=2))
 SETTINGS = settings(
-    deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck), max_examples=20
+    deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck), max_examples=few(8, 20)
 )
 
 
@@ -61,7 +62,7 @@ def test_random_pipelines(text: str, wanted: list[Step], passes: list[Pass]) -> 
     agree(s, theorem, work=500)
 
 
-@settings(SETTINGS, max_examples=14)
+@settings(SETTINGS, max_examples=few(6, 14))
 @given(programs(), st.integers(0, 7), st.booleans())
 def test_random_marks(text: str, pick: int, sink: bool) -> None:
     """A loop over virtual threads, a double buffer: often refused, or not there to be marked."""
@@ -81,7 +82,7 @@ def test_random_marks(text: str, pick: int, sink: bool) -> None:
 
 
 @pytest.mark.parametrize("name", ["default", "full"])
-@settings(SETTINGS, max_examples=8)
+@settings(SETTINGS, max_examples=few(4, 8))
 @given(programs(), st.lists(steps(MARKS), max_size=3), st.integers(0, 9))
 def test_machine_code(name: str, text: str, wanted: list[Step], seed: int) -> None:
     s = scheduled(text, wanted)

@@ -6,6 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.lower.lower_support import gives, lowered
+from tests.nightly import few
 from tests.schedule.schedule_strategies import programs
 from verified_tir import Schedule, ScheduleError
 from verified_tir.ir.stmt import For
@@ -120,7 +121,7 @@ def test_empty_and_single_loops() -> None:
 
 
 @given(programs(), st.data())
-@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=few(10, 30), deadline=None, suppress_health_check=list(HealthCheck))
 def test_random_programs(text: str, data: st.DataObject) -> None:
     s = Schedule(text)
     loops = [n for n in walk(s.func) if isinstance(n, For)]

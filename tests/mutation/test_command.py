@@ -61,6 +61,7 @@ def test_budgets() -> None:
             seconds(text)
 
 
+@pytest.mark.nightly
 def test_real_mutants_are_killed_by_the_tests_of_their_rules(tmp_path: Path) -> None:
     wanted = {
         "rules.unroll:Unroll.rewrite:shared-binder:1": "test_unroll.py",

@@ -5,14 +5,12 @@ from __future__ import annotations
 import contextlib
 import importlib
 import importlib.util
-import os
 import pkgutil
-import random
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from itertools import product
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from tests import must_reject
 from tests.acceptance.book import book
@@ -20,16 +18,9 @@ from verified_tir import Schedule
 from verified_tir.schedule.registry import ScheduleFunction, collecting
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-WHOLE = os.environ.get("VTIR_NETS", "") == "all"
-T = TypeVar("T")
 
 Case = tuple[str, Callable[[], object]]
 """A name, and what runs a schedule or several."""
-
-
-def sample(cases: Sequence[T], count: int, seed: int) -> list[T]:
-    """All cases with ``VTIR_NETS=all``; some of them otherwise, always the same."""
-    return list(cases) if WHOLE else random.Random(seed).sample(cases, min(count, len(cases)))
 
 
 def of_the_book() -> list[Case]:

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.nets.corpus import WHOLE
 from tests.nets.values import ALL_RULES, Anything, Drawer, Impostor, Several, Text, Whole, fields_of
+from tests.nightly import WHOLE
 from verified_tir.elaborate.claims import verify_program
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import IntImm, Load, Var, const

@@ -14,7 +14,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from tests.nets.corpus import WHOLE
+from tests.nightly import WHOLE
 from verified_tir import Schedule, ScheduleError
 from verified_tir.semantics.interpreter import Outcome, run
 

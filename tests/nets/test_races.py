@@ -7,7 +7,7 @@ import pytest
 
 from tests.acceptance.book import book
 from tests.acceptance.textbook import Textbook, arguments
-from tests.nets.corpus import WHOLE, sample
+from tests.nightly import WHOLE, sample
 from verified_tir import Schedule, ScheduleError
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import Node

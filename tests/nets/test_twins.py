@@ -1,7 +1,7 @@
 """Names mean nothing, and views and calls add nothing: whatever is asked of the kernel again has the same verdict.
 
 What is asked: every program and every rule of the acceptance suite, of the examples and of the cases that must be
-rejected, also what tactics only try.  A few of them here, all of them with ``VTIR_NETS=all``.
+rejected, also what tactics only try.  A few of them here, all of them with ``VTIR_TESTS=all``.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ from itertools import count
 
 import pytest
 
-from tests.nets.corpus import Case, of_the_book, of_the_examples, run, sample, that_must_be_rejected
+from tests.nets.corpus import Case, of_the_book, of_the_examples, run, that_must_be_rejected
 from tests.nets.derivations import mirror, recorded
 from tests.nets.twins import Name, Twins, outlined, viewed, without_views
+from tests.nightly import sample
 from verified_tir import Schedule, ScheduleError
 from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.script import parse_func

@@ -28,6 +28,7 @@ VALUES = {
 }
 
 
+@pytest.mark.sample(20)
 @pytest.mark.parametrize("kind", ["unroll", "serial"])
 @pytest.mark.parametrize("wide", ["float32", "float64"])
 @pytest.mark.parametrize("integer", ["int32", "uint32", "int64", "uint64"])

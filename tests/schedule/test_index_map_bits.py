@@ -34,6 +34,7 @@ NEGATIVE: dict[str, Callable[[Expr], Expr]] = {
 }
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("dtype", [INT32, INT64], ids=str)
 @pytest.mark.parametrize("text", NEVER_NEGATIVE)
 def test_no_index_is_called_negative_that_is_none(text: str, dtype: DType) -> None:

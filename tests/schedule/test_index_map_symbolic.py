@@ -8,6 +8,7 @@ from collections import Counter
 
 import pytest
 
+from tests.nightly import few
 from verified_tir.ir.expr import Expr, Var, const
 from verified_tir.schedule.index_map import IndexMap, IndexMapError, NegativeIndex, NotInjective, NotInvertible
 from verified_tir.schedule.index_text import index_text, tuple_text
@@ -171,7 +172,8 @@ def draw(rng: random.Random) -> tuple[IndexMap, tuple[Expr | int, ...]]:
 def test_random_symbolic_maps(capsys):
     rng = random.Random(7)
     counts: Counter[str] = Counter()
-    for number in range(150):
+    total = few(30, 150)
+    for number in range(total):
         f, shape = draw(rng)
         try:
             agrees(f, shape)
@@ -181,6 +183,6 @@ def test_random_symbolic_maps(capsys):
         except Exception as problem:
             raise AssertionError(f"map {number}: {f} on {tuple_text(shape)}: {problem!r}") from problem
     with capsys.disabled():
-        print(f"\n150 random symbolic maps: {dict(counts)}")
+        print(f"\n{total} random symbolic maps: {dict(counts)}")
     assert counts["NotInjective"] == 0  # every move is injective
-    assert counts["answered"] >= 130
+    assert counts["answered"] >= total * 13 // 15

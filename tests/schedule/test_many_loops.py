@@ -66,6 +66,7 @@ BOTH_WAYS = [
 ]
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("k", range(len(BOTH_WAYS)))
 def test_the_result_is_that_of_one_step(k: int, monkeypatch: pytest.MonkeyPatch) -> None:
     in_turn_ = BOTH_WAYS[k]()

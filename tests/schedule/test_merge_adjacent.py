@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.nightly import few
 from tests.schedule.schedule_programs import program
 from tests.schedule.schedule_strategies import programs
 from tests.schedule.schedule_support import Steps, accepted, agree, not_applicable, refused
@@ -298,7 +299,13 @@ def f(A: T.Buffer((4,), "float32"), n: T.int32):
 # -- random programs ---------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=40, deadline=None, database=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    max_examples=few(10, 40),
+    deadline=None,
+    database=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 @given(programs(), st.integers(0, 5), st.integers(0, 5))
 def test_random_programs_keep_their_results(text: str, first: int, second: int) -> None:
     s = Schedule(text)

@@ -75,6 +75,7 @@ HARMLESS = {
 }
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("name", HARMLESS)
 def test_neutral_elements(name: str) -> None:
     s = accepted(HARMLESS[name], overcompute)

@@ -26,6 +26,7 @@ def whole_vectors(op: str, dtype: str, pad_value: int) -> Schedule:
     return s
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("dtype", ["int32", "int8"])
 @pytest.mark.parametrize("op", NEUTRAL)
 def test_neutral_padding(op: str, dtype: str) -> None:

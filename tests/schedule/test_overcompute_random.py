@@ -8,6 +8,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.nightly import few
 from tests.schedule.schedule_support import agree
 from tests.schedule.test_overcompute import buffers, text
 from verified_tir import Schedule, ScheduleError
@@ -76,7 +77,9 @@ STEPS: dict[str, Callable[[Schedule], object]] = {
 }
 
 
-@settings(max_examples=8, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(
+    max_examples=few(3, 8), deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck)
+)
 @given(programs(), st.lists(st.sampled_from(sorted(STEPS)), min_size=1, max_size=2))
 def test_whatever_is_accepted_keeps_the_result(program: str, steps: list[str]) -> None:
     try:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.nightly import few
 from tests.schedule.schedule_support import Steps, accepted, agree, not_applicable, refused
 from verified_tir import Schedule
 from verified_tir.schedule.session import TacticFailed
@@ -244,7 +245,13 @@ def sums(draw: st.DrawFn) -> tuple[str, list[int]]:
     return "\n".join(lines), draw(st.lists(st.integers(1, 4), min_size=3, max_size=3))
 
 
-@settings(max_examples=12, deadline=None, database=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    max_examples=few(4, 12),
+    deadline=None,
+    database=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 @given(sums())
 def test_what_is_accepted_keeps_every_bit(drawn: tuple[str, list[int]]) -> None:
     text, padding = drawn

@@ -62,6 +62,7 @@ FORMS: list[tuple[str, Any, str]] = [
 ]
 
 
+@pytest.mark.sample(10)
 @pytest.mark.parametrize(("pad_value", "reads"), [f[1:] for f in FORMS], ids=[f[0] for f in FORMS])
 @pytest.mark.parametrize("buffer", ["A", "B", "t"])
 def test_forms(buffer: str, pad_value: Any, reads: str) -> None:
@@ -166,6 +167,7 @@ def producer(name: str) -> str:
     return f"@T.prim_func\ndef f({params}, n: T.int32):\n{body}"
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("pad_value", [0, lambda io, ii: io + ii, WRAPPED], ids=["number", "function", "wrapped"])
 @pytest.mark.parametrize("name", PRODUCERS)
 def test_the_stage_comes_after_the_last_store(name: str, pad_value: Any) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.nightly import few
 from tests.schedule.schedule_support import agree
 from verified_tir import Schedule, ScheduleError
 from verified_tir.schedule.assumptions import reassociated
@@ -84,7 +85,13 @@ def taken(r: Reduction) -> Schedule | None:
     return s
 
 
-@settings(max_examples=40, deadline=None, database=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    max_examples=few(10, 40),
+    deadline=None,
+    database=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 @given(reductions())
 def test_what_is_accepted_keeps_every_bit_or_names_the_sum(r: Reduction) -> None:
     s = taken(r)

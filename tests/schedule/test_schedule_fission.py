@@ -16,6 +16,7 @@ Golden = Callable[[str, str], None]
 # -- fission -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize(
     ("name", "loop", "position"),
     [

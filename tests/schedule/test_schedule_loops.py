@@ -47,6 +47,7 @@ SPLITS: list[tuple[str, str, list[int | None]]] = [
 ]
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize(("name", "loop", "factors"), SPLITS, ids=lambda x: str(x).replace(" ", ""))
 def test_splits_keep_the_result(name: str, loop: str, factors: list[int | None]) -> None:
     s = Schedule(program(name))
@@ -146,6 +147,7 @@ FUSIONS = [
 ]
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize(("name", "loops"), FUSIONS, ids=[n for n, _ in FUSIONS])
 def test_fusions_keep_the_result(name: str, loops: tuple[str, ...]) -> None:
     if name == "two_matmuls_first":
@@ -236,6 +238,7 @@ REORDERS = [
 ]
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize(("name", "loops"), REORDERS, ids=lambda x: str(x).replace("'", ""))
 def test_reorders_keep_the_result(name: str, loops: tuple[str, ...]) -> None:
     s = Schedule(program(name))
@@ -292,6 +295,7 @@ def test_a_reorder_that_makes_no_sense(name: str, steps: Steps, words: str) -> N
 # -- tile --------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("name", "loops", "factors"),
     [
@@ -356,6 +360,7 @@ def test_a_matrix_product_in_three_levels(golden: Golden) -> None:
     golden("matmul_three_levels.txt", accepted("matmul", steps).script())
 
 
+@pytest.mark.sample(11)
 @pytest.mark.parametrize("name", sorted(PROGRAMS))
 def test_every_loop_of_every_program_can_be_split(name: str) -> None:
     s = Schedule(program(name))

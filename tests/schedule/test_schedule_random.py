@@ -6,16 +6,24 @@ Most refutations are confirmed by a replay.
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.drawing import search_until
+from tests.nightly import few
 from tests.schedule.schedule_strategies import Step, programs, steps
 from tests.schedule.schedule_support import agree
 from verified_tir import Refuted, Schedule, ScheduleError
 
 
-@settings(max_examples=40, deadline=None, database=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    max_examples=few(10, 40),
+    deadline=None,
+    database=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 @given(programs(), st.lists(steps(), min_size=1, max_size=5))
 def test_whatever_is_accepted_keeps_the_result(text: str, wanted: list[Step]) -> None:
     s = Schedule(text)
@@ -34,7 +42,13 @@ def test_whatever_is_accepted_keeps_the_result(text: str, wanted: list[Step]) ->
 _confirmed: list[bool] = []
 
 
-@settings(max_examples=40, deadline=None, database=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    max_examples=few(10, 40),
+    deadline=None,
+    database=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 @given(programs(), steps(("split", "parallel", "vectorize", "reorder", "tile", "fission", "transform_layout")))
 def _gather(text: str, step: Step) -> None:
     s = Schedule(text)
@@ -46,6 +60,7 @@ def _gather(text: str, step: Step) -> None:
         pass
 
 
+@pytest.mark.nightly
 def test_most_refutations_are_confirmed() -> None:
     """The others are steps that happen to be right, though not for the reason that the kernel asks for."""
     _confirmed.clear()

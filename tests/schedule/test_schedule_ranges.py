@@ -116,6 +116,7 @@ def test_a_partition_that_makes_no_sense(name: str, steps: Steps, words: str) ->
 # -- peel --------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("end", [False, True])
 @pytest.mark.parametrize(
     ("name", "loop"),

@@ -14,6 +14,7 @@ from verified_tir import Schedule
 Golden = Callable[[str, str], None]
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize(
     ("name", "block", "loop"),
     [

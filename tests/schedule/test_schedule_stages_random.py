@@ -8,6 +8,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.nightly import few
 from tests.schedule.random_stages import Move, moves, stages
 from tests.schedule.schedule_support import agree
 from verified_tir import Schedule
@@ -41,7 +42,7 @@ def test_all_pairs_of_a_block_and_a_loop(text: str) -> None:
             agree(s, work=150)
 
 
-@settings(max_examples=25, **CALM)
+@settings(max_examples=few(8, 25), **CALM)
 @given(stages(), st.lists(moves(), min_size=1, max_size=3))
 def test_several_steps(text: str, wanted: list[Move]) -> None:
     s = Unreported(text)

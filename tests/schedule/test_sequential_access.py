@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.nightly import few
 from tests.schedule.schedule_programs import program
 from tests.schedule.schedule_strategies import Step, programs, steps
 from tests.schedule.schedule_support import Steps, accepted, agree, not_applicable, refused
@@ -202,6 +203,7 @@ def pool(A: T.Buffer((2, 6, 6), "int32"), B: T.Buffer((2, 4, 4), "int32")):
     golden("sequential_windows.txt", accepted(text, lambda s: s.sequential_buffer_access("A")).script())
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     ("buffer", "index_map", "names"),
     [
@@ -407,7 +409,13 @@ def f(a: T.handle, b: T.handle, F: T.Buffer((3,), "int32"), n: T.int32):
 # -- random programs ---------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=30, deadline=None, database=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    max_examples=few(10, 30),
+    deadline=None,
+    database=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 @given(programs(), steps(("transform_layout",)), st.sampled_from(["A", "B", "C", "t"]))
 def test_random_programs_follow_or_refuse(text: str, layout: Step, name: str) -> None:
     """What is accepted gives the same bits, touches the same elements, and is in order: again, nothing changes."""

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from tests.nightly import few
 from tests.schedule.schedule_programs import PROGRAMS, program
 from tests.schedule.schedule_strategies import programs
 from verified_tir import Schedule, domain_touched, parse_func
@@ -191,7 +192,7 @@ def test_what_is_not_there() -> None:
 
 
 @settings(
-    max_examples=40, deadline=None, database=None, derandomize=True,
+    max_examples=few(12, 40), deadline=None, database=None, derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )  # fmt: skip
 @given(programs())

@@ -206,11 +206,13 @@ def compare_corners(group: str) -> None:
         assert trouble is None, trouble
 
 
+@pytest.mark.sample(40)
 @pytest.mark.parametrize("group", GROUPS)
 def test_corner_cases(group: str) -> None:
     compare_corners(group)
 
 
+@pytest.mark.sample(30)
 @pytest.mark.parametrize("group", GROUPS)
 @settings(max_examples=2, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(data=st.data())

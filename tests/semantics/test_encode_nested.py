@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.nightly import few
 from tests.semantics.encode_agreement import Sample, disagreement, interpreted
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import BOOL, FLOAT16, FLOAT32, INT32, INT64, DType
@@ -53,7 +54,13 @@ def samples(draw: st.DrawFn, depth: int) -> Sample:
 def compare(depth: int) -> None:
     """The comparison of ``test_expression``, once in a process."""
 
-    @settings(max_examples=60, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    @settings(
+        max_examples=few(15, 60),
+        deadline=None,
+        database=None,
+        derandomize=True,
+        suppress_health_check=list(HealthCheck),
+    )
     @given(samples(depth))
     def both_meanings_agree(sample: Sample) -> None:
         result = interpreted(sample)

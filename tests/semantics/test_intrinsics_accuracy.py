@@ -99,6 +99,7 @@ def test_the_page_has_a_row_for_every_function() -> None:
     assert set(bounds()) == EXPANDED == {op for op in PURE_CALLS if op in REFERENCE}
 
 
+@pytest.mark.sample(10)
 @pytest.mark.parametrize("dtype", [FLOAT16, BFLOAT16], ids=str)
 @pytest.mark.parametrize("op", UNARY)
 def test_all_numbers_of_16_bits(op: str, dtype: DType) -> None:
@@ -193,6 +194,7 @@ def sample_float64(op: str, count: int) -> list[tuple[float, ...]]:
     return list(zip(x[keep], y[keep], strict=True) if op in BINARY else zip(x[keep], strict=True))
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("op", [*UNARY, *BINARY])
 def test_float64_against_mpmath(op: str) -> None:
     rows = sample_float64(op, 300)

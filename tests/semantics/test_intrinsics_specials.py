@@ -58,6 +58,7 @@ def test_every_function_is_covered() -> None:
     assert all(PURE_CALLS[op].operands == "float" for op in EXPANDED)
 
 
+@pytest.mark.sample(6)
 @everywhere
 @pytest.mark.parametrize("op", ["sin", "tan", "tanh", "sinh", "atan", "erf"])
 def test_odd_functions_are_odd_to_the_bit(op: str, dtype: DType) -> None:
@@ -80,6 +81,7 @@ def test_the_least_numbers_are_their_own_images(op: str, dtype: DType) -> None:
         assert compute(op, dtype, x) == x
 
 
+@pytest.mark.sample(2)
 @everywhere
 def test_powers_of_two_are_exact(dtype: DType) -> None:
     bias = (1 << (EXPONENT_BITS[dtype] - 1)) - 1

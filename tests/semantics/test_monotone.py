@@ -12,6 +12,7 @@ import numpy as np
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
+from tests.nightly import few
 from tests.semantics.programs import function
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import BOOL, DType
@@ -140,7 +141,7 @@ def outcome(body: Stmt, args: dict[str, Any], defined: dict[str, Any] | None) ->
         return end.kind
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=few(100, 400), deadline=None)
 @given(cases())
 def test_more_defined_arguments_give_a_refined_outcome(case: Any) -> None:
     body, args, defined, refined = case

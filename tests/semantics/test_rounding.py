@@ -30,6 +30,7 @@ def test_round_exact_is_nearest_even(q: Fraction, dtype: DType, scale: int) -> N
     assert key(round_exact(dtype, q)) == key(nearest(dtype, q))
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
 def test_ties_and_their_neighbours(dtype: DType) -> None:
     finite = sorted({v for v in interesting_floats(dtype) if math.isfinite(v)})
@@ -77,6 +78,7 @@ def test_large_integers_do_not_go_by_way_of_float64() -> None:
         assert float(np.float32(float(n))) == float(1 << k)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
 def test_fma_of_finite_numbers_rounds_once(dtype: DType) -> None:
     finite = [v for v in interesting_floats(dtype) if math.isfinite(v)]

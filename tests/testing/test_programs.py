@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, Phase, event, given, seed, settings
 from hypothesis import strategies as st
 
 from tests.drawing import search_until
+from tests.nightly import few
 from verified_tir import script
 from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.expr import Call, Cast, IfThenElse, IntImm, LetExpr, Load, Ramp, Select, Undef, Var
@@ -138,6 +139,7 @@ def test_every_feature_is_drawn() -> None:
     assert kinds == {"serial", "parallel", "vectorized", "unrolled", "thread_binding"}
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("feature", sorted(set(SEEN) - {"assumes", "sequences"}))
 def test_a_feature_that_is_switched_off_is_not_drawn(feature: Feature) -> None:
     mixing = {"wide_loops"} if feature == "casts" else set()  # where loops of both types meet, one is cast
@@ -151,7 +153,7 @@ def test_a_feature_that_is_switched_off_is_not_drawn(feature: Feature) -> None:
 
 
 def test_nothing_but_what_was_asked_for() -> None:
-    @search_settings(60)
+    @search_settings(few(25, 60))
     @given(prim_funcs(()))
     def search(func: PrimFunc) -> None:
         assert not [f for f, recognised in SEEN.items() if recognised(func)], script(func)
@@ -169,6 +171,7 @@ def used_again(func: PrimFunc) -> bool:
     )
 
 
+@pytest.mark.nightly
 def test_elements_are_used_again() -> None:
     """In more than one of ten programs that have sequences; by chance it would be one of twenty."""
     seen: Counter[bool] = Counter()
@@ -184,7 +187,7 @@ def test_elements_are_used_again() -> None:
 
 
 def test_what_is_drawn_is_well_formed_and_reads_back() -> None:
-    @search_settings(80)
+    @search_settings(few(30, 80))
     @given(prim_funcs())
     def search(func: PrimFunc) -> None:
         assert problem(func) is None
@@ -240,7 +243,7 @@ def test_most_programs_have_a_meaning() -> None:
 def test_modules_are_well_formed_and_call() -> None:
     calls: Counter[int] = Counter()
 
-    @search_settings(60)
+    @search_settings(few(25, 60))
     @given(modules())
     def search(module: IRModule) -> None:
         for _, func in module.functions:
@@ -255,10 +258,11 @@ def test_modules_are_well_formed_and_call() -> None:
     assert {1, 2} <= set(calls)
 
 
+@pytest.mark.nightly
 def test_modules_run() -> None:
     ended: Counter[str] = Counter()
 
-    @search_settings(60)
+    @search_settings(few(25, 60))
     @given(st.data())
     def search(data: st.DataObject) -> None:
         module = data.draw(modules())
@@ -272,7 +276,7 @@ def test_modules_run() -> None:
 def test_textbook_programs_come_too() -> None:
     found: set[str] = set()
 
-    @search_settings(80)
+    @search_settings(few(30, 80))
     @given(prim_funcs({"textbook"}))
     def search(func: PrimFunc) -> None:
         text = script(func)
@@ -282,6 +286,7 @@ def test_textbook_programs_come_too() -> None:
     assert len(found) == 5
 
 
+@pytest.mark.nightly
 def test_faults_come_in_a_small_share() -> None:
     ended: Counter[str] = Counter()
 
@@ -296,6 +301,7 @@ def test_faults_come_in_a_small_share() -> None:
     assert ended["fine"] >= 0.8 * ended.total()
 
 
+@pytest.mark.nightly
 def test_vectors_run_backwards_and_have_masks() -> None:
     """Machine code turns the lanes of such an access round, and those of its mask."""
     seen: set[str] = set()
@@ -321,6 +327,7 @@ def test_vectors_run_backwards_and_have_masks() -> None:
     assert wanted <= seen, wanted - seen
 
 
+@pytest.mark.nightly
 def test_views_of_all_kinds() -> None:
     """Among them wider types than the block's, from the last element to the first, and several elements at once."""
     seen: set[str] = set()
@@ -354,7 +361,7 @@ def test_elements_are_bools_and_vectors_too() -> None:
     assert {"bool", "vector", "float", "int", "uint", "bfloat"} >= seen >= {"bool", "vector", "float"}
 
 
-@settings(max_examples=25, derandomize=True, database=None, deadline=None)
+@settings(max_examples=few(10, 25), derandomize=True, database=None, deadline=None)
 @given(prim_funcs(ALL_FEATURES - {"wide_loops", "loop_kinds"}))  # a broken licence is broken in both
 def test_wide_loops_compute_the_same(func: PrimFunc) -> None:
     every_other = cycle((True, False))
@@ -384,7 +391,7 @@ def test_depth_and_statements_are_bounded() -> None:
     def depth(n: Node) -> int:
         return isinstance(n, For) + max((depth(c) for c in children(n)), default=0)
 
-    @search_settings(60)
+    @search_settings(few(25, 60))
     @given(prim_funcs({"sequences", "guards"}, max_depth=2, max_statements=1))
     def search(func: PrimFunc) -> None:
         assert depth(func.body) <= 2

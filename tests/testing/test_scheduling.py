@@ -83,6 +83,7 @@ def test_without_choices_the_plainest_call_is_written() -> None:
     assert written["tensorize"].startswith('s.tensorize("i", TensorIntrin.of("intrin0", """\n@T.prim_func')
 
 
+@pytest.mark.sample(10)
 @pytest.mark.parametrize("name", SEEDS)
 def test_every_seed_has_a_meaning_and_something_fits_it(name: str) -> None:
     for sizes in ({}, {"n": 1, "m": 1, "k": 1, "e": 0}, {"n": 6, "m": 5, "e": 3}):
@@ -119,6 +120,7 @@ def test_a_draft_shows_its_steps_as_calls_and_marks_those_that_were_refused() ->
     assert repr(draft).endswith(", (split(), parallel(), unroll()))")
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("name", RECIPES)
 def test_recipes_give_steps_that_are_accepted_or_refused(name: str) -> None:
     accepted = 0

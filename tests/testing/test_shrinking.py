@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 from hypothesis import find, settings
 
 from verified_tir import script
@@ -42,6 +43,7 @@ def test_a_branch() -> None:
     )  # fmt: skip
 
 
+@pytest.mark.nightly
 def test_two_loops() -> None:
     assert smallest(some(lambda n: isinstance(n, For), 2), "reductions", "blocks", "vectors") == (
         'def main(A: T.Buffer((2, 2), "float32")):\n'
@@ -56,6 +58,7 @@ def updates(n: Node) -> bool:
     )  # fmt: skip
 
 
+@pytest.mark.nightly
 def test_an_update() -> None:
     left = smallest(some(updates), "while_loops")
     assert len(left.splitlines()) <= 5 and "C: " not in left, left

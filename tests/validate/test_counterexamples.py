@@ -29,6 +29,7 @@ def judged(dtype: str, before: str, after: str) -> Report:
     return validate(parse_func(program(before)), parse_func(program(after)))
 
 
+@pytest.mark.sample(12)
 @pytest.mark.parametrize("dtype", [*SIGNED, "uint8", "uint32"])
 @pytest.mark.parametrize(
     ("before", "after"),
@@ -94,6 +95,7 @@ def zeros(dtype: str, *places: int) -> list[str]:
     return [f"A[{k}] == T.{dtype}(0)" for k in places]
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("twice", [True, False])
 @pytest.mark.parametrize("count", [1, 2, 4])
 @pytest.mark.parametrize("dtype", ["int8", "int32", "uint64", "float32", "bfloat16"])
@@ -157,6 +159,7 @@ def f(A: T.Buffer((4,), "int32"), B: T.Buffer((4,), "int32")):
 """
 
 
+@pytest.mark.sample(10)
 @pytest.mark.parametrize("guard", ["A[0] > 0", "A[0] == 3"])
 @pytest.mark.parametrize(
     "value",

@@ -116,6 +116,7 @@ def random_program(seed: int) -> str:
     return f"@T.prim_func\ndef f({PARAMS}):\n" + "".join(f"    {line}\n" for line in lines)
 
 
+@pytest.mark.sample(15)
 @pytest.mark.parametrize("seed", range(60))
 def test_rows_are_the_serial_meaning(seed):
     func = parse_func(random_program(seed))
@@ -136,6 +137,7 @@ def test_rows_are_the_serial_meaning(seed):
         assert (elements == fast.memory[k][0]).all()
 
 
+@pytest.mark.sample(10)
 @pytest.mark.parametrize("seed", range(30))
 def test_terms_mean_what_the_interpreter_computes(seed):
     func = parse_func(random_program(seed))

@@ -185,6 +185,7 @@ def random_views(seed: int) -> str:
     return f"@T.prim_func\ndef f({params}):\n" + "\n".join("    " + line for line in lines)
 
 
+@pytest.mark.sample(30)
 @pytest.mark.parametrize("seed", range(150))
 def test_random_views_agree_with_the_interpreter(seed):
     text = random_views(seed)
