@@ -28,6 +28,7 @@ from verified_tir.certificate.canonical import text_hash
 from verified_tir.certificate.hashes import obligation_hash, sealed, step_hash
 from verified_tir.certificate.replay import ReplayFailed, made_again
 from verified_tir.certificate.store import SCHEMA
+from verified_tir.derivation.assumptions import reassociated
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.expr import Expr, Undef, Var
@@ -39,7 +40,6 @@ from verified_tir.kernel.theorem import Refines
 from verified_tir.logic.recheck import version
 from verified_tir.logic.standalone import standalone
 from verified_tir.logic.verdict import Obligation
-from verified_tir.schedule.assumptions import reassociated
 from verified_tir.schedule.recording import Call
 from verified_tir.schedule.schedule import Schedule, StepRecord
 
