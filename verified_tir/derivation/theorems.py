@@ -220,7 +220,7 @@ def _read_rule(k: int, text: str, scope: Scope, prover: Prover) -> tuple[Rule, l
             return value
         theorem, licence, rules = derive(value, prover)
         for o in (*licence, *(o for step in rules for o in step.owed)):
-            owed.append(Owed(o.name, f"{value.start.name}: {o.claim}", o.given, o.goal, None))
+            owed.append(Owed(LEMMA, f"{value.start.name}: {o.claim}", o.given, o.goal, None))
         return theorem
 
     try:
