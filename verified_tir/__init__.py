@@ -113,7 +113,7 @@ show_with(_printed)
 
 
 def _guessed(*asked: Any) -> Any:
-    from verified_tir.schedule.addresses import solve_address
+    from verified_tir.logic.addresses import solve_address
 
     return solve_address(*asked)
 

@@ -20,6 +20,7 @@ from tests.certificate.stores import ROWS, Says, content, forge, obligations, pu
 from verified_tir import Schedule, script
 from verified_tir.certificate.check import BadStore, check
 from verified_tir.certificate.discharge import answers
+from verified_tir.certificate.questions import check_questions
 from verified_tir.certificate.regenerate import regenerate
 from verified_tir.cli import check as command
 from verified_tir.logic.recheck import BUDGET, Answer, SolverName, ask, version
@@ -31,7 +32,7 @@ INSTALLED: tuple[SolverName, ...] = ("z3", "cvc5") if version("cvc5") else ("z3"
 
 def test_every_solver_proves_every_obligation(folder: Path) -> None:
     seen: list[tuple[int, int]] = []
-    done = check(folder, INSTALLED, progress=lambda n, total: seen.append((n, total)))
+    done = check_questions(folder, INSTALLED, progress=lambda n, total: seen.append((n, total)))
     assert done.exit_code == 0 and not done.all_findings
     assert {a.verdict for said in done.answers.values() for a in said.values()} == {"unsat"}
     assert all(tuple(said) == INSTALLED for said in done.answers.values())
@@ -66,6 +67,20 @@ def test_a_worker_that_dies_proves_nothing(folder: Path) -> None:
     }
 
 
+def test_a_worker_that_dies_computes_nothing(folder: Path) -> None:
+    class Dies(Says):
+        def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+            if fn is answers:
+                return super().submit(fn, *args, **kwargs)
+            died: Future[Any] = Future()
+            died.set_exception(RuntimeError("killed"))
+            return died
+
+    done = check(folder, executor=Dies())
+    assert done.exit_code == 3 and not done.all_findings and not done.not_proved("undecided")
+    assert done.not_recomputed == dict.fromkeys(("file/rows", "file/small"), "the worker failed: RuntimeError: killed")
+
+
 def test_a_pool_that_broke_proves_nothing(folder: Path) -> None:
     """A solver that crashes takes its process along, and with it the pool: what is left of the check says so."""
 
@@ -77,7 +92,7 @@ def test_a_pool_that_broke_proves_nothing(folder: Path) -> None:
 
     executor = Broken()
     done = check(folder, executor=executor)
-    assert done.exit_code == 3 and len(executor.work) == 3
+    assert done.exit_code == 3 and len(executor.work) == 3 and len(done.not_recomputed) == 2
     reasons = {c: a["z3"].reason for c, a in done.answers.items() if a["z3"].verdict == "unknown"}
     assert reasons and set(reasons.values()) == {"the worker failed: BrokenProcessPool: a process ended"}
     assert [r.impossible for r in regenerate(folder, executor)] == [*reasons.values()][:1] * 2
@@ -188,9 +203,10 @@ def test_the_report(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         f"file/rows     4 steps {claims['file/rows']:>5} obligations  ok",
         f"file/small    1 step  {claims['file/small']:>5} obligations  ok",
         f"2 certificates, {sum(claims.values())} obligations ({questions} questions): "
-        f"proved by z3 {z3}, replayed in 0.0 s",
+        f"proved by z3 {z3}, computed again, replayed in 0.0 s",
     ]
     assert run(capsys, folder, quiet=True)[1].count("\n") == 1
+    assert "(not computed again: questions only) in" in run(capsys, folder, questions_only=True)[1]
 
 
 def count(folder: Path) -> tuple[dict[str, int], int]:
@@ -213,7 +229,7 @@ def test_the_report_of_what_is_wrong(folder: Path, capsys: pytest.CaptureFixture
     assert "file/rows     4 steps" in out and "found" in out
     assert re.search(rf"^  false: {re.escape(place)}\w+: .* \(z3: sat\)$", out, re.MULTILINE), out
     assert re.search(rf"^  found: {re.escape(place)}\w+: the kernel's query is another$", out, re.MULTILINE), out
-    assert re.search(r"obligations \(\d+ questions\): 1 finding, 1 false in 0.0 s$", out.strip()), out
+    assert re.search(r"obligations \(\d+ questions\): 2 findings, 1 false in 0.0 s$", out.strip()), out
     assert "proved by" not in out
 
 
@@ -270,7 +286,8 @@ def test_the_programs_of_ones_own_files(folder: Path, tmp_path: Path, capsys: py
 def test_a_file_that_is_missing_is_missed_before_anybody_is_asked(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("verified_tir.cli.check.check", lambda *_, **__: pytest.fail("the solvers were asked"))
+    asked = "verified_tir.certificate.questions._ask"
+    monkeypatch.setattr(asked, lambda *_, **__: pytest.fail("the solvers were asked"))
     assert run(capsys, folder, after="missing.py")[0] == 2
 
 
@@ -295,21 +312,24 @@ def test_a_folder_without_certificates(tmp_path: Path, capsys: pytest.CaptureFix
     assert code == 2 and "is this a folder that vtir verify --certify wrote?" in err
 
 
-def test_a_check_loads_no_kernel(folder: Path) -> None:
-    """Neither the kernel nor a primitive is imported, by the command or by a worker."""
+ABOVE = ("schedule", "lower", "validate", "codegen", "report", "testing")
+"""What found a proof, or knows nothing of it."""
+
+
+@pytest.mark.parametrize(
+    ("options", "above"), [([], ABOVE), (["--questions-only"], (*ABOVE, "kernel", "semantics"))], ids=["", "questions"]
+)
+def test_a_check_loads_no_tactic(folder: Path, options: list[str], above: tuple[str, ...]) -> None:
+    """No primitive is imported, by the command or by a worker; nor the kernel, where only questions are asked."""
     code = f"""
 import sys
-import tomllib
-from pathlib import Path
-from typing import Any
 from verified_tir.cli.main import main
-sys.argv = ["vtir", "check", {str(folder)!r}, "--jobs", "1"]
+sys.argv = ["vtir", "check", {str(folder)!r}, "--jobs", "1", *{options!r}]
 try:
     main()
 except SystemExit as done:
     assert done.code == 0, done.code
-above = ("kernel", "schedule", "lower", "semantics", "validate", "codegen", "report")
-loaded = [m for m in sys.modules if m.startswith(tuple("verified_tir." + a for a in above))]
+loaded = [m for m in sys.modules if m.startswith(tuple("verified_tir." + a for a in {above!r}))]
 assert not loaded, loaded
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
@@ -319,13 +339,18 @@ assert not loaded, loaded
 
 KNOWS_GRAPHS = {"write_plan", "replacements", "write_replacements", "plan_steps", "plan_layouts"}
 """Of plans; they read graphs, and what operators mean."""
+WRITES = {"__init__", "write", "replay", "regenerate"}
+"""These write certificates, and make calls again: they need schedules."""
+DERIVES = {"check", "content", "recompute"}
+"""These need the kernel, and nothing above it."""
 
 
-def test_the_contract_names_every_module_of_the_check() -> None:
-    """All but those that write and replay certificates, which need the kernel."""
+def test_the_contracts_name_every_module_of_the_check() -> None:
     root = Path(verified_tir.__file__).resolve().parent
     contracts = tomllib.loads((root.parent / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
-    (named,) = [c["source_modules"] for c in contracts if c["name"] == "certificates are checked without the kernel"]
-    others = {"__init__", "write", "replay", "regenerate"} | KNOWS_GRAPHS
-    modules = {p.stem for p in (root / "certificate").glob("*.py")} - others
-    assert {m.rpartition(".")[2] for m in named} == modules
+    named = {c["name"]: c["source_modules"] for c in contracts if c["name"] != "layers"}
+    asking = {m.rpartition(".")[2] for m in named["questions of certificates are asked without the kernel"]}
+    deriving = {m.rpartition(".")[2] for m in named["certificates are checked without schedules and tactics"]}
+    modules = {p.stem for p in (root / "certificate").glob("*.py")}
+    assert asking - {"codec", "notation"} == modules - WRITES - KNOWS_GRAPHS - DERIVES
+    assert deriving == DERIVES | {"derivation", "kernel"}

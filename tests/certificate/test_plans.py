@@ -14,10 +14,12 @@ import pytest
 
 from verified_tir.certificate.canonical import read, text_hash, value_hash, write
 from verified_tir.certificate.check import check
+from verified_tir.certificate.hashes import PARTS, sealed, step_hash
 from verified_tir.certificate.plan_layouts import parsed_layout
 from verified_tir.certificate.plan_steps import follow
 from verified_tir.certificate.plans import CheckedPlan, sealed_plan
-from verified_tir.certificate.store import save
+from verified_tir.certificate.questions import check_questions
+from verified_tir.certificate.store import queries_of, save
 from verified_tir.certificate.write_plan import write_plan
 from verified_tir.graph import Graph, GraphBuilder
 from verified_tir.graph.annotate import Annotations, layout_named
@@ -56,6 +58,31 @@ def test_a_plan_is_checked_with_its_certificates(written: Any, tmp_path: Path) -
     assert [p.name for p in done.plans] == ["m/plan"]
     assert steps_of(document, certificates, model()) == []
     assert {s["kind"] for s in document["steps"]} == {"moved", "rewrite", "same"}
+
+
+def test_certificates_of_a_plan_are_computed_again(written: Any, tmp_path: Path) -> None:
+    """A program of the plan with a question less, and all hashes made new, those of plan and manifest too."""
+    document, certificates, queries = copy.deepcopy(written)
+    name, owed = next(
+        (name, rule["obligations"])
+        for name, certificate in certificates.items()
+        for step in certificate["trace"][1:]
+        for rule in step["rules"]
+        if rule["obligations"]
+    )
+    certificate = certificates[name]
+    del owed[0]
+    for step in certificate["trace"]:
+        step["hash"] = step_hash(step)
+    certificates[name] = sealed({part: certificate[part] for part in PARTS})
+    for s in document["steps"]:
+        s["root"] = certificates[name]["root"] if s["certificate"] == name else s["root"]
+    needed = {q for c in certificates.values() for q in queries_of(c)}
+    save(tmp_path, certificates, {q: queries[q] for q in needed}, {"m/plan": sealed_plan(document)})
+    assert check_questions(tmp_path).exit_code == 0
+    found = check(tmp_path).all_findings
+    assert found and {f.certificate for f in found} == {name}
+    assert any("the kernel asks" in f.problem for f in found)
 
 
 def test_certificates_of_a_plan_that_is_written_again_go(written: Any, tmp_path: Path) -> None:

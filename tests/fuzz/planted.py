@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from verified_tir.certificate import check as certificate_check
+from verified_tir.certificate import differences as certificate_differences
 from verified_tir.certificate import integrity
-from verified_tir.certificate import regenerate as certificate_regenerate
+from verified_tir.certificate import questions as certificate_questions
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import TRUE, Binary, Cast, IntImm, Select
@@ -210,13 +210,13 @@ def no_part_hash(patch: Patch) -> None:
 
 
 def no_root(patch: Patch) -> None:
-    kept = certificate_check.load
+    kept = certificate_questions.load
 
     def load(folder: Any, name: str, root: str) -> Any:
         content, found = kept(folder, name, root)
         return content, [f for f in found if f.place != "root"]
 
-    patch.setattr(certificate_check, "load", load)
+    patch.setattr(certificate_questions, "load", load)
 
 
 def no_chain(patch: Patch) -> None:
@@ -232,12 +232,12 @@ def questions_unread(patch: Patch) -> None:
             return (folder / integrity.obligation_path(digest)).read_text(), ""
         return text, wrong
 
-    patch.setattr(certificate_check, "question", question)
+    patch.setattr(certificate_questions, "question", question)
 
 
 def last_obligation_skipped(patch: Patch) -> None:
-    kept = certificate_check.claims_of
-    patch.setattr(certificate_check, "claims_of", lambda name, c: list(kept(name, c))[:-1])
+    kept = certificate_questions.claims_of
+    patch.setattr(certificate_questions, "claims_of", lambda name, c: list(kept(name, c))[:-1])
 
 
 def unknown_is_proved(patch: Patch) -> None:
@@ -245,7 +245,7 @@ def unknown_is_proved(patch: Patch) -> None:
         said = [a.verdict for a in self.answers.get(query, {}).values()]
         return "false" if "sat" in said else "proved"
 
-    patch.setattr(certificate_check.Checked, "verdict", verdict)
+    patch.setattr(certificate_questions.Checked, "verdict", verdict)
 
 
 def any_verdict(patch: Patch) -> None:
@@ -253,19 +253,19 @@ def any_verdict(patch: Patch) -> None:
     patch.setattr(integrity, "_problems", lambda c: [p for p in kept(c) if "is no proof" not in p[1]])
 
 
-def replay_compares_steps_only(patch: Patch) -> None:
-    patch.setattr(certificate_regenerate, "COMPARED", ())
+def only_steps_are_compared(patch: Patch) -> None:
+    patch.setattr(certificate_differences, "COMPARED", ())
 
 
-def replay_ignores_questions(patch: Patch) -> None:
-    patch.setattr(certificate_regenerate, "_obligations", lambda *_: iter(()))
+def questions_are_not_compared(patch: Patch) -> None:
+    patch.setattr(certificate_differences, "_obligations", lambda *_: iter(()))
 
 
 CERTIFICATES: dict[str, Fault] = {
     f.__name__: f
     for f in (
         no_obligation_hash, no_part_hash, no_root, no_chain, questions_unread, last_obligation_skipped,
-        unknown_is_proved, any_verdict, replay_compares_steps_only, replay_ignores_questions,
+        unknown_is_proved, any_verdict, only_steps_are_compared, questions_are_not_compared,
     )
 }  # fmt: skip
 

@@ -125,7 +125,7 @@ CERTIFICATES = {
     "no_root": ("not in the manifest", range(4)), "no_chain": ("the chain", range(6)),
     "questions_unread": ("questions exchanged", range(4)), "last_obligation_skipped": ("a false question", range(40)),
     "unknown_is_proved": ("a hard question", range(2)), "any_verdict": ("a verdict", range(2)),
-    "replay_ignores_questions": ("a value forged", range(60)),
+    "questions_are_not_compared": ("a value forged", range(60)),
 }  # fmt: skip
 
 

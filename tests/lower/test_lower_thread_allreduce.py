@@ -7,8 +7,8 @@ import pytest
 from tests.lower.lower_support import gives, lowered, refused
 from tests.lower.test_removals import program
 from verified_tir import Schedule
+from verified_tir.derivation.assumptions import reassociated
 from verified_tir.lower.lower_thread_allreduce import LowerThreadAllreduce
-from verified_tir.schedule.assumptions import reassociated
 
 SUM = """
 B[0] = {1}

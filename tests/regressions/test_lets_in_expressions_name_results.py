@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from verified_tir import Schedule
-from verified_tir.schedule.assumptions import reassociated
+from verified_tir.derivation.assumptions import reassociated
 from verified_tir.schedule.errors import ScheduleError
 
 PRODUCT = """

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from verified_tir import NotApplicable, Refuted, Schedule, parse_func
-from verified_tir.schedule.assumptions import reassociated
+from verified_tir.derivation.assumptions import reassociated
 from verified_tir.schedule.replay import Programs, Replay, replay
 
 HEAD = """

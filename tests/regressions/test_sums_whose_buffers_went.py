@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from verified_tir import Schedule
-from verified_tir.schedule.assumptions import reassociated
+from verified_tir.derivation.assumptions import reassociated
 from verified_tir.testing.reference import Claim, disagreement
 
 SUM = """

@@ -7,8 +7,8 @@ import pytest
 
 from tests.schedule.schedule_support import Steps, accepted, agree, not_applicable, refused
 from verified_tir import NotApplicable, Schedule, parse_func
+from verified_tir.derivation.assumptions import reassociated
 from verified_tir.ir.script import script
-from verified_tir.schedule.assumptions import reassociated
 from verified_tir.semantics.interpreter import run
 
 BLOCK = """

@@ -8,7 +8,7 @@ import pytest
 
 from tests.schedule.schedule_support import not_applicable
 from verified_tir import Schedule
-from verified_tir.schedule.assumptions import reassociated
+from verified_tir.derivation.assumptions import reassociated
 
 BODY = """
     for i, k in T.grid(4, 8):

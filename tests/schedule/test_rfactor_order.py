@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.regressions.test_sums_whose_buffers_went import summed as summed_and_inlined
 from tests.schedule.schedule_support import accepted, not_applicable, refused
 from verified_tir import Schedule, parse_func
-from verified_tir.schedule.assumptions import reassociated
+from verified_tir.derivation.assumptions import reassociated
 from verified_tir.schedule.other_order import may_reach
 from verified_tir.schedule.second_opinion import _contradiction
 from verified_tir.validate import Different, Report

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.nightly import few
 from tests.schedule.schedule_support import agree
 from verified_tir import Schedule, ScheduleError
-from verified_tir.schedule.assumptions import reassociated
+from verified_tir.derivation.assumptions import reassociated
 
 UPDATES = {
     "int32": ("{b} + {e}", "{e} + {b}", "{b} * {e}", "T.max({b}, {e})", "T.min({e}, {b})", "{b} ^ {e}", "{b} - {e}"),

@@ -13,7 +13,7 @@ from tests.schedule.schedule_programs import program
 from tests.schedule.schedule_strategies import Step, programs, steps
 from tests.schedule.schedule_support import Steps, accepted, agree, not_applicable, refused
 from verified_tir import Schedule, ScheduleError, domain_touched
-from verified_tir.schedule.assumptions import reassociated
+from verified_tir.derivation.assumptions import reassociated
 from verified_tir.script import tir as T
 
 Golden = Callable[[str, str], None]

@@ -15,7 +15,7 @@ from typing import Any, Final
 from verified_tir.certificate.canonical import value_hash
 
 PARTS: Final = (
-    "schema", "tool", "schedule", "before", "after", "relation", "floats", "axioms", "trace", "regenerable",
+    "schema", "tool", "schedule", "before", "after", "theorem", "relation", "floats", "axioms", "trace", "regenerable",
 )  # fmt: skip
 """The parts of a certificate that have a hash."""
 

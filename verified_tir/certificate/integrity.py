@@ -1,7 +1,7 @@
 """What can be checked of a certificate without solver, kernel and tactics.
 
 * every hash is that of what it covers, down to the bytes of the questions;
-* both programs are well-formed text, written as ``vtir`` writes it;
+* both programs are s-expressions in the canonical spelling, and the texts beside them are theirs;
 * the programs of the trace are a chain from the one to the other, through every rule;
 * the questions that the steps name are there, and are single questions;
 * the layouts of the relation lead from the parameters of the first program to those of the last.
@@ -19,8 +19,10 @@ from typing import Any, final
 from verified_tir.certificate.canonical import BadJson, read, text_hash, value_hash
 from verified_tir.certificate.hashes import PARTS, obligation_hash, part_hash, step_hash
 from verified_tir.certificate.shape import misshapen
-from verified_tir.certificate.store import MANIFEST, OBLIGATIONS, SCHEMA, file_text, obligation_path
+from verified_tir.certificate.store import MANIFEST, OBLIGATIONS, OTHER_SCHEMA, SCHEMA, file_text, obligation_path
+from verified_tir.derivation.codec import BadText, read_program
 from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.script import parse_func, script
@@ -66,7 +68,7 @@ def load(folder: Path, name: str, root: str) -> tuple[dict[str, Any] | None, lis
     except (OSError, UnicodeDecodeError, BadJson) as problem:
         return None, [Finding(name, "", str(problem))]
     if isinstance(found, dict) and found.get("schema") != SCHEMA:
-        return None, [Finding(name, "schema", f"it is {found.get('schema')!r}; this program reads {SCHEMA}")]
+        return None, [Finding(name, "schema", f"it is {found.get('schema')!r}; {OTHER_SCHEMA}")]
     wrong = [Finding(name, place, problem) for place, problem in misshapen(found)]
     if wrong:
         return None, wrong
@@ -160,19 +162,29 @@ def _hashes(c: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 def _programs(c: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     read_as: dict[str, PrimFunc] = {}
     for which in ("before", "after"):
-        text = "\n".join(c[which]["text"])
-        if text_hash(text) != c[which]["hash"]:
+        program = "\n".join(c[which]["program"])
+        if text_hash(program) != c[which]["hash"]:
             yield f"{which}.hash", "this is not the hash of the program: it was changed"
         try:
-            func = parse_func(text)
-            if script(func) == text:
-                read_as[which] = func
-            else:
-                yield which, "the program is not spelled as vtir writes it"
-        except IRError as problem:
-            yield which, f"this is no program: {problem}"
+            read_as[which] = read_program(program)
+        except BadText as refused:
+            yield f"{which}.program", f"this is no program: {refused}"
+            continue
+        problem = _other_text(read_as[which], "\n".join(c[which]["text"]))
+        if problem:
+            yield f"{which}.text", problem
     if len(read_as) == 2:
         yield from _relation(c["relation"], read_as["before"], read_as["after"])
+
+
+def _other_text(func: PrimFunc, text: str) -> str:
+    """What is wrong with the text that people read of a program; no proof rests on it."""
+    try:
+        if script(func) != text:
+            return "the text is not that of the program"
+        return "" if structural_equal(parse_func(text), func) else "the text is read as another program"
+    except (IRError, RecursionError) as problem:
+        return f"this is no text of a program: {problem}"
 
 
 def _relation(relation: list[dict[str, Any]], before: PrimFunc, after: PrimFunc) -> Iterator[tuple[str, str]]:

@@ -7,7 +7,8 @@ ends with, and the program that the certificate begins with is what the node bef
 operator.
 At the end the results after must be those before, as their indices say.
 
-Neither the planner takes part nor any verdict; certificates are believed here, since ``check`` asks their questions.
+Neither the planner takes part nor any verdict; certificates are believed here, since ``check`` derives them again and
+asks their questions.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import numpy as np
 from verified_tir.certificate.integrity import Finding
 from verified_tir.certificate.plan_layouts import ends_with, layout_named_by, parsed_layout
 from verified_tir.certificate.plans import CheckedPlan
+from verified_tir.derivation.codec import read_program
 from verified_tir.elaborate.blocks import expand_blocks
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import Array, Graph, Node, Value
@@ -33,7 +35,6 @@ from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.floats import numpy_dtype
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
-from verified_tir.ir.script import parse_func
 from verified_tir.schedule.errors import ScheduleError
 
 
@@ -312,7 +313,7 @@ class _Following:
     def _parsed(self, content: Mapping[str, Any], which: str) -> PrimFunc:
         key = content["root"], which
         if key not in self.programs:
-            self.programs[key] = parse_func("\n".join(content[which]["text"]))
+            self.programs[key] = read_program("\n".join(content[which]["program"]))
         return self.programs[key]
 
 

@@ -24,7 +24,7 @@ from typing import Any, Final, final
 from verified_tir.certificate.canonical import BadJson, read, text_hash, value_hash
 from verified_tir.certificate.integrity import Finding
 from verified_tir.certificate.shape import ANY, DIGEST, misshapen
-from verified_tir.certificate.store import MANIFEST, SCHEMA, file_text
+from verified_tir.certificate.store import MANIFEST, OTHER_SCHEMA, SCHEMA, file_text
 
 PARTS: Final = ("schema", "tool", "plan", "before", "after", "constants", "steps", "assumptions")
 """The parts of a plan that have a hash."""
@@ -91,7 +91,7 @@ def load_plan(folder: Path, name: str, root: str, certificates: Mapping[str, str
     except (OSError, UnicodeDecodeError, BadJson) as problem:
         return CheckedPlan(name, None, (Finding(name, "", str(problem)),))
     if isinstance(found, dict) and found.get("schema") != SCHEMA:
-        wrong = Finding(name, "schema", f"it is {found.get('schema')!r}; this program reads {SCHEMA}")
+        wrong = Finding(name, "schema", f"it is {found.get('schema')!r}; {OTHER_SCHEMA}")
         return CheckedPlan(name, None, (wrong,))
     misshaped = [Finding(name, place, problem) for place, problem in _form(found)]
     if misshaped:

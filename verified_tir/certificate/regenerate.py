@@ -1,9 +1,9 @@
-"""The trace of a certificate, replayed through the kernel.
+"""The calls that a certificate notes, made again.
 
-A check asks whether the questions of a certificate have their answers; it cannot know whether they are the *right*
-questions.  Here the program before is parsed, every recorded call is made again, the kernel proves every obligation
-again, and a certificate is written of that.  Whatever differs is reported: obligations by their hashes, programs,
-the relation, the mode of floats, the axioms.
+A check derives the theorem again from the rules of the kernel; that is the proof.  Here the schedule is followed, too:
+the text of the program before is parsed, every recorded call is made again, the kernel proves every obligation again,
+and a certificate is written of that.  Whatever differs is reported: calls, rules, obligations by their hashes,
+programs, the relation, the mode of floats, the axioms.
 
 The schedule's Python file takes no part, nor does any of its code.
 """
@@ -14,22 +14,17 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Any, final
 
-from verified_tir.certificate.check import Progress
+from verified_tir.certificate.differences import differences
 from verified_tir.certificate.discharge import submitted
 from verified_tir.certificate.integrity import Finding, load
+from verified_tir.certificate.questions import Progress
 from verified_tir.certificate.replay import ReplayFailed, made_again
 from verified_tir.certificate.store import read_manifest
 from verified_tir.certificate.write import Origin, content_of
 from verified_tir.logic.solver import Solver
 from verified_tir.schedule.recording import Call
-
-COMPARED: Final = ("before", "after", "relation", "floats", "axioms")
-"""Parts that are compared as a whole; the trace is compared step by step."""
-
-STEP: Final = ("primitive", "arguments", "named", "before", "after")
-OBLIGATION: Final = ("name", "claim", "place", "query", "expected")
 
 
 @final
@@ -95,31 +90,8 @@ def replayed(name: str, certificate: Mapping[str, Any]) -> Regenerated:
     except ValueError as problem:
         return Regenerated(name, (Finding(name, "schedule.budget", str(problem)),))
     origin = Origin(**{key: certificate["schedule"][key] for key in ("function", "file", "line")})
-    now, _ = content_of(again, origin, [step["line"] for step in trace])
-    return Regenerated(name, tuple(Finding(name, place, problem) for place, problem in _differences(certificate, now)))
-
-
-def _differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for part in COMPARED:
-        if then[part] != now[part]:
-            yield part, "the kernel has something else here"
-    for k, (a, b) in enumerate(zip(then["trace"], now["trace"], strict=True)):
-        place = f"trace[{k}] {a['primitive']}"
-        for key in STEP:
-            if a[key] != b[key]:
-                yield place, f"{key}: the kernel has something else here"
-        if [(r["rule"], r["after"]) for r in a["rules"]] != [(r["rule"], r["after"]) for r in b["rules"]]:
-            yield place, "rules: the kernel took others, or they led to other programs"
-            continue
-        for n, (one, other) in enumerate(zip(a["rules"], b["rules"], strict=True)):
-            yield from _obligations(f"{place}: rules[{n}] {one['rule']}", one["obligations"], other["obligations"])
-
-
-def _obligations(place: str, then: list[dict[str, Any]], now: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
-    if len(then) != len(now):
-        yield place, f"there are {len(then)} obligations and lemmas; the kernel asks {len(now)}"
-        return
-    for m, (a, b) in enumerate(zip(then, now, strict=True)):
-        different = [key for key in OBLIGATION if a[key] != b[key]]
-        if different:
-            yield f"{place}: obligations[{m}] {a['name']}", f"the kernel's {', '.join(different)} is another"
+    try:
+        now, _ = content_of(again, origin, [step["line"] for step in trace])
+    except ValueError as problem:
+        return Regenerated(name, (Finding(name, "trace", str(problem)),))
+    return Regenerated(name, tuple(Finding(name, place, problem) for place, problem in differences(certificate, now)))

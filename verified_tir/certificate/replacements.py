@@ -19,12 +19,12 @@ from typing import Any, Final, final
 from verified_tir.certificate.integrity import Finding
 from verified_tir.certificate.plan_steps import another_model, follow, followed, read_graph, written_otherwise
 from verified_tir.certificate.plans import REPLACEMENTS, CheckedPlan
+from verified_tir.derivation.codec import read_program
 from verified_tir.graph.compose import composed
 from verified_tir.graph.ir import Graph, Node, Value
 from verified_tir.graph.node_program import program_of
 from verified_tir.graph.program import program_of_graph, same_program
 from verified_tir.ir.equal import structural_equal
-from verified_tir.ir.script import parse_func
 
 CHAIN: Final = ("hoisted", "plan", "fused")
 """The documents of a model, in the order in which each begins where the one before ends."""
@@ -201,7 +201,7 @@ def _on_its_own(old: Node, found: Sequence[Node]) -> Graph:
 
 
 def _programs(content: Mapping[str, Any]) -> tuple[Any, Any]:
-    before, after = (parse_func("\n".join(content[which]["text"])) for which in ("before", "after"))
+    before, after = (read_program("\n".join(content[which]["program"])) for which in ("before", "after"))
     return before, after
 
 

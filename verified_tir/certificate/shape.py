@@ -10,14 +10,19 @@ _HASH: Final = re.compile(r"[0-9a-f]{64}")
 DIGEST: Final = "a hash"
 ANY: Final = "anything"
 OPTIONAL_PLACE: Final = "a place or null"
+OPTIONAL_COUNT: Final = "a number or null"
 
 _PLACE: Final[dict[str, Any]] = {"program": str, "path": [int], "statement": str}
 _TYPE: Final[dict[str, Any]] = {"shape": [str], "dtype": str}
-_PROGRAM: Final[dict[str, Any]] = {"hash": DIGEST, "text": [str]}
+_PROGRAM: Final[dict[str, Any]] = {"hash": DIGEST, "program": [str], "text": [str]}
+_THEOREM: Final[dict[str, Any]] = {
+    "definite": bool, "licences": str, "given up": OPTIONAL_COUNT, "relation": str, "paddings": str,
+    "reassociated": str,
+}  # fmt: skip
 _OBLIGATION: Final[dict[str, Any]] = {
     "name": str, "claim": str, "place": OPTIONAL_PLACE, "query": DIGEST, "expected": str, "hash": DIGEST,
 }  # fmt: skip
-_RULE: Final[dict[str, Any]] = {"rule": str, "after": DIGEST, "obligations": [_OBLIGATION]}
+_RULE: Final[dict[str, Any]] = {"rule": str, "value": str, "after": DIGEST, "obligations": [_OBLIGATION]}
 _STEP: Final[dict[str, Any]] = {
     "primitive": str, "arguments": [ANY], "named": ANY, "line": int, "before": DIGEST, "after": DIGEST,
     "rules": [_RULE], "hash": DIGEST,
@@ -30,8 +35,9 @@ CERTIFICATE: Final[dict[str, Any]] = {
     "schema": int,
     "tool": {"name": str, "version": str, "z3": str},
     "schedule": {"function": str, "file": str, "line": int, "budget": int},
-    "before": _PROGRAM,
+    "before": _PROGRAM | {"expanded": [str]},
     "after": _PROGRAM,
+    "theorem": _THEOREM,
     "relation": [{"parameter": str, "before": _TYPE, "after": _TYPE, "layouts": [_LAYOUT]}],
     "floats": {"mode": str, "reductions": [str]},
     "axioms": [str],
@@ -49,6 +55,9 @@ def misshapen(value: Any, wanted: Any = CERTIFICATE, place: str = "") -> Iterato
     if wanted is OPTIONAL_PLACE:
         if value is not None:
             yield from misshapen(value, _PLACE, place)
+    elif wanted is OPTIONAL_COUNT:
+        if value is not None and type(value) is not int:
+            yield place, "this is no number, and not null"
     elif wanted is DIGEST:
         if not isinstance(value, str) or not _HASH.fullmatch(value):
             yield place, "this is no SHA-256 hash"

@@ -21,8 +21,10 @@ from typing import Any, Final
 
 from verified_tir.certificate.canonical import BadJson, read, value_hash, write
 
-SCHEMA: Final = 1
+SCHEMA: Final = 2
 """Version of the format.  Another one is not read."""
+
+OTHER_SCHEMA: Final = f"this program reads {SCHEMA}: certify again, with --certify, into an empty folder"
 
 MANIFEST: Final = "manifest.json"
 OBLIGATIONS: Final = "obligations"
@@ -59,8 +61,10 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         raise BadStore(f"{path}: {problem}") from None
     except BadJson as problem:
         raise BadStore(f"{path}: {problem}") from None
-    if not isinstance(found, dict) or found.get("schema") != SCHEMA:
-        raise BadStore(f"{path}: this is no manifest of schema {SCHEMA}")
+    if not isinstance(found, dict):
+        raise BadStore(f"{path}: this is no manifest")
+    if found.get("schema") != SCHEMA:
+        raise BadStore(f"{path}: its schema is {found.get('schema')!r}; {OTHER_SCHEMA}")
     certificates = found.get("certificates")
     if not isinstance(certificates, dict) or not all(isinstance(v, str) for v in certificates.values()):
         raise BadStore(f"{path}: it lists no certificates")
@@ -212,6 +216,6 @@ def file_text(path: Path) -> str:
 
 
 __all__ = [
-    "MANIFEST", "OBLIGATIONS", "SCHEMA", "BadStore", "file_text", "obligation_path", "queries_of", "read_manifest",
-    "save",
+    "MANIFEST", "OBLIGATIONS", "OTHER_SCHEMA", "SCHEMA", "BadStore", "file_text", "obligation_path", "queries_of",
+    "read_manifest", "save",
 ]  # fmt: skip

@@ -1,6 +1,7 @@
-"""``vtir check``: certificates, checked without kernel and tactics, by solvers of choice, on many processes.
+"""``vtir check``: certificates, checked by the kernel and by solvers of choice, on many processes.
 
-Only ``--regenerate`` imports the kernel.  Nothing here knows what a verdict was when the certificate was written.
+Only ``--regenerate`` imports schedules and tactics, and ``--questions-only`` does not even import the kernel.  Nothing
+here knows what a verdict was when the certificate was written.
 """
 
 from __future__ import annotations
@@ -17,15 +18,15 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, final
 
-from verified_tir.certificate.check import Checked, check
 from verified_tir.certificate.integrity import Finding
+from verified_tir.certificate.questions import Checked, check_questions
 from verified_tir.certificate.sources import BadSource, other_program, programs
 from verified_tir.certificate.store import MANIFEST, BadStore
 from verified_tir.cli.check_report import as_json, as_text
 from verified_tir.logic.recheck import BUDGET, PACKAGES, SolverName, version
 
 if TYPE_CHECKING:
-    from verified_tir.certificate.check import Progress
+    from verified_tir.certificate.questions import Progress
     from verified_tir.certificate.regenerate import Regenerated
     from verified_tir.graph.ir import Graph
     from verified_tir.ir.func import PrimFunc
@@ -44,6 +45,7 @@ class Options:
     directory: Path
     solver: str = "z3"
     regenerate: bool = False
+    questions_only: bool = False
     jobs: int = 0
     executor: str = "processes"
     only: str = ""
@@ -80,11 +82,7 @@ def _run(options: Options) -> int:
     given = [(which, where) for which, where in _given(options) if where and not (which == "before" and model)]
     wanted = {which: (where, programs(where)) for which, where in given}
     with _executor(options.executor, jobs) as executor:
-        with _bar(options) as progress:
-            checked = check(
-                options.directory, solvers, executor, only=options.only, budget=options.budget or BUDGET,
-                progress=progress,
-            )  # fmt: skip
+        checked = _checked(options, solvers, executor)
         if not checked.certificates:
             what = f"no certificate's name contains {options.only!r}" if options.only else "there are no certificates"
             raise _Mistake(f"{options.directory}: {what}")
@@ -97,6 +95,16 @@ def _run(options: Options) -> int:
         for line in as_text(checked, others, again, quiet=options.quiet):
             print(line)
     return code
+
+
+def _checked(options: Options, solvers: tuple[SolverName, ...], executor: Executor | None) -> Checked:
+    with _bar(options) as progress:
+        named: Any = {"only": options.only, "budget": options.budget or BUDGET, "progress": progress}
+        if options.questions_only:
+            return check_questions(options.directory, solvers, executor, **named)
+        from verified_tir.certificate.check import check
+
+        return check(options.directory, solvers, executor, **named)
 
 
 def _exit_code(checked: Checked, others: list[Finding], again: list[Regenerated] | None) -> int:

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from verified_tir import __version__
-from verified_tir.certificate.check import Checked, CheckedCertificate, Claim
 from verified_tir.certificate.integrity import Finding
+from verified_tir.certificate.questions import Checked, CheckedCertificate, Claim
 from verified_tir.logic.recheck import version
 
 if TYPE_CHECKING:
@@ -71,8 +71,10 @@ def _wrong(
     found = {f.place for f in c.findings}
     for claim in c.claims:
         verdict = checked.verdict(claim.query)
-        if verdict != "proved" and claim.place not in found:
+        if verdict == "false" or (verdict == "undecided" and claim.place not in found):
             yield f"{verdict}: {claim.place}: {claim.claim} ({_said(checked, claim)})"
+    if c.name in checked.not_recomputed:
+        yield f"not computed again: {checked.not_recomputed[c.name]}"
     if replayed is not None and replayed.impossible:
         yield f"not replayed: {replayed.impossible}"
 
@@ -97,10 +99,13 @@ def _summary(checked: Checked, others: Sequence[Finding], again: Sequence[Regene
     for verdict in ("false", "undecided"):
         n = len(checked.not_proved(verdict))
         wrong += [f"{n} {verdict}"] if n else []
+    wrong += [f"{len(checked.not_recomputed)} not computed again"] if checked.not_recomputed else []
     impossible = sum(bool(r.impossible) for r in again or ())
     wrong += [f"{impossible} not replayed"] if impossible else []
-    replayed = "" if again is None else ", replayed" if not wrong else ""
-    return f"{head}: {', '.join(wrong) or f'proved by {solvers}{replayed}'} in {checked.seconds:.1f} s"
+    done = [", computed again"] if checked.recomputed else [" (not computed again: questions only)"]
+    done += [] if again is None else [", replayed"]
+    said = ", ".join(wrong) or f"proved by {solvers}{''.join(done)}"
+    return f"{head}: {said} in {checked.seconds:.1f} s"
 
 
 def _count(n: int, word: str) -> str:
@@ -129,6 +134,7 @@ def as_json(checked: Checked, others: Sequence[Finding], again: Sequence[Regener
                 for p in checked.plans
             ],
             "findings": [str(f) for f in checked.findings],
+            "computed_again": checked.recomputed,
             "questions": {
                 digest: {
                     s: {"verdict": a.verdict, "seconds": round(a.seconds, 6), "how": a.how, "reason": a.reason}
@@ -164,6 +170,8 @@ def _certificate(
             for x in c.claims
             if checked.verdict(x.query) == verdict
         ]
+    if checked.recomputed:
+        found["not_computed_again"] = checked.not_recomputed.get(c.name, "")
     if replayed is not None:
         found["replayed"] = {
             "differences": [{"place": f.place, "problem": f.problem} for f in replayed.findings],

@@ -85,26 +85,29 @@ def verify(  # noqa: PLR0913, PLR0917 (each is an option)
     raise typer.Exit(run(options))
 
 
-CHECK = """Check certificates that `vtir verify --certify` wrote: their hashes, and every obligation, asked anew.
+CHECK = """Check certificates that `vtir verify --certify` wrote: their hashes; their rules, applied again by the \
+kernel, which computes every program and every obligation; and every obligation, asked anew.
 
-Neither the kernel nor the primitives take part, nor any verdict found earlier. --regenerate also replays the recorded \
-steps through the kernel and compares: that the obligations are the right ones.
+Neither the primitives take part nor any verdict found earlier. --regenerate also makes the recorded calls of \
+primitives again; --questions-only leaves the kernel out, and believes that the obligations are the right ones.
 
 Examples:
 
 \b
   vtir check proofs/certificates --solver both             two solvers must agree
-  vtir check certificates/ --regenerate                    replay the steps, too
+  vtir check certificates/ --regenerate                    make the calls again, too
+  vtir check certificates/ --questions-only                ask only
   vtir check certificates/ -k gemm --before gemm.py:gemm   is it about this program?
   vtir check certificates/ --executor dask:tcp://host:8786 on a Dask cluster
 
 Exit code: 0 if all is well; 1 if a claim is false, or something was changed; 2 for a mistake; 3 if something was not \
-decided, or could not be replayed.
+decided, or could not be computed again.
 """
 
 Certificates = Annotated[Path, typer.Argument(metavar="DIR", help="A folder that vtir verify --certify wrote.")]
 WhichSolver = Annotated[str, typer.Option("--solver", metavar="z3|cvc5|both", help="Who is asked.")]
-Regenerate = Annotated[bool, option("--regenerate", text="Replay the steps through the kernel, and compare.")]
+Regenerate = Annotated[bool, option("--regenerate", text="Make the recorded calls of primitives again, and compare.")]
+QuestionsOnly = Annotated[bool, option("--questions-only", text="Believe that the questions are those of the rules.")]
 Processes = Annotated[int, typer.Option("--jobs", metavar="N", min=0, help="Processes; 0 for one on each core.")]
 WhichExecutor = Annotated[
     str, typer.Option("--executor", metavar="processes|dask[:ADDRESS]", help="Where the questions are asked.")
@@ -118,6 +121,7 @@ def check(  # noqa: PLR0913, PLR0917 (each is an option)
     directory: Certificates,
     solver: WhichSolver = "z3",
     regenerate: Regenerate = False,
+    questions_only: QuestionsOnly = False,
     jobs: Processes = 0,
     executor: WhichExecutor = "processes",
     only: OnlyCertificates = "",
@@ -130,7 +134,9 @@ def check(  # noqa: PLR0913, PLR0917 (each is an option)
     """Check certificates with a solver of choice."""
     from verified_tir.cli.check import Options, run
 
-    options = Options(directory, solver, regenerate, jobs, executor, only, before, after, budget, quiet, json)
+    options = Options(
+        directory, solver, regenerate, questions_only, jobs, executor, only, before, after, budget, quiet, json,
+    )  # fmt: skip
     raise typer.Exit(run(options))
 
 

@@ -1,23 +1,29 @@
 """Folders of certificates, tampered with: by somebody careless, and by somebody who computes all hashes anew.
 
-Each kind of tampering changes a copy of a folder, by numbers, and says who must notice: ``check`` (integrity, or an
-answer that is not the expected one), or else ``regenerate``, which replays the steps.
+Each kind of tampering changes a copy of a folder, by numbers, and says who must notice: ``check`` (integrity, an
+answer that is not the expected one, or what is computed again from the rules); or, for the calls of primitives, which
+are notes and prove nothing, ``regenerate``, which makes them again.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from pathlib import Path
 from typing import Any, Final, final
 
 from verified_tir.certificate.canonical import text_hash, value_hash, write
-from verified_tir.certificate.check import Checked, check
+from verified_tir.certificate.check import check
+from verified_tir.certificate.discharge import answers
 from verified_tir.certificate.hashes import PARTS, obligation_hash, sealed, step_hash
+from verified_tir.certificate.questions import Checked, check_questions
 from verified_tir.certificate.regenerate import regenerate
 from verified_tir.certificate.store import MANIFEST, OBLIGATIONS, BadStore, obligation_path, save
 from verified_tir.certificate.write import Origin, Written
+from verified_tir.derivation.codec import BadText, read_program
+from verified_tir.ir.script import script
 from verified_tir.logic.recheck import Answer
 from verified_tir.schedule.schedule import Schedule
 
@@ -31,6 +37,8 @@ HARD: Final = (
 """A question that nobody has answered."""
 FREE: Final = ("tool", "schedule")
 """Parts that prove nothing: names, lines, versions."""
+NOTES: Final = ("primitive", "arguments", "named")
+"""What is noted of a call; no proof rests on it."""
 
 
 class Unnoticed(AssertionError):
@@ -56,11 +64,14 @@ def store(folder: Path, schedule: Schedule) -> Path:
 
 @final
 class Agrees(Executor):
-    """An executor that says ``unsat`` to everything, so that a check is one of integrity only."""
+    """An executor that says ``unsat`` to every question; other work is done at once."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        _, work, _ = args
         done: Future[Any] = Future()
+        if fn is not answers:
+            done.set_result(fn(*args, **kwargs))
+            return done
+        _, work, _ = args
         done.set_result([(digest, Answer("unsat", 0.0)) for digest, _ in work])
         return done
 
@@ -129,14 +140,28 @@ def careless_manifest(folder: Path, numbers: Sequence[int]) -> str:
 
 
 def forged_value(folder: Path, numbers: Sequence[int]) -> str:
-    """A value, and all hashes computed anew."""
+    """A value that is no note, and all hashes computed anew."""
+    return _forged(folder, numbers, lambda place: not _is_note(place))
+
+
+def forged_call(folder: Path, numbers: Sequence[int]) -> str:
+    """A note of a call, and all hashes computed anew."""
+    return _forged(folder, numbers, _is_note)
+
+
+def _forged(folder: Path, numbers: Sequence[int], wanted: Callable[[_Place], bool]) -> str:
     content, honest = _content(folder), _content(folder)
-    said = _change(content, numbers, free=FREE)
+    said = _change(content, numbers, free=FREE, wanted=wanted)
     if len(content["trace"]) < len(honest["trace"]) and _moves(content) == _moves(honest):
         return ""  # the certificate of a schedule without a step that changed nothing
     _put(folder, sealed({part: v for part, v in _with_inner_hashes(content).items() if part in PARTS}))
     _tidy(folder)
     return said
+
+
+def _is_note(place: _Place) -> bool:
+    """Of what was called, and whether it can be called again."""
+    return place[0] == "regenerable" or (place[0] == "trace" and len(place) > 2 and place[2] in NOTES)
 
 
 def _moves(content: dict[str, Any]) -> list[Any]:
@@ -166,24 +191,28 @@ def forged_verdict(folder: Path, numbers: Sequence[int]) -> str:
 
 
 def forged_program(folder: Path, numbers: Sequence[int]) -> str:
-    """Another program at the end, and everything that says which it is."""
+    """Another program at one end, and everything that says which it is."""
     content = _content(folder)
-    text: list[str] = list(content["after"]["text"])
-    places = [k for k, line in enumerate(text) if " = " in line and "] = " in line]
-    if not places or len(content["trace"]) < 2:
+    which = ("before", "after")[numbers[1] % 2]
+    text = "\n".join(content[which]["program"])
+    places = [m.start(1) for m in re.finditer(r"\(IntImm int32 ([0-9]+)\)", text)]
+    if not places:
         return ""
-    k = places[numbers[0] % len(places)]
-    store_, _, value = text[k].partition("] = ")
-    if "T.alloc" in value or "T.axis" in value:
+    at = places[numbers[0] % len(places)]
+    text = f"{text[:at]}{(int(text[at]) + 1) % 10}{text[at + 1 :]}"
+    try:
+        func = read_program(text)
+    except BadText:
         return ""
-    text[k] = f"{store_}] = {store_.strip()}]"
-    if text[k] == content["after"]["text"][k]:
-        return ""
-    content["after"] = {"hash": text_hash("\n".join(text)), "text": text}
-    if numbers[1] % 2 and content["trace"][-1]["rules"]:
-        content["trace"][-1]["after"] = content["trace"][-1]["rules"][-1]["after"] = content["after"]["hash"]
+    lines = text.split("\n")
+    content[which] |= {"hash": text_hash(text), "program": lines, "text": script(func).split("\n")}
+    first, last = content["trace"][0], content["trace"][-1]
+    if which == "before":
+        first["before"] = content[which]["hash"]
+    elif last["rules"]:
+        last["after"] = last["rules"][-1]["after"] = content[which]["hash"]
     _put(folder, sealed({part: v for part, v in _with_inner_hashes(content).items() if part in PARTS}))
-    return f"the program after has line {text[k].strip()}"
+    return f"the program {which} has another number at {at}"
 
 
 def forged_chain(folder: Path, numbers: Sequence[int]) -> str:
@@ -212,9 +241,11 @@ BY_ANSWER: Final[dict[str, tuple[Tampering, int]]] = {
     "a false question": (forged_question, 1), "a hard question": (hard_question, 3),
 }  # fmt: skip
 """What the solvers' answers show, with the exit code."""
-BY_REPLAY: Final[dict[str, Tampering]] = {"a value forged": forged_value, "a program forged": forged_program}
+BY_RULES: Final[dict[str, Tampering]] = {"a value forged": forged_value, "a program forged": forged_program}
+"""What is noticed when everything is computed again from the rules."""
+BY_REPLAY: Final[dict[str, Tampering]] = {"a call forged": forged_call}
 """What a replay notices, if the check did not."""
-TAMPERINGS: Final = (*BY_CHECK, *BY_ANSWER, *BY_REPLAY)
+TAMPERINGS: Final = (*BY_CHECK, *BY_ANSWER, *BY_RULES, *BY_REPLAY)
 
 
 # ----------------------------------------------------------------------------------------------------------- asking
@@ -253,16 +284,17 @@ def assert_noticed(folder: Path, kind: str, numbers: Sequence[int], budget: int)
         if done is not None and done.all_findings:  # it is well-formed: the answers alone tell
             raise Unnoticed("tampering-unnoticed", kind, f"{said}: it was not asked; {done.all_findings[0]}")
     else:
-        said = BY_REPLAY[kind](folder, numbers)
-        if said and not _integrity(folder) and not any(r.findings or r.impossible for r in regenerate(folder)):
+        said = (BY_RULES | BY_REPLAY)[kind](folder, numbers)
+        seen = not said or _integrity(folder) or check(folder, executor=Agrees()).exit_code != 0
+        if not seen and (kind in BY_RULES or not any(r.findings or r.impossible for r in regenerate(folder))):
             raise Unnoticed("tampering-unnoticed", kind, said)
     return bool(said)
 
 
 def _integrity(folder: Path) -> bool:
-    """Whether a check without solvers finds something."""
+    """Whether a check without solvers and kernel finds something."""
     try:
-        return bool(check(folder, executor=Agrees()).all_findings)
+        return bool(check_questions(folder, executor=Agrees()).all_findings)
     except BadStore:
         return True
 
@@ -280,7 +312,7 @@ def _answered(folder: Path, budget: int) -> Checked:
             done.set_result([*(fn(solver, mine, limit) if mine else []), *rest])
             return done
 
-    return check(folder, executor=Asks(), budget=budget)
+    return check_questions(folder, executor=Asks(), budget=budget)
 
 
 # ---------------------------------------------------------------------------------------------------------- content
@@ -354,14 +386,18 @@ def _leaves(value: Any, at: _Place = ()) -> Iterator[_Place]:
             yield at
 
 
-def _change(content: dict[str, Any], numbers: Sequence[int], free: Sequence[str] = (), *, anew: bool = True) -> str:
+def _change(
+    content: dict[str, Any], numbers: Sequence[int], free: Sequence[str] = (), *, anew: bool = True,
+    wanted: Callable[[_Place], bool] = lambda _: True,
+) -> str:  # fmt: skip
     """Change one value; where, and how.
 
     :param free: parts that are left alone.
+    :param wanted: which places are not.
     :param anew: whether hashes are to be computed anew, which undoes a change of one.
     """
     kept = {part: content[part] for part in PARTS if part not in free and part != "schema"}
-    places = [p for p in _leaves(kept) if not (anew and _proves_nothing(p))]
+    places = [p for p in _leaves(kept) if wanted(p) and not (anew and _proves_nothing(p))]
     groups: dict[str, list[_Place]] = {}
     for p in places:
         groups.setdefault(_kind_of(p), []).append(p)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import final
 
+from verified_tir.derivation.assumptions import reassociated
 from verified_tir.graph.callbacks import registered
 from verified_tir.graph.choose import Choice, Cost, bytes_moved, choose, cost_of
 from verified_tir.graph.collector import seldom_collected
@@ -30,7 +31,6 @@ from verified_tir.graph.refusals import why_not
 from verified_tir.graph.relayout import Relaid, promised, prove_padding, relayout
 from verified_tir.graph.rewrite_passes import frozen_by_hoisting
 from verified_tir.kernel.theorem import Refines
-from verified_tir.schedule.assumptions import reassociated
 from verified_tir.schedule.errors import ScheduleError
 
 Progress = Callable[[int, int, str], None]

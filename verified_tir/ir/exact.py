@@ -136,8 +136,13 @@ def reader(hint: Any) -> Reader:
 @cache
 def field_readers(record: type) -> tuple[tuple[str, Reader], ...]:
     """What reads the fields of a dataclass, in order."""
+    return tuple((name, reader(hint)) for name, hint in field_types(record))
+
+
+def field_types(record: type) -> tuple[tuple[str, Any], ...]:
+    """The types of the fields of a dataclass, in order."""
     hints = typing.get_type_hints(record, localns={**NODES, "AnnotationValue": _AnnotationValue})
-    return tuple((f.name, reader(hints[f.name])) for f in dataclasses.fields(record))
+    return tuple((f.name, hints[f.name]) for f in dataclasses.fields(record))
 
 
 class _AnnotationValue:

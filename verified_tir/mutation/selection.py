@@ -38,7 +38,7 @@ LEFT_OUT = (
 CERTIFICATES = "tests/certificate/"
 """Tests that look at texts of obligations: they decide where these texts are what may be wrong."""
 
-OF_CERTIFICATES = ("verified_tir/certificate/", "verified_tir/logic/")
+OF_CERTIFICATES = ("verified_tir/certificate/", "verified_tir/derivation/", "verified_tir/logic/")
 """Files for whose faults they do."""
 
 KERNEL_TESTS = (

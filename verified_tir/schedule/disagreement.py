@@ -23,10 +23,10 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
+from verified_tir.derivation.assumptions import assumptions
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import script
 from verified_tir.kernel.theorem import Refines
-from verified_tir.schedule.assumptions import assumptions
 from verified_tir.schedule.correspondence import moves_to
 from verified_tir.schedule.replay_inputs import shapes
 from verified_tir.validate import Correspondence, Different, Report

@@ -18,6 +18,7 @@ from typing import Any, Final, Literal, final
 
 import numpy as np
 
+from verified_tir.derivation.assumptions import assumed_at
 from verified_tir.ir.expr import Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
@@ -28,7 +29,6 @@ from verified_tir.logic.concrete import NoValue, Value, evaluate
 from verified_tir.logic.formula import Term
 from verified_tir.logic.solver import Solver
 from verified_tir.logic.verdict import Proved, Refuted
-from verified_tir.schedule.assumptions import assumed_at
 from verified_tir.schedule.exhibit_claims import (
     Claim,
     ConcreteClaims,

@@ -202,7 +202,7 @@ class Schedule(
     @property
     def assumptions(self) -> list[str]:
         """What the theorem rests on, as sentences: sizes, padding, what the program assumes of its arguments."""
-        from verified_tir.schedule.assumptions import assumptions
+        from verified_tir.derivation.assumptions import assumptions
 
         return assumptions(self.theorem)
 

@@ -7,11 +7,12 @@ from typing import Final
 from verified_tir.mutation.fault import Fault
 
 _CERTIFICATE = "verified_tir/certificate/"
+_DERIVATION = "verified_tir/derivation/"
 
 FAULTS: Final[tuple[Fault, ...]] = (
     Fault(
         "undecided-questions-are-proved",
-        _CERTIFICATE + "check.py",
+        _CERTIFICATE + "questions.py",
         "Checked.verdict",
         'return "proved" if len(said) == len(self.solvers) and set(said) == {"unsat"} else "undecided"',
         'return "proved" if said else "undecided"',
@@ -19,7 +20,7 @@ FAULTS: Final[tuple[Fault, ...]] = (
     ),
     Fault(
         "one-solver-of-two-is-enough",
-        _CERTIFICATE + "check.py",
+        _CERTIFICATE + "questions.py",
         "Checked.verdict",
         'len(said) == len(self.solvers) and set(said) == {"unsat"}',
         '"unsat" in said',
@@ -45,7 +46,7 @@ FAULTS: Final[tuple[Fault, ...]] = (
         "programs-are-not-hashed",
         _CERTIFICATE + "integrity.py",
         "_programs",
-        'if text_hash(text) != c[which]["hash"]:',
+        'if text_hash(program) != c[which]["hash"]:',
         'if not c[which]["hash"]:',
         "The program that is shown need not be the one that the steps begin or end with.",
     ),
@@ -99,15 +100,15 @@ FAULTS: Final[tuple[Fault, ...]] = (
     ),
     Fault(
         "lemmas-are-not-written",
-        _CERTIFICATE + "write.py",
-        "_discharged",
+        _DERIVATION + "theorems.py",
+        "_owed",
         "for lemma in d.lemmas:",
         "for lemma in d.lemmas[:0]:",
         "What was proved on the way is not among the questions: a check that succeeds says less than it seems to.",
     ),
     Fault(
         "lemmas-without-their-premises",
-        _CERTIFICATE + "write.py",
+        _CERTIFICATE + "content.py",
         "_Texts.query",
         "text = standalone(o.given, o.goal)",
         "text = standalone(o.given[:-1], o.goal)",
@@ -115,28 +116,52 @@ FAULTS: Final[tuple[Fault, ...]] = (
         strict=True,  # less is given, so solvers call claims false
     ),
     Fault(
-        "replayed-questions-are-not-compared",
-        _CERTIFICATE + "regenerate.py",
+        "questions-computed-again-are-not-compared",
+        _CERTIFICATE + "differences.py",
         "",
         'OBLIGATION: Final = ("name", "claim", "place", "query", "expected")',
         'OBLIGATION: Final = ("name", "claim", "place", "expected")',
-        "A weaker question under the same words passes the replay.",
+        "A weaker question under the same words passes the check.",
     ),
     Fault(
-        "replayed-axioms-are-not-compared",
-        _CERTIFICATE + "regenerate.py",
+        "axioms-computed-again-are-not-compared",
+        _CERTIFICATE + "differences.py",
         "",
-        'COMPARED: Final = ("before", "after", "relation", "floats", "axioms")',
-        'COMPARED: Final = ("before", "after", "relation", "floats")',
+        'COMPARED: Final = ("before", "after", "theorem", "relation", "floats", "axioms")',
+        'COMPARED: Final = ("before", "after", "theorem", "relation", "floats")',
         "An axiom that the schedule rests on can be left out.",
     ),
     Fault(
+        "what-the-theorem-says-is-not-compared",
+        _CERTIFICATE + "differences.py",
+        "",
+        'COMPARED: Final = ("before", "after", "theorem", "relation", "floats", "axioms")',
+        'COMPARED: Final = ("before", "after", "relation", "floats", "axioms")',
+        "The padding that is declared can be another one than the rules lead to.",
+    ),
+    Fault(
         "more-obligations-than-the-kernel-has",
-        _CERTIFICATE + "regenerate.py",
+        _CERTIFICATE + "differences.py",
         "_obligations",
         "if len(then) != len(now):",
         "if len(then) > len(now):",
         "Obligations can be left out of a certificate.",
+    ),
+    Fault(
+        "rules-have-many-spellings",
+        _DERIVATION + "theorems.py",
+        "_read_rule",
+        "if write_rule(rule, scope) != text:",
+        "if not text:",
+        "A rule is read as something else than it seems to say.",
+    ),
+    Fault(
+        "numbers-need-not-be-the-next",
+        _DERIVATION + "codec.py",
+        "Reader._append",
+        "if type(value) is not int or value != len(known):",
+        "if type(value) is not int:",
+        "A variable that is spelled out again is another one, under the same number.",
     ),
     Fault(
         "a-file-may-be-spelled-in-many-ways",

@@ -12,13 +12,12 @@ from verified_tir.ir.expr import Binary, Expr, IntImm, Undef, Var, binary
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path
 from verified_tir.ir.script import script
-from verified_tir.ir.stmt import Assert, Assume, For, If, LetStmt, Stmt
-from verified_tir.ir.visit import free_vars, sub_statements
+from verified_tir.ir.stmt import Allocate, Assert, Assume, For, If, LetStmt, Stmt
+from verified_tir.ir.visit import free_vars, sub_statements, walk
 from verified_tir.kernel.begin import LARGEST
 from verified_tir.kernel.memory import Padding
 from verified_tir.kernel.rules.axiom import axioms, without_axioms
 from verified_tir.kernel.theorem import Refines
-from verified_tir.schedule.session import owner
 
 
 def assumptions(theorem: Refines) -> list[str]:
@@ -57,7 +56,13 @@ def _extents(theorem: Refines) -> Iterator[str]:
 
 def reassociated(theorem: Refines) -> list[str]:
     """The names of the buffers of the program as written whose float reductions were put into another order."""
-    return sorted(owner(theorem.before, data).name for data in theorem.reassociated)
+    return sorted(_owner(theorem.before, data) for data in theorem.reassociated)
+
+
+def _owner(func: PrimFunc, data: Var) -> str:
+    """The name of the buffer as which a block was passed or allocated."""
+    found = [*func.buffers, *(n.buffer for n in walk(func.body) if isinstance(n, Allocate))]
+    return next(b.name for b in found if b.data is data)
 
 
 def _rounded(names: list[str]) -> str:

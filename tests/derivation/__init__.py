@@ -1,0 +1,1 @@
+"""Theorems as data: spelling, reading, deriving again."""

@@ -1,0 +1,146 @@
+"""Every program and every question of a certificate, computed again from the rules that it holds.
+
+The program before is read from its s-expression, and the kernel proves that it has a meaning; then every rule is read
+in the scope of the program that it is applied to, and applied.  What comes of it is a certificate, which is compared
+with the one that lies there: programs, claims, questions by their hashes, the relation, the mode of floats, the axioms.
+
+Neither schedule nor tactics take part, and the calls that a certificate notes are not made.  Whatever somebody wrote
+ends in a finding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any, Final, final
+
+from verified_tir.certificate.content import Noted, content
+from verified_tir.certificate.differences import differences
+from verified_tir.certificate.discharge import submitted
+from verified_tir.certificate.integrity import Finding
+from verified_tir.certificate.questions import Progress
+from verified_tir.derivation.codec import BadText, read_program
+from verified_tir.derivation.theorems import NotDerived, derive_program
+from verified_tir.kernel.facts import Prover
+from verified_tir.logic.recheck import version
+from verified_tir.logic.solver import Solver
+
+_ALONE: Final = Lock()
+"""The kernel's solver and its tables of nodes are not for several threads at once."""
+
+BEGINNING: Final = ("program", "licences")
+"""What stands in the first step in the place of rules."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Recomputed:
+    """What came of one certificate: what is wrong, and why it could not be computed again (empty if it could)."""
+
+    name: str
+    findings: tuple[Finding, ...] = ()
+    undecided: str = ""
+
+
+def recompute(
+    certificates: Sequence[tuple[str, Mapping[str, Any]]],
+    executor: Executor | None = None,
+    *,
+    progress: Progress | None = None,
+) -> dict[str, Recomputed]:
+    """What comes of certificates whose form is right, by name."""
+    found: dict[str, Recomputed] = {}
+    for one in _results(certificates, executor):
+        found[one.name] = one
+        if progress is not None:
+            progress(len(found), len(certificates))
+    return found
+
+
+def _results(work: Sequence[tuple[str, Mapping[str, Any]]], executor: Executor | None) -> Iterator[Recomputed]:
+    if executor is None:
+        yield from (recomputed(name, certificate) for name, certificate in work)
+        return
+    waiting = [(name, submitted(executor, recomputed, name, certificate)) for name, certificate in work]
+    try:
+        for name, future in waiting:
+            try:
+                yield future.result()
+            except Exception as problem:  # a worker that died has computed nothing
+                yield Recomputed(name, undecided=f"the worker failed: {type(problem).__name__}: {problem}")
+    finally:
+        for _, future in waiting:
+            future.cancel()
+
+
+def recomputed(name: str, certificate: Mapping[str, Any]) -> Recomputed:
+    """What comes of one certificate whose form is right."""
+    try:
+        with _ALONE:
+            return Recomputed(name, tuple(Finding(name, place, problem) for place, problem in _problems(certificate)))
+    except _Undecided as problem:
+        return Recomputed(name, undecided=str(problem))
+    except Exception as problem:  # nested too deeply for the kernel, say: it is not derived then
+        said = f"it cannot be computed again: {type(problem).__name__}: {problem}"
+        return Recomputed(name, (Finding(name, "trace", said),))
+
+
+class _Undecided(Exception):
+    """The kernel's solver did not decide an obligation."""
+
+
+def _problems(c: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    rules = [(k, n, r) for k, step in enumerate(c["trace"]) for n, r in enumerate(step["rules"])]
+    named = [(k, n, r) for k, n, r in rules if r["rule"] not in BEGINNING]
+    first = [r["rule"] for k, _, r in rules if k == 0]
+    licences = c["theorem"]["licences"]
+    if any(k == 0 for k, _, _ in named) or first != list(BEGINNING[: 1 if licences == "[]" else 2]):
+        yield "trace[0]", "it is not the check of the program itself, and of its licences"
+        return
+    if len(named) != len(rules) - len(first):
+        yield "trace", "the check of the program itself comes first, and once"
+        return
+    try:
+        prover = Prover(Solver(c["schedule"]["budget"]))
+    except ValueError as problem:
+        yield "schedule.budget", str(problem)
+        return
+    try:
+        written = read_program("\n".join(c["before"]["program"]))
+    except BadText as problem:
+        yield "before.program", f"this is no program: {problem}"
+        return
+    try:
+        derived = derive_program(written, licences, [r["value"] for *_, r in named], c["theorem"]["given up"], prover)
+    except NotDerived as failed:
+        place = "trace[0]"
+        if failed.step >= 0:
+            k, n, r = named[failed.step]
+            place = f"trace[{k}] {c['trace'][k]['primitive']}: rules[{n}] {r['rule']}"
+        said = f"it is not derived again: {failed}{_of_another_version(c)}"
+        if failed.undecided:
+            raise _Undecided(f"{place}: {said}") from None
+        yield place, said
+        return
+    now, _ = content(derived, _noted(c))
+    found = list(differences(c, now))
+    yield from found
+    if found and (said := _of_another_version(c)):
+        yield "tool", said.strip("; ")
+
+
+def _noted(c: Mapping[str, Any]) -> Noted:
+    calls = [{key: step[key] for key in ("primitive", "arguments", "named", "line")} for step in c["trace"]]
+    counts = [0 if k == 0 else len(step["rules"]) for k, step in enumerate(c["trace"])]
+    return Noted(c["tool"], c["schedule"], list(zip(calls, counts, strict=True)), c["regenerable"])
+
+
+def _of_another_version(c: Mapping[str, Any]) -> str:
+    """What may be the reason: which lemmas are needed depends on what Z3 decides."""
+    here = version("z3")
+    return "" if c["tool"]["z3"] == here else f"; it was written with Z3 {c['tool']['z3']}, and this is {here}"
+
+
+__all__ = ["Recomputed", "recompute", "recomputed"]
