@@ -27,12 +27,12 @@ out.  That the copies race in a loop marked parallel, the licences tell.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import final
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import FALSE, Load, Not, Var, const
+from verified_tir.ir.expr import FALSE, Load, Not, const
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError, Node
 from verified_tir.ir.paths import Path, at, put
@@ -51,13 +51,13 @@ from verified_tir.kernel.rules.common import (
 )  # fmt: skip
 from verified_tir.kernel.rules.dead import overwrites
 from verified_tir.kernel.rules.insert import scope_problem
-from verified_tir.kernel.rules.layout import LayoutMap, masked_lanes_safe
+from verified_tir.kernel.rules.layout import LayoutMap, anywhere, bound, in_box, masked_lanes_safe, values
 from verified_tir.kernel.rules.scope import extents_safe
 from verified_tir.kernel.rules.written import reads_of
 from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
-from verified_tir.semantics.encode import Encoded, fresh
+from verified_tir.semantics.encode import fresh
 
 
 @final
@@ -128,7 +128,7 @@ class Stage:
             return f"{name} has strides, with which two indices may mean one element"
         if self.copy_out and len({b.dtype.scalar for b in context.views.get(data, ())}) > 1:
             return f"the block of {name} has views of several types; a copy at one of them is none at the others"
-        return self.layout.problem(self.buffer, set(context.env))
+        return self.layout.problem(self.buffer, context)
 
     def _redirected(self, target: Stmt, new: Buffer) -> Stmt:
         """S on the new buffer.
@@ -205,20 +205,12 @@ class Stage:
 
     def _in_region(self, context: Context, a: Access) -> Iterator[Question]:
         """An access through B at x finds, at φ(x), a place of T that is filled from x."""
-        here = context.fork()
-        here.env.update(_bound(self.layout.inputs, a.indices))
-        extents = [context.encoder().value(e) for e in self.buffer.shape]
-        exists = [f.between(f.integer(0), x, n) for x, n in zip(a.indices, extents, strict=True)]
-        given, place = (*a.given, *exists), (*self.path, *a.place)
-        yield from evaluated_safely(here, self.layout.outputs, given, place)
-        image = [here.encoder().value(e) for e in self.layout.outputs]
-        extents = [context.encoder().value(e) for e in self.layout.shape]
-        at = context.fork()
-        at.env.update(_bound(self.layout.inverse_inputs, image))
-        back = [at.encoder().value(e) for e in self.layout.inverse]
-        fits = [f.between(f.integer(0), y, n) for y, n in zip(image, extents, strict=True)]
-        same = [f.eq(x, y) for x, y in zip(back, a.indices, strict=True)]
-        goal = f.and_(*fits, f.not_(at.encoder().value(self.layout.padding)), *same)
+        layout = self.layout
+        given, place = (*a.given, in_box(context, a.indices, self.buffer.shape)), (*self.path, *a.place)
+        yield from evaluated_safely(bound(context, layout.inputs, a.indices), layout.outputs, given, place)
+        image, fits, back = layout.image(context, a.indices)
+        padding = bound(context, layout.inverse_inputs, image).encoder().value(layout.padding)
+        goal = f.and_(fits, f.not_(padding), back)
         claim = f"what {'writes' if a.write else 'reads'} {self.buffer.name} lies in the region"
         yield Question("stage", claim, context, given, goal, place)
 
@@ -238,15 +230,9 @@ class Stage:
 
     def _element(self, context: Context) -> tuple[Context, Access]:
         """An arbitrary element of the region, as if it were accessed, and the context that says so."""
-        here = context.fork()
-        ys = [fresh(v.name, f.INT) for v in self.layout.inverse_inputs]
-        here.names.update({str(y.payload): v.name for y, v in zip(ys, self.layout.inverse_inputs, strict=True)})
-        for y, extent in zip(ys, self.layout.shape, strict=True):
-            here.path.append(f.between(f.integer(0), y, context.encoder().value(extent)))
-        here.env.update(_bound(self.layout.inverse_inputs, ys))
-        encoder = here.encoder()
-        here.path.append(f.not_(encoder.value(self.layout.padding)))
-        indices = tuple(encoder.value(e) for e in self.layout.inverse)
+        _, here = anywhere(context, self.layout.inverse_inputs, self.layout.shape)
+        here.path.append(f.not_(here.encoder().value(self.layout.padding)))
+        indices = tuple(values(here, self.layout.inverse))
         lane = None
         if self.buffer.dtype.lanes > 1:
             lane = fresh("lane", f.INT)
@@ -255,9 +241,7 @@ class Stage:
         return here, Access(self.buffer, indices, lane, address, True, (), (), Load(self.buffer, self.layout.inverse))
 
     def _one_place(self, region: Context, element: Access) -> Question:
-        at = region.fork()
-        at.env.update(_bound(self.layout.inputs, element.indices))
-        image = [at.encoder().value(e) for e in self.layout.outputs]
+        image, _, _ = self.layout.image(region, element.indices)
         ys = [region.env[v].value for v in self.layout.inverse_inputs]
         goal = f.and_(*[f.eq(a, b) for a, b in zip(image, ys, strict=True)])
         claim = f"each element of the region has one place in {self.name}"
@@ -291,7 +275,3 @@ def _runs_before(stmt: Stmt, a: Access, b: Access) -> Term:
     if depth is not None and isinstance(at(stmt, a.place[:depth]), Seq) and a.place[depth] < b.place[depth]:
         earlier = f.or_(earlier, f.and_(*[f.eq(x, y) for x, y in zip(mine, theirs, strict=True)]))
     return earlier
-
-
-def _bound(variables: tuple[Var, ...], terms: Sequence[Term]) -> dict[Var, Encoded]:
-    return {v: Encoded(t, f.TRUE, False) for v, t in zip(variables, terms, strict=True)}
