@@ -16,7 +16,6 @@ from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.kind import Kind
 from verified_tir.kernel.rules.lanes import Lanes
 from verified_tir.kernel.rules.order import Distribute, Fuse, Join, Partition, Swap
-from verified_tir.kernel.rules.outdated import Outdated
 from verified_tir.kernel.rules.padding import PadValue
 from verified_tir.kernel.rules.reassociate import Reassociate, Reordered
 from verified_tir.kernel.rules.reindex import Reindex
@@ -32,7 +31,7 @@ from verified_tir.kernel.rules.view import DeclareView, DropView, View
 RULES: Final = frozenset({
     AllocateBuffer, Annotate, Attributes, Axiom, Bind, Chain, Couple, Decide, DeclareView, Distribute, Drop,
     DropView, Erase, Forget, Fuse, Hoist, Implement, Inline, Insert, Introduce, Join, Kind, Label, Lanes, Merge, Move,
-    Outdated, PadValue, Partition, Reassociate, Refine, Reindex, Relayout, RemoveLabels, Reordered, Repeat,
+    PadValue, Partition, Reassociate, Refine, Reindex, Relayout, RemoveLabels, Reordered, Repeat,
     Rescope, Reshape, Rewrite, Share, Sink, Stage, Swap, Unit, Unroll, Unwrap, View, WrapUnit,
 })  # fmt: skip
 """The types of rules that ``apply`` takes; an object of any other is refused, also inside of a chain."""

@@ -36,7 +36,7 @@ from verified_tir.ir.expr import FALSE, Load, Not, const
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError, Node
 from verified_tir.ir.paths import Path, at, put
-from verified_tir.ir.stmt import Allocate, Block, For, If, Seq, Stmt, Store, While, seq
+from verified_tir.ir.stmt import Allocate, Block, For, If, Stmt, Store, While, seq
 from verified_tir.ir.visit import refresh_binders, rewrite, walk
 from verified_tir.kernel.context import Context, Entry, context_at, opaque_calls
 from verified_tir.kernel.memory import Allocated, Version
@@ -44,19 +44,16 @@ from verified_tir.kernel.obligation import NoMatch, Question
 from verified_tir.kernel.region import Access, instance, overlap
 from verified_tir.kernel.rules.common import (
     evaluated_safely,
-    lexicographic_less,
     occurs,
     safe_questions,
     statement_at,
 )  # fmt: skip
-from verified_tir.kernel.rules.dead import overwrites
 from verified_tir.kernel.rules.insert import scope_problem
+from verified_tir.kernel.rules.last_write import Ran, happens_before, overwrites, reads_of
 from verified_tir.kernel.rules.layout import LayoutMap, anywhere, bound, in_box, masked_lanes_safe, values
 from verified_tir.kernel.rules.scope import extents_safe
-from verified_tir.kernel.rules.written import reads_of
 from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
-from verified_tir.logic.formula import Term
 from verified_tir.semantics.encode import fresh
 
 
@@ -223,7 +220,8 @@ class Stage:
         run = instance(context, target)
         found = []
         for a in (a for a in run.outer() if a.buffer is self.buffer and not a.write and self._goes(a)):
-            given = (*store.given, *a.given, _runs_before(target, store, a))
+            earlier = happens_before(target, (store.place, store.inner), (a.place, a.inner))
+            given = (*store.given, *a.given, earlier)
             goal = f.not_(overlap(run.context, store, a))
             found.append(Question("stage", claim, run.context, given, goal, (*self.path, *store.place)))
         return tuple(found)
@@ -258,20 +256,6 @@ class Stage:
                 goal = f.or_(read.written, f.not_(old))
                 yield Question("stage", claim, read.context, read.given, goal, read.place)
         old = context.load_from(memory, self.buffer, element.indices, element.lane).defined
-        goal = f.or_(*overwrites(region, element, target), f.not_(old))
+        goal = f.or_(overwrites([Ran(region, target, {})], element), f.not_(old))
         claim = f"what is copied out to {name} was written, or undefined to begin with"
         yield Question("stage", claim, region, (), goal, self.path)
-
-
-def _runs_before(stmt: Stmt, a: Access, b: Access) -> Term:
-    """That one access of an instance of ``stmt`` comes before another: in an earlier iteration of a loop around both,
-    or in the same iteration of all of them and earlier in a sequence.  A statement reads before it stores, and of an
-    ``if`` one arm runs."""
-    depth = next((k for k, (x, y) in enumerate(zip(a.place, b.place, strict=False)) if x != y), None)
-    shared = min(len(a.place), len(b.place)) if depth is None else depth
-    loops = sum(isinstance(at(stmt, a.place[:k]), For) for k in range(shared))
-    mine, theirs = list(a.inner[:loops]), list(b.inner[:loops])
-    earlier = lexicographic_less(mine, theirs)
-    if depth is not None and isinstance(at(stmt, a.place[:depth]), Seq) and a.place[depth] < b.place[depth]:
-        earlier = f.or_(earlier, f.and_(*[f.eq(x, y) for x, y in zip(mine, theirs, strict=True)]))
-    return earlier

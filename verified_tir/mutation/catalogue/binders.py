@@ -65,7 +65,7 @@ FAULTS: Final[tuple[Fault, ...]] = (
     ),
     Fault(
         "unknowns-of-a-killer-not-renamed",
-        _RULES + "dead.py",
+        _RULES + "last_write.py",
         "overwrites",
         "witness = {**solved[0], **run.renamed_apart()}",
         "witness = dict(solved[0])",

@@ -47,10 +47,10 @@ FAULTS: Final[tuple[Fault, ...]] = (
     ),
     Fault(
         "the-killer-may-read-what-it-kills",
-        _RULES + "dead.py",
-        "killed",
-        "for s in (*between, killer):",
-        "for s in between:",
+        _RULES + "last_write.py",
+        "dead",
+        "for read in reads_of(here.fork(), s, blocks, ran, begun=begun):",
+        "for read in reads_of(here.fork(), s, blocks, ran, begun=begun) if ran else ():",
         "`B[0] = 1` goes before `B[0] = B[0] + 1`, which overwrites it.",
     ),
     Fault(
@@ -163,7 +163,7 @@ FAULTS: Final[tuple[Fault, ...]] = (
     ),
     Fault(
         "reads-of-the-killers-bounds-forgotten",
-        _RULES + "written.py",
+        _RULES + "last_write.py",
         "reads_of",
         "if not isinstance(stmt, (Seq, Block)):",
         "if not isinstance(stmt, (Seq, Block, For)):",
@@ -171,7 +171,7 @@ FAULTS: Final[tuple[Fault, ...]] = (
     ),
     Fault(
         "earlier-iterations-include-this-one",
-        _RULES + "written.py",
+        _RULES + "last_write.py",
         "earlier_iterations",
         "f.lt(v, now)",
         "f.le(v, now)",
