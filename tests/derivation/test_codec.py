@@ -9,7 +9,6 @@ import struct
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from verified_tir.kernel.rules.kind import Kind
 
 from verified_tir.derivation import notation
 from verified_tir.derivation.classes import records
@@ -19,6 +18,7 @@ from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.expr import FloatImm, IntImm, Var, const
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import parse_func
+from verified_tir.kernel.rules.branch import Reshape
 from verified_tir.testing.rules.random_programs import programs
 
 FUNC = parse_func("""
@@ -72,10 +72,10 @@ def test_a_variable_is_spelled_out_once() -> None:
 
 
 def test_what_is_quoted_is_read_later() -> None:
-    found = Reader().read('[(Apply (Kind [0] "serial" "")) (Apply (X (Y [%9])))]')
-    assert found == (Quoted('(Kind [0] "serial" "")'), Quoted("(X (Y [%9]))"))
-    assert Writer().write(found) == '[(Apply (Kind [0] "serial" "")) (Apply (X (Y [%9])))]'
-    assert Reader(records=records()).read(found[0].text) == Kind((0,), "serial", "")
+    found = Reader().read('[(Apply (Reshape [0] "nest")) (Apply (X (Y [%9])))]')
+    assert found == (Quoted('(Reshape [0] "nest")'), Quoted("(X (Y [%9]))"))
+    assert Writer().write(found) == '[(Apply (Reshape [0] "nest")) (Apply (X (Y [%9])))]'
+    assert Reader(records=records()).read(found[0].text) == Reshape((0,), "nest")
 
 
 DEEP = notation.DEPTH + 1
@@ -125,10 +125,10 @@ DEEP = notation.DEPTH + 1
         ("(Not (IntImm int32 1))", "not takes a bool"),
         ("(Not [])", "Not.a: Expr is wanted, not a tuple"),
         ("(Store 1 2 3 4)", "Store.buffer: Buffer is wanted, not a int"),
-        ('(Kind [0] "serial" 1)', "Kind.thread: str is wanted, not a int"),
-        ('(Kind [true] "serial" "")', "Kind.path: a bool is no number"),
-        ('(Kind 0 "serial" "")', "Kind.path: tuple is wanted"),
-        ('(Kind [] "fast" "")', "Kind.kind: one of"),
+        ("(Fuse [0] none)", "Fuse.position: int is wanted, not a NoneType"),
+        ('(Reshape [true] "nest")', "Reshape.path: a bool is no number"),
+        ('(Reshape 0 "nest")', "Reshape.path: tuple is wanted"),
+        ('(Reshape [] "fast")', "Reshape.how: one of"),
         ("(Decide [] 1)", "Decide.value: bool is wanted, not a int"),
         ("(Chain [1])", "Chain.rules"),
         ("(Refine [] none (Arguments [] []))", "Refine.lemma"),

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Var
+from verified_tir.ir.expr import FALSE, Expr, Var
 from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.paths import Path
 from verified_tir.ir.script import parse_func, script
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.obligation import NoMatch, Unproved
+from verified_tir.kernel.rules.couple import Couple
+from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.theorem import Refines, Rule, apply, licensed, reflexive
 from verified_tir.logic.solver import Solver
 from verified_tir.schedule.recipes import Recipe
@@ -34,6 +39,18 @@ def buffer(func: PrimFunc, name: str) -> Buffer:
 def variable(func: PrimFunc, name: str) -> Var:
     """The first variable of that name that holds a number."""
     return next(n for n in walk(func) if isinstance(n, Var) and n.name == name and n.dtype.code != "handle")
+
+
+def compact(
+    path: Path,
+    inputs: tuple[Var, ...],
+    outputs: tuple[Expr, ...],
+    shape: tuple[Expr, ...],
+    back: Callable[..., tuple[Expr, ...]] = lambda *ys: ys,
+) -> Couple:
+    """What is touched of a buffer stands elsewhere; ``back`` leads from there to where it stood."""
+    ys = tuple(Var.fresh("y") for _ in shape)
+    return Couple(path, LayoutMap(inputs, outputs, ys, back(*ys), shape, FALSE), "touched")
 
 
 def take(rule: Rule | Recipe, theorem: Refines) -> Refines | NoMatch | Unproved:

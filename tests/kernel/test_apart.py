@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kernel.programs import accepted, program, refused
+from tests.kernel.programs import accepted, compact, program, refused
 from verified_tir.ir.expr import Var, const
 from verified_tir.kernel.rules.branch import Decide
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.order import Swap
-from verified_tir.kernel.rules.storage import Compact
 from verified_tir.schedule.recipes import of_kind
 
 LOCAL = 't = T.alloc_buffer((2, 2), "int32", strides={strides})\n'
@@ -60,8 +59,8 @@ for r in range(2):
             B[i] = t[i]
 """)
     x = Var.fresh("x")
-    refused(f, Compact((), (x,), (const(0),), (const(1),)), "no two touched elements of t share a place")
-    accepted(f, Compact((), (x,), (3 - x,), (const(4),)))
+    refused(f, compact((), (x,), (const(0),), (const(1),)), "no two touched elements of t are mapped to one place")
+    accepted(f, compact((), (x,), (3 - x,), (const(4),), lambda y: (3 - y,)))
 
 
 def test_what_one_iteration_loads_does_not_say_where_another_stores() -> None:

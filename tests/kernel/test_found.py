@@ -56,6 +56,7 @@ from verified_tir.kernel.calls import Arguments
 from verified_tir.kernel.rules.bind import Bind
 from verified_tir.kernel.rules.branch import Decide, Introduce, Merge, Sink
 from verified_tir.kernel.rules.call import Refine
+from verified_tir.kernel.rules.couple import Couple
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.layout import LayoutMap
@@ -64,7 +65,6 @@ from verified_tir.kernel.rules.reindex import NewLoop, Reindex
 from verified_tir.kernel.rules.relayout import Relayout
 from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.kernel.rules.scope import Move
-from verified_tir.kernel.rules.storage import Storage
 from verified_tir.kernel.rules.unroll import Unroll
 from verified_tir.kernel.theorem import Refines, apply, reflexive
 from verified_tir.schedule.recipes import in_a_loop, run_once
@@ -201,8 +201,8 @@ def identity(extent: int) -> LayoutMap:
 
 def test_new_extents_are_not_negative() -> None:
     f = program('C = T.alloc_buffer((0,), "int32")\nB[0] = 1')
-    refused(f, Storage((), identity(-1)), "the negative extent -1")
-    accepted(f, Storage((), identity(0)))
+    refused(f, Couple((), identity(-1)), "the negative extent -1")
+    accepted(f, Couple((), identity(0)))
 
 
 # ------------------------------------------------------------------------------------------------------ assumptions
@@ -308,10 +308,8 @@ def test_an_opaque_index_is_not_mapped() -> None:
     f = program("B[0] = 3")
     local, x, y, z, k = Buffer.declare("C", (4,), "int32"), *(Var.fresh(v) for v in "xyzk")
     tiles = LayoutMap((x,), (x // 2, x % 2), (y, z), (y * 2 + z,), (const(2), const(2)), FALSE)  # x occurs twice
-    refused(
-        f.with_body(Allocate(local, store(local, 1, OPAQUE))), Storage((), tiles), "an opaque call is an index of C"
-    )
-    accepted(f.with_body(Allocate(local, LetStmt(k, OPAQUE, store(local, 1, k)))), Storage((), tiles))
+    refused(f.with_body(Allocate(local, store(local, 1, OPAQUE))), Couple((), tiles), "an opaque call is an index of C")
+    accepted(f.with_body(Allocate(local, LetStmt(k, OPAQUE, store(local, 1, k)))), Couple((), tiles))
 
 
 def test_what_an_opaque_call_is_given_may_be_an_address() -> None:

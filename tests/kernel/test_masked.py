@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kernel.programs import accepted, buffer, gives, program, refused
+from tests.kernel.programs import accepted, buffer, compact, gives, program, refused
 from verified_tir.ir.expr import Binary, Broadcast, Load, Ramp, Var, binary, const
 from verified_tir.ir.stmt import Store
+from verified_tir.kernel.rules.couple import Couple
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.order import Swap
 from verified_tir.kernel.rules.relayout import Relayout
 from verified_tir.kernel.rules.rewrite import Rewrite
-from verified_tir.kernel.rules.storage import Compact, Storage
 
 EIGHT = 'A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32")'
 FIVE = "A.vstore([T.Ramp(0, 1, 8)], T.Broadcast(3, 8), predicate=T.Ramp(0, 1, 8) < T.Broadcast(5, 8))\n"
@@ -72,9 +72,9 @@ def test_a_layout_is_evaluated_in_masked_lanes_too() -> None:
     f = program(FILLED + COPIED.format(0), EIGHT)
     divides = x + Binary("mul", Binary("floordiv", const(12), const(4) - x), const(0))
     same = (y,), (y,), (const(4),), binary("lt", y, 0)
-    refused(f, Storage((), LayoutMap((x,), (divides,), *same)), "no division by zero")
-    refused(f, Compact((), (x,), (divides,), (const(4),)), "no division by zero")
-    accepted(f, Storage((), LayoutMap((x,), (x + 12 // (x + 5) * 0,), *same)))
+    refused(f, Couple((), LayoutMap((x,), (divides,), *same)), "no division by zero")
+    refused(f, compact((), (x,), (divides,), (const(4),)), "no division by zero")
+    accepted(f, Couple((), LayoutMap((x,), (x + 12 // (x + 5) * 0,), *same)))
 
 
 @pytest.mark.parametrize(("bound", "fine"), [(1000, True), (2000000000, False)])
@@ -86,8 +86,8 @@ def test_a_layout_that_overflows_in_masked_lanes(bound: int, fine: bool) -> None
     text = guard + COPIED.format("n").replace("t.vload", "B.vload")
     param = program(text, 'A: T.Buffer((8,), "int32"), B: T.Buffer((4,), "int32"), n: T.int32')
     rules = (
-        (local, Storage((), apart)),
-        (local, Compact((), (x,), (x * 2,), (const(8),))),
+        (local, Couple((), apart)),
+        (local, compact((), (x,), (x * 2,), (const(8),), lambda y: (y // 2,))),
         (param, Relayout(buffer(param, "B"), apart, const(0))),
     )
     for func, rule in rules:

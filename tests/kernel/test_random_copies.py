@@ -17,8 +17,8 @@ from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, For, If, Seq, Stmt, seq
 from verified_tir.kernel.facts import Prover
+from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.layout import LayoutMap
-from verified_tir.kernel.rules.outdated import Outdated
 from verified_tir.kernel.rules.reindex import NewLoop
 from verified_tir.kernel.rules.repeat import Repeat
 from verified_tir.kernel.rules.stage import Stage
@@ -93,7 +93,7 @@ def outdated(draw: Draw) -> tuple[PrimFunc, list[Rule]]:
     parts = [statement(draw, scope) for _ in range(draw(st.integers(2, 4)))]
     func = function([X, Y, n], Allocate(t, seq(*parts)))
     paths = [p for p, _ in places(func.body, lambda s: True) if p]
-    return func, [Outdated(draw(st.sampled_from(paths))) for _ in range(3)]
+    return func, [Erase(draw(st.sampled_from(paths)), outdated=True) for _ in range(3)]
 
 
 def staged(draw: Draw) -> tuple[PrimFunc, list[Rule]]:

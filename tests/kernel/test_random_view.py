@@ -24,16 +24,15 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import BOOL
 from verified_tir.ir.expr import Binary, Broadcast, Expr, IntImm, Load, Not, Ramp, Var, binary, const
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.node import IRError, Node
+from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path, at
 from verified_tir.ir.script import script
 from verified_tir.ir.stmt import Allocate, DeclBuffer, For, If, LetStmt, Stmt, Store, While, seq
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.facts import Prover
-from verified_tir.kernel.rules import retype
 from verified_tir.kernel.rules import view as rule_module
-from verified_tir.kernel.rules.retype import BoolBytes
-from verified_tir.kernel.rules.view import DeclareView, DropView, Reblock, Share, View
+from verified_tir.kernel.rules.share import Share
+from verified_tir.kernel.rules.view import DeclareView, DropView, View
 from verified_tir.kernel.theorem import Refines, Rule, apply, reflexive
 from verified_tir.testing.rules.lanes import FAMILIES
 from verified_tir.testing.rules.random_programs import Draw, Scope, bounds, condition, index, one_of, statement, value
@@ -262,7 +261,7 @@ def blocks(draw: Draw) -> Scene:
     if draw(st.booleans()):
         return func, Share((*path,), tuple(seconds), Buffer.declare("s", shape, dtype))
     where, chosen = place(draw, func, Allocate)  # type: ignore[misc]
-    return func, Reblock(where, Buffer.declare("s", shape, dtype, data=chosen.buffer.data))
+    return func, Share(where, (), Buffer.declare("s", shape, dtype, data=chosen.buffer.data))
 
 
 # ---------------------------------------------------------------------------------------------------------------- bools
@@ -310,10 +309,15 @@ def bools(draw: Draw) -> Scene:
                 return Store(b, truth(draw, scope, kept), (index(draw, scope, 4),))
 
     nest: Stmt = For(i, const(0), one_of(draw, const(2), n), seq(*[use() for _ in range(draw(st.integers(2, 4)))]))
+    old = one_of(draw, *kept)
+    new = Buffer.declare("V", (4,), "int8", data=old.data)
+    wrong = draw(st.integers(0, 4)) == 0
+    accesses = dict.fromkeys(b.indices for b in walk(nest) if isinstance(b, (Load, Store)) and b.buffer is old)
+    listed = [x for x in accesses if draw(st.integers(0, 4))]
+    moves = tuple((x, (x[0] + 1,) if wrong and x[0].dtype.lanes == 1 else x) for x in listed)
     nest = DeclBuffer(bytes_, nest) if seen else nest
-    func = function([x, z, m, w, n], Allocate(t, nest))
-    which = draw(st.integers(0, 2))
-    return func, BoolBytes(()) if which == 0 else BoolBytes((), func.buffer_map[which + 1][0])
+    body = Allocate(t, DeclBuffer(new, nest)) if old is t else DeclBuffer(new, Allocate(t, nest))
+    return function([x, z, m, w, n], body), View((0, 0) if old is t else (0,), old, new, moves)
 
 
 # ----------------------------------------------------------------------------------------------------------- the tests
@@ -357,7 +361,7 @@ def tried(name: str, examples: int, count: Counter[str], **options: Any) -> Call
 @pytest.mark.parametrize("name", SCENES)
 def test_accepted_steps_agree_with_the_interpreter(name: str) -> None:
     count: Counter[str] = Counter()
-    rules = {"view": (View,), "declare": (DeclareView, DropView), "block": (Reblock, Share), "bool": (BoolBytes,)}[name]
+    rules = {"view": (View,), "declare": (DeclareView, DropView), "block": (Share,), "bool": (View,)}[name]
     wanted = {"accepted": EXAMPLES // 10, "meaningful": EXAMPLES // 30, **{rule.__name__: 0 for rule in rules}}
     if name != "declare":
         wanted["refused"] = EXAMPLES // 20
@@ -371,14 +375,14 @@ def blind(*_: object, **__: object) -> tuple[Any, ...]:
     return ()
 
 
-def without_mask(original: Callable[[Any, Node], Node]) -> Callable[[Any, Node], Node]:
-    """The bytes of a bool, every lane of a masked store stored."""
+def without_mask(original: Callable[[Any, Load | Store], Load]) -> Callable[[Any, Load | Store], Load]:
+    """Every lane of a masked access counts."""
 
-    def go(self: Any, node: Node) -> Node:
-        found = original(self, node)
-        return Store(found.buffer, found.value, found.indices) if isinstance(found, Store) else found
+    def place(self: Any, access: Load | Store) -> Load:
+        found = original(self, access)
+        return Load(found.buffer, found.indices)
 
-    return go
+    return place
 
 
 FAULTS: dict[str, tuple[str, Callable[[pytest.MonkeyPatch], None]]] = {
@@ -387,7 +391,7 @@ FAULTS: dict[str, tuple[str, Callable[[pytest.MonkeyPatch], None]]] = {
     "all is safe": ("moved to views", unsafe_is_safe(rule_module)),
     "extents have a meaning": ("declare", setting(rule_module, "extents_safe", blind)),
     "any block is large enough": ("blocks", without("view", "holds")),
-    "masks are lost": ("bool", setting(retype._Bytes, "_go", without_mask(retype._Bytes._go))),
+    "masks are lost": ("bool", setting(rule_module._Mover, "place", without_mask(rule_module._Mover.place))),
 }
 
 

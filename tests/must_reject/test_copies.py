@@ -8,7 +8,7 @@ import numpy as np
 from tests.must_reject.support import accepted, refused
 from verified_tir import Schedule
 from verified_tir.ir.expr import Binary, Var, const
-from verified_tir.kernel.rules.outdated import Outdated
+from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.reindex import NewLoop
 from verified_tir.kernel.rules.repeat import Repeat
 from verified_tir.schedule.session import Session
@@ -76,7 +76,7 @@ def divided(s: Schedule, start: int, tile: int = 6, end: int = 12) -> None:
 
     def steps(session: Session) -> None:
         session.apply(again)
-        session.apply(Outdated((0, 0)))
+        session.apply(Erase((0, 0), outdated=True))
 
     s._do("divide", (), steps)
 

@@ -211,7 +211,7 @@ def test_rows_are_computed_where_they_are_used() -> None:
 """
     )
     assert [type(step.rule).__name__ for step in s.theorem.derivation][1:6] == [
-        "Repeat", "Outdated", "Move", "Compact", "Rewrite",
+        "Repeat", "Erase", "Move", "Couple", "Rewrite",
     ]  # fmt: skip
 
 

@@ -5,7 +5,7 @@
     … x[10, 15] …                                                  … x[15, 10] …
 
 The attribute maps the name of a buffer, parameter or local, to an index map or a list of them, applied in turn.  It is
-removed, so that a second run changes nothing.  Each map is a ``relayout`` of the parameter or a ``storage`` of the
+removed, so that a second run changes nothing.  Each map is a ``relayout`` of the parameter or a ``couple`` of the
 local buffer; padding may not be touched.  A map without axis separators keeps those that the buffer declares (they
 count the axes of the new layout, as in the RFC's last example).
 """

@@ -5,7 +5,8 @@ the handling of boolean arrays").
     b[0] = x < y                          ⟶        b_bytes[0] = T.Cast("int8", x < y)
     if b[0]: …                                      if T.Cast("bool", b_bytes[0]): …
 
-A parameter stays a bool array, which is the calling convention; a view of bytes carries the accesses.
+A parameter stays a bool array, which is the calling convention; a view of bytes carries the accesses.  A local buffer
+with strides, or that begins somewhere in its block, stays as it is.
 """
 
 from __future__ import annotations
@@ -13,11 +14,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from verified_tir.ir.expr import Load
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.dtype import DType
+from verified_tir.ir.expr import IntImm, Load
+from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Allocate, Stmt, Store
 from verified_tir.ir.visit import walk
-from verified_tir.kernel.rules.retype import BoolBytes
+from verified_tir.kernel.rules.share import Share
+from verified_tir.kernel.rules.view import DeclareView, DropView, View
 from verified_tir.lower.passes import Lowering, Pass
+from verified_tir.schedule.session import Session, fail
 
 
 @final
@@ -27,13 +33,52 @@ class BoolStorage(Pass):
 
     def lower(self, work: Lowering) -> None:
         session = work.session
-        accessed = {n.buffer for n in walk(session.func.body) if isinstance(n, (Load, Store))}
         for param in reversed(session.func.params):
             buffer = session.func.buffer_of(param)
-            if buffer is not None and buffer.dtype.is_bool and buffer in accessed:
-                session.apply(BoolBytes((), param))
-        work.each(_is_bool, lambda path, _: session.apply(BoolBytes(path)))
+            if buffer is not None and buffer.dtype.is_bool and _accesses(session.func.body, buffer):
+                new = _bytes(session, buffer)
+                session.apply(DeclareView((), new))
+                _redirect(session, (0,), buffer, new)
+        work.each(_is_bool, lambda path, stmt: _local(work, path, stmt))
 
 
 def _is_bool(stmt: Stmt) -> bool:
     return isinstance(stmt, Allocate) and stmt.buffer.dtype.is_bool
+
+
+def _is_plain(buffer: Buffer) -> bool:
+    return not buffer.strides and isinstance(buffer.elem_offset, IntImm) and buffer.elem_offset.value == 0
+
+
+def _accesses(stmt: Stmt, buffer: Buffer) -> list[Load | Store]:
+    return [n for n in walk(stmt) if isinstance(n, (Load, Store)) and n.buffer is buffer]
+
+
+def _local(work: Lowering, path: Path, stmt: Stmt) -> None:
+    assert isinstance(stmt, Allocate)
+    session, old = work.session, stmt.buffer
+    if not _is_plain(old):
+        work.note(f"{old.name} stays an array of bool: its elements do not fill its block")
+        return
+    new = _bytes(session, old)
+    session.apply(Share(path, (), new))
+    _redirect(session, (*path, 0, 0), old, new)
+    session.apply(DropView((*path, 0)))
+
+
+def _redirect(session: Session, path: Path, old: Buffer, new: Buffer) -> None:
+    indices = dict.fromkeys(n.indices for n in _accesses(session.stmt(path), old))
+    session.apply(View(path, old, new, tuple((x, x) for x in indices)))
+
+
+def _bytes(session: Session, old: Buffer) -> Buffer:
+    """The buffer's bytes, at the same places.
+
+    :raises TacticFailed: if the block has other views, which would go on storing bools, or bytes that are none.
+    """
+    if any(isinstance(n, Buffer) and n.data is old.data and n is not old for n in walk(session.func)):
+        raise fail(f"{old.name} has other views, which would see bytes where they saw bools")
+    return Buffer.declare(
+        f"{old.name}_bytes", old.shape, DType.parse("int8").with_lanes(old.dtype.lanes), data=old.data,
+        strides=old.strides, elem_offset=old.elem_offset, scope=old.scope, axis_separators=old.axis_separators,
+    )  # fmt: skip

@@ -17,12 +17,13 @@ from dataclasses import dataclass
 from typing import final
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Expr, Load, Ramp, Var, binary, const
+from verified_tir.ir.expr import FALSE, Expr, Load, Ramp, Var, binary, const
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, DeclBuffer, For, If, Seq, Stmt, Store
 from verified_tir.ir.visit import children, walk
+from verified_tir.kernel.rules.couple import Couple
+from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.scope import Move
-from verified_tir.kernel.rules.storage import Compact
 from verified_tir.kernel.rules.view import DropView, Indices, View
 from verified_tir.lower.flatten_buffer import flat_indices, of_one_type
 from verified_tir.lower.passes import Lowering, Pass, reason
@@ -61,13 +62,19 @@ class CompactBuffer(Pass):
         found = touched(work.session.stmt(path), buffer)
         if found is None:
             return
-        inputs = tuple(Var.fresh(f"x{k}", e.dtype) for k, e in enumerate(buffer.shape))
-        outputs = tuple(binary("sub", x, low) for x, (low, _) in zip(inputs, found, strict=True))
-        shape = tuple(extent for _, extent in found)
         try:
-            work.session.apply(Compact(path, inputs, outputs, shape))
+            work.session.apply(Couple(path, _window(buffer, found), "touched"))
         except TacticFailed as failed:
             work.note(f"{buffer.name} keeps its size: {reason(failed.refusal)}")
+
+
+def _window(buffer: Buffer, found: list[tuple[Expr, Expr]]) -> LayoutMap:
+    """The map onto the intervals, each given by its least index and its extent."""
+    xs = tuple(Var.fresh(f"x{k}", e.dtype) for k, e in enumerate(buffer.shape))
+    ys = tuple(Var.fresh(f"y{k}", e.dtype) for k, e in enumerate(buffer.shape))
+    there = tuple(binary("sub", x, low) for x, (low, _) in zip(xs, found, strict=True))
+    back = tuple(binary("add", y, low) for y, (low, _) in zip(ys, found, strict=True))
+    return LayoutMap(xs, there, ys, back, tuple(extent for _, extent in found), FALSE)
 
 
 def sink(session: Session, path: Path) -> Path:

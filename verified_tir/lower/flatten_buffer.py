@@ -22,7 +22,8 @@ from verified_tir.ir.expr import Cast, Expr, IntImm, Load, Ramp, binary, const
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Allocate, DeclBuffer, Stmt, Store
 from verified_tir.ir.visit import walk
-from verified_tir.kernel.rules.view import DeclareView, DropView, Indices, Reblock, View
+from verified_tir.kernel.rules.share import Share
+from verified_tir.kernel.rules.view import DeclareView, DropView, Indices, View
 from verified_tir.kernel.theorem import Rule
 from verified_tir.lower.passes import Lowering, Pass, reason
 from verified_tir.schedule.bounds import Bounds
@@ -56,7 +57,7 @@ def _is_nested(b: Buffer) -> bool:
 def _local(work: Lowering, path: Path, stmt: Stmt) -> None:
     """The block is allocated flat; the old shape is a view of it until nothing uses it any more."""
     assert isinstance(stmt, Allocate)
-    _first(work, stmt.buffer, path, lambda flat: Reblock(path, flat), DropView((*path, 0)))
+    _first(work, stmt.buffer, path, lambda flat: Share(path, (), flat), DropView((*path, 0)))
 
 
 def _alias(work: Lowering, path: Path, stmt: Stmt) -> None:

@@ -9,7 +9,7 @@
 
 So an iteration no longer overwrites what the one before may still be reading: filling the one half may run ahead.  The
 buffer is marked by the annotation above, or by ``T.attr(t.data, "double_buffer_scope", 1)``, as TVM does.  The chain is
-``compact`` (with i in the map) and ``hoist``; an allocation that stands outside of the loop is sunk into it first.  The
+``couple`` (with i in the map) and ``hoist``; an allocation that stands outside of the loop is sunk into it first.  The
 buffer keeps its other dimensions, so the pass runs before buffers are flattened.
 """
 
@@ -18,15 +18,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from verified_tir.ir.expr import Expr, Var, const
+from verified_tir.ir.expr import Var, const
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, AttrStmt, Block, For, Seq, Stmt
 from verified_tir.ir.visit import walk
+from verified_tir.kernel.rules.couple import Couple
 from verified_tir.kernel.rules.scope import Move
-from verified_tir.kernel.rules.storage import Compact
 from verified_tir.lower.passes import Lowering, Pass
 from verified_tir.schedule.recipes import annotated, unwrapped
 from verified_tir.schedule.session import Session, fail
+from verified_tir.schedule.tactics.layout import one_of_several
 
 MARK = "double_buffer_scope"
 """The annotation of an allocation, and the key of an attribute (TVM's name)."""
@@ -69,12 +70,10 @@ def _double(session: Session, data: Var) -> None:
     if rest != allocation.annotations:
         session.apply(annotated(path, rest))
     path, loop = _into_the_loop(session, path, data)
-    inputs = tuple(Var.fresh(f"x{k}", e.dtype) for k, e in enumerate(buffer.shape))
     dtype = loop.var.dtype if not buffer.shape else buffer.shape[0].dtype
     if loop.var.dtype is not dtype:
         raise fail(f"{buffer.name} has extents of type {dtype}, the loop over {loop.var.name} another one", path)
-    half: Expr = loop.var % 2
-    session.apply(Compact(path, inputs, (half, *inputs), (const(2, dtype), *buffer.shape)))
+    session.apply(Couple(path, one_of_several(buffer, loop.var % 2, const(2, dtype))))
     while isinstance(session.stmt(path[:-1]), (Block, AttrStmt)):
         session.apply(unwrapped(path[:-1]))
         path = path[:-1]

@@ -19,17 +19,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from verified_tir.ir.expr import Expr, IntImm, Var
+from verified_tir.ir.expr import Expr, IntImm
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, AttrStmt, Block, For, ForKind, If, Seq, Stmt
 from verified_tir.ir.visit import free_vars
 from verified_tir.kernel.rules.branch import Hoist
+from verified_tir.kernel.rules.couple import Couple
 from verified_tir.kernel.rules.order import Distribute
 from verified_tir.kernel.rules.scope import Move
-from verified_tir.kernel.rules.storage import Compact
 from verified_tir.lower.passes import Lowering, Pass
 from verified_tir.schedule.recipes import of_kind, unwrapped
 from verified_tir.schedule.session import Session, TacticFailed
+from verified_tir.schedule.tactics.layout import one_of_several
 from verified_tir.schedule.tactics.loops import rebuild
 
 
@@ -81,10 +82,9 @@ def _expand(session: Session, path: Path, loop: For) -> bool:
     allocation = loop.body
     assert isinstance(allocation, Allocate)
     old = allocation.buffer
-    inputs = tuple(Var.fresh(f"x{k}", e.dtype) for k, e in enumerate(old.shape))
     zero = isinstance(loop.min, IntImm) and loop.min.value == 0
     own: Expr = loop.var if zero else loop.var - loop.min
-    return session.attempt(Compact((*path, 0), inputs, (own, *inputs), (loop.extent, *old.shape)), Move(path, "hoist"))
+    return session.attempt(Couple((*path, 0), one_of_several(old, own, loop.extent)), Move(path, "hoist"))
 
 
 def _interchange(session: Session, path: Path, loop: For, inner: For) -> bool:

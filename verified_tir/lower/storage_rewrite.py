@@ -23,7 +23,7 @@ from verified_tir.ir.expr import IntImm
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, For, If, Seq, Stmt
 from verified_tir.kernel.rules.scope import Move
-from verified_tir.kernel.rules.view import Share
+from verified_tir.kernel.rules.share import Share
 from verified_tir.lower.passes import Lowering, Pass, reason
 from verified_tir.schedule.session import Session, TacticFailed
 

@@ -23,7 +23,8 @@ from verified_tir.ir.paths import Path
 from verified_tir.ir.script import script
 from verified_tir.ir.stmt import Allocate, DeclBuffer, For, Stmt, Store
 from verified_tir.ir.visit import walk
-from verified_tir.kernel.rules.view import DeclareView, DropView, Reblock, View
+from verified_tir.kernel.rules.share import Share
+from verified_tir.kernel.rules.view import DeclareView, DropView, View
 from verified_tir.lower.passes import Lowering, Pass, reason
 from verified_tir.schedule.bounds import Bounds
 from verified_tir.schedule.session import Session, TacticFailed
@@ -154,7 +155,7 @@ def _retype(work: Lowering, path: Path, buffer: Buffer) -> None:
     block = vector_view(buffer, lanes, buffer.name)
     try:
         with session.atomic():
-            session.apply(Reblock(path, block))
+            session.apply(Share(path, (), block))
             session.apply(View((*path, 0, 0), buffer, block, _moves(session, indices, lanes)))
             session.apply(DropView((*path, 0)))
     except TacticFailed as refused:

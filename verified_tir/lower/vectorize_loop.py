@@ -16,25 +16,26 @@ from dataclasses import dataclass
 from typing import final
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Binary, Expr, IntImm, Var, all_of
+from verified_tir.ir.expr import Binary, Expr, IntImm, all_of
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, Block, For, If, LetStmt, Seq, Stmt, Store
 from verified_tir.ir.visit import free_vars
 from verified_tir.kernel.obligation import NoMatch
 from verified_tir.kernel.rules.bind import Inline
 from verified_tir.kernel.rules.branch import Hoist, Reshape, Sink
+from verified_tir.kernel.rules.couple import Couple
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.lanes import Lanes as LanesRule
 from verified_tir.kernel.rules.order import Distribute
 from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.kernel.rules.scope import Move
-from verified_tir.kernel.rules.storage import Compact
 from verified_tir.kernel.theorem import Rule
 from verified_tir.lower.passes import Lowering, Pass, reason
 from verified_tir.lower.vector_lanes import Lanes, NoVector
 from verified_tir.schedule.recipes import Recipe, of_kind, unwrapped
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.tactics.in_turn import is_zero
+from verified_tir.schedule.tactics.layout import one_of_several
 from verified_tir.schedule.tactics.loops import pair_at, rebuild
 from verified_tir.schedule.tactics.tidy import conjuncts, run_once
 
@@ -133,9 +134,8 @@ def _separate(session: Session, path: Path) -> None:
 
 def _expand(session: Session, path: Path, loop: For, old: Buffer) -> None:
     """A local buffer of the body gets a last axis for the lanes and is allocated around the loop."""
-    inputs = tuple(Var.fresh(f"x{k}", e.dtype) for k, e in enumerate(old.shape))
     lane = loop.var - loop.min if not is_zero(loop.min) else loop.var
-    session.apply(Compact((*path, 0), inputs, (*inputs, lane), (*old.shape, loop.extent)))
+    session.apply(Couple((*path, 0), one_of_several(old, lane, loop.extent, last=True)))
     session.apply(Move(path, "hoist"))
 
 

@@ -24,6 +24,7 @@ from verified_tir.kernel.rules import (
     branch,
     common,
     insert,
+    last_write,
     order,
     reassociate,
     reduction,
@@ -31,7 +32,6 @@ from verified_tir.kernel.rules import (
     repeat,
     rewrite,
     stage,
-    written,
 )
 from verified_tir.logic import formula as f
 from verified_tir.logic.verdict import in_words
@@ -134,7 +134,7 @@ def first_order_only(patch: Patch) -> None:
 
 def never_ran(context: Any, loop: Any, now: Any) -> Any:
     """No iteration of a loop came before this one."""
-    return written.Ran(context, SKIP, {})
+    return last_write.Ran(context, SKIP, {})
 
 
 def flat_views(patch: Patch) -> None:
@@ -183,28 +183,29 @@ MUTANTS: dict[str, tuple[Callable[[Patch], None], tuple[str, ...]]] = {
     "dead stores are read": (without("dead", "not read before"), ("dead stores",)),
     "dead stores survive": (without("dead", "certainly overwritten"), ("dead stores",)),
     "contents survive": (without("scope"), ("allocated",)),
-    "elements share a place": (without("layout", "to one place"), ("storage",)),
-    "elements leave the shape": (without("layout", "within the new shape"), ("storage", "relayout")),
-    "touched elements share a place": (without("layout", "share a place"), ("compaction",)),
-    "touched elements leave the shape": (without("layout", "fits the new shape"), ("compaction",)),
+    "elements share a place": (without("layout", "to one place"), ("storage", "compaction")),
+    "elements leave the shape": (without("layout", "within the new shape"), ("storage", "relayout", "compaction")),
     "padding anywhere": (without("layout", "exactly where"), ("relayout",)),
     "what never ran runs again": (without("repeat", "has run before"), ("repeated",)),
     "what was overwritten runs again": (without("repeat", "wrote to"), ("repeated", "forgotten")),
     "inputs that changed": (without("repeat", "read from"), ("repeated", "forgotten")),
     "what reads its own past runs again": (without("repeat", "writes first"), ("repeated", "forgotten")),
-    "stores of the producer's other runs": (setting(repeat, "lexicographic_less", lambda *_: f.FALSE), ("repeated",)),
+    "stores of the producer's other runs": (
+        setting(last_write, "lexicographic_less", lambda *_: f.FALSE),
+        ("repeated",),
+    ),
     "stores of earlier iterations": (setting(repeat, "earlier_iterations", never_ran), ("repeated",)),
     "unsafe is safe (repeat)": (setting(repeat, "evaluated_safely", nothing), ("repeated",)),
     "values may change (repeat)": (changes_unseen(repeat), ("by memory",)),
     "accesses outside the region": (without("stage", "in the region"), ("staged",)),
     "accesses past the copy": (without("stage", "misses the region"), ("staged",)),
-    "the copy is outdated": (setting(stage, "_runs_before", lambda stmt, a, b: f.FALSE), ("staged",)),
-    "an earlier iteration outdates it": (setting(stage, "lexicographic_less", lambda a, b: f.FALSE), ("staged",)),
+    "the copy is outdated": (setting(stage, "happens_before", lambda stmt, a, b: f.FALSE), ("staged",)),
+    "an earlier iteration outdates it": (setting(last_write, "lexicographic_less", lambda a, b: f.FALSE), ("staged",)),
     "two places for an element": (without("stage", "has one place"), ("staged",)),
     "the copy is read unwritten": (without("stage", "is read of"), ("staged",)),
     "the copy is stored unwritten": (without("stage", "is copied out"), ("staged",)),
     "unsafe is safe (stage)": (both(unsafe_is_safe(stage), setting(stage, "evaluated_safely", nothing)), ("staged",)),
-    "outdated results are read": (without("outdated"), ("outdated",)),
+    "outdated results are read": (without("dead", "was written after"), ("outdated",)),
     "terms outside the groups": (without("partial", "goes to one"), ("reduced",)),
     "terms in the group of another element": (without("partial", "belongs to"), ("reduced",)),
     "groups of elements out of bounds": (unsafe_is_safe(reassociate), ("reduced",)),

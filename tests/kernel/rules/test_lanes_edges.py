@@ -6,18 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from tests.kernel.programs import AB, PROVER, accepted, buffer, gives, load, program, refused, variable, why
-from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.dtype import INT32, DType
-from verified_tir.ir.expr import FALSE, Binary, Broadcast, Call, Expr, LetExpr, Load, Ramp, Var, binary, const
-from verified_tir.ir.stmt import Allocate, Store
+from tests.kernel.programs import AB, accepted, buffer, gives, load, program, refused, variable
+from verified_tir.ir.dtype import INT32
+from verified_tir.ir.expr import Binary, Broadcast, Call, Expr, LetExpr, Load, Ramp, Var, binary, const
 from verified_tir.kernel.rules.chain import Chain
 from verified_tir.kernel.rules.lanes import Lanes
-from verified_tir.kernel.rules.layout import LayoutMap
-from verified_tir.kernel.rules.relayout import Relayout
-from verified_tir.kernel.rules.retype import BoolBytes
 from verified_tir.kernel.rules.rewrite import Rewrite
-from verified_tir.kernel.theorem import Refines, apply, reflexive
 
 ABN = AB + ", n: T.int32"
 RAMP = Ramp(const(0), const(1), 4)
@@ -81,36 +75,6 @@ def test_what_appears_is_in_scope_and_binds_its_own_variables() -> None:
     accepted(f, Lanes((0,), (RAMP,), one), Lanes((1,), (RAMP,), other))
     found = refused(f, Lanes((0,), (RAMP,), Broadcast(n + i - i, 4)), "")
     assert found.reason == "i is not in scope here"  # type: ignore[union-attr]
-
-
-# -- bytes -------------------------------------------------------------------------------------------------------------
-
-
-def test_bytes_lie_where_the_bools_lay() -> None:
-    f = program("B[0] = 1")
-    m = Buffer.declare("m", (4, 2), DType.parse("bool"), scope="local", axis_separators=(1,))
-    body = Allocate(m, Store(m, FALSE, (const(1), const(1))))
-    new = buffer(accepted(f.with_body(body), BoolBytes(())), "m_bytes")
-    assert (new.scope, new.axis_separators, new.shape) == ("local", (1,), m.shape)
-    strided = Buffer.declare("m", (4,), DType.parse("bool"), strides=(2,), elem_offset=1)
-    f = f.with_body(Allocate(strided, Store(strided, FALSE, (const(1),))))
-    new = buffer(accepted(f, BoolBytes(())), "m_bytes")
-    assert (new.strides, new.elem_offset) == (strided.strides, strided.elem_offset)
-
-
-def test_what_is_said_of_bools_stays_said_of_them() -> None:
-    bools = 'M: T.Buffer((4,), "bool"), N: T.Buffer((4,), "bool")'
-    f = program('with T.block("b"):\n    T.reads(M[0:4])\n    N[0] = M[0]', bools)
-    refused(f, BoolBytes((), f.buffer_map[0][0]), "M is used other than by loads and stores")
-    f = program("N[0] = M[0]", bools)
-    x, y = Var.fresh("x"), Var.fresh("y")
-    five = LayoutMap((x,), (x,), (y,), (y,), (const(5),), binary("ge", y, 4))
-    theorem = apply(Relayout(f.buffers[0], five, FALSE), reflexive(f), PROVER)
-    assert isinstance(theorem, Refines)
-    (m, _), (n, _) = theorem.after.buffer_map
-    found = apply(BoolBytes((), m), theorem, PROVER)
-    assert not isinstance(found, Refines) and why(found) == "M has padding, which is stated of bools"
-    assert isinstance(apply(BoolBytes((), n), theorem, PROVER), Refines)
 
 
 # -- chains ------------------------------------------------------------------------------------------------------------

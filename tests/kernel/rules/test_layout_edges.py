@@ -6,7 +6,19 @@ from dataclasses import replace
 
 import pytest
 
-from tests.kernel.programs import PROVER, accepted, body_of, buffer, load, program, refused, store, variable, why
+from tests.kernel.programs import (
+    PROVER,
+    accepted,
+    body_of,
+    buffer,
+    compact,
+    load,
+    program,
+    refused,
+    store,
+    variable,
+    why,
+)
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import FALSE, Expr, Undef, Var, binary, const
 from verified_tir.ir.func import PrimFunc
@@ -14,10 +26,10 @@ from verified_tir.ir.paths import put
 from verified_tir.ir.stmt import Assume, DeclBuffer
 from verified_tir.kernel.begin import LARGEST
 from verified_tir.kernel.rules.axiom import Axiom
+from verified_tir.kernel.rules.couple import Couple
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.relayout import Relayout
-from verified_tir.kernel.rules.storage import Compact, Storage
 from verified_tir.kernel.theorem import Refines, Rule, apply, reflexive
 
 x, y, z, p, q = (Var.fresh(name) for name in "xyzpq")
@@ -48,12 +60,12 @@ def test_scope_and_separators_stay() -> None:
     moved = accepted(f, Relayout(buffer(f, "A"), two, None, (1,))).buffers[0]
     assert (moved.scope, moved.axis_separators) == ("shared", (1,))
     f = program('t = T.alloc_buffer((4,), "int32", scope="local")\nt[0] = 1\nB[0] = t[0]')
-    moved = buffer(accepted(f, Storage((), two, (1,))), "t")
+    moved = buffer(accepted(f, Couple((), two, separators=(1,))), "t")
     assert (moved.scope, moved.axis_separators) == ("local", (1,))
-    assert buffer(accepted(f, Compact((), (x,), (x,), (const(1),))), "t").scope == "local"
+    assert buffer(accepted(f, compact((), (x,), (x,), (const(1),))), "t").scope == "local"
 
 
-@pytest.mark.parametrize("rule", [Storage((0,), SAME), Compact((0,), (x,), (x,), (const(4),))])
+@pytest.mark.parametrize("rule", [Couple((0,), SAME), compact((0,), (x,), (x,), (const(4),))])
 def test_a_buffer_is_used_by_loads_and_stores_only(rule: Rule) -> None:
     f = program("for i in range(1):\n    " + ALLOC + "    t[0] = 1\n    B[0] = t[0]")
     t = f.body.body.buffer  # type: ignore[attr-defined]
@@ -64,14 +76,14 @@ def test_a_buffer_is_used_by_loads_and_stores_only(rule: Rule) -> None:
 
 def test_an_opaque_call_may_be_an_index_of_another_buffer() -> None:
     text = ALLOC + 't[0] = 1\n{}[T.call_extern("int32", "g")] = 2\nB[0] = t[0]'
-    accepted(program(text.format("A")), Storage((), DOUBLED))
-    refused(program(text.format("t")), Storage((), DOUBLED), "an opaque call is an index of t")
+    accepted(program(text.format("A")), Couple((), DOUBLED))
+    refused(program(text.format("t")), Couple((), DOUBLED), "an opaque call is an index of t")
 
 
 def test_lanes_of_the_last_index() -> None:
     f = program('t = T.alloc_buffer((2, 4), "int32")\nfor i in range(2):\n    t[i, 0:4] = A[0:4]\nB[0:4] = t[1, 0:4]')
     turned = LayoutMap((x, y), (1 - x, y), (p, q), (1 - p, q), (const(2), const(4)), FALSE)
-    moved = body_of(accepted(f, Storage((), turned)))
+    moved = body_of(accepted(f, Couple((), turned)))
     assert moved.splitlines()[-2:] == ["    t[1 - i, 0:4] = A[T.Ramp(0, 1, 4)]", "B[0:4] = t[0, T.Ramp(0, 1, 4)]"]
 
 
@@ -98,9 +110,9 @@ def test_a_value_of_the_padding_is_of_the_type_of_the_elements() -> None:
 
 def test_what_is_not_masked_lies_in_the_buffer() -> None:
     """n * 2 does not overflow where t[n] is an element.  Of other buffers nothing is asked at all."""
-    accepted(program(ALLOC + "t[n] = 1\nB[0] = t[n]", ABN), Storage((), DOUBLED))
+    accepted(program(ALLOC + "t[n] = 1\nB[0] = t[n]", ABN), Couple((), DOUBLED))
     other = "B[0:4] = A.vload([T.Ramp({0}, 1, 4)], predicate=T.Ramp({0}, 1, 4) < T.Broadcast(4, 4))"
-    accepted(program(ALLOC + other.format("n * 2"), ABN), Storage((), DOUBLED))
+    accepted(program(ALLOC + other.format("n * 2"), ABN), Couple((), DOUBLED))
 
 
 COUNTED = "for i in range((m + 3) // 4):\n    C[0:4] = {}.vload([T.Ramp(i * 4, 1, 4)], predicate={})"
@@ -158,7 +170,9 @@ def test_an_extent_of_an_array_that_no_shape_shows_any_longer() -> None:
 
 
 def test_what_is_only_read_is_moved_too() -> None:
-    moved = body_of(accepted(program(ALLOC + "B[0] = t[1]"), Compact((), (x,), (x - 1,), (const(1),))))
+    moved = body_of(
+        accepted(program(ALLOC + "B[0] = t[1]"), compact((), (x,), (x - 1,), (const(1),), lambda y: (y + 1,)))
+    )
     assert moved == 't = T.alloc_buffer((1,), "int32")\nB[0] = t[T.Sub(1, 1)]'
 
 
@@ -247,6 +261,6 @@ def str_of(e: Expr) -> str:
 def test_a_map_has_variables_of_its_own() -> None:
     f = program('for i in range(4):\n    t = T.alloc_buffer((i + 1,), "int32")\n    t[i] = 1\n    B[i] = t[i]')
     i = variable(f, "i")
-    accepted(f, Storage((0,), LayoutMap((x,), (x,), (y,), (y,), (i + 1,), FALSE)))
+    accepted(f, Couple((0,), LayoutMap((x,), (x,), (y,), (y,), (i + 1,), FALSE)))
     for own in (LayoutMap((x,), (x,), (i,), (i,), (i + 1,), FALSE), LayoutMap((i,), (i,), (y,), (y,), (i + 1,), FALSE)):
-        refused(f, Storage((0,), own), "the map's variable i is one of the program")
+        refused(f, Couple((0,), own), "the map's variable i is one of the program")

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from tests.kernel.programs import gives, program, refused
-from verified_tir.kernel.rules.outdated import Outdated
+from tests.kernel.programs import accepted, gives, program, refused
+from verified_tir.kernel.rules.erase import Erase
 
-NOT_EXPANDED = "a block with iteration variables comes later; it must be expanded first"
 ALLOC = 't = T.alloc_buffer((4,), "int32")'
 
 
 def test_the_predicate_of_a_block_is_a_read() -> None:
     """Without the store the predicate branches on undef."""
     text = ALLOC + '\nt[0] = 1\nwith T.block("b"):\n    {}B[0] = 2'
-    refused(program(text.format("T.where(t[0] > 0)\n    ")), Outdated((0, 0)), NOT_EXPANDED)
+    refused(program(text.format("T.where(t[0] > 0)\n    ")), Erase((0, 0), outdated=True), "was written after")
+    accepted(program(text.format("T.where(A[0] > 0)\n    ")), Erase((0, 0), outdated=True))
 
 
 def test_a_label_is_what_it_holds() -> None:
     text = ALLOC + '\nt[0] = 1\nwith T.sblock("b"):\n    {}'
-    gives(program(text.format("B[0] = 2")), Outdated((0, 0)), ALLOC + '\nwith T.sblock("b"):\n    B[0] = 2')
-    refused(program(text.format("B[0] = t[0]")), Outdated((0, 0)), "what is read of t was written after")
+    gives(program(text.format("B[0] = 2")), Erase((0, 0), outdated=True), ALLOC + '\nwith T.sblock("b"):\n    B[0] = 2')
+    refused(program(text.format("B[0] = t[0]")), Erase((0, 0), outdated=True), "what is read of t was written after")
 
 
 def test_only_loops_inside_of_the_allocation_count() -> None:
     """What an iteration leaves in t is gone with t, though another buffer lives on."""
     inner = "\n        ".join((ALLOC, "{}t[0] = u[0]", "B[k] = t[0]"))
     text = f'u = T.alloc_buffer((1,), "int32")\nu[0] = 7\nfor k in range(4):\n    if A[k] > 0:\n        {inner}'
-    gives(program(text.format("t[0] = A[0]\n        ")), Outdated((0, 1, 0, 0, 0, 0)), text.format(""))
+    gives(program(text.format("t[0] = A[0]\n        ")), Erase((0, 1, 0, 0, 0, 0), outdated=True), text.format(""))

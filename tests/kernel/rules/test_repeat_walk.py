@@ -12,7 +12,6 @@ from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import seq
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
-from verified_tir.kernel.rules.outdated import Outdated
 from verified_tir.kernel.rules.reindex import NewLoop
 from verified_tir.kernel.rules.repeat import Repeat
 
@@ -125,17 +124,17 @@ ALLOC = 't = T.alloc_buffer((4,), "int32")\n'
 
 def test_an_opaque_call_after_another_statement() -> None:
     f = program(f"{ALLOC}t[0] = 1\nA[0] = 1\n{OPAQUE}")
-    found = refused(f, Outdated((0, 0)), "")
+    found = refused(f, Erase((0, 0), outdated=True), "")
     assert found.reason == "an opaque call comes later, which may read everything"  # type: ignore[union-attr]
 
 
 def test_what_stores_nothing_goes() -> None:
-    gives(program("T.evaluate(A[0])\nB[0] = 1"), Outdated((0,)), "B[0] = 1")
-    gives(program("B[0] = 1\nif A[0] > 0:\n    T.evaluate(A[1])"), Outdated((1,)), "B[0] = 1")
+    gives(program("T.evaluate(A[0])\nB[0] = 1"), Erase((0,), outdated=True), "B[0] = 1")
+    gives(program("B[0] = 1\nif A[0] > 0:\n    T.evaluate(A[1])"), Erase((1,), outdated=True), "B[0] = 1")
 
 
 def test_all_that_a_buffer_is_for_goes() -> None:
-    gives(program(f"{ALLOC}t[0] = A[0]\nt[1] = t[0]"), Outdated((0,)), f"{ALLOC}pass")
+    gives(program(f"{ALLOC}t[0] = A[0]\nt[1] = t[0]"), Erase((0,), outdated=True), f"{ALLOC}pass")
 
 
 def test_what_a_dead_statement_assumed_is_known_after_it() -> None:

@@ -6,11 +6,10 @@ from typing import Literal
 
 import pytest
 
-from tests.kernel.programs import AB, accepted, program, refused, variable
+from tests.kernel.programs import AB, accepted, compact, program, refused, variable
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Var
 from verified_tir.kernel.rules.scope import AllocateBuffer, Move
-from verified_tir.kernel.rules.storage import Compact
 
 ABN = AB + ", n: T.int32"
 ALLOC = 't = T.alloc_buffer((2,), "int32")'
@@ -54,7 +53,7 @@ def test_what_is_seen_through_another_view_is_not_made_compact() -> None:
     x = Var.fresh("x")
     text = f'{ALLOC}\nv = T.decl_buffer((2, 1), "int32", data=t.data)\nt[1] = 1\nB[0] = {{}}'
     refused(
-        program(text.format("v[0, 0] + t[1]")), Compact((), (x,), (x - 1,), (x * 0 + 1,)), "has other views or strides"
+        program(text.format("v[0, 0] + t[1]")), compact((), (x,), (x - 1,), (x * 0 + 1,)), "has other views or strides"
     )
 
 

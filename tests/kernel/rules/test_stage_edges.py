@@ -11,8 +11,8 @@ from tests.kernel.rules.test_stage import window
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import FALSE, Var, const
 from verified_tir.ir.func import PrimFunc
+from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.layout import LayoutMap
-from verified_tir.kernel.rules.outdated import Outdated
 from verified_tir.kernel.rules.scope import AllocateBuffer, Move
 from verified_tir.kernel.rules.stage import Stage
 
@@ -95,8 +95,10 @@ def test_lanes_of_an_element() -> None:
 def test_a_condition_of_a_while_loop_is_evaluated_again() -> None:
     """At first it reads t[0], which was written since; and then t[1], which was not."""
     text = ALLOC + "t[1] = 5\nt[0] = 1\nt[2] = 0\nB[0] = 0\nwhile t[{}] > 0:\n    B[0] = B[0] + 1"
-    accepted(program(text.format("0").replace("B[0] = B[0]", "t[0] = B[0]")), Outdated((0, 0)))
-    refused(program(text.format("B[0]")), Outdated((0, 0)), "was written after the erased statement (Refuted)")
+    accepted(program(text.format("0").replace("B[0] = B[0]", "t[0] = B[0]")), Erase((0, 0), outdated=True))
+    refused(
+        program(text.format("B[0]")), Erase((0, 0), outdated=True), "was written after the erased statement (Refuted)"
+    )
 
 
 def test_a_read_that_is_not_evaluated_sees_no_write() -> None:

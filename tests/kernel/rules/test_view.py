@@ -12,7 +12,8 @@ from verified_tir.ir.node import IRError
 from verified_tir.ir.script import parse
 from verified_tir.ir.stmt import Allocate, Seq, Store
 from verified_tir.ir.visit import walk
-from verified_tir.kernel.rules.view import DeclareView, DropView, Reblock, Share, View
+from verified_tir.kernel.rules.share import Share
+from verified_tir.kernel.rules.view import DeclareView, DropView, View
 from verified_tir.schedule.recipes import run_once, unlabelled
 
 NEST = "for i in range({0}):\n    for j in range({1}):\n        B[i, j] = A[i, j] + 1"
@@ -125,17 +126,17 @@ def test_a_local_buffer_of_another_shape() -> None:
     i, j = variable(f, "i"), variable(f, "j")
     w = Buffer.declare("w", (32,), data=t.data)
     moves = (((i, j), (i * 8 + j,)), ((const(3), const(7)), (const(31),)))
-    done = accepted(f, Reblock((), w), View((0, 0), t, w, moves), DropView((0,)))
+    done = accepted(f, Share((), (), w), View((0, 0), t, w, moves), DropView((0,)))
     assert body_of(done) == (
         'w = T.alloc_buffer((32,), "float32")\n'
         "for i, j in T.grid(4, 8):\n    w[i * 8 + j] = T.float32(1.0)\nB[0, 0] = w[31]"
     )
-    accepted(f, Reblock((), Buffer.declare("w", (9,), "float32x4", data=t.data)))
-    refused(f, Reblock((), Buffer.declare("w", (31,), data=t.data)), "the block of w holds t (Refuted)")
-    refused(f, Reblock((), Buffer.declare("w", (32,))), "must have the data variable of t")
+    accepted(f, Share((), (), Buffer.declare("w", (9,), "float32x4", data=t.data)))
+    refused(f, Share((), (), Buffer.declare("w", (31,), data=t.data)), "the block of w holds t (Refuted)")
+    refused(f, Share((), (), Buffer.declare("w", (32,))), "must have the data variable of t")
     with pytest.raises(IRError, match="w is a view of a block in scope 'global', not in 'shared'"):
         Buffer.declare("w", (32,), data=t.data, scope="shared")
-    refused(f, Reblock((0,), w), "no buffer is allocated here")
+    refused(f, Share((0,), (), w), "no buffer is allocated here")
 
 
 def once(name: str, extent: int) -> str:
@@ -198,8 +199,8 @@ class M:
     rows = accepted(f, unlabelled())
     assert isinstance(rows.body, Seq) and all(isinstance(s, Allocate) for s in rows.body.stmts)
     why = "t is passed to size, which would see another shape"
-    refused(rows, Reblock((0,), Buffer.declare("w", (8,), "int32", data=buffer(f, "t").data)), why)
-    accepted(rows, Reblock((1,), Buffer.declare("w", (8,), "int32", data=buffer(f, "u").data)))
+    refused(rows, Share((0,), (), Buffer.declare("w", (8,), "int32", data=buffer(f, "t").data)), why)
+    accepted(rows, Share((1,), (), Buffer.declare("w", (8,), "int32", data=buffer(f, "u").data)))
     refused(rows, Share((), (0, 1), Buffer.declare("w", (8,), "int32")), why)
 
 

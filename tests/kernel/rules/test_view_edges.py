@@ -10,7 +10,8 @@ from tests.kernel.rules.test_view import flat, indices_of
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, Ramp, binary, const
 from verified_tir.ir.func import PrimFunc
-from verified_tir.kernel.rules.view import DeclareView, Reblock, Share, View
+from verified_tir.kernel.rules.share import Share
+from verified_tir.kernel.rules.view import DeclareView, View
 from verified_tir.schedule.recipes import run_once
 from verified_tir.semantics.interpreter import UndefinedBehaviour, run
 
@@ -105,8 +106,8 @@ def test_a_block_is_another_buffer() -> None:
     f = program(
         't = T.alloc_buffer((4,), "int32")\nv = T.decl_buffer((4,), "int32", data=t.data)\nv[0] = 1\nB[0] = t[0]'
     )
-    assert refused(f, Reblock((), buffer(f, "v")), "").reason == "v is not fresh"  # type: ignore[union-attr]
-    accepted(f, Reblock((), Buffer.declare("w", (4,), "int32", data=buffer(f, "t").data)))
+    assert refused(f, Share((), (), buffer(f, "v")), "").reason == "v is not fresh"  # type: ignore[union-attr]
+    accepted(f, Share((), (), Buffer.declare("w", (4,), "int32", data=buffer(f, "t").data)))
 
 
 def test_a_shared_block_is_large_enough_where_a_buffer_begins() -> None:

@@ -9,29 +9,27 @@ from verified_tir.kernel.rules.bind import Bind, Inline
 from verified_tir.kernel.rules.branch import Decide, Hoist, Introduce, Merge, Reshape, Sink
 from verified_tir.kernel.rules.call import Implement, Refine
 from verified_tir.kernel.rules.chain import Chain
+from verified_tir.kernel.rules.couple import Couple
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.lanes import Lanes
 from verified_tir.kernel.rules.order import Distribute, Fuse, Join, Partition, Swap
-from verified_tir.kernel.rules.outdated import Outdated
 from verified_tir.kernel.rules.padding import PadValue
 from verified_tir.kernel.rules.reassociate import Reassociate, Reordered
 from verified_tir.kernel.rules.reindex import Reindex
 from verified_tir.kernel.rules.relayout import Relayout
 from verified_tir.kernel.rules.repeat import Forget, Repeat
-from verified_tir.kernel.rules.retype import BoolBytes
 from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.kernel.rules.same import Same
 from verified_tir.kernel.rules.scope import AllocateBuffer, Drop, Move
+from verified_tir.kernel.rules.share import Share
 from verified_tir.kernel.rules.stage import Stage
-from verified_tir.kernel.rules.storage import Compact, Storage
 from verified_tir.kernel.rules.unroll import Unroll
-from verified_tir.kernel.rules.view import DeclareView, DropView, Reblock, Share, View
+from verified_tir.kernel.rules.view import DeclareView, DropView, View
 
 RULES: Final = frozenset({
-    AllocateBuffer, Axiom, Bind, BoolBytes, Chain, Compact, Decide, DeclareView, Distribute, Drop, DropView, Erase,
-    Forget, Fuse, Hoist, Implement, Inline, Insert, Introduce, Join, Lanes, Merge, Move, Outdated, PadValue,
-    Partition, Reassociate, Reblock, Refine, Reindex, Relayout, Reordered, Repeat, Reshape, Rewrite, Same, Share,
-    Sink, Stage, Storage, Swap, Unroll, View,
+    AllocateBuffer, Axiom, Bind, Chain, Couple, Decide, DeclareView, Distribute, Drop, DropView, Erase, Forget, Fuse,
+    Hoist, Implement, Inline, Insert, Introduce, Join, Lanes, Merge, Move, PadValue, Partition, Reassociate, Refine,
+    Reindex, Relayout, Reordered, Repeat, Reshape, Rewrite, Same, Share, Sink, Stage, Swap, Unroll, View,
 })  # fmt: skip
 """The types of rules that ``apply`` takes; an object of any other is refused, also inside of a chain."""

@@ -3,15 +3,21 @@
     A               A
     S; B     ⟶     B
 
-Theorem.  Let M be the memory at this place.  Suppose each store of S writes, evaluated on M, either the bits that M has
-there already or an undefined value; or that all of them are dead (see ``dead``).  Then S ends in a memory at most as
-defined as M (by
-induction every state in
-between is), so leaving it out refines the rest of the program.  Note the direction: a store that *fills* an undefined
-place may not be erased.
+Theorem.  It may go in each of these cases; let M be the memory at this place.
 
-A statement that never runs, or whose loops are empty, is erased by the same rule: its stores have contradictory
-premises.  An opaque call, ``assert`` or ``while`` is not erased.
+*It does nothing.*  Each store of S writes, evaluated on M, either the bits that M has there already or an undefined
+value.  Then S ends in a memory at most as defined as M (by induction every state in between is), so leaving it out
+refines the rest of the program.  Note the direction: a store that *fills* an undefined place may not be erased.  A
+statement that never runs, or whose loops are empty, is such a case: its stores have contradictory premises.
+
+*It is overwritten.*  All its stores are dead (see ``last_write``) once its ``killer`` has run, a statement later in the
+same sequence: each read up to there sees a later write, and each of their elements is written again.
+
+*It is outdated.*  All its stores go to local blocks, between whose allocations and S stands no loop, and are dead when
+these allocations end: each read after S sees a later write, or an element that S does not store.  S may have stored
+more than is ever read (a producer whose consumer computes again what it needs: see ``repeat``).
+
+A store to a local block that nothing but S reads does not count.  An opaque call, ``assert`` or ``while`` stays.
 """
 
 from __future__ import annotations
@@ -22,8 +28,8 @@ from typing import final
 
 from verified_tir.ir.expr import Var
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.paths import Path, put
-from verified_tir.ir.stmt import SKIP, Assert, Stmt, While
+from verified_tir.ir.paths import Path, at, put
+from verified_tir.ir.stmt import SKIP, Allocate, For, Seq, Stmt, While
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
@@ -32,8 +38,8 @@ from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import NoMatch, Question
 from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.common import following, kept, statement_at
-from verified_tir.kernel.rules.dead import killed, unread_blocks
 from verified_tir.kernel.rules.insert import unchanged
+from verified_tir.kernel.rules.last_write import dead, may_not_pass, unread_blocks
 from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
 
@@ -43,27 +49,32 @@ from verified_tir.logic import formula as f
 class Erase:
     """Remove the statement at ``path``.
 
-    :param killer: how many statements later, in the same sequence, one stands that overwrites all that this one stored;
-        0 if the stores wrote what was there already.
+    :param killer: how many statements later, in the same sequence, one stands with which all is overwritten that this
+        one stored; 0 if its stores wrote what was there already, or are outdated.
+    :param outdated: what it stores is overwritten before it is read, as long as its blocks live.
     """
 
     path: Path
     killer: int = 0
+    outdated: bool = False
 
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
         target = statement_at(before, self.path)
         if isinstance(target, NoMatch):
             return target
-        if opaque_calls(target) or any(isinstance(n, (Assert, While)) for n in walk(target)):
+        if may_not_pass(target):
             return NoMatch(self.path, "an opaque call, an assert or a while loop cannot be erased")
-        later = following(before, self.path, self.killer)
+        later = self._while_alive(before, target) if self.outdated else following(before, self.path, self.killer)
         if isinstance(later, NoMatch):
             return later
         context = context_at(before, self.path, entry)
         unread = unread_blocks(before, self.path)
         if not written_blocks(target) <= unread:
             unread -= read_blocks(target)  # such a store could feed another one, which must be looked at as it was
-        questions = self._dead(context, target, later, unread) if later else self._no_op(context, target, unread)
+        if self.outdated or self.killer:
+            questions = self._dead(context, target, later, unread)
+        else:
+            questions = self._no_op(context, target, unread)
         return Rewrite(before.with_body(put(before.body, self.path, SKIP)), questions, kept=kept(before, self.path))
 
     def _no_op(self, context: Context, target: Stmt, unread: set[Var]) -> Iterator[Question]:
@@ -77,11 +88,28 @@ class Erase:
             yield Question("no-op", claim, run.context, (*a.given, a.value.defined), goal, (*self.path, *a.place))
 
     def _dead(self, context: Context, target: Stmt, later: tuple[Stmt, ...], unread: set[Var]) -> Iterator[Question]:
-        """Every store is overwritten.  Its address may depend on what S wrote before, so loads of that are fresh."""
+        """Every store is dead.  Its address may depend on what S wrote before, so loads of that are fresh."""
         run = instance(context, target)
+        stores = [a for a in run.outer() if a.write and a.buffer is not None and a.buffer.data not in unread]
         after = run.context.fork()
         after.execute(target)
-        for a in run.outer():
-            if a.write and a.buffer is not None and a.buffer.data not in unread:
-                name = f"the store to {a.buffer.name} is dead"
-                yield from killed(after, a, later[:-1], later[-1], name, (*self.path, *a.place), "before")
+        yield from dead(after, stores, later, self.path, "before", outlived=not self.outdated)
+
+    def _while_alive(self, before: PrimFunc, target: Stmt) -> tuple[Stmt, ...] | NoMatch:
+        """What runs after the statement while a block to which it stores is alive, in order."""
+        blocks = written_blocks(target) - {n.buffer.data for n in walk(target) if isinstance(n, Allocate)}
+        around = [at(before.body, self.path[:k]) for k in range(len(self.path))]
+        found = {s.buffer.data: k for k, s in enumerate(around) if isinstance(s, Allocate) and s.buffer.data in blocks}
+        missing = next((v.name for v in blocks if v not in found), None)
+        if missing is not None:
+            return NoMatch(self.path, f"{missing} outlives the function, so what is stored there is seen")
+        first = min(found.values(), default=len(self.path))
+        if any(isinstance(s, (For, While)) for s in around[first:]):
+            return NoMatch(self.path, "a loop stands between an allocation and this; sink the allocation first")
+        later: list[Stmt] = []
+        for s, step in reversed(list(zip(around[first:], self.path[first:], strict=True))):
+            if isinstance(s, Seq):
+                later += s.stmts[step + 1 :]
+        if any(opaque_calls(s) for s in later):
+            return NoMatch(self.path, "an opaque call comes later, which may read everything")
+        return tuple(later)

@@ -6,9 +6,9 @@
 
 Theorem.  Let M be the memory at this place.  Suppose that, run from M, all that S evaluates is safe, and each store of
 S writes to an element either the bits that M has there, or anything where M is undefined or where the store is dead
-(see ``dead``).  Then S's run, whatever order its own stores come in, ends in a memory at least as defined as M, but for
-dead elements: by induction every state in between is, and S's expressions, being monotone, give there at least what
-they give on M.  The rest of the program, being monotone too, refines what it did.  An ``assume`` must be true; an
+(see ``last_write``).  Then S's run, whatever order its own stores come in, ends in a memory at least as defined as M,
+but for dead elements: by induction every state in between is, and S's expressions, being monotone, give there at least
+what they give on M.  The rest of the program, being monotone too, refines what it did.  An ``assume`` must be true; an
 opaque call, ``assert`` or ``while`` is not inserted.
 
 So the obligations look at M only; S's reads of places that it fills itself count as undefined.  A dead store does
@@ -28,18 +28,18 @@ from verified_tir.ir.expr import Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import Node
 from verified_tir.ir.paths import Path, put
-from verified_tir.ir.stmt import Assert, DeclBuffer, If, Stmt, Store, While, seq
+from verified_tir.ir.stmt import DeclBuffer, If, Stmt, Store, seq
 from verified_tir.ir.visit import bound_vars, free_vars, refresh_binders, walk
 from verified_tir.kernel.access import Access
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
-from verified_tir.kernel.effects import opaque_calls, read_blocks, written_blocks
+from verified_tir.kernel.effects import read_blocks, written_blocks
 from verified_tir.kernel.memory import Element, Entry
 from verified_tir.kernel.obligation import NoMatch, Question
 from verified_tir.kernel.open_bits import adds_nothing
 from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.common import following, safe_questions, statement_at
-from verified_tir.kernel.rules.dead import killed, unread_blocks
+from verified_tir.kernel.rules.last_write import dead, may_not_pass, unread_blocks
 from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
@@ -63,7 +63,7 @@ class Insert:
         target = statement_at(before, self.path)
         if isinstance(target, NoMatch):
             return target
-        if opaque_calls(self.stmt) or any(isinstance(n, (Assert, While)) for n in walk(self.stmt)):
+        if may_not_pass(self.stmt):
             return NoMatch(self.path, "an opaque call, an assert or a while loop cannot be inserted")
         context = context_at(before, self.path, entry)
         problem = views_problem(context, self.stmt)
@@ -106,11 +106,7 @@ class Insert:
             claim = f"the inserted store to {a.buffer.name} writes the bits that are there already"
             goal = f.and_(a.value.defined, unchanged(context, a, old))
             place = (*self.path, *a.place)
-            otherwise = (
-                killed(run.context, a, later[:-1], later[-1], f"the store to {a.buffer.name} is dead", place, "after")
-                if later
-                else ()
-            )
+            otherwise = dead(run.context, [a], later, self.path, "after", outlived=True) if later else ()
             yield Question("no-op", claim, run.context, (*a.given, old.defined), goal, place, "after", tuple(otherwise))
 
 

@@ -1,8 +1,8 @@
-"""Shared by ``relayout`` and ``storage``: moving every element x of a buffer to φ(x)."""
+"""Moving every element x of a buffer to φ(x): shared by ``couple``, ``relayout`` and ``stage``."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -11,14 +11,15 @@ from verified_tir.ir.expr import Binary, Broadcast, Expr, IntImm, Load, Ramp, Va
 from verified_tir.ir.node import IRError, Node
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Stmt, Store
-from verified_tir.ir.visit import free_vars, rewrite, substitute
+from verified_tir.ir.visit import free_vars, rewrite, substitute, walk
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.obligation import Question
 from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.common import evaluated_safely, has_effect, safe_questions
+from verified_tir.kernel.rules.scope import extents_safe
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
-from verified_tir.semantics.encode import Encoded
+from verified_tir.semantics.encode import Encoded, fresh
 
 
 @final
@@ -36,8 +37,9 @@ class LayoutMap:
     shape: tuple[Expr, ...]
     padding: Expr
 
-    def problem(self, buffer: Buffer, in_scope: set[Var]) -> str | None:
-        """Why the map does not fit the buffer, if it does not."""
+    def problem(self, buffer: Buffer, context: Context) -> str | None:
+        """Why the map does not fit the buffer, if it does not; in ``context`` its variables have a meaning."""
+        in_scope = set(context.env)
         if len(self.inputs) != len(buffer.shape) or len(self.inverse) != len(buffer.shape):
             return f"{buffer.name} has {len(buffer.shape)} dimensions, the map takes {len(self.inputs)}"
         if len(self.outputs) != len(self.shape) or len(self.inverse_inputs) != len(self.shape):
@@ -53,12 +55,22 @@ class LayoutMap:
                         return f"the map mentions {v.name}, which is not in scope"
         return None  # nor does any part of it read memory: a load mentions the pointer of its buffer
 
+    def problem_of_all(self, old: Buffer, context: Context) -> str | None:
+        """Why not all that uses the block of ``old`` can follow the map."""
+        if context.several_views(old.data):
+            return f"{old.name} has other views or strides; they would have to move with it"
+        return self.problem(old, context)
+
+    def moved(self, old: Buffer, separators: tuple[int, ...]) -> Buffer:
+        """The buffer that takes the place of ``old``."""
+        return Buffer.declare(old.name, self.shape, old.dtype, scope=old.scope, axis_separators=separators)
+
     def move(self, node: Stmt, old: Buffer, new: Buffer) -> Stmt:
         """Every access of ``old`` becomes one of ``new``.
 
         :raises IRError: where an access by vector index has no counterpart, or φ would repeat or drop an opaque call.
         """
-        if any(has_effect(n.indices) for n in _walk(node) if isinstance(n, (Load, Store)) and n.buffer is old):
+        if any(has_effect(n.indices) for n in walk(node) if isinstance(n, (Load, Store)) and n.buffer is old):
             raise IRError(f"an opaque call is an index of {old.name}: the map may repeat it; bind it by a let first")
 
         def visit(n: Node) -> Node | None:
@@ -70,7 +82,7 @@ class LayoutMap:
             return None
 
         moved = rewrite(node, visit)
-        if any(n is old for n in _walk(moved)):
+        if any(n is old for n in walk(moved)):
             raise IRError(f"{old.name} is used other than by loads and stores")
         return moved
 
@@ -91,45 +103,71 @@ class LayoutMap:
             raise IRError("lanes would run over an index that is not the last; change the layout before vectorizing")
         return (*leading, last if last.dtype.lanes == lanes else Broadcast(last, lanes))
 
-    def questions(self, context: Context, old: Buffer, path: Path) -> Iterator[Question]:
-        """φ is injective (with the inverse as witness), in bounds, safe; the padding predicate is exact."""
-        xs, x_box, at_x = _box(context, self.inputs, old.shape)
-        ys, y_box, at_y = _box(context, self.inverse_inputs, self.shape)
-        yield from evaluated_safely(context, self.shape, (), path)
-        yield from evaluated_safely(at_x, self.outputs, (), path)
-        image = [at_x.encoder().value(e) for e in self.outputs]
-        extents = [context.encoder().value(e) for e in self.shape]
-        not_negative = f.and_(*[f.le(f.integer(0), n) for n in extents])
-        if not_negative is not f.TRUE:
-            claim = f"the new extents of {old.name} are not negative"
-            yield Question("layout", claim, context, (), not_negative, path)
-        inside = f.and_(*[f.between(f.integer(0), y, n) for y, n in zip(image, extents, strict=True)])
-        yield Question("layout", f"every element of {old.name} lies within the new shape", at_x, x_box, inside, path)
-        back = self._at(context, self.inverse_inputs, image, self.inverse)
-        injective = f.and_(*[f.eq(b, x) for b, x in zip(back, xs, strict=True)])
-        claim = f"no two elements of {old.name} are mapped to one place"
-        yield Question("layout", claim, at_x, x_box, injective, path)
-        origin = [at_y.encoder().value(e) for e in self.inverse]
-        old_extents = [context.encoder().value(e) for e in old.shape]
-        in_old = f.and_(*[f.between(f.integer(0), x, n) for x, n in zip(origin, old_extents, strict=True)])
-        again = self._at(context, self.inputs, origin, self.outputs)
-        hit = f.and_(in_old, *[f.eq(a, y) for a, y in zip(again, ys, strict=True)])
-        padding = at_y.encoder().value(self.padding)
-        claim = f"the padding of {old.name} is exactly where no element lives"
-        yield Question("layout", claim, at_y, y_box, f.eq(padding, f.not_(hit)), path)
+    # -- in the logic ---------------------------------------------------------------------------------------------
 
-    def at_padding(self, context: Context) -> Context:
-        """The context of an arbitrary place of the padding."""
-        _, _, at_y = _box(context, self.inverse_inputs, self.shape)
-        at_y.assume(self.padding)
-        return at_y
+    def image(self, context: Context, xs: Sequence[Term]) -> tuple[list[Term], Term, Term]:
+        """φ(x), that it lies within the new shape, and that the inverse leads back to x."""
+        ys = values(bound(context, self.inputs, xs), self.outputs)
+        back = values(bound(context, self.inverse_inputs, ys), self.inverse)
+        return ys, in_box(context, ys, self.shape), f.and_(*[f.eq(b, x) for b, x in zip(back, xs, strict=True)])
 
-    def _at(
-        self, context: Context, variables: tuple[Var, ...], values: list[Term], exprs: tuple[Expr, ...]
-    ) -> list[Term]:
-        here = context.fork()
-        here.env.update({v: Encoded(x, f.TRUE, False) for v, x in zip(variables, values, strict=True)})
-        return [here.encoder().value(e) for e in exprs]
+    def coupled(
+        self, context: Context, old: Buffer, xs: Sequence[Term], given: tuple[Term, ...], path: Path, kind: str
+    ) -> Iterator[Question]:
+        """An element x of ``old``, of some ``kind``, has a place of its own: φ is safe at x and within the new shape,
+        and no other such element is mapped to φ(x), since the inverse leads back from there to x."""
+        given = (*given, in_box(context, xs, old.shape))
+        yield from evaluated_safely(bound(context, self.inputs, xs), self.outputs, given, path)
+        _, inside, back = self.image(context, xs)
+        claim = f"every {kind} of {old.name} lies within the new shape"
+        yield Question("layout", claim, context, given, inside, path)
+        claim = f"no two {kind}s of {old.name} are mapped to one place"
+        yield Question("layout", claim, context, given, back, path)
+
+    def sized(self, context: Context, new: Buffer, path: Path) -> Iterator[Question]:
+        """The new shape has a meaning; of constant extents nothing is asked."""
+        return (q for q in extents_safe(context, new, path) if q.goal is not f.TRUE)
+
+    def whole(self, context: Context, old: Buffer, path: Path) -> Iterator[Question]:
+        """Every element of ``old`` has a place of its own."""
+        xs, at_x = anywhere(context, self.inputs, old.shape)
+        yield from self.coupled(at_x, old, xs, (), path, "element")
+
+    def exact(self, context: Context, old: Buffer, path: Path) -> Iterator[Question]:
+        """``padding`` holds exactly at those places of the new shape that are no φ(x)."""
+        ys, at_y = anywhere(context, self.inverse_inputs, self.shape)
+        xs = values(at_y, self.inverse)
+        again, _, _ = self.image(context, xs)
+        hit = f.and_(in_box(context, xs, old.shape), *[f.eq(a, y) for a, y in zip(again, ys, strict=True)])
+        goal = f.eq(at_y.encoder().value(self.padding), f.not_(hit))
+        yield Question("layout", f"the padding of {old.name} is exactly where no element lives", at_y, (), goal, path)
+
+
+def bound(context: Context, variables: tuple[Var, ...], terms: Sequence[Term]) -> Context:
+    """The context in which a map's variables have these values."""
+    here = context.fork()
+    here.env.update({v: Encoded(t, f.TRUE, False) for v, t in zip(variables, terms, strict=True)})
+    return here
+
+
+def values(context: Context, exprs: Sequence[Expr]) -> list[Term]:
+    return [context.encoder().value(e) for e in exprs]
+
+
+def in_box(context: Context, indices: Sequence[Term], shape: tuple[Expr, ...]) -> Term:
+    """That indices are those of an element of a buffer of this shape."""
+    extents = values(context, shape)
+    return f.and_(*[f.between(f.integer(0), i, n) for i, n in zip(indices, extents, strict=True)])
+
+
+def anywhere(context: Context, variables: tuple[Var, ...], shape: tuple[Expr, ...]) -> tuple[list[Term], Context]:
+    """Unknown terms for a map's variables, and the context in which they lie somewhere in ``[0, shape)``."""
+    terms = [fresh(v.name, f.INT) for v in variables]
+    here = bound(context, variables, terms)
+    here.names.update({str(t.payload): v.name for t, v in zip(terms, variables, strict=True)})
+    for t, extent in zip(terms, values(context, shape), strict=True):
+        here.path.append(f.between(f.integer(0), t, extent))
+    return terms, here
 
 
 def _in_lanes(e: Expr, mapping: Mapping[Var, Expr]) -> Expr:
@@ -164,37 +202,13 @@ def masked_lanes_safe(context: Context, moved: Stmt, new: Buffer, path: Path) ->
     """
     evaluated = {
         e
-        for n in _walk(moved)
+        for n in walk(moved)
         if isinstance(n, (Load, Store)) and n.buffer is new and n.predicate is not None
         for i in n.indices
-        for e in _walk(i)
+        for e in walk(i)
     }
     if evaluated:
         run = instance(context, moved, with_safety=True)
         for place, safety in run.safety:
             if safety.expr in evaluated:
                 yield from safe_questions(run.context, (safety,), (), (*path, *place))
-
-
-def _box(
-    context: Context, variables: tuple[Var, ...], shape: tuple[Expr, ...]
-) -> tuple[list[Term], tuple[Term, ...], Context]:
-    """Fresh terms for the variables, somewhere in ``[0, shape)``."""
-    from verified_tir.semantics.encode import fresh
-
-    here = context.fork()
-    terms, conditions = [], []
-    for v, extent in zip(variables, shape, strict=True):
-        t = fresh(v.name, f.INT)
-        here.env[v] = Encoded(t, f.TRUE, False)
-        here.names[str(t.payload)] = v.name
-        terms.append(t)
-        conditions.append(f.between(f.integer(0), t, context.encoder().value(extent)))
-    here.path.extend(conditions)
-    return terms, tuple(conditions), here
-
-
-def _walk(e: Node) -> Iterator[Node]:
-    from verified_tir.ir.visit import walk
-
-    return walk(e)

@@ -23,7 +23,7 @@ from typing import final
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Binary, Expr, Load, Not, Var
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.node import IRError
+from verified_tir.ir.node import IRError, Node
 from verified_tir.ir.visit import free_vars, rewrite, substitute, walk
 from verified_tir.kernel.begin import begin
 from verified_tir.kernel.context import Context
@@ -31,7 +31,7 @@ from verified_tir.kernel.effects import opaque_calls, written_blocks
 from verified_tir.kernel.memory import Entry, Padding
 from verified_tir.kernel.obligation import NoMatch, ParameterMap, Question
 from verified_tir.kernel.rules.common import safe_questions
-from verified_tir.kernel.rules.layout import LayoutMap, masked_lanes_safe
+from verified_tir.kernel.rules.layout import LayoutMap, anywhere, masked_lanes_safe
 from verified_tir.kernel.step import Rewrite
 from verified_tir.semantics.encode import Safety
 
@@ -55,14 +55,13 @@ class Relayout:
         if old not in before.buffers:
             return NoMatch((), f"{old.name} is not a parameter")
         context = begin(before, entry)
-        problem = self._problem(before, old, context)
-        problem = problem or self.layout.problem(old, set(context.env))
+        problem = self.layout.problem_of_all(old, context) or self._problem(before, old, context)
         if problem is not None:
             return NoMatch((), problem)
-        new = Buffer.declare(old.name, self.layout.shape, old.dtype, scope=old.scope, axis_separators=self.separators)
+        new = self.layout.moved(old, self.separators)
         try:
             body = self.layout.move(before.body, old, new)
-            value = self._value(old, new)
+            value = None if self.pad_value is None else self._moved(self.pad_value, new)
         except IRError as reason:
             return NoMatch((), str(reason))
         after = _with_symbols(before, old, new, PrimFunc(
@@ -73,20 +72,21 @@ class Relayout:
         record = ParameterMap(old, new, self.layout.inputs, self.layout.outputs, self.layout.inverse_inputs,
                               self.layout.inverse, (padding, *self._carried(entry, old, new)))  # fmt: skip
         inside = begin(after, Entry(shapes=(*entry.shapes, old)))
-        questions = chain(self._questions(context), masked_lanes_safe(inside, after.body, new, ()))
+        questions = chain(self._questions(context, new), masked_lanes_safe(inside, after.body, new, ()))
         return Rewrite(after, questions, (record,), {old: new}, heirs=((new.data, old.data),))
 
-    def _questions(self, context: Context) -> Iterator[Question]:
-        yield from self.layout.questions(context, self.buffer, ())
+    def _questions(self, context: Context, new: Buffer) -> Iterator[Question]:
+        yield from self.layout.sized(context, new, ())
+        yield from self.layout.whole(context, self.buffer, ())
+        yield from self.layout.exact(context, self.buffer, ())
         if self.pad_value is not None:  # it has a meaning, and reads elements that were there before
-            at_padding = self.layout.at_padding(context)
+            _, at_padding = anywhere(context, self.layout.inverse_inputs, self.layout.shape)
+            at_padding.assume(self.layout.padding)
             safety: list[Safety] = []
             at_padding.encoder(safety).encode(self.pad_value)
             yield from safe_questions(at_padding, safety, (), ())
 
     def _problem(self, before: PrimFunc, old: Buffer, context: Context) -> str | None:
-        if context.several_views(old.data) or old.strides:
-            return f"{old.name} has other views or strides; they would have to move with it"
         if opaque_calls(before.body):
             return "an opaque call could see the parameter's layout"
         if self.pad_value is None:
@@ -104,13 +104,14 @@ class Relayout:
                 return f"the padding's value mentions {n.name}"
         return None
 
-    def _value(self, old: Buffer, new: Buffer) -> Expr | None:
-        if self.pad_value is None:
-            return None
-        return rewrite(
-            self.pad_value,
-            lambda n: Load(new, self.layout.apply(n.indices)) if isinstance(n, Load) and n.buffer is old else None,
-        )
+    def _moved(self, value: Expr, new: Buffer) -> Expr:
+        """What a value of padding reads of the buffer, it reads where that is now."""
+        old = self.buffer
+
+        def visit(n: Node) -> Node | None:
+            return Load(new, self.layout.apply(n.indices)) if isinstance(n, Load) and n.buffer is old else None
+
+        return rewrite(value, visit)
 
     def _carried(self, entry: Entry, old: Buffer, new: Buffer) -> tuple[Padding, ...]:
         """Earlier padding of the parameter, seen through the inverse."""
@@ -120,14 +121,7 @@ class Relayout:
                 continue
             mapping = dict(zip(p.indices, self.layout.inverse, strict=True))
             inside = Binary("and", Not(self.layout.padding), substitute(p.predicate, mapping))
-            value = None if p.value is None else substitute(p.value, mapping)
-            if value is not None:
-                value = rewrite(
-                    value,
-                    lambda n: (
-                        Load(new, self.layout.apply(n.indices)) if isinstance(n, Load) and n.buffer is old else None
-                    ),
-                )
+            value = None if p.value is None else self._moved(substitute(p.value, mapping), new)
             found.append(Padding(new, self.layout.inverse_inputs, inside, value, p.owed))
         return tuple(found)
 

@@ -18,6 +18,8 @@ The old program's memory is looked at, in which no instance ran again: by induct
 If the statement sums into a licensed block (see ``open_bits``), two runs of it could be given two orders of the terms,
 where the original has one result; so such a statement is not repeated.
 
+What was stored since, and what ran before, is told as in ``last_write``.
+
 Not handled: an earlier iteration of a loop around both places as the witness; an S with opaque calls, assertions,
 ``while`` loops or views of its own.  That a repeated instance races in a loop marked parallel, the licences tell.
 """
@@ -25,7 +27,7 @@ Not handled: an earlier iteration of a loop around both places as the witness; a
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, final
 
 from verified_tir.ir.equal import structural_equal
@@ -33,7 +35,7 @@ from verified_tir.ir.expr import Expr, all_of
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, put
 from verified_tir.ir.stmt import SKIP, Assert, AttrStmt, Block, DeclBuffer, For, If, LetStmt, Seq, Stmt, While, seq
-from verified_tir.ir.visit import refresh_binders, substitute, walk
+from verified_tir.ir.visit import children, refresh_binders, substitute, walk
 from verified_tir.kernel.access import Access, conflicts, overlap
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
@@ -44,14 +46,13 @@ from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.common import (
     changes,
     evaluated_safely,
-    lexicographic_less,
     occurs,
     range_safely,
     statement_at,
 )  # fmt: skip
 from verified_tir.kernel.rules.insert import scope_problem
+from verified_tir.kernel.rules.last_write import Ran, earlier_iterations, happens_before, reads_of
 from verified_tir.kernel.rules.reindex import NewLoop
-from verified_tir.kernel.rules.written import Ran, earlier_iterations, reads_of
 from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
@@ -158,7 +159,7 @@ class _Again:
         for s in self.chain:
             if not isinstance(s, (For, If, Seq, AttrStmt, LetStmt, Block)):
                 return f"a {type(s).__name__} stands around the source; only loops, conditions and lets may"
-        around = [e for s in self.chain for e in _evaluated(s)]
+        around = [e for s in self.chain for e in children(s) if isinstance(e, Expr)]
         if changes(self.whole, around):
             return "what the source stands in writes what its bounds or conditions read"
         if len(rule.instance) != len(self.old):
@@ -288,14 +289,8 @@ class _Again:
         for a in instance(origin, self.whole).outer():
             if not a.write or a.buffer is None:
                 continue
-            same = next((k for k, (x, y) in enumerate(zip(a.place, self.inside, strict=False)) if x != y), None)
-            depth = len(self.inside) if same is None else same
-            loops = sum(isinstance(s, For) for s in self.chain[: depth + 1])
-            mine, theirs = w[:loops], list(a.inner[:loops])
-            later = lexicographic_less(mine, theirs)
-            if same is not None and a.place[same] > self.inside[same]:
-                later = f.or_(later, f.and_(*[f.eq(x, y) for x, y in zip(mine, theirs, strict=True)]))
-            found.append(Access(a.buffer, a.indices, a.lane, a.address, True, (*a.given, later), a.place, a.node))
+            later = happens_before(self.whole, (self.inside, w), (a.place, a.inner))
+            found.append(replace(a, given=(*a.given, later)))
         return found
 
     def _unchanged(self, context: Context, mine: list[Access], stores: list[Access]) -> Iterator[Question]:
@@ -306,15 +301,3 @@ class _Again:
             claim = f"what the repeated statement {verb} {a.buffer.name} was not stored since"
             given = (*a.given, *b.given)
             yield Question("repeat", claim, context, given, f.not_(overlap(context, a, b)), self.rule.path, "after")
-
-
-def _evaluated(stmt: Stmt) -> list[Expr]:
-    """What a statement around the source evaluates itself."""
-    match stmt:
-        case For(min=low, extent=extent):
-            return [low, extent]
-        case If(condition=c):
-            return [c]
-        case LetStmt(value=e):
-            return [e]
-    return []

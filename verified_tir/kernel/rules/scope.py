@@ -32,7 +32,7 @@ from verified_tir.kernel.memory import Allocated, Entry, Version
 from verified_tir.kernel.obligation import NoMatch, Question
 from verified_tir.kernel.rules.common import changes, evaluated_safely, following, occurs, replaced
 from verified_tir.kernel.rules.insert import scope_problem
-from verified_tir.kernel.rules.written import reads_of
+from verified_tir.kernel.rules.last_write import reads_of
 from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
 

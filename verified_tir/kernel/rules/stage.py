@@ -27,16 +27,16 @@ out.  That the copies race in a loop marked parallel, the licences tell.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import final
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import FALSE, Load, Not, Var, const
+from verified_tir.ir.expr import FALSE, Load, Not, const
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError, Node
 from verified_tir.ir.paths import Path, at, put
-from verified_tir.ir.stmt import Allocate, Block, For, If, Seq, Stmt, Store, While, seq
+from verified_tir.ir.stmt import Allocate, Block, For, If, Stmt, Store, While, seq
 from verified_tir.ir.visit import refresh_binders, rewrite, walk
 from verified_tir.kernel.access import Access, overlap
 from verified_tir.kernel.begin import context_at
@@ -47,20 +47,17 @@ from verified_tir.kernel.obligation import NoMatch, Question
 from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.common import (
     evaluated_safely,
-    lexicographic_less,
     occurs,
     safe_questions,
     statement_at,
 )  # fmt: skip
-from verified_tir.kernel.rules.dead import overwrites
 from verified_tir.kernel.rules.insert import scope_problem
-from verified_tir.kernel.rules.layout import LayoutMap, masked_lanes_safe
+from verified_tir.kernel.rules.last_write import Ran, happens_before, overwrites, reads_of
+from verified_tir.kernel.rules.layout import LayoutMap, anywhere, bound, in_box, masked_lanes_safe, values
 from verified_tir.kernel.rules.scope import extents_safe
-from verified_tir.kernel.rules.written import reads_of
 from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
-from verified_tir.logic.formula import Term
-from verified_tir.semantics.encode import Encoded, fresh
+from verified_tir.semantics.encode import fresh
 
 
 @final
@@ -131,7 +128,7 @@ class Stage:
             return f"{name} has strides, with which two indices may mean one element"
         if self.copy_out and len({b.dtype.scalar for b in context.views.get(data, ())}) > 1:
             return f"the block of {name} has views of several types; a copy at one of them is none at the others"
-        return self.layout.problem(self.buffer, set(context.env))
+        return self.layout.problem(self.buffer, context)
 
     def _redirected(self, target: Stmt, new: Buffer) -> Stmt:
         """S on the new buffer.
@@ -208,20 +205,12 @@ class Stage:
 
     def _in_region(self, context: Context, a: Access) -> Iterator[Question]:
         """An access through B at x finds, at φ(x), a place of T that is filled from x."""
-        here = context.fork()
-        here.env.update(_bound(self.layout.inputs, a.indices))
-        extents = [context.encoder().value(e) for e in self.buffer.shape]
-        exists = [f.between(f.integer(0), x, n) for x, n in zip(a.indices, extents, strict=True)]
-        given, place = (*a.given, *exists), (*self.path, *a.place)
-        yield from evaluated_safely(here, self.layout.outputs, given, place)
-        image = [here.encoder().value(e) for e in self.layout.outputs]
-        extents = [context.encoder().value(e) for e in self.layout.shape]
-        at = context.fork()
-        at.env.update(_bound(self.layout.inverse_inputs, image))
-        back = [at.encoder().value(e) for e in self.layout.inverse]
-        fits = [f.between(f.integer(0), y, n) for y, n in zip(image, extents, strict=True)]
-        same = [f.eq(x, y) for x, y in zip(back, a.indices, strict=True)]
-        goal = f.and_(*fits, f.not_(at.encoder().value(self.layout.padding)), *same)
+        layout = self.layout
+        given, place = (*a.given, in_box(context, a.indices, self.buffer.shape)), (*self.path, *a.place)
+        yield from evaluated_safely(bound(context, layout.inputs, a.indices), layout.outputs, given, place)
+        image, fits, back = layout.image(context, a.indices)
+        padding = bound(context, layout.inverse_inputs, image).encoder().value(layout.padding)
+        goal = f.and_(fits, f.not_(padding), back)
         claim = f"what {'writes' if a.write else 'reads'} {self.buffer.name} lies in the region"
         yield Question("stage", claim, context, given, goal, place)
 
@@ -234,22 +223,17 @@ class Stage:
         run = instance(context, target)
         found = []
         for a in (a for a in run.outer() if a.buffer is self.buffer and not a.write and self._goes(a)):
-            given = (*store.given, *a.given, _runs_before(target, store, a))
+            earlier = happens_before(target, (store.place, store.inner), (a.place, a.inner))
+            given = (*store.given, *a.given, earlier)
             goal = f.not_(overlap(run.context, store, a))
             found.append(Question("stage", claim, run.context, given, goal, (*self.path, *store.place)))
         return tuple(found)
 
     def _element(self, context: Context) -> tuple[Context, Access]:
         """An arbitrary element of the region, as if it were accessed, and the context that says so."""
-        here = context.fork()
-        ys = [fresh(v.name, f.INT) for v in self.layout.inverse_inputs]
-        here.names.update({str(y.payload): v.name for y, v in zip(ys, self.layout.inverse_inputs, strict=True)})
-        for y, extent in zip(ys, self.layout.shape, strict=True):
-            here.path.append(f.between(f.integer(0), y, context.encoder().value(extent)))
-        here.env.update(_bound(self.layout.inverse_inputs, ys))
-        encoder = here.encoder()
-        here.path.append(f.not_(encoder.value(self.layout.padding)))
-        indices = tuple(encoder.value(e) for e in self.layout.inverse)
+        _, here = anywhere(context, self.layout.inverse_inputs, self.layout.shape)
+        here.path.append(f.not_(here.encoder().value(self.layout.padding)))
+        indices = tuple(values(here, self.layout.inverse))
         lane = None
         if self.buffer.dtype.lanes > 1:
             lane = fresh("lane", f.INT)
@@ -258,9 +242,7 @@ class Stage:
         return here, Access(self.buffer, indices, lane, address, True, (), (), Load(self.buffer, self.layout.inverse))
 
     def _one_place(self, region: Context, element: Access) -> Question:
-        at = region.fork()
-        at.env.update(_bound(self.layout.inputs, element.indices))
-        image = [at.encoder().value(e) for e in self.layout.outputs]
+        image, _, _ = self.layout.image(region, element.indices)
         ys = [region.env[v].value for v in self.layout.inverse_inputs]
         goal = f.and_(*[f.eq(a, b) for a, b in zip(image, ys, strict=True)])
         claim = f"each element of the region has one place in {self.name}"
@@ -277,24 +259,6 @@ class Stage:
                 goal = f.or_(read.written, f.not_(old))
                 yield Question("stage", claim, read.context, read.given, goal, read.place)
         old = context.load_from(memory, self.buffer, element.indices, element.lane).defined
-        goal = f.or_(*overwrites(region, element, target), f.not_(old))
+        goal = f.or_(overwrites([Ran(region, target, {})], element), f.not_(old))
         claim = f"what is copied out to {name} was written, or undefined to begin with"
         yield Question("stage", claim, region, (), goal, self.path)
-
-
-def _runs_before(stmt: Stmt, a: Access, b: Access) -> Term:
-    """That one access of an instance of ``stmt`` comes before another: in an earlier iteration of a loop around both,
-    or in the same iteration of all of them and earlier in a sequence.  A statement reads before it stores, and of an
-    ``if`` one arm runs."""
-    depth = next((k for k, (x, y) in enumerate(zip(a.place, b.place, strict=False)) if x != y), None)
-    shared = min(len(a.place), len(b.place)) if depth is None else depth
-    loops = sum(isinstance(at(stmt, a.place[:k]), For) for k in range(shared))
-    mine, theirs = list(a.inner[:loops]), list(b.inner[:loops])
-    earlier = lexicographic_less(mine, theirs)
-    if depth is not None and isinstance(at(stmt, a.place[:depth]), Seq) and a.place[depth] < b.place[depth]:
-        earlier = f.or_(earlier, f.and_(*[f.eq(x, y) for x, y in zip(mine, theirs, strict=True)]))
-    return earlier
-
-
-def _bound(variables: tuple[Var, ...], terms: Sequence[Term]) -> dict[Var, Encoded]:
-    return {v: Encoded(t, f.TRUE, False) for v, t in zip(variables, terms, strict=True)}

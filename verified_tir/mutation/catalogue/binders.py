@@ -65,7 +65,7 @@ FAULTS: Final[tuple[Fault, ...]] = (
     ),
     Fault(
         "unknowns-of-a-killer-not-renamed",
-        _RULES + "dead.py",
+        _RULES + "last_write.py",
         "overwrites",
         "witness = {**solved[0], **run.renamed_apart()}",
         "witness = dict(solved[0])",
@@ -82,13 +82,13 @@ FAULTS: Final[tuple[Fault, ...]] = (
         "(t[0] > 0))` with t stored anew each time follows that A is monotone or nowhere so.",
     ),
     Fault(
-        "compaction-compares-an-instance-with-itself",
-        _RULES + "storage.py",
-        "Compact._questions",
-        "for a, b in conflicts(runs[0], runs[1]):",
-        "for a, b in conflicts(runs[0], runs[0]):",
-        "Whether two touched elements share a place is asked of one iteration only: t[i] for all i is folded into one "
-        "element, since within an iteration there is only one i.",
+        "a-map-may-use-what-the-program-binds",
+        _RULES + "layout.py",
+        "LayoutMap.problem",
+        "if v not in variables and v not in in_scope:",
+        "if v not in variables and v not in in_scope and not v.dtype.is_int:",
+        "A map may mention the variable of a loop inside the allocation: an element then stands elsewhere in each "
+        "iteration, though it is one element.",
     ),
     Fault(
         "what-a-function-binds-captures-its-arguments",

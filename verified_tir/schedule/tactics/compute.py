@@ -1,8 +1,8 @@
 """compute_at: a producer computes, in each iteration of its consumer, what that iteration reads.
 
 The chain of rules: the elements that are read are computed again where they are read (``repeat``); then the first
-computation is of no use (``outdated``), the buffer belongs to one iteration (``scope``, sunk loop by loop), and only as
-much of it is kept as one iteration needs (``storage``, compacted).  The last two are done as far as they go.
+computation is of no use (``erase``), the buffer belongs to one iteration (``scope``, sunk loop by loop), and only as
+much of it is kept as one iteration needs (``couple``, compacted).  The last two are done as far as they go.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import For, Seq
 from verified_tir.kernel.licences import LICENSED
-from verified_tir.kernel.rules.outdated import Outdated
+from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.repeat import Repeat
 from verified_tir.schedule.recipes import of_kind
 from verified_tir.schedule.session import Session, fail
@@ -42,7 +42,7 @@ def compute_at(session: Session, block: Handle, loop: Handle) -> None:
     licensed = _made_serial(session, where, len(producer.nest) - 1)
     session.apply(Repeat(place, producer.source, again.loops, again.guards, again.instance))
     simplify_expressions(session, (*where, 0, 0))
-    session.apply(Outdated(producer.nest))
+    session.apply(Erase(producer.nest, outdated=True))
     where, _ = session.loop(loop)
     simplify_expressions(session, where)
     decide_branches(session, where)

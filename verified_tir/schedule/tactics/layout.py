@@ -14,10 +14,10 @@ from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, If, Seq, Stmt, Store
 from verified_tir.ir.visit import free_vars, walk
 from verified_tir.kernel.effects import written_blocks
+from verified_tir.kernel.rules.couple import Couple
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.padding import PadValue
 from verified_tir.kernel.rules.relayout import Relayout
-from verified_tir.kernel.rules.storage import Storage
 from verified_tir.schedule.index_map import IndexMap, IndexMapError, NotInjective
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.pad_value import of_buffer, reads_memory, transformed, write_padding
@@ -159,7 +159,7 @@ def lay_out(
     if path is None:
         _parameter(session, buffer, layout, value, stand_in, separators)
         return
-    session.apply(Storage(path, layout, separators))
+    session.apply(Couple(path, layout, "all", separators))
     allocation = session.stmt(path)
     assert isinstance(allocation, Allocate)
     new = allocation.buffer
@@ -228,6 +228,16 @@ def _roomy(least: tuple[Expr, ...], wanted: Sequence[Expr | int]) -> tuple[Expr,
     return tuple(found)
 
 
+def one_of_several(buffer: Buffer, which: Expr, count: Expr, *, last: bool = False) -> LayoutMap:
+    """The map of a buffer onto one of ``count`` copies of it, numbered by a first index or by the last."""
+    xs = tuple(Var.fresh(f"x{k}", e.dtype) for k, e in enumerate(buffer.shape))
+    ys = tuple(Var.fresh(f"y{k}", e.dtype) for k, e in enumerate(buffer.shape))
+    copy = Var.fresh("copy", count.dtype)
+    if last:
+        return LayoutMap(xs, (*xs, which), (*ys, copy), ys, (*buffer.shape, count), FALSE)
+    return LayoutMap(xs, (which, *xs), (copy, *ys), ys, (count, *buffer.shape), FALSE)
+
+
 __all__ = [
     "BufferIn",
     "MapLike",
@@ -237,5 +247,6 @@ __all__ = [
     "lay_out",
     "layout_arguments",
     "layout_map",
+    "one_of_several",
     "transform_layout",
 ]

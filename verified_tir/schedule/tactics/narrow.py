@@ -10,8 +10,8 @@ from verified_tir.ir.expr import Var
 from verified_tir.ir.find import loop_path
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, For
+from verified_tir.kernel.rules.couple import Couple
 from verified_tir.kernel.rules.scope import Move
-from verified_tir.kernel.rules.storage import Compact
 from verified_tir.schedule.poly import as_poly
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.tactics.regions import Box, box_of
@@ -37,8 +37,7 @@ def narrow(session: Session, buffer: Buffer, loop: Var, needed: Box | None = Non
     for region in (needed, touched):
         if region is None or _is_whole(region):
             continue
-        layout = region.layout()
-        if session.attempt(Compact(path, layout.inputs, layout.outputs, layout.shape)):
+        if session.attempt(Couple(path, region.layout(), "touched")):
             simplify_expressions(session, path)
             return
 

@@ -5,7 +5,7 @@
 with factors (16, 16, 16) becomes the same over ``grid(128, 128, 128)``, on the copies ``A_pad`` and ``B_pad``, which
 hold 0 in their padding, and ``C_pad``, of which what lies in the box of C is copied back.
 
-1.  Each operand is copied and its copy gets more room (``stage``, ``storage``); zeros are stored there (``insert``).
+1.  Each operand is copied and its copy gets more room (``stage``, ``couple``); zeros are stored there (``insert``).
 2.  Each loop runs further, under a guard (``reindex``).
 3.  The guards go, the inner ones first (``insert``, ``branch``).  The guard of a loop over elements of C may go because
     what is stored beyond the box was undefined and is not copied back; that of a loop of the sum because adding the

@@ -9,7 +9,7 @@ from verified_tir.ir.expr import Expr, Undef, Var, binary, const
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Allocate, Assume, For, If, Stmt, While, seq
 from verified_tir.ir.visit import free_vars
-from verified_tir.kernel.rules.outdated import Outdated
+from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.reindex import NewLoop
 from verified_tir.kernel.rules.repeat import Forget, Repeat
 from verified_tir.kernel.theorem import Rule
@@ -186,7 +186,7 @@ def _outdated(fill: int, first: int, second: int, around: int) -> Made:
         paths = [(0, 0, 0), (0, 0, 1)]
     else:
         paths = [(0, k) for k in range(len(flat))]
-    return integers(Allocate(t, body)), [Outdated(p) for p in paths]
+    return integers(Allocate(t, body)), [Erase(p, outdated=True) for p in paths]
 
 
 FAMILIES = (

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, final
 
 from hypothesis import strategies as st
@@ -18,7 +19,7 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.script import parse_func, script
 from verified_tir.ir.stmt import For, Stmt
-from verified_tir.kernel.rules.outdated import Outdated
+from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.unroll import Unroll
 from verified_tir.kernel.theorem import Rule
 from verified_tir.testing.rules.families import BY_NAME
@@ -30,7 +31,7 @@ from verified_tir.testing.scheduling.seeds import SEEDS, seed
 
 PLACED: Final[dict[str, tuple[Callable[[Path], Rule], type[Stmt]]]] = {
     "unroll": (Unroll, For),
-    "outdated": (Outdated, Stmt),
+    "outdated": (partial(Erase, outdated=True), Stmt),
 }
 """Rules that need nothing but a place, besides those of ``random_rules``."""
 SYMBOLIC: Final = frozenset({"symbolic"})

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Expr, Var, binary, const
+from verified_tir.ir.expr import FALSE, Expr, Var, binary, const
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Allocate, For, If, Stmt, seq
-from verified_tir.kernel.rules.storage import Compact
+from verified_tir.kernel.rules.couple import Couple
+from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.theorem import Rule
 from verified_tir.testing.rules.building import load, store
 from verified_tir.testing.rules.family import Family
@@ -32,17 +33,20 @@ GUARDS: tuple[Callable[[Expr, Expr, Stmt], Stmt], ...] = (
     lambda i, j, s: If(binary("lt", j, 1), s),
     lambda i, j, s: If(load(Y, j) > 0, s),
 )
-IMAGES: tuple[Index, ...] = (
-    lambda i, x: x - 2 * i,
-    lambda i, x: x - i,
-    lambda i, x: x % 2,
-    lambda i, x: x % 3,
-    lambda i, x: x // 2,
-    lambda i, x: x * 1,
-    lambda i, x: 2 * i + 1 - x,
-    lambda i, x: x - n,
-    lambda i, x: x // (x - 3),
+IMAGES: tuple[tuple[Index, Index], ...] = (
+    (lambda i, x: x - 2 * i, lambda i, y: y + 2 * i),
+    (lambda i, x: x - i, lambda i, y: y + i),
+    (lambda i, x: x % 2, lambda i, y: y),
+    (lambda i, x: x % 2, lambda i, y: y + 2 * i),
+    (lambda i, x: x % 3, lambda i, y: y),
+    (lambda i, x: x // 2, lambda i, y: 2 * y),
+    (lambda i, x: x * 1, lambda i, y: y),
+    (lambda i, x: 2 * i + 1 - x, lambda i, y: 2 * i + 1 - y),
+    (lambda i, x: x - n, lambda i, y: y + n),
+    (lambda i, x: x // (x - 3), lambda i, y: y),
+    (lambda i, x: x - i, lambda i, y: y),
 )
+"""Where an element goes, and where it would have come from."""
 EXTENTS: tuple[Callable[[Expr], Expr], ...] = (
     lambda i: const(1),
     lambda i: const(2),
@@ -70,10 +74,11 @@ def _windows(
         parts.insert(1, store(t, load(t, PLACES[again - 1](i, const(0))) + 1, PLACES[again - 1](i, const(1))))
     body = For(i, const(0), (const(2), n)[outer], Allocate(t, seq(*parts)))
     rules = []
-    for image in IMAGES:
+    for image, back in IMAGES:
         for extent in EXTENTS:
-            x = Var.fresh("x")
-            rules.append(Compact((0,), (x,), (image(i, x),), (extent(i),)))
+            x, y = Var.fresh("x"), Var.fresh("y")
+            layout = LayoutMap((x,), (image(i, x),), (y,), (back(i, y),), (extent(i),), FALSE)
+            rules.append(Couple((0,), layout, "touched"))
     return integers(body), rules
 
 

@@ -11,7 +11,8 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Allocate, DeclBuffer, For, If, Stmt, Store, seq
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.rules.lanes import Lanes
-from verified_tir.kernel.rules.view import Reblock, Share, View
+from verified_tir.kernel.rules.share import Share
+from verified_tir.kernel.rules.view import View
 from verified_tir.kernel.theorem import Rule
 from verified_tir.testing.rules.building import function, load, store
 from verified_tir.testing.rules.family import Family
@@ -158,7 +159,7 @@ def _shared(first: int, second: int, block: int, dtype: int, use: int) -> Made:
     shape, kind = (SIZES[block](),), DTYPES[dtype]
     whole = Buffer.declare("s", shape, kind)
     rules: list[Rule] = [Share((), (0, 1), whole)]
-    rules += [Reblock((k,), Buffer.declare("s", shape, kind, data=b.data)) for k, b in enumerate((t, u))]
+    rules += [Share((k,), (), Buffer.declare("s", shape, kind, data=b.data)) for k, b in enumerate((t, u))]
     return function([X, Y, n], two), rules
 
 

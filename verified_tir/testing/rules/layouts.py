@@ -1,4 +1,4 @@
-"""Grammars for storage and relayout: index maps that are right, and the same with one thing wrong; steps after them."""
+"""Grammars for couple and relayout: index maps that are right, and the same with one thing wrong; steps after them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from verified_tir.ir.node import Node
 from verified_tir.ir.stmt import Allocate, Assume, For, If, Stmt, Store, seq
 from verified_tir.ir.visit import rewrite, substitute
 from verified_tir.kernel.rules.branch import Decide
+from verified_tir.kernel.rules.couple import Couple
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.relayout import Relayout
-from verified_tir.kernel.rules.storage import Storage
 from verified_tir.kernel.theorem import Rule
 from verified_tir.testing.rules.building import function, load, store
 from verified_tir.testing.rules.family import After, Chain, Family
@@ -131,7 +131,7 @@ def _stored(extent: int, phi: int, how: int, a: int, b: int) -> Made:
     count = (const(3), n, const(4))[extent]
     t = Buffer.declare("t", (count,), "int32")
     body = seq(loop(count, lambda i: FILLS[a](i, t)), loop(count, lambda i: READS[b](i, t)))
-    return integers(Allocate(t, body)), [Storage((), _spoiled(FLAT[phi](count), how))]
+    return integers(Allocate(t, body)), [Couple((), _spoiled(FLAT[phi](count), how))]
 
 
 def _stored_grid(phi: int, how: int, order: int, a: int, b: int) -> Made:
@@ -153,7 +153,7 @@ def _stored_grid(phi: int, how: int, order: int, a: int, b: int) -> Made:
         lambda i, j: store(t, load(t, i, j) + load(t, 0, 0), i, j),
     )
     body = seq(nest(fills[a]), nest(reads[b]), store(X, load(t, 1, 2), 5))
-    return integers(Allocate(t, body)), [Storage((), _spoiled(GRID[phi](), how))]
+    return integers(Allocate(t, body)), [Couple((), _spoiled(GRID[phi](), how))]
 
 
 # --------------------------------------------------------------------------------------------------------- parameters

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Binary, Expr, FloatImm, IntImm, Undef, Var, binary, const
+from verified_tir.ir.expr import FALSE, Binary, Expr, FloatImm, IntImm, Undef, Var, binary, const
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path, places
@@ -16,6 +16,7 @@ from verified_tir.ir.stmt import Allocate, DeclBuffer, For, If, LetStmt, Seq, St
 from verified_tir.ir.visit import refresh_binders, sub_statements, walk
 from verified_tir.kernel.rules.bind import Bind, Inline
 from verified_tir.kernel.rules.branch import Decide, Hoist, Introduce, Merge, Reshape, Sink
+from verified_tir.kernel.rules.couple import Couple
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.layout import LayoutMap
@@ -24,7 +25,6 @@ from verified_tir.kernel.rules.reindex import NewLoop, Reindex
 from verified_tir.kernel.rules.relayout import Relayout
 from verified_tir.kernel.rules.rewrite import Rewrite, expressions
 from verified_tir.kernel.rules.scope import AllocateBuffer, Drop, Move
-from verified_tir.kernel.rules.storage import Compact, Storage
 from verified_tir.kernel.theorem import Rule
 from verified_tir.schedule.recipes import in_a_loop, run_once
 from verified_tir.testing.rules.building import load, made, of_kind, store
@@ -181,7 +181,7 @@ def _storage(draw: Draw, func: PrimFunc) -> Rule | None:
     found = place(draw, func, Allocate)
     if found is None or len(found[1].buffer.shape) != 1 or not isinstance(found[1].buffer.shape[0], IntImm):
         return None
-    return Storage(found[0], _map(draw, found[1].buffer.shape[0].value))
+    return Couple(found[0], _map(draw, found[1].buffer.shape[0].value))
 
 
 def _compact(draw: Draw, func: PrimFunc) -> Rule | None:
@@ -189,10 +189,14 @@ def _compact(draw: Draw, func: PrimFunc) -> Rule | None:
     found = place(draw, func, Allocate)
     if found is None:
         return None
-    path, x = found[0], Var.fresh("x")
+    path, x, y = found[0], Var.fresh("x"), Var.fresh("y")
     v = one_of(draw, const(1), *scope_at(func, path).integers)
-    image = one_of(draw, x - v, x - 2 * v, x % 2, x % 3, x // 2, x * 1, v - x, x + v)
-    return Compact(path, (x,), (image,), (one_of(draw, const(1), const(2), const(3), v),))
+    image, back = one_of(
+        draw, (x - v, y + v), (x - 2 * v, y + 2 * v), (x % 2, y + v), (x % 2, y), (x % 3, y), (x // 2, y * 2),
+        (x * 1, y), (v - x, v - y), (x + v, y - v), (x - v, y - v),
+    )  # fmt: skip
+    shape = (one_of(draw, const(1), const(2), const(3), v),)
+    return Couple(path, LayoutMap((x,), (image,), (y,), (back,), shape, FALSE), "touched")
 
 
 def _relayout(draw: Draw, func: PrimFunc) -> Rule | None:

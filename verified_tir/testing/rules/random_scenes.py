@@ -7,19 +7,20 @@ from collections.abc import Callable
 from hypothesis import strategies as st
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Binary, Expr, Var, binary, const
+from verified_tir.ir.expr import FALSE, Binary, Expr, Var, binary, const
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Allocate, For, If, Seq, Stmt, seq
 from verified_tir.ir.visit import refresh_binders, substitute
 from verified_tir.kernel.rules.branch import Decide, Hoist, Merge, Reshape, Sink
+from verified_tir.kernel.rules.couple import Couple
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
+from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.order import Distribute, Fuse, Join, Swap
 from verified_tir.kernel.rules.reindex import Reindex
 from verified_tir.kernel.rules.same import Same
 from verified_tir.kernel.rules.scope import Move
-from verified_tir.kernel.rules.storage import Compact
 from verified_tir.kernel.theorem import Rule
 from verified_tir.testing.rules.building import function, load, store
 from verified_tir.testing.rules.random_programs import Draw, Scope, access, bounds, condition, one_of, statement, value
@@ -108,7 +109,7 @@ def _moved_buffer(draw: Draw, scope: Scope) -> Scene:
 
 def _windows(draw: Draw, scope: Scope) -> Scene:
     """A loop whose iterations use a few neighbours each of a buffer of their own, and a map onto a smaller one."""
-    i, j, k, x = (Var.fresh(name) for name in "ijkx")
+    i, j, k, x, y = (Var.fresh(name) for name in "ijkxy")
     t = Buffer.declare("t", (8,), "int32")
     stride, width = draw(st.integers(1, 2)), draw(st.integers(1, 3))
     inner = scope.with_integer(i)
@@ -116,11 +117,15 @@ def _windows(draw: Draw, scope: Scope) -> Scene:
     seen = one_of(draw, stride * i + k, stride * i + k, stride * i, k, 2 * i + (width - 1 - k))
     into = scope.buffers[0]
     use = For(k, const(0), const(width), store(into, load(t, seen), *access(draw, inner.with_integer(k), into)))
-    image = one_of(draw, x - stride * i, x - stride * i, x % width, x - i, x // 2, (x - stride * i) // 2)
+    image, back = one_of(
+        draw, (x - stride * i, y + stride * i), (x - stride * i, y + stride * i), (x % width, y), (x - i, y + i),
+        (x // 2, y * 2), ((x - stride * i) // 2, y * 2 + stride * i), (x - i, y),
+    )  # fmt: skip
     shape = (const(one_of(draw, width, width, width - 1, width + 1)),)
     extent = const(draw(st.integers(1, 3)))
     body = Allocate(t, seq(fill, use))
-    return (For(i, const(0), extent, body),), lambda path, n: Compact((*path, n, 0), (x,), (image,), shape)
+    layout = LayoutMap((x,), (image,), (y,), (back,), shape, FALSE)
+    return (For(i, const(0), extent, body),), lambda path, n: Couple((*path, n, 0), layout, "touched")
 
 
 def _fitting(draw: Draw, b: Buffer, i: Var) -> tuple[Expr, ...]:

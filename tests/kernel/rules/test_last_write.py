@@ -1,0 +1,91 @@
+"""One account of what was written when: stores that are dead because several later ones, together, overwrite them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.kernel.programs import accepted, buffer, program, refused
+from verified_tir.ir.expr import const
+from verified_tir.ir.stmt import Store
+from verified_tir.kernel.rules.erase import Erase
+from verified_tir.kernel.rules.insert import Insert
+from verified_tir.semantics.interpreter import refines, run
+
+ABN = 'A: T.Buffer((4,), "int32"), B: T.Buffer((4,), "int32"), n: T.int32'
+READ = "is dead: what is overwritten later is not read before that"
+LEFT = "is dead: it is certainly overwritten later"
+
+
+@pytest.mark.parametrize(
+    ("later", "killer", "why"),
+    [
+        ("B[0] = 2", 1, ""),
+        ("B[1] = 2", 1, LEFT),
+        ("B[0] = B[0]", 1, READ),
+        ("B[0] = 2\nB[1] = B[0]", 2, ""),  # what is read was written since
+        ("B[1] = B[0]\nB[0] = 2", 2, READ),
+        ("if A[0] > 0:\n    B[0] = 2", 1, LEFT),
+        ("if n > 0:\n    B[0] = 2\nelse:\n    B[0] = 3", 1, ""),  # the one or the other
+        ("if n > 0:\n    B[0] = 2\nif n <= 0:\n    B[0] = 3", 2, ""),
+        ("if n > 0:\n    B[0] = 2\nif n < 0:\n    B[0] = 3", 2, LEFT),
+        ("if A[0] > 0:\n    B[0] = 2\nA[0] = 0 - A[0]\nif not A[0] > 0:\n    B[0] = 3", 3, LEFT),
+        ("for i in range(4):\n    B[i] = 2", 1, ""),
+        ("for i in range(n):\n    B[0] = 2", 1, LEFT),  # no iteration, perhaps
+        ("for i in range(n + 1):\n    B[0] = 2", 1, LEFT),
+        ("for i in range(1):\n    B[0] = 2", 1, ""),
+        ("for i in range(4):\n    B[i] = 2\n    A[i] = B[0]", 1, ""),  # iteration 0 wrote it first
+        ("for i in range(4):\n    A[i] = B[0]\n    B[i] = 2", 1, READ),
+        ("for i in range(4):\n    B[3 - i] = 2\n    A[i] = B[0]", 1, READ),
+        ("B[A[0]] = 2", 1, LEFT),
+        ("A[0] = 0\nB[A[0]] = 2", 2, ""),
+        ("assert A[0] > 0\nB[0] = 2", 2, READ),
+        ("while A[0] > 0:\n    A[0] = A[0] - 1\nB[0] = 2", 2, READ),
+        ("B[0] = T.undef('int32')", 1, ""),  # undef is written, too
+        ('with T.block("b"):\n    vi = T.axis.spatial(1, 0)\n    B[vi] = 2', 1, ""),
+        ('with T.block("b"):\n    T.where(B[0] > 0)\n    B[0] = 2', 1, READ),
+    ],
+)
+def test_what_a_store_leaves_is_overwritten(later: str, killer: int, why: str) -> None:
+    f = program("B[0] = 1\n" + later, ABN)
+    rule = Erase((0,), killer)
+    if why:
+        refused(f, rule, why)
+        return
+    after = accepted(f, rule)
+    for first in (-1, 0, 1, 2):
+        given = {"A": np.array([first, 3, 1, 2], np.int32), "B": np.array([7, 8, 9, 6], np.int32), "n": 0}
+        assert not refines(run(f, given), run(after, given))
+
+
+def test_what_stops_the_run_keeps_what_was_stored_before() -> None:
+    """The caller sees B[0] == 1 where the assertion fails."""
+    f = program("B[0] = 1\nassert A[0] > 0\nB[0] = 2", ABN)
+    refused(f, Erase((0,), 2), READ)
+    local = program('t = T.alloc_buffer((1,), "int32")\nt[0] = 1\nassert A[0] > 0\nt[0] = 2\nB[0] = t[0]', ABN)
+    accepted(local, Erase((0, 0), outdated=True))  # nobody sees t
+
+
+def test_a_view_of_the_block_reads_it_too() -> None:
+    text = 'v = T.decl_buffer((2, 2), "int32", data=B.data)\nB[1] = 1\nA[0] = v[0, {}]\nB[1] = 2'
+    accepted(program(text.format(0), ABN), Erase((0, 0), 2))
+    refused(program(text.format(1), ABN), Erase((0, 0), 2), READ)
+
+
+def test_a_store_of_one_part_does_not_overwrite_another() -> None:
+    text = 'v = T.decl_buffer((8,), "int16", data=B.data)\nB[0] = 1\nv[0] = T.int16(2)'
+    refused(program(text, ABN), Erase((0, 0), 1), LEFT)
+
+
+def test_a_masked_store_overwrites_the_lanes_of_its_mask() -> None:
+    text = "B[1] = 1\nB.vstore([T.Ramp(0, 1, 4)], T.Broadcast(2, 4), predicate=T.Ramp(0, 1, 4) < T.Broadcast({}, 4))"
+    accepted(program(text.format(2), ABN), Erase((0,), 1))
+    refused(program(text.format(1), ABN), Erase((0,), 1), LEFT)
+
+
+def test_what_is_inserted_is_dead_for_the_same_reasons() -> None:
+    f = program("if n > 0:\n    B[0] = 2\nelse:\n    B[0] = 3\nA[1] = B[0]", ABN)
+    added = Store(buffer(f, "B"), const(1), (const(0),))
+    accepted(f, Insert((0,), added, "before", 1))
+    accepted(f, Insert((0,), added, "before", 2))  # what A[1] reads was written since
+    refused(f, Insert((0,), Store(buffer(f, "B"), const(1), (const(1),)), "before", 2), "certainly overwritten later")

@@ -1,0 +1,92 @@
+"""A local buffer is replaced by another one that holds the same: data refinement.
+
+    B = alloc(s); S[B[x]]             ⟶        B′ = alloc(s′); S[B′[φ(x)]]
+
+Call an element of B *live* if it matters: all elements of the box, or only those that some access of S touches.  φ may
+mention variables from around the allocation, which do not change while B lives, and reads no memory.  So with
+
+    for i: B = alloc(100); … B[4 * i + j] …     ⟶     for i: B′ = alloc(4); … B′[j] …
+
+the map is x ↦ x − 4 i, and what is never touched has no place.
+
+Theorem.  Let φ be safe at every live x, let φ(x) lie in the box of B′, and let ψ(φ(x)) = x, so that no other live
+element shares the place of x.  Then at every moment B′[φ(x)] is B[x], for every live x.  It holds at allocation, where
+both are undefined throughout.  A store to x, which is live, changes φ(x) and the place of no other live x′.  Nothing
+else writes to B′.  So every load, being of a live element, reads what it read, and S does what it did.  What is no
+φ(x) is undefined and nobody reads it; that is why nothing is owed of padding here, though it is of a parameter
+(``relayout``).
+
+ψ is a witness: any function will do that leads back.  Masked lanes of a vector access touch nothing, but φ is evaluated
+in them, so there it must be safe, too.  Other views of the block would have to move along: they are refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
+from typing import Literal, final
+
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.node import IRError
+from verified_tir.ir.paths import Path, put
+from verified_tir.ir.stmt import Allocate, Stmt
+from verified_tir.kernel.begin import context_at
+from verified_tir.kernel.context import Context
+from verified_tir.kernel.memory import Allocated, Entry, Version
+from verified_tir.kernel.obligation import NoMatch, Question
+from verified_tir.kernel.region import instance
+from verified_tir.kernel.rules.common import statement_at
+from verified_tir.kernel.rules.layout import LayoutMap, masked_lanes_safe
+from verified_tir.kernel.step import Rewrite
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Couple:
+    """Replace the buffer allocated at ``path`` by one whose elements stand where ``layout`` says.
+
+    :param live: which elements have a place: all, or those that are touched.
+    """
+
+    path: Path
+    layout: LayoutMap
+    live: Literal["all", "touched"] = "all"
+    separators: tuple[int, ...] = ()
+
+    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
+        match statement_at(before, self.path):
+            case NoMatch() as refusal:
+                return refusal
+            case Allocate(buffer=old, body=body, annotations=annotations):
+                context = context_at(before, self.path, entry)
+                problem = self.layout.problem_of_all(old, context)
+                if problem is not None:
+                    return NoMatch(self.path, problem)
+                new = self.layout.moved(old, self.separators)
+                try:
+                    allocated = Allocate(new, self.layout.move(body, old, new), annotations)
+                except IRError as reason:
+                    return NoMatch(self.path, str(reason))
+                questions = chain(
+                    self.layout.sized(context, new, self.path),
+                    self._live(context, old, body),
+                    masked_lanes_safe(context, allocated, new, self.path),
+                )
+                after = before.with_body(put(before.body, self.path, allocated))
+                return Rewrite(after, questions, heirs=((new.data, old.data),))
+        return NoMatch(self.path, "no buffer is allocated here")
+
+    def _live(self, context: Context, old: Buffer, body: Stmt) -> Iterator[Question]:
+        """Every live element has a place of its own."""
+        if self.live == "all":
+            yield from self.layout.whole(context, old, self.path)
+            return
+        inside = context.fork()
+        inside.memory[old.data] = Version(old.data, Allocated())
+        run = instance(inside, body)
+        for a in run.accesses:
+            if a.buffer is old:
+                place = (*self.path, 0, *a.place)
+                yield from self.layout.coupled(run.context, old, a.indices, a.given, place, "touched element")

@@ -1,0 +1,228 @@
+"""What was written when: one account of time, shared by all rules by which something appears, goes or is copied.
+
+*Moments.*  An access of a statement's instance is an event.  Its place, the path to it, and the values of the loops
+around it say when it happens: read alternately they are the schedule vector of polyhedral compilers (2d + 1 entries: a
+position in a sequence, the value of a loop, a position, …), and ``happens_before`` compares two of them.
+
+*Last writes.*  A read of an element sees the last write to it.  ``reads_of`` walks over a statement and gives, for each
+read, a condition under which its element was *written* since the walk began: some statement that ran before, an earlier
+one of a sequence or the body of a loop in an earlier iteration, has an instance that certainly stores to it.  The
+instance is a witness, found by solving the address of the store for the element (``overwrites``); that it runs is part
+of what is to be proved.  Several stores may share the work.  Nothing is said of *what* was written: a store of undef is
+a write, too.
+
+*Dead stores.*  Stores that happened are dead if every later read of an element of theirs sees a later write, and if, as
+far as their blocks live on, each of their elements is certainly written later.  Take two runs that differ in these
+stores only.  By induction every later read gives the same in both, so both take the same way and store the same; at the
+end each element in which they differed was stored by both, or is gone.  So whether the stores happen does not matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import final
+
+from verified_tir.ir.expr import Load, Var
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.paths import Path, at
+from verified_tir.ir.stmt import SKIP, Allocate, Assert, Block, For, Seq, Stmt, While
+from verified_tir.ir.visit import children, map_children, sub_statements, walk
+from verified_tir.kernel.access import Access, conflicts, overlap
+from verified_tir.kernel.context import Context
+from verified_tir.kernel.effects import EVERYTHING, opaque_calls, read_blocks, written_blocks
+from verified_tir.kernel.obligation import Question
+from verified_tir.kernel.region import instance
+from verified_tir.kernel.rules.common import lexicographic_less
+from verified_tir.logic import formula as f
+from verified_tir.logic.formula import Term
+from verified_tir.logic.guess import solve_address
+from verified_tir.semantics.encode import Encoded, fresh
+
+# -- moments -----------------------------------------------------------------------------------------------------------
+
+
+def happens_before(stmt: Stmt, first: tuple[Path, Sequence[Term]], second: tuple[Path, Sequence[Term]]) -> Term:
+    """That one place in ``stmt``, at some values of the loops around it, comes before another: in an earlier iteration
+    of the loops around both, or in the same one and earlier in a sequence.
+
+    A statement reads before it stores, of an ``if`` one arm runs, and iterations of a ``while`` loop are not told
+    apart: of such pairs neither is said to come before the other.
+    """
+    (here, mine), (there, theirs) = first, second
+    parts = next((k for k, (x, y) in enumerate(zip(here, there, strict=False)) if x != y), None)
+    shared = min(len(here), len(there)) if parts is None else parts
+    loops = sum(isinstance(at(stmt, here[:k]), For) for k in range(shared))
+    xs, ys = list(mine[:loops]), list(theirs[:loops])
+    earlier = lexicographic_less(xs, ys)
+    if parts is not None and isinstance(at(stmt, here[:parts]), Seq) and here[parts] < there[parts]:
+        earlier = f.or_(earlier, f.and_(*[f.eq(x, y) for x, y in zip(xs, ys, strict=True)]))
+    return earlier
+
+
+# -- last writes -------------------------------------------------------------------------------------------------------
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """A statement that ran once for each value of ``unknowns`` that ``given`` allows; ``context`` is where it began.
+
+    :param env: values for the variables bound around it.
+    """
+
+    context: Context
+    stmt: Stmt
+    env: dict[Var, Encoded]
+    given: tuple[Term, ...] = ()
+    unknowns: tuple[Term, ...] = ()
+
+
+def earlier_iterations(context: Context, loop: For, now: Term) -> Ran:
+    """The body of a loop in the iterations before ``now``; ``context`` is where the loop begins."""
+    v = fresh(loop.var.name, f.INT)
+    given = (f.le(context.encoder().value(loop.min), v), f.lt(v, now))
+    return Ran(context, loop.body, {loop.var: Encoded(v, f.TRUE, False)}, given, (v,))
+
+
+def overwrites(ran: Iterable[Ran], a: Access) -> Term:
+    """That some instance of a store in what ran certainly writes the element of ``a``.
+
+    What it loads from memory that it writes itself is a fresh variable, so nothing is known of it.
+    """
+    found: list[Term] = []
+    for r in ran:
+        run = instance(r.context, r.stmt, env=r.env, given=r.given)
+        for b in run.outer():
+            if not b.write or b.buffer is None or a.buffer is None or b.buffer.data is not a.buffer.data:
+                continue
+            if b.buffer.dtype is not a.buffer.dtype:
+                continue
+            solved = solve_address(b.address, a.address, [*r.unknowns, *b.inner], b.given)
+            if solved is None:
+                continue
+            witness = {**solved[0], **run.renamed_apart()}
+            memo: dict[Term, Term] = {}
+            conditions = [f.replace(g, witness, memo) for g in b.given]
+            reached = [f.eq(f.replace(x, witness, memo), y) for x, y in zip(b.address, a.address, strict=True)]
+            found.append(f.and_(*conditions, *reached))
+    return f.or_(*found)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A read, where it happens, and a condition under which its element was written before, since the walk began.
+
+    ``given`` is what leads to the read within the walk: facts about what was passed on the way are wanted, too.
+    """
+
+    context: Context
+    access: Access
+    given: tuple[Term, ...]
+    written: Term
+    place: Path
+
+
+def reads_of(
+    context: Context,
+    stmt: Stmt,
+    blocks: set[Var],
+    before: tuple[Ran, ...] = (),
+    place: Path = (),
+    begun: int | None = None,
+) -> Iterator[Read]:
+    """Every read that ``stmt``, run from ``context``, makes of the blocks; ``before`` are the statements that ran.
+
+    :param begun: how many conditions ``context`` had when the walk began; all that it has unless given.
+    """
+    if blocks.isdisjoint(reads := read_blocks(stmt)) and EVERYTHING not in reads:
+        return
+    begun = len(context.path) if begun is None else begun
+    if not isinstance(stmt, (Seq, Block)):
+        own = map_children(stmt, lambda c: SKIP if isinstance(c, Stmt) else c)
+        here = context.fork()
+        if isinstance(stmt, While):  # its condition is evaluated again after each iteration
+            here.repeat(stmt, stmt.body)
+        run = instance(here, own, share_loads=True)
+        for a in run.outer():
+            if not a.write and a.buffer is not None and a.buffer.data in blocks:
+                yield Read(run.context, a, (*here.path[begun:], *a.given), overwrites(before, a), place)
+    if isinstance(stmt, Seq):
+        here = context.fork()
+        for k, s in enumerate(stmt.stmts):
+            yield from reads_of(here.fork(), s, blocks, before, (*place, k), begun)
+            if not blocks.isdisjoint(written_blocks(s)):
+                before = (*before, Ran(here.fork(), s, {}))
+            here.execute(s)
+        return
+    for k in range(len(sub_statements(stmt))):
+        inner = context.fork()
+        sub = inner.enter(stmt, k)
+        ran = before
+        if isinstance(stmt, For):
+            ran = (*before, earlier_iterations(context, stmt, inner.env[stmt.var].value))
+        yield from reads_of(inner, sub, blocks, ran, (*place, k), begun)
+
+
+# -- dead stores -------------------------------------------------------------------------------------------------------
+
+
+def dead(
+    context: Context, stores: Sequence[Access], later: Iterable[Stmt], path: Path, where: str, *, outlived: bool
+) -> Iterator[Question]:
+    """Questions that make stores dead which have just happened, at ``path``; ``later`` are the statements after them.
+
+    :param outlived: their blocks live on after the last of these statements.
+    """
+    blocks = {a.buffer.data for a in stores if a.buffer is not None}
+    here, begun, ran = context.fork(), len(context.path), tuple[Ran, ...]()
+    for s in later:
+        for a in stores if outlived and may_not_pass(s) else ():  # somebody else may read, or the run may end here
+            yield Question("dead", _not_read(a), here.fork(), a.given, f.FALSE, (*path, *a.place), where)
+        for read in reads_of(here.fork(), s, blocks, ran, begun=begun):
+            for _, a in conflicts([read.access], stores):
+                claim = (
+                    _not_read(a) if outlived else f"what is read of {_name(a)} was written after the erased statement"
+                )
+                given = (*a.given, *read.given, overlap(read.context, a, read.access))
+                yield Question("dead", claim, read.context, given, read.written, (*path, *a.place), where)
+        if not blocks.isdisjoint(written_blocks(s)):
+            ran = (*ran, Ran(here.fork(), s, {}))
+        here.execute(s)
+    for a in stores if outlived else ():
+        claim = f"the store to {_name(a)} is dead: it is certainly overwritten later"
+        yield Question("dead", claim, here, a.given, overwrites(ran, a), (*path, *a.place), where)
+
+
+def _not_read(a: Access) -> str:
+    return f"the store to {_name(a)} is dead: what is overwritten later is not read before that"
+
+
+def _name(a: Access) -> str:
+    return "" if a.buffer is None else a.buffer.name
+
+
+def may_not_pass(stmt: Stmt) -> bool:
+    """Whether a statement may have other effects than its stores, or keep what follows from running."""
+    return opaque_calls(stmt) or any(isinstance(n, (Assert, While)) for n in walk(stmt))
+
+
+def unread_blocks(func: PrimFunc, path: Path | None = None) -> set[Var]:
+    """Local blocks that nothing in the function reads, except the statement at ``path``: stores to them are dead."""
+    read = _blocks_read(func.body, path)
+    if EVERYTHING in read:
+        return set()
+    return {n.buffer.data for n in walk(func.body) if isinstance(n, Allocate)} - read
+
+
+def _blocks_read(stmt: Stmt, skip: Path | None) -> set[Var]:
+    """Blocks read in a statement, the sub-statement at ``skip`` (this occurrence only) left out."""
+    if skip is None:
+        return read_blocks(stmt)
+    if not skip:
+        return set()
+    found = {n.buffer.data for e in children(stmt) if not isinstance(e, Stmt) for n in walk(e) if isinstance(n, Load)}
+    for k, sub in enumerate(sub_statements(stmt)):
+        found |= _blocks_read(sub, skip[1:] if k == skip[0] else None)
+    return found
