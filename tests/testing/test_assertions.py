@@ -12,8 +12,9 @@ from verified_tir import Refuted, Schedule, ScheduleError
 from verified_tir.ir.expr import FloatImm, const
 from verified_tir.ir.stmt import SKIP
 from verified_tir.kernel import theorem
+from verified_tir.logic.formula import FALSE, Term
 from verified_tir.logic.solver import Solver
-from verified_tir.logic.verdict import Proved
+from verified_tir.logic.verdict import Proved, Unknown, Verdict
 from verified_tir.schedule.schedule import StepRecord
 from verified_tir.script import tir as T
 from verified_tir.testing import (
@@ -165,7 +166,11 @@ def test_a_certificate_is_written_and_checked() -> None:
 
 def test_a_certificate_of_a_false_claim_does_not_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     s = Schedule(seed("scan"), cache=False)
-    monkeypatch.setattr(Solver, "prove", lambda self, given, goal, small=(), **how: Proved())
+
+    def believes(self: Solver, given: object, goal: Term, small: object = (), **how: object) -> Verdict:
+        return Proved() if goal is not FALSE else Unknown("that would be too much")
+
+    monkeypatch.setattr(Solver, "prove", believes)
     s.parallel("i")
     with pytest.raises(AssertionError, match="the certificate does not pass its check\nfalse: "):
         assert_certificate_rechecks(s)
