@@ -20,7 +20,7 @@ from verified_tir.ir.visit import walk
 from verified_tir.kernel import admissible, assumed
 from verified_tir.kernel.begin import begin, shape_bounds
 from verified_tir.kernel.context import Context
-from verified_tir.kernel.effects import EVERYTHING, written_blocks
+from verified_tir.kernel.effects import written_blocks
 from verified_tir.kernel.entry import contradictory, prove_program
 from verified_tir.kernel.exact import Inexact, exact_prover, exact_rule
 from verified_tir.kernel.facts import Prover
@@ -127,13 +127,12 @@ def _inherited(licences: Mapping[Var, frozenset[Var]], rewrite: Rewrite) -> dict
 def _newly_written(before: PrimFunc, after: PrimFunc) -> str | None:
     """A parameter that only the second program writes.
 
-    Parameters that are only read may coincide, and a written one may not; so the second would have less memories.
+    Parameters that are only read may coincide, and a written one may not; so the second would have less memories.  What
+    counts is what the program stores itself: that is what is looked for at entry.
     """
     if len(before.buffers) == 1:
         return None
     old, new = written_blocks(bare(before.body)), written_blocks(after.body)  # a call in an annotation writes nothing
-    if EVERYTHING in old:
-        return None
     pairs = zip(before.buffers, after.buffers, strict=False)
     return next((b.name for a, b in pairs if b.data in new and a.data not in old), None)
 

@@ -132,3 +132,10 @@ def test_every_element_is_overwritten_and_none_is_read_before() -> None:
             gives(f, rule, "B[0] = 1\nfor i in range(4):\n    A[i] = A[i] + 1\n" + body)
         else:
             refused(f, rule, claim)
+
+
+def test_a_call_that_may_write_anything_writes_nothing_by_itself() -> None:
+    """Arrays that are only read may coincide, and what is looked for at entry is what the program stores itself."""
+    f = program('T.evaluate(T.call_extern("int32", "g", B.data))\nB[0] = A[0]')
+    again = store(buffer(f, "A"), load(buffer(f, "A"), 0), 0)
+    refused(f, Insert((0,), again, "after"), "A would be written, which was only read")
