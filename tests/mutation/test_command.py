@@ -17,15 +17,17 @@ ROOT = checkout()
 
 
 def test_list(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(Options(("outdated",), ("obligations",), list=True)) == OK
+    assert run(Options(("erase",), ("obligations",), list=True)) == OK
     assert capsys.readouterr().out.splitlines() == [
-        "rules.outdated:Outdated.rewrite:drop-question:1  none of the questions is asked",
-        "rules.outdated:Outdated._questions:drop-question:1  "
-        '`yield Question("outdated", claim, read.context, given, read.written…` is not asked',
-        "2 mutants",
+        "rules.erase:Erase.rewrite:drop-question:1  none of the questions is asked",
+        "rules.erase:Erase._no_op:drop-question:1  "
+        '`yield Question("no-op", claim, run.context, (*a.given, a.value.defi…` is not asked',
+        "rules.erase:Erase._dead:drop-question:1  "
+        '`yield from dead(after, stores, later, self.path, "before", outlived…` is not asked',
+        "3 mutants",
     ]
-    assert run(Options(("outdated",), ("obligations",), list=True, json=True)) == OK
-    assert [m["effect"] for m in json.loads(capsys.readouterr().out)] == ["weaker", "weaker"]
+    assert run(Options(("erase",), ("obligations",), list=True, json=True)) == OK
+    assert [m["effect"] for m in json.loads(capsys.readouterr().out)] == ["weaker", "weaker", "weaker"]
 
 
 def test_show(capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,16 +18,21 @@ RULES = "verified_tir/kernel/rules"
 """Every file of this folder is mutated."""
 
 KERNEL = (
+    "access",
+    "accessible",
     "admissible",
     "assumed",
-    "blocks",
+    "begin",
     "calls",
     "contents",
     "context",
     "defined",
+    "effects",
     "entry",
+    "established",
     "exact",
     "facts",
+    "invariants",
     "licences",
     "memory",
     "obligation",
@@ -37,10 +42,10 @@ KERNEL = (
     "step",
     "theorem",
 )
-"""Files of ``verified_tir/kernel`` on which the soundness of rules depends.
+"""Files of ``verified_tir/kernel`` on which the soundness of rules depends."""
 
-``witness`` is not among them: what it guesses is proved (docs/trust.md).
-"""
+ELABORATE = "verified_tir/elaborate"
+"""Every file of this folder, too: what blocks and calls mean."""
 
 
 class NotACheckout(Exception):
@@ -64,7 +69,12 @@ def checkout(start: Path | None = None) -> Path:
 def mutated_files(root: Path) -> list[str]:
     """Files with automatic mutants, relative to the root, rules first."""
     rules = sorted(p.name for p in (root / RULES).glob("*.py") if p.name != "__init__.py")
-    return [*(f"{RULES}/{name}" for name in rules), *(f"verified_tir/kernel/{name}.py" for name in KERNEL)]
+    written = sorted(p.name for p in (root / ELABORATE).glob("*.py") if p.name != "__init__.py")
+    return [
+        *(f"{RULES}/{name}" for name in rules),
+        *(f"verified_tir/kernel/{name}.py" for name in KERNEL),
+        *(f"{ELABORATE}/{name}" for name in written),
+    ]
 
 
 @final

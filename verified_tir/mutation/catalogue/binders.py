@@ -21,7 +21,7 @@ FAULTS: Final[tuple[Fault, ...]] = (
     ),
     Fault(
         "parameters-called-as-they-like",
-        _KERNEL + "context.py",
+        "verified_tir/kernel/begin.py",
         "_free_name",
         "name.isidentifier() and name not in taken",
         "name not in taken",
@@ -30,7 +30,7 @@ FAULTS: Final[tuple[Fault, ...]] = (
     ),
     Fault(
         "a-parameter-called-as-another-one",
-        _KERNEL + "context.py",
+        "verified_tir/kernel/begin.py",
         "_free_name",
         "name.isidentifier() and name not in taken",
         "name.isidentifier()",

@@ -111,7 +111,7 @@ FAULTS: Final[tuple[Fault, ...]] = (
     ),
     Fault(
         "every-reduction-starts-with-its-first-axis",
-        _KERNEL + "blocks.py",
+        "verified_tir/elaborate/blocks.py",
         "expand_block",
         "If(all_of(starts), block.init)",
         "If(starts[0], block.init)",

@@ -248,7 +248,7 @@ FAULTS: Final[tuple[Fault, ...]] = (
     ),
     Fault(
         "data-passed-as-an-index",
-        _KERNEL + "calls.py",
+        "verified_tir/elaborate/calls.py",
         "_expanded",
         "elif any(n in data or _of_memory(n) for n in walk(argument)):",
         "elif any(_of_memory(n) for n in walk(argument)):",
@@ -273,7 +273,7 @@ FAULTS: Final[tuple[Fault, ...]] = (
     ),
     Fault(
         "blocks-may-read-through-a-view",
-        _KERNEL + "entry.py",
+        "verified_tir/elaborate/claims.py",
         "_regions",
         "if declared is None or a.buffer is None or",
         "if declared is None or a.buffer not in {r.buffer for r in declared} or",
