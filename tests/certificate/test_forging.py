@@ -103,7 +103,7 @@ def in_rule(old: str, new: str, *path: Any) -> Change:
 FORGED: dict[str, tuple[Change, str]] = {
     "a question that asks nothing": (replace(*OBLIGATION, "query")(None), PLACE),
     "another claim": (replace(*OBLIGATION, "claim")("the sun shines"), PLACE),
-    "another name": (replace(*OBLIGATION, "name")("no-op"), PLACE.replace("] layout", "] no-op")),
+    "another name": (replace(*OBLIGATION, "name")("no-op"), PLACE.replace("] safety", "] no-op")),
     "another place": (replace(*OBLIGATION, "place", "path")([0]), PLACE),
     "another statement": (replace(*OBLIGATION, "place", "statement")("pass"), PLACE),
     "one question less": (replace(*RULE, "obligations")(lambda x: x[1:]), FIRST),
@@ -213,7 +213,7 @@ def test_what_is_no_rule_ends_in_a_finding(folder: Path, how: str) -> None:
     text, problem = MALFORMED[how]
     forge(folder, replace("trace", 3, "rules", 0, "value")(text))
     (one,) = found(folder)
-    assert one.place == "trace[3] parallel: rules[0] kind.Kind", str(one)
+    assert one.place == "trace[3] parallel: rules[0] same.Same", str(one)
     assert "it is not derived again" in one.problem and problem in one.problem
 
 

@@ -74,7 +74,7 @@ def replace(key: str, *path: Any) -> Callable[[Any], Callable[[Content], None]]:
 
 OBLIGATION = ("trace", 1, "rules", 0, "obligations", 0)
 HASH = "0" * 64
-PLACE = "trace[1] transform_layout: rules[0] relayout.Relayout: obligations[0] layout"
+PLACE = "trace[1] transform_layout: rules[0] relayout.Relayout: obligations[0] safety"
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ def test_it_is_a_target() -> None:
     assert target.name == "kernel" and not target.requires
     groups = Counter(group for group, _ in target.universe())
     assert groups["primitive"] == len(WRITERS)
-    assert groups["rule"] == len(rules()) > 45
+    assert groups["rule"] == len(rules()) > 35
 
 
 def test_without_faults_nothing_is_found() -> None:
@@ -67,7 +67,7 @@ def test_everything_is_counted() -> None:
 
 
 NO_LICENCE = '''\
-"""accepted-but-differs (parallel: Kind): a licence is broken: race at B[0] between j = 0 and 1."""
+"""accepted-but-differs (parallel: Same): a licence is broken: race at B[0] between j = 0 and 1."""
 
 import numpy as np
 

@@ -93,4 +93,4 @@ def test_what_is_remembered_does_not_keep_expressions_alive() -> None:
     assert is_index(expr)
     del expr
     gc.collect()
-    assert len(_LEAVES) == size
+    assert len(_LEAVES) <= size, "what other tests left may go meanwhile"

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from typing import final
 
 from verified_tir.elaborate.blocks import expand, expand_blocks
+from verified_tir.elaborate.calls import CALL
 from verified_tir.ir.expr import Binary, Expr, Var, all_of
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
@@ -100,9 +101,15 @@ def _claims(context: Context, stmt: Stmt, path: Path, around: Around) -> Iterato
         inner = here.fork()
         if not isinstance(stmt, Seq):
             inner.enter(expand(stmt), k)
-        yield from _claims(inner, sub, (*path, k), (*around, (stmt, context)))
+        outside = () if _is_call(stmt) else (*around, (stmt, context))
+        yield from _claims(inner, sub, (*path, k), outside)
         if isinstance(stmt, Seq):
             here.execute(expand(sub))
+
+
+def _is_call(stmt: Stmt) -> bool:
+    """Whether the statement is what a called function does: its blocks know of its own loops, not of those around."""
+    return isinstance(stmt, Block) and CALL in dict(stmt.annotations)
 
 
 def _starts(block: Block) -> list[Expr]:

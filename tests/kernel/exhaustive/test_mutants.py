@@ -17,7 +17,7 @@ from tests.kernel.exhaustive import family as families
 from tests.kernel.exhaustive.campaign import FAMILIES
 from tests.kernel.exhaustive.family import Exploration, Family, explore, plain_solver
 from verified_tir.ir.stmt import SKIP, For, Seq
-from verified_tir.kernel import context, facts, licences
+from verified_tir.kernel import context, facts, invariants, licences
 from verified_tir.kernel.rules import (
     arguments,
     bind,
@@ -147,7 +147,7 @@ MUTANTS: dict[str, tuple[Callable[[Patch], None], tuple[str, ...]]] = {
     "loops leave memory alone": (nothing_executes, ("invariants", "facts")),
     "views by their indices": (flat_views, ("pair", "facts")),
     "stores never touch": (setting(facts.Prover, "_misses", always), ("invariants", "facts")),
-    "invariants always kept": (setting(facts.Prover, "_keeps", always), ("float invariants",)),
+    "invariants always kept": (setting(invariants, "_keeps", always), ("float invariants",)),
     "conflicts never meet (swap)": (setting(order, "never_meet", nothing), ("pair",)),
     "conflicts never meet (reindex)": (setting(reindex, "never_meet", nothing), ("two-loop nests",)),
     "bounds may change (order)": (changes_unseen(order), ("pair", "one loop", "two loops")),

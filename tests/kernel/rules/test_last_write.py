@@ -42,8 +42,6 @@ LEFT = "is dead: it is certainly overwritten later"
         ("assert A[0] > 0\nB[0] = 2", 2, READ),
         ("while A[0] > 0:\n    A[0] = A[0] - 1\nB[0] = 2", 2, READ),
         ("B[0] = T.undef('int32')", 1, ""),  # undef is written, too
-        ('with T.block("b"):\n    vi = T.axis.spatial(1, 0)\n    B[vi] = 2', 1, ""),
-        ('with T.block("b"):\n    T.where(B[0] > 0)\n    B[0] = 2', 1, READ),
     ],
 )
 def test_what_a_store_leaves_is_overwritten(later: str, killer: int, why: str) -> None:

@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from tests.kernel.programs import accepted, gives, program, refused
+from tests.kernel.programs import gives, program, refused
 from verified_tir.kernel.rules.erase import Erase
 
 ALLOC = 't = T.alloc_buffer((4,), "int32")'
-
-
-def test_the_predicate_of_a_block_is_a_read() -> None:
-    """Without the store the predicate branches on undef."""
-    text = ALLOC + '\nt[0] = 1\nwith T.block("b"):\n    {}B[0] = 2'
-    refused(program(text.format("T.where(t[0] > 0)\n    ")), Erase((0, 0), outdated=True), "was written after")
-    accepted(program(text.format("T.where(A[0] > 0)\n    ")), Erase((0, 0), outdated=True))
 
 
 def test_a_label_is_what_it_holds() -> None:
