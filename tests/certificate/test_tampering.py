@@ -99,7 +99,7 @@ PLACE = "trace[1] transform_layout: rules[0] relayout.Relayout: obligations[0] s
         (replace("schedule", "budget")(1), "schedule"),
         (replace("regenerable", "yes")(False), "regenerable"),
         (replace(*OBLIGATION, "claim")("all is well"), PLACE),
-        (replace(*OBLIGATION, "name")("no-op"), PLACE.replace("] layout", "] no-op")),
+        (replace(*OBLIGATION, "name")("no-op"), PLACE.replace("] safety", "] no-op")),
         (replace(*OBLIGATION, "expected")("sat"), PLACE),
         (replace(*OBLIGATION, "expected")("unknown"), PLACE),
         (replace(*OBLIGATION, "query")(HASH), PLACE),
