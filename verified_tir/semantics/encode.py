@@ -36,6 +36,7 @@ from verified_tir.ir.expr import (
 from verified_tir.ir.floats import bits_of
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
+from verified_tir.semantics import encode_access
 from verified_tir.semantics.encode_calls import encode_call, encode_cast
 from verified_tir.semantics.encode_operators import (
     bool_binary,
@@ -120,10 +121,8 @@ class Encoder:
                 return Encoded(f.not_(e.value), e.defined, e.data)
             case Select() | IfThenElse():
                 return self._choice(expr, lane)
-            case Cast(type=t, value=v):
-                e = self.encode(v, lane)
-                value, defined = encode_cast(v.dtype.scalar, t.scalar, e.value)
-                return Encoded(value, f.and_(e.defined, defined), True)
+            case Cast():
+                return self._cast(expr, lane)
             case Ramp():
                 return self._ramp(expr, lane)
             case Broadcast(value=v):
@@ -135,7 +134,7 @@ class Encoder:
                 result = self.encode(expr.body, lane)
                 return Encoded(result.value, result.defined, result.data or data)
             case Load():
-                return self._load(expr, lane)
+                return encode_access.load(self, expr, lane)
             case Call():
                 return self._call(expr, lane)
             case StringImm():
@@ -228,6 +227,11 @@ class Encoder:
         value = f.and_(a.value, b.value) if expr.op == "and" else f.or_(a.value, b.value)
         return Encoded(value, f.and_(a.defined, f.implies(undecided, b.defined)), a.data or b.data)
 
+    def _cast(self, expr: Cast, lane: Term | None) -> Encoded:
+        e = self.encode(expr.value, lane)
+        value, defined = encode_cast(expr.value.dtype.scalar, expr.type.scalar, e.value)
+        return Encoded(value, f.and_(e.defined, defined), True)
+
     def _ramp(self, expr: Ramp, lane: Term | None) -> Encoded:
         assert lane is not None or expr.lanes == 1
         base, stride = self.encode(expr.base), self.encode(expr.stride)
@@ -248,56 +252,16 @@ class Encoder:
             value, defined = f.ite(here, picked[k].value, value), f.ite(here, picked[k].defined, defined)
         return Encoded(value, defined, any(s.data for s in sources))
 
-    def _load(self, expr: Load, lane: Term | None) -> Encoded:
-        if expr.predicate is None:
-            indices, element_lane = self.address(expr, expr.buffer, expr.indices, lane)
-            value, defined = self.load(expr.buffer, indices, element_lane)
-            return Encoded(value, defined, True)
-        mask = self.mask(expr, expr.buffer, expr.predicate, lane)
-        outer = self.premises
-        self.premises = (*outer, mask)
-        indices, element_lane = self.address(expr, expr.buffer, expr.indices, lane, outer)
-        value, defined = self.load(expr.buffer, indices, element_lane)
-        self.premises = outer
-        return Encoded(value, f.and_(mask, defined), True)
-
     def mask(self, expr: Expr, buffer: Buffer, predicate: Expr, lane: Term | None) -> Term:
         """Whether a lane of a masked access takes place."""
-        assert lane is not None
-        e = self.encode(predicate, f.floordiv(lane, f.integer(buffer.dtype.lanes)) if buffer.dtype.lanes > 1 else lane)
-        self.require("a branch on undef", expr, e.defined)
-        return e.value
+        return encode_access.mask(self, expr, buffer, predicate, lane)
 
     def address(
         self, expr: Expr, buffer: Buffer, indices: tuple[Expr, ...], lane: Term | None,
         evaluated: tuple[Term, ...] | None = None,
     ) -> tuple[tuple[Term, ...], Term | None]:  # fmt: skip
-        """Index terms of an access (of its lane ``lane``), and the lane within a vector element.
-
-        A vector index into a vector buffer has element lanes × index lanes, the element's lanes innermost.
-
-        :param evaluated: the premises under which the indices are evaluated, where they differ from those under which
-            the element is accessed: a masked access evaluates all its indices.
-        """
-        accessed = self.premises
-        element_lane = None
-        index_lane = lane
-        if buffer.dtype.lanes > 1:
-            assert lane is not None
-            width = f.integer(buffer.dtype.lanes)
-            index_lane, element_lane = f.floordiv(lane, width), f.floormod(lane, width)
-        terms = []
-        for index, extent in zip(indices, buffer.shape, strict=True):
-            self.premises = accessed if evaluated is None else evaluated
-            e = self.encode(index, index_lane if index.dtype.lanes > 1 else None)
-            self.require("an index that is undef", expr, e.defined)
-            self.premises = accessed
-            if self.safety is not None:
-                self.require("in bounds", expr, f.between(f.integer(0), e.value, self.value(extent)))
-            terms.append(e.value)
-        if self.safety is not None and self.accessible is not None:
-            self.require("accessible", expr, self.accessible(buffer, tuple(terms), element_lane))
-        return tuple(terms), element_lane
+        """Index terms of an access (of its lane ``lane``), and the lane within a vector element."""
+        return encode_access.address(self, expr, buffer, indices, lane, evaluated)
 
     def integer(self, expr: Expr, value: Term, defined: Term, data: bool) -> Encoded:
         """An integer result: data wraps, index arithmetic must not overflow."""
