@@ -11,7 +11,7 @@ from verified_tir.ir.expr import Expr, Load
 from verified_tir.ir.paths import Path
 from verified_tir.ir.script import script
 from verified_tir.ir.stmt import Allocate, Block, Stmt, Store
-from verified_tir.ir.visit import walk
+from verified_tir.ir.visit import free_vars, walk
 from verified_tir.kernel.region import instance
 from verified_tir.logic import formula as f
 from verified_tir.logic.verdict import Proved
@@ -61,6 +61,8 @@ def _region(session: Session, path: Path, nest: Stmt, buffer: Buffer, write: boo
         return None
     region = [(s.start, s.extent) for s in box.sides]
     context = session.context(path)
+    if any(v not in context.env for side in region for e in side for v in free_vars(e)):
+        return None  # it says where in terms of what the statement binds itself
     encoder = context.encoder()
     run = instance(context, nest)
     for a in run.outer():
