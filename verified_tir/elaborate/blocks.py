@@ -29,8 +29,8 @@ def expand_block(block: Block) -> Stmt:
     """Bindings substituted (or bound, if they read memory), ``init`` run at the start of the reduction."""
     body = block.body
     if block.init is not None:
-        starts: list[Expr] = [Binary("eq", iv.var, iv.min) for iv in block.iter_vars if iv.kind == "reduce"]
-        body = seq(If(all_of(starts), block.init) if starts else block.init, body)
+        conditions = starts(block)
+        body = seq(If(all_of(conditions), block.init) if conditions else block.init, body)
     for b in reversed(block.alloc_buffers):
         body = Allocate(b, body)
     condition = block.predicate
@@ -43,3 +43,8 @@ def expand_block(block: Block) -> Stmt:
     for iv in reversed(lets):
         body = LetStmt(iv.var, iv.value, body)
     return body
+
+
+def starts(block: Block) -> list[Expr]:
+    """The conditions under which an instance of a block is the first of its reduction."""
+    return [Binary("eq", iv.var, iv.min) for iv in block.iter_vars if iv.kind == "reduce"]

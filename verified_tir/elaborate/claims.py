@@ -16,9 +16,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import final
 
-from verified_tir.elaborate.blocks import expand, expand_blocks
+from verified_tir.elaborate.blocks import expand, expand_blocks, starts
 from verified_tir.elaborate.calls import CALL
-from verified_tir.ir.expr import Binary, Expr, Var, all_of
+from verified_tir.ir.expr import Var, all_of
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path
@@ -93,7 +93,7 @@ def _claims(context: Context, stmt: Stmt, path: Path, around: Around) -> Iterato
         for k, sub in enumerate(sub_statements(stmt)):
             inner = inside.fork()
             if stmt.init is not None and k == 1:
-                inner.execute(If(all_of(_starts(stmt)), expand(stmt.init)))
+                inner.execute(If(all_of(starts(stmt)), expand(stmt.init)))
             yield from _claims(inner, sub, (*path, k), ())
         return
     here = context.fork()
@@ -110,10 +110,6 @@ def _claims(context: Context, stmt: Stmt, path: Path, around: Around) -> Iterato
 def _is_call(stmt: Stmt) -> bool:
     """Whether the statement is what a called function does: its blocks know of its own loops, not of those around."""
     return isinstance(stmt, Block) and CALL in dict(stmt.annotations)
-
-
-def _starts(block: Block) -> list[Expr]:
-    return [Binary("eq", iv.var, iv.min) for iv in block.iter_vars if iv.kind == "reduce"]
 
 
 def _bindings(inside: Context, block: Block, path: Path) -> Iterator[Question]:
@@ -134,9 +130,10 @@ def _regions(context: Context, block: Block, path: Path) -> Iterator[Question]:
 
     What is written may also be read: an update reads its own result, as TVM's texts leave unsaid.
     """
-    run = instance(context, _body(block))  # what it stores itself may decide where it goes
+    body = _body(block)
+    run = instance(context, body)  # what it stores itself may decide where it goes
     reads = None if block.reads is None else (*block.reads, *(block.writes or ()))
-    own = written_blocks(_body(block)) if block.writes is None else set()
+    own = written_blocks(body) if block.writes is None else set()
     for a in run.outer():
         declared = block.writes if a.write else reads
         if declared is None or a.buffer is None or (a.buffer.data in own and not a.write):

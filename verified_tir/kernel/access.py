@@ -9,9 +9,7 @@ from typing import final
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.paths import Path
-from verified_tir.ir.stmt import (
-    Stmt,
-)  # fmt: skip
+from verified_tir.ir.stmt import Stmt
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.memory import flat_address
 from verified_tir.logic import formula as f

@@ -10,9 +10,7 @@ from verified_tir.ir.expr import Expr, IntImm, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import once
 from verified_tir.ir.paths import Path
-from verified_tir.ir.stmt import (
-    Allocate,
-)  # fmt: skip
+from verified_tir.ir.stmt import Allocate
 from verified_tir.ir.visit import free_vars, nodes_of
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.memory import (

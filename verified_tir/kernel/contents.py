@@ -25,12 +25,12 @@ from typing import TYPE_CHECKING, final
 
 from verified_tir.ir.expr import Binary, Expr, IfThenElse, Load
 from verified_tir.ir.node import Node
-from verified_tir.ir.paths import at
-from verified_tir.ir.stmt import For, If, LetStmt, Seq, Stmt, While
+from verified_tir.ir.stmt import If, LetStmt, Stmt, While
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.access import Access, Instance
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.memory import Element, Ran, element
+from verified_tir.kernel.moments import happens_before
 from verified_tir.kernel.region import instance
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
@@ -218,16 +218,7 @@ def _precedes(asked: Asked, x: Witness, w: Witness, stmt: Stmt) -> bool:
 
 def _before(b: Access, inner: list[Term], a: Access, w: Witness, stmt: Stmt) -> Term:
     """The instance of ``b`` at ``inner`` comes before the access ``a`` in the iteration of the witness."""
-    from verified_tir.kernel.rules.common import lexicographic_less
-
-    same = next((k for k, (x, y) in enumerate(zip(a.place, b.place, strict=False)) if x != y), None)
-    shared = min(len(a.place), len(b.place)) if same is None else same
-    loops = sum(isinstance(at(stmt, a.place[:k]), For) for k in range(shared))
-    mine, theirs = [w.values[v] for v in a.inner[:loops]], inner[:loops]
-    earlier = lexicographic_less(theirs, mine)
-    if same is not None and isinstance(at(stmt, a.place[:same]), Seq) and b.place[same] < a.place[same]:
-        earlier = f.or_(earlier, f.and_(*[f.eq(x, y) for x, y in zip(theirs, mine, strict=True)]))
-    return earlier
+    return happens_before(stmt, (b.place, inner), (a.place, [w.values.get(v, v) for v in a.inner]))
 
 
 def _frame(asked: Asked, older: Element, run: Instance, witnesses: Sequence[Witness]) -> tuple[Term, ...]:

@@ -30,7 +30,6 @@ from verified_tir.kernel.obligation import Discharged, NoMatch, Question, Refusa
 from verified_tir.kernel.refines import Refines, Statement, Step, _made, statement_of
 from verified_tir.kernel.rules.axiom import Axiom
 from verified_tir.kernel.rules.call import Refine
-from verified_tir.kernel.rules.same import bare
 from verified_tir.kernel.step import Rewrite, Rule
 from verified_tir.logic.verdict import in_words
 from verified_tir.logic.verdict_store import VerdictStore
@@ -132,7 +131,7 @@ def _newly_written(before: PrimFunc, after: PrimFunc) -> str | None:
     """
     if len(before.buffers) == 1:
         return None
-    old, new = written_blocks(bare(before.body)), written_blocks(after.body)  # a call in an annotation writes nothing
+    old, new = written_blocks(before.body), written_blocks(after.body)
     pairs = zip(before.buffers, after.buffers, strict=False)
     return next((b.name for a, b in pairs if b.data in new and a.data not in old), None)
 

@@ -35,6 +35,7 @@ KERNEL = (
     "invariants",
     "licences",
     "memory",
+    "moments",
     "obligation",
     "open_bits",
     "refines",

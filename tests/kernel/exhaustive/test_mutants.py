@@ -17,7 +17,7 @@ from tests.kernel.exhaustive import family as families
 from tests.kernel.exhaustive.campaign import FAMILIES
 from tests.kernel.exhaustive.family import Exploration, Family, explore, plain_solver
 from verified_tir.ir.stmt import SKIP, For, Seq
-from verified_tir.kernel import context, facts, invariants, licences
+from verified_tir.kernel import context, facts, invariants, licences, moments
 from verified_tir.kernel.rules import (
     arguments,
     bind,
@@ -191,7 +191,7 @@ MUTANTS: dict[str, tuple[Callable[[Patch], None], tuple[str, ...]]] = {
     "inputs that changed": (without("repeat", "read from"), ("repeated", "forgotten")),
     "what reads its own past runs again": (without("repeat", "writes first"), ("repeated", "forgotten")),
     "stores of the producer's other runs": (
-        setting(last_write, "lexicographic_less", lambda *_: f.FALSE),
+        setting(moments, "lexicographic_less", lambda *_: f.FALSE),
         ("repeated",),
     ),
     "stores of earlier iterations": (setting(repeat, "earlier_iterations", never_ran), ("repeated",)),
@@ -200,7 +200,7 @@ MUTANTS: dict[str, tuple[Callable[[Patch], None], tuple[str, ...]]] = {
     "accesses outside the region": (without("stage", "in the region"), ("staged",)),
     "accesses past the copy": (without("stage", "misses the region"), ("staged",)),
     "the copy is outdated": (setting(stage, "happens_before", lambda stmt, a, b: f.FALSE), ("staged",)),
-    "an earlier iteration outdates it": (setting(last_write, "lexicographic_less", lambda a, b: f.FALSE), ("staged",)),
+    "an earlier iteration outdates it": (setting(moments, "lexicographic_less", lambda a, b: f.FALSE), ("staged",)),
     "two places for an element": (without("stage", "has one place"), ("staged",)),
     "the copy is read unwritten": (without("stage", "is read of"), ("staged",)),
     "the copy is stored unwritten": (without("stage", "is copied out"), ("staged",)),

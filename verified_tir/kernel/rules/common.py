@@ -159,11 +159,3 @@ def changes(stmt: Stmt, exprs: Iterable[Expr]) -> bool:
     blocks = loads_in(exprs)
     written = written_blocks(stmt)
     return bool(blocks) and (EVERYTHING in written or bool(blocks & written))
-
-
-def lexicographic_less(xs: list[Term], ys: list[Term]) -> Term:
-    """``xs`` comes before ``ys`` in the order of a loop nest, outermost first."""
-    result = f.FALSE
-    for x, y in reversed(list(zip(xs, ys, strict=True))):
-        result = f.or_(f.lt(x, y), f.and_(f.eq(x, y), result))
-    return result

@@ -1,8 +1,6 @@
 """What was written when: one account of time, shared by all rules by which something appears, goes or is copied.
 
-*Moments.*  An access of a statement's instance is an event.  Its place, the path to it, and the values of the loops
-around it say when it happens: read alternately they are the schedule vector of polyhedral compilers (2d + 1 entries: a
-position in a sequence, the value of a loop, a position, …), and ``happens_before`` compares two of them.
+When an access happens, and which of two comes first, says ``verified_tir.kernel.moments``.
 
 *Last writes.*  A read of an element sees the last write to it.  ``reads_of`` walks over a statement and gives, for each
 read, a condition under which its element was *written* since the walk began: some statement that ran before, an earlier
@@ -25,7 +23,7 @@ from typing import final
 
 from verified_tir.ir.expr import Load, Var
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.paths import Path, at
+from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import SKIP, Allocate, Assert, Block, For, Seq, Stmt, While
 from verified_tir.ir.visit import children, map_children, sub_statements, walk
 from verified_tir.kernel.access import Access, conflicts, overlap
@@ -33,32 +31,10 @@ from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import EVERYTHING, opaque_calls, read_blocks, written_blocks
 from verified_tir.kernel.obligation import Question
 from verified_tir.kernel.region import instance
-from verified_tir.kernel.rules.common import lexicographic_less
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
 from verified_tir.logic.guess import solve_address
 from verified_tir.semantics.encode import Encoded, fresh
-
-# -- moments -----------------------------------------------------------------------------------------------------------
-
-
-def happens_before(stmt: Stmt, first: tuple[Path, Sequence[Term]], second: tuple[Path, Sequence[Term]]) -> Term:
-    """That one place in ``stmt``, at some values of the loops around it, comes before another: in an earlier iteration
-    of the loops around both, or in the same one and earlier in a sequence.
-
-    A statement reads before it stores, of an ``if`` one arm runs, and iterations of a ``while`` loop are not told
-    apart: of such pairs neither is said to come before the other.
-    """
-    (here, mine), (there, theirs) = first, second
-    parts = next((k for k, (x, y) in enumerate(zip(here, there, strict=False)) if x != y), None)
-    shared = min(len(here), len(there)) if parts is None else parts
-    loops = sum(isinstance(at(stmt, here[:k]), For) for k in range(shared))
-    xs, ys = list(mine[:loops]), list(theirs[:loops])
-    earlier = lexicographic_less(xs, ys)
-    if parts is not None and isinstance(at(stmt, here[:parts]), Seq) and here[parts] < there[parts]:
-        earlier = f.or_(earlier, f.and_(*[f.eq(x, y) for x, y in zip(xs, ys, strict=True)]))
-    return earlier
-
 
 # -- last writes -------------------------------------------------------------------------------------------------------
 

@@ -33,6 +33,7 @@ from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import written_blocks
 from verified_tir.kernel.memory import Entry
+from verified_tir.kernel.moments import lexicographic_less
 from verified_tir.kernel.obligation import NoMatch, Question
 from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.common import (
@@ -41,7 +42,6 @@ from verified_tir.kernel.rules.common import (
     has_effect,
     kept,
     known_safe,
-    lexicographic_less,
     never_meet,
     occurs,
     range_safely,

@@ -41,11 +41,12 @@ from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import opaque_calls, read_blocks, written_blocks
 from verified_tir.kernel.memory import Entry
+from verified_tir.kernel.moments import happens_before
 from verified_tir.kernel.obligation import NoMatch, Question
 from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.common import changes, evaluated_safely, occurs, range_safely, statement_at
 from verified_tir.kernel.rules.insert import scope_problem
-from verified_tir.kernel.rules.last_write import Ran, earlier_iterations, happens_before, reads_of
+from verified_tir.kernel.rules.last_write import Ran, earlier_iterations, reads_of
 from verified_tir.kernel.rules.reindex import NewLoop
 from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f

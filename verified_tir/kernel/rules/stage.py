@@ -43,6 +43,7 @@ from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import opaque_calls
 from verified_tir.kernel.memory import Allocated, Entry, Version
+from verified_tir.kernel.moments import happens_before
 from verified_tir.kernel.obligation import NoMatch, Question
 from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.common import (
@@ -52,7 +53,7 @@ from verified_tir.kernel.rules.common import (
     statement_at,
 )  # fmt: skip
 from verified_tir.kernel.rules.insert import scope_problem
-from verified_tir.kernel.rules.last_write import Ran, happens_before, overwrites, reads_of
+from verified_tir.kernel.rules.last_write import Ran, overwrites, reads_of
 from verified_tir.kernel.rules.layout import LayoutMap, anywhere, bound, in_box, masked_lanes_safe, values
 from verified_tir.kernel.rules.scope import extents_safe
 from verified_tir.kernel.step import Rewrite

@@ -113,14 +113,14 @@ FAULTS: Final[tuple[Fault, ...]] = (
         "every-reduction-starts-with-its-first-axis",
         "verified_tir/elaborate/blocks.py",
         "expand_block",
-        "If(all_of(starts), block.init)",
-        "If(starts[0], block.init)",
+        "If(all_of(conditions), block.init)",
+        "If(conditions[0], block.init)",
         "With two reduction axes the initialisation runs at each start of the first one, and forgets what was summed.",
     ),
     # ----------------------------------------------------------------------------------- order of iterations
     Fault(
         "lexicographic-order-of-the-inner-loop-alone",
-        _RULES + "common.py",
+        "verified_tir/kernel/moments.py",
         "lexicographic_less",
         "result = f.or_(f.lt(x, y), f.and_(f.eq(x, y), result))",
         "result = f.or_(f.lt(x, y), result)",
@@ -165,7 +165,7 @@ FAULTS: Final[tuple[Fault, ...]] = (
     ),
     Fault(
         "what-comes-later-came-earlier",
-        _RULES + "last_write.py",
+        "verified_tir/kernel/moments.py",
         "happens_before",
         "here[parts] < there[parts]",
         "here[parts] > there[parts]",

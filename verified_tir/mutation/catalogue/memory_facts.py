@@ -210,8 +210,8 @@ FAULTS: Final[tuple[Fault, ...]] = (
         "order-within-an-iteration-reversed",
         _KERNEL + "contents.py",
         "_before",
-        "b.place[same] < a.place[same]",
-        "b.place[same] > a.place[same]",
+        "(b.place, inner), (a.place, [w.values.get(v, v) for v in a.inner])",
+        "(a.place, [w.values.get(v, v) for v in a.inner]), (b.place, inner)",
         "Of two stores of one iteration the first counts as the last: after `B[i] = 1; B[i] = 2` B[0] is 1.",
     ),
     Fault(
