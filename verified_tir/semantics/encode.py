@@ -8,57 +8,55 @@ condition); with a load, cast or call beneath it, integer arithmetic is data and
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
-from typing import final
+from dataclasses import dataclass
+from typing import NamedTuple, final
 
+from verified_tir.ir import expr as ir
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.calls import is_pure
-from verified_tir.ir.expr import (
-    COMPARE_OPS,
-    Binary,
-    Broadcast,
-    Call,
-    Cast,
-    Expr,
-    FloatImm,
-    IfThenElse,
-    IntImm,
-    LetExpr,
-    Load,
-    Not,
-    Ramp,
-    Select,
-    Shuffle,
-    StringImm,
-    Undef,
-    Var,
-)  # fmt: skip
 from verified_tir.ir.floats import bits_of
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
-from verified_tir.semantics import encode_access
-from verified_tir.semantics.encode_calls import encode_call, encode_cast
-from verified_tir.semantics.encode_operators import (
-    bool_binary,
-    compare,
-    float_binary,
-    in_range,
-    integer_binary,
-    sort_of,
-)
-from verified_tir.semantics.encoded import AccessibleFunction, Encoded, LoadFunction, Safety, Unencodable, fresh
+from verified_tir.semantics import encode_operators as operators
+from verified_tir.semantics.encode_operators import in_range, sort_of
 
-__all__ = [
-    "AccessibleFunction",
-    "Encoded",
-    "Encoder",
-    "LoadFunction",
-    "Safety",
-    "Unencodable",
-    "fresh",
-    "in_range",
-    "sort_of",
-]
+__all__ = ["Encoded", "Encoder", "Safety", "Unencodable", "fresh", "in_range", "sort_of"]
+
+_fresh = itertools.count(1)
+
+
+def fresh(name: str, sort: str) -> Term:
+    """A variable of the logic that occurs nowhere else."""
+    return f.var(f"{name}!{next(_fresh)}", sort)
+
+
+class Encoded(NamedTuple):
+    """The value of one lane, when it is defined, and whether it is data (not index arithmetic)."""
+
+    value: Term
+    defined: Term
+    data: bool
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Safety:
+    """``condition`` must hold, whenever ``premises`` do, for the evaluation of ``expr`` to have a meaning."""
+
+    kind: str
+    expr: ir.Expr
+    premises: tuple[Term, ...]
+    condition: Term
+
+
+LoadFunction = Callable[[Buffer, tuple[Term, ...], Term | None], tuple[Term, Term]]
+AccessibleFunction = Callable[[Buffer, tuple[Term, ...], Term | None], Term]
+
+
+class Unencodable(ValueError):
+    """An expression that has no value in the logic: an opaque call, a string, a variable out of scope."""
 
 
 def _no_load(buffer: Buffer, indices: tuple[Term, ...], lane: Term | None) -> tuple[Term, Term]:
@@ -79,7 +77,7 @@ class Encoder:
 
     def __init__(
         self,
-        env: dict[Var, Encoded],
+        env: dict[ir.Var, Encoded],
         load: LoadFunction = _no_load,
         safety: list[Safety] | None = None,
         accessible: AccessibleFunction | None = None,
@@ -90,59 +88,59 @@ class Encoder:
         self.safety = safety
         self.premises: tuple[Term, ...] = ()
         # let variables with lanes: what they were bound to, and the lanes of it that were encoded
-        self._vectors: dict[Var, tuple[Expr, dict[Term, Encoded]]] = {}
+        self._vectors: dict[ir.Var, tuple[ir.Expr, dict[Term, Encoded]]] = {}
 
-    def require(self, kind: str, expr: Expr, condition: Term) -> None:
+    def require(self, kind: str, expr: ir.Expr, condition: Term) -> None:
         """Note a safety condition under the premises in force."""
         if self.safety is not None and condition is not f.TRUE:
             self.safety.append(Safety(kind, expr, self.premises, condition))
 
-    def value(self, expr: Expr, lane: Term | None = None) -> Term:
+    def value(self, expr: ir.Expr, lane: Term | None = None) -> Term:
         """The value alone."""
         return self.encode(expr, lane).value
 
-    def encode(self, expr: Expr, lane: Term | None = None) -> Encoded:  # noqa: PLR0911
+    def encode(self, expr: ir.Expr, lane: Term | None = None) -> Encoded:  # noqa: PLR0911
         """Value and definedness of ``expr`` (of its lane ``lane``, if it has lanes)."""
         match expr:
-            case Var():
+            case ir.Var():
                 return self._variable(expr, lane)
-            case IntImm(type=t, value=v):
+            case ir.IntImm(type=t, value=v):
                 return Encoded(f.boolean(bool(v)) if t.is_bool else f.integer(v), f.TRUE, False)
-            case FloatImm(type=t, value=x):
+            case ir.FloatImm(type=t, value=x):
                 return Encoded(f.floating(sort_of(t), bits_of(t, x)), f.TRUE, True)
-            case Undef(type=t):
+            case ir.Undef(type=t):
                 return Encoded(fresh("undef", sort_of(t)), f.FALSE, True)
-            case Binary(op="and" | "or"):
+            case ir.Binary(op="and" | "or"):
                 return self._lazy(expr, lane, self.encode)
-            case Binary():
+            case ir.Binary():
                 return self._binary(expr, lane)
-            case Not(a=a):
+            case ir.Not(a=a):
                 e = self.encode(a, lane)
                 return Encoded(f.not_(e.value), e.defined, e.data)
-            case Select() | IfThenElse():
+            case ir.Select() | ir.IfThenElse():
                 return self._choice(expr, lane)
-            case Cast():
+            case ir.Cast():
                 return self._cast(expr, lane)
-            case Ramp():
+            case ir.Ramp():
                 return self._ramp(expr, lane)
-            case Broadcast(value=v):
+            case ir.Broadcast(value=v):
                 return self.encode(v)
-            case Shuffle():
+            case ir.Shuffle():
                 return self._shuffle(expr, lane)
-            case LetExpr():
+            case ir.LetExpr():
                 data = self._bind(expr.var, expr.value)
                 result = self.encode(expr.body, lane)
                 return Encoded(result.value, result.defined, result.data or data)
-            case Load():
-                return encode_access.load(self, expr, lane)
-            case Call():
+            case ir.Load():
+                return self._load(expr, lane)
+            case ir.Call():
                 return self._call(expr, lane)
-            case StringImm():
+            case ir.StringImm():
                 raise Unencodable("a string has no value in the logic")
             case _:
                 raise AssertionError(expr)
 
-    def _variable(self, var: Var, lane: Term | None) -> Encoded:
+    def _variable(self, var: ir.Var, lane: Term | None) -> Encoded:
         if var.dtype.lanes > 1:
             assert lane is not None
             if var not in self._vectors:
@@ -158,10 +156,10 @@ class Encoder:
             raise Unencodable(f"variable {var.name} is not in scope")
         return found if not var.dtype.is_float else Encoded(found.value, found.defined, True)
 
-    def _choice(self, expr: Select | IfThenElse, lane: Term | None) -> Encoded:
+    def _choice(self, expr: ir.Select | ir.IfThenElse, lane: Term | None) -> Encoded:
         c, a, b = expr.condition, expr.true_value, expr.false_value
         ec = self.encode(c, lane if c.dtype.lanes > 1 else None)
-        if isinstance(expr, Select):
+        if isinstance(expr, ir.Select):
             ea, eb = self.encode(a, lane), self.encode(b, lane)
         else:
             self.require("a branch on undef", c, ec.defined)
@@ -169,17 +167,17 @@ class Encoder:
         defined = f.and_(ec.defined, f.ite(ec.value, ea.defined, eb.defined))
         return Encoded(f.ite(ec.value, ea.value, eb.value), defined, ec.data or ea.data or eb.data)
 
-    def _call(self, expr: Call, lane: Term | None) -> Encoded:
+    def _call(self, expr: ir.Call, lane: Term | None) -> Encoded:
         op, args, t = expr.op, expr.args, expr.type
         if not is_pure(op):
             raise Unencodable(f"the result of the opaque call {op} is unknown")
         if any(a.dtype.lanes != t.lanes for a in args):
             raise Unencodable(f"{op} of {args[0].dtype.lanes} lanes gives {t.lanes}; the logic knows single lanes")
         parts = [self.encode(a, lane if a.dtype.lanes > 1 else None) for a in args]
-        value, defined = encode_call(op, t.scalar, [a.dtype.scalar for a in args], [p.value for p in parts])
+        value, defined = operators.encode_call(op, t.scalar, [a.dtype.scalar for a in args], [p.value for p in parts])
         return Encoded(value, f.and_(defined, *[p.defined for p in parts]), True)
 
-    def _bind(self, var: Var, bound: Expr) -> bool:
+    def _bind(self, var: ir.Var, bound: ir.Expr) -> bool:
         """Let ``var`` stand for ``bound``, all of which is evaluated here; whether it is data."""
         if var.dtype.lanes == 1:
             self.env[var] = self.encode(bound)
@@ -188,7 +186,7 @@ class Encoder:
         self._vectors[var] = bound, known
         return any(e.data for e in known.values())
 
-    def _quietly(self, expr: Expr, lane: Term) -> Encoded:
+    def _quietly(self, expr: ir.Expr, lane: Term) -> Encoded:
         """Encode a lane again whose safety has been noted already."""
         noted, self.safety = self.safety, None
         try:
@@ -196,7 +194,7 @@ class Encoder:
         finally:
             self.safety = noted
 
-    def _under(self, premise: Term, expr: Expr, lane: Term | None) -> Encoded:
+    def _under(self, premise: Term, expr: ir.Expr, lane: Term | None) -> Encoded:
         outer = self.premises
         self.premises = (*outer, premise)
         try:
@@ -204,17 +202,17 @@ class Encoder:
         finally:
             self.premises = outer
 
-    def claim(self, expr: Expr) -> Encoded:
+    def claim(self, expr: ir.Expr) -> Encoded:
         """An assumed condition, in which ``x == undef`` is no comparison: it says that ``x`` may be evaluated."""
         match expr:
-            case Binary(op="eq", a=accessed, b=Undef()) | Binary(op="eq", a=Undef(), b=accessed):
+            case ir.Binary(op="eq", a=accessed, b=ir.Undef()) | ir.Binary(op="eq", a=ir.Undef(), b=accessed):
                 self.encode(accessed)
                 return Encoded(f.TRUE, f.TRUE, False)
-            case Binary(op="and" | "or"):
+            case ir.Binary(op="and" | "or"):
                 return self._lazy(expr, None, lambda part, lane: self.claim(part))
         return self.encode(expr)
 
-    def _lazy(self, expr: Binary, lane: Term | None, part: Callable[[Expr, Term | None], Encoded]) -> Encoded:
+    def _lazy(self, expr: ir.Binary, lane: Term | None, part: Callable[[ir.Expr, Term | None], Encoded]) -> Encoded:
         # An undefined left operand decides whether the right one is evaluated: a branch on undef.
         a = part(expr.a, lane)
         self.require("a branch on undef", expr.a, a.defined)
@@ -227,18 +225,18 @@ class Encoder:
         value = f.and_(a.value, b.value) if expr.op == "and" else f.or_(a.value, b.value)
         return Encoded(value, f.and_(a.defined, f.implies(undecided, b.defined)), a.data or b.data)
 
-    def _cast(self, expr: Cast, lane: Term | None) -> Encoded:
+    def _cast(self, expr: ir.Cast, lane: Term | None) -> Encoded:
         e = self.encode(expr.value, lane)
-        value, defined = encode_cast(expr.value.dtype.scalar, expr.type.scalar, e.value)
+        value, defined = operators.encode_cast(expr.value.dtype.scalar, expr.type.scalar, e.value)
         return Encoded(value, f.and_(e.defined, defined), True)
 
-    def _ramp(self, expr: Ramp, lane: Term | None) -> Encoded:
+    def _ramp(self, expr: ir.Ramp, lane: Term | None) -> Encoded:
         assert lane is not None or expr.lanes == 1
         base, stride = self.encode(expr.base), self.encode(expr.stride)
         value = f.add(base.value, f.mul(stride.value, f.integer(0) if lane is None else lane))
         return self.integer(expr, value, f.and_(base.defined, stride.defined), base.data or stride.data)
 
-    def _shuffle(self, expr: Shuffle, lane: Term | None) -> Encoded:
+    def _shuffle(self, expr: ir.Shuffle, lane: Term | None) -> Encoded:
         assert lane is not None or len(expr.indices) == 1
         sources = [  # all are evaluated, those that are not picked too
             self.encode(v, f.integer(k) if v.dtype.lanes > 1 else None)
@@ -252,18 +250,59 @@ class Encoder:
             value, defined = f.ite(here, picked[k].value, value), f.ite(here, picked[k].defined, defined)
         return Encoded(value, defined, any(s.data for s in sources))
 
-    def mask(self, expr: Expr, buffer: Buffer, predicate: Expr, lane: Term | None) -> Term:
+    def _load(self, expr: ir.Load, lane: Term | None) -> Encoded:
+        """What a load gives; a lane that is masked out is undefined."""
+        if expr.predicate is None:
+            indices, element_lane = self.address(expr, expr.buffer, expr.indices, lane)
+            value, defined = self.load(expr.buffer, indices, element_lane)
+            return Encoded(value, defined, True)
+        taken = self.mask(expr, expr.buffer, expr.predicate, lane)
+        outer = self.premises
+        self.premises = (*outer, taken)
+        indices, element_lane = self.address(expr, expr.buffer, expr.indices, lane, outer)
+        value, defined = self.load(expr.buffer, indices, element_lane)
+        self.premises = outer
+        return Encoded(value, f.and_(taken, defined), True)
+
+    def mask(self, expr: ir.Expr, buffer: Buffer, predicate: ir.Expr, lane: Term | None) -> Term:
         """Whether a lane of a masked access takes place."""
-        return encode_access.mask(self, expr, buffer, predicate, lane)
+        assert lane is not None
+        e = self.encode(predicate, f.floordiv(lane, f.integer(buffer.dtype.lanes)) if buffer.dtype.lanes > 1 else lane)
+        self.require("a branch on undef", expr, e.defined)
+        return e.value
 
     def address(
-        self, expr: Expr, buffer: Buffer, indices: tuple[Expr, ...], lane: Term | None,
+        self, expr: ir.Expr, buffer: Buffer, indices: tuple[ir.Expr, ...], lane: Term | None,
         evaluated: tuple[Term, ...] | None = None,
     ) -> tuple[tuple[Term, ...], Term | None]:  # fmt: skip
-        """Index terms of an access (of its lane ``lane``), and the lane within a vector element."""
-        return encode_access.address(self, expr, buffer, indices, lane, evaluated)
+        """Index terms of an access (of its lane ``lane``), and the lane within a vector element.
 
-    def integer(self, expr: Expr, value: Term, defined: Term, data: bool) -> Encoded:
+        A vector index into a vector buffer has element lanes × index lanes, the element's lanes innermost.
+
+        :param evaluated: the premises under which the indices are evaluated, where they differ from those under which
+            the element is accessed: a masked access evaluates all its indices.
+        """
+        accessed = self.premises
+        element_lane = None
+        index_lane = lane
+        if buffer.dtype.lanes > 1:
+            assert lane is not None
+            width = f.integer(buffer.dtype.lanes)
+            index_lane, element_lane = f.floordiv(lane, width), f.floormod(lane, width)
+        terms = []
+        for index, extent in zip(indices, buffer.shape, strict=True):
+            self.premises = accessed if evaluated is None else evaluated
+            e = self.encode(index, index_lane if index.dtype.lanes > 1 else None)
+            self.require("an index that is undef", expr, e.defined)
+            self.premises = accessed
+            if self.safety is not None:
+                self.require("in bounds", expr, f.between(f.integer(0), e.value, self.value(extent)))
+            terms.append(e.value)
+        if self.safety is not None and self.accessible is not None:
+            self.require("accessible", expr, self.accessible(buffer, tuple(terms), element_lane))
+        return tuple(terms), element_lane
+
+    def integer(self, expr: ir.Expr, value: Term, defined: Term, data: bool) -> Encoded:
         """An integer result: data wraps, index arithmetic must not overflow."""
         t = expr.dtype
         if data:
@@ -272,15 +311,53 @@ class Encoder:
             self.require("no overflow", expr, in_range(value, t))
         return Encoded(value, defined, False)
 
-    def _binary(self, expr: Binary, lane: Term | None) -> Encoded:
+    def _binary(self, expr: ir.Binary, lane: Term | None) -> Encoded:
         a, b = self.encode(expr.a, lane), self.encode(expr.b, lane)
         defined = f.and_(a.defined, b.defined)
         data = a.data or b.data
         operand = expr.a.dtype.scalar
-        if expr.op in COMPARE_OPS:
-            return Encoded(compare(expr.op, operand, a.value, b.value), defined, data)
+        if expr.op in ir.COMPARE_OPS:
+            return Encoded(operators.compare(expr.op, operand, a.value, b.value), defined, data)
         if operand.is_float:
-            return Encoded(float_binary(expr.op, sort_of(operand), a.value, b.value), defined, True)
+            return Encoded(operators.float_binary(expr.op, sort_of(operand), a.value, b.value), defined, True)
         if operand.is_bool:
-            return Encoded(bool_binary(expr.op, a.value, b.value), defined, data)
-        return integer_binary(self, expr, a, b, defined, data)
+            return Encoded(operators.bool_binary(expr.op, a.value, b.value), defined, data)
+        return self._integer_binary(expr, a, b, defined, data)
+
+    def _integer_binary(self, expr: ir.Binary, a: Encoded, b: Encoded, defined: Term, data: bool) -> Encoded:
+        """An operator on integers, and what makes it safe."""
+        x, y, t = a.value, b.value, expr.dtype.scalar
+        match expr.op:
+            case "add":
+                return self.integer(expr, f.add(x, y), defined, data)
+            case "sub":
+                return self.integer(expr, f.sub(x, y), defined, data)
+            case "mul":
+                return self.integer(expr, f.mul(x, y), defined, data)
+            case "min":
+                return Encoded(f.ite(f.lt(x, y), x, y), defined, data)
+            case "max":
+                return Encoded(f.ite(f.lt(y, x), x, y), defined, data)
+            case "floordiv" | "floormod" | "truncdiv" | "truncmod":
+                divide = {
+                    "floordiv": f.floordiv, "floormod": f.floormod, "truncdiv": f.truncdiv, "truncmod": f.truncmod,
+                }[expr.op]  # fmt: skip
+                self.require("a divisor that is undef", expr, b.defined)
+                self.require("no division by zero", expr, f.ne(y, f.integer(0)))
+                if t.code == "int" and not (y.op == "const" and f.value_of(y) != -1):
+                    # a dividend that is undef may be anything, so also the smallest integer
+                    least = f.and_(f.or_(f.not_(a.defined), f.eq(x, f.integer(t.min_value))), f.eq(y, f.integer(-1)))
+                    self.require("no overflow", expr, f.not_(least))
+                return Encoded(divide(x, y), defined, data)
+            case "bitand" | "bitor" | "bitxor":
+                name = {"bitand": "bvand", "bitor": "bvor", "bitxor": "bvxor"}[expr.op]
+                return Encoded(f.wrap(f.bitwise(name, t.bits, x, y), t.bits, t.code == "int"), defined, data)
+            case "shl" | "shr":
+                self.require("a shift amount that is undef", expr, b.defined)
+                self.require("a shift amount in range", expr, f.between(f.integer(0), y, f.integer(t.bits)))
+                power = operators.power_of_two(y, t.bits)
+                if expr.op == "shr":
+                    return Encoded(f.floordiv(x, power), defined, data)
+                return self.integer(expr, f.mul(x, power), defined, data)
+            case _:
+                raise AssertionError(expr.op)

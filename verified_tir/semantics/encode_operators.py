@@ -1,28 +1,23 @@
-"""Operators on single lanes as formulas: sorts of dtypes, comparisons, arithmetic, powers of two."""
+"""Operators, casts and pure calls on single lanes as formulas.
+
+Correctly rounded operations are interpreted; transcendental ones are uninterpreted functions, so a proof may use that
+equal arguments give equal results and nothing else.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from verified_tir.ir.calls import is_pure
 from verified_tir.ir.dtype import DType
-from verified_tir.ir.expr import Binary
+from verified_tir.ir.floats import bits_of
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
-from verified_tir.semantics.encoded import Encoded
-
-if TYPE_CHECKING:
-    from verified_tir.semantics.encode import Encoder
 
 
 def sort_of(dtype: DType) -> str:
     """The sort of one lane of ``dtype``."""
-    if dtype.is_bool:
-        return f.BOOL
     if dtype.is_float:
-        return {("float", 16): "F16", ("float", 32): "F32", ("float", 64): "F64", ("bfloat", 16): "BF16"}[
-            (dtype.code, dtype.bits)
-        ]
-    return f.INT
+        return "BF16" if dtype.code == "bfloat" else f"F{dtype.bits}"
+    return f.BOOL if dtype.is_bool else f.INT
 
 
 def in_range(value: Term, dtype: DType) -> Term:
@@ -42,11 +37,7 @@ def power_of_two(exponent: Term, bits: int) -> Term:
 
 def bool_binary(op: str, a: Term, b: Term) -> Term:
     """A bitwise operation on truth values."""
-    if op == "bitand":
-        return f.and_(a, b)
-    if op == "bitor":
-        return f.or_(a, b)
-    return f.not_(f.eq(a, b))
+    return f.and_(a, b) if op == "bitand" else f.or_(a, b) if op == "bitor" else f.ne(a, b)
 
 
 def float_binary(op: str, sort: str, a: Term, b: Term) -> Term:
@@ -60,62 +51,102 @@ def float_binary(op: str, sort: str, a: Term, b: Term) -> Term:
 
 def compare(op: str, operand: DType, a: Term, b: Term) -> Term:
     """A comparison of two lanes of type ``operand``; with a NaN all but ``ne`` are false."""
+    if op == "ne":
+        return f.not_(compare("eq", operand, a, b))
+    if op in ("gt", "ge"):
+        return compare("lt" if op == "gt" else "le", operand, b, a)
+    if operand.is_float:
+        return f.fp_test({"eq": "fp.eq", "lt": "fp.lt", "le": "fp.leq"}[op], a, b)
+    if op == "eq":
+        return f.eq(a, b)
     if operand.is_bool:
-        a, b = (
-            (a, b)
-            if op in ("eq", "ne")
-            else (f.ite(a, f.integer(1), f.integer(0)), f.ite(b, f.integer(1), f.integer(0)))
-        )
-    is_float = operand.is_float
-    match op:
-        case "eq":
-            return f.fp_eq(a, b) if is_float else f.eq(a, b)
-        case "ne":
-            return f.not_(f.fp_eq(a, b)) if is_float else f.ne(a, b)
-        case "lt":
-            return f.fp_test("fp.lt", a, b) if is_float else f.lt(a, b)
-        case "le":
-            return f.fp_test("fp.leq", a, b) if is_float else f.le(a, b)
-        case "gt":
-            return f.fp_test("fp.lt", b, a) if is_float else f.lt(b, a)
-        case _:
-            return f.fp_test("fp.leq", b, a) if is_float else f.le(b, a)
+        a, b = f.ite(a, f.integer(1), f.integer(0)), f.ite(b, f.integer(1), f.integer(0))
+    return f.lt(a, b) if op == "lt" else f.le(a, b)
 
 
-def integer_binary(encoder: Encoder, expr: Binary, a: Encoded, b: Encoded, defined: Term, data: bool) -> Encoded:
-    """An operator on integers, and what makes it safe."""
-    x, y, t = a.value, b.value, expr.dtype.scalar
-    match expr.op:
-        case "add":
-            return encoder.integer(expr, f.add(x, y), defined, data)
-        case "sub":
-            return encoder.integer(expr, f.sub(x, y), defined, data)
-        case "mul":
-            return encoder.integer(expr, f.mul(x, y), defined, data)
-        case "min":
-            return Encoded(f.ite(f.lt(x, y), x, y), defined, data)
-        case "max":
-            return Encoded(f.ite(f.lt(y, x), x, y), defined, data)
-        case "floordiv" | "floormod" | "truncdiv" | "truncmod":
-            divide = {
-                "floordiv": f.floordiv, "floormod": f.floormod, "truncdiv": f.truncdiv, "truncmod": f.truncmod,
-            }[expr.op]  # fmt: skip
-            encoder.require("a divisor that is undef", expr, b.defined)
-            encoder.require("no division by zero", expr, f.ne(y, f.integer(0)))
-            if t.code == "int" and not (y.op == "const" and f.value_of(y) != -1):
-                # a dividend that is undef may be anything, so also the smallest integer
-                least = f.and_(f.or_(f.not_(a.defined), f.eq(x, f.integer(t.min_value))), f.eq(y, f.integer(-1)))
-                encoder.require("no overflow", expr, f.not_(least))
-            return Encoded(divide(x, y), defined, data)
-        case "bitand" | "bitor" | "bitxor":
-            name = {"bitand": "bvand", "bitor": "bvor", "bitxor": "bvxor"}[expr.op]
-            return Encoded(f.wrap(f.bitwise(name, t.bits, x, y), t.bits, t.code == "int"), defined, data)
-        case "shl" | "shr":
-            encoder.require("a shift amount that is undef", expr, b.defined)
-            encoder.require("a shift amount in range", expr, f.between(f.integer(0), y, f.integer(t.bits)))
-            power = power_of_two(y, t.bits)
-            if expr.op == "shr":
-                return Encoded(f.floordiv(x, power), defined, data)
-            return encoder.integer(expr, f.mul(x, power), defined, data)
-        case _:
-            raise AssertionError(expr.op)
+def encode_cast(source: DType, target: DType, value: Term) -> tuple[Term, Term]:
+    """Value and definedness of one lane cast from ``source`` to ``target``."""
+    if source is target:
+        return value, f.TRUE
+    if source.is_bool:
+        if target.is_float:
+            one = f.floating(sort_of(target), bits_of(target, 1.0))
+            return f.ite(value, one, f.positive_zero(sort_of(target))), f.TRUE
+        return f.ite(value, f.integer(1), f.integer(0)), f.TRUE
+    if target.is_bool:
+        if source.is_float:
+            return f.not_(f.fp_eq(value, f.positive_zero(sort_of(source)))), f.TRUE
+        return f.ne(value, f.integer(0)), f.TRUE
+    if source.is_float and target.is_float:
+        return f.convert("fp.from_fp", value, sort_of(target)), f.TRUE
+    if source.is_float:
+        whole = f.convert("fp.to_int", value, f.INT)
+        finite = f.not_(f.or_(f.fp_test("fp.isNaN", value), f.fp_test("fp.isInfinite", value)))
+        return whole, f.and_(finite, in_range(whole, target))
+    if target.is_float:
+        return f.convert("fp.from_int", value, sort_of(target)), f.TRUE
+    return f.wrap(value, target.bits, target.code == "int"), f.TRUE
+
+
+_ROUNDING = {"floor": "RTN", "ceil": "RTP", "trunc": "RTZ", "nearbyint": "RNE", "round": "RNE"}
+
+
+def encode_call(op: str, result: DType, types: list[DType], args: list[Term]) -> tuple[Term, Term]:
+    """Value and definedness of one lane of a pure call.
+
+    The call must be pure.
+    """
+    assert is_pure(op), op
+    sort = sort_of(result)
+    if op in ("fma", "sqrt") and result.is_float:
+        return f.fp(f"fp.{op}", sort, *args), f.TRUE
+    if op == "abs":
+        if result.is_float:
+            return f.fp("fp.abs", sort, *args), f.TRUE
+        magnitude = f.ite(f.lt(args[0], f.integer(0)), f.neg(args[0]), args[0])
+        return f.wrap(magnitude, result.bits, result.code == "int"), f.TRUE
+    if op in _ROUNDING:
+        return f.fp_round(_ROUNDING[op], args[0]), f.TRUE
+    if op in ("isnan", "isinf"):
+        return f.fp_test("fp.isNaN" if op == "isnan" else "fp.isInfinite", args[0]), f.TRUE
+    if op == "isfinite":
+        return f.not_(f.or_(f.fp_test("fp.isNaN", args[0]), f.fp_test("fp.isInfinite", args[0]))), f.TRUE
+    if op == "likely":
+        return args[0], f.TRUE
+    if op == "bitwise_not":
+        base = f.integer(-1 if result.code == "int" else result.max_value)
+        return f.sub(base, args[0]), f.TRUE
+    if op in ("popcount", "clz"):
+        return _bit_count(op, types[0], args[0]), f.TRUE
+    if op == "reinterpret":
+        return _reinterpret(types[0], result, args[0])
+    names = ".".join(sort_of(t) for t in types)
+    return f.app(f"{op}.{names}", tuple(args), sort), f.TRUE
+
+
+def _bit_count(op: str, dtype: DType, a: Term) -> Term:
+    bits = dtype.bits
+    raw = f.wrap(a, bits, signed=False)
+    if op == "popcount":
+        total = f.integer(0)
+        for k in range(bits):
+            total = f.add(total, f.floormod(f.floordiv(raw, f.integer(1 << k)), f.integer(2)))
+        return total
+    result = f.integer(bits)
+    for k in range(bits):  # highest bit wins, so it comes last
+        result = f.ite(f.le(f.integer(1 << k), raw), f.integer(bits - 1 - k), result)
+    return result
+
+
+def _reinterpret(source: DType, target: DType, a: Term) -> tuple[Term, Term]:
+    """The same bits at another type; a NaN has no particular bits."""
+    if source is target:
+        return a, f.TRUE
+    if source.is_float:
+        bits = f.convert("fp.to_bits", a, f.INT, source.bits)
+        defined = f.not_(f.fp_test("fp.isNaN", a))
+    else:
+        bits, defined = f.wrap(a, source.bits, signed=False), f.TRUE
+    if target.is_float:
+        return f.convert("fp.from_bits", bits, sort_of(target), target.bits), defined
+    return f.wrap(bits, target.bits, target.code == "int"), defined

@@ -39,10 +39,10 @@ FAULTS: Final[tuple[Fault, ...]] = (
     ),
     Fault(
         "index-may-equal-the-extent",
-        "verified_tir/semantics/encode_access.py",
-        "address",
-        "f.between(f.integer(0), e.value, encoder.value(extent))",
-        "f.and_(f.le(f.integer(0), e.value), f.le(e.value, encoder.value(extent)))",
+        _ENCODE,
+        "Encoder.address",
+        "f.between(f.integer(0), e.value, self.value(extent))",
+        "f.and_(f.le(f.integer(0), e.value), f.le(e.value, self.value(extent)))",
         "`<=` for `<`: the access one past the end counts as in bounds.",
     ),
     Fault(

@@ -7,7 +7,6 @@ from typing import Final
 from verified_tir.mutation.fault import Fault
 
 _ENCODE = "verified_tir/semantics/encode.py"
-_CALLS = "verified_tir/semantics/encode_calls.py"
 _OPERATORS = "verified_tir/semantics/encode_operators.py"
 _FORMULA = "verified_tir/logic/formula.py"
 
@@ -15,7 +14,7 @@ FAULTS: Final[tuple[Fault, ...]] = (
     # ------------------------------------------------------------------------------------------------ integers
     Fault(
         "data-does-not-wrap",
-        "verified_tir/semantics/encode.py",
+        _ENCODE,
         "Encoder.integer",
         'return Encoded(f.wrap(value, t.bits, t.code == "int"), defined, True)',
         "return Encoded(value, defined, True)",
@@ -31,7 +30,7 @@ FAULTS: Final[tuple[Fault, ...]] = (
     ),
     Fault(
         "index-arithmetic-never-overflows",
-        "verified_tir/semantics/encode.py",
+        _ENCODE,
         "Encoder.integer",
         'self.require("no overflow", expr, in_range(value, t))',
         "pass",
@@ -39,24 +38,24 @@ FAULTS: Final[tuple[Fault, ...]] = (
     ),
     Fault(
         "a-shift-by-the-width-is-in-range",
-        "verified_tir/semantics/encode_operators.py",
-        "integer_binary",
-        'encoder.require("a shift amount in range", expr, f.between(f.integer(0), y, f.integer(t.bits)))',
-        'encoder.require("a shift amount in range", expr, f.and_(f.le(f.integer(0), y), f.le(y, f.integer(t.bits))))',
+        _ENCODE,
+        "Encoder._integer_binary",
+        'self.require("a shift amount in range", expr, f.between(f.integer(0), y, f.integer(t.bits)))',
+        'self.require("a shift amount in range", expr, f.and_(f.le(f.integer(0), y), f.le(y, f.integer(t.bits))))',
         "x << 32 of an int32 is safe: undefined behaviour is introduced.",
     ),
     Fault(
         "an-undefined-dividend-is-not-the-least-integer",
-        "verified_tir/semantics/encode_operators.py",
-        "integer_binary",
+        _ENCODE,
+        "Encoder._integer_binary",
         "least = f.and_(f.or_(f.not_(a.defined), f.eq(x, f.integer(t.min_value))), f.eq(y, f.integer(-1)))",
         "least = f.and_(f.eq(x, f.integer(t.min_value)), f.eq(y, f.integer(-1)))",
         "undef // -1 is safe, though undef may be the least integer: what becomes more defined loses its meaning.",
     ),
     Fault(
         "shifts-to-the-right-round-to-zero",
-        "verified_tir/semantics/encode_operators.py",
-        "integer_binary",
+        _ENCODE,
+        "Encoder._integer_binary",
         "return Encoded(f.floordiv(x, power), defined, data)",
         "return Encoded(f.truncdiv(x, power), defined, data)",
         "x >> 1 and truncdiv(x, 2) are one for -3.",
@@ -103,7 +102,7 @@ FAULTS: Final[tuple[Fault, ...]] = (
     ),
     Fault(
         "the-least-integer-has-an-absolute-value",
-        _CALLS,
+        _OPERATORS,
         "encode_call",
         'return f.wrap(magnitude, result.bits, result.code == "int"), f.TRUE',
         "return magnitude, f.TRUE",
@@ -111,7 +110,7 @@ FAULTS: Final[tuple[Fault, ...]] = (
     ),
     Fault(
         "leading-zeros-of-the-lowest-bit",
-        _CALLS,
+        _OPERATORS,
         "_bit_count",
         "f.integer(bits - 1 - k)",
         "f.integer(bits - k)",
@@ -119,7 +118,7 @@ FAULTS: Final[tuple[Fault, ...]] = (
     ),
     Fault(
         "narrowing-keeps-the-value",
-        _CALLS,
+        _OPERATORS,
         "encode_cast",
         'return f.wrap(value, target.bits, target.code == "int"), f.TRUE',
         "return value, f.TRUE",
@@ -154,29 +153,30 @@ FAULTS: Final[tuple[Fault, ...]] = (
         "floats-compared-by-their-bits",
         _OPERATORS,
         "compare",
-        "return f.fp_eq(a, b) if is_float else f.eq(a, b)",
-        "return f.eq(a, b)",
+        'if op == "ne":\n',
+        'if operand.is_float and op == "eq":\n        return f.eq(a, b)\n    if op == "ne":\n',
         "x == y lets y be put for x, though one is -0.0; NaN == NaN.",
     ),
     Fault(
         "a-comparison-with-nan-may-be-true",
         _OPERATORS,
         "compare",
-        'return f.fp_test("fp.leq", a, b) if is_float else f.le(a, b)',
-        'return f.not_(f.fp_test("fp.lt", b, a)) if is_float else f.le(a, b)',
+        "if operand.is_float:\n",
+        'if operand.is_float and op == "le":\n        return f.not_(f.fp_test("fp.lt", b, a))\n'
+        "    if operand.is_float:\n",
         "not (b < a) for a <= b: the same but for NaN.",
     ),
     Fault(
         "conversions-to-integers-always-fit",
-        _CALLS,
+        _OPERATORS,
         "encode_cast",
-        "return whole, f.and_(finite, fits)",
+        "return whole, f.and_(finite, in_range(whole, target))",
         "return whole, finite",
         "int8 of 300.0 is 300, and defined.",
     ),
     Fault(
         "ties-away-for-ties-to-even",
-        _CALLS,
+        _OPERATORS,
         "",
         '"nearbyint": "RNE", "round": "RNE"',
         '"nearbyint": "RNE", "round": "RNA"',
@@ -184,7 +184,7 @@ FAULTS: Final[tuple[Fault, ...]] = (
     ),
     Fault(
         "truncation-floors",
-        _CALLS,
+        _OPERATORS,
         "",
         '"trunc": "RTZ"',
         '"trunc": "RTN"',
@@ -192,7 +192,7 @@ FAULTS: Final[tuple[Fault, ...]] = (
     ),
     Fault(
         "a-nan-has-bits",
-        _CALLS,
+        _OPERATORS,
         "_reinterpret",
         'defined = f.not_(f.fp_test("fp.isNaN", a))',
         "defined = f.TRUE",
@@ -200,10 +200,10 @@ FAULTS: Final[tuple[Fault, ...]] = (
     ),
     Fault(
         "one-in-the-wrong-place",
-        _CALLS,
-        "_one",
-        "<< (significand - 1))",
-        "<< significand)",
+        _OPERATORS,
+        "encode_cast",
+        "one = f.floating(sort_of(target), bits_of(target, 1.0))",
+        "one = f.floating(sort_of(target), bits_of(target, 2.0))",
         "true as a float is no 1.0.",
     ),
     # --------------------------------------------------------------------------------------------------- undef
@@ -233,16 +233,16 @@ FAULTS: Final[tuple[Fault, ...]] = (
     ),
     Fault(
         "masked-lanes-hold-values",
-        "verified_tir/semantics/encode_access.py",
-        "load",
+        _ENCODE,
+        "Encoder._load",
         "return Encoded(value, f.and_(taken, defined), True)",
         "return Encoded(value, defined, True)",
         "A lane of a masked load that does not take place counts as what stands there.",
     ),
     Fault(
         "a-mask-counts-scalars-and-not-elements",
-        "verified_tir/semantics/encode_access.py",
-        "mask",
+        _ENCODE,
+        "Encoder.mask",
         "f.floordiv(lane, f.integer(buffer.dtype.lanes)) if buffer.dtype.lanes > 1 else lane",
         "lane",
         "Of a buffer of vectors the mask has one lane for each element, not for each scalar.",
