@@ -9,9 +9,8 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from verified_tir.ir.show import show_with
+from verified_tir.ir.outside import answer
 from verified_tir.logic.guess import consult
-from verified_tir.logic.trial import try_values_of
 
 __version__ = "0.1.0"
 
@@ -104,12 +103,18 @@ sys.modules[__name__].__class__ = _Package
 
 
 def _printed(node: Any) -> str:
+    from verified_tir.logic.formula import Term
+
+    if isinstance(node, Term):
+        from verified_tir.logic.readable import readable
+
+        return readable(node)
     from verified_tir.ir.script import script
 
     return script(node)
 
 
-show_with(_printed)
+answer("text", _printed)
 
 
 def _guessed(*asked: Any) -> Any:
@@ -134,7 +139,7 @@ def _tried(*asked: Any) -> Any:
     return witness(*asked)
 
 
-try_values_of(_tried)
+answer("values", _tried)
 
 
 def __getattr__(name: str) -> Any:

@@ -10,7 +10,7 @@ from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.obligation import NoMatch, Unproved
 from verified_tir.logic import formula as f
 from verified_tir.logic import guess
-from verified_tir.logic.term import Term
+from verified_tir.logic.formula import Term
 
 PARAMS = 'B: T.Buffer((8,), "int32"), X: T.Buffer((8,), "int32")'
 INDEXED = """

@@ -19,10 +19,10 @@ from tests.logic.evaluate import Value, evaluate
 from tests.logic.terms import BOOLS, INTS, bool_terms, int_terms
 from tests.nightly import few
 from verified_tir.logic import formula as f
-from verified_tir.logic.formula import Term, make
-from verified_tir.logic.smtlib import query, show
+from verified_tir.logic.formula import Term, make, names_in
+from verified_tir.logic.readable import readable
+from verified_tir.logic.smtlib import query
 from verified_tir.logic.solver import Solver
-from verified_tir.logic.term import names_in
 from verified_tir.logic.verdict import Proved, Refuted
 
 X, Y = f.var("x", f.INT), f.var("y", f.INT)
@@ -308,7 +308,8 @@ def test_deep_and_shared_terms_take_linear_time() -> None:
 
 
 def test_terms_print_for_people() -> None:
-    assert show(f.implies(P, f.lt(f.add(X, f.integer(-2)), f.app("g", (Y,), f.INT)))) == "(=> p (< (+ x (- 2)) (g y)))"
+    implied = f.implies(P, f.lt(f.add(X, f.integer(-2)), f.app("g", (Y,), f.INT)))
+    assert readable(implied) == "(=> p (< (+ x (- 2)) (g y)))"
     assert repr(f.convert("fp.to_bits", A, f.INT, 32)) == "(fp.to_bits a)"
     shared = X
     for _ in range(200):

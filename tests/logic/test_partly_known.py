@@ -10,8 +10,8 @@ import pytest
 
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import INT, Term
-from verified_tir.logic.partly_known import has_hard_operations, partly_known
-from verified_tir.logic.recheck import _HARD, SOLVERS, ask
+from verified_tir.logic.partly_known import partly_known
+from verified_tir.logic.recheck import _HARD, SOLVERS, ask, has_hard_operations
 from verified_tir.logic.solver import Solver
 from verified_tir.logic.standalone import standalone
 from verified_tir.logic.verdict import Proved

@@ -18,7 +18,7 @@ from verified_tir.elaborate.claims import verify_program
 from verified_tir.ir.expr import Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
-from verified_tir.ir.show import shown
+from verified_tir.ir.outside import shown
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.obligation import NoMatch, Unproved
 from verified_tir.kernel.refines import Refines

@@ -9,7 +9,7 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import Var
 from verified_tir.ir.node import IRError, Node, once, remade, seal
-from verified_tir.ir.show import shown
+from verified_tir.ir.outside import shown
 from verified_tir.ir.stmt import Annotations, Stmt
 
 

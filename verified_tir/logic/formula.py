@@ -9,36 +9,145 @@ Equality on floats is ``=``, identity of values: one NaN, and two different zero
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
 
-from verified_tir.logic.float_terms import convert, fp, fp_eq, fp_round, fp_test, negative_zero, positive_zero
-from verified_tir.logic.term import (
-    BOOL,
-    FALSE,
-    FLOAT_SORTS,
-    INT,
-    TRUE,
-    Payload,
-    Term,
-    app,
-    boolean,
-    floating,
-    integer,
-    is_const,
-    make,
-    not_a_number,
-    subterms,
-    value_of,
-    var,
-)
+from verified_tir.ir.outside import shown
+from verified_tir.ir.weak_table import WeakTable
 
-__all__ = [
-    "BOOL", "FALSE", "FLOAT_SORTS", "INT", "TRUE", "Payload", "Term", "add", "and_", "app", "between", "bitwise",
-    "boolean", "convert", "eq", "euclid_div", "euclid_mod", "floating", "floordiv", "floormod", "fp", "fp_eq",
-    "fp_round", "fp_test", "implies", "integer", "is_const", "ite", "le", "lt", "make", "mul", "ne", "neg",
-    "negative_zero", "not_", "not_a_number", "or_", "positive_zero", "replace", "sub", "subterms", "truncdiv",
-    "truncmod", "value_of", "var", "wrap",
-]  # fmt: skip
+BOOL: Final = "Bool"
+INT: Final = "Int"
+FLOAT_SORTS: Final[dict[str, tuple[int, int]]] = {"F16": (5, 11), "BF16": (8, 8), "F32": (8, 24), "F64": (11, 53)}
+
+BITWISE: Final = frozenset({"bvand", "bvor", "bvxor"})
+
+Payload = int | str | tuple[str, ...] | tuple[int, ...] | None
+
+_TABLE: WeakTable[Term] = WeakTable()
+
+
+class Term:
+    """A term.  ``payload`` is a constant's value (float constants: their bits), or the name of a variable or function.
+
+    Terms are interned: equal terms are the same object.  Build them with the functions of this module.
+
+    :ivar has_float: whether a float occurs in it.
+    :ivar has_bits: whether it combines integers bit by bit.
+    """
+
+    __slots__ = ("__weakref__", "_names", "args", "has_bits", "has_float", "op", "payload", "sort")
+
+    op: str
+    args: tuple[Term, ...]
+    sort: str
+    payload: Payload
+    has_float: bool
+    has_bits: bool
+    _names: frozenset[tuple[Payload, str]]
+
+    def __repr__(self) -> str:
+        return shown(self)
+
+
+def make(op: str, args: tuple[Term, ...], sort: str, payload: Payload = None) -> Term:
+    """The interned term; no folding."""
+    key = (op, args, sort, payload)
+    found = _TABLE.get(key)
+    if found is not None:
+        return found
+    assert _well_sorted(op, args, sort), (op, args, sort)
+    t = Term()
+    t.op, t.args, t.sort, t.payload = op, args, sort, payload
+    t.has_float, t.has_bits = sort in FLOAT_SORTS, op in BITWISE
+    for a in args:
+        t.has_float |= a.has_float
+        t.has_bits |= a.has_bits
+    _TABLE.put(key, t)
+    return t
+
+
+_OPERANDS: Final = {
+    "not": BOOL, "and": BOOL, "or": BOOL, "=>": BOOL, "+": INT, "-": INT, "*": INT, "<=": INT, "<": INT, "div": INT,
+    "mod": INT, "bvand": INT, "bvor": INT, "bvxor": INT, "fp.from_int": INT, "fp.from_bits": INT,
+}  # fmt: skip
+_ROUNDED: Final = frozenset({"fp.add", "fp.sub", "fp.mul", "fp.div", "fp.fma", "fp.sqrt", "fp.abs"})
+
+
+def _well_sorted(op: str, args: tuple[Term, ...], sort: str) -> bool:
+    """Z3 would take a Bool for an Int where we do not mean it to."""
+    if not args or op == "app":
+        return True
+    if op == "ite":
+        return args[0].sort == BOOL and args[1].sort == args[2].sort == sort
+    wanted = _OPERANDS.get(op, sort if op in _ROUNDED else args[0].sort)
+    return all([a.sort == wanted for a in args])  # noqa: C419 (a list is faster)
+
+
+TRUE: Final = make("const", (), BOOL, 1)
+FALSE: Final = make("const", (), BOOL, 0)
+
+
+def integer(value: int) -> Term:
+    return make("const", (), INT, int(value))  # a bool or a numpy integer would print as something else
+
+
+def boolean(value: bool) -> Term:
+    return TRUE if value else FALSE
+
+
+def floating(sort: str, bits: int) -> Term:
+    """The float with these bits (every NaN is the same value)."""
+    exponent, significand = FLOAT_SORTS[sort]
+    assert 0 <= bits < 1 << (exponent + significand), (sort, bits)
+    field = (1 << (significand - 1)) - 1
+    if (bits >> (significand - 1)) & ((1 << exponent) - 1) == (1 << exponent) - 1 and bits & field:
+        return not_a_number(sort)
+    return make("const", (), sort, bits)
+
+
+def not_a_number(sort: str) -> Term:
+    """The NaN, written as the quiet one without sign or payload."""
+    exponent, significand = FLOAT_SORTS[sort]
+    return make("const", (), sort, ((1 << exponent) - 1) << (significand - 1) | 1 << (significand - 2))
+
+
+def var(name: str, sort: str) -> Term:
+    """A free constant of the logic; one name has one sort."""
+    return make("var", (), sort, name)
+
+
+def app(function: str, args: tuple[Term, ...], sort: str) -> Term:
+    """An uninterpreted function applied."""
+    return make("app", args, sort, function) if args else var(function, sort)
+
+
+def value_of(t: Term) -> int:
+    """The value of a constant (bits for a float)."""
+    assert t.op == "const" and isinstance(t.payload, int)
+    return t.payload
+
+
+def names_in(t: Term) -> frozenset[tuple[Payload, str]]:
+    """The variables and functions that occur in a term, each with its sort; the term keeps them."""
+    try:
+        return t._names
+    except AttributeError:
+        t._names = frozenset([(s.payload, s.sort) for s in subterms(t) if s.op in ("var", "app")])
+        return t._names
+
+
+def subterms(*roots: Term) -> Iterator[Term]:
+    """Every subterm once, in the order of first occurrence."""
+    seen: set[Term] = set()
+    stack = list(reversed(roots))
+    while stack:
+        t = stack.pop()
+        if t in seen:
+            continue
+        seen.add(t)
+        yield t
+        stack.extend(reversed(t.args))
+
 
 # -- Bool ----------------------------------------------------------------------------------------------------------
 
@@ -249,6 +358,43 @@ def wrap(a: Term, bits: int, signed: bool) -> Term:
 def bitwise(op: str, bits: int, a: Term, b: Term) -> Term:
     """``bvand``, ``bvor``, ``bvxor`` of two integers taken modulo 2**bits; the result is non-negative."""
     return make(op, (a, b), INT, bits)
+
+
+# -- floats ---------------------------------------------------------------------------------------------------------
+
+
+def fp(op: str, sort: str, *args: Term) -> Term:
+    """A float operation by its SMT-LIB name (``fp.add``, ``fp.fma``, ``fp.sqrt``, ``fp.abs``, …), rounding to even."""
+    return make(op, args, sort)
+
+
+def fp_round(mode: str, a: Term) -> Term:
+    """Round to an integral float; ``mode`` is ``RNE``, ``RNA``, ``RTZ``, ``RTP`` or ``RTN``."""
+    return make("fp.roundToIntegral", (a,), a.sort, mode)
+
+
+def fp_test(op: str, *args: Term) -> Term:
+    """``fp.eq``, ``fp.lt``, ``fp.leq``, ``fp.isNaN``, ``fp.isInfinite``, ``fp.isNegative``, ``fp.isZero``."""
+    return make(op, args, BOOL)
+
+
+def fp_eq(a: Term, b: Term) -> Term:
+    """IEEE ``==``: the zeros are equal, a NaN equals nothing."""
+    return fp_test("fp.eq", a, b)
+
+
+def convert(op: str, a: Term, sort: str, bits: int = 0) -> Term:
+    """Conversions: ``fp.from_fp``, ``fp.from_int``, ``fp.to_int`` (towards zero), ``fp.from_bits``, ``fp.to_bits``."""
+    return make(op, (a,), sort, bits)
+
+
+def positive_zero(sort: str) -> Term:
+    return make("const", (), sort, 0)
+
+
+def negative_zero(sort: str) -> Term:
+    exponent, significand = FLOAT_SORTS[sort]
+    return make("const", (), sort, 1 << (exponent + significand - 1))
 
 
 # -- traversal -----------------------------------------------------------------------------------------------------

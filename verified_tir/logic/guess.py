@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from verified_tir.logic.term import Term, subterms
+from verified_tir.logic.formula import Term, subterms
 
 _guessers: dict[str, Callable[..., Any]] = {}
 

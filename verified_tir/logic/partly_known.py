@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from verified_tir.logic.formula import (
+    BITWISE,
     INT,
     Term,
     and_,
@@ -27,19 +28,13 @@ from verified_tir.logic.formula import (
     replace,
     subterms,
 )
-from verified_tir.logic.term import BITWISE
-
-
-def has_hard_operations(*roots: Term) -> bool:
-    """Whether integers are multiplied of which none is a number, or combined bit by bit."""
-    return any(_is_hard(t) for t in subterms(*roots))
 
 
 def partly_known(given: tuple[Term, ...], goal: Term) -> tuple[tuple[Term, ...], Term]:
     """The givens and the goal with hard operations as applications, and what is known of these among the givens."""
     memo: dict[Term, Term] = {}
     known: dict[Term, None] = {}
-    for t in sorted((t for t in subterms(*given, goal) if _is_hard(t)), key=_height):
+    for t in sorted((t for t in subterms(*given, goal) if is_hard(t)), key=_height):
         a, b = (replace(x, {}, memo) for x in t.args)
         if t.op == "*" and "const" in (a.op, b.op):
             memo[t] = mul(a, b)
@@ -75,13 +70,11 @@ def _of_bits(op: str, bits: int, found: Term, a: Term, b: Term) -> Iterator[Term
                 yield implies(eq(x, every), eq(found, every))
 
 
-def _is_hard(t: Term) -> bool:
+def is_hard(t: Term) -> bool:
+    """Whether integers are multiplied of which none is a number, or combined bit by bit."""
     return (t.op == "*" and all(a.op != "const" for a in t.args)) or t.op in BITWISE
 
 
 def _height(t: Term) -> int:
     """How many such operations stand beneath a term, itself included: those inside come first."""
-    return sum(1 for s in subterms(t) if _is_hard(s))
-
-
-__all__ = ["has_hard_operations", "partly_known"]
+    return sum(1 for s in subterms(t) if is_hard(s))

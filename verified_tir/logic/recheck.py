@@ -20,8 +20,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, TypeAlias, final
 
 from verified_tir.logic.floats import prove_by_lemma
-from verified_tir.logic.formula import FALSE, TRUE, Term
-from verified_tir.logic.partly_known import has_hard_operations, partly_known
+from verified_tir.logic.formula import FALSE, TRUE, Term, subterms
+from verified_tir.logic.partly_known import is_hard, partly_known
 from verified_tir.logic.read_smtlib import NotCanonical, read
 from verified_tir.logic.smtlib import Script
 from verified_tir.logic.solver import relevant
@@ -203,3 +203,8 @@ def _ask_cvc5(logic: str, body: str, limit: int) -> tuple[str, str]:
         return "unknown", str(problem).strip()
     verdict, _, reason = said.partition(" ")
     return (verdict, "") if verdict in ("unsat", "sat") else ("unknown", reason.strip("()") or said)
+
+
+def has_hard_operations(*roots: Term) -> bool:
+    """Whether an operation is hard in one of the terms."""
+    return any(is_hard(t) for t in subterms(*roots))

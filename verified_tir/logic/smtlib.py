@@ -77,7 +77,8 @@ def _symbol(t: Term) -> Symbol:
     return t.op, t.payload, t.sort, tuple([a.sort for a in t.args]) if t.op == "app" else t.args
 
 
-def _apply_text(t: Term, args: list[str], names: Names) -> str:
+def apply_text(t: Term, args: list[str], names: Names) -> str:
+    """A term as text, of the texts of its operands and the names of variables and functions."""
     op = t.op
     if op in _AS_THEY_ARE:  # most are
         return f"({op} {' '.join(args)})"
@@ -100,33 +101,6 @@ def _apply_text(t: Term, args: list[str], names: Names) -> str:
     if op in ("bvand", "bvor", "bvxor"):
         return f"(ubv_to_int ({op} ((_ int_to_bv {t.payload}) {args[0]}) ((_ int_to_bv {t.payload}) {args[1]})))"
     return f"({op} {' '.join(args)})"
-
-
-LONGEST_SHOWN = 4000
-"""Characters of a part of a term that :func:`show` writes."""
-
-
-def show(t: Term) -> str:
-    """A term as text with our own names, for people.
-
-    Parts that would be longer than ``LONGEST_SHOWN`` are left out: terms share what occurs several times, and written
-    out in full that may be more text than there is memory.
-    """
-    memo: dict[Term, str] = {}
-
-    def go(u: Term) -> str:
-        if u not in memo:
-            text = str(u.payload) if u.op == "var" else _show_one(u, [go(a) for a in u.args])
-            memo[u] = text if len(text) <= LONGEST_SHOWN else f"({u.op} …)"
-        return memo[u]
-
-    return go(t)
-
-
-def _show_one(u: Term, args: list[str]) -> str:
-    if u.op in ("app", "fp.to_bits"):
-        return f"({u.payload if u.op == 'app' else u.op} {' '.join(args)})"
-    return _apply_text(u, args, {})
 
 
 KEPT = 4096
@@ -183,12 +157,12 @@ def _with_lets(root: Term, uses: dict[Term, int], names: Names) -> str:
             if a.args:
                 waiting.append(a)
             else:
-                memo[a] = _apply_text(a, [], names)
+                memo[a] = apply_text(a, [], names)
         if waiting:
             stack.extend(reversed(waiting))
             continue
         stack.pop()
-        text = _apply_text(t, [memo[a] for a in below], names)
+        text = apply_text(t, [memo[a] for a in below], names)
         if t.args and t is not root and uses.get(t, 0) > 1:
             name = f"l{len(lets)}"
             lets.append(f"(let (({name} {text})) ")

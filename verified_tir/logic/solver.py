@@ -11,10 +11,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol, final
 
-from verified_tir.logic.formula import FALSE, INT, TRUE, Term, and_, integer, le, subterms
+from verified_tir.logic.formula import FALSE, INT, TRUE, Term, and_, integer, le, names_in, subterms
 from verified_tir.logic.partly_known import partly_known
 from verified_tir.logic.smtlib import Script, query
-from verified_tir.logic.term import names_in
 from verified_tir.logic.verdict import Model, Proved, Refuted, Sorts, Unknown, Values, Verdict
 from verified_tir.logic.z3_query import INTEGER_BUDGET, NO_VALUES, Z3, Answer, named
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias, final
 
 from verified_tir.ir.node import Node
-from verified_tir.ir.show import shown
+from verified_tir.ir.outside import shown
 from verified_tir.logic.formula import Term
 
 

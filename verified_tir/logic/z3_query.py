@@ -19,9 +19,9 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, TypeAlias, final
 
+from verified_tir.ir.outside import ask
 from verified_tir.logic.formula import BOOL, FALSE, INT, Term, not_a_number, value_of
 from verified_tir.logic.smtlib import Script, query
-from verified_tir.logic.trial import tried
 from verified_tir.logic.verdict import Sorts, Values
 
 INTEGER_BUDGET = 3_000_000
@@ -123,7 +123,7 @@ def _tried(script: Script, limit: int) -> dict[str, int] | None:
         kind, found = _run(z3, lambda c: z3.SimpleSolver(ctx=c), asked, max(1, limit // SHARED_PART))
         return named(found, asked)[0] if kind == "sat" else None
 
-    found = tried(script.roots, integers) if script.roots else None
+    found = ask("values", script.roots, integers) if script.roots else None
     if found is None:
         return None
     return {short: found[ours] for short, ours in script.names.items() if ours in found}

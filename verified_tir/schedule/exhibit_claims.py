@@ -212,7 +212,7 @@ class ConcreteClaims(_Claims):
     def _element(self, buffer: Buffer, where: tuple[Term, ...]) -> Term:
         shape = self._shapes[buffer.name]
         choices: Iterable[tuple[int, ...]]
-        if all(f.is_const(x) for x in where) or self._known is not None:
+        if all(x.op == "const" for x in where) or self._known is not None:
             choices = [tuple(self._number(x) for x in where)]
         elif _count(shape) <= MOST_CHOICES:
             choices = itertools.product(*map(range, shape))
@@ -247,7 +247,7 @@ class ConcreteClaims(_Claims):
 
     def _number(self, t: Term) -> int:
         """The value of a bound or an index."""
-        if f.is_const(t):
+        if t.op == "const":
             return f.value_of(t)
         if self._known is None:
             raise Unencodable("a bound or an index depends on what an argument holds")

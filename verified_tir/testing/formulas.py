@@ -20,9 +20,9 @@ import numpy.typing as npt
 from verified_tir.logic import formula as f
 from verified_tir.logic.congruence import uninterpreted
 from verified_tir.logic.formula import Term
-from verified_tir.logic.partly_known import has_hard_operations, partly_known
+from verified_tir.logic.partly_known import partly_known
 from verified_tir.logic.read_smtlib import NotCanonical, read
-from verified_tir.logic.recheck import ask
+from verified_tir.logic.recheck import ask, has_hard_operations
 from verified_tir.logic.smtlib import query
 from verified_tir.logic.solver import Solver
 from verified_tir.logic.standalone import standalone

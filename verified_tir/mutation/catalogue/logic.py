@@ -236,7 +236,7 @@ FAULTS: Final[tuple[Fault, ...]] = (
     Fault(
         "arithmetic-rounds-ties-away",
         _LOGIC + "smtlib.py",
-        "_apply_text",
+        "apply_text",
         "return f\"({op} RNE {' '.join(args)})\"",
         "return f\"({op} RNA {' '.join(args)})\"",
         "Sums and products are rounded to nearest with ties away from zero in all proofs.",

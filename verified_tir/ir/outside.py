@@ -1,0 +1,27 @@
+"""What the trusted part asks of the rest of the package, and never believes.
+
+Text for people decides nothing.  Values that are tried can refute a claim, and never prove one.  Who answers says so
+when the package is imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+_answers: dict[str, Callable[..., Any]] = {}
+
+
+def answer(question: str, how: Callable[..., Any]) -> None:
+    """Let this one answer a question from now on."""
+    _answers[question] = how
+
+
+def ask(question: str, *about: Any) -> Any:
+    """What is answered; ``None`` if nobody answers."""
+    return _answers[question](*about) if question in _answers else None
+
+
+def shown(node: Any) -> str:
+    """A node or a term as text for a person."""
+    return str(ask("text", node))
