@@ -202,7 +202,6 @@ MALFORMED: dict[str, tuple[str, str]] = {
     "a free buffer": ("(AllocateBuffer [1] @99)", "nothing has the number @99"),
     "a variable spelled again": ('(WrapUnit [1] (Var 0 "i" int32))', "the next Var has the number"),
     "another spelling": ('(Reshape  [1] "nest")', "not spelled in the canonical way"),
-    "a rule in itself": ("(Chain [(Chain [(Chain [])])])", ""),
     "a quotation": ("(Apply (Reshape))", "this is no rule"),
     "another type of expression": ("(Partition [1] (Not (IntImm int32 1)))", "not takes a bool"),
 }

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.cli.files import HEAD, invoke, verify, write
-from verified_tir.kernel import theorem as kernel
+from verified_tir.kernel import obligation as kernel
 from verified_tir.schedule import second_opinion as module
 from verified_tir.validate import Different, EqualOverReals, Report
 

@@ -19,7 +19,7 @@ import pytest
 
 from verified_tir import CodegenError, Function, Refines, Schedule, Target, build, parse_func
 from verified_tir.codegen import build as building
-from verified_tir.codegen.build import prove_licences
+from verified_tir.codegen.build import prove_no_races
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Var, const
 from verified_tir.ir.func import PrimFunc
@@ -199,18 +199,18 @@ def test_licences_are_proved_once_in_a_process(monkeypatch: pytest.MonkeyPatch) 
     s = Schedule(ADD)
     s.parallel("i")
     asked: list[object] = []
-    original = building.discharge
+    original = building.prove_race_free
 
     def counting(*args: Any) -> Any:
         asked.append(args)
         return original(*args)
 
-    monkeypatch.setattr(building, "discharge", counting)
+    monkeypatch.setattr(building, "prove_race_free", counting)
     build(s)
     first = len(asked)
     assert first > 0
     build(s)
-    prove_licences(s.theorem)
+    prove_no_races(s.theorem)
     assert len(asked) == first
 
 

@@ -130,7 +130,6 @@ DEEP = notation.DEPTH + 1
         ('(Reshape 0 "nest")', "Reshape.path: tuple is wanted"),
         ('(Reshape [] "fast")', "Reshape.how: one of"),
         ("(Decide [] 1)", "Decide.value: bool is wanted, not a int"),
-        ("(Chain [1])", "Chain.rules"),
         ("(Refine [] none (Arguments [] []))", "Refine.lemma"),
         ("1;2", "begins nothing"),
         ('"\\x41"', "begins nothing"),

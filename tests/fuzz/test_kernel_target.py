@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from verified_tir.fuzz.target import Disagreement, Observed, Target
 from verified_tir.fuzz.targets.kernel import TARGET, KernelCase, rules
 from verified_tir.fuzz.targets.kernel_test import literal
-from verified_tir.kernel import theorem
 from verified_tir.kernel.rules import order
+from verified_tir.schedule import races
 from verified_tir.testing import Draft, Plan, schedules
 from verified_tir.testing.rules.cases import RuleCase, rule_cases
 from verified_tir.testing.scheduling.seeds import seed
@@ -100,7 +100,7 @@ def test_found() -> None:
 def test_a_licence_that_is_not_asked_for_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
     cases = st.builds(KernelCase, schedules(st.just(seed("row sum")), ("parallel", "split", "simplify"), max_steps=4))
     with monkeypatch.context() as patch:
-        patch.setattr(theorem, "licence_questions", lambda *_, **__: iter(()))
+        patch.setattr(races, "spoiled", lambda *_: [])
         case = find(cases, lambda c: failure(c) is not None, settings=FOUND)
         assert len(case.draft.plans) == 1
         source = TARGET.as_test(case, "test_found")

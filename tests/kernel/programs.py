@@ -14,10 +14,11 @@ from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.obligation import NoMatch, Unproved
 from verified_tir.kernel.rules.couple import Couple
 from verified_tir.kernel.rules.layout import LayoutMap
-from verified_tir.kernel.theorem import Refines, Rule, apply, licensed, reflexive
+from verified_tir.kernel.theorem import Refines, Rule, licensed, reflexive
 from verified_tir.logic.solver import Solver
 from verified_tir.schedule.recipes import Recipe
 from verified_tir.testing.rules.building import function, load, store
+from verified_tir.testing.rules.family import taken
 
 AB = 'A: T.Buffer((4,), "int32"), B: T.Buffer((4,), "int32")'
 
@@ -54,9 +55,9 @@ def compact(
 
 
 def take(rule: Rule | Recipe, theorem: Refines) -> Refines | NoMatch | Unproved:
-    """The theorem after a rule, or after what a recipe makes of its program."""
+    """The theorem after a rule, or after what a recipe makes of its program, if no marked loop may race then."""
     made = rule(theorem.after) if callable(rule) else rule
-    return made if isinstance(made, NoMatch) else apply(made, theorem, PROVER)
+    return made if isinstance(made, NoMatch) else taken(made, theorem, PROVER)
 
 
 def steps(start: PrimFunc | Refines, *rules: Rule | Recipe) -> Refines:

@@ -17,7 +17,8 @@ from verified_tir.ir import wellformed
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import script
 from verified_tir.kernel.facts import Prover
-from verified_tir.kernel.theorem import Refines, Rule, apply, reflexive
+from verified_tir.kernel.theorem import Refines, Rule, reflexive
+from verified_tir.testing.rules.family import taken
 from verified_tir.testing.rules.random_programs import Draw, programs
 from verified_tir.testing.rules.random_rules import RULES, application
 from verified_tir.testing.rules.random_scenes import SCENES, scenes
@@ -50,7 +51,7 @@ def test_whenever_it_applies_the_interpreter_agrees(name: str) -> None:
         made = name in SCENES and data.draw(st.integers(0, 3)) > 0
         func, rule = data.draw(scenes(name)) if made else anything(data.draw, name)
         if rule is not None:
-            result = apply(rule, reflexive(func), Prover(SOLVER))  # type: ignore[arg-type]
+            result = taken(rule, reflexive(func), Prover(SOLVER))  # type: ignore[arg-type]
             if isinstance(result, Refines):
                 agrees(result, func)
 
@@ -71,7 +72,7 @@ def test_chains_of_steps_agree() -> None:
         for _ in range(data.draw(st.integers(2, 6))):
             names = [name for name in RULES if name != "relayout"]
             rule = application(data.draw, data.draw(st.sampled_from(names)), theorem.after)
-            result = None if rule is None else apply(rule, theorem, prover)
+            result = None if rule is None else taken(rule, theorem, prover)
             if isinstance(result, Refines):
                 theorem = result
         if theorem.derivation:

@@ -16,7 +16,7 @@ class Swap:
             case Seq(stmts=stmts) if 0 <= self.position < len(stmts) - 1:
                 if changes(a, b) or hidden(a):
                     return NoMatch(self.path, f"{a} writes what {b} reads")
-        return Rewrite(after, self.questions(a, b), kept=kept(before, self.path))
+        return Rewrite(after, self.questions(a, b))
 
     def questions(self, a, b):
         assert a is not b
@@ -83,7 +83,6 @@ def test_bounds_are_off_by_one_and_effects_forgotten() -> None:
         "Swap.questions:drop-element:2",
     }
     assert texts(RULE, "domain") == {
-        "Swap.rewrite:licences-kept:1": ("kept(before, self.path) -> self.path", "weaker"),
         "Swap.questions:nothing-written:1": ("written_blocks(b) -> set()", "either"),
     }
 

@@ -7,7 +7,7 @@ scalars (``part``, ``join``) had no sample values, so that the comparison crashe
 import pytest
 
 from verified_tir import Schedule
-from verified_tir.codegen.build import prove_licences
+from verified_tir.codegen.build import prove_no_races
 from verified_tir.codegen.compile import optimise
 from verified_tir.codegen.emit import emit
 from verified_tir.codegen.target import Target
@@ -41,7 +41,7 @@ def main(A: T.Buffer((2,), "{element}"), B: T.Buffer((1,), "uint64"), C: T.Buffe
 
 def texts(program: str) -> tuple[Schedule, list[str]]:
     s = Schedule(program)
-    prove_licences(s.theorem, s.solver)
+    prove_no_races(s.theorem, s.solver)
     emitted = emit(s.func, Target.host(2)).text
     return s, [emitted, str(optimise(emitted, Target.host(2))[0])]
 

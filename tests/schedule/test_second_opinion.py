@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from verified_tir import Schedule
-from verified_tir.kernel import theorem as kernel
+from verified_tir.kernel import obligation as kernel
 from verified_tir.schedule import second_opinion as module
 from verified_tir.schedule.disagreement import BugInThisTool
 from verified_tir.schedule.operations import operations

@@ -11,7 +11,7 @@ import pytest
 from verified_tir import Refuted, Schedule, ScheduleError
 from verified_tir.ir.expr import FloatImm, const
 from verified_tir.ir.stmt import SKIP
-from verified_tir.kernel import theorem
+from verified_tir.kernel import obligation
 from verified_tir.logic.formula import FALSE, Term
 from verified_tir.logic.solver import Solver
 from verified_tir.logic.verdict import Proved, Unknown, Verdict
@@ -35,7 +35,7 @@ F4 = np.array([1.0, -0.0, np.nan, 3.0], np.float32)
 
 def lenient(patch: pytest.MonkeyPatch) -> None:
     """A kernel that believes everything."""
-    patch.setattr(theorem, "discharge", lambda prover, question: ([], None))
+    patch.setattr(obligation, "discharge", lambda prover, question: ([], None))
 
 
 def test_a_right_schedule_refines() -> None:

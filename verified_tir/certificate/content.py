@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, Final, final
 
 from verified_tir.certificate.canonical import text_hash
 from verified_tir.certificate.hashes import obligation_hash, sealed, step_hash
@@ -35,6 +35,12 @@ from verified_tir.derivation.theorems import Applied, Derived, Owed
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import script, script_lines
 from verified_tir.logic.standalone import standalone
+
+BEGINNING: Final = ("program", "licences")
+"""What stands in the first step before the rules: what the program owes, and what its licences do."""
+
+ENDING: Final = "race freedom"
+"""What stands in the last step after the rules, if the last program has marked loops."""
 
 
 @final
@@ -99,12 +105,14 @@ def _steps(derived: Derived, start: PrimFunc, noted: Noted, texts: _Texts) -> It
         now = before
         if k == 0:
             now = start
-            rules.append(_rule("program", "", derived.meaning, before, now, texts))
+            rules.append(_rule(BEGINNING[0], "", derived.meaning, before, now, texts))
             if derived.licences:
-                rules.append(_rule("licences", "", derived.licence, now, now, texts))
+                rules.append(_rule(BEGINNING[1], "", derived.licence, now, now, texts))
         for applied in [pending.pop() for _ in range(count)]:
             rules.append(_rule(_rule_name(applied), applied.text, applied.owed, now, applied.after, texts))
             now = applied.after
+        if k == len(noted.steps) - 1 and derived.race_free:
+            rules.append(_rule(ENDING, "", derived.race_free, now, now, texts))
         step = call | {"before": texts.program(before), "after": texts.program(now), "rules": rules}
         yield step | {"hash": step_hash(step)}
         before = now

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any, Final, final
 
-from verified_tir.certificate.content import Noted, content
+from verified_tir.certificate.content import BEGINNING, ENDING, Noted, content
 from verified_tir.certificate.differences import differences
 from verified_tir.certificate.discharge import submitted
 from verified_tir.certificate.integrity import Finding
@@ -29,9 +29,6 @@ from verified_tir.logic.solver import Solver
 
 _ALONE: Final = Lock()
 """The kernel's solver and its tables of nodes are not for several threads at once."""
-
-BEGINNING: Final = ("program", "licences")
-"""What stands in the first step in the place of rules."""
 
 
 @final
@@ -93,6 +90,8 @@ class _Undecided(Exception):
 
 def _problems(c: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     rules = [(k, n, r) for k, step in enumerate(c["trace"]) for n, r in enumerate(step["rules"])]
+    if rules and rules[-1][2]["rule"] == ENDING:
+        rules.pop()
     named = [(k, n, r) for k, n, r in rules if r["rule"] not in BEGINNING]
     first = [r["rule"] for k, _, r in rules if k == 0]
     licences = c["theorem"]["licences"]
@@ -133,7 +132,7 @@ def _problems(c: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _noted(c: Mapping[str, Any]) -> Noted:
     calls = [{key: step[key] for key in ("primitive", "arguments", "named", "line")} for step in c["trace"]]
-    counts = [0 if k == 0 else len(step["rules"]) for k, step in enumerate(c["trace"])]
+    counts = [0 if k == 0 else sum(r["rule"] != ENDING for r in step["rules"]) for k, step in enumerate(c["trace"])]
     return Noted(c["tool"], c["schedule"], list(zip(calls, counts, strict=True)), c["regenerable"])
 
 

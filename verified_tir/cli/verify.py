@@ -154,6 +154,7 @@ def _verify(
     try:
         run.made = Schedule(function.program, solver=solver)
         _complete(function.function(run.made))
+        run.made.prove_race_free()
     except ScheduleError as refused:
         run.refused = refused
     except KeyboardInterrupt:

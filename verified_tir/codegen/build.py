@@ -26,12 +26,11 @@ from verified_tir.codegen.target import Target
 from verified_tir.ir.func import PrimFunc
 from verified_tir.kernel.entry import has_meaning, prove_program
 from verified_tir.kernel.facts import Prover
-from verified_tir.kernel.licences import licence_questions
 from verified_tir.kernel.memory import Entry
-from verified_tir.kernel.obligation import NoMatch, Unproved, discharge
+from verified_tir.kernel.obligation import NoMatch, Unproved
+from verified_tir.kernel.race_free import prove_race_free
 from verified_tir.kernel.refines import Refines, statement_of
 from verified_tir.logic.solver import Solver
-from verified_tir.semantics.encode import Unencodable
 
 Pipeline = Callable[[Refines], Refines]
 """Lowering: it extends a theorem by steps that the kernel has checked."""
@@ -76,7 +75,7 @@ def build(
     asked = getattr(theorem, "solver", None)
     solver = asked if type(asked) is Solver else None
     prove_meaning(proved, solver)
-    prove_licences(proved, solver)
+    prove_no_races(proved, solver)
     plan = entry_plan(proved)
     texts = _Texts(plan, target)
     compiled = _compiled(plan, target, texts, cache)
@@ -148,10 +147,10 @@ class _Texts:
         return assembly(self.whole, self.target)
 
 
-# -- licences ---------------------------------------------------------------------------------------------------------
+# -- what is asked of every program that is compiled ------------------------------------------------------------------
 
-_LICENSED: WeakKeyDictionary[PrimFunc, set[Entry]] = WeakKeyDictionary()
-"""Programs whose licences were proved in this process, with what was assumed at their entry."""
+_RACE_FREE: WeakKeyDictionary[PrimFunc, set[Entry]] = WeakKeyDictionary()
+"""Programs whose race freedom was proved in this process, with what was assumed at their entry."""
 
 
 def prove_meaning(theorem: Refines, solver: Solver | None = None) -> None:
@@ -173,26 +172,22 @@ def prove_meaning(theorem: Refines, solver: Solver | None = None) -> None:
     raise CodegenError(f"{func.name} is not compiled: {problem}; Schedule({func.name}) says more")
 
 
-def prove_licences(theorem: Refines, solver: Solver | None = None) -> None:
+def prove_no_races(theorem: Refines, solver: Solver | None = None) -> None:
     """Prove again, on the last program of a theorem, that its marked loops may run as they are marked.
 
     :param solver: the schedule's, which may have been given a larger budget; a new one unless given.
     :raises CodegenError: if one could not be proved.
     """
     func, entry = theorem.after, theorem.entry
-    proved = _LICENSED.setdefault(func, set())
+    proved = _RACE_FREE.setdefault(func, set())
     if entry in proved:
         return
-    prover = Prover(solver or Solver())
-    try:
-        for question in licence_questions(func, entry):
-            _, failed = discharge(prover, question)
-            if failed is not None:
-                obligation, verdict = failed
-                raise CodegenError(
-                    f"{func.name} is not compiled: {obligation.claim}, could not be proved ({type(verdict).__name__}); "
-                    "mark the loop serial"
-                )
-    except Unencodable as problem:
-        raise CodegenError(f"{func.name} is not compiled: a licence could not be stated: {problem}") from problem
+    match prove_race_free(func, Prover(solver or Solver()), entry):
+        case NoMatch(reason=reason):
+            raise CodegenError(f"{func.name} is not compiled: whether its loops race could not be stated: {reason}")
+        case Unproved(obligation=obligation, verdict=verdict):
+            raise CodegenError(
+                f"{func.name} is not compiled: {obligation.claim}, could not be proved ({type(verdict).__name__}); "
+                "mark the loop serial"
+            )
     proved.add(entry)

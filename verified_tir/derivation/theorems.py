@@ -23,6 +23,7 @@ from verified_tir.ir.paths import Path
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import Discharged, NoMatch, ParameterMap, Refusal
+from verified_tir.kernel.race_free import prove_race_free
 from verified_tir.kernel.refines import statement_of
 from verified_tir.kernel.rules import RULES
 from verified_tir.kernel.step import Rule
@@ -84,6 +85,7 @@ class Derived:
     :ivar meaning: what was owed for the program to have a meaning.
     :ivar licences: the blocks that had a licence from the first rule on, and what was owed for it.
     :ivar given_up: how many rules were applied when the licences were given up.
+    :ivar race_free: what was owed for the marked loops of the last program to run as they are marked.
     """
 
     written: PrimFunc
@@ -94,6 +96,7 @@ class Derived:
     licence: tuple[Owed, ...]
     rules: tuple[Applied, ...]
     given_up: int | None
+    race_free: tuple[Owed, ...]
 
 
 # -- from theorems to data ---------------------------------------------------------------------------------------------
@@ -152,7 +155,7 @@ def derive_program(
 
     :param licences: the licensed blocks, in the scope of the expanded program.
     :param rules: the texts of the rules.
-    :raises NotDerived: if the program has no meaning, a text is none, or the kernel refuses.
+    :raises NotDerived: if the program has no meaning, a text is none, the kernel refuses, or a marked loop may race.
     """
     with_meaning = _kernel(-1, verify_program, written, prover)
     if not isinstance(with_meaning, tuple):
@@ -168,7 +171,12 @@ def derive_program(
         raise NotDerived(-1, str(problem)) from None
     data = Theorem(start, True, blocks, tuple(Quoted(text) for text in rules), given_up)
     theorem, licence, applied = derive(data, prover)
-    return Derived(written, start, theorem, tuple(_owed(meaning)), blocks, licence, applied, given_up)
+    last = len(rules) - 1
+    free = _kernel(last, prove_race_free, theorem.after, prover, theorem.entry)
+    if not isinstance(free, tuple):
+        raise _refused(last, free, "the loops of the last program: ")
+    races = tuple(_owed(free))
+    return Derived(written, start, theorem, tuple(_owed(meaning)), blocks, licence, applied, given_up, races)
 
 
 def derive(data: Theorem, prover: Prover) -> tuple[Refines, tuple[Owed, ...], tuple[Applied, ...]]:

@@ -34,6 +34,7 @@ from verified_tir.kernel.exact import exact_prover
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.memory import Allocated, Entry, Version
 from verified_tir.kernel.obligation import Discharged, NoMatch, Question, Unproved, discharge
+from verified_tir.kernel.race_free import prove_race_free
 from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.common import changes
 from verified_tir.logic import formula as f
@@ -44,7 +45,8 @@ from verified_tir.semantics.encode import Encoded, Unencodable
 def verify_program(
     func: PrimFunc, prover: Prover, entry: Entry | None = None, *, written: PrimFunc | None = None
 ) -> tuple[PrimFunc, tuple[Discharged, ...]] | NoMatch | Unproved:
-    """The expanded program and what was proved of it and of its blocks, or the first thing that could not be.
+    """The expanded program and what was proved of it (that it has a meaning, and no races) and of its blocks, or the
+    first thing that could not be.
 
     :param written: the program whose blocks' claims are asked, unless they are those of ``func``.
     """
@@ -62,13 +64,14 @@ def verify_program(
                 return Unproved(*failed, written or func)
     except (Unencodable, IRError) as problem:
         return NoMatch((), str(problem))
-    found = prove_program(expanded, prover, entry)
-    match found:
-        case NoMatch(reason=reason) if expanded is not func:
-            return NoMatch((), reason)
-        case NoMatch() | Unproved():
-            return found
-    return expanded, (*claimed, *found)
+    for found in (prove_program(expanded, prover, entry), prove_race_free(expanded, prover, entry or Entry())):
+        match found:
+            case NoMatch(reason=reason) if expanded is not func:
+                return NoMatch((), reason)
+            case NoMatch() | Unproved():
+                return found
+        claimed.extend(found)
+    return expanded, tuple(claimed)
 
 
 Around = tuple[tuple[Stmt, Context], ...]

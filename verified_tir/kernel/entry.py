@@ -1,17 +1,14 @@
 """The program that a theorem begins with: its meaning proved to exist.
 
-Before the first step the program itself is put to the proof:
-
-* every access is in bounds, no index arithmetic overflows, nothing divides by zero, no branch depends on undef (the
-  arguments being arrays of definite values), every ``assume`` that is no axiom holds;
-* loops marked parallel, vectorized or bound to threads have their licence.
+Before the first step the program itself is put to the proof: every access is in bounds, no index arithmetic overflows,
+nothing divides by zero, no branch depends on undef (the arguments being arrays of definite values), every ``assume``
+that is no axiom holds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import chain
 from weakref import WeakSet
 
 from verified_tir.ir.func import PrimFunc
@@ -24,9 +21,8 @@ from verified_tir.kernel.begin import begin
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.exact import exact_prover
 from verified_tir.kernel.facts import Prover
-from verified_tir.kernel.licences import licence_questions
 from verified_tir.kernel.memory import Entry
-from verified_tir.kernel.obligation import Discharged, NoMatch, Question, Unproved, discharge
+from verified_tir.kernel.obligation import Discharged, NoMatch, Question, Unproved, discharge_all
 from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.common import safe_questions
 from verified_tir.semantics.encode import Unencodable
@@ -95,7 +91,6 @@ def prove_program(
     """What was proved of the program, or the first thing that could not be."""
     exact_prover(prover)
     entry = entry or Entry()
-    done: list[Discharged] = []
     untold: str | None = None
     ill_formed = admissible.misplaced(func)
     if ill_formed is not None:
@@ -106,11 +101,9 @@ def prove_program(
                 return NoMatch((), "what it assumes of its arguments contradicts itself: no input is left")
         except (Unencodable, IRError) as problem:
             untold = str(problem)  # the questions below come to the place, and say it
-        for question in chain(program_questions(func, entry), licence_questions(func, entry)):
-            proved, failed = discharge(prover, question)
-            done.extend(proved)
-            if failed is not None:
-                return Unproved(*failed, func)
+        done, failed = discharge_all(prover, program_questions(func, entry))
+        if failed is not None:
+            return Unproved(*failed, func)
     except _Inexpressible as problem:
         return NoMatch(problem.path, str(problem))
     except (Unencodable, IRError) as problem:
@@ -119,4 +112,4 @@ def prove_program(
         return NoMatch((), untold)
     if entry == Entry():
         _MEANINGFUL.add(func)
-    return tuple(done)
+    return done

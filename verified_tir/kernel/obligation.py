@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TypeAlias, final
 
@@ -126,6 +127,19 @@ def discharge(
         if failed is not None:
             return done, failed
     return done, None
+
+
+def discharge_all(
+    prover: Prover, questions: Iterable[Question]
+) -> tuple[tuple[Discharged, ...], tuple[Obligation, Verdict] | None]:
+    """Prove questions, one after the other, up to the first that cannot be proved."""
+    done: list[Discharged] = []
+    for question in questions:
+        proved, failed = discharge(prover, question)
+        done.extend(proved)
+        if failed is not None:
+            return tuple(done), failed
+    return tuple(done), None
 
 
 def _thorough(context: Context) -> Context:

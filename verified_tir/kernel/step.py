@@ -9,7 +9,6 @@ from typing import Protocol, final
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Var
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.paths import Path
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import NoMatch, ParameterMap, Question
 
@@ -28,10 +27,6 @@ class Rewrite:
     heirs: tuple[tuple[Var, Var], ...] = ()
     """Pairs of a new block and one whose reductions go on in it.  A new block is licensed if all that it stands for
     are."""
-    kept: Path | None = None
-    """Only the statement there changed, and in each of its runs it still touches the same elements, or fewer, reading
-    and writing: then iterations of loops around it, or elsewhere, conflict no more than they did.  ``None`` if the rule
-    does not say so."""
     before: PrimFunc | None = None
     """The program that the theorem begins with from now on, if an assumption comes in front of both."""
 

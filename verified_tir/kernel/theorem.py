@@ -24,9 +24,8 @@ from verified_tir.kernel.effects import written_blocks
 from verified_tir.kernel.entry import contradictory, prove_program
 from verified_tir.kernel.exact import Inexact, exact_prover, exact_rule
 from verified_tir.kernel.facts import Prover
-from verified_tir.kernel.licences import licence_questions
 from verified_tir.kernel.memory import Entry, Padding
-from verified_tir.kernel.obligation import Discharged, NoMatch, Question, Refusal, Unproved, discharge
+from verified_tir.kernel.obligation import NoMatch, Question, Refusal, Unproved, discharge_all
 from verified_tir.kernel.refines import Refines, Statement, Step, _made, statement_of
 from verified_tir.kernel.rules.axiom import Axiom
 from verified_tir.kernel.rules.call import Refine
@@ -50,7 +49,7 @@ def reflexive(func: PrimFunc, *, definite: bool = False) -> Refines:
 
 
 def apply(rule: Rule, theorem: Refines, prover: Prover) -> Refines | Refusal:
-    """Extend a theorem by one rule, after proving every obligation of the rule and every licence of the new program.
+    """Extend a theorem by one rule, after proving every obligation of the rule.
 
     :raises TypeError: for what is not a theorem, or not a prover of the kernel's.
     """
@@ -60,7 +59,6 @@ def apply(rule: Rule, theorem: Refines, prover: Prover) -> Refines | Refusal:
 def _apply(rule: Rule, theorem: Statement, prover: Prover, again: Step | None) -> Refines | Refusal:
     """:param again: what the rule gave when it was applied to the same program before: the result, names of bound
     variables included."""
-    discharged: list[Discharged] = []
     entry = theorem.entry
     stored = prover.solver.statistics.stored
     try:
@@ -72,17 +70,15 @@ def _apply(rule: Rule, theorem: Statement, prover: Prover, again: Step | None) -
         if problem is not None:
             return NoMatch((), problem)
         paddings = _renamed(theorem.paddings, rewrite)
-        for question in _questions(theorem, rewrite, paddings):
-            proved, failed = discharge(prover, question)
-            discharged.extend(proved)
-            if failed is not None:
-                return Unproved(*failed, rewrite.after, paddings, rewrite.maps, rewrite.reassociated)
+        discharged, failed = discharge_all(prover, _questions(theorem, rewrite, paddings))
+        if failed is not None:
+            return Unproved(*failed, rewrite.after, paddings, rewrite.maps, rewrite.reassociated)
         if rewrite.before is not None and contradictory(rewrite.before, prover, Entry()):
             return NoMatch((), "with this, what is assumed of the arguments contradicts itself: no input is left")
         made = replace(rewrite, questions=()) if again is None else _same(rewrite, again)
     except (Unencodable, IRError, Inexact) as refused:
         return NoMatch((), str(refused))
-    step = Step(rule, made.after, tuple(discharged), made)
+    step = Step(rule, made.after, discharged, made)
     kept = prover.solver.statistics.stored > stored and type(prover.solver.store) is VerdictStore
     asked = {f"z3 {version()}", *(["kept verdicts"] if kept else [])}
     return _made(replace(
@@ -147,7 +143,6 @@ def _questions(theorem: Statement, rewrite: Rewrite, paddings: tuple[Padding, ..
     for m in rewrite.maps:
         if m.before not in theorem.start.buffers:
             yield from _was_an_array(begin(rewrite.after, entry), m.before)
-    yield from licence_questions(rewrite.after, entry, unchanged=theorem.after, kept=rewrite.kept)
 
 
 def _was_an_array(context: Context, buffer: Buffer) -> Iterable[Question]:

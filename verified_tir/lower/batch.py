@@ -1,14 +1,13 @@
-"""Many rewrites of expressions as few steps.
+"""Many rewrites of expressions at once.
 
-The licences of marked loops are proved for every program that a theorem reaches; a chain of rewrites reaches one.  If
-the kernel refuses a chain, its halves are tried, and so on down to the rewrite that is refused.
+Whether marked loops race is asked of the program that all of them lead to.  If one is refused, the halves are tried,
+and so on down to the rewrite that is refused.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from verified_tir.kernel.rules.chain import Chain
 from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.schedule.session import Session
 from verified_tir.schedule.tactics.branches import decide_branches
@@ -20,7 +19,7 @@ def attempt_all(session: Session, rules: Sequence[Rewrite]) -> int:
     """Take all steps that the kernel allows; gives how many."""
     if not rules:
         return 0
-    if session.attempt(rules[0] if len(rules) == 1 else Chain(tuple(rules))):
+    if session.attempt(*rules):
         return len(rules)
     if len(rules) == 1:
         return 0

@@ -165,6 +165,7 @@ def run_pass(step: Pass, session: Session) -> PassRecord:
     :raises ScheduleError: if it is refused.
     """
     theorem = reached = session.theorem
+    races = len(session.races)
     begun = time.perf_counter()
     work = Lowering(session)
     try:
@@ -176,7 +177,7 @@ def run_pass(step: Pass, session: Session) -> PassRecord:
     except TacticFailed as failed:
         raise report(repr(step), failed.refusal, reached.after, reached) from None
     done = session.theorem.derivation[len(theorem.derivation) :]
-    obligations = tuple(d for s in done for d in s.obligations)
+    obligations = (*(d for s in done for d in s.obligations), *session.races[races:])
     seconds = time.perf_counter() - begun
     return PassRecord(step, theorem.after, session.func, obligations, len(done), seconds, tuple(work.notes))
 

@@ -33,7 +33,7 @@ KERNEL = (
     "exact",
     "facts",
     "invariants",
-    "licences",
+    "race_free",
     "memory",
     "moments",
     "obligation",

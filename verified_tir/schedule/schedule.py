@@ -23,6 +23,7 @@ from verified_tir.ir.stmt import Allocate, For
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import Discharged, NoMatch, Unproved
+from verified_tir.kernel.race_free import prove_race_free
 from verified_tir.kernel.theorem import Refines, Step, reflexive
 from verified_tir.logic.solver import Solver
 from verified_tir.logic.z3_query import INTEGER_BUDGET
@@ -149,6 +150,18 @@ class Schedule(
     @property
     def solver(self) -> Solver:
         return self._session.solver
+
+    def prove_race_free(self) -> None:
+        """Prove that every marked loop of :attr:`func` may run as it is marked.
+
+        Each step asks about the loops that it could have spoiled.  ``vtir verify``, ``build`` and certificates ask
+        about all.
+
+        :raises ScheduleError: if one of them may race.
+        """
+        found = prove_race_free(self.func, self._session.prover, self.theorem.entry)
+        if not isinstance(found, tuple):
+            raise report("race freedom", found, self.func, self.theorem)
 
     def script(self) -> str:
         """The program's text."""
@@ -316,7 +329,7 @@ class Schedule(
 
     def _do(self, name: str, arguments: Sequence[object], tactic: Callable[[Session], T]) -> T:
         session = self._session
-        theorem = session.theorem
+        theorem, races = session.theorem, len(session.races)
         start = time.perf_counter()
         text = ", ".join(short(a) for a in arguments)
         reached = theorem
@@ -335,7 +348,7 @@ class Schedule(
             raise error from None
         done = session.theorem.derivation[len(theorem.derivation) :]
         session.calls.extend(f"{name}({text})" for _ in done)
-        obligations = tuple(d for step in done for d in step.obligations)
+        obligations = (*(d for step in done for d in step.obligations), *session.races[races:])
         seconds = time.perf_counter() - start
         self._records.append(
             StepRecord(name, text, obligations, seconds, theorem.after, session.func, done, self._call)

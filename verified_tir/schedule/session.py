@@ -22,10 +22,12 @@ from verified_tir.ir.visit import bound_vars, nodes_of, walk
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.facts import Prover
-from verified_tir.kernel.obligation import NoMatch, Refusal
+from verified_tir.kernel.obligation import Discharged, NoMatch, Refusal
+from verified_tir.kernel.race_free import prove_race_free
 from verified_tir.kernel.theorem import Refines, Rule, apply, licensed, without_licence
 from verified_tir.logic.solver import Solver
 from verified_tir.logic.verdict import Proved
+from verified_tir.schedule.races import spoiled
 from verified_tir.schedule.recipes import Recipe
 
 
@@ -57,6 +59,8 @@ class Session:
     """Loops that a step rebuilt: old variable to new one, so that handles stay good."""
     gone: dict[Var, str] = field(default_factory=dict)
     """Loops that a step replaced: what became of them."""
+    races: list[Discharged] = field(default_factory=list)
+    """What was proved on the way of the marked loops that steps could have spoiled."""
     calls: list[str] = field(default_factory=list)
     """What the user called for each step of the derivation, for messages."""
 
@@ -69,26 +73,35 @@ class Session:
     def solver(self) -> Solver:
         return self.prover.solver
 
-    def apply(self, rule: Rule | Recipe) -> None:
-        """Take one step: by a rule, or by what makes one of the program as it is.
+    def apply(self, *rules: Rule | Recipe) -> None:
+        """Take steps: each by a rule, or by what makes one of the program as it is.
 
-        :raises TacticFailed: if the kernel refuses; the theorem is then unchanged.
+        Whether marked loops may still run as they are marked is asked of the program that the last one gives.
+
+        :raises TacticFailed: if the kernel refuses one, or a marked loop would race; the theorem is then unchanged.
         """
-        made = rule(self.func) if callable(rule) else rule
-        result = made if isinstance(made, NoMatch) else apply(made, self.theorem, self.prover)
-        if isinstance(result, Refines):
-            self.theorem = result
-        else:
-            raise TacticFailed(result)
+        theorem = self.theorem
+        for rule in rules:
+            made = rule(theorem.after) if callable(rule) else rule
+            result = made if isinstance(made, NoMatch) else apply(made, theorem, self.prover)
+            if not isinstance(result, Refines):
+                raise TacticFailed(result)
+            theorem = result
+        asked = spoiled(self.func, theorem.after, theorem.derivation[len(self.theorem.derivation) :])
+        free = prove_race_free(theorem.after, self.prover, theorem.entry, asked) if asked else ()
+        if not isinstance(free, tuple):
+            raise TacticFailed(free)
+        self.theorem = theorem
+        self.races.extend(free)
 
     @contextmanager
     def atomic(self) -> Iterator[None]:
         """All of the steps in the block, or none: whatever is raised there, the session is as it was before."""
-        before = self.theorem, dict(self.renamed), dict(self.gone)
+        before = self.theorem, dict(self.renamed), dict(self.gone), list(self.races)
         try:
             yield
         except BaseException:
-            self.theorem, self.renamed, self.gone = before
+            self.theorem, self.renamed, self.gone, self.races = before
             raise
 
     # -- licences ------------------------------------------------------------------------------------------------
@@ -137,9 +150,7 @@ class Session:
     def attempt(self, *rules: Rule | Recipe) -> bool:
         """Take the steps if the kernel allows them all."""
         try:
-            with self.atomic():
-                for rule in rules:
-                    self.apply(rule)
+            self.apply(*rules)
         except TacticFailed:
             return False
         return True

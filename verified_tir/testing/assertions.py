@@ -225,14 +225,14 @@ def assert_family_refines(family: str, index: int) -> None:
 
 def _assert_chain_refines(func: PrimFunc, rules: Chain | tuple[Rule, ...]) -> None:
     from verified_tir.kernel.facts import Prover
-    from verified_tir.kernel.theorem import Refines, apply, reflexive
+    from verified_tir.kernel.theorem import Refines, reflexive
     from verified_tir.logic.solver import Solver
-    from verified_tir.testing.rules.family import rule_for
+    from verified_tir.testing.rules.family import rule_for, taken
     from verified_tir.testing.rules.inputs import inputs_of
 
     theorem, prover = reflexive(func), Prover(Solver())
     for step in rules:
-        result = apply(rule_for(step, theorem.after), theorem, prover)
+        result = taken(rule_for(step, theorem.after), theorem, prover)
         if not isinstance(result, Refines):
             return
         theorem = result

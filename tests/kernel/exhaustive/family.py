@@ -15,9 +15,9 @@ from tests.kernel.programs import why
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import script
 from verified_tir.kernel.obligation import NoMatch
-from verified_tir.kernel.theorem import Refines, Rule, apply, reflexive
+from verified_tir.kernel.theorem import Refines, Rule, reflexive
 from verified_tir.semantics.interpreter import Outcome
-from verified_tir.testing.rules.family import After, Chain, Family, plain_solver, prover_for, rule_for
+from verified_tir.testing.rules.family import After, Chain, Family, plain_solver, prover_for, rule_for, taken
 from verified_tir.testing.structural_hash import structural_hash
 
 SOLVER = plain_solver()
@@ -143,14 +143,14 @@ class _Trial:
     def apply(self, chain: Chain, index: int) -> None:
         report, theorem = self.report, reflexive(self.func)
         for scene in chain[:-1]:
-            set_up = apply(rule_for(scene, theorem.after), theorem, self.prover)
+            set_up = taken(rule_for(scene, theorem.after), theorem, self.prover)
             if not isinstance(set_up, Refines):
                 return
             theorem = set_up
         report.applications += 1
         rule = rule_for(chain[-1], theorem.after)
         try:
-            result = apply(rule, theorem, self.prover)
+            result = taken(rule, theorem, self.prover)
         except Exception as crash:
             report.crashes.append(f"#{index} {type(rule).__name__}: {type(crash).__name__}: {crash}")
             return

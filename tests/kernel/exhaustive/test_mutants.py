@@ -17,7 +17,7 @@ from tests.kernel.exhaustive import family as families
 from tests.kernel.exhaustive.campaign import FAMILIES
 from tests.kernel.exhaustive.family import Exploration, Family, explore, plain_solver
 from verified_tir.ir.stmt import SKIP, For, Seq
-from verified_tir.kernel import context, facts, invariants, licences, moments
+from verified_tir.kernel import context, facts, invariants, moments, race_free
 from verified_tir.kernel.rules import (
     arguments,
     bind,
@@ -61,16 +61,16 @@ def without(name: str, claim: str = "") -> Callable[[Patch], None]:
     """Questions of that name (with that in their claim) are not asked."""
 
     def mutate(patch: Patch) -> None:
-        from verified_tir.kernel import theorem
+        from verified_tir.kernel import obligation
 
-        original = theorem.discharge
+        original = obligation.discharge
 
-        def lenient(prover: Any, question: Any) -> Any:
+        def lenient(prover: Any, question: Any, since: int | None = None) -> Any:
             if question.name == name and claim in in_words(question.claim):
                 return [], None
-            return original(prover, question)
+            return original(prover, question, since)
 
-        patch.setattr(theorem, "discharge", lenient)
+        patch.setattr(obligation, "discharge", lenient)
 
     return mutate
 
@@ -124,12 +124,12 @@ def unsafe_is_safe(*modules: object) -> Callable[[Patch], None]:
 
 def first_order_only(patch: Patch) -> None:
     """A licence asks only about writes of the first iteration."""
-    original = licences.conflicts
+    original = race_free.conflicts
 
     def half(xs: Any, ys: Any) -> Any:
         return (p for p in original(xs, ys) if p[0].write)
 
-    patch.setattr(licences, "conflicts", half)
+    patch.setattr(race_free, "conflicts", half)
 
 
 def never_ran(context: Any, loop: Any, now: Any) -> Any:

@@ -6,12 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from tests.kernel.programs import AB, accepted, buffer, gives, load, program, refused, variable
+from tests.kernel.programs import AB, accepted, buffer, program, refused, variable
 from verified_tir.ir.dtype import INT32
 from verified_tir.ir.expr import Binary, Broadcast, Call, Expr, LetExpr, Load, Ramp, Var, binary, const
-from verified_tir.kernel.rules.chain import Chain
 from verified_tir.kernel.rules.lanes import Lanes
-from verified_tir.kernel.rules.rewrite import Rewrite
 
 ABN = AB + ", n: T.int32"
 RAMP = Ramp(const(0), const(1), 4)
@@ -75,13 +73,3 @@ def test_what_appears_is_in_scope_and_binds_its_own_variables() -> None:
     accepted(f, Lanes((0,), (RAMP,), one), Lanes((1,), (RAMP,), other))
     found = refused(f, Lanes((0,), (RAMP,), Broadcast(n + i - i, 4)), "")
     assert found.reason == "i is not in scope here"  # type: ignore[union-attr]
-
-
-# -- chains ------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("first", [0, 1])
-def test_a_rule_that_reads_anew_may_stand_anywhere_in_a_chain(first: int) -> None:
-    f = program("A[0] = 1\nB[0] = 1\nB[1] = 2")
-    rules = (Rewrite((1,), (0,), load(buffer(f, "A"), 0)), Rewrite((2,), (0,), const(2)))
-    gives(f, Chain((rules[first], rules[1 - first])), "A[0] = 1\nB[0] = A[0]\nB[1] = 2")

@@ -10,13 +10,13 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import script
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.obligation import NoMatch
-from verified_tir.kernel.theorem import Refines, apply, reflexive
+from verified_tir.kernel.theorem import Refines, reflexive
 from verified_tir.logic.solver import Solver
 from verified_tir.logic.verdict import Unknown
 from verified_tir.semantics.interpreter import StepLimit, UndefinedBehaviour
 from verified_tir.testing.reference import Claim, End, Given, disagreement, ended
 from verified_tir.testing.rules.cases import RuleCase
-from verified_tir.testing.rules.family import Chain, prover_for, rule_for
+from verified_tir.testing.rules.family import Chain, prover_for, rule_for, taken
 from verified_tir.testing.rules.inputs import Input, inputs_of
 
 STEPS: Final = 400
@@ -46,7 +46,7 @@ class _Trial:
         for step in chain:
             rule = rule_for(step, theorem.after)
             observed.count("rules tried")
-            result = apply(rule, theorem, self.prover)
+            result = taken(rule, theorem, self.prover)
             if isinstance(result, NoMatch):
                 return
             if not isinstance(result, Refines):

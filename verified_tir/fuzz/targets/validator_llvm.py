@@ -8,7 +8,7 @@ from typing import final
 
 from hypothesis import strategies as st
 
-from verified_tir.codegen.build import prove_licences
+from verified_tir.codegen.build import prove_no_races
 from verified_tir.codegen.compile import optimise
 from verified_tir.codegen.emit import emit
 from verified_tir.codegen.errors import CodegenError
@@ -70,7 +70,7 @@ class Compiled:
         """The program without blocks, its text, and the changed text; ``None`` if it has no meaning or no text."""
         try:
             s = Schedule(self.program, cache=False)
-            prove_licences(s.theorem, s.solver)
+            prove_no_races(s.theorem, s.solver)
             text = emit(s.func, target()).text
             if self.optimised:
                 text = str(optimise(text, target())[0])

@@ -8,7 +8,6 @@ from verified_tir.kernel.rules.axiom import Axiom
 from verified_tir.kernel.rules.bind import Bind, Inline
 from verified_tir.kernel.rules.branch import Decide, Hoist, Introduce, Merge, Reshape, Sink
 from verified_tir.kernel.rules.call import Implement, Refine
-from verified_tir.kernel.rules.chain import Chain
 from verified_tir.kernel.rules.couple import Couple
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
@@ -28,7 +27,7 @@ from verified_tir.kernel.rules.unroll import Unroll
 from verified_tir.kernel.rules.view import DeclareView, DropView, View
 
 RULES: Final = frozenset({
-    AllocateBuffer, Axiom, Bind, Chain, Couple, Decide, DeclareView, Distribute, Drop, DropView, Erase, Forget, Fuse,
+    AllocateBuffer, Axiom, Bind, Couple, Decide, DeclareView, Distribute, Drop, DropView, Erase, Forget, Fuse,
     Hoist, Implement, Inline, Insert, Introduce, Join, Lanes, Merge, Move, PadValue, Partition, Reassociate, Refine,
     Reindex, Relayout, Reordered, Repeat, Reshape, Rewrite, Same, Share, Sink, Stage, Swap, Unroll, View,
 })  # fmt: skip

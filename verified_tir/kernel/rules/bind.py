@@ -29,7 +29,7 @@ from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import opaque_calls
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import NoMatch, Question
-from verified_tir.kernel.rules.common import changes, kept, occurs, safe_questions
+from verified_tir.kernel.rules.common import changes, occurs, safe_questions
 from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
@@ -75,7 +75,7 @@ class Bind:
         given = () if lane is None else (f.between(f.integer(0), lane, f.integer(self.value.dtype.lanes)),)
         given = (*given, *_evaluated_first(context, target))
         questions: list[Question] = list(safe_questions(context, safety, given, self.path))
-        return Rewrite(after, questions, kept=kept(before, self.path, (self.value,)))
+        return Rewrite(after, questions)
 
 
 @final
@@ -92,11 +92,7 @@ class Inline:
                     return NoMatch(self.path, "an opaque call is evaluated once")
                 if any(n is v for n in walk(body)) and not _writes_last(body) and changes(body, (value,)):
                     return NoMatch(self.path, "the body writes what the value reads")
-                return Rewrite(
-                    before.with_body(put(before.body, self.path, substitute(body, {v: value}))),
-                    (),
-                    kept=kept(before, self.path),
-                )
+                return Rewrite(before.with_body(put(before.body, self.path, substitute(body, {v: value}))), ())
         return NoMatch(self.path, "not a let")
 
 

@@ -35,7 +35,6 @@ from verified_tir.kernel.rules.common import (
     evaluated_safely,
     following,
     has_effect,
-    kept,
     range_safely,
     replaced,
 )
@@ -68,7 +67,7 @@ class Introduce:
             return NoMatch(self.path, f"the condition mentions {missing[0]}, which is not in scope here")
         after = replaced(before, self.path, self.count, If(self.condition, target, copy))
         questions = evaluated_safely(context, (self.condition,), (), self.path)
-        return Rewrite(after, questions, kept=kept(before, self.path, (self.condition,)))
+        return Rewrite(after, questions)
 
 
 @final
@@ -85,7 +84,7 @@ class Merge:
         match at(before.body, self.path):
             case If(condition=c, then_body=a, else_body=b) if structural_equal(a, b if b is not None else SKIP):
                 new = seq(Evaluate(c), a) if has_effect((c,)) else a
-                return Rewrite(before.with_body(put(before.body, self.path, new)), (), kept=kept(before, self.path))
+                return Rewrite(before.with_body(put(before.body, self.path, new)), ())
         return NoMatch(self.path, "not a branch with the same statement on both sides")
 
 
@@ -102,7 +101,7 @@ class Decide:
             case If(condition=c, then_body=a, else_body=b):
                 taken = a if self.value else (b if b is not None else SKIP)
                 after = before.with_body(put(before.body, self.path, taken))
-                return Rewrite(after, self._questions(before, c, entry), kept=kept(before, self.path))
+                return Rewrite(after, self._questions(before, c, entry))
         return NoMatch(self.path, "not a branch")
 
     def _questions(self, before: PrimFunc, condition: Expr, entry: Entry) -> Iterator[Question]:
@@ -134,9 +133,7 @@ class Hoist:
                 other = refresh_binders(replace(loop, body=b))[0] if b is not None else None
                 after = before.with_body(put(before.body, self.path, If(c, replace(loop, body=a), other)))
                 context = context_at(before, self.path, entry)
-                return Rewrite(
-                    after, evaluated_safely(context, (c,), (), self.path), kept=kept(before, self.path, (c,))
-                )
+                return Rewrite(after, evaluated_safely(context, (c,), (), self.path))
         return NoMatch(self.path, "not a loop directly over a branch")
 
 
@@ -157,11 +154,7 @@ class Sink:
                     return NoMatch(self.path, "the body writes what the condition reads")
                 after = before.with_body(put(before.body, self.path, replace(loop, body=If(c, loop.body))))
                 context = context_at(before, self.path, entry)
-                return Rewrite(
-                    after,
-                    range_safely(context, loop.min, loop.extent, (), self.path),
-                    kept=kept(before, self.path, (loop.min, loop.extent)),
-                )
+                return Rewrite(after, range_safely(context, loop.min, loop.extent, (), self.path))
         return NoMatch(self.path, "not a branch (without else) over a loop")
 
 
@@ -190,4 +183,4 @@ class Reshape:
                 new = If(c, a_body)
             case _:
                 return NoMatch(self.path, f"no branch of the form that {self.how!r} needs")
-        return Rewrite(before.with_body(put(before.body, self.path, new)), (), kept=kept(before, self.path))
+        return Rewrite(before.with_body(put(before.body, self.path, new)), ())

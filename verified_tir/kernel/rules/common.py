@@ -28,23 +28,6 @@ def statement_at(func: PrimFunc, path: Path) -> Stmt | NoMatch:
         return NoMatch(path, str(problem))
 
 
-def kept(func: PrimFunc, path: Path, newly_evaluated: Iterable[Expr] = ()) -> Path | None:
-    """What :attr:`Rewrite.kept <verified_tir.kernel.theorem.Rewrite.kept>` is for a rule that changes the statement at
-    ``path`` and touches nothing new, except what ``newly_evaluated`` reads.
-
-    In a sequence that is the sequence, whose statements may move up and down.  Sequences further out stay as they are,
-    unless :func:`~verified_tir.ir.paths.put` flattens them on its way: then paths change, and nothing is said.
-    """
-    if loads_in(newly_evaluated) or not all(_flat(at(func.body, path[:k])) for k in range(len(path))):
-        return None
-    return path[:-1] if path and isinstance(at(func.body, path[:-1]), Seq) else path
-
-
-def _flat(stmt: Stmt) -> bool:
-    """Whether :func:`~verified_tir.ir.stmt.seq` would leave a sequence as it is."""
-    return not isinstance(stmt, Seq) or (len(stmt.stmts) > 1 and not any(isinstance(s, Seq) for s in stmt.stmts))
-
-
 def following(func: PrimFunc, path: Path, count: int) -> tuple[Stmt, ...] | NoMatch:
     """The next ``count`` statements of the sequence in which ``path`` stands."""
     if count <= 0:

@@ -37,7 +37,7 @@ from verified_tir.kernel.effects import opaque_calls, read_blocks, written_block
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import NoMatch, Question
 from verified_tir.kernel.region import instance
-from verified_tir.kernel.rules.common import following, kept, statement_at
+from verified_tir.kernel.rules.common import following, statement_at
 from verified_tir.kernel.rules.insert import unchanged
 from verified_tir.kernel.rules.last_write import dead, may_not_pass, unread_blocks
 from verified_tir.kernel.step import Rewrite
@@ -75,7 +75,7 @@ class Erase:
             questions = self._dead(context, target, later, unread)
         else:
             questions = self._no_op(context, target, unread)
-        return Rewrite(before.with_body(put(before.body, self.path, SKIP)), questions, kept=kept(before, self.path))
+        return Rewrite(before.with_body(put(before.body, self.path, SKIP)), questions)
 
     def _no_op(self, context: Context, target: Stmt, unread: set[Var]) -> Iterator[Question]:
         run = instance(context, target, share_loads=True)

@@ -25,7 +25,7 @@ from verified_tir.kernel.effects import written_blocks
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import NoMatch, Question
 from verified_tir.kernel.region import instance
-from verified_tir.kernel.rules.common import changes, evaluated_safely, kept, never_meet, replaced
+from verified_tir.kernel.rules.common import changes, evaluated_safely, never_meet, replaced
 from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
 from verified_tir.semantics.encode import Encoded, fresh
@@ -46,7 +46,7 @@ class Swap:
         place = (*self.path, self.position)
         a, b = _neighbours(before, self.path, self.position)
         questions = self._questions(context_at(before, place, entry), a, b)
-        return Rewrite(replaced(before, place, 2, seq(b, a)), questions, kept=kept(before, place))
+        return Rewrite(replaced(before, place, 2, seq(b, a)), questions)
 
     def _questions(self, context: Context, a: Stmt, b: Stmt) -> Iterator[Question]:
 
@@ -99,7 +99,7 @@ class Distribute:
             parts = seq(replace(target, body=a), refresh_binders(replace(target, body=b))[0])
             context = context_at(before, self.path, entry)
             questions = iterations_may_separate(context, target, b, a, self.path, "the loop may be split in two")
-        return Rewrite(before.with_body(put(before.body, self.path, parts)), questions, kept=kept(before, self.path))
+        return Rewrite(before.with_body(put(before.body, self.path, parts)), questions)
 
 
 def iterations_may_separate(
@@ -185,7 +185,7 @@ class Partition:
         context = context_at(before, self.path, entry)
         after = before.with_body(put(before.body, self.path, seq(first, second)))
         questions = self._questions(context, target, (first.extent, second.extent))
-        return Rewrite(after, questions, kept=kept(before, self.path, (self.mid,)))
+        return Rewrite(after, questions)
 
     def _questions(self, context: Context, loop: For, new: tuple[Expr, ...]) -> Iterator[Question]:
         encoder = context.encoder()

@@ -40,7 +40,6 @@ from verified_tir.kernel.rules.common import (
     changes,
     evaluated_safely,
     has_effect,
-    kept,
     known_safe,
     never_meet,
     occurs,
@@ -99,8 +98,7 @@ class Reindex:
             new_body = For(loop.var, loop.min, loop.extent, new_body, loop.kind, loop.thread, loop.annotations)
         after = before.with_body(put(before.body, self.path, new_body))
         context = context_at(before, self.path, entry)
-        new = (*self.guards, *self.old_of_new, *_evaluated(self.loops))
-        return Rewrite(after, self._questions(context, chain, old, body), kept=kept(before, self.path, new))
+        return Rewrite(after, self._questions(context, chain, old, body))
 
     def _nest(self, before: PrimFunc) -> tuple[list[Stmt], Stmt] | NoMatch:
         stmt = at(before.body, self.path)

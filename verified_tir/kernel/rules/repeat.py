@@ -21,7 +21,8 @@ where the original has one result; so such a statement is not repeated.
 What was stored since, and what ran before, is told as in ``last_write``.
 
 Not handled: an earlier iteration of a loop around both places as the witness; an S with opaque calls, assertions,
-``while`` loops or views of its own.  That a repeated instance races in a loop marked parallel, the licences tell.
+``while`` loops or views of its own.  Whether a repeated instance races in a
+loop marked parallel is another judgement (``race_free``).
 """
 
 from __future__ import annotations

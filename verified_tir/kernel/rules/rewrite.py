@@ -27,7 +27,7 @@ from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import NoMatch, Question
-from verified_tir.kernel.rules.common import kept, safe_questions
+from verified_tir.kernel.rules.common import safe_questions
 from verified_tir.kernel.step import Rewrite as Rewritten
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
@@ -98,7 +98,7 @@ class Rewrite:
             return NoMatch(self.path, f"the result is ill-typed: {problem}")
         assert isinstance(changed, Stmt)
         after = before.with_body(put(before.body, self.path, changed))
-        return Rewritten(after, self.questions(context, old, premises), kept=kept(before, self.path, (self.new,)))
+        return Rewritten(after, self.questions(context, old, premises))
 
     def _unmasks(self, context: Context, target: Stmt) -> bool:
         """Whether an operation around the place would turn from data, which wraps, to index arithmetic.

@@ -9,8 +9,8 @@
 
 Theorem.  The meaning of a program is the serial one, which looks at none of these: two programs that are one and the
 same without them (``bare``) have the same runs.  What a kind permits an executor to do, and which threads share the
-blocks of a scope, is proved separately: the licences of the marked loops (``verified_tir.kernel.licences``), asked of
-the new program and after every later step.  An opaque call is told where its arguments live; their scope stays.
+blocks of a scope, is another judgement (``verified_tir.kernel.race_free``).  An opaque call is told where its arguments
+live; their scope stays.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from verified_tir.ir.stmt import Allocate, Annotations, AttrStmt, Block, For, Se
 from verified_tir.ir.visit import map_children, nodes_of, substitute, walk
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import NoMatch
-from verified_tir.kernel.rules.common import kept, occurs
+from verified_tir.kernel.rules.common import occurs
 from verified_tir.kernel.step import Rewrite
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Same:
-    """The statement at ``path`` becomes ``new``, which is the same without what means nothing.  Owes the licences.
+    """The statement at ``path`` becomes ``new``, which is the same without what means nothing.  Owes nothing.
 
     What ``new`` binds are the same variables.  Only an allocation in another scope has a fresh one: its type says the
     scope.
@@ -61,7 +61,7 @@ class Same:
         attrs = before.attrs if self.attrs is None else self.attrs
         body = put(before.body, self.path, self.new)
         after = PrimFunc(before.name, before.params, before.buffer_map, body, attrs, before.ret_type)
-        return Rewrite(after, (), heirs=tuple(moved.items()), kept=None if moved else kept(before, self.path))
+        return Rewrite(after, (), heirs=tuple(moved.items()))
 
 
 @once

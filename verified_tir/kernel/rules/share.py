@@ -25,7 +25,7 @@ from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import NoMatch, Question
-from verified_tir.kernel.rules.common import kept, statement_at
+from verified_tir.kernel.rules.common import statement_at
 from verified_tir.kernel.rules.insert import scope_problem
 from verified_tir.kernel.rules.scope import extents_safe
 from verified_tir.kernel.step import Rewrite
@@ -68,8 +68,7 @@ class Share:
         after = before.with_body(put(before.body, self.path, new))
         heirs = tuple((block.data, s.buffer.data) for s in chosen)
         return Rewrite(
-            after, self._questions(context, target, chosen), heirs=heirs,
-            kept=None if self.positions else kept(before, self.path),
+            after, self._questions(context, target, chosen), heirs=heirs
         )  # fmt: skip
 
     def _chosen(self, target: Stmt) -> tuple[Allocate, ...] | str:

@@ -22,7 +22,7 @@ element of R must be written by S (the copy out stores them all), unless it was 
 
 Both copies must be safe: in bounds, and outside of padding that may not be touched.  A copy of bits that two types see
 is no copy (a NaN has none), and where strides let two indices meet one element has two places: then nothing is copied
-out.  That the copies race in a loop marked parallel, the licences tell.
+out.  Whether the copies race in a loop marked parallel is another judgement (``race_free``).
 """
 
 from __future__ import annotations

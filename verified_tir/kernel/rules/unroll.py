@@ -20,7 +20,6 @@ from verified_tir.ir.stmt import For, Stmt, seq
 from verified_tir.ir.visit import refresh_binders, rewrite, walk
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import NoMatch
-from verified_tir.kernel.rules.common import kept
 from verified_tir.kernel.step import Rewrite
 
 
@@ -42,9 +41,7 @@ class Unroll:
                     return NoMatch(self.path, f"the loop's last value does not fit {v.dtype}")
                 copies = [body, *(refresh_binders(body)[0] for _ in range(n - 1))]
                 unrolled = seq(*[_at_value(copy, v, const(low + k, v.dtype)) for k, copy in enumerate(copies)])
-                return Rewrite(
-                    before.with_body(put(before.body, self.path, unrolled)), (), kept=kept(before, self.path)
-                )
+                return Rewrite(before.with_body(put(before.body, self.path, unrolled)), ())
         return NoMatch(self.path, "not a loop with a constant start and a positive constant extent")
 
 

@@ -30,7 +30,7 @@ from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import NoMatch, Question
-from verified_tir.kernel.rules.common import kept, safe_questions, statement_at
+from verified_tir.kernel.rules.common import safe_questions, statement_at
 from verified_tir.kernel.rules.insert import scope_problem
 from verified_tir.kernel.rules.rewrite import ExprPath, expressions
 from verified_tir.kernel.rules.rewrite import Rewrite as RewriteExpression
@@ -63,7 +63,7 @@ class DeclareView:
         if problem is not None:
             return NoMatch(self.path, problem)
         after = before.with_body(put(before.body, self.path, DeclBuffer(self.view, target)))
-        return Rewrite(after, extents_safe(context, self.view, self.path), kept=kept(before, self.path))
+        return Rewrite(after, extents_safe(context, self.view, self.path))
 
 
 @final
@@ -80,7 +80,7 @@ class DropView:
             case DeclBuffer(buffer=b, body=body):
                 if any(n is b for n in walk(body)):
                     return NoMatch(self.path, f"{b.name} is used")
-                return Rewrite(before.with_body(put(before.body, self.path, body)), (), kept=kept(before, self.path))
+                return Rewrite(before.with_body(put(before.body, self.path, body)), ())
         return NoMatch(self.path, "no view is declared here")
 
 
@@ -115,8 +115,7 @@ class View:
         assert isinstance(moved, Stmt)
         after = before.with_body(put(before.body, self.path, moved))
         context = context_at(before, self.path, entry)
-        newly = [e for _, new in self.moves for e in new]
-        return Rewrite(after, _same_accesses(context, target, mover, self.path), kept=kept(before, self.path, newly))
+        return Rewrite(after, _same_accesses(context, target, mover, self.path))
 
 
 class _Mover:

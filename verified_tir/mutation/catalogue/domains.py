@@ -30,8 +30,8 @@ FAULTS: Final[tuple[Fault, ...]] = (
         "free to be reordered, and a store of theirs is not seen.",
     ),
     Fault(
-        "last-iteration-forgotten-by-licences",
-        _KERNEL + "licences.py",
+        "last-iteration-may-race",
+        _KERNEL + "race_free.py",
         "no_conflict_between_iterations",
         "f.lt(v, f.add(low, extent))",
         "f.lt(v, f.sub(f.add(low, extent), f.integer(1)))",

@@ -156,7 +156,7 @@ FAULTS: Final[tuple[Fault, ...]] = (
     ),
     Fault(
         "shared-memory-is-each-thread's-own",
-        _KERNEL + "licences.py",
+        _KERNEL + "race_free.py",
         "_common",
         'if a.buffer is None or a.buffer.data not in run.local or (threads and _kind(a.buffer) in ("shared", "warp")):',
         "if a.buffer is None or a.buffer.data not in run.local:",

@@ -73,7 +73,6 @@ OPERATORS: dict[str, tuple[str, str]] = {
     "drop-statement": ("domain", "a statement is left out"),
     "shared-binder": ("domain", "bound variables are not renamed apart"),
     "skip-substitution": ("domain", "a variable is not replaced"),
-    "licences-kept": ("domain", "licences of loops further out are not asked again"),
     "nothing-written": ("domain", "what a statement may read or write is forgotten"),
 }
 """The group of each operator, and what it does in words."""

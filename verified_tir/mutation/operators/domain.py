@@ -24,9 +24,6 @@ _WITHOUT = {
 def domain(scope: Scope) -> Iterator[Edit]:
     for node in scope.nodes:
         match node:
-            case ast.keyword(arg="kept", value=ast.Call(args=[_, path, *_]) as call) if called(call) == "kept":
-                words = f"licences outside of `{scope.short(path)}` are always kept"
-                yield Edit("licences-kept", call, scope.text(path), words, "weaker")
             case ast.Call() if called(node) in _WITHOUT:
                 operator, template, words = _WITHOUT[called(node)]
                 subject = _subject(scope, node)

@@ -68,11 +68,7 @@ def _elements(scope: Scope, node: ast.AST, elements: list[ast.expr]) -> Iterator
             yield Edit("drop-element", e, "*()", words, "stricter" if scope.side(e) == "given" else "either")
 
 
-_COSTS_TIME_ONLY = frozenset({"kept", "unchanged"})
-"""Arguments without which every licence is asked again, and no step is refused that was not."""
-
 _DEFAULTS: dict[str, Effect] = {
-    "kept": "stricter",
     "otherwise": "stricter",
     "given": "stricter",
     "also_written": "weaker",
@@ -82,7 +78,7 @@ _DEFAULTS: dict[str, Effect] = {
 
 def _keyword(scope: Scope, node: ast.keyword, name: str, value: ast.expr) -> Iterator[Edit]:
     call = scope.parent(node)
-    if called(call) == "zip" or name in _COSTS_TIME_ONLY:  # zip's is strict=True: an assertion
+    if called(call) == "zip":  # zip's is strict=True: an assertion
         return
     if isinstance(value, ast.Constant) and isinstance(value.value, bool):
         words = f"`{name}={not value.value}` in `{scope.short(call)}`"

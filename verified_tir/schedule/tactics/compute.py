@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import For, Seq
-from verified_tir.kernel.licences import LICENSED
+from verified_tir.kernel.race_free import MARKED
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.repeat import Repeat
 from verified_tir.schedule.recipes import of_kind
@@ -56,7 +56,7 @@ def _made_serial(session: Session, where: Path, shared: int) -> list[For]:
     """Let the consumer's loops run serially until the buffer is one iteration's own: before, iterations would share
     what they compute; gives the loops to be marked again."""
     around = [(where[:k], session.stmt(where[:k])) for k in range(shared, len(where) + 1)]
-    found = [(p, s) for p, s in around if isinstance(s, For) and s.kind in LICENSED]
+    found = [(p, s) for p, s in around if isinstance(s, For) and s.kind in MARKED]
     for path, _ in found:
         session.apply(of_kind(path, "serial"))
     return [s for _, s in found]

@@ -16,7 +16,6 @@ from verified_tir.ir.expr import Binary, Expr, IntImm, Var, const
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Allocate, Block, For, If, Seq, Stmt
 from verified_tir.ir.visit import sub_statements, substitute
-from verified_tir.kernel.rules.chain import Chain
 from verified_tir.kernel.rules.reindex import NewLoop, Reindex
 from verified_tir.kernel.rules.rewrite import ExprPath, Rewrite, expressions
 from verified_tir.schedule.session import Session, fail
@@ -126,7 +125,7 @@ def split_in_turn(
 def write_as(session: Session, path: Path, wanted: Mapping[Expr, Expr]) -> None:
     """Write expressions at or below a place as others that are equal, where that is proved."""
     rules = [Rewrite(p, where, e) for p, where, e in _occurrences(session.stmt(path), path, wanted)]
-    if rules and not session.attempt(Chain(tuple(rules))):
+    if rules and not session.attempt(*rules):
         for rule in rules:
             session.attempt(rule)
 

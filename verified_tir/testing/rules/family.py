@@ -14,7 +14,9 @@ from typing import Any, final
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.kernel.facts import Prover
-from verified_tir.kernel.theorem import Rule
+from verified_tir.kernel.obligation import Refusal
+from verified_tir.kernel.race_free import prove_race_free
+from verified_tir.kernel.theorem import Refines, Rule, apply
 from verified_tir.logic.solver import Solver
 
 
@@ -48,6 +50,18 @@ class After:
 def rule_for(step: Rule | After, func: PrimFunc) -> Rule:
     """The rule that a step is on a program."""
     return step.make(func) if isinstance(step, After) else step
+
+
+def taken(rule: Rule, theorem: Refines, prover: Prover) -> Refines | Refusal:
+    """The theorem after a rule, if no marked loop of its program may race; or why not.
+
+    These are two judgements: a rule is about serial runs.
+    """
+    result = apply(rule, theorem, prover)
+    if not isinstance(result, Refines):
+        return result
+    free = prove_race_free(result.after, prover, result.entry)
+    return result if isinstance(free, tuple) else free
 
 
 Chain = tuple[Rule | After, ...]

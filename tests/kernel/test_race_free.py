@@ -1,4 +1,4 @@
-"""Which loops are asked for a licence, in which context, and what all iterations have in common."""
+"""Race freedom: which loops are asked about, in which context, and what all iterations have in common."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ import pytest
 
 from tests.kernel.programs import PROVER, accepted, program, refused, why
 from verified_tir.elaborate.claims import verify_program
+from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import NoMatch, Unproved
+from verified_tir.kernel.race_free import marked_loops, prove_race_free
 from verified_tir.kernel.rules.branch import Decide
+from verified_tir.kernel.theorem import Refines, apply, reflexive
 from verified_tir.schedule.recipes import labelled, of_kind
+from verified_tir.testing.rules.building import made
 
 PARAMS = 'A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32"), X: T.Buffer((8,), "int32"), n: T.int32'
 PARAMS += ', C: T.Buffer((4, 8), "int32")'
@@ -39,20 +43,23 @@ def test_loops_without_a_licence_are_not_looked_into(loop: str) -> None:
     refused(program(licensed, PARAMS), labelled((1,), "later"), "opaque call")
 
 
-def test_licences_that_stand_are_not_asked_for_again() -> None:
-    """``p ⊑ p`` asks for none: these programs have a race, and the steps do not bring it about."""
-    around = "for i in T.parallel(4):\n    if i < 9:\n        B[0] = i"
-    accepted(program(around, PARAMS), Decide((0,), True))
-    apart = "for i in T.parallel(4):\n    B[0] = i\nfor j in range(4):\n    if j < 9:\n        A[j] = 0"
-    accepted(program(apart, PARAMS), Decide((1, 0), True))
-    behind = "for j in range(4):\n    if j < 9:\n        A[j] = 0\nfor i in T.parallel(4):\n    B[0] = i"
-    accepted(program(behind, PARAMS), Decide((0, 0), True))
-    deeper = "for j in range(4):\n    for i in T.parallel(4):\n        B[0] = i\n"
-    later = "for k in range(2):\n    if k < 9:\n        A[k] = 0\n"
-    accepted(program(deeper + later, PARAMS), Decide((1, 0), True))
-    accepted(program(later + deeper, PARAMS), Decide((0, 0), True))
-    within = "for i in range(4):\n    if i < 9:\n        for j in T.parallel(4):\n            B[0] = i"
-    refused(program(within, PARAMS), Decide((0,), True), "no two of its iterations")
+def test_a_refinement_says_nothing_of_races() -> None:
+    """The step is right; that the loop may run as it is marked is another judgement."""
+    racing = program("for i in range(4):\n    B[0] = i", PARAMS)
+    theorem = apply(made(of_kind((), "parallel"), racing), reflexive(racing), PROVER)
+    assert isinstance(theorem, Refines)
+    found = prove_race_free(theorem.after, PROVER, theorem.entry)
+    assert isinstance(found, Unproved) and "no two of its iterations" in found.obligation.claim
+    assert prove_race_free(racing, PROVER, theorem.entry) == ()
+
+
+def test_of_some_loops() -> None:
+    func = program("for i in T.parallel(4):\n    B[i] = i\nfor i in T.parallel(4):\n    A[0] = i", PARAMS)
+    assert marked_loops(func.body) == [(0,), (1,)]
+    assert prove_race_free(func, PROVER, Entry(), [(0,)])
+    assert isinstance(prove_race_free(func, PROVER, Entry(), [(1,)]), Unproved)
+    assert isinstance(prove_race_free(func, PROVER, Entry()), Unproved)
+    assert prove_race_free(func, PROVER, Entry(), [(0, 0), ()]) == ()  # no marked loops: nothing is said of any
 
 
 def test_only_marked_loops_need_one() -> None:

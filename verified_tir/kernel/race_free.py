@@ -1,4 +1,4 @@
-"""What permits a loop to run other than serially.
+"""Race freedom: what permits a loop to run other than serially.
 
 The meaning of a program is always the serial one.  A loop marked ``parallel``, ``vectorized`` or bound to a thread may
 be executed with its iterations at once; that is allowed when no two iterations conflict, at any depth of nesting: the
@@ -8,65 +8,80 @@ Threads do not all see the same memory.  What a thread allocates in scope ``shar
 conflicts with what the other threads of the block do there.  Memory of scope ``local`` is one thread's, and nothing but
 ``global`` memory is seen by several thread blocks: a loop over threads (blocks) may not use such memory from outside.
 
-The question is asked again whenever the program changed, for every licensed loop of the new program.  A rule may say
-that it changed one statement only, which still touches, in each of its runs, the same elements or fewer (``kept``).
-Control flow and addresses are as before then (they depend on defined values, which refinement keeps), so the iterations
-of a loop around that statement or apart from it touch what they touched: its licence stands.  Only loops at the
-statement and within it are asked about.  ``build`` asks about all.
+This is a judgement about one program.  No refinement says anything of it (``p ⊑ q`` is about serial runs), and no rule
+needs it.  It is asked of the program that is written, of every program that becomes machine code, and of the last one
+of a schedule.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.node import once
+from verified_tir.ir.node import IRError, once
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import For, Stmt
 from verified_tir.ir.visit import sub_statements
 from verified_tir.kernel.access import Access, Instance, conflicts, overlap
 from verified_tir.kernel.begin import begin
 from verified_tir.kernel.context import Context
+from verified_tir.kernel.exact import exact_prover
+from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.memory import Entry
-from verified_tir.kernel.obligation import Question
+from verified_tir.kernel.obligation import Discharged, NoMatch, Question, Unproved, discharge_all
 from verified_tir.kernel.region import instance
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
-from verified_tir.semantics.encode import Encoded, fresh
+from verified_tir.semantics.encode import Encoded, Unencodable, fresh
 
-LICENSED = ("parallel", "vectorized", "thread_binding")
+MARKED = ("parallel", "vectorized", "thread_binding")
+"""Kinds of loops whose iterations may run at once."""
 
 
-def licence_questions(
-    func: PrimFunc, entry: Entry, unchanged: PrimFunc | None = None, kept: Path | None = None
-) -> Iterator[Question]:
-    """Questions for every licensed loop of ``func`` (none if the body is that of ``unchanged``).
+def prove_race_free(
+    func: PrimFunc, prover: Prover, entry: Entry, only: Collection[Path] | None = None
+) -> tuple[Discharged, ...] | NoMatch | Unproved:
+    """What was proved so that every marked loop of a program may run as it is marked; or the first thing that could not
+    be.
 
-    :param kept: the only statement that changed, if it touches nothing new; loops elsewhere are licensed already.
+    :param only: the places of some marked loops: then it says this of these alone.
     """
-    if unchanged is not None and unchanged.body is func.body:
-        return
-    if not _licensed(func.body):
-        return
-    yield from _visit(begin(func, entry), func.body, (), () if kept is None else kept)
+    try:
+        done, failed = discharge_all(exact_prover(prover), race_questions(func, entry, only))
+    except (Unencodable, IRError) as problem:
+        return NoMatch((), str(problem))
+    return done if failed is None else Unproved(*failed, func, entry.paddings)
+
+
+def race_questions(func: PrimFunc, entry: Entry, only: Collection[Path] | None = None) -> Iterator[Question]:
+    """What is owed so that marked loops may run as they are marked: all of them, or those at some places."""
+    asked = marked_loops(func.body) if only is None else only
+    if asked:
+        yield from _visit(begin(func, entry), func.body, (), asked)
+
+
+def marked_loops(stmt: Stmt, path: Path = ()) -> list[Path]:
+    """The places of the marked loops in a statement that stands at ``path``."""
+    if not _marked(stmt):
+        return []
+    own = [path] if isinstance(stmt, For) and stmt.kind in MARKED else []
+    return own + [p for k, sub in enumerate(sub_statements(stmt)) for p in marked_loops(sub, (*path, k))]
 
 
 @once
-def _licensed(stmt: Stmt) -> bool:
-    """Whether a licensed loop stands in a statement."""
-    own = isinstance(stmt, For) and stmt.kind in LICENSED
-    return own or any(_licensed(s) for s in sub_statements(stmt))
+def _marked(stmt: Stmt) -> bool:
+    """Whether a marked loop stands in a statement."""
+    own = isinstance(stmt, For) and stmt.kind in MARKED
+    return own or any(_marked(s) for s in sub_statements(stmt))
 
 
-def _visit(context: Context, stmt: Stmt, path: Path, kept: Path) -> Iterator[Question]:
-    if not _licensed(stmt):
-        return
-    if isinstance(stmt, For) and stmt.kind in LICENSED and len(path) >= len(kept):
+def _visit(context: Context, stmt: Stmt, path: Path, asked: Collection[Path]) -> Iterator[Question]:
+    if path in asked and isinstance(stmt, For):
         yield from no_conflict_between_iterations(context.fork(), stmt, path)
-    wanted = [k for k, sub in enumerate(sub_statements(stmt)) if _licensed(sub) and kept[len(path) :][:1] in ((), (k,))]
+    wanted = {p[len(path)] for p in asked if len(p) > len(path) and p[: len(path)] == path}
     for k, sub, inner in context.inside(stmt, wanted):
-        yield from _visit(inner, sub, (*path, k), kept)
+        yield from _visit(inner, sub, (*path, k), asked)
 
 
 def no_conflict_between_iterations(context: Context, loop: For, path: Path) -> Iterator[Question]:
@@ -122,4 +137,4 @@ def _kind(buffer: Buffer) -> str:
     return buffer.scope.partition(".")[0]
 
 
-__all__ = ["LICENSED", "licence_questions", "no_conflict_between_iterations"]
+__all__ = ["MARKED", "marked_loops", "prove_race_free", "race_questions"]

@@ -1,0 +1,77 @@
+"""Which marked loops a step could have spoiled.
+
+Race freedom is a judgement about one program (``verified_tir.kernel.race_free``): ``build``, ``vtir verify`` and
+certificates ask it of the last one.  A schedule asks on the way, so that the step that brings a race is the one that is
+refused.  Which loops it asks about is chosen here, and nothing rests on it.
+
+A loop that is the same node as before is not asked about, unless something is no longer assumed.  Nor is one that is
+marked as it was if the rule is *quiet*: what the loop runs touches the same elements, or fewer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import fields, is_dataclass
+from typing import Any, Final
+
+from verified_tir.ir.expr import Load
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.node import Node
+from verified_tir.ir.paths import Path, at
+from verified_tir.ir.stmt import Assume, For, Stmt
+from verified_tir.ir.visit import nodes_of, walk
+from verified_tir.kernel.effects import assumes
+from verified_tir.kernel.race_free import marked_loops
+from verified_tir.kernel.refines import Step
+from verified_tir.kernel.rules.bind import Bind, Inline
+from verified_tir.kernel.rules.branch import Decide, Introduce, Merge, Reshape
+from verified_tir.kernel.rules.erase import Erase
+from verified_tir.kernel.rules.order import Distribute, Partition, Swap
+from verified_tir.kernel.rules.reindex import Reindex
+from verified_tir.kernel.rules.rewrite import Rewrite
+from verified_tir.kernel.rules.same import Same
+from verified_tir.kernel.rules.unroll import Unroll
+from verified_tir.kernel.rules.view import DeclareView, DropView, View
+
+QUIET: Final = frozenset({
+    Bind, Decide, DeclareView, Distribute, DropView, Erase, Inline, Introduce, Merge, Partition, Reindex, Reshape,
+    Rewrite, Same, Swap, Unroll, View,
+})  # fmt: skip
+"""Rules by which a statement touches nothing new, unless an expression among their arguments reads memory."""
+
+
+def spoiled(before: PrimFunc, after: PrimFunc, steps: Iterable[Step]) -> list[Path]:
+    """The marked loops of ``after`` that are to be asked about, once ``steps`` have led there from ``before``."""
+    if before.body is after.body:
+        return []
+    places = marked_loops(after.body)
+    if not places or not _assumed(before) <= _assumed(after):
+        return places
+    old = {loop.var: loop for loop in (at(before.body, p) for p in marked_loops(before.body)) if isinstance(loop, For)}
+    quiet = all(map(_quiet, steps))
+    return [p for p in places if not _stands(at(after.body, p), old, quiet)]
+
+
+def _stands(loop: Any, old: dict[Any, For], quiet: bool) -> bool:
+    was = old.get(loop.var)
+    return was is loop or (quiet and was is not None and (was.kind, was.thread) == (loop.kind, loop.thread))
+
+
+def _assumed(func: PrimFunc) -> set[Stmt]:
+    """What is assumed: race freedom may rest on it."""
+    return set(nodes_of(func.body, Assume)) if assumes(func.body) else set()
+
+
+def _quiet(step: Step) -> bool:
+    """Whether a step's statement touches the same elements as before, or fewer, and buffers are in the same scopes."""
+    rule = step.rule
+    return type(rule) in QUIET and not step.made.heirs and (type(rule) is Same or not _loads(rule))
+
+
+def _loads(value: Any) -> bool:
+    """Whether a rule's arguments read memory."""
+    if isinstance(value, Node):
+        return any(isinstance(n, Load) for n in walk(value))
+    if isinstance(value, tuple):
+        return any(map(_loads, value))
+    return is_dataclass(value) and any(_loads(getattr(value, f.name)) for f in fields(value))
