@@ -80,7 +80,7 @@ def test_new_loops_are_asked_about() -> None:
     assert asked(two, Distribute((), 1)) == [(1,)]
     f = program("for j in T.parallel(4):\n    B[j] = 1\nfor k in range(3):\n    if k < 9:\n        A[k] = B[k]", AB)
     assert asked(f, Decide((1, 0), True)) == []
-    assert asked(f, Insert((0, 0), store(buffer(f, "B"), variable(f, "j"), const(1)), "after")) == [(0,)]
+    assert asked(f, Insert((0, 0), store(buffer(f, "B"), const(1), variable(f, "j")), "after")) == [(0,)]
 
 
 def test_the_schedule_refuses_the_step_that_brings_a_race() -> None:
