@@ -199,7 +199,7 @@ MALFORMED: dict[str, tuple[str, str]] = {
     "a number for a bool": ("(Decide [1] 1)", "Decide.value: bool is wanted"),
     "a bool for a number": ("(Fuse [1] true)", "a bool is no number"),
     "a free variable": ("(Partition [1] %99)", "nothing has the number %99"),
-    "a free buffer": ("(AllocateBuffer [1] @99)", "nothing has the number @99"),
+    "a free buffer": ("(Declare [1] @99)", "nothing has the number @99"),
     "a variable spelled again": ('(WrapUnit [1] (Var 0 "i" int32))', "the next Var has the number"),
     "another spelling": ('(Reshape  [1] "nest")', "not spelled in the canonical way"),
     "a quotation": ("(Apply (Reshape))", "this is no rule"),

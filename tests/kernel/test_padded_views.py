@@ -11,7 +11,8 @@ from verified_tir.ir.expr import Expr, Load, const
 from verified_tir.ir.stmt import Store
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.obligation import NoMatch, Unproved
-from verified_tir.kernel.rules.view import DeclareView, View
+from verified_tir.kernel.rules.scope import Declare
+from verified_tir.kernel.rules.view import View
 from verified_tir.kernel.theorem import apply
 
 COPY = """
@@ -26,7 +27,7 @@ def through_a_flat_view(s: Schedule, extent: Expr | int, shift: int = 0) -> str:
     """What the kernel says when A is read by flat address (plus ``shift``)."""
     a = s.buffer("A")
     flat = Buffer.declare("A_flat", (extent,), "float32", data=a.data)
-    theorem = apply(DeclareView((), flat), s.theorem, PROVER)
+    theorem = apply(Declare((), flat, True), s.theorem, PROVER)
     assert isinstance(theorem, Refines)
     moves = []
     for n in walk(theorem.after):

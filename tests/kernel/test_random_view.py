@@ -30,9 +30,11 @@ from verified_tir.ir.script import script
 from verified_tir.ir.stmt import Allocate, DeclBuffer, For, If, LetStmt, Stmt, Store, While, seq
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.facts import Prover
+from verified_tir.kernel.rules import scope as scope_module
 from verified_tir.kernel.rules import view as rule_module
+from verified_tir.kernel.rules.scope import Declare, Drop
 from verified_tir.kernel.rules.share import Share
-from verified_tir.kernel.rules.view import DeclareView, DropView, View
+from verified_tir.kernel.rules.view import View
 from verified_tir.kernel.theorem import Refines, Rule, apply, reflexive
 from verified_tir.testing.rules.lanes import FAMILIES
 from verified_tir.testing.rules.random_programs import Draw, Scope, bounds, condition, index, one_of, statement, value
@@ -203,14 +205,14 @@ def declared(draw: Draw) -> Scene:
     body = statement(draw, scope)
     func = function([x, y, z, n], DeclBuffer(v, body) if around else body)
     if around:
-        return func, DropView(())
+        return func, Drop(())
     found = place(draw, func)
     assert found is not None
     i = one_of(draw, *scope_at(func, found[0]).integers)
     extent = one_of(draw, const(2), n, i, n - 1, 4 // i, i + 1)
     new = Buffer.declare("W", (extent,), one_of(draw, "int32", "float32"), data=one_of(draw, x, y, z).data,
                          elem_offset=one_of(draw, const(0), i, 7 // n))  # fmt: skip
-    return func, DeclareView(found[0], new)
+    return func, Declare(found[0], new, True)
 
 
 # --------------------------------------------------------------------------------------------------------------- blocks
@@ -361,7 +363,7 @@ def tried(name: str, examples: int, count: Counter[str], **options: Any) -> Call
 @pytest.mark.parametrize("name", SCENES)
 def test_accepted_steps_agree_with_the_interpreter(name: str) -> None:
     count: Counter[str] = Counter()
-    rules = {"view": (View,), "declare": (DeclareView, DropView), "block": (Share,), "bool": (View,)}[name]
+    rules = {"view": (View,), "declare": (Declare, Drop), "block": (Share,), "bool": (View,)}[name]
     wanted = {"accepted": EXAMPLES // 10, "meaningful": EXAMPLES // 30, **{rule.__name__: 0 for rule in rules}}
     if name != "declare":
         wanted["refused"] = EXAMPLES // 20
@@ -389,7 +391,7 @@ FAULTS: dict[str, tuple[str, Callable[[pytest.MonkeyPatch], None]]] = {
     "stores may go anywhere": ("moved to views", without("view", "goes where")),
     "loads may come from anywhere": ("moved to views", without("view", "reads where")),
     "all is safe": ("moved to views", unsafe_is_safe(rule_module)),
-    "extents have a meaning": ("declare", setting(rule_module, "extents_safe", blind)),
+    "extents have a meaning": ("declare", setting(scope_module, "extents_safe", blind)),
     "any block is large enough": ("blocks", without("view", "holds")),
     "masks are lost": ("bool", setting(rule_module._Mover, "place", without_mask(rule_module._Mover.place))),
 }

@@ -14,8 +14,9 @@ from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.order import Distribute, Partition, Swap
 from verified_tir.kernel.rules.reindex import Reindex
 from verified_tir.kernel.rules.rewrite import Rewrite
+from verified_tir.kernel.rules.scope import Declare
 from verified_tir.kernel.rules.unroll import Unroll
-from verified_tir.kernel.rules.view import DeclareView, View
+from verified_tir.kernel.rules.view import View
 from verified_tir.kernel.theorem import Refines, Rule, apply, reflexive
 from verified_tir.schedule.races import spoiled
 from verified_tir.schedule.recipes import Recipe, of_kind
@@ -96,6 +97,6 @@ def test_views_touch_the_same_bytes() -> None:
     f = program("for i in T.parallel(4):\n    B[i] = A[i]", AB)
     i, b = variable(f, "i"), buffer(f, "B")
     flat = Buffer.declare("V", (2, 2), "int32", data=b.data)
-    declared = apply(DeclareView((), flat), reflexive(f), PROVER)
+    declared = apply(Declare((), flat, True), reflexive(f), PROVER)
     assert isinstance(declared, Refines)
     assert asked(declared.after, View((0, 0), b, flat, (((i,), (i // 2, i % 2)),))) == []

@@ -30,7 +30,7 @@ from verified_tir.ir.stmt import Stmt, Store, seq
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.calls import Arguments, instantiate, without_labels
 from verified_tir.kernel.rules.insert import Insert
-from verified_tir.kernel.rules.scope import AllocateBuffer
+from verified_tir.kernel.rules.scope import Declare
 from verified_tir.kernel.theorem import Refines
 from verified_tir.schedule.index_map import IndexMap
 from verified_tir.schedule.recipes import labelled
@@ -210,7 +210,7 @@ def steps_become(
         count = 1
     for node in graph.nodes[:-1]:
         b = buffers[node.output] = buffer_like(node.op, node.output.type)
-        session.apply(AllocateBuffer(path, b))
+        session.apply(Declare(path, b))
         session.apply(Insert((*path, 0), node_body(node, [buffers[node.inputs[0]], b])))
         path = (*path, 0, 1)
     last = graph.nodes[-1]

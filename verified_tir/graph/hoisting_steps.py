@@ -22,7 +22,7 @@ from verified_tir.kernel.calls import Arguments, instantiate
 from verified_tir.kernel.rules.call import Refine
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.order import Swap
-from verified_tir.kernel.rules.scope import AllocateBuffer
+from verified_tir.kernel.rules.scope import Declare
 from verified_tir.schedule.recipes import labelled
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.inline import compute_inline
@@ -120,7 +120,7 @@ def moved_up(session: Session, group: Group, label: str, steps: Sequence[Step], 
     program = program_of_graph(graph_of(steps, type_of_buffer(group.source)))
     statement = Block.label(label, instantiate(program, Arguments((group.source, anew))))
     old = f"{label}_copy"
-    session.apply(AllocateBuffer((), anew))
+    session.apply(Declare((), anew))
     session.apply(Insert(_top_place(session, before), statement))
     path = next(p for p, b in session.blocks() if b.name == label and p != _top_place(session, before))
     becomes(session, path, 1, copy_of(anew, group.target, old), group.target)

@@ -20,8 +20,9 @@ from verified_tir.ir.expr import IntImm, Load
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Allocate, Stmt, Store
 from verified_tir.ir.visit import walk
+from verified_tir.kernel.rules.scope import Declare, Drop
 from verified_tir.kernel.rules.share import Share
-from verified_tir.kernel.rules.view import DeclareView, DropView, View
+from verified_tir.kernel.rules.view import View
 from verified_tir.lower.passes import Lowering, Pass
 from verified_tir.schedule.session import Session, fail
 
@@ -37,7 +38,7 @@ class BoolStorage(Pass):
             buffer = session.func.buffer_of(param)
             if buffer is not None and buffer.dtype.is_bool and _accesses(session.func.body, buffer):
                 new = _bytes(session, buffer)
-                session.apply(DeclareView((), new))
+                session.apply(Declare((), new, True))
                 _redirect(session, (0,), buffer, new)
         work.each(_is_bool, lambda path, stmt: _local(work, path, stmt))
 
@@ -63,7 +64,7 @@ def _local(work: Lowering, path: Path, stmt: Stmt) -> None:
     new = _bytes(session, old)
     session.apply(Share(path, (), new))
     _redirect(session, (*path, 0, 0), old, new)
-    session.apply(DropView((*path, 0)))
+    session.apply(Drop((*path, 0)))
 
 
 def _redirect(session: Session, path: Path, old: Buffer, new: Buffer) -> None:

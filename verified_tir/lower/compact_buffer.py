@@ -23,8 +23,8 @@ from verified_tir.ir.stmt import Allocate, DeclBuffer, For, If, Seq, Stmt, Store
 from verified_tir.ir.visit import children, walk
 from verified_tir.kernel.rules.couple import Couple
 from verified_tir.kernel.rules.layout import LayoutMap
-from verified_tir.kernel.rules.scope import Move
-from verified_tir.kernel.rules.view import DropView, Indices, View
+from verified_tir.kernel.rules.scope import Drop, Move
+from verified_tir.kernel.rules.view import Indices, View
 from verified_tir.lower.flatten_buffer import flat_indices, of_one_type
 from verified_tir.lower.passes import Lowering, Pass, reason
 from verified_tir.schedule.bounds import Bounds
@@ -124,7 +124,7 @@ def _without_views(session: Session, path: Path, buffer: Buffer) -> int:
         )
         moves = tuple((x, _through(view, buffer, x)) for x in accesses)
         session.apply(View((*where, 0), view, buffer, moves))
-        session.apply(DropView(where))
+        session.apply(Drop(where))
 
 
 def _through(view: Buffer, owner: Buffer, indices: Indices) -> Indices:

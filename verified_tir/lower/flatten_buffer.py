@@ -22,8 +22,9 @@ from verified_tir.ir.expr import Cast, Expr, IntImm, Load, Ramp, binary, const
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Allocate, DeclBuffer, Stmt, Store
 from verified_tir.ir.visit import walk
+from verified_tir.kernel.rules.scope import Declare, Drop
 from verified_tir.kernel.rules.share import Share
-from verified_tir.kernel.rules.view import DeclareView, DropView, Indices, View
+from verified_tir.kernel.rules.view import Indices, View
 from verified_tir.kernel.theorem import Rule
 from verified_tir.lower.passes import Lowering, Pass, reason
 from verified_tir.schedule.bounds import Bounds
@@ -57,19 +58,19 @@ def _is_nested(b: Buffer) -> bool:
 def _local(work: Lowering, path: Path, stmt: Stmt) -> None:
     """The block is allocated flat; the old shape is a view of it until nothing uses it any more."""
     assert isinstance(stmt, Allocate)
-    _first(work, stmt.buffer, path, lambda flat: Share(path, (), flat), DropView((*path, 0)))
+    _first(work, stmt.buffer, path, lambda flat: Share(path, (), flat), Drop((*path, 0)))
 
 
 def _alias(work: Lowering, path: Path, stmt: Stmt) -> None:
     """A flat view is declared within the old one, which goes."""
     assert isinstance(stmt, DeclBuffer)
     if _through(work, (*path, 0), stmt.buffer):
-        work.session.attempt(DropView(path))
+        work.session.attempt(Drop(path))
 
 
 def _through(work: Lowering, path: Path, old: Buffer) -> bool:
     """Declare a flat view of ``old`` at ``path`` and send all accesses below through it."""
-    return _first(work, old, path, lambda flat: DeclareView(path, flat))
+    return _first(work, old, path, lambda flat: Declare(path, flat, True))
 
 
 def _first(work: Lowering, old: Buffer, path: Path, declare: Callable[[Buffer], Rule], *rest: Rule) -> bool:

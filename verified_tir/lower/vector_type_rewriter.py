@@ -23,8 +23,9 @@ from verified_tir.ir.paths import Path
 from verified_tir.ir.script import script
 from verified_tir.ir.stmt import Allocate, DeclBuffer, For, Stmt, Store
 from verified_tir.ir.visit import walk
+from verified_tir.kernel.rules.scope import Declare, Drop
 from verified_tir.kernel.rules.share import Share
-from verified_tir.kernel.rules.view import DeclareView, DropView, View
+from verified_tir.kernel.rules.view import View
 from verified_tir.lower.passes import Lowering, Pass, reason
 from verified_tir.schedule.bounds import Bounds
 from verified_tir.schedule.session import Session, TacticFailed
@@ -50,7 +51,7 @@ class VectorTypeRewriter(Pass):
             for b in reversed(work.session.func.buffers):
                 _cast(work, (), b)
             work.each(_declares, lambda path, s: _cast(work, (*path, 0), _declared(s)))
-            work.each(lambda s: isinstance(s, DeclBuffer), lambda path, _: work.session.attempt(DropView(path)))
+            work.each(lambda s: isinstance(s, DeclBuffer), lambda path, _: work.session.attempt(Drop(path)))
         else:
             work.each(lambda s: isinstance(s, Allocate), lambda path, s: _retype(work, path, _declared(s)))
 
@@ -119,12 +120,12 @@ def _cast(work: Lowering, path: Path, buffer: Buffer) -> None:
     for lanes, found in _ramps(session.stmt(path), buffer).items():
         view = vector_view(buffer, lanes, f"{buffer.name}_{buffer.dtype.with_lanes(lanes)}")
         try:
-            session.apply(DeclareView(path, view))
+            session.apply(Declare(path, view, True))
         except TacticFailed as refused:
             work.note(f"{buffer.name}: no view as {view.dtype}: {reason(refused.refusal)}")
             continue
         _redirect(work, (*path, 0), buffer, view, _moves(session, found, lanes))
-        session.attempt(DropView(path))  # if nothing goes through it after all
+        session.attempt(Drop(path))  # if nothing goes through it after all
 
 
 def _redirect(work: Lowering, path: Path, buffer: Buffer, view: Buffer, moves: Moves) -> None:
@@ -157,6 +158,6 @@ def _retype(work: Lowering, path: Path, buffer: Buffer) -> None:
         with session.atomic():
             session.apply(Share(path, (), block))
             session.apply(View((*path, 0, 0), buffer, block, _moves(session, indices, lanes)))
-            session.apply(DropView((*path, 0)))
+            session.apply(Drop((*path, 0)))
     except TacticFailed as refused:
         work.note(f"{buffer.name} stays an array of {buffer.dtype}: {reason(refused.refusal)}")

@@ -30,11 +30,12 @@ from verified_tir.kernel.rules.order import Distribute, Partition, Swap
 from verified_tir.kernel.rules.reindex import Reindex
 from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.kernel.rules.same import Same
+from verified_tir.kernel.rules.scope import Declare, Drop
 from verified_tir.kernel.rules.unroll import Unroll
-from verified_tir.kernel.rules.view import DeclareView, DropView, View
+from verified_tir.kernel.rules.view import View
 
 QUIET: Final = frozenset({
-    Bind, Decide, DeclareView, Distribute, DropView, Erase, Inline, Introduce, Merge, Partition, Reindex, Reshape,
+    Bind, Decide, Declare, Distribute, Drop, Erase, Inline, Introduce, Merge, Partition, Reindex, Reshape,
     Rewrite, Same, Swap, Unroll, View,
 })  # fmt: skip
 """Rules by which a statement touches nothing new, unless an expression among their arguments reads memory."""

@@ -13,8 +13,9 @@ from verified_tir.ir.stmt import Store
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.relayout import Relayout
+from verified_tir.kernel.rules.scope import Declare, Drop
 from verified_tir.kernel.rules.share import Share
-from verified_tir.kernel.rules.view import DeclareView, DropView, View
+from verified_tir.kernel.rules.view import View
 from verified_tir.kernel.theorem import Refines, apply, reflexive
 from verified_tir.semantics.interpreter import run
 
@@ -40,14 +41,14 @@ def same_places(func: PrimFunc, old: Buffer) -> tuple[tuple[tuple[Expr, ...], tu
 def of_parameter(func: PrimFunc, name: str) -> PrimFunc:
     old = buffer(func, name)
     new = as_bytes(old)
-    return accepted(func, DeclareView((), new), View((0,), old, new, same_places(func, old)))
+    return accepted(func, Declare((), new, True), View((0,), old, new, same_places(func, old)))
 
 
 def test_a_local_buffer() -> None:
     f = program(LOCAL)
     m = buffer(f, "m")
     new = as_bytes(m)
-    done = accepted(f, Share((), (), new), View((0, 0), m, new, same_places(f, m)), DropView((0,)))
+    done = accepted(f, Share((), (), new), View((0, 0), m, new, same_places(f, m)), Drop((0,)))
     assert (
         body_of(done)
         == """\
@@ -89,7 +90,7 @@ def test_a_byte_is_not_made_of_a_bool() -> None:
     """A byte of 2 would come back as 1."""
     f = program("B[0] = A[0]", 'A: T.Buffer((4,), "int8"), B: T.Buffer((4,), "int8")')
     bools = Buffer.declare("m", (4,), "bool", data=buffer(f, "A").data)
-    declared = accepted(f, DeclareView((), bools))
+    declared = accepted(f, Declare((), bools, True))
     refused(declared, View((0,), buffer(f, "A"), bools, same_places(f, buffer(f, "A"))), "A holds int8, m bool")
 
 
@@ -97,7 +98,7 @@ def test_a_byte_is_not_made_of_a_bool() -> None:
 def test_other_types_are_no_bytes_of_a_bool(dtype: str) -> None:
     f = program("N[0] = M[0]", IN_OUT)
     other = Buffer.declare("v", (1,), dtype, data=buffer(f, "M").data)
-    declared = accepted(f, DeclareView((), other))
+    declared = accepted(f, Declare((), other, True))
     refused(declared, View((0,), buffer(f, "M"), other, same_places(f, buffer(f, "M"))), f"M holds bool, v {dtype}")
 
 
@@ -105,7 +106,7 @@ def test_the_byte_is_the_one_of_that_bool() -> None:
     f = program("N[0] = M[1]", IN_OUT)
     m = buffer(f, "M")
     new = as_bytes(m)
-    declared = accepted(f, DeclareView((), new))
+    declared = accepted(f, Declare((), new, True))
     accepted(declared, View((0,), m, new, (((const(1),), (const(1),)),)))
     refused(declared, View((0,), m, new, (((const(1),), (const(0),)),)), "the load of M_bytes reads where")
 
@@ -120,7 +121,7 @@ def test_what_is_said_of_bools_stays_said_of_them() -> None:
         assert isinstance(theorem, Refines)
         m = theorem.after.buffers[0]
         new = as_bytes(m)
-        declared = apply(DeclareView((), new), theorem, PROVER)
+        declared = apply(Declare((), new, True), theorem, PROVER)
         assert isinstance(declared, Refines)
         found = apply(View((0,), m, new, same_places(theorem.after, m)), declared, PROVER)
         assert isinstance(found, Refines) if fine else "accessible" in why(found)  # type: ignore[arg-type]

@@ -15,7 +15,7 @@ from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.order import Partition
 from verified_tir.kernel.rules.relayout import Relayout
-from verified_tir.kernel.rules.view import DeclareView
+from verified_tir.kernel.rules.scope import Declare
 from verified_tir.kernel.theorem import Refines, Rule, apply, reflexive
 from verified_tir.schedule.recipes import Recipe, of_kind
 
@@ -55,7 +55,7 @@ LOOP = "for i in range(4):\n    B[i] = A[i] * T.float32(2)"
 
 def viewed(func: PrimFunc, *views: Buffer) -> PrimFunc:
     """The program with views declared around it."""
-    return accepted(func, *[DeclareView((0,) * k, v) for k, v in enumerate(views)])
+    return accepted(func, *[Declare((0,) * k, v, True) for k, v in enumerate(views)])
 
 
 def over(

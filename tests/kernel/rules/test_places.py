@@ -13,7 +13,7 @@ from verified_tir.kernel.rules.bind import Inline
 from verified_tir.kernel.rules.branch import Introduce
 from verified_tir.kernel.rules.lanes import Lanes
 from verified_tir.kernel.rules.reassociate import Reassociate
-from verified_tir.kernel.rules.scope import AllocateBuffer
+from verified_tir.kernel.rules.scope import Declare
 
 ABN = AB + ", n: T.int32"
 EIGHT = 'A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32")'
@@ -23,8 +23,8 @@ RAMP = Ramp(const(0), const(1), 4)
 def test_extents_of_an_allocation() -> None:
     f = program("for i in range(4):\n    B[i] = 1\nB[0] = 2", ABN)
     i = variable(f, "i")
-    refused(f, AllocateBuffer((1,), Buffer.declare("t", (i + 1,), "int32")), "i is not in scope here")
-    accepted(f, AllocateBuffer((0, 0), Buffer.declare("t", (i + 1,), "int32")))
+    refused(f, Declare((1,), Buffer.declare("t", (i + 1,), "int32")), "i is not in scope here")
+    accepted(f, Declare((0, 0), Buffer.declare("t", (i + 1,), "int32")))
 
 
 def test_a_condition() -> None:

@@ -23,13 +23,12 @@ from tests.kernel.programs import (
 )
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import INT32
-from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.expr import Call, Expr, StringImm, Var, binary, const
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Allocate, Assert, DeclBuffer, Evaluate, If, LetStmt, While, seq
 from verified_tir.kernel.rules.reassociate import Reassociate
 from verified_tir.kernel.rules.reindex import NewLoop
-from verified_tir.kernel.rules.repeat import Forget, Repeat
+from verified_tir.kernel.rules.repeat import Repeat
 
 STENCIL = """
 t = T.alloc_buffer((16,), "int32")
@@ -388,33 +387,6 @@ def test_a_condition_on_memory_ends_with_a_store(monkeypatch: pytest.MonkeyPatch
     refused(program(STALE.format(0)), again, "has run before")
     stores_change_nothing(monkeypatch)
     accepted(program(STALE.format(0)), again)
-
-
-# ---------------------------------------------------------------------------------------------------------- forget
-
-
-def test_forget_is_the_way_back() -> None:
-    f = program(STENCIL, PARAMS)
-    there = accepted(f, window(f, 3))
-    back = accepted(there, Forget((0, 1, 0, 0), window(there, 3)))
-    assert structural_equal(f, back)
-
-
-def test_what_is_forgotten_ran_before() -> None:
-    text = "for x in range(4):\n    A[x] = B[x]\nfor y in range(3):\n    A[y{}] = B[y{}]\n    C[y] = A[y]"
-
-    def forget(f: PrimFunc, offset: int) -> Forget:
-        return Forget((1, 0, 0), Repeat((1, 0), (0, 0), (), (), (variable(f, "y") + offset,)))
-
-    f = program(text.format(" + 1", " + 1"), ABC)
-    gives(f, forget(f, 1), "for x in range(4):\n    A[x] = B[x]\nfor y in range(3):\n    C[y] = A[y]")
-    refused(f, forget(f, 0), "does not give this statement back")
-    g = program(text.format(" + 2", " + 2").replace("range(3)", "range(2)").replace("C[y] =", "A[3] ="), ABC)
-    refused(g, forget(g, 2), SINCE)
-    h = program(text.format(" + 1", " + 1").replace("range(4)", "range(3)", 1), ABC)
-    refused(h, forget(h, 1), "has run before (Refuted)")
-    refused(f, Forget((7,), forget(f, 1).again), "no statement at step 7")
-    refused(f, Forget((1, 0, 0), Repeat((0,), (1,), (), (), ())), "the source comes after the place")
 
 
 def test_a_value_does_not_overflow_on_its_way() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.kernel.programs import AB, accepted, gives, program, refused, variable
 from verified_tir.ir.buffer import Buffer
-from verified_tir.kernel.rules.scope import AllocateBuffer, Drop, Move
+from verified_tir.kernel.rules.scope import Declare, Drop, Move
 from verified_tir.schedule.recipes import of_kind, rescoped
 
 ABN = AB + ", n: T.int32"
@@ -14,13 +14,13 @@ ALLOC = 't = T.alloc_buffer((2,), "int32")'
 def test_allocate_and_drop() -> None:
     f = program("B[0] = 1", ABN)
     t, n = Buffer.declare("t", (2,), "int32"), variable(f, "n")
-    gives(f, AllocateBuffer((), t), f"{ALLOC}\nB[0] = 1")
+    gives(f, Declare((), t), f"{ALLOC}\nB[0] = 1")
     gives(program(f"{ALLOC}\nB[0] = 1"), Drop(()), "B[0] = 1")
     refused(program(f"{ALLOC}\nt[0] = 1"), Drop(()), "t is used")
-    refused(f, AllocateBuffer((), Buffer.declare("t", (n,), "int32")), "safety: the extents of t are not negative")
-    refused(f, AllocateBuffer((), Buffer.declare("t", (4 // n,), "int32")), "safety: 4 // n: no division by zero")
+    refused(f, Declare((), Buffer.declare("t", (n,), "int32")), "safety: the extents of t are not negative")
+    refused(f, Declare((), Buffer.declare("t", (4 // n,), "int32")), "safety: 4 // n: no division by zero")
     used = program(f"{ALLOC}\nB[0] = 1")
-    refused(used, AllocateBuffer((0,), used.body.buffer), "the buffer is not fresh")  # type: ignore[attr-defined]
+    refused(used, Declare((0,), used.body.buffer), "is not fresh")  # type: ignore[attr-defined]
 
 
 LOOP = 'for i in range(n):\n    t = T.alloc_buffer(({},), "int32")\n    t[0] = i\n    B[0] = t[0]'

@@ -9,7 +9,7 @@ import pytest
 from tests.kernel.programs import AB, accepted, compact, program, refused, variable
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Var
-from verified_tir.kernel.rules.scope import AllocateBuffer, Move
+from verified_tir.kernel.rules.scope import Declare, Move
 
 ABN = AB + ", n: T.int32"
 ALLOC = 't = T.alloc_buffer((2,), "int32")'
@@ -19,8 +19,8 @@ SIZED = 't = T.alloc_buffer((A[0],), "int32")'
 def test_extents_are_in_scope_where_the_buffer_appears() -> None:
     f = program("for i in range(4):\n    A[i] = i\nB[0] = 1")
     t = Buffer.declare("t", (variable(f, "i"),), "int32")
-    accepted(f, AllocateBuffer((0, 0), t))
-    refused(f, AllocateBuffer((1,), t), "i is not in scope here")
+    accepted(f, Declare((0, 0), t))
+    refused(f, Declare((1,), t), "i is not in scope here")
 
 
 @pytest.mark.parametrize(

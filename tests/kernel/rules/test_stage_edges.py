@@ -13,7 +13,7 @@ from verified_tir.ir.expr import FALSE, Var, const
 from verified_tir.ir.func import PrimFunc
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.layout import LayoutMap
-from verified_tir.kernel.rules.scope import AllocateBuffer, Move
+from verified_tir.kernel.rules.scope import Declare, Move
 from verified_tir.kernel.rules.stage import Stage
 
 ABN = AB + ", n: T.int32"
@@ -23,7 +23,7 @@ MISSES = "without going through c misses the region (Refuted)"
 VIEW = 'v = T.decl_buffer((4,), "int32", data=B.data)\n'
 
 
-def reason(f: PrimFunc, rule: Stage | AllocateBuffer | Move) -> str:
+def reason(f: PrimFunc, rule: Stage | Declare | Move) -> str:
     return refused(f, rule, "").reason  # type: ignore[union-attr, no-any-return]
 
 
@@ -133,9 +133,9 @@ def test_a_buffer_that_is_never_written() -> None:
 def test_strides_are_safe_and_in_scope() -> None:
     f = program("for i in range(4):\n    A[i] = i\nB[0] = n", ABN)
     i, n = variable(f, "i"), variable(f, "n")
-    assert reason(f, AllocateBuffer((1,), Buffer.declare("t", (i,), "int32"))) == "i is not in scope here"
+    assert reason(f, Declare((1,), Buffer.declare("t", (i,), "int32"))) == "i is not in scope here"
     strided = Buffer.declare("t", (2,), "int32", strides=(4 // n,))
-    refused(f, AllocateBuffer((1,), strided), "safety: 4 // n: no division by zero (Refuted)")
+    refused(f, Declare((1,), strided), "safety: 4 // n: no division by zero (Refuted)")
 
 
 def test_extents_keep_an_allocation_where_it_is() -> None:

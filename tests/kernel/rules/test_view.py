@@ -12,8 +12,9 @@ from verified_tir.ir.node import IRError
 from verified_tir.ir.script import parse
 from verified_tir.ir.stmt import Allocate, Seq, Store
 from verified_tir.ir.visit import walk
+from verified_tir.kernel.rules.scope import Declare, Drop
 from verified_tir.kernel.rules.share import Share
-from verified_tir.kernel.rules.view import DeclareView, DropView, View
+from verified_tir.kernel.rules.view import View
 from verified_tir.schedule.recipes import run_once, unlabelled
 
 NEST = "for i in range({0}):\n    for j in range({1}):\n        B[i, j] = A[i, j] + 1"
@@ -35,7 +36,7 @@ def test_flattening_parameters() -> None:
     i, j = variable(f, "i"), variable(f, "j")
     a, b = flat(f, "A", 32), flat(f, "B", 32)
     good, bad = (((i, j), (i * 8 + j,)),), (((i, j), (i * 7 + j,)),)
-    declare = (DeclareView((), a), DeclareView((0,), b))
+    declare = (Declare((), a, True), Declare((0,), b, True))
     moved = accepted(f, *declare, View((0, 0), buffer(f, "A"), a, good), View((0, 0), buffer(f, "B"), b, good))
     assert body_of(moved) == (
         'A_flat = T.decl_buffer((32,), "float32", data=A.data)\nB_flat = T.decl_buffer((32,), "float32", data=B.data)\n'
@@ -48,10 +49,10 @@ def test_flattening_parameters() -> None:
     )
     refused(declared, View((0, 0), buffer(f, "A"), b, good), "no view of the block")
     refused(f, View((), buffer(f, "A"), a, good), "not declared")
-    small = accepted(f, DeclareView((), flat(f, "A", 31)))
+    small = accepted(f, Declare((), flat(f, "A", 31), True))
     new = buffer(small, "A_flat")
     refused(small, View((0,), buffer(f, "A"), new, good), "in bounds (Refuted)")
-    large = accepted(f, DeclareView((), flat(f, "A", 33)))  # a view may be larger than its block ...
+    large = accepted(f, Declare((), flat(f, "A", 33), True))  # a view may be larger than its block ...
     accepted(large, View((0,), buffer(f, "A"), buffer(large, "A_flat"), good))  # ... if nothing beyond it is touched
 
 
@@ -59,7 +60,7 @@ def test_symbolic_extents() -> None:
     f = program(NEST.format("n", "m"), SYMBOLIC)
     i, j, n, m = (variable(f, name) for name in "ijnm")
     a = flat(f, "A", n * m)
-    declared = accepted(f, DeclareView((), a))
+    declared = accepted(f, Declare((), a, True))
     accepted(declared, View((0,), buffer(f, "A"), a, (((i, j), (i * m + j,)),)))
     refused(declared, View((0,), buffer(f, "A"), a, (((i, j), (i * n + j,)),)), "(Refuted)")
 
@@ -70,22 +71,22 @@ def test_lanes_and_pointer_casts() -> None:
     i = variable(f, "i")
     wide = flat(f, "A", 2, dtype="float32x4")
     ramp = Ramp(i * 4, const(1), 4)
-    declared = accepted(f, DeclareView((), wide))
+    declared = accepted(f, Declare((), wide, True))
     moved = accepted(declared, View((0,), buffer(f, "A"), wide, (((ramp,), (i,)),)))
     assert "B[i * 4:i * 4 + 4] = A_flat[i] + " in body_of(moved)
     refused(declared, View((0,), buffer(f, "A"), wide, (((ramp,), (i * 4,)),)), "in bounds")
-    three = accepted(f, DeclareView((), flat(f, "B", 3, dtype="float32x4")))
+    three = accepted(f, Declare((), flat(f, "B", 3, dtype="float32x4"), True))
     b = buffer(three, "B_flat")  # its third element ends beyond the block
     accepted(three, View((0,), buffer(f, "B"), b, (((ramp,), (i,)),)))
     refused(three, View((0,), buffer(f, "B"), b, (((ramp,), (i + 1,)),)), "(Refuted)")
-    wrong = accepted(f, DeclareView((), flat(f, "A", 8, dtype="int32")))
+    wrong = accepted(f, Declare((), flat(f, "A", 8, dtype="int32"), True))
     refused(wrong, View((0,), buffer(f, "A"), buffer(wrong, "A_flat"), (((ramp,), (ramp,)),)), "holds float32")
 
 
 def test_an_element_of_lanes_by_lanes_of_the_index() -> None:
     f = program("B[T.Ramp(0, 2, 4)] = A[T.Ramp(0, 2, 4)]",
                 'A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")')  # fmt: skip
-    declared = accepted(f, DeclareView((), flat(f, "A", 4, dtype="float32x2")))
+    declared = accepted(f, Declare((), flat(f, "A", 4, dtype="float32x2"), True))
     ramp = Ramp(const(0), const(2), 4)
     pair = Ramp(const(0), const(1), 2)
     refused(declared, View((0,), buffer(f, "A"), buffer(declared, "A_flat"), (((ramp,), (pair,)),)), "(Refuted)")
@@ -96,7 +97,7 @@ def test_loads_within_indices_and_conditions() -> None:
     f = program(text, 'A: T.Buffer((4,), "int32"), B: T.Buffer((4,), "int32")')
     a = flat(f, "A", 2, 2, dtype="int32")
     moves = tuple((x, (x[0] // 2, x[0] % 2)) for x in indices_of(f, "A"))
-    declared = accepted(f, DeclareView((), a))
+    declared = accepted(f, Declare((), a, True))
     moved = accepted(declared, View((0,), buffer(f, "A"), a, moves))
     assert " A[" not in body_of(moved)
     unguarded = program("A[0] = 0\n" + text, 'A: T.Buffer((4,), "int32"), B: T.Buffer((4,), "int32")')
@@ -106,15 +107,15 @@ def test_loads_within_indices_and_conditions() -> None:
 def test_views_that_nobody_uses() -> None:
     f = program(NEST.format(4, 8), SQUARE)
     a = flat(f, "A", 32)
-    declared = accepted(f, DeclareView((), a))
-    assert accepted(declared, DropView(())) is f
+    declared = accepted(f, Declare((), a, True))
+    assert accepted(declared, Drop(())) is f
     i, j = variable(f, "i"), variable(f, "j")
     moved = accepted(declared, View((0,), buffer(f, "A"), a, (((i, j), (i * 8 + j,)),)))
-    refused(moved, DropView(()), "A_flat is used")
-    refused(f, DropView(()), "no view is declared here")
-    refused(declared, DeclareView((0,), a), "declared already")
-    refused(f, DeclareView((0, 0), Buffer.declare("v", (4,), data=buffer(f, "A").data, elem_offset=4 // i)), "zero")
-    refused(f, DeclareView((), Buffer.declare("v", (4,))), "not alive here")
+    refused(moved, Drop(()), "A_flat is used")
+    refused(f, Drop(()), "no buffer is declared here")
+    refused(declared, Declare((0,), a, True), "not fresh")
+    refused(f, Declare((0, 0), Buffer.declare("v", (4,), data=buffer(f, "A").data, elem_offset=4 // i), True), "zero")
+    refused(f, Declare((), Buffer.declare("v", (4,)), True), "not alive here")
 
 
 LOCAL = 't = T.alloc_buffer((4, 8), "float32")\nfor i, j in T.grid(4, 8):\n    t[i, j] = 1.0\nB[0, 0] = t[3, 7]'
@@ -126,7 +127,7 @@ def test_a_local_buffer_of_another_shape() -> None:
     i, j = variable(f, "i"), variable(f, "j")
     w = Buffer.declare("w", (32,), data=t.data)
     moves = (((i, j), (i * 8 + j,)), ((const(3), const(7)), (const(31),)))
-    done = accepted(f, Share((), (), w), View((0, 0), t, w, moves), DropView((0,)))
+    done = accepted(f, Share((), (), w), View((0, 0), t, w, moves), Drop((0,)))
     assert body_of(done) == (
         'w = T.alloc_buffer((32,), "float32")\n'
         "for i, j in T.grid(4, 8):\n    w[i * 8 + j] = T.float32(1.0)\nB[0, 0] = w[31]"
@@ -166,7 +167,7 @@ def test_sharing_a_block() -> None:
 def test_broadcast_indices_touch_one_element() -> None:
     f = program("B[0, 0:4] = A[0, T.Broadcast(1, 4)]", SQUARE)
     a = flat(f, "A", 32)
-    declared = accepted(f, DeclareView((), a))
+    declared = accepted(f, Declare((), a, True))
     ones = Broadcast(const(1), 4)
     accepted(declared, View((0,), buffer(f, "A"), a, (((const(0), ones), (ones,)),)))
     refused(declared, View((0,), buffer(f, "A"), a, (((const(0), ones), (Ramp(const(1), const(1), 4),)),)), "(Refuted)")
@@ -211,7 +212,7 @@ def test_the_same_value_at_another_place_is_not_the_same_access() -> None:
     )
     f = program(text, 'A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")')
     i, v = variable(f, "i"), flat(f, "B", 4)
-    declared = accepted(f, DeclareView((), v))
+    declared = accepted(f, Declare((), v, True))
     place = (0, 1, 0, 0)
     accepted(declared, View(place, buffer(f, "B"), v, (((i,), (i,)),)))
     refused(declared, View(place, buffer(f, "B"), v, (((i,), (3 - i,)),)), "the load of B_flat reads where")
@@ -222,6 +223,6 @@ def test_indices_that_read_are_asked_about_in_parallel_loops() -> None:
     text = "for k in range(4):\n    A[k] = 0\nfor i in T.parallel(4):\n    B[i] = 1\n    A[i] = A[i] * 1"
     f = program(text)
     i, v = variable(f, "i"), flat(f, "B", 4, dtype="int32")
-    declared = accepted(f, DeclareView((), v))
+    declared = accepted(f, Declare((), v, True))
     move = (((i,), (i + load(buffer(f, "A"), 3 - i) * 0,)),)
     refused(declared, View((0, 1, 0, 0), buffer(f, "B"), v, move), "no two of its iterations")

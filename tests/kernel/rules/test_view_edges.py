@@ -10,8 +10,9 @@ from tests.kernel.rules.test_view import flat, indices_of
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, Ramp, binary, const
 from verified_tir.ir.func import PrimFunc
+from verified_tir.kernel.rules.scope import Declare
 from verified_tir.kernel.rules.share import Share
-from verified_tir.kernel.rules.view import DeclareView, View
+from verified_tir.kernel.rules.view import View
 from verified_tir.schedule.recipes import run_once
 from verified_tir.semantics.interpreter import UndefinedBehaviour, run
 
@@ -23,7 +24,7 @@ Moves = tuple[tuple[tuple[Expr, ...], tuple[Expr, ...]], ...]
 def viewed(text: str, params: str = ABN, extent: int = 4) -> PrimFunc:
     """The program with another view of A declared around it."""
     f = program(text, params)
-    return accepted(f, DeclareView((), flat(f, "A", extent, dtype="int32")))
+    return accepted(f, Declare((), flat(f, "A", extent, dtype="int32"), True))
 
 
 def moved(f: PrimFunc, *moves: tuple[Expr | int, Expr | int]) -> View:
@@ -47,7 +48,7 @@ def test_an_access_keeps_its_type() -> None:
     five = 'A: T.Buffer((5,), "float32")'
     f = program("T.evaluate(A[4])", five)
     wide = flat(f, "A", 2, dtype="float32x4")
-    declared = accepted(f, DeclareView((), wide))
+    declared = accepted(f, Declare((), wide, True))
     rule = View((0,), buffer(f, "A"), wide, (((const(4),), (const(1),)),))
     refused(declared, rule, "the access of A_flat has type float32x4, not float32")
     text = 'V = T.decl_buffer((2,), "float32x4", data=A.data)\nT.evaluate({})'

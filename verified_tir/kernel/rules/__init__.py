@@ -17,18 +17,18 @@ from verified_tir.kernel.rules.padding import PadValue
 from verified_tir.kernel.rules.reassociate import Reassociate, Reordered
 from verified_tir.kernel.rules.reindex import Reindex
 from verified_tir.kernel.rules.relayout import Relayout
-from verified_tir.kernel.rules.repeat import Forget, Repeat
+from verified_tir.kernel.rules.repeat import Repeat
 from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.kernel.rules.same import Same
-from verified_tir.kernel.rules.scope import AllocateBuffer, Drop, Move
+from verified_tir.kernel.rules.scope import Declare, Drop, Move
 from verified_tir.kernel.rules.share import Share
 from verified_tir.kernel.rules.stage import Stage
 from verified_tir.kernel.rules.unroll import Unroll
-from verified_tir.kernel.rules.view import DeclareView, DropView, View
+from verified_tir.kernel.rules.view import View
 
 RULES: Final = frozenset({
-    AllocateBuffer, Axiom, Bind, Couple, Decide, DeclareView, Distribute, Drop, DropView, Erase, Forget, Fuse,
-    Hoist, Implement, Inline, Insert, Introduce, Join, Lanes, Merge, Move, PadValue, Partition, Reassociate, Refine,
-    Reindex, Relayout, Reordered, Repeat, Reshape, Rewrite, Same, Share, Sink, Stage, Swap, Unroll, View,
+    Axiom, Bind, Couple, Decide, Declare, Distribute, Drop, Erase, Fuse, Hoist, Implement, Inline, Insert, Introduce,
+    Join, Lanes, Merge, Move, PadValue, Partition, Reassociate, Refine, Reindex, Relayout, Reordered, Repeat, Reshape,
+    Rewrite, Same, Share, Sink, Stage, Swap, Unroll, View,
 })  # fmt: skip
-"""The types of rules that ``apply`` takes; an object of any other is refused, also inside of a chain."""
+"""The types of rules that ``apply`` takes; an object of any other is refused."""

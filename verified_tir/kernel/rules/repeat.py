@@ -1,4 +1,4 @@
-"""Instances of a statement run again; or no longer.
+"""Instances of a statement run again.
 
     for x: … S(x) …            for x: … S(x) …
     A                    ⟶     A
@@ -13,7 +13,6 @@ the way that it took, and stores what it stored, all of which is still there.  I
 else looks.  What S evaluates was safe then, so it is now; only the new loops, conditions and w(y) are new.
 
 The old program's memory is looked at, in which no instance ran again: by induction those that did left it as it was.
-``Forget`` is the other direction: both programs go through equal memories, so either refines the other.
 
 If the statement sums into a licensed block (see ``open_bits``), two runs of it could be given two orders of the terms,
 where the original has one result; so such a statement is not repeated.
@@ -21,8 +20,8 @@ where the original has one result; so such a statement is not repeated.
 What was stored since, and what ran before, is told as in ``last_write``.
 
 Not handled: an earlier iteration of a loop around both places as the witness; an S with opaque calls, assertions,
-``while`` loops or views of its own.  Whether a repeated instance races in a
-loop marked parallel is another judgement (``race_free``).
+``while`` loops or views of its own.  Whether a repeated instance races in a loop marked
+parallel is another judgement (``race_free``).
 """
 
 from __future__ import annotations
@@ -31,7 +30,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal, final
 
-from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.expr import Expr, all_of
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, put
@@ -98,27 +96,6 @@ class Repeat:
         assert not isinstance(target, NoMatch)
         new = seq(added, target) if self.where == "before" else seq(target, added)
         return Rewrite(before.with_body(put(before.body, self.path, new)), again.questions(origin, place, since))
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Forget:
-    """Erase the statement at ``path``, which ``again`` would insert into what is left."""
-
-    path: Path
-    again: Repeat
-
-    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
-        target = statement_at(before, self.path)
-        if isinstance(target, NoMatch):
-            return target
-        after = before.with_body(put(before.body, self.path, SKIP))
-        back = self.again.rewrite(after, entry)
-        if isinstance(back, NoMatch):
-            return back
-        if not structural_equal(back.after, before):
-            return NoMatch(self.path, "repeating what the witness says does not give this statement back")
-        return Rewrite(after, back.questions)
 
 
 @final

@@ -1,15 +1,16 @@
-"""Allocations appear, go and move.
+"""Declarations appear and go, allocations move.
 
-    S                                  ⟷   B = alloc(s); S                       (allocate, drop: S does not use B)
+    S                                  ⟷   B = alloc(s); S                       (declare, drop: S does not use B)
+    S                                  ⟷   V = decl_buffer(s, data=B.data); S    (the same, of a view)
     for i: B = alloc(s); S             ⟶   B = alloc(s); for i: S                (hoist)
     B = alloc(s); for i: S             ⟶   for i: B = alloc(s); S                (sink)
     B = alloc(s); A; S; C              ⟶   A; B = alloc(s); S; C                 (narrow: A and C do not use B)
     B = alloc(s); C = alloc(r); S      ⟶   C = alloc(r); B = alloc(s); S         (narrow: r does not read B)
     (B = alloc(s); S); C               ⟶   B = alloc(s); S; C                    (widen: narrow read backwards)
 
-Theorem.  *Hoist*: contents may now survive from one iteration to the next, but what was read there before it was
-written
-was undefined, and undefined may become anything.  *Sink*: contents no longer survive, so every read of an iteration
+Theorem.  What nobody uses means nothing, and a view is but a way to name the bytes of a block.  *Hoist*: contents may
+now survive from one iteration to the next, but what was read there before it was written was undefined, and undefined
+may become anything.  *Sink*: contents no longer survive, so every read of an iteration
 must see a write of its own iteration.  The extents must have the same value at both places.
 """
 
@@ -23,7 +24,7 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, at, put
-from verified_tir.ir.stmt import Allocate, For, If, Seq, Stmt, seq
+from verified_tir.ir.stmt import Allocate, DeclBuffer, For, If, Seq, Stmt, seq
 from verified_tir.ir.visit import free_vars, walk
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
@@ -44,21 +45,24 @@ def uses(node: Stmt | Expr, buffer: Buffer) -> bool:
 
 @final
 @dataclass(frozen=True, slots=True)
-class AllocateBuffer:
-    """Allocate a fresh buffer around the statement at ``path``.  Owes: the extents are safe and not negative."""
+class Declare:
+    """Declare ``buffer``, which nobody uses yet, around the statement at ``path``: an allocation, or another view of a
+    block that is there.  Owes: its extents are safe and not negative."""
 
     path: Path
     buffer: Buffer
+    view: bool = False
 
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
         target = at(before.body, self.path)
-        if occurs(before, self.buffer.data):
-            return NoMatch(self.path, "the buffer is not fresh")
+        if any(n is self.buffer for n in walk(before)) if self.view else occurs(before, self.buffer.data):
+            return NoMatch(self.path, f"{self.buffer.name} is not fresh")
         context = context_at(before, self.path, entry)
-        problem = scope_problem(context, Allocate(self.buffer, seq()))
+        declared = (DeclBuffer if self.view else Allocate)(self.buffer, target)
+        problem = scope_problem(context, declared)
         if problem is not None:
             return NoMatch(self.path, problem)
-        after = before.with_body(put(before.body, self.path, Allocate(self.buffer, target)))
+        after = before.with_body(put(before.body, self.path, declared))
         return Rewrite(after, extents_safe(context, self.buffer, self.path))
 
 
@@ -73,17 +77,17 @@ def extents_safe(context: Context, buffer: Buffer, path: Path) -> Iterator[Quest
 @final
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """Remove the allocation at ``path``, whose buffer nobody uses."""
+    """Remove the declaration at ``path``, whose block (or view) nobody uses."""
 
     path: Path
 
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
         match at(before.body, self.path):
-            case Allocate(buffer=b, body=body):
-                if uses(body, b):
+            case Allocate(buffer=b, body=body) | DeclBuffer(buffer=b, body=body) as declared:
+                if uses(body, b) if isinstance(declared, Allocate) else any(n is b for n in walk(body)):
                     return NoMatch(self.path, f"{b.name} is used")
                 return Rewrite(before.with_body(put(before.body, self.path, body)), ())
-        return NoMatch(self.path, "no buffer is allocated here")
+        return NoMatch(self.path, "no buffer is declared here")
 
 
 @final

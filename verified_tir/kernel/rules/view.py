@@ -1,12 +1,11 @@
-"""Other views of a block, and accesses that go through them: reshapes, flattening, pointer casts, bools as bytes.
+"""Accesses go through another view of their block: reshapes, flattening, pointer casts, bools as bytes.
 
-    S                       ⟷    V = decl_buffer(s, data=B.data); S         (DeclareView, DropView: S does not use V)
-    … B[x] …, B[x] = v      ⟶    … V[y] …, V[y] = v                         (View)
-    … B[x] …, B[x] = v      ⟶    … bool(V[y]) …, V[y] = int8(v)             (View, of bools as bytes)
+    … B[x] …, B[x] = v      ⟶    … V[y] …, V[y] = v
+    … B[x] …, B[x] = v      ⟶    … bool(V[y]) …, V[y] = int8(v)             (bools as bytes)
 
-Theorem.  A view is a way to name the bytes of a block; declaring one changes nothing.  *View*: if y, in V, names the
-same bytes as x in B, lane by lane, and the element lies in V and in the block, then the access is the same access.  The
-scalar types must be equal; the lanes of an element may differ (four elements of a ``float32`` view are one element of a
+Theorem.  A view is a way to name the bytes of a block (``scope`` declares one).  If y, in V, names the same bytes as x
+in B, lane by lane, and the element lies in V and in the block, then the access is the same access.  The scalar types
+must be equal; the lanes of an element may differ (four elements of a ``float32`` view are one element of a
 ``float32x4`` view).  Or B holds bools and V int8.  A bool is kept as one byte, 1 if it is true and 0 if not: so a store
 of v leaves the byte ``int8(v)``, undefined if v is.  What B reads is ``bool(V[y])``, or undef if the byte is neither 0
 nor 1, and undef may become anything.  Not the other way round: ``int8(bool(b))`` is not always b.
@@ -24,17 +23,15 @@ from verified_tir.ir.expr import Cast, Expr, Load, const
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError, Node
 from verified_tir.ir.paths import Path, put
-from verified_tir.ir.stmt import DeclBuffer, Stmt, Store, While
-from verified_tir.ir.visit import map_children, walk
+from verified_tir.ir.stmt import Stmt, Store, While
+from verified_tir.ir.visit import map_children
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import NoMatch, Question
 from verified_tir.kernel.rules.common import safe_questions, statement_at
-from verified_tir.kernel.rules.insert import scope_problem
 from verified_tir.kernel.rules.rewrite import ExprPath, expressions
 from verified_tir.kernel.rules.rewrite import Rewrite as RewriteExpression
-from verified_tir.kernel.rules.scope import extents_safe
 from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
@@ -42,46 +39,6 @@ from verified_tir.semantics.encode import Safety, fresh
 
 Indices = tuple[Expr, ...]
 BYTE = DType.parse("int8")
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class DeclareView:
-    """Declare ``view``, which nobody uses yet, around the statement at ``path``.  Owes: its extents are safe."""
-
-    path: Path
-    view: Buffer
-
-    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
-        target = statement_at(before, self.path)
-        if isinstance(target, NoMatch):
-            return target
-        if any(n is self.view for n in walk(before)):
-            return NoMatch(self.path, f"{self.view.name} is declared already")
-        context = context_at(before, self.path, entry)
-        problem = scope_problem(context, DeclBuffer(self.view, target))
-        if problem is not None:
-            return NoMatch(self.path, problem)
-        after = before.with_body(put(before.body, self.path, DeclBuffer(self.view, target)))
-        return Rewrite(after, extents_safe(context, self.view, self.path))
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class DropView:
-    """Remove the declaration at ``path`` of a view that nobody uses."""
-
-    path: Path
-
-    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
-        match statement_at(before, self.path):
-            case NoMatch() as refusal:
-                return refusal
-            case DeclBuffer(buffer=b, body=body):
-                if any(n is b for n in walk(body)):
-                    return NoMatch(self.path, f"{b.name} is used")
-                return Rewrite(before.with_body(put(before.body, self.path, body)), ())
-        return NoMatch(self.path, "no view is declared here")
 
 
 @final

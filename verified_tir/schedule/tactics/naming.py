@@ -23,7 +23,7 @@ from verified_tir.ir.visit import bound_vars, free_vars, sub_statements, substit
 from verified_tir.kernel.rules.bind import Bind, Inline
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.rewrite import ExprPath, expressions
-from verified_tir.kernel.rules.scope import AllocateBuffer
+from verified_tir.kernel.rules.scope import Declare
 from verified_tir.schedule.recipes import labelled
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.inline import expression_at, replace_with
@@ -47,7 +47,7 @@ def bind_expr(session: Session, block: str, expression: str, name: str, scope: s
         raise fail(f"{expression} has {value.dtype.lanes} lanes; a buffer keeps a scalar", path)
     buffer = Buffer.declare(name, (1,), value.dtype, scope=scope)
     zero = (const(0),)
-    session.apply(AllocateBuffer(path, buffer))
+    session.apply(Declare(path, buffer))
     session.apply(Insert((*path, 0), Store(buffer, value, zero)))
     session.apply(labelled((*path, 0, 0), name))
     _put_in(session, (*path, 0), value, Load(buffer, zero), first=1)

@@ -18,7 +18,8 @@ from verified_tir.kernel.calls import Arguments, instantiate, scalars_of, withou
 from verified_tir.kernel.rules.call import Implement, Refine
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
-from verified_tir.kernel.rules.view import DeclareView, DropView, View
+from verified_tir.kernel.rules.scope import Declare, Drop
+from verified_tir.kernel.rules.view import View
 from verified_tir.schedule.functions import assumes, head
 from verified_tir.schedule.intrinsics import TensorIntrin, lemma
 from verified_tir.schedule.recipes import annotated, labelled
@@ -91,7 +92,7 @@ def _replace(session: Session, path: Path, intrin: TensorIntrin, *, forget: bool
     views = [w for w in windows if w.view is not w.buffer]
     inner = path
     for w in views:
-        session.apply(DeclareView(inner, w.view))
+        session.apply(Declare(inner, w.view, True))
         inner = (*inner, 0)
     for w in views:
         session.apply(View(inner, w.buffer, w.view, w.moves))
@@ -167,7 +168,7 @@ def _without_views(session: Session, path: Path, views: list[Window]) -> None:
                 nodes = [n for n in walk(session.stmt(path)) if isinstance(n, (Load, Store)) and n.buffer is w.view]
                 moves = tuple((n, w.through(n)) for n in dict.fromkeys(x.indices for x in nodes))
                 session.apply(View(path, w.view, w.buffer, moves))
-                session.apply(DropView(where))
+                session.apply(Drop(where))
         except (TacticFailed, IRError):
             return
         path = where

@@ -21,7 +21,7 @@ from verified_tir.ir.stmt import Seq, Stmt, Store
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.rewrite import ExprPath, Rewrite, expressions
-from verified_tir.kernel.rules.scope import AllocateBuffer, Drop
+from verified_tir.kernel.rules.scope import Declare, Drop
 from verified_tir.schedule.recipes import labelled
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.inline import reads_of, replace_with
@@ -43,7 +43,7 @@ def split_write(session: Session, block: str) -> tuple[str, str]:
             raise fail(f"block {block} stores no sum, product or the like, which could be done in two steps", path)
     path = (*path, 0)
     temporary = Buffer.declare(TEMPORARY, (), first.dtype)
-    session.apply(AllocateBuffer(path, temporary))
+    session.apply(Declare(path, temporary))
     session.apply(Insert((*path, 0), Store(temporary, first, ())))
     body, split = (*path, 0), (*path, 0, 1)
     session.apply(Rewrite(split, (0, 0), Load(temporary, ())))
@@ -70,7 +70,7 @@ def merge_writes(session: Session, first: str, second: str) -> None:
     if old.buffer.data is not new.buffer.data or old.value.dtype is not new.value.dtype:
         raise fail(f"blocks {first} and {second} store to {old.buffer.name} and {new.buffer.name}", there)
     temporary = Buffer.declare(TEMPORARY, (), old.value.dtype)
-    session.apply(AllocateBuffer(around, temporary))
+    session.apply(Declare(around, temporary))
     around = (*around, 0)
     session.apply(Insert((*around, here[-1]), Store(temporary, old.value, ())))
     killed, killer = (*around, here[-1] + 1), (*around, there[-1] + 1)

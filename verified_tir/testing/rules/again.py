@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, Undef, Var, binary, const
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.stmt import Allocate, Assume, For, If, Stmt, While, seq
+from verified_tir.ir.stmt import Allocate, Assume, If, Stmt, While, seq
 from verified_tir.ir.visit import free_vars
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.reindex import NewLoop
-from verified_tir.kernel.rules.repeat import Forget, Repeat
+from verified_tir.kernel.rules.repeat import Repeat
 from verified_tir.kernel.theorem import Rule
 from verified_tir.testing.rules.building import load, store
 from verified_tir.testing.rules.family import Family
@@ -133,18 +133,6 @@ def _by_memory(known: int, extent: int, first: int, inner: int, last: int, value
     return integers(seq(*parts)), [Repeat((3,), source, (), (), (w,)) for w in values]
 
 
-def _forgotten(extent: int, source: Word, between: int, value: int) -> Made:
-    """The instance stands there already: is it one that ran?"""
-    middle = BETWEEN[between]
-    j = Var.fresh("j")
-    w = WITNESSES[value](j, const(1))
-    consumer = For(j, const(0), const(2), seq(source(w), store(Y, load(X, j), plus(j, 2))))
-    parts = [loop(const(EXTENTS[extent]), source), *([] if middle is None else [middle()]), consumer]
-    last = len(parts) - 1
-    again = Repeat((last, 0), (0, 0), (), (), (w,))
-    return integers(seq(*parts)), [Forget((last, 0, 0), again), Forget((0,), again)]
-
-
 FILLS: tuple[Callable[[Buffer], Stmt], ...] = (
     lambda t: store(t, 1, 0),
     lambda t: loop(3, lambda i: store(t, load(X, i), i)),
@@ -201,12 +189,6 @@ FAMILIES = (
         "by memory",
         ((*range(6),), (1, 2, 3), (*range(5),), (*range(1, 5),), (*range(5),), (0, 1)),
         _by_memory,
-    ),
-    Family(
-        "forgotten",
-        ((*range(len(EXTENTS)),), SOURCES, (*range(len(BETWEEN)),), (*range(len(WITNESSES)),)),
-        _forgotten,
-        sizes=(0, 1, 2),
     ),
     Family(
         "outdated",

@@ -24,7 +24,7 @@ from verified_tir.kernel.rules.order import Distribute, Fuse, Join, Partition, S
 from verified_tir.kernel.rules.reindex import NewLoop, Reindex
 from verified_tir.kernel.rules.relayout import Relayout
 from verified_tir.kernel.rules.rewrite import Rewrite, expressions
-from verified_tir.kernel.rules.scope import AllocateBuffer, Drop, Move
+from verified_tir.kernel.rules.scope import Declare, Drop, Move
 from verified_tir.kernel.theorem import Rule
 from verified_tir.schedule.recipes import in_a_loop, run_once
 from verified_tir.testing.rules.building import load, made, of_kind, store
@@ -266,7 +266,7 @@ RULES: dict[str, Callable[[Draw, PrimFunc], Rule | None]] = {
     "erase": _erase,
     "allocate": at(
         Stmt,
-        lambda draw, path: AllocateBuffer(path, Buffer.declare("u", (draw(st.integers(-1, 2)),), "int32")),
+        lambda draw, path: Declare(path, Buffer.declare("u", (draw(st.integers(-1, 2)),), "int32")),
     ),
     "drop": at(Allocate, lambda draw, path: Drop(path)),
     "move": at((For, Allocate), lambda draw, path: Move(path, one_of(draw, "hoist", "sink", "narrow"))),

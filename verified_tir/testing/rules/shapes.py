@@ -12,7 +12,7 @@ from verified_tir.kernel.rules.branch import Decide, Hoist, Introduce, Merge, Re
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.order import Distribute
-from verified_tir.kernel.rules.scope import AllocateBuffer, Drop, Move
+from verified_tir.kernel.rules.scope import Declare, Drop, Move
 from verified_tir.kernel.theorem import Rule
 from verified_tir.testing.rules.building import load, store
 from verified_tir.testing.rules.family import Chain, Family
@@ -140,7 +140,7 @@ def _new_buffer(bounds: int, a: Word, extent: int, path: int) -> Made:
     func = integers(For(i, low, count, a(i)))
     where = ((), (0,))[path]
     t = Buffer.declare("t", (_extent(extent, i if path else const(1)),), "int32")
-    allocate = AllocateBuffer(where, t)
+    allocate = Declare(where, t)
     fill, copy = store(t, load(X, 0), 0), store(X, load(t, 0), 0)
     inside = (*where, 0)
     return func, [
