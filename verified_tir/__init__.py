@@ -9,6 +9,7 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from verified_tir.ir import sugar as _sugar  # noqa: F401
 from verified_tir.ir.outside import answer
 from verified_tir.logic.guess import consult
 

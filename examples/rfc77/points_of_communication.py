@@ -3,9 +3,10 @@
 from displayed import assert_confirmed, assert_structural_equal
 
 from verified_tir import Refines, Schedule, expect_refusal, schedule
-from verified_tir.ir.expr import Not, const
+from verified_tir.ir.expr import Not
 from verified_tir.ir.paths import places
 from verified_tir.ir.stmt import For, If, Stmt, Store
+from verified_tir.ir.sugar import const
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.obligation import NoMatch, Unproved
 from verified_tir.kernel.rules.insert import Insert

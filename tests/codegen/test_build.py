@@ -21,9 +21,11 @@ from verified_tir import CodegenError, Function, Refines, Schedule, Target, buil
 from verified_tir.codegen import build as building
 from verified_tir.codegen.build import prove_no_races
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Var, const
+from verified_tir.ir.dtype import DType
+from verified_tir.ir.expr import Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import For, Store
+from verified_tir.ir.sugar import const
 from verified_tir.kernel.theorem import reflexive
 from verified_tir.script import tir as T
 from verified_tir.semantics import memory
@@ -248,7 +250,7 @@ def test_a_function_shows_what_it_is() -> None:
 def test_names_that_python_does_not_have() -> None:
     i = Var.fresh("i")
     buffers = [Buffer.declare(name, (4,)) for name in ("lambda", "a b", "x", "a_b", "1")]
-    params = tuple(Var.fresh(f"p{k}", "handle") for k in range(5))
+    params = tuple(Var.fresh(f"p{k}", DType.parse("handle")) for k in range(5))
     body = For(i, const(0), const(4), Store(buffers[0], buffers[1][i], (i,)))
     program = PrimFunc("no name?", params, tuple(zip(params, buffers, strict=True)), body)
     f = build(Schedule(program))

@@ -159,8 +159,9 @@ def test_zero_has_a_sign_and_messages_matter() -> None:
 
 
 def test_a_shared_expression_is_written_once() -> None:
-    from verified_tir.ir.expr import Load, const
+    from verified_tir.ir.expr import Load
     from verified_tir.ir.stmt import Store
+    from verified_tir.ir.sugar import const
 
     program = func()
     a, b = program.buffers

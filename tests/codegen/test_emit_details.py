@@ -12,9 +12,9 @@ from verified_tir import Schedule, build
 from verified_tir.codegen.aliases import alias_notes, span_of
 from verified_tir.codegen.emit import emit
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import const
 from verified_tir.ir.script import parse_func
 from verified_tir.ir.stmt import DeclBuffer, Store, seq
+from verified_tir.ir.sugar import const
 
 DIVIDED = """
 @T.prim_func

@@ -15,7 +15,6 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.calls import PURE_CALLS
 from verified_tir.ir.dtype import BOOL, DType, PointerType
 from verified_tir.ir.expr import (
-    ARITHMETIC_OPS,
     COMPARE_OPS,
     Binary,
     Broadcast,
@@ -27,11 +26,11 @@ from verified_tir.ir.expr import (
     Ramp,
     Select,
     Var,
-    const,
 )
 from verified_tir.ir.floats import numpy_dtype, round_to
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import For, Store, seq
+from verified_tir.ir.sugar import ARITHMETIC_OPS, const
 from verified_tir.semantics.calls import apply_call
 from verified_tir.semantics.errors import UndefinedBehaviour
 from verified_tir.semantics.interpreter.outcome import same_bits

@@ -18,11 +18,12 @@ from verified_tir.codegen.target import Target
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.calls import PURE_CALLS
 from verified_tir.ir.dtype import FLOAT16, FLOAT64, PointerType
-from verified_tir.ir.expr import Binary, Call, Expr, Load, StringImm, Var, const
+from verified_tir.ir.expr import Binary, Call, Expr, Load, StringImm, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.script import parse_func
 from verified_tir.ir.stmt import DeclBuffer, Evaluate, LetStmt, Stmt, Store
+from verified_tir.ir.sugar import const
 from verified_tir.semantics.intrinsics import EXPANDED
 
 A = Buffer.declare("A", (8,), "float32")

@@ -11,10 +11,11 @@ from tests.codegen.emit_support import TARGET, Compiled, check
 from verified_tir.codegen.emit import emit
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import DType, PointerType
-from verified_tir.ir.expr import Binary, Cast, Var, const
+from verified_tir.ir.expr import Binary, Cast, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import parse_func
 from verified_tir.ir.stmt import For, Store
+from verified_tir.ir.sugar import const
 
 
 def ints(*shape: int, dtype: Any = np.int32) -> Any:
@@ -57,7 +58,7 @@ def f(A: T.Buffer((8,), "int32"), n: T.int32):
 def test_loops_up_to_the_last_value_of_the_type(code: Any, bits: int) -> None:
     """The bound of the loop does not fit the type of its variable; its last value does."""
     dtype = DType(code, bits)
-    out, i = Buffer.declare("A", (3,), dtype), Var.fresh("i", dtype)
+    out, i = Buffer.declare("A", (3,), dtype), Var.fresh("i", DType.parse(dtype))
     first = const(dtype.max_value - 2, dtype)
     index = Cast(DType("int", 64), Binary("sub", i, first))
     for kind in ("serial", "parallel", "unrolled"):
@@ -254,7 +255,7 @@ def f(a: T.handle, x: T.float16, b: T.handle, n: T.int32):
 @pytest.mark.parametrize("kind", ["bool", "int8", "uint16", "int64", "float16", "bfloat16", "float32", "float64"])
 def test_scalar_parameters_of_every_type(kind: str) -> None:
     dtype = DType.parse(kind)
-    out, x = Buffer.declare("B", (1,), dtype), Var.fresh("x", dtype)
+    out, x = Buffer.declare("B", (1,), dtype), Var.fresh("x", DType.parse(dtype))
     param = Var.fresh("B", PointerType(dtype))
     func = PrimFunc("f", (x, param), ((param, out),), Store(out, x, (const(0),)))
     import ml_dtypes

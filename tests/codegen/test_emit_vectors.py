@@ -11,10 +11,11 @@ from tests.codegen.emit_support import TARGET, check
 from verified_tir.codegen.emit import emit
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import BOOL, INT32, DType, PointerType
-from verified_tir.ir.expr import Binary, Broadcast, Cast, Expr, IntImm, Load, Ramp, Shuffle, Var, const
+from verified_tir.ir.expr import Binary, Broadcast, Cast, Expr, IntImm, Load, Ramp, Shuffle, Var
 from verified_tir.ir.floats import numpy_dtype
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Store, seq
+from verified_tir.ir.sugar import const
 
 NAMES = ("bool", "int8", "uint16", "int32", "int64", "float16", "bfloat16", "float32", "float64")
 TYPES = [DType.parse(name) for name in NAMES]
@@ -162,7 +163,7 @@ def test_shuffles_of_vectors_and_scalars() -> None:
 def test_ramps_whose_steps_wrap_but_not_their_sums() -> None:
     """In int8, 2 * 100 does not fit, -100 + 2 * 100 does; nor does 2 * -100."""
     b = Buffer.declare("B", (9,), "int32")
-    m = Var.fresh("m", "int8")
+    m = Var.fresh("m", DType.parse("int8"))
     int8 = DType("int", 8)
     ramps = [
         Ramp(const(-100, int8), const(100, int8), 3), Ramp(m - 100, m + 100, 3), Ramp(m + 100, const(-100, int8), 3),

@@ -14,10 +14,11 @@ from tests.nightly import few
 from tests.semantics.oracles import interesting_floats, interesting_integers
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import DType, PointerType
-from verified_tir.ir.expr import Expr, Var, const
+from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.floats import numpy_dtype
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Store
+from verified_tir.ir.sugar import const
 from verified_tir.semantics.interpreter import UndefinedBehaviour, run
 from verified_tir.testing import Scope, expressions
 from verified_tir.testing.dtypes import SCALARS
@@ -26,7 +27,7 @@ from verified_tir.testing.expressions import INTERPRETED_CALLS
 SETTINGS = settings(max_examples=few(15, 40), deadline=None, suppress_health_check=list(HealthCheck))
 SCALAR_TYPES = ("int32", "int32", "int64", "uint8", "bool", "float32", "bfloat16", "float16")
 ELEMENT_TYPES = (*map(str, SCALARS), "float32x2", "int8x3", "boolx2")
-VARIABLES = tuple(Var.fresh(f"x{k}", t) for k, t in enumerate(SCALAR_TYPES))
+VARIABLES = tuple(Var.fresh(f"x{k}", DType.parse(t)) for k, t in enumerate(SCALAR_TYPES))
 BUFFERS = tuple(Buffer.declare(f"B{k}", (4,), t) for k, t in enumerate(ELEMENT_TYPES))
 CALLS = (*INTERPRETED_CALLS, "exp", "tanh", "log", "sigmoid", "rsqrt")
 SCOPE = Scope(VARIABLES, BUFFERS, calls=CALLS, undef=True)

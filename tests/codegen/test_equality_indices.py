@@ -13,10 +13,11 @@ from hypothesis.strategies import DataObject, DrawFn
 from tests.codegen.emit_support import Compiled, check, compare
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import DType, PointerType
-from verified_tir.ir.expr import Binary, Cast, Expr, IfThenElse, Load, Ramp, Select, Var, const
+from verified_tir.ir.expr import Binary, Cast, Expr, IfThenElse, Load, Ramp, Select, Var
 from verified_tir.ir.floats import numpy_dtype
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import For, LetStmt, Store, seq
+from verified_tir.ir.sugar import const
 from verified_tir.semantics.interpreter import UndefinedBehaviour, run
 
 SETTINGS = settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
@@ -43,7 +44,7 @@ def index_expressions(draw: DrawFn, variables: tuple[Var, ...], depth: int) -> E
 @given(st.sampled_from(["int32", "int32", "int64", "int8", "uint8", "uint32", "uint64"]), st.data())
 def test_index_arithmetic(kind: str, data: DataObject) -> None:
     dtype = DType.parse(kind)
-    i, j, n, s, x = (Var.fresh(name, dtype) for name in "ijnsx")
+    i, j, n, s, x = (Var.fresh(name, DType.parse(dtype)) for name in "ijnsx")
     memory, out = Buffer.declare("A", (16,), "float32"), Buffer.declare("B", (24,), dtype)
     found = Buffer.declare("C", (24, 3), "float32")
     sized = Buffer("S", Var.fresh("S", PointerType(DType.parse("int8"))), DType.parse("int8"), (s,), (), const(0), ())

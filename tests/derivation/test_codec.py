@@ -15,9 +15,10 @@ from verified_tir.derivation.classes import records
 from verified_tir.derivation.codec import BadText, Quoted, Reader, Scope, Writer, read_program, write_program
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.equal import structural_equal
-from verified_tir.ir.expr import FloatImm, IntImm, Var, const
+from verified_tir.ir.expr import FloatImm, IntImm, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import parse_func
+from verified_tir.ir.sugar import const
 from verified_tir.kernel.rules.branch import Reshape
 from verified_tir.testing.rules.random_programs import programs
 

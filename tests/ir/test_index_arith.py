@@ -7,7 +7,7 @@ import gc
 import pytest
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.dtype import BOOL, INT32, INT64
+from verified_tir.ir.dtype import BOOL, INT32, INT64, DType
 from verified_tir.ir.expr import (
     Binary,
     Broadcast,
@@ -24,15 +24,14 @@ from verified_tir.ir.expr import (
     Shuffle,
     Undef,
     Var,
-    binary,
-    const,
 )
 from verified_tir.ir.index_arith import _LEAVES, data_vars, is_index
 from verified_tir.ir.stmt import SKIP, LetStmt, Store, seq
+from verified_tir.ir.sugar import binary, const
 
 A = Buffer.declare("A", (8,), "int32")
 i, n, x, y = (Var.fresh(name) for name in "inxy")
-flag, real, pointer = Var.fresh("flag", "bool"), Var.fresh("real", "float32"), A.data
+flag, real, pointer = Var.fresh("flag", DType.parse("bool")), Var.fresh("real", DType.parse("float32")), A.data
 READ = Load(A, (i,))
 
 INDEX: list[Expr] = [

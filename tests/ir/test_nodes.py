@@ -25,14 +25,13 @@ from verified_tir.ir.expr import (
     Shuffle,
     Var,
     all_of,
-    any_of,
-    const,
-)  # fmt: skip
+)
 from verified_tir.ir.find import block_path, loop_path
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import at, places, put
 from verified_tir.ir.script import parse_func
 from verified_tir.ir.stmt import SKIP, Block, For, Seq, Store, seq
+from verified_tir.ir.sugar import any_of, const
 from verified_tir.ir.visit import bound_vars, free_vars, refresh_binders, substitute, walk
 from verified_tir.testing.structural_hash import structural_hash
 
@@ -93,8 +92,8 @@ def test_dtype_ranges() -> None:
 
 
 def test_ill_typed_expressions_are_errors_at_construction() -> None:
-    i, x = Var.fresh("i"), Var.fresh("x", "float32")
-    b = Var.fresh("b", "bool")
+    i, x = Var.fresh("i"), Var.fresh("x", DType.parse("float32"))
+    b = Var.fresh("b", DType.parse("bool"))
     wrong = [
         lambda: Binary("add", i, x),
         lambda: Binary("and", i, i),
@@ -139,7 +138,7 @@ def test_the_typing_rule_of_accesses() -> None:
 
 
 def test_folding_is_limited_to_identities_of_index_arithmetic() -> None:
-    i, x = Var.fresh("i"), Var.fresh("x", "float32")
+    i, x = Var.fresh("i"), Var.fresh("x", DType.parse("float32"))
     assert (i + 0, i * 1, i // 1) == (i, i, i)
     assert const(3) + 4 is const(7)
     assert isinstance(const(2**31 - 1) + 1, Binary)

@@ -15,10 +15,11 @@ import pytest
 from tests.semantics.programs import function
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import BOOL, INT32, DType
-from verified_tir.ir.expr import Binary, Broadcast, Call, Expr, Load, Ramp, Shuffle, Undef, Var, const
+from verified_tir.ir.expr import Binary, Broadcast, Call, Expr, Load, Ramp, Shuffle, Undef, Var
 from verified_tir.ir.node import IRError
 from verified_tir.ir.script import parse_func, script
 from verified_tir.ir.stmt import DeclBuffer, Evaluate, Stmt, Store, seq
+from verified_tir.ir.sugar import const
 from verified_tir.semantics.interpreter import Outcome, UndefinedBehaviour, run
 
 I = Var.fresh("i")
@@ -28,7 +29,7 @@ ELEMENT_LANES = (1, 2, 4, 8)
 
 def indices(lanes: int, dtype: str = "int32") -> list[Expr]:
     """Indices of so many lanes, one of each kind: scalars, ramps of any stride, copies, shuffles, loads, arithmetic."""
-    i = Var.fresh("i", dtype)
+    i = Var.fresh("i", DType.parse(dtype))
     if lanes == 1:
         return [const(0, dtype), i, i * 2 + 1, Ramp(i, const(1, dtype), 1), Broadcast(i, 1)]
     table = Buffer.declare("table", (64,), dtype)
@@ -182,7 +183,7 @@ def test_masks_have_the_lanes_of_the_index() -> None:
 
 
 def test_ramps_are_of_scalar_integers() -> None:
-    x, vector = Var.fresh("x", "float32"), Broadcast(I, 2)
+    x, vector = Var.fresh("x", DType.parse("float32")), Broadcast(I, 2)
     for base, stride in ((x, x), (vector, vector), (I, vector), (I, const(1, "int64")), (const(True, "bool"), I)):
         with pytest.raises(IRError, match="a ramp has a scalar integer base and stride of one type"):
             Ramp(base, stride, 4)

@@ -7,10 +7,12 @@ from dataclasses import replace
 import pytest
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import LetExpr, Var, const
+from verified_tir.ir.dtype import DType
+from verified_tir.ir.expr import LetExpr, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import put
 from verified_tir.ir.stmt import SKIP, Allocate, DeclBuffer, For, LetStmt, Stmt, Store, seq
+from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import nodes_of, walk
 from verified_tir.ir.wellformed import problem
 
@@ -22,7 +24,7 @@ LET = LetExpr(X, const(1), X + 1)
 
 
 def function(*stmts: Stmt) -> PrimFunc:
-    handle = Var.fresh("A_handle", "handle")
+    handle = Var.fresh("A_handle", DType.parse("handle"))
     return PrimFunc("f", (handle,), ((handle, A),), seq(*stmts))
 
 

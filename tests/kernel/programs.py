@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import FALSE, Expr, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path
 from verified_tir.ir.script import parse_func, script
+from verified_tir.ir.sugar import methods
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.obligation import NoMatch, Unproved
@@ -57,7 +59,27 @@ def compact(
 def take(rule: Rule | Recipe, theorem: Refines) -> Refines | NoMatch | Unproved:
     """The theorem after a rule, or after what a recipe makes of its program, if no marked loop may race then."""
     made = rule(theorem.after) if callable(rule) else rule
-    return made if isinstance(made, NoMatch) else taken(made, theorem, PROVER)
+    if isinstance(made, NoMatch):
+        return made
+    with without_sugar():
+        return taken(made, theorem, PROVER)
+
+
+@contextmanager
+def without_sugar() -> Iterator[None]:
+    """The classes of the IR without the methods that they have from ``ir.sugar``, which the kernel does not need."""
+    given = [(kind, name, method) for kind, name, method in methods() if method is not None]
+    try:
+        for kind, name, _ in given:
+            setattr(kind, name, _not_for_the_kernel)
+        yield
+    finally:
+        for kind, name, method in given:
+            setattr(kind, name, method)
+
+
+def _not_for_the_kernel(*_: object) -> None:
+    raise AssertionError("the kernel uses what is not trusted (ir.sugar)")
 
 
 def steps(start: PrimFunc | Refines, *rules: Rule | Recipe) -> Refines:

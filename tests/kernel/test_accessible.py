@@ -6,8 +6,9 @@ import pytest
 
 from tests.kernel.programs import function, store
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import FALSE, Expr, Undef, Var, binary, const
+from verified_tir.ir.expr import FALSE, Expr, Undef, Var
 from verified_tir.ir.stmt import SKIP, Allocate, DeclBuffer, Stmt
+from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.begin import begin
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.memory import Entry, Padding

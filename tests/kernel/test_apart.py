@@ -8,7 +8,8 @@ from __future__ import annotations
 import pytest
 
 from tests.kernel.programs import accepted, compact, program, refused
-from verified_tir.ir.expr import Var, const
+from verified_tir.ir.expr import Var
+from verified_tir.ir.sugar import const
 from verified_tir.kernel.rules.branch import Decide
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.order import Swap

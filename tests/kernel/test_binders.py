@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.kernel.programs import AB, accepted, body_of, gives, program, variable
-from verified_tir.ir.expr import binary
+from verified_tir.ir.sugar import binary
 from verified_tir.ir.visit import bound_vars
 from verified_tir.kernel.rules.branch import Hoist, Introduce
 from verified_tir.kernel.rules.erase import Erase

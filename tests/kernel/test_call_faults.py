@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from tests.kernel.programs import PROVER, program, variable, why
-from verified_tir.ir.expr import const
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import parse_func
+from verified_tir.ir.sugar import const
 from verified_tir.kernel import calls
 from verified_tir.kernel.calls import Arguments, scalars_of
 from verified_tir.kernel.rules import call

@@ -7,8 +7,9 @@ import pytest
 from tests.kernel.programs import body_of, program
 from verified_tir import parse
 from verified_tir.elaborate.calls import expand_calls
-from verified_tir.ir.expr import Expr, Var, const
+from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.node import IRError
+from verified_tir.ir.sugar import const
 from verified_tir.kernel.calls import Arguments, scalars_of
 
 MODULE = """

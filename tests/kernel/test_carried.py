@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.kernel.programs import accepted, buffer, load, program, refused
-from verified_tir.ir.expr import const
+from verified_tir.ir.sugar import const
 from verified_tir.kernel.rules.branch import Decide
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.repeat import Repeat

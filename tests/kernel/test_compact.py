@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from tests.kernel.programs import compact as rule_of
-from verified_tir.ir.expr import Expr, Var, const
+from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.paths import places
 from verified_tir.ir.script import parse_func, script
 from verified_tir.ir.stmt import Allocate, For
+from verified_tir.ir.sugar import const
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.obligation import NoMatch, Unproved
 from verified_tir.kernel.theorem import Refines, apply, reflexive

@@ -6,8 +6,9 @@ import pytest
 
 from tests.kernel.programs import AB, accepted, buffer, program, refused, store, variable
 from verified_tir.ir.dtype import INT32
-from verified_tir.ir.expr import Call, StringImm, Var, binary
+from verified_tir.ir.expr import Call, StringImm, Var
 from verified_tir.ir.stmt import If, LetStmt, Stmt, seq
+from verified_tir.ir.sugar import binary
 from verified_tir.kernel.rules.branch import Decide
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.rewrite import Rewrite

@@ -7,7 +7,8 @@ import pytest
 from tests.kernel.programs import PROVER, accepted, buffer, load, program, refused, why
 from tests.kernel.test_facts import known
 from verified_tir.elaborate.claims import verify_program
-from verified_tir.ir.expr import Select, binary, const
+from verified_tir.ir.expr import Select
+from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel import contents
 from verified_tir.kernel.begin import begin
 from verified_tir.kernel.memory import Entry

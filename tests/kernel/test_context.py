@@ -8,10 +8,12 @@ from tests.kernel.programs import PROVER, accepted, buffer, function, load, prog
 from tests.kernel.test_facts import known
 from verified_tir.elaborate.claims import verify_program
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Var, binary, const
+from verified_tir.ir.dtype import DType
+from verified_tir.ir.expr import Var
 from verified_tir.ir.paths import places
 from verified_tir.ir.script import parse_func
 from verified_tir.ir.stmt import SKIP, If, Store, seq
+from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.begin import begin, context_at
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import read_blocks, written_blocks
@@ -64,7 +66,7 @@ def test_what_symbols_and_shapes_promise() -> None:
 
 
 def test_counts_of_elements_are_as_wide_as_the_symbols() -> None:
-    wide, short = Var.fresh("w", "int64"), Var.fresh("h", "int16")
+    wide, short = Var.fresh("w", DType.parse("int64")), Var.fresh("h", DType.parse("int16"))
     where = begin(function([Buffer.declare("A", (4, wide)), wide], SKIP), Entry())
     assert str(where.path[-1]) == "(<= (* 4 w) 9223372032559808512)"
     where = begin(function([Buffer.declare("A", (short,)), short], SKIP), Entry())

@@ -11,8 +11,9 @@ import pytest
 from tests.kernel.programs import function, load, program, store
 from tests.kernel.test_facts import known
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Expr, Select, Undef, Var, binary, const
+from verified_tir.ir.expr import Expr, Select, Undef, Var
 from verified_tir.ir.stmt import SKIP, Assume, DeclBuffer, For, Seq, seq
+from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.begin import begin
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.memory import Entry, Padding

@@ -19,7 +19,7 @@ from tests.kernel.programs import (
     variable,
 )
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.dtype import HANDLE, INT32, INT64
+from verified_tir.ir.dtype import HANDLE, INT32, INT64, DType
 from verified_tir.ir.expr import (
     FALSE,
     Binary,
@@ -34,8 +34,6 @@ from verified_tir.ir.expr import (
     StringImm,
     Undef,
     Var,
-    binary,
-    const,
 )
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import (
@@ -52,6 +50,7 @@ from verified_tir.ir.stmt import (
     Store,
     seq,
 )
+from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.calls import Arguments
 from verified_tir.kernel.rules.bind import Bind
 from verified_tir.kernel.rules.branch import Decide, Introduce, Merge, Sink
@@ -266,7 +265,7 @@ def test_the_sum_of_two_loaded_extents_may_wrap() -> None:
 
     def join(limit: int) -> PrimFunc:
         loops = [
-            For(Var.fresh("i", "int8"), low, extent, store(b, load(b, 0) + 1, 0))
+            For(Var.fresh("i", DType.parse("int8")), low, extent, store(b, load(b, 0) + 1, 0))
             for low, extent in ((zero, load(a, 0)), (load(a, 0), load(a, 1)))
         ]
         bounds = [Assume(c) for k in (0, 1) for c in (load(a, k) >= 0, load(a, k) <= limit)]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.kernel.programs import accepted, buffer, compact, gives, program, refused
-from verified_tir.ir.expr import Binary, Broadcast, Load, Ramp, Var, binary, const
+from verified_tir.ir.expr import Binary, Broadcast, Load, Ramp, Var
 from verified_tir.ir.stmt import Store
+from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.rules.couple import Couple
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.layout import LayoutMap

@@ -21,10 +21,11 @@ from tests.kernel.programs import (
 from tests.kernel.programs import buffer as buffer_of
 from verified_tir.elaborate.claims import verify_program
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Expr, Var, binary, const
+from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import at
 from verified_tir.ir.stmt import For
+from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.calls import Arguments
 from verified_tir.kernel.rules.branch import Decide
 from verified_tir.kernel.rules.call import Refine

@@ -7,8 +7,9 @@ import pytest
 from tests.kernel.programs import PROVER, why
 from verified_tir import Refines, Schedule
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Expr, Load, const
+from verified_tir.ir.expr import Expr, Load
 from verified_tir.ir.stmt import Store
+from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.obligation import NoMatch, Unproved
 from verified_tir.kernel.rules.scope import Declare

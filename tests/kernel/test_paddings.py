@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.kernel.programs import PROVER, accepted, body_of, buffer, program, refused, why
-from verified_tir.ir.expr import FALSE, Expr, Load, Undef, Var, binary, const
+from verified_tir.ir.expr import FALSE, Expr, Load, Undef, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import For
+from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.relayout import Relayout
 from verified_tir.kernel.rules.rewrite import Rewrite

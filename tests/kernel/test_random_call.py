@@ -17,10 +17,11 @@ from verified_tir.elaborate.calls import expand_calls
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import VOID
 from verified_tir.ir.equal import structural_equal
-from verified_tir.ir.expr import Call, Expr, IntImm, Var, const
+from verified_tir.ir.expr import Call, Expr, IntImm, Var
 from verified_tir.ir.func import IRModule, PrimFunc
 from verified_tir.ir.script import parse, script
 from verified_tir.ir.stmt import DeclBuffer, Evaluate, For, Stmt, seq
+from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import refresh_binders
 from verified_tir.kernel.calls import Arguments, instantiate, scalars_of
 from verified_tir.kernel.facts import Prover

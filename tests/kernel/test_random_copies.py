@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 from tests.kernel.programs import function
 from tests.kernel.test_properties import CALM, SOLVER, agrees
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import FALSE, Expr, Not, Var, binary, const
+from verified_tir.ir.expr import FALSE, Expr, Not, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, For, If, Seq, Stmt, seq
+from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.layout import LayoutMap

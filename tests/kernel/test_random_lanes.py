@@ -36,13 +36,12 @@ from verified_tir.ir.expr import (
     Select,
     Shuffle,
     Var,
-    binary,
-    const,
 )
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.script import script
 from verified_tir.ir.stmt import DeclBuffer, For, If, Seq, Stmt, Store, seq
+from verified_tir.ir.sugar import binary, const
 from verified_tir.ir.visit import free_vars, substitute
 from verified_tir.kernel.access import Access, conflicts
 from verified_tir.kernel.facts import Prover

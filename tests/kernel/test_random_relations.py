@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 
 from tests.kernel.programs import PROVER, function, load, store
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Expr, Select, Undef, Var, binary, const
+from verified_tir.ir.expr import Expr, Select, Undef, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Assume, For, If, Stmt, seq
+from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.refines import _made, statement_of
 from verified_tir.kernel.rules.axiom import Axiom
 from verified_tir.kernel.rules.layout import LayoutMap

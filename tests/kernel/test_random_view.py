@@ -22,12 +22,13 @@ from tests.kernel.exhaustive.test_mutants import setting, unsafe_is_safe, withou
 from tests.kernel.programs import function, load, store
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import BOOL
-from verified_tir.ir.expr import Binary, Broadcast, Expr, IntImm, Load, Not, Ramp, Var, binary, const
+from verified_tir.ir.expr import Binary, Broadcast, Expr, IntImm, Load, Not, Ramp, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path, at
 from verified_tir.ir.script import script
 from verified_tir.ir.stmt import Allocate, DeclBuffer, For, If, LetStmt, Stmt, Store, While, seq
+from verified_tir.ir.sugar import binary, const
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.rules import scope as scope_module

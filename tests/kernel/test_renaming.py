@@ -11,10 +11,11 @@ from collections.abc import Iterator
 import pytest
 
 from verified_tir import Refuted, Schedule
-from verified_tir.ir.expr import Var, const
+from verified_tir.ir.expr import Var
 from verified_tir.ir.paths import places
 from verified_tir.ir.script import parse_func
 from verified_tir.ir.stmt import For, If
+from verified_tir.ir.sugar import const
 from verified_tir.kernel import facts, region
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.facts import Prover

@@ -18,10 +18,11 @@ from tests.kernel.programs import (
 )
 from verified_tir.elaborate.claims import verify_program
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Expr, Var, binary, const
+from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import at
 from verified_tir.ir.stmt import Assume, For
+from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.obligation import Unproved
 from verified_tir.kernel.rules.axiom import Axiom
 from verified_tir.kernel.rules.layout import LayoutMap

@@ -15,11 +15,12 @@ import pytest
 from verified_tir import Schedule, ScheduleError, build
 from verified_tir.elaborate.claims import verify_program
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import TRUE, IntImm, Var, binary, const
+from verified_tir.ir.expr import TRUE, IntImm, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError, Node
 from verified_tir.ir.script import ScriptError, parse_func
 from verified_tir.ir.stmt import Block, Seq, Store
+from verified_tir.ir.sugar import binary, const
 from verified_tir.ir.visit import rewrite
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.obligation import NoMatch, Unproved

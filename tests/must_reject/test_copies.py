@@ -7,7 +7,8 @@ import numpy as np
 
 from tests.must_reject.support import accepted, refused
 from verified_tir import Schedule
-from verified_tir.ir.expr import Binary, Var, const
+from verified_tir.ir.expr import Binary, Var
+from verified_tir.ir.sugar import const
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.reindex import NewLoop
 from verified_tir.kernel.rules.repeat import Repeat

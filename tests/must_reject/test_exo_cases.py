@@ -7,9 +7,9 @@ import pytest
 
 from tests.must_reject.support import accepted, refused
 from verified_tir import NotApplicable, Refuted, Schedule
-from verified_tir.ir.expr import const
 from verified_tir.ir.paths import places
 from verified_tir.ir.stmt import Store
+from verified_tir.ir.sugar import const
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.obligation import Unproved
 from verified_tir.kernel.rules.rewrite import Rewrite

@@ -14,10 +14,11 @@ from tests.kernel.programs import PROVER, buffer, load, program, store, variable
 from tests.must_reject.support import accepted, refused
 from verified_tir import Refuted as Refused
 from verified_tir import Schedule
-from verified_tir.ir.expr import Expr, Select, binary, const
+from verified_tir.ir.expr import Expr, Select
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import places
 from verified_tir.ir.stmt import Store
+from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.obligation import Unproved
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert

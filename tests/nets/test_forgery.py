@@ -20,11 +20,12 @@ from tests.nets.values import ALL_RULES, Anything, Drawer, Impostor, Several, Te
 from tests.nightly import WHOLE
 from verified_tir.elaborate.claims import verify_program
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import IntImm, Load, Var, const
+from verified_tir.ir.expr import IntImm, Load, Var
 from verified_tir.ir.node import IRError, Node
 from verified_tir.ir.paths import at
 from verified_tir.ir.script import parse_func
 from verified_tir.ir.stmt import For, Seq, Store
+from verified_tir.ir.sugar import const
 from verified_tir.kernel.calls import Arguments
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.obligation import NoMatch, Unproved

@@ -13,12 +13,14 @@ from typing import Any, Literal
 import numpy as np
 
 from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.dtype import DType
 from verified_tir.ir.exact import NODES, _AnnotationValue
-from verified_tir.ir.expr import Expr, IntImm, Undef, Var, const
+from verified_tir.ir.expr import Expr, IntImm, Undef, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import Node
 from verified_tir.ir.paths import places
 from verified_tir.ir.stmt import Stmt
+from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.refines import Refines
 from verified_tir.kernel.rules import RULES
@@ -120,7 +122,12 @@ class Drawer:
         self.theorems = theorems
         found: list[Node] = [*walk(func), *walk(others), *func.params, const(0), const(1), const(-1), const(3)]
         found += [IntImm(const(0).dtype, 2**31 - 1), const(1.0, "float32"), Undef(const(0).dtype), Var.fresh("new")]
-        found += [const(0, "int64"), const(1, "bool"), Var.fresh("b", "bool"), Var.fresh("v", "int32x4")]
+        found += [
+            const(0, "int64"),
+            const(1, "bool"),
+            Var.fresh("b", DType.parse("bool")),
+            Var.fresh("v", DType.parse("int32x4")),
+        ]
         found += [Buffer.declare("fresh", (4,)), Buffer.declare("none", (), "int32", scope="local"), others]
         self.nodes = found
         self.places = [path for path, _ in places(func.body, lambda _: True)]

@@ -10,10 +10,11 @@ from __future__ import annotations
 import pytest
 
 from verified_tir import Schedule, parse_func
-from verified_tir.ir.expr import TRUE, binary
+from verified_tir.ir.expr import TRUE
 from verified_tir.ir.node import IRError
 from verified_tir.ir.script import ScriptError
 from verified_tir.ir.stmt import SKIP, Assert, Assume, Block, If, While
+from verified_tir.ir.sugar import binary
 from verified_tir.schedule.errors import ScheduleError
 
 PROGRAM = """

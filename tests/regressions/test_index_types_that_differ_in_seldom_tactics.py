@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from verified_tir import Schedule, parse_func
-from verified_tir.ir.expr import const
+from verified_tir.ir.sugar import const
 from verified_tir.testing import assert_lowers_alike, refusals_are_right
 
 STAGES = """

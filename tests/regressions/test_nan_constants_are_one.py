@@ -11,8 +11,9 @@ import struct
 import pytest
 
 from verified_tir.ir.dtype import DType
-from verified_tir.ir.expr import FloatImm, const
+from verified_tir.ir.expr import FloatImm
 from verified_tir.ir.script import script
+from verified_tir.ir.sugar import const
 
 PATTERNS = (0x7FF8000000000000, 0xFFF8000000000001, 0x7FF8000020000000)
 NANS = [struct.unpack("<d", struct.pack("<Q", bits))[0] for bits in PATTERNS]

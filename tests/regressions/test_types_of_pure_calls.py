@@ -4,9 +4,10 @@ import pytest
 
 from verified_tir import parse_func
 from verified_tir.ir.dtype import BOOL, FLOAT32, INT32, DType
-from verified_tir.ir.expr import Call, const
+from verified_tir.ir.expr import Call
 from verified_tir.ir.node import IRError
 from verified_tir.ir.script import ScriptError
+from verified_tir.ir.sugar import const
 
 PROGRAM = """
 @T.prim_func

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 
-from verified_tir.ir.expr import Binary, Expr, IfThenElse, IntImm, Not, Select, Var, binary, const
+from verified_tir.ir.expr import Binary, Expr, IfThenElse, IntImm, Not, Select, Var
+from verified_tir.ir.sugar import binary, const
 
 ARITHMETIC = ["add", "add", "sub", "mul", "floordiv", "floordiv", "floormod", "floormod", "min", "max"]
 COMPARISON = ["eq", "ne", "lt", "le", "gt", "ge"]

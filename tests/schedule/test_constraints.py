@@ -9,8 +9,9 @@ import pytest
 
 from tests.schedule.schedule_support import WORK, accepted, agree, not_applicable, refused
 from verified_tir import BufferConstraint, NotApplicable, Refuted, Schedule, ScheduleError, build, script
-from verified_tir.ir.expr import TRUE, Undef, Var, const
+from verified_tir.ir.expr import TRUE, Undef, Var
 from verified_tir.ir.node import IRError
+from verified_tir.ir.sugar import const
 from verified_tir.schedule.replay import Programs, replay
 from verified_tir.script import tir as T
 

@@ -7,9 +7,10 @@ import time
 import numpy as np
 import pytest
 
-from verified_tir.ir.dtype import INT32, INT64
-from verified_tir.ir.expr import FALSE, Binary, Cast, Expr, IfThenElse, IntImm, Var, const
+from verified_tir.ir.dtype import INT32, INT64, DType
+from verified_tir.ir.expr import FALSE, Binary, Cast, Expr, IfThenElse, IntImm, Var
 from verified_tir.ir.node import IRError
+from verified_tir.ir.sugar import const
 from verified_tir.schedule.index_map import (
     AXIS_SEPARATOR,
     IndexMap,
@@ -137,7 +138,7 @@ def test_what_is_no_index_map(func, rank, message):
 
 
 def test_malformed_parts():
-    i, j = Var.fresh("i"), Var.fresh("j", "int64")
+    i, j = Var.fresh("i"), Var.fresh("j", DType.parse("int64"))
     with pytest.raises(IndexMapError, match="must differ"):
         IndexMap((i, i), (i,))
     with pytest.raises(IndexMapError, match="throughout"):

@@ -7,7 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from verified_tir.ir.dtype import INT32, INT64, DType
-from verified_tir.ir.expr import Binary, Expr, Var, const
+from verified_tir.ir.expr import Binary, Expr, Var
+from verified_tir.ir.sugar import const
 from verified_tir.logic.verdict import Proved, Refuted
 from verified_tir.schedule.index_box import Box, holds
 from verified_tir.schedule.index_map import IndexMap, NegativeIndex, UnknownBounds
@@ -38,7 +39,7 @@ NEGATIVE: dict[str, Callable[[Expr], Expr]] = {
 @pytest.mark.parametrize("dtype", [INT32, INT64], ids=str)
 @pytest.mark.parametrize("text", NEVER_NEGATIVE)
 def test_no_index_is_called_negative_that_is_none(text: str, dtype: DType) -> None:
-    n, i = Var.fresh("n", dtype), Var.fresh("i", dtype)
+    n, i = Var.fresh("n", DType.parse(dtype)), Var.fresh("i", DType.parse(dtype))
     output = NEVER_NEGATIVE[text](i)
     for extent in (n, n * 2, n + 1):
         assert not isinstance(holds(Box((i,), (extent,)), output >= 0), Refuted)

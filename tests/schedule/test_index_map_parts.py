@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from tests.schedule.random_exprs import Undefined, draw_bool, draw_int, value
-from verified_tir.ir.expr import FALSE, Binary, Call, IfThenElse, LetExpr, Not, Select, Var, binary, const
+from verified_tir.ir.expr import FALSE, Binary, Call, IfThenElse, LetExpr, Not, Select, Var
+from verified_tir.ir.sugar import binary, const
 from verified_tir.logic.verdict import Proved, Refuted
 from verified_tir.schedule import isl_search
 from verified_tir.schedule.bounds import Bounds

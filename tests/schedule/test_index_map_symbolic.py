@@ -9,7 +9,8 @@ from collections import Counter
 import pytest
 
 from tests.nightly import few
-from verified_tir.ir.expr import Expr, Var, const
+from verified_tir.ir.expr import Expr, Var
+from verified_tir.ir.sugar import const
 from verified_tir.schedule.index_map import IndexMap, IndexMapError, NegativeIndex, NotInjective, NotInvertible
 from verified_tir.schedule.index_text import index_text, tuple_text
 

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from tests.schedule.schedule_support import accepted, agree, not_applicable, refused
 from verified_tir import NotApplicable, Refuted, Schedule, ScheduleError
-from verified_tir.ir.expr import IntImm, Load, binary, const
+from verified_tir.ir.expr import IntImm, Load
+from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.obligation import Unproved
 from verified_tir.kernel.rules.rewrite import Rewrite

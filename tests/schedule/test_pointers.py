@@ -7,10 +7,11 @@ import pytest
 from verified_tir import NotApplicable, Schedule
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import HANDLE, INT32, PointerType
-from verified_tir.ir.expr import Var, const
+from verified_tir.ir.expr import Var
 from verified_tir.ir.func import IRModule, PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.stmt import SKIP, DeclBuffer, Store
+from verified_tir.ir.sugar import const
 from verified_tir.kernel.admissible import problem
 
 VIEW = """@T.prim_func

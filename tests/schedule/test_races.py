@@ -6,9 +6,9 @@ import pytest
 
 from tests.kernel.programs import AB, PROVER, buffer, load, program, refused, variable
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import binary, const
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path
+from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.rules.branch import Decide, Hoist, Introduce
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.order import Distribute, Partition, Swap

@@ -11,7 +11,7 @@ import pytest
 from tests.schedule.schedule_programs import program
 from tests.schedule.schedule_support import Steps, accepted, agree, not_applicable, refused
 from verified_tir import AXIS_SEPARATOR, IndexMap, Schedule
-from verified_tir.ir.expr import const
+from verified_tir.ir.sugar import const
 from verified_tir.script import tir as T
 from verified_tir.semantics.interpreter import run
 

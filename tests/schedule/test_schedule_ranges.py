@@ -9,7 +9,7 @@ import pytest
 from tests.schedule.schedule_programs import program
 from tests.schedule.schedule_support import Steps, accepted, agree, not_applicable, refused
 from verified_tir import Refuted, Schedule
-from verified_tir.ir.expr import const
+from verified_tir.ir.sugar import const
 
 Golden = Callable[[str, str], None]
 

@@ -10,9 +10,10 @@ import pytest
 from tests.schedule.schedule_programs import program
 from tests.schedule.schedule_support import Steps, refused
 from verified_tir import Refuted, Schedule, parse_func
-from verified_tir.ir.expr import Expr, Select, const
+from verified_tir.ir.expr import Expr, Select
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Store
+from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import rewrite
 from verified_tir.schedule import replay as replay_module
 from verified_tir.schedule.replay import STEPS, Programs, brief_replays, replay, replay_later

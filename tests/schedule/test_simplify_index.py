@@ -11,7 +11,8 @@ from tests.nightly import few
 from tests.schedule.random_exprs import Undefined, draw_bool, draw_int, value
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import INT64
-from verified_tir.ir.expr import FALSE, TRUE, Binary, Call, Cast, IfThenElse, IntImm, Load, Not, Select, Var, const
+from verified_tir.ir.expr import FALSE, TRUE, Binary, Call, Cast, IfThenElse, IntImm, Load, Not, Select, Var
+from verified_tir.ir.sugar import const
 from verified_tir.schedule.index_text import index_text
 from verified_tir.schedule.simplify_index import simplify
 

@@ -8,12 +8,13 @@ from typing import Any, TypeVar
 import pytest
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.dtype import FLOAT32, INT32, INT64
+from verified_tir.ir.dtype import BOOL, FLOAT32, INT32, INT64
 from verified_tir.ir.equal import structural_equal
-from verified_tir.ir.expr import Binary, Call, Cast, Expr, IfThenElse, Select, Undef, Var, const
+from verified_tir.ir.expr import Binary, Call, Cast, Expr, IfThenElse, Select, Undef, Var
 from verified_tir.ir.func import IRModule, PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.script import ScriptError, parse_func, script
+from verified_tir.ir.sugar import const
 from verified_tir.script import ir as I
 from verified_tir.script import tir as T
 from verified_tir.script import tir as X
@@ -148,7 +149,7 @@ def test_what_cannot_be_decorated() -> None:
 
 # -- constructors -----------------------------------------------------------------------------------------------------
 
-i, l, f, p = Var.fresh("i"), Var.fresh("l", INT64), Var.fresh("f", FLOAT32), Var.fresh("p", "bool")
+i, l, f, p = Var.fresh("i"), Var.fresh("l", INT64), Var.fresh("f", FLOAT32), Var.fresh("p", BOOL)
 
 
 @pytest.mark.parametrize(

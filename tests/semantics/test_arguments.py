@@ -10,10 +10,11 @@ import pytest
 
 from tests.semantics.programs import arrays_of, function, load, loop, store
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.dtype import INT8, INT64
-from verified_tir.ir.expr import Var, const
+from verified_tir.ir.dtype import INT8, INT64, DType
+from verified_tir.ir.expr import Var
 from verified_tir.ir.floats import numpy_dtype
 from verified_tir.ir.stmt import SKIP, Evaluate, seq
+from verified_tir.ir.sugar import const
 from verified_tir.semantics.interpreter import ArgumentError, UndefinedBehaviour, run
 
 n, m, s, i = Var.fresh("n"), Var.fresh("m"), Var.fresh("s"), Var.fresh("i")
@@ -81,8 +82,8 @@ def test_a_symbol_must_fit_its_type() -> None:
 
 
 def test_scalar_parameters() -> None:
-    f = Var.fresh("f", "float32")
-    flag, wide = Var.fresh("flag", "bool"), Var.fresh("wide", INT64)
+    f = Var.fresh("f", DType.parse("float32"))
+    flag, wide = Var.fresh("flag", DType.parse("bool")), Var.fresh("wide", INT64)
     a = Buffer.declare("A", (1,), "float32")
     func = function([a, f, flag, wide], store(a, f, 0))
     args: dict[str, Any] = {"A": np.zeros(1, np.float32), "f": 0.1, "flag": True, "wide": 2**40}
@@ -99,7 +100,7 @@ def test_scalar_parameters() -> None:
 
 
 def test_a_bfloat16_scalar() -> None:
-    f = Var.fresh("f", "bfloat16")
+    f = Var.fresh("f", DType.parse("bfloat16"))
     a = Buffer.declare("A", (1,), "bfloat16")
     args = {"A": np.zeros(1, ml_dtypes.bfloat16), "f": ml_dtypes.bfloat16(1.5)}
     assert float(run(function([a, f], store(a, f, 0)), args).arrays["A"][0]) == 1.5

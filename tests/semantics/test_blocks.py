@@ -9,8 +9,9 @@ import pytest
 
 from tests.semantics.programs import arrays_of, function, load, loop, store
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import TRUE, Binary, Expr, Var, const
+from verified_tir.ir.expr import TRUE, Binary, Expr, Var
 from verified_tir.ir.stmt import Block, IterKind, IterVar, Stmt, seq
+from verified_tir.ir.sugar import const
 from verified_tir.semantics.interpreter import UndefinedBehaviour, run
 
 A, B = Buffer.declare("A", (4, 3), "int32"), Buffer.declare("B", (4,), "int32")

@@ -39,10 +39,10 @@ from verified_tir.ir.expr import (
     Shuffle,
     Undef,
     Var,
-    const,
 )
 from verified_tir.ir.floats import exponent_bits, significand_bits
 from verified_tir.ir.node import IRError
+from verified_tir.ir.sugar import const
 from verified_tir.logic.solver import Solver
 from verified_tir.semantics.values import UNDEF, Scalar
 from verified_tir.testing.dtypes import SCALARS, float_of_bits, scalars

@@ -36,7 +36,7 @@ def encode(expr: Expr, env: dict[Var, Term]) -> Term:
 def two_calls(op: str, dtype: DType) -> tuple[list[Term], list[Term], Term, Term]:
     """The arguments and the results of two calls with arguments of their own."""
     arity = PURE_CALLS[op].arity
-    variables = [Var.fresh(f"x{k}", dtype) for k in range(2 * arity)]
+    variables = [Var.fresh(f"x{k}", DType.parse(dtype)) for k in range(2 * arity)]
     terms = {v: f.var(f"x{k}", sort_of(dtype)) for k, v in enumerate(variables)}
     left, right = variables[:arity], variables[arity:]
     results = [encode(Call(dtype, op, tuple(args)), terms) for args in (left, right)]
@@ -84,7 +84,7 @@ def test_functions_of_other_names_and_types_are_others() -> None:
 
 def test_every_pure_call_is_of_one_sort_or_the_other() -> None:
     assert set(INTERPRETED_CALLS) <= set(PURE_CALLS)
-    x = {t: Var.fresh("x", t) for t in FLOATS}
+    x = {t: Var.fresh("x", DType.parse(t)) for t in FLOATS}
     for op, t in CELLS:
         value = encode(Call(t, op, (x[t],) * PURE_CALLS[op].arity), {x[t]: f.var("x", sort_of(t))})
         assert value.op == "app"

@@ -31,9 +31,9 @@ from verified_tir.ir.expr import (
     StringImm,
     Undef,
     Var,
-    const,
 )
 from verified_tir.ir.stmt import Assume
+from verified_tir.ir.sugar import const
 from verified_tir.logic import formula as f
 from verified_tir.logic.solver import Solver
 from verified_tir.logic.verdict import Proved

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Broadcast, Load, Ramp, binary, const
+from verified_tir.ir.expr import Broadcast, Load, Ramp
+from verified_tir.ir.sugar import binary, const
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
 from verified_tir.semantics.encode import Encoder, Safety

@@ -9,10 +9,11 @@ import pytest
 
 from tests.semantics.programs import arrays_of, function, load, loop, store
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.dtype import INT32, VOID
-from verified_tir.ir.expr import Call, Expr, Ramp, Undef, Var, const
+from verified_tir.ir.dtype import INT32, VOID, DType
+from verified_tir.ir.expr import Call, Expr, Ramp, Undef, Var
 from verified_tir.ir.func import IRModule, PrimFunc
 from verified_tir.ir.stmt import Allocate, Evaluate, Stmt, seq
+from verified_tir.ir.sugar import const
 from verified_tir.semantics.interpreter import ArgumentError, Outcome, StepLimit, UndefinedBehaviour, run
 
 A, B = Buffer.declare("A", (4,), "int32"), Buffer.declare("B", (4,), "int32")
@@ -98,7 +99,7 @@ def test_undefined_scalars_are_not_passed() -> None:
 
 
 def test_arguments_with_lanes() -> None:
-    v, y = Var.fresh("v", "int32x4"), Buffer.declare("Y", (4,), "int32")
+    v, y = Var.fresh("v", DType.parse("int32x4")), Buffer.declare("Y", (4,), "int32")
     lanes = function([v, y], store(y, v, Ramp(const(0), const(1), 4)), "lanes")
     assert execute(call("lanes", Ramp(const(5), const(1), 4), B.data), lanes).arrays["B"].tolist() == [5, 6, 7, 8]
     with pytest.raises(UndefinedBehaviour):

@@ -12,10 +12,11 @@ import pytest
 from tests.semantics.oracles import FLOATS, interesting_floats, key
 from verified_tir.ir.calls import PURE_CALLS
 from verified_tir.ir.dtype import FLOAT32, FLOAT64, INT32, DType
-from verified_tir.ir.expr import Binary, Call, Cast, Expr, FloatImm, IntImm, LetExpr, Select, Var, const
+from verified_tir.ir.expr import Binary, Call, Cast, Expr, FloatImm, IntImm, LetExpr, Select, Var
 from verified_tir.ir.floats import numpy_dtype, round_to
 from verified_tir.ir.index_arith import data_vars, is_index
 from verified_tir.ir.node import IRError
+from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import bound_vars, free_vars, refresh_binders, walk
 from verified_tir.semantics.calls import apply_call
 from verified_tir.semantics.interpreter.expressions import meaning_of
@@ -28,7 +29,7 @@ every = pytest.mark.parametrize(("op", "dtype"), ALL, ids=[f"{op}-{dtype}" for o
 
 
 def variables(op: str, dtype: DType) -> list[Var]:
-    return [Var.fresh(name, dtype) for name in "xy"[: PURE_CALLS[op].arity]]
+    return [Var.fresh(name, DType.parse(dtype)) for name in "xy"[: PURE_CALLS[op].arity]]
 
 
 def arguments(op: str, dtype: DType, count: int) -> list[tuple[float, ...]]:

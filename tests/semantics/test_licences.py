@@ -9,8 +9,9 @@ import pytest
 
 from tests.semantics.programs import function, load, loop, store
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Var, binary, const
+from verified_tir.ir.expr import Var
 from verified_tir.ir.stmt import Allocate, DeclBuffer, ForKind, If, Stmt, seq
+from verified_tir.ir.sugar import binary, const
 from verified_tir.semantics.interpreter import Finding, StepLimit, run
 
 A, B = Buffer.declare("A", (8,), "int32"), Buffer.declare("B", (4, 4), "int32")

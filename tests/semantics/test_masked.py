@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from verified_tir import Schedule, script
-from verified_tir.ir.expr import Load, Ramp, Var, binary, const
+from verified_tir.ir.expr import Load, Ramp, Var
 from verified_tir.ir.node import IRError
 from verified_tir.ir.script import ScriptError, parse_func
 from verified_tir.ir.stmt import Store
+from verified_tir.ir.sugar import binary, const
 from verified_tir.ir.visit import walk
 from verified_tir.schedule.errors import Refuted
 from verified_tir.semantics.interpreter import run

@@ -29,9 +29,9 @@ from verified_tir.ir.expr import (
     Select,
     Undef,
     Var,
-    const,
 )
 from verified_tir.ir.stmt import Allocate, Assume, DeclBuffer, For, If, LetStmt, Stmt, Store, seq
+from verified_tir.ir.sugar import const
 from verified_tir.semantics.interpreter import Outcome, UndefinedBehaviour, refines, run
 
 INT8, FLOAT16 = DType("int", 8), DType("float", 16)
@@ -71,7 +71,7 @@ def number(draw: Draw, dtype: DType, depth: int) -> Expr:
         case 6:
             return Cast(dtype, number(draw, FLOAT16 if dtype is INT8 else INT8, depth - 1))
         case 7:
-            x = Var.fresh("x", dtype)
+            x = Var.fresh("x", DType.parse(dtype))
             return LetExpr(x, a, Binary("mul", x, b))
         case 8:
             return Call(dtype, "abs", (a,)) if dtype is INT8 else Call(dtype, "fma", (a, b, a))

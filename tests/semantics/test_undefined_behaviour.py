@@ -24,8 +24,6 @@ from verified_tir.ir.expr import (
     Select,
     Undef,
     Var,
-    binary,
-    const,
 )
 from verified_tir.ir.stmt import (
     Allocate,
@@ -40,6 +38,7 @@ from verified_tir.ir.stmt import (
     While,
     seq,
 )
+from verified_tir.ir.sugar import binary, const
 from verified_tir.semantics.interpreter import (
     ArgumentError,
     AssertionFailed,

@@ -25,9 +25,9 @@ from verified_tir.ir.expr import (
     Shuffle,
     Undef,
     Var,
-    const,
 )
 from verified_tir.ir.stmt import DeclBuffer, Evaluate, Stmt, Store, seq
+from verified_tir.ir.sugar import const
 from verified_tir.semantics.interpreter import UndefinedBehaviour, run
 
 N = Buffer.declare("N", (8,), "int32")

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from verified_tir import Refuted, Schedule, ScheduleError
-from verified_tir.ir.expr import FloatImm, const
+from verified_tir.ir.expr import FloatImm
 from verified_tir.ir.stmt import SKIP
+from verified_tir.ir.sugar import const
 from verified_tir.kernel import obligation
 from verified_tir.logic.formula import FALSE, Term
 from verified_tir.logic.solver import Solver

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from verified_tir.ir.expr import Binary, Expr, IntImm, Undef, Var, binary
+from verified_tir.ir.expr import Binary, Expr, IntImm, Undef, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path
 from verified_tir.ir.script import script
 from verified_tir.ir.stmt import Allocate, Assert, Assume, For, If, LetStmt, Stmt
+from verified_tir.ir.sugar import binary
 from verified_tir.ir.visit import free_vars, sub_statements, walk
 from verified_tir.kernel.begin import LARGEST
 from verified_tir.kernel.memory import Padding

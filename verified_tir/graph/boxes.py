@@ -16,7 +16,8 @@ from typing import final
 import numpy as np
 
 from verified_tir.graph.copies import NoCopy
-from verified_tir.ir.expr import Expr, IntImm, Var, const
+from verified_tir.ir.expr import Expr, IntImm, Var
+from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import substitute
 from verified_tir.schedule.index_eval import evaluate, open_grid
 from verified_tir.schedule.index_map import IndexMap, IndexMapError

@@ -19,23 +19,11 @@ from verified_tir.graph.errors import GraphError
 from verified_tir.graph.index_sets import Sets, point_text
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import INT32
-from verified_tir.ir.expr import (
-    Broadcast,
-    Expr,
-    FloatImm,
-    IfThenElse,
-    IntImm,
-    Load,
-    Not,
-    Ramp,
-    Select,
-    Undef,
-    Var,
-    const,
-)  # fmt: skip
+from verified_tir.ir.expr import Broadcast, Expr, FloatImm, IfThenElse, IntImm, Load, Not, Ramp, Select, Undef, Var
 from verified_tir.ir.node import IRError
 from verified_tir.ir.script import script
 from verified_tir.ir.stmt import AttrStmt, Block, For, If, LetStmt, Seq, Stmt, Store
+from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import rewrite, substitute, walk
 from verified_tir.lower.index_map_text import parse_index_map
 from verified_tir.schedule import isl_search

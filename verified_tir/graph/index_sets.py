@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, final
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import INT32
-from verified_tir.ir.expr import COMPARE_OPS, Binary, Expr, IntImm, Not, Var, const
+from verified_tir.ir.expr import COMPARE_OPS, Binary, Expr, IntImm, Not, Var
 from verified_tir.ir.script import script
+from verified_tir.ir.sugar import const
 from verified_tir.schedule.index_map import IndexMap
 from verified_tir.schedule.isl_search import Inexpressible
 

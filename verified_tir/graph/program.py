@@ -21,9 +21,10 @@ from verified_tir.graph.node_program import program_of
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import HANDLE, DType
 from verified_tir.ir.equal import structural_equal
-from verified_tir.ir.expr import Expr, IntImm, Load, Undef, Var, const
+from verified_tir.ir.expr import Expr, IntImm, Load, Undef, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Allocate, Block, For, Seq, Stmt, Store, seq
+from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import refresh_binders, rewrite, walk
 from verified_tir.kernel.calls import Arguments, instantiate, without_labels
 

@@ -9,16 +9,21 @@ between axes (RFC 39) at which flattening stops.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, final
+from typing import TYPE_CHECKING, final
 
-from verified_tir.ir.dtype import INT32, DType, PointerType
-from verified_tir.ir.expr import Expr, ExprLike, IntImm, Load, Var, as_expr, const
+from verified_tir.ir.dtype import DType, PointerType
+from verified_tir.ir.expr import Expr, IntImm, Var, const
 from verified_tir.ir.node import IRError, Node
+
+if TYPE_CHECKING:
+    from verified_tir.ir.sugar import BufferSugar
+else:
+    BufferSugar = object
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Buffer(Node):
+class Buffer(Node, BufferSugar):
     """A view of the block ``data``; empty ``strides`` mean row-major."""
 
     name: str
@@ -50,48 +55,8 @@ class Buffer(Node):
         return self.data.type.scope if isinstance(self.data.type, PointerType) else "global"
 
     @staticmethod
-    def declare(
-        name: str,
-        shape: tuple[ExprLike, ...],
-        dtype: DType | str = "float32",
-        *,
-        data: Var | None = None,
-        strides: tuple[ExprLike, ...] = (),
-        elem_offset: ExprLike = 0,
-        scope: str | None = None,
-        axis_separators: tuple[int, ...] = (),
+    def fresh(
+        name: str, dtype: DType, shape: tuple[Expr, ...], scope: str, axis_separators: tuple[int, ...] = ()
     ) -> Buffer:
-        """A buffer with Python numbers allowed as extents; a fresh data variable unless one is given.
-
-        :param scope: the storage scope of the fresh block; of a view, that of its block.
-        :raises IRError: if it is another one.
-        """
-        dtype = DType.parse(dtype)
-        if data is None:
-            data = Var.fresh(name, PointerType(dtype.scalar if dtype.lanes == 1 else dtype, scope or "global"))
-        dims = tuple(as_expr(s) for s in shape)
-        made = Buffer(
-            name, data, dtype, dims, tuple(as_expr(s) for s in strides),
-            as_expr(elem_offset) if isinstance(elem_offset, Expr) else const(elem_offset), axis_separators,
-        )  # fmt: skip
-        if scope is not None and scope != made.scope:
-            raise IRError(f"{name} is a view of a block in scope {made.scope!r}, not in {scope!r}")
-        return made
-
-    def __getitem__(self, indices: ExprLike | tuple[ExprLike, ...]) -> Load:
-        """The element at some indices, as in a padding function: ``lambda i, j: A[(i + j) % 4]``.
-
-        :raises IRError: for the wrong number of indices, or an index that is no integer.
-        """
-        given = indices if isinstance(indices, tuple) else (indices,)
-        dtype = self.shape[0].dtype if self.shape else INT32
-        return Load(self, tuple(as_expr(i, dtype) for i in given))
-
-    __iter__: ClassVar[None] = None
-    """Without this, having ``__getitem__`` would make a buffer an endless sequence."""
-
-    def with_data(self, data: Var, name: str | None = None) -> Buffer:
-        """The same view of another block."""
-        return Buffer(
-            name or self.name, data, self.dtype, self.shape, self.strides, self.elem_offset, self.axis_separators,
-        )  # fmt: skip
+        """A row-major buffer of a block of its own, which is no other's."""
+        return Buffer(name, Var.fresh(name, PointerType(dtype, scope)), dtype, shape, (), const(0), axis_separators)

@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from verified_tir.ir.dtype import DType
+from verified_tir.ir.dtype import BOOL, DType
+from verified_tir.ir.node import IRError
 
 
 @final
@@ -69,3 +70,35 @@ PURE_CALLS: dict[str, CallInfo] = {
 def is_pure(op: str) -> bool:
     """Whether the call reads and writes no memory and always gives the same result for the same arguments."""
     return op in PURE_CALLS
+
+
+def check_call(op: str, operands: list[DType], result: DType) -> None:
+    """What ``PURE_CALLS`` says of the types of a pure call.
+
+    :raises IRError: for other types, or another number of arguments.
+    """
+    info = PURE_CALLS[op]
+    if len(operands) != info.arity:
+        raise IRError(f"{op} takes {info.arity} argument{'s' * (info.arity != 1)}, not {len(operands)}")
+    operand = operands[0]
+    if op == "reinterpret":
+        _check_reinterpret(operand, result)
+        return
+    if not info.takes(operand) or any(o is not operand for o in operands):
+        raise IRError(f"{op} does not take {', '.join(map(str, operands))}")
+    right = {
+        "same": result is operand,
+        "bool": result is BOOL.with_lanes(operand.lanes),
+        "given": result.is_int and result.lanes == operand.lanes,
+    }
+    if not right[info.result]:
+        raise IRError(f"{op} of {operand} does not give {result}")
+
+
+def _check_reinterpret(source: DType, target: DType) -> None:
+    if source is target:
+        return
+    if source.is_bool or target.is_bool:  # a bool has one bit in a type and one byte in memory
+        raise IRError(f"reinterpret knows no bits of a bool: {source} to {target}; use a cast")
+    if source.bits * source.lanes != target.bits * target.lanes:
+        raise IRError(f"reinterpret keeps the number of bits: {source} to {target}")

@@ -6,11 +6,15 @@ A :class:`DType` is a scalar kind, a width in bits and a number of lanes, writte
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from typing import Literal, final
+from typing import TYPE_CHECKING, Literal, final
 
 from verified_tir.ir.node import IRError, Node
+
+if TYPE_CHECKING:
+    from verified_tir.ir.sugar import TypeSugar
+else:
+    TypeSugar = object
 
 Code = Literal["int", "uint", "float", "bfloat", "bool", "handle", "void"]
 
@@ -23,12 +27,11 @@ _WIDTHS: dict[str, frozenset[int]] = {
     "handle": frozenset({64}),
     "void": frozenset({0}),
 }
-_PATTERN = re.compile(r"(uint|int|bfloat|float|bool|handle|void)([0-9]{0,4})(?:x([0-9]{1,18}))?")
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class DType(Node):
+class DType(Node, TypeSugar):
     """A value type: scalar kind, bits, lanes (1 for a scalar)."""
 
     code: Code
@@ -40,23 +43,6 @@ class DType(Node):
             raise IRError(f"there is no {self.code} of {self.bits} bits")
         if self.lanes < 1:
             raise IRError(f"a type has at least one lane, not {self.lanes}")
-
-    @staticmethod
-    def parse(text: str | DType) -> DType:
-        """Read ``"float32x4"``; ``"float"``, ``"int"`` and ``"uint"`` mean 32 bits, as in TVM.
-
-        :raises IRError: if the text names no dtype.
-        """
-        if isinstance(text, DType):
-            return text
-        found = _PATTERN.fullmatch(text)
-        if found is None:
-            raise IRError(f"unknown dtype {text!r}")
-        code, bits, lanes = found.groups()
-        default = {"bool": 1, "handle": 64, "void": 0, "bfloat": 16}.get(code, 32)
-        if code == "bool" and bits == "8":
-            bits = "1"
-        return DType(code, int(bits) if bits else default, int(lanes) if lanes else 1)  # type: ignore[arg-type]
 
     def __str__(self) -> str:
         name = self.code if self.code in ("bool", "handle", "void") else f"{self.code}{self.bits}"

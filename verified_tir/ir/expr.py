@@ -2,57 +2,444 @@
 
 Each class states its fields and, as ``dtype``, the type of its value.  What an expression *means* is written in
 ``verified_tir.semantics``; nothing here evaluates anything.  Constructors check types and raise :class:`IRError`.
-
-They are in two files: ``expr_core`` has variables, constants and operators, ``expr_forms`` choices, vectors, loads and
-calls.
 """
 
 from __future__ import annotations
 
-from verified_tir.ir.expr_core import (
-    ARITHMETIC_OPS,
-    COMPARE_OPS,
-    FALSE,
-    INTEGER_ONLY_OPS,
-    LOGIC_OPS,
-    TRUE,
-    ArithmeticOp,
-    Binary,
-    BinaryOp,
-    Broadcast,
-    Cast,
-    CompareOp,
-    Expr,
-    ExprLike,
-    FloatImm,
-    IntImm,
-    LogicOp,
-    Not,
-    StringImm,
-    Undef,
-    Var,
-    all_of,
-    any_of,
-    as_expr,
-    binary,
-    const,
-)
-from verified_tir.ir.expr_forms import (
-    Call,
-    IfThenElse,
-    LetExpr,
-    Load,
-    Ramp,
-    Select,
-    Shuffle,
-    access_dtype,
-    check_indices,
-    check_predicate,
+import itertools
+import math
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal, final, get_args
+
+from verified_tir.ir.calls import PURE_CALLS, check_call
+from verified_tir.ir.dtype import BOOL, HANDLE, INT32, DType, PointerType
+from verified_tir.ir.node import IRError, Node
+
+if TYPE_CHECKING:
+    from verified_tir.ir.buffer import Buffer
+    from verified_tir.ir.sugar import ExprSugar
+else:
+    ExprSugar = object
+
+ArithmeticOp = Literal[
+    "add", "sub", "mul", "div", "floordiv", "floormod", "truncdiv", "truncmod", "min", "max",
+    "bitand", "bitor", "bitxor", "shl", "shr",
+]  # fmt: skip
+CompareOp = Literal["eq", "ne", "lt", "le", "gt", "ge"]
+LogicOp = Literal["and", "or"]
+BinaryOp = ArithmeticOp | CompareOp | LogicOp
+
+COMPARE_OPS: tuple[str, ...] = get_args(CompareOp)
+LOGIC_OPS: tuple[str, ...] = get_args(LogicOp)
+INTEGER_ONLY_OPS = frozenset(
+    {"floordiv", "floormod", "truncdiv", "truncmod", "bitand", "bitor", "bitxor", "shl", "shr"}
 )
 
-__all__ = [
-    "ARITHMETIC_OPS", "COMPARE_OPS", "FALSE", "INTEGER_ONLY_OPS", "LOGIC_OPS", "TRUE", "ArithmeticOp", "Binary",
-    "BinaryOp", "Broadcast", "Call", "Cast", "CompareOp", "Expr", "ExprLike", "FloatImm", "IfThenElse", "IntImm",
-    "LetExpr", "Load", "LogicOp", "Not", "Ramp", "Select", "Shuffle", "StringImm", "Undef", "Var", "access_dtype",
-    "all_of", "any_of", "as_expr", "binary", "check_indices", "check_predicate", "const",
-]  # fmt: skip
+_uids = itertools.count(1)
+
+
+class Expr(Node, ExprSugar):
+    """Base of all expressions."""
+
+    __slots__ = ()
+
+    @property
+    def dtype(self) -> DType:
+        raise NotImplementedError  # every subclass overrides this; mypy checks the uses
+
+    def __bool__(self) -> bool:
+        raise IRError("an expression has no truth value in Python; use T.And, T.Or, T.Not or T.if_then_else")
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Var(Expr):
+    """A variable: loop, let, parameter, shape or data pointer.  ``uid`` tells variables of one name apart."""
+
+    name: str
+    type: DType | PointerType
+    uid: int
+
+    @staticmethod
+    def fresh(name: str, type: DType | PointerType = INT32) -> Var:
+        """A variable equal to no other."""
+        return Var(name, type, next(_uids))
+
+    @property
+    def dtype(self) -> DType:
+        return HANDLE if isinstance(self.type, PointerType) else self.type
+
+    def __repr__(self) -> str:
+        return f"{self.name}#{self.uid}"
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class IntImm(Expr):
+    """An integer or bool constant; ``value`` lies in the range of the type."""
+
+    type: DType
+    value: int
+
+    def __post_init__(self) -> None:
+        if not (self.type.is_int or self.type.is_bool) or self.type.lanes != 1:
+            raise IRError(f"an integer constant cannot have type {self.type}")
+        if not self.type.min_value <= self.value <= self.type.max_value:
+            raise IRError(f"{self.value} does not fit {self.type}")
+
+    @property
+    def dtype(self) -> DType:
+        return self.type
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class FloatImm(Expr):
+    """A float constant; a ``value`` that the type does not have stands for the nearest one."""
+
+    type: DType
+    value: float
+
+    def __post_init__(self) -> None:
+        if not self.type.is_float or self.type.lanes != 1:
+            raise IRError(f"a float constant cannot have type {self.type}")
+        if math.isnan(self.value):  # there is one NaN: neither its sign nor its payload exists
+            object.__setattr__(self, "value", math.nan)
+
+    @property
+    def dtype(self) -> DType:
+        return self.type
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class StringImm(Expr):
+    """A string argument of a call or annotation."""
+
+    value: str
+
+    @property
+    def dtype(self) -> DType:
+        return HANDLE
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Undef(Expr):
+    """A value that nothing is known about; each evaluation is a fresh one."""
+
+    type: DType
+
+    @property
+    def dtype(self) -> DType:
+        return self.type
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Binary(Expr):
+    """``a op b``: arithmetic, comparison, or lazy ``and``/``or``; both operands have one type."""
+
+    op: BinaryOp
+    a: Expr
+    b: Expr
+
+    def __post_init__(self) -> None:
+        ta, tb = self.a.dtype, self.b.dtype
+        if ta is not tb:
+            raise IRError(f"operands of {self.op} differ in type: {ta} and {tb}")
+        if self.op in LOGIC_OPS and not ta.is_bool:
+            raise IRError(f"{self.op} takes bool operands, not {ta}")
+        if self.op in INTEGER_ONLY_OPS and not (ta.is_int or (ta.is_bool and self.op.startswith("bit"))):
+            raise IRError(f"{self.op} takes integer operands, not {ta}")
+        if self.op == "div" and not ta.is_float:
+            raise IRError(f"div is for floats (use floordiv or truncdiv), not {ta}")
+        if self.op in ("add", "sub", "mul", "min", "max") and not (ta.is_int or ta.is_float):
+            raise IRError(f"{self.op} takes numbers, not {ta}")
+
+    @property
+    def dtype(self) -> DType:
+        if self.op in COMPARE_OPS:
+            return BOOL.with_lanes(self.a.dtype.lanes)
+        return self.a.dtype
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Not(Expr):
+    """Logical negation."""
+
+    a: Expr
+
+    def __post_init__(self) -> None:
+        if not self.a.dtype.is_bool:
+            raise IRError(f"not takes a bool, not {self.a.dtype}")
+
+    @property
+    def dtype(self) -> DType:
+        return self.a.dtype
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Cast(Expr):
+    """Conversion of a value to another type of the same number of lanes."""
+
+    type: DType
+    value: Expr
+
+    def __post_init__(self) -> None:
+        if self.type.lanes != self.value.dtype.lanes:
+            raise IRError(f"a cast keeps lanes: {self.value.dtype} to {self.type}")
+
+    @property
+    def dtype(self) -> DType:
+        return self.type
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Broadcast(Expr):
+    """``lanes`` copies of a scalar."""
+
+    value: Expr
+    lanes: int
+
+    def __post_init__(self) -> None:
+        if self.value.dtype.lanes != 1:
+            raise IRError("broadcast takes a scalar")
+
+    @property
+    def dtype(self) -> DType:
+        return self.value.dtype.with_lanes(self.lanes)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Select(Expr):
+    """Evaluates both arms, takes one (lane by lane when the condition has lanes)."""
+
+    condition: Expr
+    true_value: Expr
+    false_value: Expr
+
+    def __post_init__(self) -> None:
+        _check_choice("select", self.condition, self.true_value, self.false_value)
+
+    @property
+    def dtype(self) -> DType:
+        return self.true_value.dtype
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class IfThenElse(Expr):
+    """Evaluates the condition (a scalar), then only the chosen arm."""
+
+    condition: Expr
+    true_value: Expr
+    false_value: Expr
+
+    def __post_init__(self) -> None:
+        _check_choice("if_then_else", self.condition, self.true_value, self.false_value)
+        if self.condition.dtype.lanes != 1:
+            raise IRError("if_then_else takes a scalar condition; use select for lanes")
+
+    @property
+    def dtype(self) -> DType:
+        return self.true_value.dtype
+
+
+def _check_choice(what: str, condition: Expr, a: Expr, b: Expr) -> None:
+    if not condition.dtype.is_bool:
+        raise IRError(f"the condition of {what} must be bool, not {condition.dtype}")
+    if a.dtype is not b.dtype:
+        raise IRError(f"the arms of {what} differ in type: {a.dtype} and {b.dtype}")
+    if condition.dtype.lanes not in (1, a.dtype.lanes):
+        raise IRError(f"the condition of {what} has {condition.dtype.lanes} lanes, its arms {a.dtype.lanes}")
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Ramp(Expr):
+    """The vector ``[base, base + stride, …]`` of ``lanes`` lanes."""
+
+    base: Expr
+    stride: Expr
+    lanes: int
+
+    def __post_init__(self) -> None:
+        if self.base.dtype is not self.stride.dtype or self.base.dtype.lanes != 1 or not self.base.dtype.is_int:
+            types = f"{self.base.dtype} and {self.stride.dtype}"
+            raise IRError(f"a ramp has a scalar integer base and stride of one type, not {types}")
+        if self.lanes < 1:
+            raise IRError("a ramp has at least one lane")
+
+    @property
+    def dtype(self) -> DType:
+        return self.base.dtype.with_lanes(self.lanes)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Shuffle(Expr):
+    """Concatenates ``vectors``, then takes the lanes named by the constants ``indices``."""
+
+    vectors: tuple[Expr, ...]
+    indices: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if not self.vectors or not self.indices:
+            raise IRError("a shuffle needs vectors and indices")
+        if len({v.dtype.scalar for v in self.vectors}) != 1:
+            raise IRError("the vectors of a shuffle differ in element type")
+        total = sum(v.dtype.lanes for v in self.vectors)
+        if not all(0 <= i < total for i in self.indices):
+            raise IRError(f"a shuffle index is outside the {total} lanes")
+
+    @property
+    def dtype(self) -> DType:
+        return self.vectors[0].dtype.with_lanes(len(self.indices))
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class LetExpr(Expr):
+    """``let var = value in body``."""
+
+    var: Var
+    value: Expr
+    body: Expr
+
+    def __post_init__(self) -> None:
+        if self.var.type is not self.value.dtype:
+            raise IRError(f"{self.var.name} has type {self.var.type}, its value {self.value.dtype}")
+
+    @property
+    def dtype(self) -> DType:
+        return self.body.dtype
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Load(Expr):
+    """``buffer[indices]``; element lanes × index lanes (only the last index may have lanes).
+
+    Lanes of the index where ``predicate`` is false are not accessed; the load gives undef there.
+    """
+
+    buffer: Buffer
+    indices: tuple[Expr, ...]
+    predicate: Expr | None = None
+
+    def __post_init__(self) -> None:
+        check_indices(self.buffer, self.indices)
+        check_predicate(self.buffer, self.indices, self.predicate)
+
+    @property
+    def dtype(self) -> DType:
+        return access_dtype(self.buffer, self.indices)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Call(Expr):
+    """A call by name.  ``verified_tir.ir.calls`` says which are pure; any other reads and writes all it can reach.
+
+    ``op`` is ``"exp"``, ``"fma"``, …, ``"call_extern"``; a call of another PrimFunc is ``"@name"``.
+    """
+
+    type: DType
+    op: str
+    args: tuple[Expr, ...]
+
+    def __post_init__(self) -> None:
+        if self.op in PURE_CALLS:
+            check_call(self.op, [a.dtype for a in self.args], self.type)
+
+    @property
+    def dtype(self) -> DType:
+        return self.type
+
+
+def check_indices(buffer: Buffer, indices: tuple[Expr, ...]) -> None:
+    """The typing rule of an access (RFC 63; RFC 39, "what convention should be used for buffer indexing").
+
+    :raises IRError: wrong rank, an index that is no integer, or lanes anywhere but in the last index.
+    """
+    if len(indices) != len(buffer.shape):
+        raise IRError(f"{buffer.name} has {len(buffer.shape)} dimensions and is accessed with {len(indices)} indices")
+    for k, index in enumerate(indices):
+        if not index.dtype.is_int:
+            raise IRError(f"index {k} of {buffer.name} has type {index.dtype}; an integer is needed")
+        if index.dtype.lanes != 1 and k != len(indices) - 1:
+            raise IRError(f"index {k} of {buffer.name} has lanes; only the last index may")
+
+
+def check_predicate(buffer: Buffer, indices: tuple[Expr, ...], predicate: Expr | None) -> None:
+    """A mask has a bool for each lane of the index.
+
+    :raises IRError: for a mask of another type, or on an access of one element (that is what ``if`` is for).
+    """
+    if predicate is None:
+        return
+    lanes = indices[-1].dtype.lanes if indices else 1
+    if lanes == 1:
+        raise IRError(f"{buffer.name} is accessed at a single index; only vector accesses take a predicate")
+    if not predicate.dtype.is_bool or predicate.dtype.lanes != lanes:
+        raise IRError(f"the predicate of {buffer.name}[…] has type {predicate.dtype}; it needs {lanes} lanes of bool")
+
+
+def access_dtype(buffer: Buffer, indices: tuple[Expr, ...]) -> DType:
+    """Type of ``buffer[indices]``: the element's lanes times the index's."""
+    lanes = indices[-1].dtype.lanes if indices else 1
+    return buffer.dtype.with_lanes(buffer.dtype.lanes * lanes)
+
+
+def const(value: int | float, dtype: DType = INT32) -> Expr:
+    """A number that the scalar type ``dtype`` has, as a constant.
+
+    :raises IRError: if an integer does not fit.
+    """
+    return FloatImm(dtype, float(value)) if dtype.is_float else IntImm(dtype, int(value))
+
+
+_FOLDED: Final[dict[str, Callable[[int, int], int]]] = {
+    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "floordiv": operator.floordiv,
+    "floormod": operator.mod, "min": min, "max": max,
+}  # fmt: skip
+
+
+def binary(op: BinaryOp, a: Expr, b: Expr) -> Expr:
+    """``a op b``; a scalar is broadcast where the other operand has lanes, and integer constants fold.
+
+    Folding happens only where it is an identity of index arithmetic (constants that fit, ``x+0``, ``x*1``).
+    """
+    lanes = max(a.dtype.lanes, b.dtype.lanes)
+    a, b = (Broadcast(x, lanes) if x.dtype.lanes == 1 < lanes else x for x in (a, b))
+    x, y = (c.value if isinstance(c, IntImm) and c.type.is_int else None for c in (a, b))
+    if (x is None and y is None) or a.dtype is not b.dtype:
+        return Binary(op, a, b)
+    if x is not None and y is not None and op in _FOLDED and (y != 0 or not op.startswith("floor")):
+        value = _FOLDED[op](x, y)
+        if a.dtype.min_value <= value <= a.dtype.max_value:
+            return IntImm(a.dtype, value)
+    if (y == 0 and op in ("add", "sub")) or (y == 1 and op in ("mul", "floordiv")):
+        return a
+    if (x == 0 and op == "add") or (x == 1 and op == "mul"):
+        return b
+    return Binary(op, a, b)
+
+
+def all_of(conditions: Sequence[Expr]) -> Expr:
+    """The lazy conjunction of the conditions, left to right (true if there is none)."""
+    result = conditions[0] if conditions else TRUE
+    for c in conditions[1:]:
+        result = Binary("and", result, c)
+    return result
+
+
+TRUE = IntImm(BOOL, 1)
+FALSE = IntImm(BOOL, 0)

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, final
+from typing import TYPE_CHECKING, final
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import Var
-from verified_tir.ir.node import IRError, Node, once, remade, seal
-from verified_tir.ir.outside import shown
+from verified_tir.ir.node import Node, once, remade, seal
 from verified_tir.ir.stmt import Annotations, Stmt
+
+if TYPE_CHECKING:
+    from verified_tir.ir.sugar import FuncSugar, ModuleSugar
+else:
+    FuncSugar = ModuleSugar = object
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class PrimFunc(Node):
+class PrimFunc(Node, FuncSugar):
     """A function on buffers and scalars.
 
     ``params`` are the arguments in order: scalar variables, or handles that ``buffer_map`` turns into buffers.
@@ -39,40 +43,16 @@ class PrimFunc(Node):
         """The parameter buffers, in the order of the parameters."""
         return _buffers(self)
 
-    def buffer_named(self, name: str) -> Buffer:
-        """The parameter buffer called ``name``.
-
-        :raises IRError: if there is none.
-        """
-        for b in self.buffers:
-            if b.name == name:
-                return b
-        raise IRError(f"{self.name} has no parameter {name!r}; it has {', '.join(b.name for b in self.buffers)}")
-
     def with_body(self, body: Stmt) -> PrimFunc:
         return remade(self, body=body)
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """The text, where IPython or Hypothesis shows a function."""
-        _show(self, printer)
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class IRModule(Node):
+class IRModule(Node, ModuleSugar):
     """Functions by name, in the order of the text."""
 
     functions: tuple[tuple[str, PrimFunc], ...]
-
-    def __getitem__(self, name: str) -> PrimFunc:
-        for key, f in self.functions:
-            if key == name:
-                return f
-        raise IRError(f"the module has no function {name!r}")
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """The text, where IPython or Hypothesis shows a module."""
-        _show(self, printer)
 
 
 @once
@@ -84,10 +64,6 @@ def _buffer_map(func: PrimFunc) -> dict[Var, Buffer]:
 def _buffers(func: PrimFunc) -> tuple[Buffer, ...]:
     found = _buffer_map(func)
     return tuple([found[p] for p in func.params if p in found])
-
-
-def _show(node: PrimFunc | IRModule, printer: Any) -> None:
-    printer.text("\n" + shown(node))
 
 
 seal()

@@ -6,9 +6,10 @@ from typing import final
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import INT32, INT64
-from verified_tir.ir.expr import Binary, Broadcast, Cast, Expr, IfThenElse, IntImm, Load, Ramp, Select, Var, const
+from verified_tir.ir.expr import Binary, Broadcast, Cast, Expr, IfThenElse, IntImm, Load, Ramp, Select, Var
 from verified_tir.ir.node import Node
 from verified_tir.ir.stmt import For, Stmt, Store
+from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import free_vars, map_children
 
 _ARITHMETIC = ("add", "sub", "mul", "floordiv", "floormod", "min", "max")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from verified_tir.ir.calls import is_pure
+from verified_tir.ir.dtype import HANDLE
 from verified_tir.ir.expr import Call, Load, Var
 from verified_tir.ir.node import once
 from verified_tir.ir.stmt import (
@@ -13,7 +14,7 @@ from verified_tir.ir.stmt import (
 )  # fmt: skip
 from verified_tir.ir.visit import children, walk
 
-EVERYTHING = Var.fresh("every block in reach of an opaque call", "handle")
+EVERYTHING = Var.fresh("every block in reach of an opaque call", HANDLE)
 
 
 def written_blocks(stmt: Stmt) -> set[Var]:

@@ -17,9 +17,10 @@ from dataclasses import dataclass
 from typing import final
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import FALSE, Expr, Load, Ramp, Var, binary, const
+from verified_tir.ir.expr import FALSE, Expr, Load, Ramp, Var
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, DeclBuffer, For, If, Seq, Stmt, Store
+from verified_tir.ir.sugar import binary, const
 from verified_tir.ir.visit import children, walk
 from verified_tir.kernel.rules.couple import Couple
 from verified_tir.kernel.rules.layout import LayoutMap

@@ -18,9 +18,10 @@ from itertools import pairwise
 from typing import final
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Cast, Expr, IntImm, Load, Ramp, binary, const
+from verified_tir.ir.expr import Cast, Expr, IntImm, Load, Ramp
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Allocate, DeclBuffer, Stmt, Store
+from verified_tir.ir.sugar import binary, const
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.rules.scope import Declare, Drop
 from verified_tir.kernel.rules.share import Share

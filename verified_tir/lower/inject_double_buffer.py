@@ -18,9 +18,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from verified_tir.ir.expr import Var, const
+from verified_tir.ir.expr import Var
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, AttrStmt, Block, For, Seq, Stmt
+from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.rules.couple import Couple
 from verified_tir.kernel.rules.scope import Move

@@ -20,10 +20,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import final
 
-from verified_tir.ir.expr import Binary, Expr, Not, Var, const
+from verified_tir.ir.expr import Binary, Expr, Not, Var
 from verified_tir.ir.find import loop_path
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Annotations, For, If, Stmt
+from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import sub_statements, walk
 from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.lower.passes import Lowering, Pass

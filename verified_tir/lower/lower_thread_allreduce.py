@@ -24,10 +24,11 @@ from dataclasses import dataclass
 from typing import final
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Expr, IntImm, Var, const
+from verified_tir.ir.expr import Expr, IntImm, Var
 from verified_tir.ir.find import loop_path, reads_of, writes_of
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import For, Stmt, Store
+from verified_tir.ir.sugar import const
 from verified_tir.kernel.rules.reassociate import Reassociate
 from verified_tir.lower.passes import Lowering, Pass
 from verified_tir.schedule.recipes import annotated, of_kind

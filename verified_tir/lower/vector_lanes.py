@@ -25,9 +25,8 @@ from verified_tir.ir.expr import (
     Ramp,
     Select,
     Var,
-    binary,
-    const,
 )
+from verified_tir.ir.sugar import binary, const
 from verified_tir.ir.visit import free_vars, substitute, walk
 
 

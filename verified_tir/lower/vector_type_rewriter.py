@@ -18,10 +18,11 @@ from dataclasses import dataclass
 from typing import final
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Expr, IntImm, Load, Ramp, Var, binary, const
+from verified_tir.ir.expr import Expr, IntImm, Load, Ramp, Var
 from verified_tir.ir.paths import Path
 from verified_tir.ir.script import script
 from verified_tir.ir.stmt import Allocate, DeclBuffer, For, Stmt, Store
+from verified_tir.ir.sugar import binary, const
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.rules.scope import Declare, Drop
 from verified_tir.kernel.rules.share import Share

@@ -13,8 +13,9 @@ from typing import final
 
 import numpy as np
 
-from verified_tir.ir.expr import FALSE, TRUE, Binary, Expr, IntImm, Var, const
+from verified_tir.ir.expr import FALSE, TRUE, Binary, Expr, IntImm, Var
 from verified_tir.ir.node import IRError
+from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import free_vars
 from verified_tir.logic.verdict import Proved, Unknown
 from verified_tir.schedule import isl_search

@@ -23,7 +23,8 @@ import numpy as np
 import numpy.typing as npt
 
 from verified_tir.ir.dtype import INT32, INT64, DType
-from verified_tir.ir.expr import Expr, IntImm, Var, const
+from verified_tir.ir.expr import Expr, IntImm, Var
+from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import substitute
 from verified_tir.logic.verdict import Proved
 from verified_tir.schedule.index_box import holds

@@ -12,8 +12,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import final
 
-from verified_tir.ir.expr import Expr, IntImm, Var, const
+from verified_tir.ir.expr import Expr, IntImm, Var
 from verified_tir.ir.stmt import For
+from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import free_vars, substitute
 from verified_tir.kernel.rules.reindex import NewLoop
 from verified_tir.schedule.bounds import Bounds

@@ -10,11 +10,12 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from verified_tir.ir.dtype import PointerType
-from verified_tir.ir.expr import Var, const
+from verified_tir.ir.expr import Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path, at
 from verified_tir.ir.stmt import Allocate, Annotations, AttrStmt, Block, For, ForKind, Seq, Stmt, seq
+from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import substitute
 from verified_tir.kernel.calls import without_labels
 from verified_tir.kernel.obligation import NoMatch

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 
 from verified_tir.ir.calls import is_pure
-from verified_tir.ir.expr import Binary, Call, Expr, IfThenElse, IntImm, LetExpr, Load, Var, const
+from verified_tir.ir.expr import Binary, Call, Expr, IfThenElse, IntImm, LetExpr, Load, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.stmt import (
@@ -36,6 +36,7 @@ from verified_tir.ir.stmt import (
     While,
     seq,
 )  # fmt: skip
+from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import children, sub_statements, walk
 from verified_tir.schedule.index_eval import evaluate
 from verified_tir.schedule.replay_inputs import Sizes, symbols

@@ -9,9 +9,10 @@ from typing import Any, final
 import numpy as np
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Undef, Var, const
+from verified_tir.ir.expr import Undef, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import For, If, Stmt, Store
+from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import free_vars
 from verified_tir.kernel.memory import Padding
 from verified_tir.kernel.obligation import ParameterMap

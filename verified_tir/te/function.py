@@ -11,9 +11,10 @@ from typing import TypeAlias
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import HANDLE
-from verified_tir.ir.expr import TRUE, Expr, Load, Var, const
+from verified_tir.ir.expr import TRUE, Expr, Load, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Allocate, Block, For, If, IterVar, LetStmt, Stmt, Store, seq
+from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import free_vars, substitute
 from verified_tir.te.errors import TEError
 from verified_tir.te.reduction import Reduce, domain

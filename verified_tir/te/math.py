@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from verified_tir.ir.expr import Expr, ExprLike, as_expr, const
+from verified_tir.ir.expr import Expr
+from verified_tir.ir.sugar import ExprLike, as_expr, const
 from verified_tir.script import tir as T  # noqa: N812
 
 abs = T.abs

@@ -12,8 +12,9 @@ from typing import Any, NoReturn, final
 from weakref import WeakKeyDictionary
 
 from verified_tir.ir.dtype import BOOL, INT32, DType
-from verified_tir.ir.expr import Binary, Expr, ExprLike, Var, as_expr, const
+from verified_tir.ir.expr import Binary, Expr, Var
 from verified_tir.ir.floats import numpy_dtype
+from verified_tir.ir.sugar import ExprLike, as_expr, const
 from verified_tir.te.errors import TEError
 
 _domains: WeakKeyDictionary[Var, tuple[Expr, Expr]] = WeakKeyDictionary()

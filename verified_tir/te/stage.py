@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, final
 
-from verified_tir.ir.expr import Expr, Var, const
+from verified_tir.ir.expr import Expr, Var
+from verified_tir.ir.sugar import const
 from verified_tir.schedule.index_map import IndexMap
 from verified_tir.te.errors import TEError
 from verified_tir.te.tensor import PlaceholderOp, Tensor

@@ -13,8 +13,9 @@ from weakref import WeakValueDictionary
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import INT32, DType
-from verified_tir.ir.expr import Expr, ExprLike, Load, Var, as_expr
+from verified_tir.ir.expr import Expr, Load, Var
 from verified_tir.ir.node import IRError
+from verified_tir.ir.sugar import ExprLike, as_expr
 from verified_tir.ir.visit import walk
 from verified_tir.schedule.index_map import IndexMapError, parameter_names
 from verified_tir.te.errors import TEError
@@ -155,12 +156,12 @@ class _Slice:
 
 def var(name: str = "n", dtype: str = "int32") -> Var:
     """A number that the arguments decide: an extent, or a scalar parameter."""
-    return Var.fresh(name, dtype)
+    return Var.fresh(name, DType.parse(dtype))
 
 
 def size_var(name: str = "n", dtype: str = "int32") -> Var:
     """An extent that the arguments decide (not negative, as every extent)."""
-    return Var.fresh(name, dtype)
+    return Var.fresh(name, DType.parse(dtype))
 
 
 def placeholder(shape: ShapeLike, dtype: str | DType | None = None, name: str = "placeholder") -> Tensor:

@@ -29,8 +29,8 @@ from verified_tir.ir.expr import (
     Shuffle,
     Undef,
     Var,
-    const,
 )
+from verified_tir.ir.sugar import const
 
 Makes: TypeAlias = tuple[str, Callable[[], Expr]]
 

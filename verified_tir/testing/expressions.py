@@ -37,8 +37,8 @@ from verified_tir.ir.expr import (
     Shuffle,
     Undef,
     Var,
-    const,
 )
+from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import walk
 from verified_tir.testing.drawing import Picker
 from verified_tir.testing.dtypes import FLOATS, INTEGERS, SCALARS, numbers

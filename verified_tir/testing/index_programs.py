@@ -6,10 +6,11 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
 from verified_tir.ir.dtype import INT32, INT64, DType
-from verified_tir.ir.expr import Binary, BinaryOp, CompareOp, Expr, IfThenElse, Not, Select, Var, binary, const
+from verified_tir.ir.expr import Binary, BinaryOp, CompareOp, Expr, IfThenElse, Not, Select, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.stmt import Evaluate, For, Stmt
+from verified_tir.ir.sugar import binary, const
 from verified_tir.testing.drawing import Picker
 
 _COMPARISONS: tuple[CompareOp, ...] = ("lt", "le", "eq", "ne", "gt", "ge")

@@ -15,9 +15,10 @@ from typing import Any, Final, TypeAlias, final
 import numpy as np
 import numpy.typing as npt
 
-from verified_tir.ir.expr import Binary, Cast, Expr, IfThenElse, IntImm, Not, Select, Undef, Var, const
+from verified_tir.ir.expr import Binary, Cast, Expr, IfThenElse, IntImm, Not, Select, Undef, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import For, If, Stmt, Store
+from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.memory import Padding
 from verified_tir.kernel.obligation import ParameterMap

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import DType
-from verified_tir.ir.expr import Binary, Cast, Expr, IntImm, Load, Not, Undef, Var, binary, const
+from verified_tir.ir.expr import Binary, Cast, Expr, IntImm, Load, Not, Undef, Var
 from verified_tir.ir.node import IRError
 from verified_tir.ir.stmt import (
     Allocate,
@@ -25,6 +25,7 @@ from verified_tir.ir.stmt import (
     While,
     seq,
 )  # fmt: skip
+from verified_tir.ir.sugar import binary, const
 from verified_tir.ir.visit import rewrite, substitute, walk
 
 Makes: TypeAlias = tuple[str, Callable[[], Stmt]]

@@ -11,15 +11,7 @@ from hypothesis import strategies as st
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import BOOL, HANDLE, INT32, INT64, VOID, DType
-from verified_tir.ir.expr import (
-    TRUE,
-    Binary,
-    Call,
-    Expr,
-    Ramp,
-    Var,
-    const,
-)
+from verified_tir.ir.expr import TRUE, Binary, Call, Expr, Ramp, Var
 from verified_tir.ir.func import IRModule, PrimFunc
 from verified_tir.ir.stmt import (
     SKIP,
@@ -41,6 +33,7 @@ from verified_tir.ir.stmt import (
     While,
     seq,
 )
+from verified_tir.ir.sugar import const
 from verified_tir.testing.drawing import Picker
 from verified_tir.testing.syntax_expressions import STRINGS, ExpressionSyntax
 

@@ -27,9 +27,9 @@ from verified_tir.ir.expr import (
     StringImm,
     Undef,
     Var,
-    const,
 )
 from verified_tir.ir.floats import numpy_dtype
+from verified_tir.ir.sugar import const
 from verified_tir.testing.drawing import Picker
 
 NAMES = (

@@ -14,12 +14,13 @@ from typing import Final
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import BOOL, DType
-from verified_tir.ir.expr import Call, Expr, IntImm, LetExpr, Select, Var, const
+from verified_tir.ir.expr import Call, Expr, IntImm, LetExpr, Select, Var
 from verified_tir.ir.find import substitute_buffers
 from verified_tir.ir.floats import bits_of
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import Node
 from verified_tir.ir.stmt import Allocate, Block, DeclBuffer
+from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import rewrite, walk
 from verified_tir.validate.interface import Correspondence, evaluate_size
 from verified_tir.validate.interface import bind as bind_sizes

@@ -27,7 +27,7 @@ from typing import Final, TypeAlias, final
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import INT32
-from verified_tir.ir.expr import Binary, Call, Cast, Expr, IntImm, Load, StringImm, Var, const
+from verified_tir.ir.expr import Binary, Call, Cast, Expr, IntImm, Load, StringImm, Var
 from verified_tir.ir.find import substitute_buffers
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import Node
@@ -46,6 +46,7 @@ from verified_tir.ir.stmt import (
     While,
     seq,
 )
+from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import walk
 from verified_tir.validate.calls import BARRIER, needs_order
 from verified_tir.validate.memory import Refused

@@ -23,7 +23,6 @@ from verified_tir.ir.expr import (
     StringImm,
     Undef,
     Var,
-    const,
 )
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import (
@@ -45,6 +44,7 @@ from verified_tir.ir.stmt import (
     While,
     seq,
 )
+from verified_tir.ir.sugar import const
 
 NAMES = ["i", "j", "i_1", "A", "x", "T", "for", "n", "a.b", "", "1st", "Module", "x_1"]
 TYPES = [

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from verified_tir.ir.expr import TRUE, Binary, IntImm, Var, const
+from verified_tir.ir.expr import TRUE, Binary, IntImm, Var
 from verified_tir.ir.script import ScriptError, parse_func, script
 from verified_tir.ir.stmt import Allocate, Block, DeclBuffer, For, Region, Stmt, Store
+from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import walk
 
 HEAD = 'def main(A: T.Buffer((16, 16), "float32"), B: T.Buffer((16,), "float32"), n: T.int32):'

@@ -21,11 +21,11 @@ from verified_tir.ir.expr import (
     Select,
     Undef,
     Var,
-    const,
 )
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import parse_func, script
 from verified_tir.ir.stmt import Evaluate, Seq, Store
+from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import walk
 
 HEAD = """

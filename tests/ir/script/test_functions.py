@@ -6,10 +6,11 @@ import pytest
 
 from verified_tir.ir.dtype import HANDLE, INT32, INT64, DType, PointerType
 from verified_tir.ir.equal import structural_equal
-from verified_tir.ir.expr import Call, IntImm, Var, const
+from verified_tir.ir.expr import Call, IntImm, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import ScriptError, parse, parse_func, script
 from verified_tir.ir.stmt import SKIP, Evaluate
+from verified_tir.ir.sugar import const
 
 ROW_SUM = """
 @T.prim_func

@@ -11,12 +11,13 @@ from tests.ir.script.texts import PROGRAMS
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import HANDLE, INT32, INT64
 from verified_tir.ir.equal import structural_equal
-from verified_tir.ir.expr import Binary, Call, Load, Var, const
+from verified_tir.ir.expr import Binary, Call, Load, Var
 from verified_tir.ir.func import IRModule, PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import at, places
 from verified_tir.ir.script import parse, parse_func, script, script_lines
 from verified_tir.ir.stmt import SKIP, Allocate, Evaluate, For, If, LetStmt, Seq, Store, seq
+from verified_tir.ir.sugar import const
 
 
 def loop(name: str, body: Store | For | Evaluate) -> For:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from verified_tir.ir.dtype import HANDLE, INT32, INT64, DType, PointerType
-from verified_tir.ir.expr import Binary, Call, IntImm, Var, const
+from verified_tir.ir.expr import Binary, Call, IntImm, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import ScriptError, parse_func, script
 from verified_tir.ir.stmt import (
@@ -23,6 +23,7 @@ from verified_tir.ir.stmt import (
     Store,
     While,
 )
+from verified_tir.ir.sugar import const
 
 HEAD = 'def main(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "int32"), n: T.int32, m: T.int64):'
 

@@ -9,9 +9,10 @@ import pytest
 from tests.kernel.programs import AB, PROVER, accepted, body_of, buffer, load, program, refused, store, variable, why
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.equal import structural_equal
-from verified_tir.ir.expr import FALSE, Call, Expr, Load, Ramp, Undef, Var, binary, const
+from verified_tir.ir.expr import FALSE, Call, Expr, Load, Ramp, Undef, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Allocate, Assert, Assume, Evaluate, For, If, LetStmt, Stmt, While, seq
+from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.obligation import NoMatch, Unproved
 from verified_tir.kernel.rules.axiom import Axiom, axioms, without_axioms
 from verified_tir.kernel.rules.erase import Erase

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from tests.kernel.programs import AB, accepted, body_of, buffer, gives, load, program, refused, variable
-from verified_tir.ir.expr import Binary, Var, const
+from verified_tir.ir.dtype import INT64
+from verified_tir.ir.expr import Binary, Var
+from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.rules.bind import Bind, Inline
 from verified_tir.kernel.rules.rewrite import Rewrite
@@ -27,7 +29,11 @@ def test_bind_needs_the_value_to_stay_and_to_be_safe() -> None:
     gives(f, Bind((0,), Var.fresh("x"), 4 // n), "if n > 0:\n    x: T.let[T.int32] = 4 // n\n    B[0] = x")
     refused(f, Bind((), Var.fresh("x"), load(buffer(f, "A"), 4)), "safety: A[4]: in bounds (Refuted)")
     refused(f, Bind((), n, const(3)), "the variable is not fresh, or not of the value's type")
-    refused(f, Bind((), Var.fresh("x", "int64"), const(3)), "the variable is not fresh, or not of the value's type")
+    refused(
+        f,
+        Bind((), Var.fresh("x", INT64), const(3)),
+        "the variable is not fresh, or not of the value's type",
+    )
 
 
 def test_inline() -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.kernel.programs import accepted, body_of, buffer, gives, load, program, refused, variable
-from verified_tir.ir.expr import Binary, Call, Ramp, Var, const
+from verified_tir.ir.dtype import DType
+from verified_tir.ir.expr import Binary, Call, Ramp, Var
 from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.rules.bind import Bind, Inline
 
@@ -27,7 +29,7 @@ def test_an_opaque_call_is_evaluated_where_it_stands_and_as_often() -> None:
 def test_pure_calls_take_names_and_undef_does_not() -> None:
     f = program("F[1] = T.exp(F[0])", 'F: T.Buffer((4,), "float32")')
     call = next(n for n in walk(f) if isinstance(n, Call))
-    gives(f, Bind((), Var.fresh("x", "float32"), call), "x: T.let[T.float32] = T.exp(F[0])\nF[1] = x")
+    gives(f, Bind((), Var.fresh("x", DType.parse("float32")), call), "x: T.let[T.float32] = T.exp(F[0])\nF[1] = x")
     f = program('B[0] = T.undef("int32") + A[0]')
     total = next(n for n in walk(f) if isinstance(n, Binary))
     refused(f, Bind((), Var.fresh("x"), total), "undef takes no name")
@@ -54,7 +56,7 @@ def test_a_value_mentions_what_is_in_scope() -> None:
 
 def test_a_vector_is_safe_in_each_of_its_lanes() -> None:
     f = program("B[0:4] = A[0:4]")
-    a, x = buffer(f, "A"), Var.fresh("x", "int32x4")
+    a, x = buffer(f, "A"), Var.fresh("x", DType.parse("int32x4"))
     whole, shifted = (load(a, Ramp(const(k), const(1), 4)) for k in (0, 1))
     assert body_of(accepted(f, Bind((), x, whole))).endswith("\nB[0:4] = x")
     refused(f, Bind((), x, shifted), "in bounds (Refuted)")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.kernel.programs import AB, buffer, gives, load, program, refused, variable
-from verified_tir.ir.expr import binary
+from verified_tir.ir.sugar import binary
 from verified_tir.kernel.rules.branch import Decide, Hoist, Introduce, Merge, Reshape, Sink
 
 ABN = AB + ", n: T.int32"

@@ -7,9 +7,10 @@ import pytest
 
 from tests.kernel.programs import PROVER, accepted, body_of, buffer, program, refused, why
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import FALSE, Expr, Load, Var, binary, const
+from verified_tir.ir.expr import FALSE, Expr, Load, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Store
+from verified_tir.ir.sugar import binary, const
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.relayout import Relayout

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from tests.kernel.programs import PROVER, accepted, body_of, buffer, program, refused, take, variable, why
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Expr, Load, Var, binary, const
+from verified_tir.ir.expr import Expr, Load, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import parse_func
 from verified_tir.ir.stmt import Store
+from verified_tir.ir.sugar import binary, const
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.calls import Arguments, scalars_of
 from verified_tir.kernel.rules.call import Refine

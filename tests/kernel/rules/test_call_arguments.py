@@ -22,9 +22,10 @@ from tests.kernel.rules.test_call import AB, DOUBLE, LOOP, call, halves, lemma
 from tests.kernel.rules.test_call_edges import UNUSED
 from tests.kernel.rules.test_call_implement import EXTERN, RAW, implement
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Var, const
+from verified_tir.ir.expr import Var
 from verified_tir.ir.script import parse_func
 from verified_tir.ir.stmt import Assume, For
+from verified_tir.ir.sugar import const
 from verified_tir.ir.wellformed import problem
 from verified_tir.kernel.calls import Arguments
 from verified_tir.kernel.rules.axiom import Axiom

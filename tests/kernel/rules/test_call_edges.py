@@ -11,8 +11,8 @@ from tests.kernel.programs import accepted, body_of, buffer, licensed_for, progr
 from tests.kernel.rules.test_call import AB, DOUBLE, LOOP, VIEWED, call, halves, lemma, reversed_loop
 from tests.kernel.rules.test_call_implement import RAW
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import const
 from verified_tir.ir.script import parse_func
+from verified_tir.ir.sugar import const
 from verified_tir.kernel.begin import LARGEST
 from verified_tir.kernel.calls import Arguments, scalars_of
 from verified_tir.kernel.rules.call import Implement, Refine

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from tests.kernel.programs import accepted, body_of, buffer, program, refused
 from tests.kernel.rules.test_call import AB, DOUBLE
-from verified_tir.ir.expr import Expr, const
+from verified_tir.ir.expr import Expr
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import parse_func
+from verified_tir.ir.sugar import const
 from verified_tir.kernel.calls import Arguments, scalars_of
 from verified_tir.kernel.rules.call import Implement
 

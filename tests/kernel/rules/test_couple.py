@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.kernel.programs import accepted, compact, gives, load, program, refused, variable
-from verified_tir.ir.expr import FALSE, TRUE, Expr, Var, binary, const
+from verified_tir.ir.expr import FALSE, TRUE, Expr, Var
+from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.rules.couple import Couple
 from verified_tir.kernel.rules.layout import LayoutMap
 

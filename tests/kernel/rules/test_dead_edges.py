@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from tests.kernel.programs import AB, accepted, buffer, gives, load, program, refused, store
-from verified_tir.ir.expr import Var, const
+from verified_tir.ir.expr import Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import For, seq
+from verified_tir.ir.sugar import const
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.semantics.interpreter import run

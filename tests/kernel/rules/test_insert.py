@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from tests.kernel.programs import AB, buffer, gives, load, program, refused, store, variable
-from verified_tir.ir.expr import FloatImm, Var, const
+from verified_tir.ir.expr import FloatImm, Var
 from verified_tir.ir.stmt import Assert, Assume, For, If, seq
+from verified_tir.ir.sugar import const
 from verified_tir.kernel.rules.insert import Insert
 
 FG = 'F: T.Buffer((4,), "float32"), G: T.Buffer((4,), "float32")'

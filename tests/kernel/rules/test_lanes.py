@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.kernel.programs import AB, accepted, body_of, buffer, program, refused, variable
-from verified_tir.ir.expr import Broadcast, Expr, Load, Ramp, Select, binary, const
+from verified_tir.ir.expr import Broadcast, Expr, Load, Ramp, Select
 from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.rules.lanes import Lanes
 
 EIGHT = 'A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32")'

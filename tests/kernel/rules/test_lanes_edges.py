@@ -8,7 +8,8 @@ import pytest
 
 from tests.kernel.programs import AB, accepted, buffer, program, refused, variable
 from verified_tir.ir.dtype import INT32
-from verified_tir.ir.expr import Binary, Broadcast, Call, Expr, LetExpr, Load, Ramp, Var, binary, const
+from verified_tir.ir.expr import Binary, Broadcast, Call, Expr, LetExpr, Load, Ramp, Var
+from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.rules.lanes import Lanes
 
 ABN = AB + ", n: T.int32"

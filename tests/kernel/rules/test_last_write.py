@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tests.kernel.programs import accepted, buffer, program, refused
-from verified_tir.ir.expr import const
 from verified_tir.ir.stmt import Store
+from verified_tir.ir.sugar import const
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.semantics.interpreter import refines, run

@@ -8,7 +8,8 @@ import pytest
 
 from tests.kernel.programs import accepted, buffer, compact, load, program, refused, variable
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import FALSE, TRUE, Var, binary, const
+from verified_tir.ir.expr import FALSE, TRUE, Var
+from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.rules.couple import Couple
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.relayout import Relayout

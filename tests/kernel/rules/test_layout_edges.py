@@ -20,10 +20,11 @@ from tests.kernel.programs import (
     why,
 )
 from verified_tir.ir.dtype import DType
-from verified_tir.ir.expr import FALSE, Expr, Undef, Var, binary, const
+from verified_tir.ir.expr import FALSE, Expr, Undef, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import put
 from verified_tir.ir.stmt import Assume, DeclBuffer
+from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.begin import LARGEST
 from verified_tir.kernel.rules.axiom import Axiom
 from verified_tir.kernel.rules.couple import Couple

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.kernel.programs import AB, accepted, buffer, gives, load, program, refused, variable
-from verified_tir.ir.expr import binary, const
+from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.rules.order import Distribute, Fuse, Join, Partition, Swap
 
 ABN = AB + ", n: T.int32"

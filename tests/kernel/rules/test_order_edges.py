@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 
 from tests.kernel.programs import AB, accepted, buffer, gives, load, program, refused, variable
-from verified_tir.ir.expr import Var, binary, const
+from verified_tir.ir.dtype import DType
+from verified_tir.ir.expr import Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import at
 from verified_tir.ir.stmt import For, Seq
+from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.rules.order import Distribute, Fuse, Join, Partition, Swap
 from verified_tir.kernel.rules.reindex import NewLoop, Reindex
 from verified_tir.kernel.rules.unroll import Unroll
@@ -193,7 +195,7 @@ def test_what_the_new_nest_evaluates_is_safe() -> None:
 
 def test_maps_have_an_expression_of_its_type_for_each_loop() -> None:
     f = program("for i in range(4):\n    A[i] = i")
-    i, wide = variable(f, "i"), Var.fresh("w", "int64")
+    i, wide = variable(f, "i"), Var.fresh("w", DType.parse("int64"))
     long = NewLoop(wide, const(0, "int64"), const(4, "int64"))
     refused(f, Reindex((), 1, (long,), (), (wide,), (i,)), "the new value of i has type int64")
     refused(f, Reindex((), 1, (new(p, 4),), (), (p, p), (i,)), "the nest has 1 loops, the map 2 expressions")

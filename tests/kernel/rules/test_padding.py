@@ -9,8 +9,9 @@ import pytest
 
 from tests.kernel.programs import PROVER, body_of, load, program, why
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Expr, FloatImm, Load, Undef, Var, binary, const
+from verified_tir.ir.expr import Expr, FloatImm, Load, Undef, Var
 from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.obligation import NoMatch, Unproved
 from verified_tir.kernel.refines import _made, statement_of
 from verified_tir.kernel.rules.layout import LayoutMap

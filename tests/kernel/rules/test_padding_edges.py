@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tests.kernel.programs import PROVER, load, program, why
 from tests.kernel.rules.test_padding import _with_body, holds, padded, reason, tiled
-from verified_tir.ir.expr import FALSE, Undef, Var, const
+from verified_tir.ir.expr import FALSE, Undef, Var
+from verified_tir.ir.sugar import const
 from verified_tir.kernel.begin import LARGEST
 from verified_tir.kernel.obligation import NoMatch, Unproved
 from verified_tir.kernel.rules.layout import LayoutMap

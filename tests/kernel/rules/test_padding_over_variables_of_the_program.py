@@ -8,8 +8,9 @@ which the program leaves 3.
 from __future__ import annotations
 
 from tests.kernel.programs import PROVER, program, refused, store, variable, why
-from verified_tir.ir.expr import Undef, Var, const
+from verified_tir.ir.expr import Undef, Var
 from verified_tir.ir.stmt import If
+from verified_tir.ir.sugar import const
 from verified_tir.kernel.obligation import Unproved
 from verified_tir.kernel.rules.bind import Bind
 from verified_tir.kernel.rules.insert import Insert

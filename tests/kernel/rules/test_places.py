@@ -5,8 +5,9 @@ from __future__ import annotations
 from tests.kernel.programs import AB, accepted, buffer, program, refused, variable
 from tests.kernel.rules.test_axiom import then, theorem_of
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Call, Load, Ramp, Select, StringImm, Var, binary, const
+from verified_tir.ir.expr import Call, Load, Ramp, Select, StringImm, Var
 from verified_tir.ir.stmt import Assume
+from verified_tir.ir.sugar import binary, const
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.rules.axiom import Axiom
 from verified_tir.kernel.rules.bind import Inline

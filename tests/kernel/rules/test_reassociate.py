@@ -19,10 +19,12 @@ from tests.kernel.programs import (
 )
 from tests.kernel.programs import buffer as buffer_of
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Expr, Load, Var, const
+from verified_tir.ir.dtype import DType
+from verified_tir.ir.expr import Expr, Load, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, at
 from verified_tir.ir.stmt import For, Store
+from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.rules.reassociate import Reassociate, Reordered
@@ -110,7 +112,7 @@ def test_no_word_says_nothing_about_a_buffer_without_a_name() -> None:
     b = Buffer.declare("", (4,), "float32")
     k = Var.fresh("k")
     update = Store(b, load(b, 2) + const(1.0, b.dtype), (const(2),))
-    handle = Var.fresh("b", "handle")
+    handle = Var.fresh("b", DType.parse("handle"))
     f = PrimFunc("f", (handle,), ((handle, b),), For(k, const(0), const(10), update))
     refused(f, backwards(f, ()), "has the same bits in any order (Refuted)")
 

@@ -7,7 +7,8 @@ import pytest
 from tests.kernel.programs import accepted, body_of, buffer, licensed_for, program, refused, variable
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import INT32
-from verified_tir.ir.expr import Call, binary, const
+from verified_tir.ir.expr import Call
+from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.rules.reassociate import Reassociate
 
 AB = 'A: T.Buffer((10,), "{0}"), B: T.Buffer((4,), "{0}"), n: T.int32'

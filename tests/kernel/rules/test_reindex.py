@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from tests.kernel.programs import AB, accepted, gives, program, refused, variable
-from verified_tir.ir.expr import Expr, Var, binary, const
+from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.rules.reindex import NewLoop, Reindex
 
 ABN = AB + ", n: T.int32"

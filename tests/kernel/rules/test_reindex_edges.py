@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.kernel.programs import AB, accepted, body_of, buffer, gives, load, program, refused, variable
-from verified_tir.ir.expr import Expr, Var, binary, const
+from verified_tir.ir.expr import Expr, Var
+from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.rules.reindex import NewLoop, Reindex
 
 ABN = AB + ", n: T.int32"

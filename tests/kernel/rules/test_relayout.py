@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.kernel.programs import PROVER, accepted, body_of, buffer, load, program, refused, store
-from verified_tir.ir.expr import FALSE, Expr, FloatImm, Undef, Var, binary, const
+from verified_tir.ir.dtype import HANDLE
+from verified_tir.ir.expr import FALSE, Expr, FloatImm, Undef, Var
 from verified_tir.ir.stmt import Evaluate
+from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.relayout import Relayout
@@ -68,4 +70,8 @@ def test_what_does_not_fit() -> None:
     refused(f, Relayout(buffer(f, "A"), four, None), "A has other views or strides")
     f = program("A[0] = 1")
     refused(f, Relayout(buffer(f, "A"), four, load(buffer(f, "A"), 0)), "A is written, so a padding value read from it")
-    refused(f, Relayout(buffer(f, "B").with_data(Var.fresh("d", "handle"), "C"), four, None), "C is not a parameter")
+    refused(
+        f,
+        Relayout(buffer(f, "B").with_data(Var.fresh("d", HANDLE), "C"), four, None),
+        "C is not a parameter",
+    )

@@ -23,9 +23,10 @@ from tests.kernel.programs import (
 )
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import INT32
-from verified_tir.ir.expr import Call, Expr, StringImm, Var, binary, const
+from verified_tir.ir.expr import Call, Expr, StringImm, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Allocate, Assert, DeclBuffer, Evaluate, If, LetStmt, While, seq
+from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.rules.reassociate import Reassociate
 from verified_tir.kernel.rules.reindex import NewLoop
 from verified_tir.kernel.rules.repeat import Repeat

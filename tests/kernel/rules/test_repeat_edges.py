@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tests.kernel.programs import accepted, program, refused
-from verified_tir.ir.expr import Var, const
+from verified_tir.ir.expr import Var
+from verified_tir.ir.sugar import const
 from verified_tir.kernel.rules.reindex import NewLoop
 from verified_tir.kernel.rules.repeat import Repeat
 

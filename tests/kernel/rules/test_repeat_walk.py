@@ -7,9 +7,10 @@ from dataclasses import replace
 import pytest
 
 from tests.kernel.programs import AB, accepted, buffer, gives, load, program, refused, store
-from verified_tir.ir.expr import Expr, Var, binary, const
+from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import seq
+from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.reindex import NewLoop

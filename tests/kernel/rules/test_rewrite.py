@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tests.kernel.programs import AB, buffer, gives, load, program, refused, variable
-from verified_tir.ir.expr import FloatImm, IfThenElse, Select, Undef, const
+from verified_tir.ir.expr import FloatImm, IfThenElse, Select, Undef
+from verified_tir.ir.sugar import const
 from verified_tir.kernel.rules.rewrite import Rewrite
 
 ABN = AB + ", n: T.int32"

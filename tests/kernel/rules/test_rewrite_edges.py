@@ -6,7 +6,8 @@ import pytest
 
 from tests.kernel.programs import AB, accepted, buffer, gives, load, program, refused, store, variable
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import FALSE, TRUE, Binary, Cast, Expr, FloatImm, IfThenElse, LetExpr, Select, Var, const
+from verified_tir.ir.expr import FALSE, TRUE, Binary, Cast, Expr, FloatImm, IfThenElse, LetExpr, Select, Var
+from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.rules.rewrite import Rewrite
 

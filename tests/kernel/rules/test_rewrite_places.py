@@ -6,8 +6,9 @@ import pytest
 
 from tests.kernel.programs import AB, accepted, body_of, buffer, gives, load, program, refused, store, variable
 from verified_tir.ir.dtype import DType
-from verified_tir.ir.expr import TRUE, Binary, Broadcast, Cast, Expr, LetExpr, Var, const
+from verified_tir.ir.expr import TRUE, Binary, Broadcast, Cast, Expr, LetExpr, Var
 from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.sugar import const
 from verified_tir.kernel.rules.rewrite import Rewrite
 
 ABN = AB + ", n: T.int32"

@@ -15,9 +15,10 @@ from tests.kernel.programs import (
     store,
 )
 from verified_tir.ir.dtype import DType, PointerType
-from verified_tir.ir.expr import Call, Var, const
+from verified_tir.ir.expr import Call, Var
 from verified_tir.ir.script import parse_func, script
 from verified_tir.ir.stmt import SKIP, AttrStmt, Block, For, Seq
+from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import refresh_binders, rewrite, substitute
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.same import Same
@@ -106,7 +107,7 @@ def test_blocks_keep_who_they_are() -> None:
     refused(f, Same((), both), "they differ in more than")
     typed = Var.fresh("t", PointerType(DType.parse("int8"), "shared"))
     refused(f, Same((), substitute(f.body, {t.data: typed})), "differs from t in more than its scope")
-    bare_handle = Var.fresh("t", "handle")
+    bare_handle = Var.fresh("t", DType.parse("handle"))
     refused(f, Same((), substitute(f.body, {t.data: bare_handle})), "differs from t in more than its scope")
 
 

@@ -10,9 +10,10 @@ from tests.kernel.faults import instances_share_loads, stores_change_nothing
 from tests.kernel.programs import accepted, buffer, gives, load, program, refused, store, variable
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import INT32
-from verified_tir.ir.expr import FALSE, Call, Expr, Not, StringImm, Undef, Var, binary, const
+from verified_tir.ir.expr import FALSE, Call, Expr, Not, StringImm, Undef, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import DeclBuffer, Evaluate, seq
+from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.obligation import Unproved
 from verified_tir.kernel.rules.layout import LayoutMap

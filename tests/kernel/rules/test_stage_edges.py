@@ -9,8 +9,9 @@ import pytest
 from tests.kernel.programs import AB, accepted, body_of, buffer, program, refused, variable
 from tests.kernel.rules.test_stage import window
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import FALSE, Var, const
+from verified_tir.ir.expr import FALSE, Var
 from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.sugar import const
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.scope import Declare, Move

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.kernel.programs import accepted, buffer, program, refused
-from verified_tir.ir.expr import FALSE, Var, const
+from verified_tir.ir.expr import FALSE, Var
+from verified_tir.ir.sugar import const
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.stage import Stage
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.kernel.programs import AB, accepted, gives, program, refused, variable
+from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import Var
 from verified_tir.ir.visit import bound_vars
 from verified_tir.ir.wellformed import problem
@@ -44,7 +45,7 @@ def test_wrap_unit() -> None:
     gives(program("A[0] = 1"), in_a_loop((), o), "for o in range(1):\n    A[0] = 1")
     f = program("for i in range(2):\n    A[i] = 1")
     refused(f, in_a_loop((), variable(f, "i")), "not fresh")
-    refused(f, in_a_loop((), Var.fresh("x", "float32")), "loop x of type float32")
+    refused(f, in_a_loop((), Var.fresh("x", DType.parse("float32"))), "loop x of type float32")
 
 
 def test_unroll() -> None:

@@ -6,11 +6,12 @@ import pytest
 
 from tests.kernel.programs import accepted, body_of, buffer, load, program, refused, variable
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Broadcast, Expr, Ramp, const
+from verified_tir.ir.expr import Broadcast, Expr, Ramp
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.script import parse
 from verified_tir.ir.stmt import Allocate, Seq, Store
+from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.rules.scope import Declare, Drop
 from verified_tir.kernel.rules.share import Share

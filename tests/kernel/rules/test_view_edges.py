@@ -8,8 +8,9 @@ import pytest
 from tests.kernel.programs import AB, accepted, body_of, buffer, program, refused, variable
 from tests.kernel.rules.test_view import flat, indices_of
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Expr, Ramp, binary, const
+from verified_tir.ir.expr import Expr, Ramp
 from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.rules.scope import Declare
 from verified_tir.kernel.rules.share import Share
 from verified_tir.kernel.rules.view import View

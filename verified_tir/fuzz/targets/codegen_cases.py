@@ -12,11 +12,12 @@ from hypothesis.strategies import DrawFn
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.calls import PURE_CALLS
 from verified_tir.ir.dtype import DType, PointerType
-from verified_tir.ir.expr import Binary, Call, Cast, Expr, IntImm, Load, Ramp, Var, const
+from verified_tir.ir.expr import Binary, Call, Cast, Expr, IntImm, Load, Ramp, Var
 from verified_tir.ir.find import substitute_buffers
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import Node
 from verified_tir.ir.stmt import Allocate, For, If, Stmt, Store, seq
+from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import rewrite, walk
 from verified_tir.semantics.interpreter import UndefinedBehaviour, run
 from verified_tir.testing.arrays import array
@@ -46,7 +47,7 @@ def expression_programs(draw: DrawFn) -> tuple[PrimFunc, tuple[Arguments, ...]]:
     """A program that stores some expressions, each if its flag is set; and arguments whose flags are such that the
     program has a meaning."""
     pick = Picker(draw)
-    variables = tuple(Var.fresh(f"x{k}", t) for k, t in enumerate(_VARIABLES))
+    variables = tuple(Var.fresh(f"x{k}", DType.parse(t)) for k, t in enumerate(_VARIABLES))
     buffers = tuple(Buffer.declare(f"B{k}", (4,), t) for k, t in enumerate(_ELEMENTS))
     scope = Scope(variables, buffers, tuple(PURE_CALLS), undef=pick.rarely(4))
     found: list[Expr] = []

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from verified_tir.fuzz.target import Disagreement, Observed
 from verified_tir.fuzz.targets.texts import mutated_texts
 from verified_tir.ir import expr, stmt
+from verified_tir.ir.dtype import DType
 from verified_tir.ir.func import IRModule, PrimFunc
 from verified_tir.ir.script import ScriptError, script
 from verified_tir.ir.visit import walk
@@ -124,7 +125,6 @@ TARGET = ParserTarget()
 
 
 def _index_map(text: str, dtype: str) -> IndexMap:
-    from verified_tir.ir.dtype import DType
 
     return parse_index_map(text, {}, DType.parse(dtype))
 
@@ -223,10 +223,11 @@ def {name}(tmp_path):
 TEXT = {text!r}
 """
 _MAP_TEST = """\
+from verified_tir.ir.dtype import DType
 from verified_tir.lower.index_map_text import parse_index_map
 from verified_tir.testing import assert_index_map_round_trip
 
 
 def {name}():
-    assert_index_map_round_trip(parse_index_map({text!r}, {{}}, "{dtype}"))
+    assert_index_map_round_trip(parse_index_map({text!r}, {{}}, DType.parse("{dtype}")))
 """

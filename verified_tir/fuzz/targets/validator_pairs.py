@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from verified_tir.fuzz.target import Disagreement, Observed
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Binary, IntImm, Load, const
+from verified_tir.ir.expr import Binary, IntImm, Load
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import parse_func, script
 from verified_tir.ir.stmt import Assume, seq
+from verified_tir.ir.sugar import const
 from verified_tir.testing.near_misses import choices, divided, near_miss
 from verified_tir.testing.programs import prim_funcs
 from verified_tir.testing.scheduling import seeds

@@ -8,7 +8,8 @@ from verified_tir import te
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.operators.elementwise import broadcast_shape, extents
 from verified_tir.graph.operators.registry import operator
-from verified_tir.ir.expr import Expr, Var, const
+from verified_tir.ir.expr import Expr, Var
+from verified_tir.ir.sugar import const
 from verified_tir.te.tensor import Tensor
 
 

@@ -9,7 +9,8 @@ from typing import Any
 from verified_tir import te
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.operators.registry import operator
-from verified_tir.ir.expr import Expr, IntImm, Var, const
+from verified_tir.ir.expr import Expr, IntImm, Var
+from verified_tir.ir.sugar import const
 from verified_tir.script import tir as T  # noqa: N812
 from verified_tir.te.tensor import Tensor
 

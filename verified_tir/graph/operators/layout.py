@@ -12,7 +12,8 @@ from verified_tir import te
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.operators.elementwise import extents
 from verified_tir.graph.operators.registry import operator
-from verified_tir.ir.expr import FALSE, Expr, Undef, Var, const
+from verified_tir.ir.expr import FALSE, Expr, Undef, Var
+from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import substitute
 from verified_tir.schedule.index_map import IndexMap, IndexMapError
 from verified_tir.script import tir as T  # noqa: N812

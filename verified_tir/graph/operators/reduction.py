@@ -10,7 +10,8 @@ from verified_tir.graph.errors import GraphError
 from verified_tir.graph.operators.elementwise import at, extents
 from verified_tir.graph.operators.registry import operator
 from verified_tir.graph.operators.shape import axis_of
-from verified_tir.ir.expr import Expr, Var, const
+from verified_tir.ir.expr import Expr, Var
+from verified_tir.ir.sugar import const
 from verified_tir.script import tir as T  # noqa: N812
 from verified_tir.te.reduction import CommReducer, greatest_value, least_value
 from verified_tir.te.tensor import Tensor

@@ -8,11 +8,12 @@ from typing import final
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import FLOAT32, DType, PointerType
-from verified_tir.ir.expr import Expr, IntImm, Var, const
+from verified_tir.ir.expr import Expr, IntImm, Var
 from verified_tir.ir.node import IRError
 from verified_tir.ir.script.arguments import match_arguments
 from verified_tir.ir.script.exprs import ExprParser, strides_of
 from verified_tir.ir.script.source import Located
+from verified_tir.ir.sugar import const
 
 _LATER = ("layout", "axis_separators", "buffer_type", "byte_offset", "allocated_addr")
 _OPTIONS = ("strides", "elem_offset", "scope", "align", "offset_factor", *_LATER)

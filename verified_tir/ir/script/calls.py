@@ -31,8 +31,6 @@ from verified_tir.ir.expr import (
     StringImm,
     Undef,
     Var,
-    as_expr,
-    const,
 )
 from verified_tir.ir.node import IRError
 from verified_tir.ir.script.arguments import match_arguments
@@ -46,6 +44,7 @@ from verified_tir.ir.script.values import (
     converted,
     unified,
 )
+from verified_tir.ir.sugar import as_expr, const
 
 if TYPE_CHECKING:
     from verified_tir.ir.script.exprs import ExprParser

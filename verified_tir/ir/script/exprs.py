@@ -23,8 +23,6 @@ from verified_tir.ir.expr import (
     LogicOp,
     Not,
     StringImm,
-    as_expr,
-    binary,
 )
 from verified_tir.ir.node import IRError
 from verified_tir.ir.script.arguments import match_arguments
@@ -45,6 +43,7 @@ from verified_tir.ir.script.values import (
     typed,
     unified,
 )
+from verified_tir.ir.sugar import as_expr, binary
 from verified_tir.ir.visit import walk
 
 _BINARY: dict[type[ast.operator], BinaryOp] = {

@@ -9,7 +9,7 @@ from typing import final
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import DType
-from verified_tir.ir.expr import TRUE, Expr, IntImm, Var, const
+from verified_tir.ir.expr import TRUE, Expr, IntImm, Var
 from verified_tir.ir.node import IRError
 from verified_tir.ir.script.arguments import match_arguments
 from verified_tir.ir.script.bindings import Wrapper, assemble
@@ -32,6 +32,7 @@ from verified_tir.ir.stmt import (
     Region,
     Stmt,
 )
+from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import substitute
 
 LOOP_KINDS: dict[str, ForKind] = {

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import DType
-from verified_tir.ir.expr import Expr, Load, Ramp, Var, as_expr
+from verified_tir.ir.expr import Expr, Load, Ramp, Var
 from verified_tir.ir.node import IRError
 from verified_tir.ir.script.dtypes import dtype_named
 from verified_tir.ir.script.linear import constant_difference
@@ -30,6 +30,7 @@ from verified_tir.ir.script.values import (
     typed,
     unified,
 )
+from verified_tir.ir.sugar import as_expr
 
 
 class Reader:

@@ -9,13 +9,14 @@ from typing import final
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import FLOAT32
-from verified_tir.ir.expr import Expr, IntImm, Ramp, Var, binary, const
+from verified_tir.ir.expr import Expr, IntImm, Ramp, Var
 from verified_tir.ir.node import IRError
 from verified_tir.ir.script.buffers import BufferParser, Layout
 from verified_tir.ir.script.exprs import strides_of
 from verified_tir.ir.script.linear import constant_difference, extent_between, is_multiple, same_value
 from verified_tir.ir.script.values import Selection, Slice, unified
 from verified_tir.ir.stmt import Region
+from verified_tir.ir.sugar import binary, const
 
 
 @final

@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from verified_tir.ir.expr import Expr, const
+from verified_tir.ir.expr import Expr
 from verified_tir.ir.script.arguments import match_arguments
 from verified_tir.ir.script.bindings import ALLOCATIONS, VIEWS, BindingParser, Piece, Wrapper, assemble
 from verified_tir.ir.script.calls import HEAD_ONLY
 from verified_tir.ir.script.source import Located
 from verified_tir.ir.stmt import SKIP, Assert, Assume, AttrStmt, Evaluate, If, Stmt, While, seq
+from verified_tir.ir.sugar import const
 
 
 class StmtParser(BindingParser):

@@ -12,8 +12,9 @@ from typing import TypeAlias, final
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import BOOL, FLOAT32, DType
-from verified_tir.ir.expr import Broadcast, Cast, Expr, Undef, Var, as_expr, const
+from verified_tir.ir.expr import Broadcast, Cast, Expr, Undef, Var
 from verified_tir.ir.node import IRError
+from verified_tir.ir.sugar import as_expr, const
 
 LARGEST_LITERAL = 1 << 64
 """Plain integers stay below this magnitude, so that folding literals cannot run away."""

@@ -32,8 +32,6 @@ from verified_tir.ir.expr import (
     StringImm,
     Undef,
     Var,
-    binary,
-    const,
 )
 from verified_tir.ir.node import IRError
 from verified_tir.ir.script.annotations import LITERAL_DICT, LITERAL_TARGET
@@ -41,6 +39,7 @@ from verified_tir.ir.script.calls import OPAQUE_INT32, OPAQUE_LIKE_FIRST, OPAQUE
 from verified_tir.ir.script.linear import extent_between, is_stable
 from verified_tir.ir.script.names import Names
 from verified_tir.ir.stmt import Annotations, AnnotationValue, Region
+from verified_tir.ir.sugar import binary, const
 from verified_tir.ir.visit import walk
 
 ATOM = 13

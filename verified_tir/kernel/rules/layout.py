@@ -63,7 +63,7 @@ class LayoutMap:
 
     def moved(self, old: Buffer, separators: tuple[int, ...]) -> Buffer:
         """The buffer that takes the place of ``old``."""
-        return Buffer.declare(old.name, self.shape, old.dtype, scope=old.scope, axis_separators=separators)
+        return Buffer.fresh(old.name, old.dtype, self.shape, old.scope, separators)
 
     def move(self, node: Stmt, old: Buffer, new: Buffer) -> Stmt:
         """Every access of ``old`` becomes one of ``new``.

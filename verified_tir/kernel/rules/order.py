@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import final
 
 from verified_tir.ir.equal import structural_equal
-from verified_tir.ir.expr import Expr
+from verified_tir.ir.expr import Expr, binary
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path, at, put
@@ -180,8 +180,8 @@ class Partition:
         if changes(target.body, (target.min, target.extent, self.mid)):
             return NoMatch(self.path, "the body writes what the bounds read")
         low, mid, extent = target.min, self.mid, target.extent
-        first = replace(target, extent=mid - low)
-        second, _ = refresh_binders(replace(target, min=mid, extent=low + extent - mid))
+        first = replace(target, extent=binary("sub", mid, low))
+        second, _ = refresh_binders(replace(target, min=mid, extent=binary("sub", binary("add", low, extent), mid)))
         context = context_at(before, self.path, entry)
         after = before.with_body(put(before.body, self.path, seq(first, second)))
         questions = self._questions(context, target, (first.extent, second.extent))
@@ -218,7 +218,7 @@ class Join:
             return NoMatch(self.path, "the two loops differ in body or kind")
         if changes(a.body, (a.min, a.extent, b.min, b.extent)):
             return NoMatch(self.path, "the body writes what the bounds read")
-        whole = replace(a, extent=a.extent + b.extent)
+        whole = replace(a, extent=binary("add", a.extent, b.extent))
         questions = self._questions(context_at(before, place, entry), a, b, whole)
         return Rewrite(replaced(before, place, 2, whole), questions)
 

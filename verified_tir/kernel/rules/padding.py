@@ -66,7 +66,7 @@ class PadValue:
         problem = self._problem(before, entry, declared[self.position])
         if problem is not None:
             return NoMatch((), problem)
-        new = Buffer.declare(old.name, old.shape, old.dtype, scope=old.scope, axis_separators=old.axis_separators)
+        new = Buffer.fresh(old.name, old.dtype, old.shape, old.scope, old.axis_separators)
         index = tuple(Var.fresh(v.name, v.dtype) for v in declared[self.position].indices)
         layout = LayoutMap(index, index, index, index, old.shape, FALSE)
         try:

@@ -88,7 +88,7 @@ class Stage:
         problem = self._misfit(before, context, target)
         if problem is not None:
             return NoMatch(self.path, problem)
-        new = Buffer.declare(self.name, self.layout.shape, self.buffer.dtype, scope=self.scope)
+        new = Buffer.fresh(self.name, self.buffer.dtype, self.layout.shape, self.scope)
         try:
             moved = self._redirected(target, new)
             copies = self._copies(new)

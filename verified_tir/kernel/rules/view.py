@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import final
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.dtype import DType
+from verified_tir.ir.dtype import INT8, DType
 from verified_tir.ir.expr import Cast, Expr, Load, const
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError, Node
@@ -38,7 +38,6 @@ from verified_tir.logic.formula import Term
 from verified_tir.semantics.encode import Safety, fresh
 
 Indices = tuple[Expr, ...]
-BYTE = DType.parse("int8")
 
 
 @final
@@ -61,7 +60,7 @@ class View:
             return target
         if self.old.data is not self.new.data:
             return NoMatch(self.path, f"{self.new.name} is no view of the block of {self.old.name}")
-        as_bytes = self.old.dtype.is_bool and self.new.dtype.scalar is BYTE
+        as_bytes = self.old.dtype.is_bool and self.new.dtype.scalar is INT8
         if self.old.dtype.scalar is not self.new.dtype.scalar and not as_bytes:
             return NoMatch(self.path, f"{self.old.name} holds {self.old.dtype}, {self.new.name} {self.new.dtype}")
         mover = _Mover(self.old, self.new, dict(self.moves))

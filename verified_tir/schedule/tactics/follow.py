@@ -13,12 +13,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import COMPARE_OPS, FALSE, Binary, Expr, IntImm, Load, Var, binary
+from verified_tir.ir.expr import COMPARE_OPS, FALSE, Binary, Expr, IntImm, Load, Var
 from verified_tir.ir.find import loop_path
 from verified_tir.ir.index_arith import is_index
 from verified_tir.ir.node import Node
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, For, If, Store
+from verified_tir.ir.sugar import binary
 from verified_tir.ir.visit import free_vars
 from verified_tir.kernel.obligation import Unproved
 from verified_tir.kernel.rules.common import loads_in

@@ -17,9 +17,10 @@ from collections.abc import Callable, Iterator
 from enum import IntFlag
 
 from verified_tir.ir.dtype import BOOL
-from verified_tir.ir.expr import Binary, Expr, IfThenElse, IntImm, LetExpr, Load, Not, Select, Var, const
+from verified_tir.ir.expr import Binary, Expr, IfThenElse, IntImm, LetExpr, Load, Not, Select, Var
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import SKIP, Assume, For, If, LetStmt, Stmt
+from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import bound_vars, free_vars, map_children, substitute, walk
 from verified_tir.kernel.effects import EVERYTHING, written_blocks
 from verified_tir.kernel.rules.bind import Bind, Inline

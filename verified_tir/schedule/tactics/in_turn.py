@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from verified_tir.ir.expr import Binary, Expr, IntImm, Var, const
+from verified_tir.ir.expr import Binary, Expr, IntImm, Var
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Allocate, Block, For, If, Seq, Stmt
+from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import sub_statements, substitute
 from verified_tir.kernel.rules.reindex import NewLoop, Reindex
 from verified_tir.kernel.rules.rewrite import ExprPath, Rewrite, expressions

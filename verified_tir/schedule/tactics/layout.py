@@ -8,10 +8,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import FALSE, Expr, IntImm, Load, Undef, Var, any_of, const
+from verified_tir.ir.expr import FALSE, Expr, IntImm, Load, Undef, Var
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, If, Seq, Stmt, Store
+from verified_tir.ir.sugar import any_of, const
 from verified_tir.ir.visit import free_vars, walk
 from verified_tir.kernel.effects import written_blocks
 from verified_tir.kernel.rules.couple import Couple

@@ -10,10 +10,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from verified_tir.ir.expr import Binary, Expr, IntImm, Var, const
+from verified_tir.ir.expr import Binary, Expr, IntImm, Var
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import For, ForKind, Seq, Stmt
+from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import free_vars, substitute
 from verified_tir.kernel.rules.order import Partition
 from verified_tir.kernel.rules.reindex import NewLoop, Reindex

@@ -13,12 +13,13 @@ import ast
 from collections.abc import Iterator
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Expr, LetExpr, Load, Var, const
+from verified_tir.ir.expr import Expr, LetExpr, Load, Var
 from verified_tir.ir.node import IRError, Node
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.script import script
 from verified_tir.ir.script.dtypes import is_dtype_name
 from verified_tir.ir.stmt import LetStmt, Stmt, Store
+from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import bound_vars, free_vars, sub_statements, substitute, walk
 from verified_tir.kernel.rules.bind import Bind, Inline
 from verified_tir.kernel.rules.insert import Insert

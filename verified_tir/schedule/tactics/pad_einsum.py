@@ -22,11 +22,12 @@ from typing import final
 import numpy as np
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Binary, Cast, Expr, IntImm, Load, Var, any_of, binary, const
+from verified_tir.ir.expr import Binary, Cast, Expr, IntImm, Load, Var
 from verified_tir.ir.find import loop_path
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import For, If, Seq, Store
+from verified_tir.ir.sugar import any_of, binary, const
 from verified_tir.ir.visit import free_vars, walk
 from verified_tir.kernel.obligation import Unproved
 from verified_tir.kernel.rules.branch import Merge

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from typing import final
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Binary, Expr, IntImm, Var, binary
+from verified_tir.ir.expr import Binary, Expr, IntImm, Var
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import For, Store
+from verified_tir.ir.sugar import binary
 from verified_tir.ir.visit import free_vars, substitute, walk
 from verified_tir.schedule.bounds import Bounds
 from verified_tir.schedule.index_map import IndexMap, IndexMapError

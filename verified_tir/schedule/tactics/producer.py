@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from typing import final
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Expr, IntImm, Var, binary, const
+from verified_tir.ir.expr import Expr, IntImm, Var
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Allocate, AttrStmt, Block, For, ForKind, If, Seq, Stmt, Store
+from verified_tir.ir.sugar import binary, const
 from verified_tir.ir.visit import free_vars, substitute, walk
 from verified_tir.kernel.effects import written_blocks
 from verified_tir.kernel.rules.reindex import NewLoop

@@ -20,11 +20,12 @@ from dataclasses import dataclass
 from typing import final
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Binary, Expr, IntImm, Load, Var, const
+from verified_tir.ir.expr import Binary, Expr, IntImm, Load, Var
 from verified_tir.ir.find import loop_path
 from verified_tir.ir.index_arith import is_index
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Allocate, Block, For, If, Seq, Stmt, Store
+from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import free_vars, sub_statements, substitute, walk
 from verified_tir.kernel.rules.branch import Decide, Introduce, Reshape
 from verified_tir.kernel.rules.erase import Erase

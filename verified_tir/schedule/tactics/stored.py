@@ -15,25 +15,12 @@ from dataclasses import dataclass, field
 from typing import final
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import (
-    Broadcast,
-    Call,
-    Cast,
-    Expr,
-    IntImm,
-    LetExpr,
-    Load,
-    Not,
-    Ramp,
-    Shuffle,
-    Undef,
-    Var,
-    const,
-)  # fmt: skip
+from verified_tir.ir.expr import Broadcast, Call, Cast, Expr, IntImm, LetExpr, Load, Not, Ramp, Shuffle, Undef, Var
 from verified_tir.ir.index_arith import is_index
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import For, If, LetStmt, Seq, Store, While
+from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import free_vars, map_children, substitute
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.obligation import NoMatch

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from verified_tir.ir.expr import Binary, Expr, IntImm, Load, Var, binary, const
+from verified_tir.ir.expr import Binary, Expr, IntImm, Load, Var
 from verified_tir.ir.index_arith import is_index
 from verified_tir.ir.node import IRError, Node
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import SKIP, Allocate, AttrStmt, Block, DeclBuffer, For, If, LetStmt, Seq, Stmt
+from verified_tir.ir.sugar import binary, const
 from verified_tir.ir.visit import children, map_children, sub_statements, substitute, walk
 from verified_tir.kernel.rules.branch import Reshape
 from verified_tir.kernel.rules.rewrite import ExprPath, Rewrite, expressions

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import final
 
 from verified_tir.ir.dtype import FLOAT32, FLOAT64, DType
-from verified_tir.ir.expr import Expr, const
+from verified_tir.ir.expr import Expr
+from verified_tir.ir.sugar import const
 from verified_tir.semantics.intrinsics import coefficients as c
 from verified_tir.semantics.intrinsics.constants import LN2
 from verified_tir.semantics.intrinsics.words import (

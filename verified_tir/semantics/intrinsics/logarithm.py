@@ -11,7 +11,8 @@ from __future__ import annotations
 import math
 
 from verified_tir.ir.dtype import FLOAT32, FLOAT64
-from verified_tir.ir.expr import Expr, const
+from verified_tir.ir.expr import Expr
+from verified_tir.ir.sugar import const
 from verified_tir.semantics.intrinsics import coefficients as c
 from verified_tir.semantics.intrinsics.constants import LN2, LN10
 from verified_tir.semantics.intrinsics.words import (

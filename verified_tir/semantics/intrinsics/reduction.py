@@ -16,7 +16,8 @@ from __future__ import annotations
 import math
 
 from verified_tir.ir.dtype import FLOAT32, FLOAT64, INT64, DType
-from verified_tir.ir.expr import Expr, const
+from verified_tir.ir.expr import Expr
+from verified_tir.ir.sugar import const
 from verified_tir.semantics.intrinsics.constants import PI, bits_of_two_over_pi
 from verified_tir.semantics.intrinsics.words import (
     between,

@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 
 from verified_tir.ir.dtype import FLOAT64, INT64
-from verified_tir.ir.expr import Expr, const
+from verified_tir.ir.expr import Expr
+from verified_tir.ir.sugar import const
 from verified_tir.semantics.intrinsics import coefficients as c
 from verified_tir.semantics.intrinsics.reduction import reduced
 from verified_tir.semantics.intrinsics.words import (

@@ -13,8 +13,9 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from verified_tir.ir.dtype import DType
-from verified_tir.ir.expr import BinaryOp, Call, Cast, Expr, ExprLike, Select, as_expr, binary, const
+from verified_tir.ir.expr import BinaryOp, Call, Cast, Expr, Select
 from verified_tir.ir.floats import bits_of, exponent_bits, significand_bits
+from verified_tir.ir.sugar import ExprLike, as_expr, binary, const
 from verified_tir.semantics.rounding import round_exact
 
 Pair: TypeAlias = tuple[Expr, Expr]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from verified_tir.ir.dtype import INT32
-from verified_tir.ir.expr import TRUE, Expr, Load, Var, const
+from verified_tir.ir.expr import TRUE, Expr, Load, Var
 from verified_tir.ir.find import reads_of, writes_of
 from verified_tir.ir.stmt import Assert, Block, DeclBuffer, For, IterKind, IterVar, Region, Stmt, Store
+from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import walk
 from verified_tir.testing.programs.kinds import separate
 from verified_tir.testing.programs.reach import Ranged, Reach

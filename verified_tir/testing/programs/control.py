@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from verified_tir.ir.dtype import INT32
-from verified_tir.ir.expr import Binary, Expr, Load, StringImm, Var, binary, const
+from verified_tir.ir.expr import Binary, Expr, Load, StringImm, Var
 from verified_tir.ir.stmt import Assert, Assume, AttrStmt, For, Stmt, Store, While, seq
+from verified_tir.ir.sugar import binary, const
 from verified_tir.testing.programs.reach import Reach
 from verified_tir.testing.programs.sketch import Body, Place, Sketch
 from verified_tir.testing.programs.values import condition

@@ -6,10 +6,11 @@ from math import prod
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import HANDLE, INT32
-from verified_tir.ir.expr import Binary, Expr, IntImm, Var, const
+from verified_tir.ir.expr import Binary, Expr, IntImm, Var
 from verified_tir.ir.find import reads_of, substitute_buffers
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Allocate, Assume, Stmt, Store, seq
+from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import children, free_vars, substitute, walk
 from verified_tir.testing.programs.reach import Reach
 from verified_tir.testing.programs.sketch import Cells, Sketch

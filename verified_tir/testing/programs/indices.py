@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from verified_tir.ir.expr import Binary, Expr, Load, Var, binary, const
+from verified_tir.ir.expr import Binary, Expr, Load, Var
+from verified_tir.ir.sugar import binary, const
 from verified_tir.testing.programs.reach import Ranged, Reach
 from verified_tir.testing.programs.sketch import BUFFERS_AT_MOST, FAR, Cells, Place, Sketch, reaching
 

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 from verified_tir.ir.dtype import INT32, VOID
-from verified_tir.ir.expr import Call, Expr, IntImm, Var, const
+from verified_tir.ir.expr import Call, Expr, IntImm, Var
 from verified_tir.ir.func import IRModule, PrimFunc
 from verified_tir.ir.stmt import Evaluate, For, Stmt, seq
+from verified_tir.ir.sugar import const
 from verified_tir.testing.drawing import Picker
 from verified_tir.testing.programs.features import ALL_FEATURES, Feature, checked
 from verified_tir.testing.programs.finish import finish

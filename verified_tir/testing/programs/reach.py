@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import final
 
 from verified_tir.ir.dtype import INT32, DType
-from verified_tir.ir.expr import Expr, Var, const
+from verified_tir.ir.expr import Expr, Var
+from verified_tir.ir.sugar import const
 
 
 def _either(a: Var | None, b: Var | None) -> Var | None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from verified_tir.ir.dtype import INT32, DType
-from verified_tir.ir.expr import TRUE, ArithmeticOp, Binary, Expr, Load, Var, const
+from verified_tir.ir.expr import TRUE, ArithmeticOp, Binary, Expr, Load, Var
 from verified_tir.ir.stmt import Block, For, IterKind, IterVar, Region, Stmt, Store, seq
+from verified_tir.ir.sugar import const
 from verified_tir.testing.programs.indices import indices
 from verified_tir.testing.programs.reach import Ranged, Reach
 from verified_tir.testing.programs.sketch import LOOP_NAMES, Cells, Place, Sketch

@@ -7,8 +7,9 @@ from dataclasses import replace
 from functools import cache, partial
 
 from verified_tir.ir.dtype import BOOL, INT32, DType
-from verified_tir.ir.expr import Binary, Expr, Load, Var, binary, const
+from verified_tir.ir.expr import Binary, Expr, Load, Var
 from verified_tir.ir.stmt import For, If, LetStmt, Stmt, Store, seq
+from verified_tir.ir.sugar import binary, const
 from verified_tir.ir.visit import walk
 from verified_tir.testing.programs.again import again, remember
 from verified_tir.testing.programs.blocks import block, label

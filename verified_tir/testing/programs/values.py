@@ -5,20 +5,9 @@ from __future__ import annotations
 from typing import TypeVar
 
 from verified_tir.ir.dtype import BOOL, INT32, DType
-from verified_tir.ir.expr import (
-    Binary,
-    Broadcast,
-    Cast,
-    CompareOp,
-    Expr,
-    IfThenElse,
-    IntImm,
-    Select,
-    Undef,
-    Var,
-    const,
-)
+from verified_tir.ir.expr import Binary, Broadcast, Cast, CompareOp, Expr, IfThenElse, IntImm, Select, Undef, Var
 from verified_tir.ir.index_arith import is_index
+from verified_tir.ir.sugar import const
 from verified_tir.testing.dtypes import numbers
 from verified_tir.testing.expressions import (
     BIT_OPS,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from verified_tir.ir.dtype import INT32, DType
-from verified_tir.ir.expr import Binary, Broadcast, CompareOp, Expr, Load, Ramp, const
+from verified_tir.ir.expr import Binary, Broadcast, CompareOp, Expr, Load, Ramp
 from verified_tir.ir.stmt import Stmt, Store
+from verified_tir.ir.sugar import const
 from verified_tir.testing.programs.indices import index, indices
 from verified_tir.testing.programs.reach import Ranged, Reach
 from verified_tir.testing.programs.sketch import BUFFERS_AT_MOST, Cells, Place, Sketch, reaching

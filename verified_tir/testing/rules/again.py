@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Expr, Undef, Var, binary, const
+from verified_tir.ir.expr import Expr, Undef, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Allocate, Assume, If, Stmt, While, seq
+from verified_tir.ir.sugar import binary, const
 from verified_tir.ir.visit import free_vars
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.reindex import NewLoop

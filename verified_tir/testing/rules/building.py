@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Expr, Load, Var, const
+from verified_tir.ir.dtype import DType
+from verified_tir.ir.expr import Expr, Load, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import ForKind, Stmt, Store
+from verified_tir.ir.sugar import const
 from verified_tir.kernel.obligation import NoMatch
 from verified_tir.kernel.step import Rule
 from verified_tir.schedule import recipes
@@ -34,7 +36,7 @@ def function(params: Sequence[Buffer | Var], body: Stmt, name: str = "f") -> Pri
         if isinstance(p, Var):
             handles.append(p)
         else:
-            handle = Var.fresh(f"{p.name}_handle", "handle")
+            handle = Var.fresh(f"{p.name}_handle", DType.parse("handle"))
             handles.append(handle)
             buffer_map.append((handle, p))
     return PrimFunc(name, tuple(handles), tuple(buffer_map), body)

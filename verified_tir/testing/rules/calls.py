@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from functools import cache
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Expr, Load, Var, const
+from verified_tir.ir.expr import Expr, Load, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import places
 from verified_tir.ir.script import parse_func
 from verified_tir.ir.stmt import DeclBuffer, For, Stmt, Store
+from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import refresh_binders
 from verified_tir.kernel.calls import Arguments, instantiate, scalars_of
 from verified_tir.kernel.facts import Prover

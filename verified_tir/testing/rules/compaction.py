@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import FALSE, Expr, Var, binary, const
+from verified_tir.ir.expr import FALSE, Expr, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Allocate, For, If, Stmt, seq
+from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.rules.couple import Couple
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.theorem import Rule

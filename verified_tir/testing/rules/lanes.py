@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Binary, Broadcast, Expr, Load, Ramp, Select, Var, binary, const
+from verified_tir.ir.expr import Binary, Broadcast, Expr, Load, Ramp, Select, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Allocate, DeclBuffer, For, If, Stmt, Store, seq
+from verified_tir.ir.sugar import binary, const
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.rules.lanes import Lanes
 from verified_tir.kernel.rules.share import Share

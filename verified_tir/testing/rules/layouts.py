@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import FALSE, TRUE, Binary, Expr, Load, Not, Undef, Var, binary, const
+from verified_tir.ir.expr import FALSE, TRUE, Binary, Expr, Load, Not, Undef, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import Node
 from verified_tir.ir.stmt import Allocate, Assume, For, If, Stmt, Store, seq
+from verified_tir.ir.sugar import binary, const
 from verified_tir.ir.visit import rewrite, substitute
 from verified_tir.kernel.rules.branch import Decide
 from verified_tir.kernel.rules.couple import Couple

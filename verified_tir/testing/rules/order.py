@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from verified_tir.ir.expr import Expr, Var, binary, const
+from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import For, ForKind, If, Stmt, seq
+from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.rules.order import Distribute, Fuse, Join, Partition, Swap
 from verified_tir.kernel.theorem import Rule
 from verified_tir.schedule.recipes import in_a_loop, run_once

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Binary, Broadcast, Expr, IfThenElse, Ramp, Select, Undef, Var, binary, const
+from verified_tir.ir.expr import Binary, Broadcast, Expr, IfThenElse, Ramp, Select, Undef, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import (
     Allocate,
@@ -25,6 +25,7 @@ from verified_tir.ir.stmt import (
     While,
     seq,
 )
+from verified_tir.ir.sugar import binary, const
 from verified_tir.testing.rules.building import function, load, store
 
 X = Buffer.declare("X", (6,), "int32")

@@ -9,10 +9,11 @@ from typing import Any, TypeAlias
 from hypothesis import strategies as st
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Binary, Expr, FloatImm, IfThenElse, Select, Undef, Var, binary, const
+from verified_tir.ir.expr import Binary, Expr, FloatImm, IfThenElse, Select, Undef, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.stmt import Allocate, Assume, DeclBuffer, For, If, LetStmt, Stmt, seq
+from verified_tir.ir.sugar import binary, const
 from verified_tir.testing.rules.building import function, load, store
 
 Draw: TypeAlias = Callable[[st.SearchStrategy[Any]], Any]

@@ -8,11 +8,12 @@ from typing import Any
 from hypothesis import strategies as st
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import FALSE, Binary, Expr, FloatImm, IntImm, Undef, Var, binary, const
+from verified_tir.ir.expr import FALSE, Binary, Expr, FloatImm, IntImm, Undef, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, DeclBuffer, For, If, LetStmt, Seq, Stmt
+from verified_tir.ir.sugar import binary, const
 from verified_tir.ir.visit import refresh_binders, sub_statements, walk
 from verified_tir.kernel.rules.bind import Bind, Inline
 from verified_tir.kernel.rules.branch import Decide, Hoist, Introduce, Merge, Reshape, Sink

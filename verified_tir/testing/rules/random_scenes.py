@@ -7,10 +7,11 @@ from collections.abc import Callable
 from hypothesis import strategies as st
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import FALSE, Binary, Expr, Var, binary, const
+from verified_tir.ir.expr import FALSE, Binary, Expr, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Allocate, For, If, Seq, Stmt, seq
+from verified_tir.ir.sugar import binary, const
 from verified_tir.ir.visit import refresh_binders, substitute
 from verified_tir.kernel.rules.branch import Decide, Hoist, Merge, Reshape, Sink
 from verified_tir.kernel.rules.couple import Couple

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Binary, Expr, IfThenElse, Undef, Var, binary, const
+from verified_tir.ir.expr import Binary, Expr, IfThenElse, Undef, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import For, If, Stmt, Store, seq
+from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.rules.reassociate import Reassociate, Reordered
 from verified_tir.kernel.rules.reindex import NewLoop, Reindex
 from verified_tir.kernel.theorem import Rule

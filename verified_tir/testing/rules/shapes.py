@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Binary, Expr, Not, Undef, Var, binary, const
+from verified_tir.ir.expr import Binary, Expr, Not, Undef, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import SKIP, Allocate, For, If, Stmt, seq
+from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.rules.branch import Decide, Hoist, Introduce, Merge, Reshape, Sink
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert

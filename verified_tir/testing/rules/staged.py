@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import FALSE, Binary, Expr, Not, Var, binary, const
+from verified_tir.ir.expr import FALSE, Binary, Expr, Not, Var
 from verified_tir.ir.find import substitute_buffers
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Allocate, DeclBuffer, For, If, Stmt, seq
+from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.stage import Stage
 from verified_tir.kernel.theorem import Rule

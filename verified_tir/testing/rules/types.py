@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import DType
-from verified_tir.ir.expr import Binary, Broadcast, Cast, Expr, FloatImm, Load, Ramp, Var, binary, const
+from verified_tir.ir.expr import Binary, Broadcast, Cast, Expr, FloatImm, Load, Ramp, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Allocate, Assume, DeclBuffer, For, If, LetStmt, Stmt, Store, seq
+from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.rules.branch import Decide, Sink
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert

@@ -9,9 +9,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 
-from verified_tir.ir.expr import Binary, Expr, FloatImm, IfThenElse, Not, Select, Undef, Var, binary, const
+from verified_tir.ir.expr import Binary, Expr, FloatImm, IfThenElse, Not, Select, Undef, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Assume, If, LetStmt, Stmt, While, seq
+from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.rules.bind import Bind, Inline
 from verified_tir.kernel.rules.branch import Decide
 from verified_tir.kernel.rules.erase import Erase
