@@ -143,6 +143,22 @@ def _tried(*asked: Any) -> Any:
 answer("values", _tried)
 
 
+def _used(path: Any) -> None:
+    from verified_tir.logic.kept import note_use
+
+    note_use(path)
+
+
+def _kept(folder: Any) -> None:
+    from verified_tir.logic.kept import thin
+
+    thin(folder)
+
+
+answer("used", _used)
+answer("kept", _kept)
+
+
 def __getattr__(name: str) -> Any:
     """Public names are imported when first used, which keeps ``import verified_tir`` fast."""
     where = _WHERE.get(name)

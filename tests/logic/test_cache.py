@@ -13,12 +13,14 @@ from pathlib import Path
 import pytest
 
 from verified_tir.logic import formula as f
+from verified_tir.logic import kept
 from verified_tir.logic import verdict_store as module
 from verified_tir.logic.formula import INT, Term
+from verified_tir.logic.kept import SELDOM
 from verified_tir.logic.smtlib import query
 from verified_tir.logic.solver import Solver
 from verified_tir.logic.verdict import Proved, Refuted, Unknown
-from verified_tir.logic.verdict_store import LARGEST, MAGIC, SELDOM, VerdictStore
+from verified_tir.logic.verdict_store import LARGEST, VerdictStore, seal
 from verified_tir.logic.z3_query import Answer
 
 X, Y, Z = (f.var(n, INT) for n in "xyz")
@@ -130,18 +132,17 @@ def test_what_is_no_answer_is_not_believed(store: VerdictStore) -> None:
         ("sat", {"x0": 1.5}),
         ("sat", {"x0": True}),
     ):
-        plant(store, "text", 7, {"key": store.key("text", 7), "kind": answer[0], "values": answer[1]})
+        plant(store, "text", 7, answer)
         assert store.load("text", 7) is None, answer
 
 
 def plant(store: VerdictStore, text: str, budget: int, body: object) -> Path:
     """An entry whose hash is right, whatever it says."""
-    import hashlib
-
     written = json.dumps(body).encode()
-    path = store._path(store.key(text, budget))
+    key = store.key(text, budget)
+    path = store.path(key)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(MAGIC + hashlib.sha256(written).hexdigest().encode() + b"\n" + written)
+    path.write_bytes(seal(key, written) + written)
     path.chmod(0o600)
     return path
 
@@ -150,7 +151,7 @@ def test_a_planted_proof_is_believed(store: VerdictStore) -> None:
     """What docs/trust.md says of who can write the files; and the planting of the other tests works."""
     claim = f.lt(X, Y)
     text = query((), claim).text
-    plant(store, text, 300_000, {"key": store.key(text, 300_000), "kind": "unsat", "values": None})
+    plant(store, text, 300_000, ["unsat", None])
     assert asked(store, claim)[0] == ["Proved"] != asked(None, claim)[0]
 
 
@@ -158,7 +159,7 @@ def test_models_of_other_queries_are_no_models(store: VerdictStore) -> None:
     claim = f.lt(X, Y)
     text = query((), claim).text
     for name, stored in (("x9", 0), ("x0", 1)):
-        plant(store, text, 300_000, {"key": store.key(text, 300_000), "kind": "sat", "values": {name: 1}})
+        plant(store, text, 300_000, ["sat", {name: 1}])
         _, solver = asked(store, claim)
         assert solver.statistics.stored == stored
 
@@ -167,11 +168,10 @@ DAMAGE: dict[str, Callable[[bytes], bytes]] = {
     "empty": lambda b: b"",
     "truncated": lambda b: b[:-1],
     "half": lambda b: b[: len(b) // 2],
-    "without its first line": lambda b: b[len(MAGIC) :],
+    "without its hash": lambda b: b[64:],
     "longer": lambda b: b + b" ",
     "another verdict": lambda b: b.replace(b'"sat"', b'"unsat"'),
     "a bit": lambda b: b[:-9] + bytes([b[-9] ^ 4]) + b[-8:],
-    "another version of the form": lambda b: b.replace(b"verdict 1", b"verdict 2"),
     "no text": lambda b: b"\xff" * len(b),
 }
 
@@ -204,7 +204,7 @@ def test_entries_of_other_queries_do_not_pass(store: VerdictStore) -> None:
     """A sound entry under another query's name."""
     store.save("one", 7, ("unsat", None))
     (path,) = files(store)
-    other = store._path(store.key("other", 7))
+    other = store.path(store.key("other", 7))
     other.parent.mkdir(parents=True, exist_ok=True)
     other.write_bytes(path.read_bytes())
     other.chmod(0o600)
@@ -247,7 +247,7 @@ def test_what_others_may_write_is_not_read(store: VerdictStore) -> None:
 
 
 def test_only_plain_files_are_read(store: VerdictStore) -> None:
-    path = store._path(store.key("text", 7))
+    path = store.path(store.key("text", 7))
     path.mkdir(parents=True)
     assert store.load("text", 7) is None and not store.save("text", 7, ("unsat", None))
     assert list(path.parent.iterdir()) == [path], "what was half written is gone"
@@ -269,39 +269,39 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     assert found == asked(None, *CLAIMS)[0] and solver.statistics.stored == 0
 
 
-def test_old_entries_go_first(store: VerdictStore) -> None:
-    small = VerdictStore(store.folder, most=8)
-    texts = [text for text in map(str, range(4000)) if small.key(text, 7).startswith("00")][:12]
+def test_old_entries_go_first(store: VerdictStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept, "MOST_IN_FOLDER", 8)
+    texts = [text for text in map(str, range(4000)) if store.key(text, 7).startswith("00")][:12]
     past = time.time() - 10 * SELDOM
     for k, text in enumerate(texts[:8]):
-        small.save(text, 7, ("unsat", None))
-        os.utime(small._path(small.key(text, 7)), (past + k, past + k))
-    assert small.size()[0] == 8
-    assert small.load(texts[0], 7) is not None  # used: it is the youngest now
-    small.save(texts[8], 7, ("unsat", None))
-    left = [text for text in texts[:9] if small.load(text, 7) is not None]
+        store.save(text, 7, ("unsat", None))
+        os.utime(store.path(store.key(text, 7)), (past + k, past + k))
+    assert kept.size(store.folder)[0] == 8
+    assert store.load(texts[0], 7) is not None  # used: it is the youngest now
+    store.save(texts[8], 7, ("unsat", None))
+    left = [text for text in texts[:9] if store.load(text, 7) is not None]
     assert left == [texts[0], *texts[4:9]]
 
 
-def test_what_a_killed_writer_left_goes_too(store: VerdictStore) -> None:
-    small = VerdictStore(store.folder, most=8)
-    texts = [text for text in map(str, range(4000)) if small.key(text, 7).startswith("00")][:9]
+def test_what_a_killed_writer_left_goes_too(store: VerdictStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept, "MOST_IN_FOLDER", 8)
+    texts = [text for text in map(str, range(4000)) if store.key(text, 7).startswith("00")][:9]
     (store.folder / "00").mkdir(parents=True)
     old, new = store.folder / "00" / ".old.tmp", store.folder / "00" / ".new.tmp"
     for path in (old, new):
         path.write_text("half")
     os.utime(old, (0, 0))
     for text in texts:
-        small.save(text, 7, ("unsat", None))
+        store.save(text, 7, ("unsat", None))
     assert not old.exists() and new.exists()
 
 
 def test_clear(store: VerdictStore) -> None:
     asked(store, *CLAIMS)
-    count, size = store.size()
+    count, size = kept.size(store.folder)
     assert count == len(files(store)) > 0 and size == sum(p.stat().st_size for p in files(store))
-    assert store.clear() == count and store.size() == (0, 0)
-    assert store.clear() == 0
+    assert kept.clear(store.folder) == count and kept.size(store.folder) == (0, 0)
+    assert kept.clear(store.folder) == 0
     assert asked(store, TRUE_CLAIM)[0] == ["Proved"]
 
 
@@ -316,7 +316,7 @@ def right(text: str) -> Answer:
 
 def hammer(folder: str, seed: int, rounds: int) -> tuple[int, int]:
     """Save, load, damage and clear at random; gives how often an answer was found, and how often it was wrong."""
-    store = VerdictStore(Path(folder), most=6)
+    store, kept.MOST_IN_FOLDER = VerdictStore(Path(folder)), 6
     rng = random.Random(seed)
     found = wrong = 0
     for _ in range(rounds):
@@ -325,14 +325,14 @@ def hammer(folder: str, seed: int, rounds: int) -> tuple[int, int]:
             case 0 | 1 | 2 | 3 | 4:
                 store.save(text, 7, right(text))
             case 5:
-                path = store._path(store.key(text, 7))
+                path = store.path(store.key(text, 7))
                 try:
                     content = path.read_bytes()
                     path.write_bytes(content[: rng.randrange(len(content) + 1)])
                 except OSError:
                     pass
             case 6 if rng.random() < 0.1:
-                store.clear()
+                kept.clear(store.folder)
             case _:
                 answer = store.load(text, 7)
                 found += answer is not None

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from verified_tir.codegen.cache import SUFFIX, cache_folder
-from verified_tir.logic.verdict_store import VerdictStore
+from verified_tir.logic import kept
 from verified_tir.schedule.verdicts import open_store, verdicts_folder
 
 
@@ -18,12 +18,11 @@ def run(*, clear: bool) -> int:
     if folder is None or verdicts is None:
         print("vtir: there is no home folder to keep a cache in; set VTIR_CACHE_DIR", file=sys.stderr)
         return 2
-    store = VerdictStore(verdicts)
     code = _object_code(folder)
-    count, size = store.size()
+    count, size = kept.size(verdicts)
     if clear:
         removed = sum(_removed(path) for path in code)
-        print(f"removed: object code of {removed} programs, {store.clear()} verdicts")
+        print(f"removed: object code of {removed} programs, {kept.clear(verdicts)} verdicts")
         return 0
     print(f"folder:      {folder}")
     print(f"object code: {len(code)} programs, {_megabytes(sum(_size(path) for path in code))}")

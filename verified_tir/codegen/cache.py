@@ -20,7 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import final
 
-from verified_tir.logic.entry_files import note_use, read_entry, write_entry
+from verified_tir.logic.entry_files import read_entry, write_entry
+from verified_tir.logic.kept import note_use
 
 MAGIC = b"verified_tir object code 1\n"
 SUFFIX = ".vtir"
@@ -57,13 +58,10 @@ def load(key: str) -> Compiled | None:
     if folder is None:
         return None
     path = folder / f"{key}{SUFFIX}"
-    entry = read_entry(path)
-    if entry is None:
-        return None
-    content, used = entry
-    found = _decoded(content)
+    content = read_entry(path)
+    found = None if content is None else _decoded(content)
     if found is not None:
-        note_use(path, used)
+        note_use(path)
     return found
 
 

@@ -6,32 +6,20 @@ import contextlib
 import os
 import stat
 import tempfile
-import time
 from pathlib import Path
 
-SELDOM = 3600.0
-"""Seconds for which an entry counts as used just now (noting each use would cost more than reading it), and after
-which a half-written one was given up."""
 
-
-def read_entry(path: Path, largest: int | None = None) -> tuple[bytes, float] | None:
-    """The content of a plain file that is the user's own, and when it was used last; ``None`` for anything else, and
-    for what is larger than ``largest`` bytes."""
+def read_entry(path: Path, largest: int | None = None) -> bytes | None:
+    """The content of a plain file that is the user's own; ``None`` for anything else, and for what is larger than
+    ``largest`` bytes."""
     try:
         with open(path, "rb", opener=_at_once) as file:
             status = os.fstat(file.fileno())
             if not _trusted(status) or (largest is not None and status.st_size > largest):
                 return None
-            return file.read(-1 if largest is None else largest), status.st_mtime
+            return file.read(-1 if largest is None else largest)
     except OSError:
         return None
-
-
-def note_use(path: Path, used: float) -> None:
-    """Note that an entry was used just now, unless it was noted lately."""
-    if time.time() - used > SELDOM:
-        with contextlib.suppress(OSError):
-            os.utime(path)
 
 
 def write_entry(path: Path, content: bytes) -> bool:
