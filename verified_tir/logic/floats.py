@@ -46,10 +46,10 @@ def prove_by_lemma(solver: Prover, given: tuple[Term, ...], goal: Term) -> Prove
     plain, original = tuple(g for g in given if not g.has_float), goal
     if not goal.has_float:
         verdict = solver.prove(abstracted(given), goal)
-        return Proved(verdict.seconds, verdict.how) if isinstance(verdict, Proved) else None
+        return verdict if isinstance(verdict, Proved) else None
     integers = congruent(goal)
     if integers is not None and isinstance(verdict := solver.prove(plain, and_(*integers)), Proved):
-        return Proved(verdict.seconds, "congruence")
+        return Proved(how="congruence")
     known = _discharge(solver, plain, given)
     hypotheses = [h for h in known if h.has_float]
     facts = {h: TRUE for h in known if not h.has_float and h.op != "const"}
@@ -79,14 +79,14 @@ def prove_by_lemma(solver: Prover, given: tuple[Term, ...], goal: Term) -> Prove
                 return proved
         verdict = solver.ask(query(*lemma))
         if isinstance(verdict, Proved):
-            return Proved(verdict.seconds, "lemma")
+            return Proved(how="lemma")
     return None if tried else _same_of_the_same(solver, given, original)
 
 
 def _same_of_the_same(solver: Prover, given: tuple[Term, ...], goal: Term) -> Proved | None:
     """A proof that takes the operations on floats for any functions."""
     verdict = solver.prove(*uninterpreted(given, goal))
-    return Proved(verdict.seconds, "congruence") if isinstance(verdict, Proved) else None
+    return Proved(how="congruence") if isinstance(verdict, Proved) else None
 
 
 def _discharge(solver: Prover, plain: tuple[Term, ...], given: tuple[Term, ...]) -> list[Term]:

@@ -7,6 +7,7 @@ remained unknown, and another budget asks again.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol, final
@@ -36,14 +37,13 @@ class Statistics:
     """Counts of what was asked, for reports and benchmarks.
 
     ``queries`` were put to Z3 and ``cached`` ones were not, since their text was known (``stored``: to a store, and not
-    here); ``trivial`` goals became no query.  ``seconds`` were spent on proofs, of which ``solving`` in Z3.
+    here); ``trivial`` goals became no query.  ``solving`` are the seconds that Z3 took.
     """
 
     queries: int = 0
     cached: int = 0
     stored: int = 0
     trivial: int = 0
-    seconds: float = 0.0
     solving: float = 0.0
 
 
@@ -64,10 +64,6 @@ class Solver:
     small: bool = True
     _cache: dict[tuple[str, int], Answer] = field(init=False, default_factory=dict)
     _z3: Z3 = field(init=False, default_factory=Z3)
-    _refuted: set[tuple[str, int]] = field(init=False, default_factory=set)
-    """Questions with a refutation whose values were not asked for."""
-    _quick: bool = field(init=False, default=False)
-    _depth: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:
         if self.budget < 1:
@@ -87,17 +83,9 @@ class Solver:
         values of a refutation are looked for when they are read: they are the same in each process only if they come of
         a fresh context, and that takes most of the time.
         """
-        start, counts = time.perf_counter(), self.statistics
+        counts = self.statistics
         queries, cached, solving = counts.queries, counts.cached, counts.solving
-        outer, self._quick = self._quick, quick
-        self._depth += 1
-        try:
-            verdict = self._prove(given, goal, small if self.small else ())
-        finally:
-            self._quick = outer
-            self._depth -= 1
-            if not self._depth:  # the float lemmas ask about their premises here
-                counts.seconds += time.perf_counter() - start
+        verdict = self._prove(given, goal, small if self.small else (), quick)
         how = verdict.how
         if counts.queries == queries:
             how = "trivial" if counts.cached == cached else "cached"
@@ -107,61 +95,48 @@ class Solver:
 
     def consistent(self, given: tuple[Term, ...]) -> bool | None:
         """Whether the givens can all be true (``None``: not known)."""
-        match self.prove(given, FALSE):
-            case Proved():
-                return False
-            case Refuted():
-                return True
-            case Unknown():
-                return None
+        verdict = self.prove(given, FALSE)
+        return None if isinstance(verdict, Unknown) else isinstance(verdict, Refuted)
 
-    def _prove(self, given: tuple[Term, ...], goal: Term, small: tuple[Term, ...]) -> Verdict:
+    def _prove(self, given: tuple[Term, ...], goal: Term, small: tuple[Term, ...], quick: bool) -> Verdict:
         given = tuple(dict.fromkeys(g for g in given if g is not TRUE))
         if goal is TRUE or goal in given or FALSE in given:
             self.statistics.trivial += 1
             return Proved(how="trivial")
-        if goal.op == "and":
-            return self._prove_conjunction(given, goal, small)
         if goal.op == "=>":
-            return self._prove((*given, goal.args[0]), goal.args[1], small)
+            return self._prove((*given, goal.args[0]), goal.args[1], small, quick)
         near = relevant(given, goal)
-        verdict = self._decide(near, goal)
-        if isinstance(verdict, Proved) or (isinstance(verdict, Refuted) and len(near) == len(given) and not small):
-            return verdict
-        if len(near) < len(given):
-            verdict = self._decide(given, goal)
+        if goal.op == "and":
+            if not goal.has_float and isinstance(verdict := self._decide(near, goal, quick), Proved):
+                return verdict
+            for part in goal.args:
+                verdict = self._prove(given, part, small, quick)
+                if not isinstance(verdict, Proved):
+                    return verdict
+            return Proved()
+        verdict = self._decide(near, goal, quick)
+        if len(near) < len(given) and not isinstance(verdict, Proved):
+            verdict = self._decide(given, goal, quick)
         if isinstance(verdict, Refuted) and small:
-            verdict = self._smaller(given, goal, small) or verdict
+            verdict = self._smaller(given, goal, small, quick) or verdict
         return verdict
 
-    def _prove_conjunction(self, given: tuple[Term, ...], goal: Term, small: tuple[Term, ...]) -> Verdict:
-        if not goal.has_float:
-            near = relevant(given, goal)
-            verdict = self._decide(near, goal)
-            if isinstance(verdict, Proved):
-                return verdict
-        for part in goal.args:
-            verdict = self._prove(given, part, small)
-            if not isinstance(verdict, Proved):
-                return verdict
-        return Proved()
-
-    def _smaller(self, given: tuple[Term, ...], goal: Term, small: tuple[Term, ...]) -> Refuted | None:
+    def _smaller(self, given: tuple[Term, ...], goal: Term, small: tuple[Term, ...], quick: bool) -> Refuted | None:
         for bound in (4, 8, 16, 64):
             limits = tuple(and_(le(integer(-bound), t), le(t, integer(bound))) for t in small)
-            verdict = self._decide((*given, *limits), goal)
+            verdict = self._decide((*given, *limits), goal, quick)
             if isinstance(verdict, Refuted):
                 return verdict
         return None
 
-    def _decide(self, given: tuple[Term, ...], goal: Term) -> Verdict:
+    def _decide(self, given: tuple[Term, ...], goal: Term, quick: bool) -> Verdict:
         if goal.has_float or any(g.has_float for g in given):
             from verified_tir.logic.floats import prove_by_lemma
 
             proved = prove_by_lemma(self, given, goal)
             if proved is not None:
                 return proved
-            if self._quick:
+            if quick:
                 return Unknown("it is not decided without the floats, and no float lemma applies")
         elif goal.has_bits or any(g.has_bits for g in given):
             verdict = self.ask(query(*partly_known(given, goal)))
@@ -171,60 +146,46 @@ class Solver:
 
     def ask(self, script: Script) -> Verdict:
         """One query to Z3, or its cached verdict."""
-        key = script.text, self.budget
-        start = time.perf_counter()
-        answer, how = self._cache.get(key), "cached"
+        key, counts, how = (script.text, self.budget), self.statistics, "cached"
+        answer = self._cache.get(key)
+        if answer is None and self.store is not None:
+            answer = self.store.load(*key)
+            counts.stored += answer is not None
+        counts.cached += answer is not None
         if answer is None:
-            answer = self._stored(script)
-        if answer is None and key in self._refuted:
-            answer = NO_VALUES
-        if answer is None:
-            self.statistics.queries += 1
-            answer, how = self._z3.check(script, self.budget), "z3"
-            self.statistics.solving += time.perf_counter() - start
-            if self.store is not None and answer[0] != "failed":
-                self.store.save(script.text, self.budget, answer)
-        else:
-            self.statistics.cached += 1
-        seconds = time.perf_counter() - start if how == "z3" else 0.0
-        if answer == NO_VALUES:
-            self._refuted.add(key)
-            return Refuted(Model.later(partial(self._look_for_values, script, self.budget)), seconds, how)
+            counts.queries += 1
+            answer, how = self._timed(self._z3.check, script, self.budget), "z3"
+            if self.store is not None:
+                self.store.save(*key, answer)
         self._cache[key] = answer
-        kind, payload = answer
-        if kind == "unsat":
-            return Proved(seconds, how)
-        if kind in ("unknown", "failed"):
-            return Unknown(payload, seconds, how)
-        return Refuted(Model(*named(payload, script)), seconds, how)
+        match answer:
+            case "unsat", _:
+                return Proved(how=how)
+            case "sat", None:
+                return Refuted(Model.later(partial(self._values, script, self.budget)), how=how)
+            case "sat", values:
+                return Refuted(Model(*named(values, script)), how=how)
+            case _, reason:
+                return Unknown(reason, how=how)
 
-    def _look_for_values(self, script: Script, budget: int) -> tuple[Values, Sorts]:
+    def _values(self, script: Script, budget: int) -> tuple[Values, Sorts]:
         """Values for a query that is known to have some; none if the budget does not suffice to find them."""
         key = script.text, budget
-        answer = self._cache.get(key)
-        if answer is None:
-            start = time.perf_counter()
-            answer = self._z3.check_afresh(script, budget)
-            took = time.perf_counter() - start
-            self.statistics.solving += took
-            self.statistics.seconds += 0.0 if self._depth else took  # otherwise the proof that asks counts it
-            if answer[0] == "sat":
-                self._cache[key] = answer
-                if self.store is not None:
-                    self.store.save(script.text, budget, answer)
-        return named(answer[1], script) if answer[0] == "sat" else ({}, {})
+        answer = self._cache.get(key, NO_VALUES)
+        if answer == NO_VALUES:
+            answer = self._timed(self._z3.check_afresh, script, budget)
+            if answer[0] != "sat":
+                return {}, {}
+            self._cache[key] = answer
+            if self.store is not None:
+                self.store.save(*key, answer)
+        return named(answer[1], script)
 
-    def _stored(self, script: Script) -> Answer | None:
-        """The store's answer, if it is one: a proof, or a model of this query."""
-        answer = None if self.store is None else self.store.load(script.text, self.budget)
-        match answer:
-            case ("unsat" | "sat", None) | ("unknown", str()):
-                self.statistics.stored += 1
-                return answer
-            case ("sat", dict(values)) if script.names.keys() >= values.keys():
-                self.statistics.stored += 1
-                return answer
-        return None
+    def _timed(self, check: Callable[[Script, int], Answer], script: Script, budget: int) -> Answer:
+        start = time.perf_counter()
+        answer = check(script, budget)
+        self.statistics.solving += time.perf_counter() - start
+        return answer
 
 
 def relevant(given: tuple[Term, ...], goal: Term) -> tuple[Term, ...]:

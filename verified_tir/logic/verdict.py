@@ -70,16 +70,8 @@ class Model:
             self._found, self._find = self._find(), None
         return self._found
 
-    def __eq__(self, other: object) -> bool:
-        return self._all == other._all if isinstance(other, Model) else NotImplemented
-
-    __hash__ = None  # type: ignore[assignment]  # as of the dictionaries in it
-
     def __reduce__(self) -> tuple[type[Model], tuple[Values, Sorts]]:
         return Model, self._all
-
-    def __repr__(self) -> str:
-        return f"Model(values={self.values!r}, sorts={self.sorts!r})"
 
 
 @final

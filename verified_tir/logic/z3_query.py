@@ -134,8 +134,9 @@ def named(values: dict[str, int], script: Script) -> tuple[Values, Sorts]:
     found: Values = {}
     sorts: Sorts = {}
     for short, value in values.items():
-        name, sort = script.names[short]
-        found[name], sorts[name] = value, sort
+        if short in script.names:
+            name, sort = script.names[short]
+            found[name], sorts[name] = value, sort
     return found, sorts
 
 

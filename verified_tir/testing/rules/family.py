@@ -32,7 +32,6 @@ def prover_for(solver: Solver) -> Prover:
     """A prover for one more program; the solver forgets what it was asked once that is much."""
     if len(solver._cache) > 300_000:
         solver._cache.clear()
-        solver._refuted.clear()
     return Prover(solver)
 
 
