@@ -10,7 +10,7 @@ from verified_tir.kernel.rules.branch import Decide
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.repeat import Repeat
 from verified_tir.kernel.rules.rewrite import Rewrite
-from verified_tir.kernel.rules.scope import Move
+from verified_tir.schedule.recipes import moved
 
 LOCAL = 't = T.alloc_buffer((1,), "int32")\n'
 
@@ -18,9 +18,9 @@ LOCAL = 't = T.alloc_buffer((1,), "int32")\n'
 @pytest.mark.parametrize(("read"), ["B[i] = t[0]", "for j in range(t[0]):\n            B[j] = 1"])
 def test_an_iteration_that_reads_what_the_one_before_stored(read: str) -> None:
     later = f"{LOCAL}for i in range(4):\n    if i > 0:\n        {read}\n    t[0] = 2"
-    refused(program(later), Move((), "sink"), "the read of t sees a write of its own iteration")
+    refused(program(later), moved((), "sink"), "the read of t sees a write of its own iteration")
     own = f"{LOCAL}for i in range(4):\n    t[0] = 2\n    if i > 0:\n        {read}"
-    accepted(program(own), Move((), "sink"))
+    accepted(program(own), moved((), "sink"))
 
 
 def test_an_erased_loop_that_feeds_itself() -> None:

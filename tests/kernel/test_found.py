@@ -63,10 +63,9 @@ from verified_tir.kernel.rules.order import Distribute, Join, Swap
 from verified_tir.kernel.rules.reindex import NewLoop, Reindex
 from verified_tir.kernel.rules.relayout import Relayout
 from verified_tir.kernel.rules.rewrite import Rewrite
-from verified_tir.kernel.rules.scope import Move
 from verified_tir.kernel.rules.unroll import Unroll
 from verified_tir.kernel.theorem import Refines, apply, reflexive
-from verified_tir.schedule.recipes import in_a_loop, run_once
+from verified_tir.schedule.recipes import in_a_loop, moved, run_once
 
 # ------------------------------------------------------------------------------------ scopes, binders, declarations
 
@@ -179,7 +178,7 @@ def test_extents_that_read_memory_are_bound_first() -> None:
     sized = Buffer.declare("E", (load(local, 0),), "int32")
     body = seq(If(i > 0, Allocate(sized, store(b, 9, 0))), store(local, 3, 0))
     f = f.with_body(Allocate(local, For(i, const(0), const(2), body)))
-    refused(f, Move((), "sink"), "an extent of E reads memory")
+    refused(f, moved((), "sink"), "an extent of E reads memory")
 
 
 def test_the_extents_of_an_inserted_allocation_are_defined() -> None:
@@ -364,9 +363,9 @@ for i in range(2):
     A[i] = 5
 """
     carried = "scope: the read of t sees a write of its own iteration"
-    refused(program(text.format("i == 0", 1)), Move((), "sink"), carried)
-    refused(program(text.format("i >= 0", 1)), Move((), "sink"), carried)  # right, but nothing bounds B[0]
-    accepted(program(text.format("i >= 0", 1).replace("t[B[0]]", "t[B[1] % 2]")), Move((), "sink"))
+    refused(program(text.format("i == 0", 1)), moved((), "sink"), carried)
+    refused(program(text.format("i >= 0", 1)), moved((), "sink"), carried)  # right, but nothing bounds B[0]
+    accepted(program(text.format("i >= 0", 1).replace("t[B[0]]", "t[B[1] % 2]")), moved((), "sink"))
 
 
 def test_a_parameter_that_is_only_read_is_not_written() -> None:

@@ -24,12 +24,13 @@ from verified_tir.ir.sugar import binary, const
 from verified_tir.ir.visit import children, walk
 from verified_tir.kernel.rules.couple import Couple
 from verified_tir.kernel.rules.layout import LayoutMap
-from verified_tir.kernel.rules.scope import Drop, Move
+from verified_tir.kernel.rules.scope import Drop
 from verified_tir.kernel.rules.view import Indices, View
 from verified_tir.lower.flatten_buffer import flat_indices, of_one_type
 from verified_tir.lower.passes import Lowering, Pass, reason
 from verified_tir.schedule.bounds import Bounds
 from verified_tir.schedule.poly import Poly, as_poly, render
+from verified_tir.schedule.recipes import moved
 from verified_tir.schedule.session import Session, TacticFailed
 from verified_tir.schedule.simplify_index import Simplifier
 from verified_tir.schedule.tactics.simplify import simplify_expressions
@@ -84,14 +85,14 @@ def sink(session: Session, path: Path) -> Path:
         stmt = session.stmt(path)
         assert isinstance(stmt, Allocate)
         match stmt.body:
-            case For() if session.attempt(Move(path, "sink")):
+            case For() if session.attempt(moved(path, "sink")):
                 path = (*path, 0)
-            case If(else_body=None) if session.attempt(Move(path, "narrow")):
+            case If(else_body=None) if session.attempt(moved(path, "narrow")):
                 path = (*path, 0)
             case Seq(stmts=stmts):
                 used = [k for k, s in enumerate(stmts) if any(n is stmt.buffer.data for n in walk(s))]
                 around = not used or (used[0] == 0 and used[-1] == len(stmts) - 1)
-                if around or not session.attempt(Move(path, "narrow")):
+                if around or not session.attempt(moved(path, "narrow")):
                     return path
                 path = _allocation(session, stmt.buffer)
             case _:

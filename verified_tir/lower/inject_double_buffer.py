@@ -24,9 +24,8 @@ from verified_tir.ir.stmt import Allocate, AttrStmt, Block, For, Seq, Stmt
 from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.rules.couple import Couple
-from verified_tir.kernel.rules.scope import Move
 from verified_tir.lower.passes import Lowering, Pass
-from verified_tir.schedule.recipes import annotated, unwrapped
+from verified_tir.schedule.recipes import annotated, moved, unwrapped
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.layout import one_of_several
 
@@ -78,7 +77,7 @@ def _double(session: Session, data: Var) -> None:
     while isinstance(session.stmt(path[:-1]), (Block, AttrStmt)):
         session.apply(unwrapped(path[:-1]))
         path = path[:-1]
-    session.apply(Move(path[:-1], "hoist"))
+    session.apply(moved(path[:-1], "hoist"))
 
 
 def _into_the_loop(session: Session, path: Path, data: Var) -> tuple[Path, For]:
@@ -92,7 +91,7 @@ def _into_the_loop(session: Session, path: Path, data: Var) -> tuple[Path, For]:
         parent = session.stmt(above[:-1]) if above else None
         match stmt.body:
             case For() as loop if not isinstance(parent, For):
-                session.apply(Move(path, "sink"))
+                session.apply(moved(path, "sink"))
                 return (*path, 0), loop
             case Seq(stmts=stmts) if not isinstance(parent, For):
                 used = [k for k, s in enumerate(stmts) if any(n is data for n in walk(s))]
@@ -100,7 +99,7 @@ def _into_the_loop(session: Session, path: Path, data: Var) -> tuple[Path, For]:
                     raise fail(
                         f"{data.name} is marked {MARK}, but is used by several statements outside of a loop", path
                     )
-                session.apply(Move(path, "narrow"))
+                session.apply(moved(path, "narrow"))
                 path, _ = _place(session, data)  # the sequence may have become part of the one around it
             case _:
                 if isinstance(parent, For):

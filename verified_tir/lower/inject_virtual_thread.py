@@ -26,9 +26,8 @@ from verified_tir.ir.visit import free_vars
 from verified_tir.kernel.rules.branch import Hoist
 from verified_tir.kernel.rules.couple import Couple
 from verified_tir.kernel.rules.order import Distribute
-from verified_tir.kernel.rules.scope import Move
 from verified_tir.lower.passes import Lowering, Pass
-from verified_tir.schedule.recipes import of_kind, unwrapped
+from verified_tir.schedule.recipes import moved, of_kind, unwrapped
 from verified_tir.schedule.session import Session, TacticFailed
 from verified_tir.schedule.tactics.layout import one_of_several
 from verified_tir.schedule.tactics.loops import rebuild
@@ -84,7 +83,7 @@ def _expand(session: Session, path: Path, loop: For) -> bool:
     old = allocation.buffer
     zero = isinstance(loop.min, IntImm) and loop.min.value == 0
     own: Expr = loop.var if zero else loop.var - loop.min
-    return session.attempt(Couple((*path, 0), one_of_several(old, own, loop.extent)), Move(path, "hoist"))
+    return session.attempt(Couple((*path, 0), one_of_several(old, own, loop.extent)), moved(path, "hoist"))
 
 
 def _interchange(session: Session, path: Path, loop: For, inner: For) -> bool:

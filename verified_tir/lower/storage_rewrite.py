@@ -22,9 +22,9 @@ from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import IntImm
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, For, If, Seq, Stmt
-from verified_tir.kernel.rules.scope import Move
 from verified_tir.kernel.rules.share import Share
 from verified_tir.lower.passes import Lowering, Pass, reason
+from verified_tir.schedule.recipes import moved
 from verified_tir.schedule.session import Session, TacticFailed
 
 SERIAL = ("serial", "unrolled")
@@ -50,7 +50,7 @@ def _narrow(session: Session) -> None:
             return
         path, stmt = found[-1]
         before = session.theorem
-        session.attempt(Move(path, "narrow"))
+        session.attempt(moved(path, "narrow"))
         if session.func is before.after:
             session.theorem = before
             tried.add(stmt)
@@ -93,7 +93,7 @@ def _hoist(session: Session, path: Path) -> None:
         path = (*path, 0)
     before = session.theorem
     for p in reversed(loops):
-        if not session.attempt(Move(p, "hoist")):
+        if not session.attempt(moved(p, "hoist")):
             session.theorem = before
             return
 

@@ -28,11 +28,10 @@ from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.lanes import Lanes as LanesRule
 from verified_tir.kernel.rules.order import Distribute
 from verified_tir.kernel.rules.rewrite import Rewrite
-from verified_tir.kernel.rules.scope import Move
 from verified_tir.kernel.theorem import Rule
 from verified_tir.lower.passes import Lowering, Pass, reason
 from verified_tir.lower.vector_lanes import Lanes, NoVector
-from verified_tir.schedule.recipes import Recipe, of_kind, unwrapped
+from verified_tir.schedule.recipes import Recipe, moved, of_kind, unwrapped
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.tactics.in_turn import is_zero
 from verified_tir.schedule.tactics.layout import one_of_several
@@ -136,7 +135,7 @@ def _expand(session: Session, path: Path, loop: For, old: Buffer) -> None:
     """A local buffer of the body gets a last axis for the lanes and is allocated around the loop."""
     lane = loop.var - loop.min if not is_zero(loop.min) else loop.var
     session.apply(Couple((*path, 0), one_of_several(old, lane, loop.extent, last=True)))
-    session.apply(Move(path, "hoist"))
+    session.apply(moved(path, "hoist"))
 
 
 def _branch(session: Session, path: Path, loop: For, branch: If) -> None:

@@ -7,20 +7,21 @@ Each function here gives a *recipe*: what makes of a program a rule, or says why
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from verified_tir.ir.dtype import PointerType
 from verified_tir.ir.expr import Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path, at
-from verified_tir.ir.stmt import Allocate, Annotations, AttrStmt, Block, For, ForKind, Seq, Stmt, seq
+from verified_tir.ir.stmt import Allocate, Annotations, AttrStmt, Block, For, ForKind, If, Seq, Stmt, seq
 from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import substitute
 from verified_tir.kernel.calls import without_labels
 from verified_tir.kernel.obligation import NoMatch
 from verified_tir.kernel.rules.reindex import NewLoop, Reindex
 from verified_tir.kernel.rules.same import Same
+from verified_tir.kernel.rules.scope import Move, uses
 from verified_tir.kernel.step import Rule
 
 Recipe: TypeAlias = Callable[[PrimFunc], Rule | NoMatch]
@@ -131,6 +132,45 @@ def rescoped(path: Path, scope: str) -> Recipe:
     return _of(path, change)
 
 
+def moved(path: Path, how: Literal["hoist", "sink", "narrow", "widen"]) -> Recipe:
+    """The allocation at ``path`` moves into the loop below it (``sink``), or around the statements that use it; or the
+    one in the loop at ``path`` moves out (``hoist``); or the next statement of its sequence joins it (``widen``)."""
+
+    def rule(func: PrimFunc) -> Rule | NoMatch:
+        try:
+            found = _target(at(func.body, path), how)
+        except IRError as problem:
+            return NoMatch(path, str(problem))
+        if isinstance(found, str):
+            return NoMatch(path, found)
+        if how == "hoist":
+            return Move((*path, 0), path)
+        steps, count = found
+        spliced = path and isinstance(at(func.body, path[:-1]), Seq)  # a sequence that is left is one with that around
+        if isinstance(at(func.body, (*path, 0)), Seq) and spliced:
+            return Move(path, (*path[:-1], path[-1] + steps[0]), count)
+        return Move(path, (*path, *steps), count)
+
+    return rule
+
+
+def _target(stmt: Stmt, how: str) -> tuple[Path, int] | str:
+    """Where an allocation goes, in what is left without it, and how many statements it stands around then."""
+    match how, stmt:
+        case "hoist", For(body=Allocate()):
+            return (), 1
+        case "sink", Allocate(body=For()):
+            return (0,), 1
+        case "widen", Allocate(body=body):
+            return ((0,), len(body.stmts) + 1) if isinstance(body, Seq) else ((), 2)
+        case "narrow", Allocate(buffer=b, body=Seq(stmts=stmts)):
+            used = [k for k, s in enumerate(stmts) if uses(s, b)]
+            return ((used[0],), used[-1] + 1 - used[0]) if used else f"{b.name} is not used"
+        case "narrow", Allocate(body=If(else_body=None)) | Allocate(body=Allocate()):
+            return (0,), 1
+    return f"no allocation of the form that {how!r} needs"
+
+
 def run_once(path: Path) -> Recipe:
     """The loop of extent 1 at ``path`` becomes its body."""
 
@@ -147,6 +187,6 @@ def in_a_loop(path: Path, var: Var) -> Reindex:
 
 
 __all__ = [
-    "Recipe", "annotated", "in_a_loop", "labelled", "of_kind", "rescoped", "run_once", "split_label",
+    "Recipe", "annotated", "in_a_loop", "labelled", "moved", "of_kind", "rescoped", "run_once", "split_label",
     "unlabelled", "unwrapped", "with_attributes",
 ]  # fmt: skip

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from tests.kernel.programs import accepted, body_of, buffer, gives, load, program, refused, store
 from verified_tir.kernel.rules.insert import Insert
-from verified_tir.kernel.rules.scope import Move
-from verified_tir.schedule.recipes import of_kind
+from verified_tir.schedule.recipes import moved, of_kind
 
 COPY = "for i in range(4):\n    A[i] = B[{}]"
 
@@ -50,7 +49,7 @@ def test_a_buffer_inside_is_each_iterations_own() -> None:
     f = program(text)
     parallel = accepted(f, of_kind((), "parallel"))
     assert "parallel" in body_of(parallel)
-    refused(parallel, Move((), "hoist"), "licence: the loop over i is parallel: no two of its iterations")
+    refused(parallel, moved((), "hoist"), "licence: the loop over i is parallel: no two of its iterations")
 
 
 def test_a_later_step_may_not_bring_a_race() -> None:

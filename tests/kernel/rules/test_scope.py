@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.kernel.programs import AB, accepted, gives, program, refused, variable
 from verified_tir.ir.buffer import Buffer
 from verified_tir.kernel.rules.scope import Declare, Drop, Move
-from verified_tir.schedule.recipes import of_kind, rescoped
+from verified_tir.schedule.recipes import moved, of_kind, rescoped
 
 ABN = AB + ", n: T.int32"
 ALLOC = 't = T.alloc_buffer((2,), "int32")'
@@ -28,48 +28,65 @@ LOOP = 'for i in range(n):\n    t = T.alloc_buffer(({},), "int32")\n    t[0] = i
 
 def test_hoist() -> None:
     result = f"{ALLOC}\nfor i in range(n):\n    t[0] = i\n    B[0] = t[0]"
-    gives(program(LOOP.format(2), ABN), Move((), "hoist"), result)
-    refused(program(LOOP.format("i + 1"), ABN), Move((), "hoist"), "the extents of t depend on i")
-    refused(program(LOOP.format("n"), ABN), Move((), "hoist"), "safety: the extents of t are not negative (Refuted)")
+    gives(program(LOOP.format(2), ABN), moved((), "hoist"), result)
+    refused(program(LOOP.format("i + 1"), ABN), moved((), "hoist"), "i is not in scope here")
+    refused(program(LOOP.format("n"), ABN), moved((), "hoist"), "safety: the extents of t are not negative (Refuted)")
 
 
 def test_sink() -> None:
     text = f"{ALLOC}\nfor i in range(3):\n    {{}}\n    B[i] = t[0]"
     result = f"for i in range(3):\n    {ALLOC}\n    t[0] = i\n    B[i] = t[0]"
-    gives(program(text.format("t[0] = i")), Move((), "sink"), result)
+    gives(program(text.format("t[0] = i")), moved((), "sink"), result)
     carried = "scope: the read of t sees a write of its own iteration (Refuted)"
-    refused(program(text.format("t[i % 2] = i")), Move((), "sink"), carried)
-    refused(program(text.format("if i < 1:\n        t[0] = i")), Move((), "sink"), carried)
-    refused(program(text.format("t[0] = t[0] + 1")), Move((), "sink"), carried)
+    refused(program(text.format("t[i % 2] = i")), moved((), "sink"), carried)
+    refused(program(text.format("if i < 1:\n        t[0] = i")), moved((), "sink"), carried)
+    refused(program(text.format("t[0] = t[0] + 1")), moved((), "sink"), carried)
 
 
 def test_narrow() -> None:
     text = f"{ALLOC}\nA[0] = 1\nt[0] = 2\nB[0] = t[0]\nA[1] = 3"
     result = 'A[0] = 1\nwith T.alloc_buffer((2,), "int32") as t:\n    t[0] = 2\n    B[0] = t[0]\nA[1] = 3'
-    gives(program(text), Move((), "narrow"), result)
-    refused(program(f"{ALLOC}\nA[0] = 1\nA[1] = 3"), Move((), "narrow"), "t is not used")
+    gives(program(text), moved((), "narrow"), result)
+    refused(program(f"{ALLOC}\nA[0] = 1\nA[1] = 3"), moved((), "narrow"), "t is not used")
     branch = f"{ALLOC}\nif {{}} > 0:\n    t[0] = 1"
-    gives(program(branch.format("A[0]")), Move((), "narrow"), f"if A[0] > 0:\n    {ALLOC}\n    t[0] = 1")
-    refused(program(branch.format("t[0]")), Move((), "narrow"), "the condition reads t")
+    gives(program(branch.format("A[0]")), moved((), "narrow"), f"if A[0] > 0:\n    {ALLOC}\n    t[0] = 1")
+    refused(program(branch.format("t[0]")), moved((), "narrow"), "t is used outside of its new place")
     both = program(branch.format("A[0]") + "\nelse:\n    t[0] = 2")
-    refused(both, Move((), "narrow"), "no allocation of the form that 'narrow' needs")
+    refused(both, moved((), "narrow"), "no allocation of the form that 'narrow' needs")
 
 
 def test_two_allocations_change_places() -> None:
     text = f'{ALLOC}\nu = T.alloc_buffer(({{}},), "int32")\nt[0] = 1\nu[0] = t[0]'
     result = f'u = T.alloc_buffer((3,), "int32")\n{ALLOC}\nt[0] = 1\nu[0] = t[0]'
-    gives(program(text.format(3)), Move((), "narrow"), result)
-    refused(program(text.format("t[0]")), Move((), "narrow"), "the extents of u read t")
+    gives(program(text.format(3)), moved((), "narrow"), result)
+    refused(program(text.format("t[0]")), moved((), "narrow"), "t is used outside of its new place")
 
 
 def test_widen() -> None:
     text = 'A[0] = 1\nwith T.alloc_buffer((2,), "int32") as t:\n    t[0] = 2\n    B[0] = t[0]\nA[1] = 3\nA[2] = 4'
     wider = 'A[0] = 1\nwith T.alloc_buffer((2,), "int32") as t:\n    t[0] = 2\n    B[0] = t[0]\n    A[1] = 3\nA[2] = 4'
-    gives(program(text), Move((1,), "widen"), wider)
-    twice = accepted(program(text), Move((1,), "widen"), Move((1,), "widen"))
-    refused(twice, Move((1,), "widen"), "there are no 1 statements after this one")
-    refused(program(text), Move((0,), "widen"), "no allocation of the form that 'widen' needs")
-    refused(program(f"{ALLOC}\nt[0] = 2"), Move((), "widen"), "there are no 1 statements after this one")
+    gives(program(text), moved((1,), "widen"), wider)
+    twice = accepted(program(text), moved((1,), "widen"), moved((1,), "widen"))
+    refused(twice, moved((1,), "widen"), "there are no 4 statements after this one")
+    refused(program(text), moved((0,), "widen"), "no allocation of the form that 'widen' needs")
+    refused(program(f"{ALLOC}\nt[0] = 2"), moved((), "widen"), "there are no 1 statements after this one")
+
+
+def test_an_allocation_goes_anywhere_around_its_uses() -> None:
+    used = "t[0] = i\n        B[i] = t[0]\n    A[3] = 0"
+    text = f"{ALLOC}\nfor i in range(3):\n    A[i] = i\n    if i > 1:\n        {used}"
+    inner = f"for i in range(3):\n    A[i] = i\n    if i > 1:\n        {ALLOC}\n        {used}"
+    gives(program(text), Move((), (0, 1, 0)), inner)
+    gives(program(inner), Move((0, 1, 0), ()), text)
+    refused(program(text), Move((), (0, 1, 0, 0)), "t is used outside of its new place")
+    refused(program(text), Move((), (0, 0), 4), "there are no 3 statements after this one")
+    refused(program(text), Move((0,), ()), "no buffer is allocated here")
+    late = "for i in range(3):\n    if i > 1:\n        B[i] = t[0]\n    t[0] = i"
+    refused(program(f"{ALLOC}\n{late}"), Move((), (0, 0), 2), "the read of t sees a write of its own iteration")
+    loop = f"for j in range(2):\n    {ALLOC}\n    t[0] = 1\n    A[j] = t[0]"
+    gives(program(loop), Move((0,), (0, 0), 2), loop)  # the loop stood around it before
+    twice = f"{ALLOC}\nwhile A[0] > 0:\n    B[0] = t[0]\n    t[0] = 1\n    A[0] = A[0] - 1"
+    refused(program(twice), Move((), (0, 0), 2), "the read of t sees a write of its own iteration")
 
 
 def test_rescope() -> None:
@@ -109,4 +126,4 @@ def test_what_is_bound_after_the_scope_was_set() -> None:
     text = 't = T.alloc_buffer((2,), "int32", scope="local")\nfor i in range(2):\n    t[i] = i\n    B[i] = t[i]'
     f = program(text)
     refused(f, of_kind((0,), "thread_binding", "threadIdx.x"), "uses t of scope local from outside")
-    accepted(accepted(f, Move((), "sink")), of_kind((), "thread_binding", "threadIdx.x"))
+    accepted(accepted(f, moved((), "sink")), of_kind((), "thread_binding", "threadIdx.x"))

@@ -9,7 +9,8 @@ import pytest
 from tests.kernel.programs import AB, accepted, compact, program, refused, variable
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Var
-from verified_tir.kernel.rules.scope import Declare, Move
+from verified_tir.kernel.rules.scope import Declare
+from verified_tir.schedule.recipes import moved
 
 ABN = AB + ", n: T.int32"
 ALLOC = 't = T.alloc_buffer((2,), "int32")'
@@ -26,27 +27,27 @@ def test_extents_are_in_scope_where_the_buffer_appears() -> None:
 @pytest.mark.parametrize(
     ("text", "how", "said"),
     [
-        ("for i in range(3):\n    {}\n    t[0] = i\n    A[0] = 2", "hoist", "the extents of t change in the loop"),
-        ("{}\nfor i in range(3):\n    t[0] = i\n    A[0] = 2", "sink", "the body writes what its extents read"),
-        ("{}\nA[0] = 2\nt[0] = 2\nB[1] = t[0]", "narrow", "the extents of t change before its first use"),
+        ("for i in range(3):\n    {}\n    t[0] = i\n    A[0] = 2", "hoist", "reads memory"),
+        ("{}\nfor i in range(3):\n    t[0] = i\n    A[0] = 2", "sink", "reads memory"),
+        ("{}\nA[0] = 2\nt[0] = 2\nB[1] = t[0]", "narrow", "reads memory"),
     ],
 )
 def test_extents_that_change(text: str, how: Literal["hoist", "sink", "narrow"], said: str) -> None:
     """``A[0]`` is the extent of t, and A is stored to.  (No theorem is about extents that read memory, anyway.)"""
-    refused(program("A[0] = 2\n" + text.format(SIZED)), Move((1,), how), said)
+    refused(program("A[0] = 2\n" + text.format(SIZED)), moved((1,), how), said)
 
 
 @pytest.mark.parametrize("bounds", ["t[0], 4", "0, t[0]", "t[0], t[0]"])
 def test_bounds_that_read_the_buffer_keep_it_outside(bounds: str) -> None:
     f = program(f"{ALLOC}\nfor i in range({bounds}):\n    t[1] = i\n    B[0] = t[1]")
-    refused(f, Move((), "sink"), "the loop's bounds read t")
+    refused(f, moved((), "sink"), "t is used outside of its new place")
 
 
 def test_an_opaque_call_may_read_what_an_earlier_iteration_left() -> None:
     look = 'T.evaluate(T.call_extern("int32", "look", A.data))'
     text = f"{ALLOC}\nfor i in range(3):\n    t[0] = i\n    {look}\n    B[i] = t[0]"
-    refused(program(text), Move((), "sink"), "an opaque call may read")
-    accepted(program(f"{ALLOC}\nfor i in range(3):\n    t[0] = i\n    B[i] = t[0]"), Move((), "sink"))
+    refused(program(text), moved((), "sink"), "an opaque call may read")
+    accepted(program(f"{ALLOC}\nfor i in range(3):\n    t[0] = i\n    B[i] = t[0]"), moved((), "sink"))
 
 
 def test_what_is_seen_through_another_view_is_not_made_compact() -> None:
@@ -83,10 +84,10 @@ for i in range(4):
 
 def test_whatever_was_written_counts_as_written() -> None:
     """B may hold anything, undefined values too; and which branch stored it, memory of the iteration itself says."""
-    accepted(program(EITHER.format("else:\n        t[0] = B[3 - i]")), Move((), "sink"))
-    accepted(program(TWICE.format("<=")), Move((), "sink"))
-    refused(program(TWICE.format("<")), Move((), "sink"), "sees a write of its own iteration")
-    refused(program(EITHER.format("B[3] = 0")), Move((), "sink"), "sees a write of its own iteration")
+    accepted(program(EITHER.format("else:\n        t[0] = B[3 - i]")), moved((), "sink"))
+    accepted(program(TWICE.format("<=")), moved((), "sink"))
+    refused(program(TWICE.format("<")), moved((), "sink"), "sees a write of its own iteration")
+    refused(program(EITHER.format("B[3] = 0")), moved((), "sink"), "sees a write of its own iteration")
 
 
 @pytest.mark.parametrize(("element", "fine"), [("i", True), ("i * 3 % 4", False)])
@@ -96,9 +97,9 @@ def test_at_the_head_of_an_iteration_not_all_of_them_have_run(element: str, *, f
         f"{ALLOC}\nfor i in range(4):\n    A[i] = 5\n    if A[{element}] == 5:\n        t[0] = i\n    B[i] = t[0]"
     )
     if fine:
-        accepted(f, Move((), "sink"))
+        accepted(f, moved((), "sink"))
     else:
-        refused(f, Move((), "sink"), "sees a write of its own iteration")
+        refused(f, moved((), "sink"), "sees a write of its own iteration")
 
 
 VECTORS = 'A: T.Buffer((8,), "float32x4"), B: T.Buffer((8,), "float32x4")'
@@ -110,6 +111,6 @@ VECTORS = 'A: T.Buffer((8,), "float32x4"), B: T.Buffer((8,), "float32x4")'
 def test_elements_that_are_vectors_are_written_lane_by_lane(element: str, *, fine: bool) -> None:
     text = f't = T.alloc_buffer((2,), "float32x4")\nfor i in range(8):\n    t[{element}] = A[i]\n    B[i] = t[0]'
     if fine:
-        accepted(program(text, VECTORS), Move((), "sink"))
+        accepted(program(text, VECTORS), moved((), "sink"))
     else:
-        refused(program(text, VECTORS), Move((), "sink"), "sees a write of its own iteration")
+        refused(program(text, VECTORS), moved((), "sink"), "sees a write of its own iteration")

@@ -6,8 +6,8 @@ from verified_tir.ir.expr import Var
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Allocate, Block, For, If, Seq, Stmt, seq
 from verified_tir.kernel.rules.order import Distribute, Fuse, Join, Swap
-from verified_tir.kernel.rules.scope import Move, uses
-from verified_tir.schedule.recipes import split_label
+from verified_tir.kernel.rules.scope import uses
+from verified_tir.schedule.recipes import moved, split_label
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.loops import Handle, pair_at
 
@@ -79,7 +79,7 @@ def separate(
             position -= 1
         stmt = session.stmt(around)
         if isinstance(stmt, Allocate) and alone and not uses(session.stmt((*where, 0)), stmt.buffer):
-            session.apply(Move(around, "narrow"))
+            session.apply(moved(around, "narrow"))
             _, two = pair_at(session, around)
             where, position = two[:-1], two[-1]
             continue

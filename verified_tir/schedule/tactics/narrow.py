@@ -11,8 +11,8 @@ from verified_tir.ir.find import loop_path
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, For
 from verified_tir.kernel.rules.couple import Couple
-from verified_tir.kernel.rules.scope import Move
 from verified_tir.schedule.poly import as_poly
+from verified_tir.schedule.recipes import moved
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.tactics.regions import Box, box_of
 from verified_tir.schedule.tactics.simplify import simplify_expressions
@@ -48,11 +48,11 @@ def _inwards(session: Session, buffer: Buffer, depth: int) -> bool:
         with session.atomic():
             path, allocation = _allocation(session, buffer)
             while isinstance(allocation.body, Allocate):
-                session.apply(Move(path, "narrow"))
+                session.apply(moved(path, "narrow"))
                 path, allocation = _allocation(session, buffer)
             if isinstance(allocation.body, For) and len(path) > depth:
                 raise fail("the loop is reached")
-            session.apply(Move(path, "sink" if isinstance(allocation.body, For) else "narrow"))
+            session.apply(moved(path, "sink" if isinstance(allocation.body, For) else "narrow"))
             if _allocation(session, buffer)[0] == path:
                 raise fail("nothing is left to be narrowed")
             return True

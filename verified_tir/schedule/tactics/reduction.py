@@ -11,7 +11,7 @@ from verified_tir.ir.visit import free_vars
 from verified_tir.kernel.rules.branch import Decide
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.reindex import NewLoop, Reindex
-from verified_tir.kernel.rules.scope import Move
+from verified_tir.schedule.recipes import moved
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.branches import decide_branches
 from verified_tir.schedule.tactics.fission import separate
@@ -113,7 +113,7 @@ def sink_allocation(session: Session, buffer: str | Buffer) -> None:
     path = _narrowed(session, found[0])
     match _allocation(session, path).body:
         case For():
-            session.apply(Move(path, "sink"))
+            session.apply(moved(path, "sink"))
         case Seq(stmts=stmts):
             raise fail(f"{name} is used by {len(stmts)} statements, not in one loop (merge their loops first)", path)
         case Block() | If():
@@ -129,7 +129,7 @@ def _narrowed(session: Session, path: Path) -> Path:
     whole = False  # a sequence all of which uses the buffer stays as it is
     while isinstance(stmt.body, (If, Allocate)) or (isinstance(stmt.body, Seq) and not whole):
         whole = isinstance(stmt.body, Seq)
-        session.apply(Move(path, "narrow"))
+        session.apply(moved(path, "narrow"))
         path = next(p for p, s in places(session.func.body, lambda s: isinstance(s, Allocate) and s.buffer is buffer))
         stmt = _allocation(session, path)
     return path

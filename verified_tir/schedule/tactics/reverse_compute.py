@@ -31,9 +31,9 @@ from verified_tir.kernel.rules.branch import Decide, Introduce, Reshape
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.order import Fuse, Swap
 from verified_tir.kernel.rules.reindex import NewLoop, Reindex
-from verified_tir.kernel.rules.scope import Move
 from verified_tir.schedule.bounds import Bounds
 from verified_tir.schedule.poly import as_poly, counted_in, render
+from verified_tir.schedule.recipes import moved
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.simplify_index import Simplifier
 from verified_tir.schedule.tactics.branches import decide_branches
@@ -244,7 +244,7 @@ def _beside(session: Session, consumer: Path, loop: For) -> Path:
         alone = len(sub_statements(session.stmt(sequence))) == 2
         match stmt:
             case Allocate():
-                session.apply(Move(top, "widen"))
+                session.apply(moved(top, "widen"))
             case If(condition=c, else_body=None):
                 _under(session, top, c, sequence if alone else top)
             case _:

@@ -11,7 +11,7 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import FALSE, Binary, Expr, FloatImm, IntImm, Undef, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
-from verified_tir.ir.paths import Path, places
+from verified_tir.ir.paths import Path, places, put
 from verified_tir.ir.stmt import Allocate, DeclBuffer, For, If, LetStmt, Seq, Stmt
 from verified_tir.ir.sugar import binary, const
 from verified_tir.ir.visit import refresh_binders, sub_statements, walk
@@ -245,6 +245,18 @@ def _in_sequence(make: Callable[[Path, int], Rule]) -> Callable[[Draw, PrimFunc]
     return choose
 
 
+def _move(draw: Draw, func: PrimFunc) -> Rule | None:
+    """An allocation goes anywhere; mostly to where it may, a step or two in or out."""
+    found = place(draw, func, Allocate)
+    if found is None:
+        return None
+    path, allocation = found
+    anywhere = [p for p, _ in places(put(func.body, path, allocation.body), lambda _: True)]
+    near = [p for p in anywhere if p[: len(path) - 1] == path[:-1] and len(p) <= len(path) + 2]
+    to = one_of(draw, *(near if near and draw(st.integers(0, 3)) else anywhere))
+    return Move(path, to, draw(st.integers(1, 2)))
+
+
 RULES: dict[str, Callable[[Draw, PrimFunc], Rule | None]] = {
     "swap": _in_sequence(Swap),
     "fuse": _in_sequence(Fuse),
@@ -270,7 +282,7 @@ RULES: dict[str, Callable[[Draw, PrimFunc], Rule | None]] = {
         lambda draw, path: Declare(path, Buffer.declare("u", (draw(st.integers(-1, 2)),), "int32")),
     ),
     "drop": at(Allocate, lambda draw, path: Drop(path)),
-    "move": at((For, Allocate), lambda draw, path: Move(path, one_of(draw, "hoist", "sink", "narrow"))),
+    "move": _move,
     "storage": _storage,
     "compact": _compact,
     "relayout": _relayout,

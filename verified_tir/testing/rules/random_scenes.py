@@ -101,11 +101,12 @@ def _moved_buffer(draw: Draw, scope: Scope) -> Scene:
     body = seq(first, statement(draw, inner), statement(draw, inner)) if draw(st.booleans()) else statement(draw, inner)
     match draw(st.integers(0, 2)):
         case 0:
-            return (For(i, *bounds(draw, scope), Allocate(t, body)),), lambda path, k: Move((*path, k), "hoist")
+            return (For(i, *bounds(draw, scope), Allocate(t, body)),), lambda path, k: Move((*path, k, 0), (*path, k))
         case 1:
-            return (Allocate(t, For(i, *bounds(draw, scope), body)),), lambda path, k: Move((*path, k), "sink")
+            return (Allocate(t, For(i, *bounds(draw, scope), body)),), lambda path, k: Move((*path, k), (*path, k, 0))
     outside = [statement(draw, scope), statement(draw, scope.with_buffer(t)), statement(draw, scope)]
-    return (Allocate(t, seq(*outside)),), lambda path, k: Move((*path, k), "narrow")
+    ahead, count = (len(s.stmts) if isinstance(s, Seq) else 1 for s in outside[:2])
+    return (Allocate(t, seq(*outside)),), lambda path, k: Move((*path, k), (*path, k + ahead), count)
 
 
 def _windows(draw: Draw, scope: Scope) -> Scene:

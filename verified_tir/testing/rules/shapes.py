@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Binary, Expr, Not, Undef, Var
 from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import SKIP, Allocate, For, If, Stmt, seq
 from verified_tir.ir.sugar import binary, const
+from verified_tir.kernel.obligation import NoMatch
 from verified_tir.kernel.rules.branch import Decide, Hoist, Introduce, Merge, Reshape, Sink
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.order import Distribute
-from verified_tir.kernel.rules.scope import Declare, Drop, Move
+from verified_tir.kernel.rules.scope import Declare, Drop
 from verified_tir.kernel.theorem import Rule
+from verified_tir.schedule.recipes import moved
 from verified_tir.testing.rules.building import load, store
 from verified_tir.testing.rules.family import Chain, Family
 from verified_tir.testing.rules.pool import (
@@ -121,17 +125,23 @@ def _allocated(where: int, extent: int, bounds: int, a: int, b: int, c: int) -> 
     low, count = EXTENTS[bounds]()
     if where == 0:
         func = integers(For(i, low, count, Allocate(t, seq(*parts))))
-        return func, [Move((), "hoist"), Move((0,), "narrow"), Drop((0,))]
+        return func, [*_moved(func, (), "hoist"), *_moved(func, (0,), "narrow"), Drop((0,))]
     if where == 1:
         func = integers(Allocate(t, For(i, low, count, seq(*parts))))
-        return func, [Move((), "sink"), Drop(())]
+        return func, [*_moved(func, (), "sink"), Drop(())]
     outside = const(1)
     parts = [LOCALS[k](outside, t) for k in (a, b, c)]
     func = integers(Allocate(t, seq(*parts)))
     branch = If(load(X, 0) > 0, LOCALS[b](outside, t))
-    return (
-        (func, [Move((), "narrow")]) if where == 2 else (integers(Allocate(t, branch)), [Move((), "narrow"), Drop(())])
-    )
+    if where == 2:
+        return func, _moved(func, (), "narrow")
+    func = integers(Allocate(t, branch))
+    return func, [*_moved(func, (), "narrow"), Drop(())]
+
+
+def _moved(func: PrimFunc, path: Path, how: Literal["hoist", "sink", "narrow"]) -> list[Rule | Chain]:
+    rule = moved(path, how)(func)
+    return [] if isinstance(rule, NoMatch) else [rule]
 
 
 def _new_buffer(bounds: int, a: Word, extent: int, path: int) -> Made:
