@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from verified_tir.kernel.licences import LICENSED
+from verified_tir.kernel.race_free import MARKED
 
 from tests.acceptance.book import book
 from tests.acceptance.textbook import Textbook, arguments
@@ -24,7 +24,7 @@ LONGEST = 100_000 if WHOLE else 20_000
 
 
 def marked(node: Node) -> bool:
-    return any(isinstance(n, For) and n.kind in LICENSED for n in walk(node))
+    return any(isinstance(n, For) and n.kind in MARKED for n in walk(node))
 
 
 def results(func: PrimFunc, **arrays: np.ndarray) -> set[object]:
