@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from verified_tir.kernel.race_free import MARKED
 
 from tests.acceptance.book import book
 from tests.acceptance.textbook import Textbook, arguments
@@ -15,6 +14,7 @@ from verified_tir.ir.node import Node
 from verified_tir.ir.script import parse_func
 from verified_tir.ir.stmt import For
 from verified_tir.ir.visit import walk
+from verified_tir.kernel.race_free import MARKED
 from verified_tir.semantics.interpreter import UndefinedBehaviour, run
 from verified_tir.semantics.interpreter.outcome import same_bits
 

@@ -39,6 +39,7 @@ from verified_tir.kernel.obligation import NoMatch, Question
 from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.common import statement_at
 from verified_tir.kernel.rules.layout import LayoutMap, masked_lanes_safe
+from verified_tir.kernel.rules.scope import extents_safe
 from verified_tir.kernel.step import Rewrite
 
 
@@ -70,7 +71,7 @@ class Couple:
                 except IRError as reason:
                     return NoMatch(self.path, str(reason))
                 questions = chain(
-                    self.layout.sized(context, new, self.path),
+                    extents_safe(context, new, self.path),
                     self._live(context, old, body),
                     masked_lanes_safe(context, allocated, new, self.path),
                 )

@@ -16,7 +16,6 @@ from verified_tir.kernel.context import Context
 from verified_tir.kernel.obligation import Question
 from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.common import evaluated_safely, has_effect, safe_questions
-from verified_tir.kernel.rules.scope import extents_safe
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
 from verified_tir.semantics.encode import Encoded, fresh
@@ -123,10 +122,6 @@ class LayoutMap:
         yield Question("layout", claim, context, given, inside, path)
         claim = f"no two {kind}s of {old.name} are mapped to one place"
         yield Question("layout", claim, context, given, back, path)
-
-    def sized(self, context: Context, new: Buffer, path: Path) -> Iterator[Question]:
-        """The new shape has a meaning; of constant extents nothing is asked."""
-        return (q for q in extents_safe(context, new, path) if q.goal is not f.TRUE)
 
     def whole(self, context: Context, old: Buffer, path: Path) -> Iterator[Question]:
         """Every element of ``old`` has a place of its own."""

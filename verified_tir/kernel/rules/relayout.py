@@ -32,6 +32,7 @@ from verified_tir.kernel.memory import Entry, Padding
 from verified_tir.kernel.obligation import NoMatch, ParameterMap, Question
 from verified_tir.kernel.rules.common import safe_questions
 from verified_tir.kernel.rules.layout import LayoutMap, anywhere, masked_lanes_safe
+from verified_tir.kernel.rules.scope import extents_safe
 from verified_tir.kernel.step import Rewrite
 from verified_tir.semantics.encode import Safety
 
@@ -76,7 +77,7 @@ class Relayout:
         return Rewrite(after, questions, (record,), {old: new}, heirs=((new.data, old.data),))
 
     def _questions(self, context: Context, new: Buffer) -> Iterator[Question]:
-        yield from self.layout.sized(context, new, ())
+        yield from extents_safe(context, new, ())
         yield from self.layout.whole(context, self.buffer, ())
         yield from self.layout.exact(context, self.buffer, ())
         if self.pad_value is not None:  # it has a meaning, and reads elements that were there before
