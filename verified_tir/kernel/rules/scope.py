@@ -138,7 +138,7 @@ class Move:
         inside = context.fork()
         inside.shadow = buffer.data
         inside.memory[buffer.data] = Version(buffer.data, Allocated())
-        for read in reads_of(inside, target, {buffer.data}, place=self.to):
+        for read in reads_of(inside, target, {buffer.data}, place=(*self.to, 0)):
             claim = f"the read of {buffer.name} sees a write of its own iteration"
             known = read.access.value.defined if read.access.value is not None else f.FALSE
-            yield Question("scope", claim, read.context, read.given, f.or_(read.written, known), read.place)
+            yield Question("scope", claim, read.context, read.given, f.or_(read.written, known), read.place, "after")
