@@ -93,7 +93,7 @@ def test_solver_agrees(solver: str) -> None:
 
 
 def test_every_rule_has_lemmas_and_near_misses() -> None:
-    assert {"order", "rewrite", "relayout"} <= set(rule_names())
+    assert {"reorder", "rewrite", "relayout"} <= set(rule_names())
     for rule in rule_names():
         kinds = {expected(file) for file in FILES if file.parent.name == rule}
         assert kinds == {"sat", "unsat"}, f"proofs/rules/{rule} has only {kinds or 'no file'}"

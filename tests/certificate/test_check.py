@@ -223,7 +223,7 @@ def test_the_report_of_what_is_wrong(folder: Path, capsys: pytest.CaptureFixture
 
     forge(folder, lie)
     tidy(folder)
-    place = "trace[2] sequential_buffer_access: rules[0] reindex.Reindex: obligations[0] "
+    place = "trace[2] sequential_buffer_access: rules[0] reorder.Reorder: obligations[0] "
     code, out, _ = run(capsys, folder, regenerate=True)
     assert code == 1
     assert "file/rows     4 steps" in out and "found" in out

@@ -19,7 +19,7 @@ from verified_tir.ir.expr import FloatImm, IntImm, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import parse_func
 from verified_tir.ir.sugar import const
-from verified_tir.kernel.rules.branch import Reshape
+from verified_tir.kernel.rules.erase import Erase
 from verified_tir.testing.rules.random_programs import programs
 
 FUNC = parse_func("""
@@ -73,10 +73,10 @@ def test_a_variable_is_spelled_out_once() -> None:
 
 
 def test_what_is_quoted_is_read_later() -> None:
-    found = Reader().read('[(Apply (Reshape [0] "nest")) (Apply (X (Y [%9])))]')
-    assert found == (Quoted('(Reshape [0] "nest")'), Quoted("(X (Y [%9]))"))
-    assert Writer().write(found) == '[(Apply (Reshape [0] "nest")) (Apply (X (Y [%9])))]'
-    assert Reader(records=records()).read(found[0].text) == Reshape((0,), "nest")
+    found = Reader().read("[(Apply (Erase [0] 0 false)) (Apply (X (Y [%9])))]")
+    assert found == (Quoted("(Erase [0] 0 false)"), Quoted("(X (Y [%9]))"))
+    assert Writer().write(found) == "[(Apply (Erase [0] 0 false)) (Apply (X (Y [%9])))]"
+    assert Reader(records=records()).read(found[0].text) == Erase((0,), 0, False)
 
 
 DEEP = notation.DEPTH + 1
@@ -126,11 +126,11 @@ DEEP = notation.DEPTH + 1
         ("(Not (IntImm int32 1))", "not takes a bool"),
         ("(Not [])", "Not.a: Expr is wanted, not a tuple"),
         ("(Store 1 2 3 4)", "Store.buffer: Buffer is wanted, not a int"),
-        ("(Fuse [0] none)", "Fuse.position: int is wanted, not a NoneType"),
-        ('(Reshape [true] "nest")', "Reshape.path: a bool is no number"),
-        ('(Reshape 0 "nest")', "Reshape.path: tuple is wanted"),
-        ('(Reshape [] "fast")', "Reshape.how: one of"),
-        ("(Decide [] 1)", "Decide.value: bool is wanted, not a int"),
+        ("(Erase [0] none false)", "Erase.killer: int is wanted, not a NoneType"),
+        ('(Erase [true] 0 false)', "Erase.path: a bool is no number"),
+        ('(Erase 0 0 false)', "Erase.path: tuple is wanted"),
+        ('(Insert [] (Seq []) "fast" 0)', "Insert.where: one of"),
+        ("(Erase [] 0 1)", "Erase.outdated: bool is wanted, not a int"),
         ("(Refine [] none (Arguments [] []))", "Refine.lemma"),
         ("1;2", "begins nothing"),
         ('"\\x41"', "begins nothing"),

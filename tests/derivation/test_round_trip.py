@@ -71,6 +71,8 @@ def steps_of(func: PrimFunc, chain: tuple[object, ...]) -> Iterator[tuple[PrimFu
     theorem = reflexive(func, definite=True)
     for step in chain:
         rule = rule_for(step, theorem.after)  # type: ignore[arg-type]
+        if isinstance(rule, NoMatch):
+            return
         yield theorem.after, rule
         made = apply(rule, theorem, Prover(SOLVER))
         if not isinstance(made, Refines):
@@ -143,5 +145,5 @@ def test_a_theorem_reads_back_as_the_rules_that_led_to_it() -> None:
     ]
     assert as_data(again).rules == data.rules
     with pytest.raises(NotDerived) as refused:
-        derive(replace(copy, rules=(*copy.rules, Quoted("(Unroll [9 9])"))), Prover(SOLVER))
+        derive(replace(copy, rules=(*copy.rules, Quoted("(Inline [9 9])"))), Prover(SOLVER))
     assert refused.value.step == len(copy.rules) and "the kernel refuses" in str(refused.value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kernel.programs import PROVER, program, why
+from tests.kernel.programs import PROVER, program, take, why
 from verified_tir.elaborate.claims import verify_program
 from verified_tir.ir.script import script
 from verified_tir.ir.stmt import Block, For, seq
@@ -12,8 +12,8 @@ from verified_tir.ir.visit import nodes_of, refresh_binders
 from verified_tir.kernel.entry import has_meaning, prove_program
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import NoMatch, Unproved
-from verified_tir.kernel.rules.order import Swap
-from verified_tir.kernel.theorem import apply, reflexive
+from verified_tir.kernel.theorem import reflexive
+from verified_tir.schedule import moves
 from verified_tir.schedule.errors import ScheduleError
 from verified_tir.schedule.schedule import Schedule
 from verified_tir.schedule.unreachable import unreachable_places
@@ -298,7 +298,7 @@ def test_nothing_is_proved_of_a_block_that_is_not_expanded() -> None:
     func = program(text, PARAMS)
     assert isinstance(func.body, For) and any(not b.is_label for b in nodes_of(func.body, Block))
     twice = seq(func.body, refresh_binders(func.body)[0])
-    found = apply(Swap((), 0), reflexive(func.with_body(twice)), PROVER)
+    found = take(moves.swap((), 0), reflexive(func.with_body(twice)))
     assert isinstance(found, NoMatch) and "expanded" in found.reason
     meaningless = prove_program(func, PROVER)
     assert isinstance(meaningless, NoMatch) and "its blocks are not expanded" in meaningless.reason

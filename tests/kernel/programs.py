@@ -56,13 +56,13 @@ def compact(
     return Couple(path, LayoutMap(inputs, outputs, ys, back(*ys), shape, FALSE), "touched")
 
 
-def take(rule: Rule | Recipe, theorem: Refines) -> Refines | NoMatch | Unproved:
+def take(rule: Rule | Recipe, theorem: Refines, prover: Prover = PROVER) -> Refines | NoMatch | Unproved:
     """The theorem after a rule, or after what a recipe makes of its program, if no marked loop may race then."""
     made = rule(theorem.after) if callable(rule) else rule
     if isinstance(made, NoMatch):
         return made
     with without_sugar():
-        return taken(made, theorem, PROVER)
+        return taken(made, theorem, prover)
 
 
 @contextmanager

@@ -10,9 +10,8 @@ import pytest
 from tests.kernel.programs import accepted, compact, program, refused
 from verified_tir.ir.expr import Var
 from verified_tir.ir.sugar import const
-from verified_tir.kernel.rules.branch import Decide
 from verified_tir.kernel.rules.erase import Erase
-from verified_tir.kernel.rules.order import Swap
+from verified_tir.schedule import moves
 from verified_tir.schedule.recipes import of_kind
 
 LOCAL = 't = T.alloc_buffer((2, 2), "int32", strides={strides})\n'
@@ -23,9 +22,9 @@ def test_with_strides_two_indices_may_mean_one_element(strides: tuple[int, int],
     """``t[0, 1]`` is 5 unless ``t[1, 0]`` is the same element."""
     body = LOCAL.format(strides=strides) + "t[0, 1] = 5\nt[1, 0] = 6\nif t[0, 1] == 5:\n    B[0] = 1"
     if known:
-        accepted(program(body), Decide((0, 2), True))
+        accepted(program(body), moves.decide((0, 2), True))
     else:
-        refused(program(body), Decide((0, 2), True), "the condition is always true here")
+        refused(program(body), moves.decide((0, 2), True), "the condition is always true here")
 
 
 @pytest.mark.parametrize(("start", "apart"), [(4, True), (3, False), (1, False)])
@@ -33,9 +32,9 @@ def test_lanes_of_two_stores_meet_in_different_lanes(start: int, *, apart: bool)
     params = 'A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32")'
     f = program(f"B[0:4] = A[0:4]\nB[{start}:{start} + 4] = A[4:8]", params)
     if apart:
-        accepted(f, Swap((), 0))
+        accepted(f, moves.swap((), 0))
     else:
-        refused(f, Swap((), 0), "the write and the write of B touch different elements")
+        refused(f, moves.swap((), 0), "the write and the write of B touch different elements")
 
 
 @pytest.mark.parametrize(("step", "apart"), [(4, True), (3, False)])

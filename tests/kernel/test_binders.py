@@ -5,16 +5,16 @@ from __future__ import annotations
 from tests.kernel.programs import AB, accepted, body_of, gives, program, variable
 from verified_tir.ir.sugar import binary
 from verified_tir.ir.visit import bound_vars
-from verified_tir.kernel.rules.branch import Hoist, Introduce
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
+from verified_tir.schedule import moves
 
 PARAMS = AB + ", n: T.int32"
 
 
 def test_both_arms_of_a_new_branch_have_their_own_variables() -> None:
     f = program('for i in range(4):\n    t = T.alloc_buffer((1,), "int32")\n    t[0] = A[i]\n    B[i] = t[0]', PARAMS)
-    after = accepted(f, Introduce((), binary("gt", variable(f, "n"), 0)))
+    after = accepted(f, moves.introduce((), binary("gt", variable(f, "n"), 0)))
     assert len(set(bound_vars(after.body))) == 4
     assert body_of(after).count("B[i] = t[0]") == 2
 
@@ -29,8 +29,8 @@ else:
     for i in range(4):
         B[i] = 0
 """
-    gives(f, Hoist(()), text)
-    assert len(set(bound_vars(accepted(f, Hoist(())).body))) == 2
+    gives(f, moves.hoist(()), text)
+    assert len(set(bound_vars(accepted(f, moves.hoist(())).body))) == 2
 
 
 def test_a_statement_can_be_inserted_twice_and_where_it_came_from() -> None:

@@ -8,17 +8,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.kernel.programs import PROVER, program, variable, why
+from tests.kernel.programs import PROVER, program, take, variable, why
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import parse_func
 from verified_tir.ir.sugar import const
 from verified_tir.kernel import calls
 from verified_tir.kernel.calls import Arguments, scalars_of
 from verified_tir.kernel.rules import call
-from verified_tir.kernel.rules.branch import Decide
 from verified_tir.kernel.rules.call import Refine
-from verified_tir.kernel.rules.order import Partition
 from verified_tir.kernel.theorem import Refines, apply, reflexive
+from verified_tir.schedule import moves
 from verified_tir.semantics.interpreter import refines, run
 
 CLEAR = """
@@ -32,7 +31,7 @@ TWICE = program("for i in range(4):\n    A[i] = 0\nfor j in range(4):\n    A[j] 
 
 def both_calls() -> object:
     """Both nests become the same refinement of ``clear``."""
-    lemma = apply(Partition((), const(2)), reflexive(parse_func(CLEAR)), PROVER)
+    lemma = take(moves.partition((), const(2)), reflexive(parse_func(CLEAR)))
     assert isinstance(lemma, Refines), why(lemma)
     theorem: object = reflexive(TWICE)
     for path in ((1,), (0,)):
@@ -64,7 +63,7 @@ def guarded(X: T.Buffer((4,), "int32"), n: T.int32):
 
 def without_guard(body: str) -> tuple[PrimFunc, object]:
     """``guarded`` needs no condition, since it assumes it; put in the place of ``body``."""
-    lemma = apply(Decide((1,), True), reflexive(parse_func(GUARDED)), PROVER)
+    lemma = take(moves.decide((1,), True), reflexive(parse_func(GUARDED)))
     assert isinstance(lemma, Refines), why(lemma)
     func = program(f"with T.block('b'):\n    {body}", 'A: T.Buffer((4,), "int32"), m: T.int32')
     (n,) = scalars_of(lemma.before)

@@ -6,10 +6,10 @@ import pytest
 
 from tests.kernel.programs import accepted, buffer, load, program, refused
 from verified_tir.ir.sugar import const
-from verified_tir.kernel.rules.branch import Decide
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.repeat import Repeat
 from verified_tir.kernel.rules.rewrite import Rewrite
+from verified_tir.schedule import moves
 from verified_tir.schedule.recipes import moved
 
 LOCAL = 't = T.alloc_buffer((1,), "int32")\n'
@@ -46,7 +46,7 @@ WHILE = "A[0] = 0\nB[0] = 9\nwhile A[0] < 3:\n    B[0] = A[0]\n    A[0] = A[0] +
 
 @pytest.mark.parametrize("value", [0, 9])
 def test_a_while_loop_does_not_leave_what_its_first_round_stored(value: int) -> None:
-    refused(program(WHILE.format(value)), Decide((3,), True), "the condition is always true here")
+    refused(program(WHILE.format(value)), moves.decide((3,), True), "the condition is always true here")
 
 
 @pytest.mark.parametrize(("index", "known"), [(0, False), (1, True)])

@@ -9,9 +9,9 @@ from verified_tir.ir.dtype import INT32
 from verified_tir.ir.expr import Call, StringImm, Var
 from verified_tir.ir.stmt import If, LetStmt, Stmt, seq
 from verified_tir.ir.sugar import binary
-from verified_tir.kernel.rules.branch import Decide
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.rewrite import Rewrite
+from verified_tir.schedule import moves
 
 PARAMS = AB + ", n: T.int32"
 
@@ -58,26 +58,26 @@ while A[0] < 3:
         B[0] = 1
     A[0] = A[0] + 1
 """
-    refused(program(text.format(k=0, v=0)), Decide((2, 0, 0), True), "the condition is always true here")
-    refused(program(text.format(k=1, v=5)), Decide((2, 0, 0), False), "the condition is always false here")
-    accepted(program(text.format(k=1, v=5)), Decide((2, 0, 0), True))
+    refused(program(text.format(k=0, v=0)), moves.decide((2, 0, 0), True), "the condition is always true here")
+    refused(program(text.format(k=1, v=5)), moves.decide((2, 0, 0), False), "the condition is always false here")
+    accepted(program(text.format(k=1, v=5)), moves.decide((2, 0, 0), True))
 
 
 @pytest.mark.parametrize("how", ["condition", "let"])
 def test_what_was_known_before_an_opaque_call_is_not_known_after_it(how: str) -> None:
     """The call stands where a condition or a value is computed; it may store to everything."""
     f = program("A[0] = 0\nif A[0] == 0:\n    B[0] = 1")
-    accepted(f, Decide((1,), True))
+    accepted(f, moves.decide((1,), True))
     first, branch = f.body.stmts  # type: ignore[attr-defined]
     answer = Call(INT32, "call_extern", (StringImm("ask"),))
     around: Stmt = (
         If(binary("gt", answer, 0), branch) if how == "condition" else LetStmt(Var.fresh("x"), answer, branch)
     )
     asked = f.with_body(seq(first, around))
-    refused(asked, Decide((1, 0), True), "the condition is always true here")
+    refused(asked, moves.decide((1, 0), True), "the condition is always true here")
 
 
 def test_an_else_branch_runs_where_the_condition_is_false() -> None:
     f = program("if n > 0:\n    B[0] = 1\nelse:\n    if n > 0:\n        B[1] = 1", PARAMS)
-    accepted(f, Decide((1,), False))
-    refused(f, Decide((1,), True), "the condition is always true here")
+    accepted(f, moves.decide((1,), False))
+    refused(f, moves.decide((1,), True), "the condition is always true here")

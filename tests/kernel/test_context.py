@@ -18,9 +18,9 @@ from verified_tir.kernel.begin import begin, context_at
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import read_blocks, written_blocks
 from verified_tir.kernel.memory import Entered, Entry, Padding, Stored
-from verified_tir.kernel.rules.branch import Decide
 from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.logic import formula as f
+from verified_tir.schedule import moves
 from verified_tir.semantics.encode import Encoded, Unencodable
 
 # -- the function begins -----------------------------------------------------------------------------------------------
@@ -91,9 +91,9 @@ def test_no_parameter_is_called_as_something_else_is() -> None:
         for m, two in enumerate(params):
             f = function([a, *params], If(binary("eq", one, two), store(a, 1, 0)))
             if k == m:
-                accepted(f, Decide((), True))
+                accepted(f, moves.decide((), True))
             else:
-                refused(f, Decide((), True), "always true")
+                refused(f, moves.decide((), True), "always true")
 
 
 def test_padding_belongs_to_its_buffer_and_earlier_shapes_count() -> None:

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kernel.programs import AB, PROVER, buffer, load, program, store, why
+from tests.kernel.programs import AB, buffer, load, program, store, take, why
 from verified_tir import Refuted, Schedule, ScheduleError
 from verified_tir.ir.dtype import INT32
 from verified_tir.ir.expr import Cast, Undef
 from verified_tir.ir.func import PrimFunc
-from verified_tir.kernel.rules.branch import Hoist
 from verified_tir.kernel.rules.insert import Insert
-from verified_tir.kernel.rules.order import Swap
-from verified_tir.kernel.theorem import Refines, Rule, apply, reflexive
+from verified_tir.kernel.theorem import Refines, Rule, reflexive
+from verified_tir.schedule import moves
+from verified_tir.schedule.recipes import Recipe
 
 
-def both(f: PrimFunc, rule: Rule) -> tuple[bool, bool]:
+def both(f: PrimFunc, rule: Rule | Recipe) -> tuple[bool, bool]:
     """Whether a rule is accepted of any arguments, and of definite ones."""
     found = []
     for definite in (False, True):
-        result = apply(rule, reflexive(f, definite=definite), PROVER)
+        result = take(rule, reflexive(f, definite=definite))
         if isinstance(result, Refines):
             assert result.definite == definite
         else:
@@ -33,7 +33,10 @@ def test_what_an_argument_holds_is_defined() -> None:
     a, b = buffer(f, "A"), buffer(f, "B")
     assert both(f, Insert((), store(b, load(b, 0) + load(a, 1) * 0, 0), "after")) == (False, True)
     assert both(f, Insert((), store(b, load(b, 0) + load(a, 1), 0), "after")) == (False, False)
-    assert both(program("for i in range(4):\n    if A[0] > 0:\n        B[i] = 1"), Hoist(())) == (False, True)
+    assert both(program("for i in range(4):\n    if A[0] > 0:\n        B[i] = 1"), moves.hoist(())) == (
+        False,
+        True,
+    )
 
 
 def test_what_was_stored_counts_for_itself() -> None:
@@ -69,7 +72,7 @@ def test_bytes_are_not_values_of_every_type() -> None:
 
 
 def test_order_needs_no_definedness() -> None:
-    assert both(program("A[0] = B[0]\nA[1] = B[1]"), Swap((), 0)) == (True, True)
+    assert both(program("A[0] = B[0]\nA[1] = B[1]"), moves.swap((), 0)) == (True, True)
 
 
 COPY = """

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import pytest
 
+from tests.kernel.programs import take
 from verified_tir.ir.paths import places
 from verified_tir.ir.script import parse_func
 from verified_tir.ir.stmt import If, Store
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.obligation import NoMatch, Unproved
-from verified_tir.kernel.rules.branch import Decide
-from verified_tir.kernel.theorem import Refines, apply, reflexive
+from verified_tir.kernel.theorem import Refines, reflexive
 from verified_tir.logic.solver import Solver
+from verified_tir.schedule import moves
 
 HEADER = """
 @T.prim_func
@@ -27,7 +28,7 @@ def known(body: str, dtype: str = "int32") -> bool:
     lines = "\n".join("    " + line for line in body.strip("\n").split("\n"))
     func = parse_func(HEADER.format(dtype=dtype) + lines + "\n")
     path = [p for p, s in places(func.body, lambda s: isinstance(s, If) and isinstance(s.then_body, Store))][-1]
-    result = apply(Decide(path, True), reflexive(func), Prover(Solver()))
+    result = take(moves.decide(path, True), reflexive(func), Prover(Solver()))
     assert not isinstance(result, NoMatch), result.reason
     assert isinstance(result, (Refines, Unproved))
     return isinstance(result, Refines)

@@ -11,9 +11,9 @@ from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.rules.couple import Couple
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.layout import LayoutMap
-from verified_tir.kernel.rules.order import Swap
 from verified_tir.kernel.rules.relayout import Relayout
 from verified_tir.kernel.rules.rewrite import Rewrite
+from verified_tir.schedule import moves
 
 EIGHT = 'A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32")'
 FIVE = "A.vstore([T.Ramp(0, 1, 8)], T.Broadcast(3, 8), predicate=T.Ramp(0, 1, 8) < T.Broadcast(5, 8))\n"
@@ -28,8 +28,8 @@ def test_contents_after_a_masked_store() -> None:
 
 def test_what_a_mask_spares_is_no_conflict() -> None:
     text = FIVE + "for i in range({0}, 8):\n    A[i] = i"
-    gives(program(text.format(5), EIGHT), Swap((), 0), "for i in range(5, 8):\n    A[i] = i\n" + FIVE.rstrip())
-    refused(program(text.format(4), EIGHT), Swap((), 0), "A")
+    gives(program(text.format(5), EIGHT), moves.swap((), 0), "for i in range(5, 8):\n    A[i] = i\n" + FIVE.rstrip())
+    refused(program(text.format(4), EIGHT), moves.swap((), 0), "A")
 
 
 def test_a_masked_store_does_not_kill_what_it_spares() -> None:

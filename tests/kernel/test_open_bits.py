@@ -27,13 +27,12 @@ from verified_tir.ir.paths import at
 from verified_tir.ir.stmt import For
 from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.calls import Arguments
-from verified_tir.kernel.rules.branch import Decide
 from verified_tir.kernel.rules.call import Refine
-from verified_tir.kernel.rules.order import Join
 from verified_tir.kernel.rules.reassociate import Reassociate, Reordered
-from verified_tir.kernel.rules.reindex import NewLoop, Reindex
+from verified_tir.kernel.rules.repeat import NewLoop
 from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.kernel.theorem import Refines, Rule, reflexive
+from verified_tir.schedule import moves
 from verified_tir.schedule.recipes import in_a_loop
 from verified_tir.semantics.interpreter import run
 
@@ -55,25 +54,27 @@ def rolled(theorem: Refines, *, sums: bool = True) -> Refines:
     for place in (1, 2):
         theorem = steps(theorem, in_a_loop((place,), v := Var.fresh("v")))
         k, low = Var.fresh("k"), place - 1
-        theorem = steps(theorem, Reindex((place,), 1, (NewLoop(k, const(low), const(1)),), (), (k - low,), (v + low,)))
+        theorem = steps(
+            theorem, moves.reindex((place,), 1, (NewLoop(k, const(low), const(1)),), (), (k - low,), (v + low,))
+        )
         if sums:
             theorem = steps(theorem, Rewrite((place, 0), (0, 1, 0, 0), k))
-    return steps(theorem, Join((), 1))
+    return steps(theorem, moves.join((), 1))
 
 
 def backwards(func: PrimFunc) -> Reordered:
     loop, r = at(func.body, (1,)), Var.fresh("r")
     assert isinstance(loop, For)
-    return Reordered(Reindex((1,), 1, (NewLoop(r, const(0), const(2)),), (), (1 - r,), (1 - loop.var,)))
+    return moves.in_any_order(moves.reindex((1,), 1, (NewLoop(r, const(0), const(2)),), (), (1 - r,), (1 - loop.var,)))
 
 
 def test_a_branch_that_was_decided_by_the_result() -> None:
     f = program(UNROLLED.format(place=0), PARAMS)
-    theorem = rolled(steps(f, Decide((3,), False)))
+    theorem = rolled(steps(f, moves.decide((3,), False)))
     assert body_of(theorem.after).endswith("D[0] = 2")
     step, reason = unlicensed(theorem, "B")
     assert step == 0 and "the condition is always false here" in reason
-    refused(licensed_for(f, "B"), Decide((3,), False), "the condition is always false here")
+    refused(licensed_for(f, "B"), moves.decide((3,), False), "the condition is always false here")
 
 
 @pytest.mark.parametrize("first", [False, True])
@@ -164,7 +165,9 @@ def test_a_product_that_is_never_negative_zero_is_so_in_another_order() -> None:
 def test_a_sum_that_is_never_nan_is_nan_in_another_order() -> None:
     """inf - inf, of the partial sums."""
     f = program(NEVER_NAN.format("B", "D"), PARAMS)
-    refused_after(f, Decide((2,), False), in_halves(f, variable(f, "k") // 2), "the condition is always false here")
+    refused_after(
+        f, moves.decide((2,), False), in_halves(f, variable(f, "k") // 2), "the condition is always false here"
+    )
 
 
 def test_what_was_proved_of_a_function_that_was_called() -> None:
@@ -173,7 +176,7 @@ def test_what_was_proved_of_a_function_that_was_called() -> None:
         program(NEVER_NAN.format(x, y), f'{x}: T.Buffer((1,), "float32"), {y}: T.Buffer((1,), "int32")')
         for x, y in ("BD", "XY")
     )
-    lemma = steps(g, Decide((2,), False))
+    lemma = steps(g, moves.decide((2,), False))
     arguments = Arguments((buffer_of(f, "B"), buffer_of(f, "D")))
     refused_after(f, Refine((), lemma, arguments), in_halves(f, const(0)), "the condition is always false")
 

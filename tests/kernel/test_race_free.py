@@ -9,8 +9,8 @@ from verified_tir.elaborate.claims import verify_program
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import NoMatch, Unproved
 from verified_tir.kernel.race_free import marked_loops, prove_race_free
-from verified_tir.kernel.rules.branch import Decide
 from verified_tir.kernel.theorem import Refines, apply, reflexive
+from verified_tir.schedule import moves
 from verified_tir.schedule.recipes import labelled, of_kind
 from verified_tir.testing.rules.building import made
 
@@ -37,7 +37,7 @@ def meaning(text: str) -> str:
 def test_loops_without_a_licence_are_not_looked_into(loop: str) -> None:
     """How often the outer loop runs is not known, so nothing could be said of the inner one."""
     text = OPAQUE + f"for k in {loop}(4):\n    if k < 9:\n        B[k] = 1"
-    accepted(program(text, PARAMS), Decide((1, 0), True))
+    accepted(program(text, PARAMS), moves.decide((1, 0), True))
     accepted(program(text, PARAMS), labelled((1,), "later"))
     licensed = text.replace("for j in range", "for j in T.parallel")
     refused(program(licensed, PARAMS), labelled((1,), "later"), "opaque call")

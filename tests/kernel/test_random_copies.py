@@ -20,8 +20,7 @@ from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.layout import LayoutMap
-from verified_tir.kernel.rules.reindex import NewLoop
-from verified_tir.kernel.rules.repeat import Repeat
+from verified_tir.kernel.rules.repeat import NewLoop, Repeat
 from verified_tir.kernel.rules.stage import Stage
 from verified_tir.kernel.theorem import Refines, Rule, apply, reflexive
 from verified_tir.testing.rules.random_programs import (

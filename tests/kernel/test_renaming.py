@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.kernel.programs import take
 from verified_tir import Refuted, Schedule
 from verified_tir.ir.expr import Var
 from verified_tir.ir.paths import places
@@ -20,10 +21,10 @@ from verified_tir.kernel import facts, region
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.obligation import Unproved
-from verified_tir.kernel.rules.branch import Decide
-from verified_tir.kernel.rules.reindex import NewLoop, Reindex
-from verified_tir.kernel.theorem import Refines, apply, reflexive
+from verified_tir.kernel.rules.repeat import NewLoop
+from verified_tir.kernel.theorem import Refines, reflexive
 from verified_tir.logic.solver import Solver
+from verified_tir.schedule import moves
 
 LOCAL_GUARD = """
 @T.prim_func
@@ -42,8 +43,8 @@ def reverse(text: str) -> object:
     path, loop = next(iter(places(func.body, lambda s: isinstance(s, For))))
     assert isinstance(loop, For)
     r = Var.fresh("r")
-    rule = Reindex(path, 1, (NewLoop(r, const(0), const(2)),), (), (1 - r,), (1 - loop.var,))
-    return apply(rule, reflexive(func), Prover(Solver()))
+    rule = moves.reindex(path, 1, (NewLoop(r, const(0), const(2)),), (), (1 - r,), (1 - loop.var,))
+    return take(rule, reflexive(func), Prover(Solver()))
 
 
 def test_a_guard_on_a_local_buffer_does_not_tell_iterations_apart() -> None:
@@ -86,7 +87,7 @@ def f(A: T.Buffer((4,), "int32"), B: T.Buffer((1,), "int32")):
 def decide_inner(text: str) -> object:
     func = parse_func(text)
     path = [p for p, s in places(func.body, lambda s: isinstance(s, If))][1]
-    return apply(Decide(path, True), reflexive(func), Prover(Solver()))
+    return take(moves.decide(path, True), reflexive(func), Prover(Solver()))
 
 
 def test_a_condition_on_memory_ends_with_a_store() -> None:
@@ -142,8 +143,8 @@ def f(A: T.Buffer((1,), "int32"), B: T.Buffer((8,), "int32")):
 """
     func = parse_func(text)
     path = next(p for p, s in places(func.body, lambda s: isinstance(s, If)))
-    assert isinstance(apply(Decide(path, True), reflexive(func), Prover(Solver())), Unproved)
-    assert isinstance(apply(Decide(path, False), reflexive(func), Prover(Solver())), Refines)
+    assert isinstance(take(moves.decide(path, True), reflexive(func), Prover(Solver())), Unproved)
+    assert isinstance(take(moves.decide(path, False), reflexive(func), Prover(Solver())), Refines)
 
 
 def test_an_invariant_is_not_assumed_of_another_store(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.kernel.programs import accepted, program, refused
-from verified_tir.kernel.rules.branch import Decide
 from verified_tir.kernel.rules.erase import Erase
+from verified_tir.schedule import moves
 
 BYTES = 'A: T.Buffer((2,), "int32"), B: T.Buffer((4,), "int32"), X: T.Buffer((8,), "int8")'
 TYPED = """
@@ -29,9 +29,9 @@ if A[1] == 0:
 )
 def test_a_store_at_another_type_changes_the_element(store: str) -> None:
     f = program(TYPED.format(block="A", store=store), BYTES)
-    refused(f, Decide((0, 2), True), "the condition is always true here")
+    refused(f, moves.decide((0, 2), True), "the condition is always true here")
     g = program(TYPED.format(block="B", store=store), BYTES)  # another block
-    accepted(g, Decide((0, 2), True))
+    accepted(g, moves.decide((0, 2), True))
 
 
 LOOP = """
@@ -54,16 +54,16 @@ def test_what_earlier_iterations_stored(stored: int, asked: int, value: int, *, 
     """Every earlier iteration counts, not the last one alone; and none that is yet to come."""
     f = program(LOOP.format(stored=stored, asked=asked, value=value))
     if known:
-        accepted(f, Decide((1, 0, 0, 0), True))
+        accepted(f, moves.decide((1, 0, 0, 0), True))
     else:
-        refused(f, Decide((1, 0, 0, 0), True), "the condition is always true here")
+        refused(f, moves.decide((1, 0, 0, 0), True), "the condition is always true here")
 
 
 def test_what_later_iterations_store_is_not_there_yet() -> None:
     body = "for i in range(4):\n    if i == 1:\n        if B[{k}] == 5:\n            A[i] = 1\n    B[i] = 5"
-    accepted(program(body.format(k=0)), Decide((0, 0, 0), True))
+    accepted(program(body.format(k=0)), moves.decide((0, 0, 0), True))
     for k in (1, 3):
-        refused(program(body.format(k=k)), Decide((0, 0, 0), True), "the condition is always true here")
+        refused(program(body.format(k=k)), moves.decide((0, 0, 0), True), "the condition is always true here")
 
 
 @pytest.mark.parametrize(
@@ -73,16 +73,16 @@ def test_which_of_several_instances_stored_last(index: str, value: int, *, known
     """``B[j + i]`` is stored to by (0, 1) and, later, by (1, 0)."""
     f = program(f"for i, j in T.grid(2, 2):\n    B[{index}] = i * 10\nif B[1] == {value}:\n    A[0] = 1")
     if known:
-        accepted(f, Decide((1,), True))
+        accepted(f, moves.decide((1,), True))
     else:
-        refused(f, Decide((1,), True), "the condition is always true here")
+        refused(f, moves.decide((1,), True), "the condition is always true here")
 
 
 def test_the_last_of_three_stores_counts() -> None:
     body = "for i in range(4):\n    B[i] = 1\n    B[i] = 2\n    B[i] = 3\nif B[0] == {}:\n    A[0] = 1"
-    accepted(program(body.format(3)), Decide((1,), True))
+    accepted(program(body.format(3)), moves.decide((1,), True))
     for value in (1, 2):
-        refused(program(body.format(value)), Decide((1,), True), "the condition is always true here")
+        refused(program(body.format(value)), moves.decide((1,), True), "the condition is always true here")
 
 
 @pytest.mark.parametrize(("loaded", "fine"), [("B[0]", True), ("B[1]", False), ("B[i]", False)])

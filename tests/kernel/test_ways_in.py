@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.kernel.programs import take
 from verified_tir import Schedule, ScheduleError, build
 from verified_tir.elaborate.claims import verify_program
 from verified_tir.ir.buffer import Buffer
@@ -24,7 +25,6 @@ from verified_tir.ir.sugar import binary, const
 from verified_tir.ir.visit import rewrite
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.obligation import NoMatch, Unproved
-from verified_tir.kernel.rules.branch import Decide
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.relayout import Relayout
@@ -34,6 +34,7 @@ from verified_tir.kernel.step import Rewrite
 from verified_tir.kernel.theorem import Refines, apply, licensed, reflexive
 from verified_tir.logic.solver import Solver
 from verified_tir.logic.verdict import Proved
+from verified_tir.schedule import moves
 from verified_tir.semantics.interpreter import ArgumentError, run
 
 PROVER = Prover(Solver())
@@ -84,7 +85,7 @@ def test_by_whatever_name(name: str) -> None:
     """A cache of the product, called so that a name cut at ``@`` or ``!`` is another one."""
     func = _renamed(schedule(PRODUCT.format(declared="", name="B")).func, name)
     theorem, block = reflexive(func), frozenset({func.buffers[0].data})
-    decided = apply(Decide((2,), True), theorem, PROVER)
+    decided = take(moves.decide((2,), True), theorem)
     assert isinstance(decided, Refines)
     found = licensed(decided, block, PROVER)
     assert isinstance(found, tuple) and found[0] == 0

@@ -10,8 +10,7 @@ from verified_tir import Schedule
 from verified_tir.ir.expr import Binary, Var
 from verified_tir.ir.sugar import const
 from verified_tir.kernel.rules.erase import Erase
-from verified_tir.kernel.rules.reindex import NewLoop
-from verified_tir.kernel.rules.repeat import Repeat
+from verified_tir.kernel.rules.repeat import NewLoop, Repeat
 from verified_tir.schedule.session import Session
 
 

@@ -31,19 +31,19 @@ def test_list(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_show(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(Options(show="rules.order:Swap._questions:drop-question:1")) == OK
+    assert run(Options(show="rules.erase:Erase._dead:drop-question:1")) == OK
     shown = capsys.readouterr().out
-    assert "--- verified_tir/kernel/rules/order.py\n+++ verified_tir/kernel/rules/order.py\n" in shown
-    assert "-        yield from never_meet(context" in shown and "+        (yield from ())\n" in shown
+    assert "--- verified_tir/kernel/rules/erase.py\n+++ verified_tir/kernel/rules/erase.py\n" in shown
+    assert "-        yield from dead(after" in shown and "+        (yield from ())\n" in shown
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
         (Options(("ordre",)), "no rule or mutated file is called ordre"),
-        (Options(("order",), ("obligation",)), "no operator is called obligation"),
-        (Options(("order",), only="xyzzy"), "no mutant is called xyzzy"),
-        (Options(("order",), tests=("tests/nothing",)), "tests/nothing is no file or folder of tests"),
+        (Options(("reorder",), ("obligation",)), "no operator is called obligation"),
+        (Options(("reorder",), only="xyzzy"), "no mutant is called xyzzy"),
+        (Options(("reorder",), tests=("tests/nothing",)), "tests/nothing is no file or folder of tests"),
     ],
 )
 def test_mistakes(options: Options, said: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -66,11 +66,11 @@ def test_budgets() -> None:
 @pytest.mark.nightly
 def test_real_mutants_are_killed_by_the_tests_of_their_rules(tmp_path: Path) -> None:
     wanted = {
-        "rules.unroll:Unroll.rewrite:shared-binder:1": "test_unroll.py",
-        "rules.unroll:Unroll.rewrite:drop-guard:1": "test_unroll.py",
+        "rules.reorder:_Work.texts:shared-binder:1": "test_reorder.py",
+        "rules.reorder:_Work.questions:drop-question:4": "test_reorder.py",
     }
-    mutants = [m for m in select(ROOT, ["unroll"]) if m.id in wanted]
-    tests = ("tests/kernel/rules/test_unroll.py",)
+    mutants = [m for m in select(ROOT, ["reorder"]) if m.id in wanted]
+    tests = ("tests/kernel/rules/test_reorder.py",)
     results = Engine(ROOT, tmp_path, tests=tests).run(mutants)
     assert {r.id: (r.status, r.by.partition("::")[0].rpartition("/")[2]) for r in results} == {
         name: ("killed", file) for name, file in wanted.items()

@@ -219,7 +219,7 @@ def test_certificates_decide_about_certificates_alone() -> None:
     """Any change of the kernel changes what is written; of what is written, the text is what counts."""
     test = "tests/certificate/test_check.py::test_x"
     assert may_decide(test, "verified_tir/certificate/check.py") and may_decide(test, "verified_tir/logic/smtlib.py")
-    assert not may_decide(test, "verified_tir/kernel/rules/order.py")
+    assert not may_decide(test, "verified_tir/kernel/rules/reorder.py")
     assert may_decide("tests/kernel/test_calls.py::test_x", "verified_tir/kernel/calls.py")
     assert _decides(cast(pytest.Item, SimpleNamespace(function=_asks, nodeid=test)))
     root = Path(__file__).resolve().parents[2]

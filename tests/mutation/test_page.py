@@ -53,18 +53,18 @@ def test_reasons_are_of_mutants_that_there_are() -> None:
 
 
 def test_a_stale_reason_is_refused() -> None:
-    name = "rules.unroll:Unroll.rewrite:drop-condition:1"
+    name = "rules.bind:Bind.rewrite:drop-condition:1"
     reason = equivalent.Reason("`a` does not refuse", "It may not.")
     equivalent.check({name: reason.change}, {name: reason})
     with pytest.raises(equivalent.StaleReason, match="is no mutant"):
-        equivalent.check({name: reason.change}, {"rules.unroll:Gone:drop-condition:1": reason})
+        equivalent.check({name: reason.change}, {"rules.bind:Gone:drop-condition:1": reason})
     with pytest.raises(equivalent.StaleReason, match="is another mutant now"):
         equivalent.check({name: "`b` does not refuse"}, {name: reason})
 
 
 def test_a_reason_without_words_is_refused(tmp_path: Path) -> None:
     (tmp_path / "verified_tir" / "mutation").mkdir(parents=True)
-    text = '[ids]\n"rules.unroll:Unroll.rewrite:drop-condition:1" = { change = "`a` does not refuse" }\n'
+    text = '[ids]\n"rules.bind:Bind.rewrite:drop-condition:1" = { change = "`a` does not refuse" }\n'
     (tmp_path / equivalent.FILE).write_text(text)
     with pytest.raises(equivalent.StaleReason, match="has no reason"):
         equivalent.reasons(tmp_path)
@@ -74,17 +74,17 @@ def test_names_that_mean_nothing_are_refused() -> None:
     with pytest.raises(NoSuchMutant, match="no rule or mutated file is called ordre; there are: arguments"):
         select(ROOT, ["ordre"])
     with pytest.raises(NoSuchMutant, match="no operator is called obligation; there are: obligations"):
-        select(ROOT, ["order"], ["obligation"])
+        select(ROOT, ["reorder"], ["obligation"])
     with pytest.raises(NoSuchMutant, match="--list shows all"):
-        select(ROOT, ["order"], only="rules.unroll")
+        select(ROOT, ["reorder"], only="rules.bind")
     some = select(ROOT, ["bind"], only="rewrite:drop-condition:1")
     assert [m.id for m in some] == [f"rules.bind:{name}.rewrite:drop-condition:1" for name in ("Bind", "Inline")]
 
 
 def test_files_rules_and_folders_are_meant_by_name() -> None:
-    ids = [m.id for m in select(ROOT, ["unroll"])]
-    assert ids and ids == [m.id for m in select(ROOT, ["verified_tir/kernel/rules/unroll.py"])]
-    assert ids == [m.id for m in select(ROOT, ["rules.unroll"])]
+    ids = [m.id for m in select(ROOT, ["bind"])]
+    assert ids and ids == [m.id for m in select(ROOT, ["verified_tir/kernel/rules/bind.py"])]
+    assert ids == [m.id for m in select(ROOT, ["rules.bind"])]
     assert set(ids) < {m.id for m in select(ROOT, ["verified_tir/kernel/rules"])}
 
 

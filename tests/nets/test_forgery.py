@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.kernel.programs import take
 from tests.nets.values import ALL_RULES, Anything, Drawer, Impostor, Several, Text, Whole, fields_of
 from tests.nightly import WHOLE
 from verified_tir.elaborate.claims import verify_program
@@ -31,15 +32,16 @@ from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.obligation import NoMatch, Unproved
 from verified_tir.kernel.refines import Refines
 from verified_tir.kernel.rules import RULES
+from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.layout import LayoutMap
-from verified_tir.kernel.rules.order import Distribute, Swap
-from verified_tir.kernel.rules.reindex import NewLoop
+from verified_tir.kernel.rules.repeat import NewLoop
 from verified_tir.kernel.rules.same import Same
 from verified_tir.kernel.theorem import apply, licensed, reflexive
 from verified_tir.logic import smtlib
 from verified_tir.logic.solver import Solver
 from verified_tir.logic.verdict import Proved, Unknown
 from verified_tir.logic.verdict_store import VerdictsInMemory
+from verified_tir.schedule import moves
 from verified_tir.semantics.interpreter import refines, run
 
 FUNC = parse_func("""
@@ -151,7 +153,7 @@ def test_records_within_rules_are_of_exactly_their_classes() -> None:
 def test_numbers_of_numpy_are_no_numbers_of_a_program() -> None:
     theorem = reflexive(FUNC)
     for forged in (np.int64(0), np.float64(0), np.bool_(True), 0.0, "0"):
-        assert isinstance(apply(Swap((0, 0), forged), theorem, PROVER), NoMatch)  # type: ignore[arg-type]
+        assert isinstance(take(moves.swap((0, 0), forged), theorem), NoMatch)  # type: ignore[arg-type]
         assert isinstance(apply(Same((forged,), FUNC.body), theorem, PROVER), NoMatch)  # type: ignore[arg-type]
     assert isinstance(apply(Same((), FUNC.body), theorem, PROVER), Refines)
     three = const(3)  # that it is there makes no difference
@@ -208,16 +210,17 @@ def test_nodes_are_copied_as_themselves_and_not_pickled() -> None:
         for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
             with pytest.raises(TypeError, match="pickled"):
                 pickle.dumps(node, protocol)
-    rule = Distribute((0, 0), 1)
-    again = pickle.loads(pickle.dumps(rule))
-    assert isinstance(apply(again, reflexive(FUNC), PROVER), Refines)
+    plain = Erase((0,))
+    assert pickle.loads(pickle.dumps(plain)) == plain
+    rule = moves.distribute((0, 0), 1)(FUNC)
+    assert isinstance(apply(rule, reflexive(FUNC), PROVER), Refines)  # type: ignore[arg-type]
     with pytest.raises(TypeError):
-        pickle.dumps(Swap((0,), FUNC))  # type: ignore[arg-type]
+        pickle.dumps(rule)
 
 
 # -- solvers, provers, verdicts ----------------------------------------------------------------------------------------
 
-FALSE = Swap((0,), 0)
+FALSE = moves.swap((0,), 0)
 
 
 def test_solvers_are_made_of_nothing_from_outside() -> None:

@@ -52,14 +52,14 @@ def test_loops_that_may_be_merged(first: str, second: str) -> None:
         (
             "A[i] = T.Cast('float32', i)",
             "if 0 < j and j < 15:\n            A[j] = A[j - 1] + A[j] + A[j + 1]",
-            "the read and the write of A touch different elements (condition 1: what the first loop writes, the second "
-            "does not touch in an earlier iteration; but both touch A[2] where i = 1 and i' = 2)",
+            "the write and the read of A touch different elements (condition 1: what the first loop writes, the second "
+            "does not touch in an earlier iteration; but both touch A[2] where i = 2 and j' = 1)",
         ),
         (
             "A[i] = B[i]",
             "B[j + 1] = 0.0",
-            "the write and the read of B touch different elements (condition 2: what the first loop reads, the second "
-            "does not write in an earlier iteration; but both touch B[1] where i = 0 and i' = 1)",
+            "the read and the write of B touch different elements (condition 2: what the first loop reads, the second "
+            "does not write in an earlier iteration; but both touch B[1] where i = 1 and j' = 0)",
         ),
         ("A[i] = B[i]", "A[j + 1] = 0.0", "condition 1: what the first loop writes"),
         ("A[15 - i] = B[i]", "B[j] = A[j]", "condition 1: what the first loop writes"),
@@ -193,7 +193,7 @@ def f(a: T.handle, n: T.int32):
     if accept:
         accepted(text, lambda s: s.merge_adjacent_loops())
     else:
-        refused(text, lambda s: s.merge_adjacent_loops(), "the loops over i and j have the same extent")
+        refused(text, lambda s: s.merge_adjacent_loops(), "iteration")
 
 
 ZEROS = TWO.format(first="A[i] = 0.0", second="A[j] = 0.0")

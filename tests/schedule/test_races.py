@@ -9,22 +9,19 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path
 from verified_tir.ir.sugar import binary, const
-from verified_tir.kernel.rules.branch import Decide, Hoist, Introduce
 from verified_tir.kernel.rules.insert import Insert
-from verified_tir.kernel.rules.order import Distribute, Partition, Swap
-from verified_tir.kernel.rules.reindex import Reindex
 from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.kernel.rules.scope import Declare
-from verified_tir.kernel.rules.unroll import Unroll
 from verified_tir.kernel.rules.view import View
 from verified_tir.kernel.theorem import Refines, Rule, apply, reflexive
+from verified_tir.schedule import moves
 from verified_tir.schedule.races import spoiled
 from verified_tir.schedule.recipes import Recipe, of_kind
 from verified_tir.schedule.session import Session
 from verified_tir.testing.rules.building import store
 
 RACE = "of its iterations"
-ONCE = Reindex((0,), 1, (), (), (const(0),), ())
+ONCE = moves.reindex((0,), 1, (), (), (const(0),), ())
 FILL = "for k in range(4):\n    B[k] = 0\n    A[k] = 0\n"
 """Definite contents: what is newly evaluated must be defined."""
 
@@ -44,28 +41,31 @@ def test_reads_that_appear_in_a_parallel_loop_are_asked_about() -> None:
     i, a, b = variable(f, "i"), buffer(f, "A"), buffer(f, "B")
     racing = load(a, i) + load(b, 3 - i) * 0
     refused(f, Rewrite((1, 0, 0), (0,), racing), RACE)  # the same bits, but what another iteration writes is read
-    refused(f, Introduce((1, 0, 0), binary("gt", load(b, 3 - i), load(a, 0))), RACE)
+    refused(f, moves.introduce((1, 0, 0), binary("gt", load(b, 3 - i), load(a, 0))), RACE)
     assert asked(f, Rewrite((1, 0, 0), (0,), load(a, i) + load(a, 3 - i) * 0)) == [(1,)]
 
 
 def test_a_condition_that_reads_is_asked_about_where_it_goes() -> None:
     text = "for i in T.parallel(4):\n    for j in range(n):\n        if B[3 - i] > 100:\n            A[i] = 1"
     f = program(FILL + text, AB + ", n: T.int32")
-    assert asked(f, Hoist((1, 0))) == [(1,)]  # without any j the condition was not evaluated
+    assert asked(f, moves.hoist((1, 0))) == [(1,)]  # without any j the condition was not evaluated
 
 
 @pytest.mark.parametrize(
     ("text", "rules"),
     [
-        ("for i in T.parallel(4):\n    for j in T.unroll(2):\n        B[i] = A[j]", (Unroll((0,)),)),
+        ("for i in T.parallel(4):\n    for j in T.unroll(2):\n        B[i] = A[j]", (moves.unroll((0,)),)),
         (
             "for i in T.parallel(4):\n    for j in range(1):\n        B[i] = A[j]",
             (ONCE,),
         ),
-        ("for i in T.parallel(4):\n    B[i] = 1\n    A[i] = 2", (Swap((0,), 0),)),
-        ("for i in T.parallel(4):\n    if i < 9:\n        B[i] = 1", (Decide((0,), True),)),
-        ("for i in T.parallel(4):\n    for j in range(3):\n        B[i] = 1", (Partition((0,), const(1)),)),
-        ("for i in T.parallel(4):\n    for j in range(3):\n        B[i] = 1\n        A[i] = 2", (Distribute((0,), 1),)),
+        ("for i in T.parallel(4):\n    B[i] = 1\n    A[i] = 2", (moves.swap((0,), 0),)),
+        ("for i in T.parallel(4):\n    if i < 9:\n        B[i] = 1", (moves.decide((0,), True),)),
+        ("for i in T.parallel(4):\n    for j in range(3):\n        B[i] = 1", (moves.partition((0,), const(1)),)),
+        (
+            "for i in T.parallel(4):\n    for j in range(3):\n        B[i] = 1\n        A[i] = 2",
+            (moves.distribute((0,), 1),),
+        ),
     ],
 )
 def test_the_loop_around_a_change_is_not_asked_about_again(text: str, rules: tuple[Rule, ...]) -> None:
@@ -75,12 +75,12 @@ def test_the_loop_around_a_change_is_not_asked_about_again(text: str, rules: tup
 
 def test_new_loops_are_asked_about() -> None:
     f = program("for i in range(4):\n    for j in T.parallel(4):\n        if i < 9:\n            B[j] = A[i]", AB)
-    assert asked(f, Decide((0, 0), True)) == []
+    assert asked(f, moves.decide((0, 0), True)) == []
     assert asked(program("for i in range(4):\n    B[i] = A[i]", AB), of_kind((), "parallel")) == [()]
     two = program("for j in T.parallel(4):\n    B[j] = 1\n    A[j] = 2", AB)
-    assert asked(two, Distribute((), 1)) == [(1,)]
+    assert asked(two, moves.distribute((), 1)) == [(0,), (1,)]
     f = program("for j in T.parallel(4):\n    B[j] = 1\nfor k in range(3):\n    if k < 9:\n        A[k] = B[k]", AB)
-    assert asked(f, Decide((1, 0), True)) == []
+    assert asked(f, moves.decide((1, 0), True)) == []
     assert asked(f, Insert((0, 0), store(buffer(f, "B"), const(1), variable(f, "j")), "after")) == [(0,)]
 
 

@@ -87,7 +87,6 @@ def test_the_whole_program() -> None:
                 D[4 * i_0 + y, 4 * j_0 + x] = C[y, x] + T.float32(1.0)
 """
     )
-    assert [type(step.rule).__name__ for step in s.theorem.derivation].count("Fuse") == 2
 
 
 def test_handles_of_the_consumer_stay_good_and_a_loop_names_it_too() -> None:
@@ -341,7 +340,11 @@ for y, x in T.grid(16, 12):
 
 def test_what_would_run_too_early() -> None:
     overwrites = program(PRODUCER, CONSUMER.replace("D[y, x] =", "A[15 - y, x] ="))
-    refused(overwrites, at("i"), "the loops may be merged: the write and the read of A touch different elements")
+    refused(
+        overwrites,
+        at("i"),
+        "the two statements may change places: the read and the write of A touch different elements",
+    )
     between = "for q in range(12):\n    C[q, q] = C[q, q] + A[0, q]\n"
     refused(program(PRODUCER, between + CONSUMER.lstrip("\n")), at("i"), "the two statements may change places")
 

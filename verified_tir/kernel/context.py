@@ -173,7 +173,8 @@ class Context:
         encoder = self.encoder()
         low, extent = encoder.value(loop.min), encoder.value(loop.extent)
         self.env[loop.var] = Encoded(v, f.TRUE, False)
-        self.names[str(v.payload)] = loop.var.name
+        if v.op == "var":
+            self.names[str(v.payload)] = loop.var.name
         self.path.extend((f.le(low, v), f.lt(v, f.add(low, extent))))
         return v
 

@@ -23,10 +23,9 @@ from verified_tir.ir.expr import Expr, IntImm
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, AttrStmt, Block, For, ForKind, If, Seq, Stmt
 from verified_tir.ir.visit import free_vars
-from verified_tir.kernel.rules.branch import Hoist
 from verified_tir.kernel.rules.couple import Couple
-from verified_tir.kernel.rules.order import Distribute
 from verified_tir.lower.passes import Lowering, Pass
+from verified_tir.schedule import moves
 from verified_tir.schedule.recipes import moved, of_kind, unwrapped
 from verified_tir.schedule.session import Session, TacticFailed
 from verified_tir.schedule.tactics.layout import one_of_several
@@ -64,7 +63,7 @@ def _step(session: Session, path: Path, loop: For) -> bool:
     """Bring the loop nearer to the single statements of its body; False if it stays where it is."""
     match loop.body:
         case Seq(stmts=stmts):
-            return any(session.attempt(Distribute(path, k)) for k in range(1, len(stmts)))
+            return any(session.attempt(moves.distribute(path, k)) for k in range(1, len(stmts)))
         case Block() | AttrStmt():
             return session.attempt(unwrapped((*path, 0)))
         case Allocate():
@@ -72,7 +71,7 @@ def _step(session: Session, path: Path, loop: For) -> bool:
         case For() as inner if not _is_virtual(inner) and inner.kind != "thread_binding":
             return _interchange(session, path, loop, inner)
         case If(condition=c) if loop.var not in free_vars(c):
-            return session.attempt(Hoist(path))
+            return session.attempt(moves.hoist(path))
     return False
 
 

@@ -18,9 +18,8 @@ from verified_tir.ir.paths import Path
 from verified_tir.ir.script import script
 from verified_tir.ir.stmt import For, Stmt
 from verified_tir.kernel.rules.erase import Erase
-from verified_tir.kernel.rules.order import Partition
-from verified_tir.kernel.rules.unroll import Unroll
 from verified_tir.lower.passes import Lowering, Pass
+from verified_tir.schedule import moves
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.loops import pair_at
 from verified_tir.schedule.tactics.tidy import fold_bounds, run_once
@@ -67,10 +66,10 @@ def unroll(session: Session, path: Path) -> None:
         session.apply(Erase(path))
         return
     if isinstance(loop.min, IntImm):
-        session.apply(Unroll(path))
+        session.apply(moves.unroll(path))
         return
     for left in range(loop.extent.value - 1, 0, -1):  # the last iteration first: the loop stays in front
-        session.apply(Partition(path, loop.min + left))
+        session.apply(moves.partition(path, loop.min + left))
         path, last = pair_at(session, path)
         fold_bounds(session, path)
         fold_bounds(session, last)

@@ -22,15 +22,14 @@ from verified_tir.ir.stmt import Allocate, Block, For, If, LetStmt, Seq, Stmt, S
 from verified_tir.ir.visit import free_vars
 from verified_tir.kernel.obligation import NoMatch
 from verified_tir.kernel.rules.bind import Inline
-from verified_tir.kernel.rules.branch import Hoist, Reshape, Sink
 from verified_tir.kernel.rules.couple import Couple
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.lanes import Lanes as LanesRule
-from verified_tir.kernel.rules.order import Distribute
 from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.kernel.theorem import Rule
 from verified_tir.lower.passes import Lowering, Pass, reason
 from verified_tir.lower.vector_lanes import Lanes, NoVector
+from verified_tir.schedule import moves
 from verified_tir.schedule.recipes import Recipe, moved, of_kind, unwrapped
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.tactics.in_turn import is_zero
@@ -122,7 +121,7 @@ def _separate(session: Session, path: Path) -> None:
     failed: TacticFailed | None = None
     for k in range(1, len(loop.body.stmts)):
         try:
-            session.apply(Distribute(path, k))
+            session.apply(moves.distribute(path, k))
             pair_at(session, path)
             return
         except TacticFailed as refused:
@@ -140,16 +139,16 @@ def _expand(session: Session, path: Path, loop: For, old: Buffer) -> None:
 
 def _branch(session: Session, path: Path, loop: For, branch: If) -> None:
     body = (*path, 0)
-    if loop.var not in free_vars(branch.condition) and session.attempt(Hoist(path)):
+    if loop.var not in free_vars(branch.condition) and session.attempt(moves.hoist(path)):
         return
     if _same_in_all_lanes_first(session, path, loop, branch):
         return
     if branch.else_body is not None:
-        session.apply(Reshape(body, "split"))
+        session.apply(moves.reshape(body, "split"))
         return
     if isinstance(branch.then_body, If) and branch.then_body.else_body is None:
         if any(loop.var not in free_vars(c) for c in conjuncts(branch.then_body.condition)):
-            session.apply(Reshape(body, "unnest"))
+            session.apply(moves.reshape(body, "unnest"))
             return
     if _only_store(branch) is not None:
         _store(session, path, loop)
@@ -157,17 +156,17 @@ def _branch(session: Session, path: Path, loop: For, branch: If) -> None:
     inner, rules = branch.then_body, list[Rule | Recipe]()
     match inner:
         case Seq(stmts=stmts) if len(stmts) > 1:
-            rules = [Distribute(body, 1)]
+            rules = [moves.distribute(body, 1)]
         case Block():
             rules = [unwrapped((*body, 0))]
         case LetStmt():
             rules = [Inline((*body, 0))]
         case For():
-            rules = [Sink(body)]
+            rules = [moves.sink(body)]
         case If(else_body=Stmt()):
-            rules = [Reshape((*body, 0), "split")]
+            rules = [moves.reshape((*body, 0), "split")]
         case If():
-            rules = [Reshape(body, "unnest")]
+            rules = [moves.reshape(body, "unnest")]
     if not rules:
         raise fail(f"a statement {type(inner).__name__} under a condition has no vector form", path)
     for rule in rules:
@@ -184,7 +183,7 @@ def _same_in_all_lanes_first(session: Session, path: Path, loop: For, branch: If
     ordered = Binary("and", all_of(same), all_of(rest))
     body = (*path, 0)
     first = () if ordered is branch.condition else (Rewrite(body, (0,), ordered),)
-    return session.attempt(*first, Reshape(body, "nest"), Hoist(path))
+    return session.attempt(*first, moves.reshape(body, "nest"), moves.hoist(path))
 
 
 def _only_store(stmt: Stmt) -> tuple[list[Expr], Store] | None:

@@ -16,8 +16,8 @@ from typing import final
 class Fault:
     """One deliberate error in one function.
 
-    ``file`` is relative to the root of the checkout (``verified_tir/kernel/rules/order.py``).  ``function`` is the
-    qualified name as Python has it, without ``<locals>`` (``Swap._questions``, ``instance``; of nested functions the
+    ``file`` is relative to the root of the checkout (``verified_tir/kernel/rules/reorder.py``).  ``function`` is the
+    qualified name as Python has it, without ``<locals>`` (``Reorder.rewrite``, ``instance``; of nested functions the
     outermost; empty for text outside of all functions).  ``before`` must occur exactly once in the text of that
     function, with the indentation that it has in the file; it is replaced by ``after``.  ``note`` says in one sentence
     what is forgotten, and which wrong step that would permit.

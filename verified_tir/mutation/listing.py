@@ -20,7 +20,7 @@ def select(
 ) -> list[Mutant]:
     """Mutants of some files, by some operators, in the order of files and places.
 
-    :param what: rules (``order``), files (``verified_tir/kernel/region.py``, ``rules.order``), folders, or
+    :param what: rules (``reorder``), files (``verified_tir/kernel/region.py``, ``rules.reorder``), folders, or
         ``catalogue``; everything if empty.
     :param operators: operators, or groups of them; the usual groups if empty.
     :param stricter: those too that can only make the kernel refuse more.

@@ -75,7 +75,7 @@ class Mutant:
 
 
 def short_name(file: str) -> str:
-    """``rules.order`` for ``verified_tir/kernel/rules/order.py``; other files keep their package's name."""
+    """``rules.reorder`` for ``verified_tir/kernel/rules/reorder.py``; other files keep their package's name."""
     dotted = file.removeprefix("verified_tir/").removesuffix(".py").replace("/", ".")
     return dotted.removeprefix("kernel.")
 

@@ -27,7 +27,7 @@ class CannotSwap(Exception):
 
 
 def module_name(file: str) -> str:
-    """``verified_tir.kernel.rules.order`` for its file."""
+    """``verified_tir.kernel.rules.reorder`` for its file."""
     return file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
 

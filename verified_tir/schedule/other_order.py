@@ -28,8 +28,8 @@ def reordered(theorem: Refines) -> bool:
         match step.rule:
             case Reassociate(partial=partial) if partial.dtype.is_float:
                 return True
-            case Reordered(reindex=reindex):
-                written = writes_of(at(step.after.body, reindex.path))
+            case Reordered(reorder=reorder):
+                written = writes_of(at(step.after.body, reorder.path))
                 if any(s.buffer.dtype.is_float for s in written):
                     return True
     return False

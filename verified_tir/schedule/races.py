@@ -24,21 +24,18 @@ from verified_tir.kernel.effects import assumes
 from verified_tir.kernel.race_free import marked_loops
 from verified_tir.kernel.refines import Step
 from verified_tir.kernel.rules.bind import Bind, Inline
-from verified_tir.kernel.rules.branch import Decide, Introduce, Merge, Reshape
 from verified_tir.kernel.rules.erase import Erase
-from verified_tir.kernel.rules.order import Distribute, Partition, Swap
-from verified_tir.kernel.rules.reindex import Reindex
+from verified_tir.kernel.rules.reorder import Reorder
 from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.kernel.rules.same import Same
 from verified_tir.kernel.rules.scope import Declare, Drop
-from verified_tir.kernel.rules.unroll import Unroll
 from verified_tir.kernel.rules.view import View
 
 QUIET: Final = frozenset({
-    Bind, Decide, Declare, Distribute, Drop, Erase, Inline, Introduce, Merge, Partition, Reindex, Reshape,
-    Rewrite, Same, Swap, Unroll, View,
+    Bind, Declare, Drop, Erase, Inline, Reorder, Rewrite, Same, View,
 })  # fmt: skip
-"""Rules by which a statement touches nothing new, unless an expression among their arguments reads memory."""
+"""Rules by which a statement touches nothing new, unless an expression among their arguments reads memory.  The loops
+that ``Reorder`` brings are asked about."""
 
 
 def spoiled(before: PrimFunc, after: PrimFunc, steps: Iterable[Step]) -> list[Path]:
@@ -48,7 +45,11 @@ def spoiled(before: PrimFunc, after: PrimFunc, steps: Iterable[Step]) -> list[Pa
     places = marked_loops(after.body)
     if not places or not _assumed(before) <= _assumed(after):
         return places
-    old = {loop.var: loop for loop in (at(before.body, p) for p in marked_loops(before.body)) if isinstance(loop, For)}
+    steps = [*steps]
+    nests = [step.rule.new for step in steps if isinstance(step.rule, Reorder)]
+    new = {loop.var for nest in nests for loop in nodes_of(nest, For)}
+    marked = (at(before.body, p) for p in marked_loops(before.body))
+    old = {loop.var: loop for loop in marked if isinstance(loop, For) and loop.var not in new}
     quiet = all(map(_quiet, steps))
     return [p for p in places if not _stands(at(after.body, p), old, quiet)]
 

@@ -19,10 +19,11 @@ from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import substitute
 from verified_tir.kernel.calls import without_labels
 from verified_tir.kernel.obligation import NoMatch
-from verified_tir.kernel.rules.reindex import NewLoop, Reindex
+from verified_tir.kernel.rules.repeat import NewLoop
 from verified_tir.kernel.rules.same import Same
 from verified_tir.kernel.rules.scope import Move, uses
 from verified_tir.kernel.step import Rule
+from verified_tir.schedule import moves
 
 Recipe: TypeAlias = Callable[[PrimFunc], Rule | NoMatch]
 
@@ -174,16 +175,21 @@ def _target(stmt: Stmt, how: str) -> tuple[Path, int] | str:
 def run_once(path: Path) -> Recipe:
     """The loop of extent 1 at ``path`` becomes its body."""
 
-    def make(stmt: Stmt) -> Rule | str:
-        return Reindex(path, 1, (), (), (stmt.min,), ()) if isinstance(stmt, For) else "not a loop"
+    def make(func: PrimFunc) -> Rule | NoMatch:
+        loop = at(func.body, path)
+        return (
+            moves.reindex(path, 1, (), (), (loop.min,), ())(func)
+            if isinstance(loop, For)
+            else NoMatch(path, "not a loop")
+        )
 
-    return _of(path, make)
+    return make
 
 
-def in_a_loop(path: Path, var: Var) -> Reindex:
+def in_a_loop(path: Path, var: Var) -> Recipe:
     """The statement at ``path`` becomes the body of a loop that runs once, over a fresh variable."""
     zero = const(0, var.dtype)
-    return Reindex(path, 0, (NewLoop(var, zero, const(1, var.dtype)),), (), (), (zero,))
+    return moves.reindex(path, 0, (NewLoop(var, zero, const(1, var.dtype)),), (), (), (zero,))
 
 
 __all__ = [

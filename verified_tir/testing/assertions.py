@@ -227,12 +227,12 @@ def _assert_chain_refines(func: PrimFunc, rules: Chain | tuple[Rule, ...]) -> No
     from verified_tir.kernel.facts import Prover
     from verified_tir.kernel.theorem import Refines, reflexive
     from verified_tir.logic.solver import Solver
-    from verified_tir.testing.rules.family import rule_for, taken
+    from verified_tir.testing.rules.family import taken
     from verified_tir.testing.rules.inputs import inputs_of
 
     theorem, prover = reflexive(func), Prover(Solver())
     for step in rules:
-        result = taken(rule_for(step, theorem.after), theorem, prover)
+        result = taken(step, theorem, prover)
         if not isinstance(result, Refines):
             return
         theorem = result

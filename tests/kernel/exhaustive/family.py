@@ -16,8 +16,9 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import script
 from verified_tir.kernel.obligation import NoMatch
 from verified_tir.kernel.theorem import Refines, Rule, reflexive
+from verified_tir.schedule.recipes import Recipe
 from verified_tir.semantics.interpreter import Outcome
-from verified_tir.testing.rules.family import After, Chain, Family, plain_solver, prover_for, rule_for, taken
+from verified_tir.testing.rules.family import After, Chain, Family, name_of, plain_solver, prover_for, rule_for, taken
 from verified_tir.testing.structural_hash import structural_hash
 
 SOLVER = plain_solver()
@@ -84,7 +85,7 @@ class Exploration:
                 break
         return report
 
-    def _unseen(self, func: PrimFunc, rules: Sequence[Rule | Chain]) -> list[Rule | Chain]:
+    def _unseen(self, func: PrimFunc, rules: Sequence[Rule | Recipe | Chain]) -> list[Rule | Chain]:
         """Rules that were not tried on such a program before."""
         shape = structural_hash(func.body)
         found = []
@@ -101,10 +102,12 @@ def explore(family: Family, limit: int, look_at_refusals: int = 7, stop_after: i
     return Exploration(family, limit, look_at_refusals).advance(0, limit, stop_after)
 
 
-def _shape(rule: Rule | After | Chain) -> object:
+def _shape(rule: Rule | Recipe | After | Chain) -> object:
     """A rule without the identities of its variables."""
     if isinstance(rule, tuple):
         return tuple(_shape(r) for r in rule)
+    if not hasattr(rule, "__dataclass_fields__"):
+        return repr(rule)
     parts = [getattr(rule, name) for name in rule.__dataclass_fields__]  # type: ignore[attr-defined]
     return (type(rule).__name__, *[_value_shape(p) for p in parts])
 
@@ -130,7 +133,7 @@ class _Trial:
         self.ends: list[Outcome | Exception] | None = None
         self.prover = prover_for(SOLVER)
 
-    def of(self, rules: Sequence[Rule | Chain], index: int) -> None:
+    def of(self, rules: Sequence[Rule | Recipe | Chain], index: int) -> None:
         for rule in rules:
             self.apply(rule if isinstance(rule, tuple) else (rule,), index)
 
@@ -143,12 +146,15 @@ class _Trial:
     def apply(self, chain: Chain, index: int) -> None:
         report, theorem = self.report, reflexive(self.func)
         for scene in chain[:-1]:
-            set_up = taken(rule_for(scene, theorem.after), theorem, self.prover)
+            set_up = taken(scene, theorem, self.prover)
             if not isinstance(set_up, Refines):
                 return
             theorem = set_up
         report.applications += 1
         rule = rule_for(chain[-1], theorem.after)
+        if isinstance(rule, NoMatch):
+            report.unmatched += 1
+            return
         try:
             result = taken(rule, theorem, self.prover)
         except Exception as crash:
@@ -156,7 +162,7 @@ class _Trial:
             return
         if isinstance(result, Refines):
             report.accepted += 1
-            report.accepted_rules[type(rule).__name__] += 1
+            report.accepted_rules[name_of(chain[-1])] += 1
             problem = disagreement(result, self.inputs, self.known_ends())
             if problem is not None:
                 report.unsound.append(f"#{index} {rule}\n{script(self.func)}\n--->\n{script(result.after)}\n{problem}")
@@ -165,9 +171,9 @@ class _Trial:
         else:
             report.refused += 1
             if report.refused % self.every == 0:
-                self.refusal(rule, theorem, result)
+                self.refusal(chain[-1], theorem, result)
 
-    def refusal(self, rule: Rule, theorem: Refines, result: Any) -> None:
+    def refusal(self, rule: Rule | Recipe | After, theorem: Refines, result: Any) -> None:
         """Would it have been wrong, on these inputs?"""
         report = self.report
         report.looked_at += 1
@@ -177,7 +183,7 @@ class _Trial:
             return
         if not would_disagree(self.func, result.would_be, maps, paddings, self.inputs, self.known_ends()):
             report.harmless += 1
-            pattern = f"{type(rule).__name__}: {why(result)}"
+            pattern = f"{name_of(rule)}: {why(result)}"
             report.gaps[pattern] += 1
             report.examples.setdefault(pattern, f"{rule}\n{script(self.func)}\n--->\n{script(result.would_be)}")
 

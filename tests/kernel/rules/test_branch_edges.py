@@ -8,8 +8,8 @@ from tests.kernel.programs import AB, accepted, body_of, buffer, gives, load, pr
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Block, Seq
 from verified_tir.kernel.rules.bind import Inline
-from verified_tir.kernel.rules.branch import Hoist, Introduce, Reshape, Sink
 from verified_tir.kernel.rules.rewrite import Rewrite
+from verified_tir.schedule import moves
 
 ABN = AB + ", n: T.int32"
 RACE = "licence: the loop over k is parallel: no two of its iterations "
@@ -19,8 +19,8 @@ OUTSIDE = "none of its iterations uses L of scope local from outside"
 def test_an_arm_that_changes_the_condition_stays_an_arm() -> None:
     """With A[0] == 1 both arms would run."""
     text = "if A[0] > 0:\n    {}[0] = 0\nelse:\n    A[1] = 1"
-    refused(program(text.format("A")), Reshape((), "split"), "the first arm writes what the condition reads")
-    gives(program(text.format("B")), Reshape((), "split"),
+    refused(program(text.format("A")), moves.reshape((), "split"), "the body writes what bounds or guards read")
+    gives(program(text.format("B")), moves.reshape((), "split"),
           "if A[0] > 0:\n    B[0] = 0\nif not A[0] > 0:\n    A[1] = 1")  # fmt: skip
 
 
@@ -28,23 +28,23 @@ def test_copies_bind_their_own_variables() -> None:
     loop = "for i in range(4):\n    A[i] = i"
     inner = "\n".join(f"    {line}" for line in loop.split("\n"))
     f = program(loop, ABN)
-    gives(f, Introduce((), variable(f, "n") > 0), f"if n > 0:\n{inner}\nelse:\n{inner}")
+    gives(f, moves.introduce((), variable(f, "n") > 0), f"if n > 0:\n{inner}\nelse:\n{inner}")
     f = program("for i in range(4):\n    if n > 0:\n        A[i] = 1\n    else:\n        A[i] = 2", ABN)
-    gives(f, Hoist(()), "if n > 0:\n    for i in range(4):\n        A[i] = 1\n"
+    gives(f, moves.hoist(()), "if n > 0:\n    for i in range(4):\n        A[i] = 1\n"
           "else:\n    for i in range(4):\n        A[i] = 2")  # fmt: skip
 
 
 def test_a_condition_with_a_pure_call_moves() -> None:
     f = program("for i in range(4):\n    if T.abs(n) > 3:\n        A[i] = 1", ABN)
-    gives(f, Hoist(()), "if T.abs(n) > 3:\n    for i in range(4):\n        A[i] = 1")
+    gives(f, moves.hoist(()), "if T.abs(n) > 3:\n    for i in range(4):\n        A[i] = 1")
 
 
 def test_an_opaque_call_may_change_what_a_condition_reads() -> None:
     """The call of one iteration decides whether there is a call in the next one."""
     text = "A[0] = 1\nfor i in range(4):\n    if A[0] > 0:\n        "
-    changes = "the body writes what the condition or the bounds read"
-    refused(program(text + 'T.evaluate(T.call_extern("int32", "g", A.data))'), Hoist((1,)), changes)
-    accepted(program(text + "B[i] = 1"), Hoist((1,)))
+    changes = "the body writes what bounds or guards read"
+    refused(program(text + 'T.evaluate(T.call_extern("int32", "g", A.data))'), moves.hoist((1,)), changes)
+    accepted(program(text + "B[i] = 1"), moves.hoist((1,)))
 
 
 # -- licences of the loops around --------------------------------------------------------------------------------------
@@ -59,7 +59,7 @@ def both(text: str) -> tuple[PrimFunc, PrimFunc]:
 
 def test_a_condition_that_another_iteration_writes() -> None:
     for f, fine in zip(both("B[k] = 1"), (True, False), strict=True):
-        rule = Introduce((1, 0, 1), load(buffer(f, "A"), 3 - variable(f, "k")) > 0)
+        rule = moves.introduce((1, 0, 1), load(buffer(f, "A"), 3 - variable(f, "k")) > 0)
         if fine:
             assert body_of(accepted(f, rule)).count("B[k] = 1") == 2
         else:
@@ -69,14 +69,14 @@ def test_a_condition_that_another_iteration_writes() -> None:
 def test_a_condition_that_was_never_evaluated() -> None:
     """The inner loop is empty, so its condition reads nothing; outside of it, it does."""
     serial, parallel = both("for i in range(0):\n        if A[3 - k] > 0:\n            B[k] = 1")
-    accepted(serial, Hoist((1, 0, 1)))
-    refused(parallel, Hoist((1, 0, 1)), RACE)
+    accepted(serial, moves.hoist((1, 0, 1)))
+    refused(parallel, moves.hoist((1, 0, 1)), RACE)
 
 
 def test_bounds_that_were_never_evaluated() -> None:
     serial, parallel = both("if k < 0:\n        for i in range(A[3 - k]):\n            B[k] = i")
-    accepted(serial, Sink((1, 0, 1)))
-    refused(parallel, Sink((1, 0, 1)), RACE)
+    accepted(serial, moves.sink((1, 0, 1)))
+    refused(parallel, moves.sink((1, 0, 1)), RACE)
 
 
 def test_a_value_that_another_iteration_writes() -> None:

@@ -14,10 +14,10 @@ from verified_tir.kernel.calls import Arguments, scalars_of
 from verified_tir.kernel.rules.call import Refine
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.layout import LayoutMap
-from verified_tir.kernel.rules.order import Partition
 from verified_tir.kernel.rules.relayout import Relayout
 from verified_tir.kernel.rules.scope import Declare
 from verified_tir.kernel.theorem import Refines, Rule, apply, reflexive
+from verified_tir.schedule import moves
 from verified_tir.schedule.recipes import Recipe, of_kind
 
 DOUBLE = """
@@ -40,7 +40,7 @@ def lemma(func: PrimFunc, *rules: Rule | Recipe) -> Refines:
 
 def halves(text: str = DOUBLE) -> Refines:
     """The function's loop in two parts."""
-    return lemma(parse_func(text), Partition((), const(2)))
+    return lemma(parse_func(text), moves.partition((), const(2)))
 
 
 def call(path: tuple[int, ...], proved: Refines, func: PrimFunc, *names: str, **values: Expr) -> Refine:
@@ -365,7 +365,7 @@ def test_pointers_are_passed_as_buffers_only() -> None:
 
 def test_a_lemma_about_definite_values_is_refused() -> None:
     f = program(LOOP, AB)
-    theorem = apply(Partition((), const(2)), reflexive(parse_func(DOUBLE), definite=True), PROVER)
+    theorem = take(moves.partition((), const(2)), reflexive(parse_func(DOUBLE), definite=True))
     assert isinstance(theorem, Refines)
     refused(f, call((), theorem, f, "A", "B"), "is about arguments of definite values only")
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from tests.kernel.programs import AB, accepted, buffer, gives, load, program, refused, variable
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import Var
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.paths import at
+from verified_tir.ir.paths import Path, at
 from verified_tir.ir.stmt import For, Seq
 from verified_tir.ir.sugar import binary, const
-from verified_tir.kernel.rules.order import Distribute, Fuse, Join, Partition, Swap
-from verified_tir.kernel.rules.reindex import NewLoop, Reindex
-from verified_tir.kernel.rules.unroll import Unroll
-from verified_tir.schedule.recipes import of_kind
+from verified_tir.kernel.rules.repeat import NewLoop
+from verified_tir.schedule import moves
+from verified_tir.schedule.recipes import Recipe, of_kind
 
 ABN = AB + ", n: T.int32"
 ABC = AB + ', C: T.Buffer((4,), "int32")'
@@ -31,13 +32,13 @@ def new(v: Var, extent: int, low: int = 0) -> NewLoop:
 @pytest.mark.parametrize("around", ["for i in range(3):", "if n > 0:"])
 def test_there_is_something_on_both_sides_of_the_place(around: str, position: int) -> None:
     f = program(f"{around}\n    A[1] = 1\n    B[1] = 2", ABN)
-    accepted(f, Distribute((), 1))
-    refused(f, Distribute((), position), NO_PLACE)
+    accepted(f, moves.distribute((), 1))
+    refused(f, moves.distribute((), position), NO_PLACE)
 
 
-@pytest.mark.parametrize("rule", [Swap, Fuse, Join])
+@pytest.mark.parametrize("rule", [moves.swap, moves.fuse, moves.join])
 @pytest.mark.parametrize("position", [-1, 1, 2])
-def test_there_are_two_neighbours(rule: type[Swap | Fuse | Join], position: int) -> None:
+def test_there_are_two_neighbours(rule: Callable[[Path, int], Recipe], position: int) -> None:
     f = program("for i in range(2):\n    A[i] = i\nfor i in range(2, 4):\n    A[i] = i")
     refused(f, rule((), position), "there are no two adjacent statements here")
     refused(program("A[0] = 1"), rule((), 0), "there are no two adjacent statements here")
@@ -47,16 +48,16 @@ def test_there_are_two_neighbours(rule: type[Swap | Fuse | Join], position: int)
     "text", ["A[0] = 1\nfor i in range(2):\n    A[i] = i", "for i in range(2):\n    A[i] = i\nA[0] = 1"]
 )
 def test_both_neighbours_are_loops(text: str) -> None:
-    refused(program(text), Fuse((), 0), "the two statements are not both loops")
-    refused(program(text), Join((), 0), "the two statements are not loops of one type")
-    refused(program("A[0] = 1"), Partition((), const(1)), "not a loop")
+    refused(program(text), moves.fuse((), 0), "the two statements are not both loops")
+    refused(program(text), moves.join((), 0), "the two statements are not both loops")
+    refused(program("A[0] = 1"), moves.partition((), const(1)), "not a loop")
 
 
 def test_loops_of_two_types_stay_apart() -> None:
     text = "for i in range(2):\n    A[i] = 0\nfor j in range(T.int64(2), T.int64(4)):\n    A[j] = 0"
-    refused(program(text), Join((), 0), "the two statements are not loops of one type")
+    refused(program(text), moves.join((), 0), "the two loops differ in type or kind")
     text = "for i in range(2):\n    A[i] = 0\nfor j in range(T.int64(2)):\n    B[j] = 0"
-    refused(program(text), Fuse((), 0), "the two loops differ in type or kind")
+    refused(program(text), moves.fuse((), 0), "the two loops differ in type or kind")
 
 
 def test_what_the_first_part_stores_is_not_what_was_there_before() -> None:
@@ -70,41 +71,45 @@ for i in range(4):
         B[0] = i
 """
     stores = program(text.format(first="A[i] = 1\n    C[i] = B[0]"), ABC)
-    accepted(program(text.format(first="C[i] = B[0]"), ABC), Distribute((1,), 1))  # the branch is never taken
-    refused(stores, Distribute((1,), 2), "the write and the read of B")
+    accepted(program(text.format(first="C[i] = B[0]"), ABC), moves.distribute((1,), 1))  # the branch is never taken
+    refused(stores, moves.distribute((1,), 2), "the write and the read of B")
 
 
 @pytest.mark.parametrize(("low", "high"), [(0, 3), (0, 4), (1, 4)])
 def test_first_and_last_iteration_count(low: int, high: int) -> None:
     """Only the two iterations at the ends of the range meet."""
     ends = f"    if i == {high - 1}:\n        A[0] = 1\n    if i == {low}:\n        B[0] = A[0]"
-    refused(program(f"for i in range({low}, {high}):\n{ends}"), Distribute((), 1), "the read and the write of A")
+    refused(program(f"for i in range({low}, {high}):\n{ends}"), moves.distribute((), 1), "the read and the write of A")
 
 
 def test_iterations_outside_of_the_range_do_not_count() -> None:
     for stranger in (0, 4):
         text = f"for i in range(1, 4):\n    if i == {stranger}:\n        A[0] = 1\n    B[i] = A[0]"
-        accepted(program(text), Distribute((), 1))
+        accepted(program(text), moves.distribute((), 1))
 
 
 def test_an_empty_range_is_not_joined_with_a_negative_one() -> None:
     """[0, n) then [n, 4) is [0, 4) only if both are ranges: with n = -1, A[-1] would never have been looked at."""
     text = "for i in range(n):\n    A[i % 4] = i\nfor i in range(n, 4):\n    A[i % 4] = i"
-    refused(program(text, ABN), Join((), 0), "neither loop has a negative extent")
+    refused(program(text, ABN), moves.join((), 0), "no overflow")
     bounded = "T.assume({} <= 4 and -4 <= n)\n" + text
-    refused(program(bounded.format("n"), ABN), Join((), 1), "neither loop has a negative extent")
-    accepted(program("T.assume(0 <= n and n <= 4)\n" + text, ABN), Join((), 1))
+    refused(program(bounded.format("n"), ABN), moves.join((), 1), "is run")
+    accepted(program("T.assume(0 <= n and n <= 4)\n" + text, ABN), moves.join((), 1))
     other = "T.assume(0 <= n and n <= 8)\n" + text
-    refused(program(other, ABN), Join((), 1), "neither loop has a negative extent")
+    refused(program(other, ABN), moves.join((), 1), "every old iteration of (i) is run")
 
 
 def test_a_middle_and_both_extents_are_safe_to_evaluate() -> None:
     f = program("for i in range(4):\n    A[i] = i", ABN)
     n = variable(f, "n")
-    refused(f, Partition((), binary("max", binary("min", n + n, const(4)), const(0))), "safety: n + n: no overflow")
+    refused(
+        f,
+        moves.partition((), binary("max", binary("min", n + n, const(4)), const(0))),
+        "safety: n + n: no overflow",
+    )
     f = program("T.assume(n == 2147483646)\nfor i in range(n, n + 2):\n    A[i % 4] = i", ABN)
     n = variable(f, "n")
-    refused(f, Partition((1,), n), "no overflow")  # n + 2 - n overflows on its way
+    refused(f, moves.partition((1,), n), "no overflow")  # n + 2 - n overflows on its way
 
 
 def test_a_middle_that_another_iteration_stores_is_a_race() -> None:
@@ -112,8 +117,8 @@ def test_a_middle_that_another_iteration_stores_is_a_race() -> None:
     f = program(f"for k in range(4):\n    B[k] = 0\n{parallel}")
     i, b = variable(f, "i"), buffer(f, "B")
 
-    def middle(index: object) -> Partition:
-        return Partition((1, 0, 0), binary("max", binary("min", load(b, index), const(4)), const(0)))  # type: ignore[arg-type]
+    def middle(index: object) -> Recipe:
+        return moves.partition((1, 0, 0), binary("max", binary("min", load(b, index), const(4)), const(0)))  # type: ignore[arg-type]
 
     accepted(f, middle(i))
     refused(f, middle(3 - i), "of its iterations")
@@ -138,7 +143,11 @@ def test_a_sequence_in_a_sequence_moves_what_comes_after_it() -> None:
 
 def test_parts_of_a_range_that_does_not_start_at_zero() -> None:
     f = program("for i in range(1, 4):\n    A[i] = i")
-    gives(f, Partition((), const(2)), "for i in range(1, 2):\n    A[i] = i\nfor i in range(2, 4):\n    A[i] = i")
+    gives(
+        f,
+        moves.partition((), const(2)),
+        "for i in range(1, 2):\n    A[i] = i\nfor i in range(2, 4):\n    A[i] = i",
+    )
 
 
 def test_the_extents_of_joined_loops_can_be_added() -> None:
@@ -146,9 +155,11 @@ def test_the_extents_of_joined_loops_can_be_added() -> None:
     text = "for i in range(n):\n    A[i % 4] = 1\nfor i in range(n, n + m):\n    A[i % 4] = 1"
     assumed = "T.assume(0 <= n and 0 <= m and n <= {} and m <= 1024)\n"
     refused(
-        program(assumed.format(2**31 - 1024) + text, f"{ABN}, m: T.int32"), Join((), 1), "safety: n + m: no overflow"
+        program(assumed.format(2**31 - 1024) + text, f"{ABN}, m: T.int32"),
+        moves.join((), 1),
+        "safety: n + m: no overflow",
     )
-    accepted(program(assumed.format(2**31 - 1025) + text, f"{ABN}, m: T.int32"), Join((), 1))
+    accepted(program(assumed.format(2**31 - 1025) + text, f"{ABN}, m: T.int32"), moves.join((), 1))
 
 
 def test_threads_are_named_and_nothing_else_is() -> None:
@@ -164,9 +175,9 @@ def test_the_last_value_of_an_unrolled_loop_fits_its_type() -> None:
     f, i = program("for i in range(4):\n    A[i % 4] = 1"), 2**31 - 2
     assert isinstance(f.body, For)
     ends = f.with_body(For(f.body.var, const(i), const(2), f.body.body))
-    gives(ends, Unroll(()), f"A[{i % 4}] = 1\nA[{(i + 1) % 4}] = 1")
+    gives(ends, moves.unroll(()), f"A[{i % 4}] = 1\nA[{(i + 1) % 4}] = 1")
     past = f.with_body(For(f.body.var, const(i + 1), const(2), f.body.body))
-    refused(past, Unroll(()), "the loop's last value does not fit int32")
+    refused(past, moves.unroll(()), "the loop's last value does not fit int32")
 
 
 # -- reindex ------------------------------------------------------------------------------------------------------
@@ -176,11 +187,13 @@ def test_iterations_are_neither_lost_nor_disguised() -> None:
     f = program("for i in range(4):\n    A[i] = i")
     i = variable(f, "i")
     refused(
-        f, Reindex((), 1, (new(p, 1),), (), (const(0),), (const(0),)), "bijection: each old iteration is run as itself"
+        f,
+        moves.reindex((), 1, (new(p, 1),), (), (const(0),), (const(0),)),
+        "bijection: each old iteration is run as itself",
     )
-    refused(f, Reindex((), 1, (new(p, 4),), (), (p % 2,), (i,)), "bijection: no old iteration is run twice")
-    refused(f, Reindex((), 1, (new(p, 5),), (), (p,), (i,)), "bijection: every new iteration is an old one")
-    refused(f, Reindex((), 1, (new(p, 3),), (), (p,), (i,)), "bijection: every old iteration of (i) is run")
+    refused(f, moves.reindex((), 1, (new(p, 4),), (), (p % 2,), (i,)), "bijection: no old iteration is run twice")
+    refused(f, moves.reindex((), 1, (new(p, 5),), (), (p,), (i,)), "bijection: every new iteration is an old one")
+    refused(f, moves.reindex((), 1, (new(p, 3),), (), (p,), (i,)), "bijection: every old iteration of (i) is run")
 
 
 def test_what_the_new_nest_evaluates_is_safe() -> None:
@@ -188,23 +201,29 @@ def test_what_the_new_nest_evaluates_is_safe() -> None:
     f = program("for i in range(4):\n    A[i] = i")
     i, large = variable(f, "i"), const(2**31 - 1)
     guard = binary("gt", p + large, p)
-    refused(f, Reindex((), 1, (new(p, 4),), (guard,), (p,), (i,)), "no overflow")
-    refused(f, Reindex((), 1, (new(p, 4),), (), (p + large - large,), (i,)), "no overflow")
-    accepted(f, Reindex((), 1, (new(p, 4),), (binary("gt", p + 5, p),), (p + 5 - 5,), (i,)))
+    refused(f, moves.reindex((), 1, (new(p, 4),), (guard,), (p,), (i,)), "no overflow")
+    refused(f, moves.reindex((), 1, (new(p, 4),), (), (p + large - large,), (i,)), "no overflow")
+    accepted(f, moves.reindex((), 1, (new(p, 4),), (binary("gt", p + 5, p),), (p + 5 - 5,), (i,)))
 
 
 def test_maps_have_an_expression_of_its_type_for_each_loop() -> None:
     f = program("for i in range(4):\n    A[i] = i")
     i, wide = variable(f, "i"), Var.fresh("w", DType.parse("int64"))
     long = NewLoop(wide, const(0, "int64"), const(4, "int64"))
-    refused(f, Reindex((), 1, (long,), (), (wide,), (i,)), "the new value of i has type int64")
-    refused(f, Reindex((), 1, (new(p, 4),), (), (p, p), (i,)), "the nest has 1 loops, the map 2 expressions")
-    refused(f, Reindex((), 1, (new(p, 4),), (), (p,), ()), "the nest has 1 loops, the map 1 expressions")
+    refused(f, moves.reindex((), 1, (long,), (), (wide,), (i,)), "the value of i has type int64")
+    refused(f, moves.reindex((), 1, (new(p, 4),), (), (p, p), (i,)), "the nest has 1 loops, the map 2 expressions")
+    refused(f, moves.reindex((), 1, (new(p, 4),), (), (p,), ()), "the nest has 1 loops, the map 0 expressions")
 
 
 def test_new_loop_variables_are_fresh_and_two() -> None:
     f = program("for i in range(4):\n    for j in range(4):\n        A[i] = B[j]")
     i, j = variable(f, "i"), variable(f, "j")
-    refused(f, Reindex((), 2, (new(p, 4), new(p, 4)), (), (p, p), (i, j)), "the new loop variables are not fresh")
-    refused(f, Reindex((), 2, (new(i, 4), new(q, 4)), (), (i, q), (i, j)), "the new loop variables are not fresh")
-    refused(f, Reindex((), 1, (new(p, 4),), (), (i,), (i,)), "mentions an old loop variable")
+    refused(
+        f,
+        moves.reindex((), 2, (new(p, 4), new(p, 4)), (), (p, p), (i, j)),
+        "the new loop variables are not fresh",
+    )
+    gives(f, moves.reindex((), 2, (new(i, 4), new(q, 4)), (), (i, q), (i, j)),
+          "for i, q in T.grid(4, 4):\n    A[i] = B[q]")  # fmt: skip
+    refused(f, moves.reindex((0,), 1, (new(i, 4),), (), (i,), (j,)), "the new loop variables are not fresh")
+    refused(f, moves.reindex((), 1, (new(p, 4),), (), (i,), (i,)), "variable i is not in scope here")

@@ -11,10 +11,10 @@ from verified_tir.ir.sugar import binary, const
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.rules.axiom import Axiom
 from verified_tir.kernel.rules.bind import Inline
-from verified_tir.kernel.rules.branch import Introduce
 from verified_tir.kernel.rules.lanes import Lanes
 from verified_tir.kernel.rules.reassociate import Reassociate
 from verified_tir.kernel.rules.scope import Declare
+from verified_tir.schedule import moves
 
 ABN = AB + ", n: T.int32"
 EIGHT = 'A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32")'
@@ -31,8 +31,8 @@ def test_extents_of_an_allocation() -> None:
 def test_a_condition() -> None:
     f = program("for i in range(4):\n    B[i] = 1\nB[0] = 2", ABN)
     i = variable(f, "i")
-    refused(f, Introduce((1,), i > 0), "the condition mentions i, which is not in scope here")
-    accepted(f, Introduce((0, 0), i > 0))
+    refused(f, moves.introduce((1,), i > 0), "variable i is not in scope here")
+    accepted(f, moves.introduce((0, 0), i > 0))
 
 
 def test_a_vector_store() -> None:

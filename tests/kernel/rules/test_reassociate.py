@@ -27,10 +27,12 @@ from verified_tir.ir.stmt import For, Store
 from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.facts import Prover
-from verified_tir.kernel.rules.reassociate import Reassociate, Reordered
-from verified_tir.kernel.rules.reindex import NewLoop, Reindex
+from verified_tir.kernel.rules.reassociate import Reassociate
+from verified_tir.kernel.rules.repeat import NewLoop
 from verified_tir.kernel.theorem import Refines, apply, licensed, reflexive, without_licence
 from verified_tir.logic.solver import Solver
+from verified_tir.schedule import moves
+from verified_tir.schedule.recipes import Recipe
 
 AB = 'A: T.Buffer((10,), "{0}"), B: T.Buffer((4,), "{0}"), n: T.int32'
 SUM = "for k in range(10):\n    if A[k] > 0:\n        B[2] = B[2] {} A[k]"
@@ -376,18 +378,23 @@ def test_the_users_word_covers_zeros_and_not_nan() -> None:
 # -- another order -----------------------------------------------------------------------------------------------------
 
 
-def backwards(f: PrimFunc, path: Path) -> Reordered:
+def turned(f: PrimFunc, path: Path) -> moves.Move:
     """The loop at a path run backwards."""
     loop = at(f.body, path)
     assert isinstance(loop, For)
     r = Var.fresh("r")
     last = loop.min + loop.extent - 1
-    return Reordered(Reindex(path, 1, (NewLoop(r, const(0), loop.extent),), (), (last - r,), (last - loop.var,)))
+    return moves.reindex(path, 1, (NewLoop(r, const(0), loop.extent),), (), (last - r,), (last - loop.var,))
+
+
+def backwards(f: PrimFunc, path: Path) -> Recipe:
+    """The same of a reduction, whatever the order of its terms."""
+    return moves.in_any_order(turned(f, path))
 
 
 def test_a_sum_backwards() -> None:
     f = summed()
-    refused(f, backwards(f, ()).reindex, "iterations change their order")
+    refused(f, turned(f, ()), "iterations change their order")
     gives(f, backwards(f, ()), """
 for r in range(10):
     if A[9 - r] > 0:
@@ -406,7 +413,7 @@ def test_iterations_are_neither_lost_nor_invented() -> None:
         (9, 8 - r, 8 - k, "is run"),
         (10, r // 2, k * 2, "(Refuted)"),
     ):
-        rule = Reordered(Reindex((), 1, (NewLoop(r, const(0), const(extent)),), (), (forth,), (back,)))
+        rule = moves.in_any_order(moves.reindex((), 1, (NewLoop(r, const(0), const(extent)),), (), (forth,), (back,)))
         refused(f, rule, claim)
 
 

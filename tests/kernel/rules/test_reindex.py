@@ -6,7 +6,8 @@ from tests.kernel.programs import AB, accepted, gives, program, refused, variabl
 from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.sugar import binary, const
-from verified_tir.kernel.rules.reindex import NewLoop, Reindex
+from verified_tir.kernel.rules.repeat import NewLoop
+from verified_tir.schedule import moves
 
 ABN = AB + ", n: T.int32"
 p, q = Var.fresh("p"), Var.fresh("q")
@@ -23,21 +24,25 @@ def copy(extent: str = "n", index: str = "i") -> tuple[PrimFunc, Var, Var]:
 
 def test_reversal() -> None:
     f, i, n = copy()
-    back = Reindex((), 1, (new(p, n),), (), (n - 1 - p,), (n - 1 - i,))
+    back = moves.reindex((), 1, (new(p, n),), (), (n - 1 - p,), (n - 1 - i,))
     gives(f, back, "for p in range(n):\n    A[n - 1 - p] = B[n - 1 - p]")
     f = program("for i in range(3):\n    A[i + 1] = A[i]")
     i = variable(f, "i")
     turned = "order: iterations change their order: the write and the read of A touch different elements (Refuted)"
-    refused(f, Reindex((), 1, (new(p, 3),), (), (2 - p,), (2 - i,)), turned)
+    refused(f, moves.reindex((), 1, (new(p, 3),), (), (2 - p,), (2 - i,)), turned)
 
 
 def test_a_reversal_may_be_skewed_by_one_only_if_the_witness_knows() -> None:
     f, i, n = copy()
     shifted = new(p, n, 1)
-    accepted(f, Reindex((), 1, (shifted,), (), (n - p,), (n - i,)))
+    accepted(f, moves.reindex((), 1, (shifted,), (), (n - p,), (n - i,)))
     once = "bijection: no old iteration is run twice (Refuted)"
-    refused(f, Reindex((), 1, (shifted,), (), (n - p,), (n - 1 - i,)), once)
-    refused(f, Reindex((), 1, (new(p, n),), (), (n - p,), (n - i,)), "bijection: every new iteration is an old one")
+    refused(f, moves.reindex((), 1, (shifted,), (), (n - p,), (n - 1 - i,)), once)
+    refused(
+        f,
+        moves.reindex((), 1, (new(p, n),), (), (n - p,), (n - i,)),
+        "bijection: every new iteration is an old one",
+    )
 
 
 def test_split() -> None:
@@ -51,16 +56,16 @@ for p, q in T.grid((n + 3) // 4, 4):
     if p * 4 + q < n:
         A[p * 4 + q] = B[p * 4 + q]
 """
-    gives(tall, Reindex((1,), 1, (outer, new(q, 4)), (inside,), *maps), result)
-    unguarded = Reindex((1,), 1, (outer, new(q, 4)), (), *maps)
+    gives(tall, moves.reindex((1,), 1, (outer, new(q, 4)), (inside,), *maps), result)
+    unguarded = moves.reindex((1,), 1, (outer, new(q, 4)), (), *maps)
     refused(tall, unguarded, "bijection: every new iteration is an old one of (i) (Refuted)")
-    short = Reindex((1,), 1, (new(p, n // 4), new(q, 4)), (inside,), *maps)
+    short = moves.reindex((1,), 1, (new(p, n // 4), new(q, 4)), (inside,), *maps)
     refused(tall, short, "bijection: every old iteration of (i) is run (Refuted)")
 
 
 def test_the_new_bounds_must_not_overflow() -> None:
     f, i, n = copy()
-    split = Reindex((), 1, (new(p, (n + 3) // 4), new(q, 4)), (), (p * 4 + q,), (i // 4, i % 4))
+    split = moves.reindex((), 1, (new(p, (n + 3) // 4), new(q, 4)), (), (p * 4 + q,), (i // 4, i % 4))
     refused(f, split, "safety: n + 3: no overflow (Refuted)")
 
 
@@ -70,11 +75,15 @@ NEST = "for i in range({}):\n    for j in range({}):\n        A[i] = {}"
 def test_interchange() -> None:
     f = program(NEST.format(2, 2, "j"))
     i, j = variable(f, "i"), variable(f, "j")
-    swapped = Reindex((), 2, (new(p, 2), new(q, 2)), (), (q, p), (j, i))
+    swapped = moves.reindex((), 2, (new(p, 2), new(q, 2)), (), (q, p), (j, i))
     gives(f, swapped, "for p, q in T.grid(2, 2):\n    A[q] = p")
     f = program(NEST.format(2, 2, "j").replace("A[i]", "A[i + j]"))
     i, j = variable(f, "i"), variable(f, "j")
-    refused(f, Reindex((), 2, (new(p, 2), new(q, 2)), (), (q, p), (j, i)), "order: iterations change their order")
+    refused(
+        f,
+        moves.reindex((), 2, (new(p, 2), new(q, 2)), (), (q, p), (j, i)),
+        "order: iterations change their order",
+    )
 
 
 def test_triangle() -> None:
@@ -82,35 +91,47 @@ def test_triangle() -> None:
     i, j, n = (variable(f, name) for name in "ijn")
     loops = (new(p, n), new(q, n - p - 1, p + 1))
     result = "for p in range(n):\n    for q in range(p + 1, p + 1 + (n - p - 1)):\n        A[q] = p"
-    gives(f, Reindex((), 2, loops, (), (q, p), (j, i)), result)
+    gives(f, moves.reindex((), 2, loops, (), (q, p), (j, i)), result)
     wide = (new(p, n), new(q, n - p, p + 1))
-    refused(f, Reindex((), 2, wide, (), (q, p), (j, i)), "bijection: every new iteration is an old one of (i, j)")
+    refused(
+        f,
+        moves.reindex((), 2, wide, (), (q, p), (j, i)),
+        "bijection: every new iteration is an old one of (i, j)",
+    )
 
 
 def test_fused_loops() -> None:
     f = program(NEST.format(2, 3, "j"))
     i, j = variable(f, "i"), variable(f, "j")
-    one = Reindex((), 2, (new(p, 6),), (), (p // 3, p % 3), (i * 3 + j,))
+    one = moves.reindex((), 2, (new(p, 6),), (), (p // 3, p % 3), (i * 3 + j,))
     gives(f, one, "for p in range(6):\n    A[p // 3] = p % 3")
-    refused(f, Reindex((), 2, (new(p, 6),), (), (p // 3, p % 2), (i * 3 + j,)), "bijection")
-    refused(f, Reindex((), 2, (new(p, 5),), (), (p // 3, p % 3), (i * 3 + j,)), "every old iteration of (i, j) is run")
+    refused(f, moves.reindex((), 2, (new(p, 6),), (), (p // 3, p % 2), (i * 3 + j,)), "bijection")
+    refused(
+        f,
+        moves.reindex((), 2, (new(p, 5),), (), (p // 3, p % 3), (i * 3 + j,)),
+        "every old iteration of (i, j) is run",
+    )
 
 
 def test_a_guard_of_the_nest_shortens_the_loop() -> None:
     f = program("for i in range(4):\n    if i < 2:\n        A[i] = i")
     i = variable(f, "i")
-    gives(f, Reindex((), 2, (new(p, 2),), (), (p,), (i,)), "for p in range(2):\n    A[p] = p")
-    refused(f, Reindex((), 2, (new(p, 3),), (), (p,), (i,)), "bijection: every new iteration is an old one of (i)")
+    gives(f, moves.reindex((), 2, (new(p, 2),), (), (p,), (i,)), "for p in range(2):\n    A[p] = p")
+    refused(
+        f,
+        moves.reindex((), 2, (new(p, 3),), (), (p,), (i,)),
+        "bijection: every new iteration is an old one of (i)",
+    )
 
 
 def test_what_does_not_fit() -> None:
     f, i, n = copy()
-    refused(f, Reindex((), 1, (new(p, n),), (), (i,), (i,)), "mentions an old loop variable")
-    refused(f, Reindex((), 1, (new(p, n),), (), (p, p), (i,)), "the nest has 1 loops, the map 2 expressions")
-    refused(f, Reindex((), 2, (new(p, n),), (), (p,), (i,)), "something other than loops and guards")
+    refused(f, moves.reindex((), 1, (new(p, n),), (), (i,), (i,)), "variable i is not in scope here")
+    refused(f, moves.reindex((), 1, (new(p, n),), (), (p, p), (i,)), "the nest has 1 loops, the map 2 expressions")
+    refused(f, moves.reindex((), 2, (new(p, n),), (), (p,), (i,)), "something other than loops and guards")
     f = program("for i in range(B[0]):\n    B[i] = 0")
     i = variable(f, "i")
     within = (binary("lt", p, f.body.extent),)  # type: ignore[attr-defined]
-    refused(f, Reindex((), 1, (new(p, 4),), within, (p,), (i,)), "the body writes what bounds or guards read")
+    refused(f, moves.reindex((), 1, (new(p, 4),), within, (p,), (i,)), "the body writes what bounds or guards read")
     loops = (NewLoop(p, const(0), f.body.extent),)  # type: ignore[attr-defined]
-    gives(f, Reindex((), 1, loops, (), (p,), (i,)), "for p in range(B[0]):\n    B[p] = 0")
+    gives(f, moves.reindex((), 1, loops, (), (p,), (i,)), "for p in range(B[0]):\n    B[p] = 0")

@@ -28,8 +28,7 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Allocate, Assert, DeclBuffer, Evaluate, If, LetStmt, While, seq
 from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.rules.reassociate import Reassociate
-from verified_tir.kernel.rules.reindex import NewLoop
-from verified_tir.kernel.rules.repeat import Repeat
+from verified_tir.kernel.rules.repeat import NewLoop, Repeat
 
 STENCIL = """
 t = T.alloc_buffer((16,), "int32")

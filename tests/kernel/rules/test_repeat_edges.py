@@ -5,8 +5,7 @@ from __future__ import annotations
 from tests.kernel.programs import accepted, program, refused
 from verified_tir.ir.expr import Var
 from verified_tir.ir.sugar import const
-from verified_tir.kernel.rules.reindex import NewLoop
-from verified_tir.kernel.rules.repeat import Repeat
+from verified_tir.kernel.rules.repeat import NewLoop, Repeat
 
 NOT_EXPANDED = "a block with iteration variables stands there; it must be expanded first"
 SECOND = """

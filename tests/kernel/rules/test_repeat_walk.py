@@ -13,8 +13,7 @@ from verified_tir.ir.stmt import seq
 from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
-from verified_tir.kernel.rules.reindex import NewLoop
-from verified_tir.kernel.rules.repeat import Repeat
+from verified_tir.kernel.rules.repeat import NewLoop, Repeat
 
 ABC = AB + ', C: T.Buffer((4,), "int32")'
 BEFORE = "repeat: the instance that runs again has run before (Refuted)"

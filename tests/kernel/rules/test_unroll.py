@@ -7,7 +7,7 @@ from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import Var
 from verified_tir.ir.visit import bound_vars
 from verified_tir.ir.wellformed import problem
-from verified_tir.kernel.rules.unroll import Unroll
+from verified_tir.schedule import moves
 from verified_tir.schedule.recipes import in_a_loop, run_once
 
 ABN = AB + ", n: T.int32"
@@ -52,13 +52,13 @@ def test_unroll() -> None:
     f = program(
         "for i in range(1, 4):\n    A[i * 2 - 2] = i + B[i]", 'A: T.Buffer((8,), "int32"), B: T.Buffer((4,), "int32")'
     )
-    gives(f, Unroll(()), "A[0] = 1 + B[1]\nA[2] = 2 + B[2]\nA[4] = 3 + B[3]")
-    gives(program("for i in T.unroll(1):\n    A[i] = i"), Unroll(()), "A[0] = 0")
-    gives(program("for i in range(-1, 1):\n    A[i + 1] = i // 2"), Unroll(()), "A[0] = -1\nA[1] = 0")
+    gives(f, moves.unroll(()), "A[0] = 1 + B[1]\nA[2] = 2 + B[2]\nA[4] = 3 + B[3]")
+    gives(program("for i in T.unroll(1):\n    A[i] = i"), moves.unroll(()), "A[0] = 0")
+    gives(program("for i in range(-1, 1):\n    A[i + 1] = i // 2"), moves.unroll(()), "A[0] = -1\nA[1] = 0")
     no = "not a loop with a constant start and a positive constant extent"
-    refused(program("for i in range(0):\n    A[i] = i"), Unroll(()), no)
-    refused(program("for i in range(n):\n    A[i] = i", ABN), Unroll(()), no)
-    refused(program("for i in range(n, n + 2):\n    A[i] = i", ABN), Unroll(()), no)
+    refused(program("for i in range(0):\n    A[i] = i"), moves.unroll(()), no)
+    refused(program("for i in range(n):\n    A[i] = i", ABN), moves.unroll(()), no)
+    refused(program("for i in range(n, n + 2):\n    A[i] = i", ABN), moves.unroll(()), no)
 
 
 def test_each_copy_has_its_own_variables() -> None:
@@ -69,7 +69,7 @@ for i in range(2):
         t[0] = j
         A[i] = t[0]
 """
-    one = accepted(program(text), Unroll(()))
+    one = accepted(program(text), moves.unroll(()))
     assert problem(one) is None
     bound = bound_vars(one.body)
     assert [v.name for v in bound].count("j") == 2
@@ -78,4 +78,4 @@ for i in range(2):
 
 def test_what_overflowed_still_does() -> None:
     f = program("for i in range(2):\n    A[(i + 2147483647) * 0] = 1")
-    gives(f, Unroll(()), "A[0] = 1\nA[T.Add(1, 2147483647) * 0] = 1")
+    gives(f, moves.unroll(()), "A[0] = 1\nA[T.Add(1, 2147483647) * 0] = 1")

@@ -16,7 +16,7 @@ from verified_tir.logic.verdict import Unknown
 from verified_tir.semantics.interpreter import StepLimit, UndefinedBehaviour
 from verified_tir.testing.reference import Claim, End, Given, disagreement, ended
 from verified_tir.testing.rules.cases import RuleCase
-from verified_tir.testing.rules.family import Chain, prover_for, rule_for, taken
+from verified_tir.testing.rules.family import Chain, name_of, prover_for, taken
 from verified_tir.testing.rules.inputs import Input, inputs_of
 
 STEPS: Final = 400
@@ -44,9 +44,8 @@ class _Trial:
     def apply(self, chain: Chain, observed: Observed) -> None:
         theorem = reflexive(self.func)
         for step in chain:
-            rule = rule_for(step, theorem.after)
             observed.count("rules tried")
-            result = taken(rule, theorem, self.prover)
+            result = taken(step, theorem, self.prover)
             if isinstance(result, NoMatch):
                 return
             if not isinstance(result, Refines):
@@ -56,14 +55,14 @@ class _Trial:
             theorem = result
             observed.count("accepted")
             observed.count("rules accepted")
-            observed.cover("rule", type(rule).__name__)
+            observed.cover("rule", name_of(step))
         self.tried(theorem, chain)
 
     def tried(self, theorem: Refines, chain: Chain) -> None:
         """:raises Disagreement: if the interpreter contradicts the theorem."""
         problem = wellformed.problem(theorem.after)
         if problem is not None:
-            raise Disagreement("ill-formed", type(chain[-1]).__name__, self.told(theorem, problem))
+            raise Disagreement("ill-formed", name_of(chain[-1]), self.told(theorem, problem))
         if self.ends is None:
             self.ends = [ended(self.func, Given(i.args, i.defined, {}), steps=STEPS) for i in self.inputs]
         claim = Claim.of(theorem)
@@ -74,7 +73,7 @@ class _Trial:
             if found is not None:
                 shown = ", ".join(f"{k} = {v.tolist() if hasattr(v, 'tolist') else v}" for k, v in given.args.items())
                 partly = ", ".join(f"{k} defined {v.tolist()}" for k, v in given.defined.items())
-                where = type(chain[-1]).__name__
+                where = name_of(chain[-1])
                 raise Disagreement("rule-unsound", where, self.told(theorem, f"{found}\non {shown} {partly}"))
 
     def told(self, theorem: Refines, problem: str) -> str:

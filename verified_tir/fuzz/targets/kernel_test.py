@@ -12,8 +12,9 @@ import numpy as np
 from verified_tir.fuzz.target import Disagreement, Observed
 from verified_tir.fuzz.targets.kernel_rules import examine
 from verified_tir.ir.script import script
+from verified_tir.kernel.obligation import NoMatch
 from verified_tir.testing.rules.cases import RuleCase
-from verified_tir.testing.rules.family import After, plain_solver
+from verified_tir.testing.rules.family import After, plain_solver, rule_for
 from verified_tir.testing.rules.literals import rule_text
 from verified_tir.testing.scheduling import Taken
 
@@ -125,7 +126,8 @@ def test_of_rules(name: str, case: RuleCase) -> str:
             said, blamed = f"{type(crash).__name__}: {crash}", chain
             break
     program = "\n".join(f"    {line}" if line else "" for line in script(case.func).rstrip().split("\n"))
-    rules = tuple(r for r in blamed if not isinstance(r, After))
+    first = rule_for(blamed[0], case.func)
+    rules = tuple(r for r in (first, *blamed[1:]) if not isinstance(r, (After, NoMatch)) and not callable(r))
     try:
         if len(rules) < len(blamed):
             raise ValueError("a step is made for what the one before it creates")

@@ -88,12 +88,17 @@ def range_safely(
 ) -> Iterator[Question]:
     """A loop over ``[low, low + extent)`` can be started here: its bounds are safe, its last value fits."""
     yield from evaluated_safely(context, (low, extent), given, path, where)
+    goal = last_value_fits(context, low, extent)
+    if goal is not f.TRUE:
+        yield Question("safety", f"the loop's last value fits {low.dtype}", context, given, goal, path, where)
+
+
+def last_value_fits(context: Context, low: Expr, extent: Expr) -> Term:
+    """That the last value of a loop over ``[low, low + extent)``, if it has one, is one of its type."""
     encoder = context.encoder()
     count = encoder.value(extent)
     last = f.sub(f.add(encoder.value(low), count), f.integer(1))
-    goal = f.implies(f.lt(f.integer(0), count), in_range(last, low.dtype))
-    if goal is not f.TRUE:
-        yield Question("safety", f"the loop's last value fits {low.dtype}", context, given, goal, path, where)
+    return f.implies(f.lt(f.integer(0), count), in_range(last, low.dtype))
 
 
 def evaluated_safely(

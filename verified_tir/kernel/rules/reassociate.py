@@ -10,7 +10,7 @@ Theorem.  Nothing in the nest but the update itself touches B.  So the nest leav
 of the terms whose x it is.  ⊕ is exact (see ``reduction``): the terms may be summed in groups, empty ones too, and in
 any order.  *Partial results*: p says to which group a term goes, and y to which element a group belongs.  A term's
 group must belong to the term's element: y(p) = x.  Groups that no term meets leave B[y(j)] as it is, which may then be
-touched though it was not before.  *Another order*: the iterations are the same (see ``reindex``); only their order
+touched though it was not before.  *Another order*: the iterations are the same (see ``reorder``); only their order
 changes.
 
 If one of the terms is undefined, both results are.
@@ -39,7 +39,7 @@ from verified_tir.kernel.obligation import NoMatch, Question
 from verified_tir.kernel.rules.common import evaluated_safely, has_effect, loads_in, safe_questions
 from verified_tir.kernel.rules.insert import scope_problem
 from verified_tir.kernel.rules.reduction import Reduction, reduction_at
-from verified_tir.kernel.rules.reindex import Reindex
+from verified_tir.kernel.rules.reorder import Reorder
 from verified_tir.kernel.rules.scope import extents_safe
 from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
@@ -155,18 +155,20 @@ class Reassociate:
 @final
 @dataclass(frozen=True, slots=True)
 class Reordered:
-    """Run the reduction that ``reindex`` speaks of under its new nest, in whatever order of its terms that is.
+    """Run the reduction that ``reorder`` speaks of, and nothing else, in whatever order of its terms that is.
 
-    Owes what ``reindex`` owes, but for the order.
+    Owes what ``reorder`` owes, but for the order.
     """
 
-    reindex: Reindex
+    reorder: Reorder
 
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
-        found = reduction_at(before, self.reindex.path, entry)
+        found = reduction_at(before, self.reorder.path, entry)
         if isinstance(found, NoMatch):
             return found
-        new = self.reindex.rewrite(before, entry)
+        if self.reorder.count != 1:
+            return NoMatch(self.reorder.path, "more than the reduction is put into another order")
+        new = self.reorder.rewrite(before, entry)
         if isinstance(new, NoMatch):
             return new
         others = (q for q in new.questions if q.name != "order")

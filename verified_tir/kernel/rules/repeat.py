@@ -30,10 +30,25 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal, final
 
-from verified_tir.ir.expr import Expr, all_of
+from verified_tir.ir.expr import Expr, Var, all_of
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, put
-from verified_tir.ir.stmt import SKIP, Assert, AttrStmt, Block, DeclBuffer, For, If, LetStmt, Seq, Stmt, While, seq
+from verified_tir.ir.stmt import (
+    SKIP,
+    Annotations,
+    Assert,
+    AttrStmt,
+    Block,
+    DeclBuffer,
+    For,
+    ForKind,
+    If,
+    LetStmt,
+    Seq,
+    Stmt,
+    While,
+    seq,
+)
 from verified_tir.ir.visit import children, refresh_binders, substitute, walk
 from verified_tir.kernel.access import Access, conflicts, overlap
 from verified_tir.kernel.begin import context_at
@@ -46,11 +61,23 @@ from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.common import changes, evaluated_safely, occurs, range_safely, statement_at
 from verified_tir.kernel.rules.insert import scope_problem
 from verified_tir.kernel.rules.last_write import Ran, earlier_iterations, reads_of
-from verified_tir.kernel.rules.reindex import NewLoop
 from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
 from verified_tir.semantics.encode import Encoded
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class NewLoop:
+    """One loop of a new nest; its bounds may use the variables of the loops outside it."""
+
+    var: Var
+    min: Expr
+    extent: Expr
+    kind: ForKind = "serial"
+    thread: str = ""
+    annotations: Annotations = ()
 
 
 @final

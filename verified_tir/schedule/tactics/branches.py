@@ -11,8 +11,8 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, Assert, Assume, AttrStmt, Block, DeclBuffer, For, If, Seq, Stmt, While
 from verified_tir.ir.visit import free_vars, sub_statements, walk
-from verified_tir.kernel.rules.branch import Decide
 from verified_tir.kernel.rules.rewrite import Rewrite
+from verified_tir.schedule import moves
 from verified_tir.schedule.index_eval import Grid, NotEvaluable, UnsafeIndex, evaluate
 from verified_tir.schedule.session import Session
 from verified_tir.schedule.tactics.tidy import conjuncts
@@ -27,8 +27,8 @@ def decide_branches(session: Session, under: Path = ()) -> int:
     def decide(path: Path, stmt: If) -> int:
         taken = sides_taken(session.func, path, stmt.condition)
         return int(
-            (False not in taken and session.attempt(Decide(path, True)))
-            or (True not in taken and session.attempt(Decide(path, False)))
+            (False not in taken and session.attempt(moves.decide(path, True)))
+            or (True not in taken and session.attempt(moves.decide(path, False)))
         )
 
     return each_branch(session, under, decide)

@@ -20,7 +20,7 @@ from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import SKIP, Block, If, Seq, Stmt
 from verified_tir.ir.visit import free_vars
-from verified_tir.kernel.rules.branch import Decide, Introduce, Merge, Reshape
+from verified_tir.schedule import moves
 from verified_tir.schedule.recipes import annotated, labelled, unwrapped
 from verified_tir.schedule.session import Session, TacticFailed
 
@@ -84,14 +84,14 @@ def merge_pair(session: Session, where: Path, k: int) -> bool:
             first = session.stmt((*where, k))
             assert isinstance(first, If)
             whole = len(session.stmt(where).stmts) == 2  # type: ignore[attr-defined]
-            session.apply(Introduce((*where, k), first.condition, 2))
+            session.apply(moves.introduce((*where, k), first.condition, 2))
             branch = where if whole else (*where, k)
             for arm, holds in ((0, True), (1, False)):
                 second = (*branch, arm, 1)  # before the first goes: places behind it would move
-                if not session.attempt(Decide(second, holds)):
-                    session.apply(Decide(second, not holds))
+                if not session.attempt(moves.decide(second, holds)):
+                    session.apply(moves.decide(second, not holds))
                 inner = session.stmt((*branch, arm))
-                session.apply(Decide((*branch, arm, 0) if isinstance(inner, Seq) else (*branch, arm), holds))
+                session.apply(moves.decide((*branch, arm, 0) if isinstance(inner, Seq) else (*branch, arm), holds))
             trim(session, branch)
     except TacticFailed:
         return False
@@ -103,10 +103,10 @@ def trim(session: Session, path: Path) -> None:
     branch = session.stmt(path)
     assert isinstance(branch, If)
     if branch.else_body is SKIP:
-        session.apply(Reshape(path, "trim"))
+        session.apply(moves.reshape(path, "trim"))
     elif branch.then_body is SKIP and branch.else_body is not None:
-        session.apply(Reshape(path, "negate"))
-        session.apply(Reshape(path, "trim"))
+        session.apply(moves.reshape(path, "negate"))
+        session.apply(moves.reshape(path, "trim"))
 
 
 def _merge_identical(session: Session, under: Path) -> int:
@@ -122,4 +122,4 @@ def _merge_identical(session: Session, under: Path) -> int:
             return merged
         path, stmt = same[-1]
         skipped.add(stmt)
-        merged += int(session.attempt(Merge((*under, *path))))
+        merged += int(session.attempt(moves.merge((*under, *path))))

@@ -16,9 +16,9 @@ from verified_tir.ir.expr import Expr, Var, all_of
 from verified_tir.ir.paths import Path, at, places
 from verified_tir.ir.stmt import Block, For, If, Stmt
 from verified_tir.ir.visit import substitute
-from verified_tir.kernel.rules.branch import Decide
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.rewrite import Rewrite
+from verified_tir.schedule import moves
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.tactics.boundaries import boundaries
 from verified_tir.schedule.tactics.loops import cut
@@ -92,9 +92,9 @@ def _cut_off(session: Session, path: Path, mid: Expr) -> None:
     harm is a long one.
     """
     first, second = cut(session, path, mid)
-    if not session.attempt(Decide(_branch_of(session, second), False), Erase(second)):
+    if not session.attempt(moves.decide(_branch_of(session, second), False), Erase(second)):
         session.follow(session.stmt(first), session.stmt(second))
-        session.apply(Decide(_branch_of(session, first), False))
+        session.apply(moves.decide(_branch_of(session, first), False))
         session.apply(Erase(first))
 
 
@@ -116,4 +116,4 @@ def _drop(session: Session, path: Path, condition: Expr) -> bool:
     others = [c for c in parts if c is not condition]
     if len(others) == len(parts):
         return False
-    return session.attempt(Rewrite(where, (0,), all_of(others)) if others else Decide(where, True))
+    return session.attempt(Rewrite(where, (0,), all_of(others)) if others else moves.decide(where, True))

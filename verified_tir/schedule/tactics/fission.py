@@ -5,8 +5,8 @@ from __future__ import annotations
 from verified_tir.ir.expr import Var
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Allocate, Block, For, If, Seq, Stmt, seq
-from verified_tir.kernel.rules.order import Distribute, Fuse, Join, Swap
 from verified_tir.kernel.rules.scope import uses
+from verified_tir.schedule.moves import distribute, fuse, join, swap
 from verified_tir.schedule.recipes import moved, split_label
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.loops import Handle, pair_at
@@ -75,7 +75,7 @@ def separate(
     while len(where) > len(top):
         around = where[:-1]
         while alone and position > 1:
-            session.apply(Swap(where, position - 2))
+            session.apply(swap(where, position - 2))
             position -= 1
         stmt = session.stmt(around)
         if isinstance(stmt, Allocate) and alone and not uses(session.stmt((*where, 0)), stmt.buffer):
@@ -90,7 +90,7 @@ def separate(
             session.apply(split_label(around, position, label or f"{stmt.name}_0"))
             label = ""
         else:
-            session.apply(Distribute(around, position))
+            session.apply(distribute(around, position))
         one, two = pair_at(session, around)
         rest = session.stmt(two)
         if isinstance(stmt, For) and isinstance(rest, For):
@@ -121,9 +121,9 @@ def merge(session: Session, first: Handle, second: Handle) -> Var:
         what = f"{between} statements stand between them" if between > 0 else "it comes before the first"
         raise fail(f"the second loop does not follow the first directly: {what}", path)
     where, position = path[:-1], path[-1]
-    if session.attempt(Join(where, position)):
+    if session.attempt(join(where, position)):
         session.follow(b.body, a.body)
     else:
-        session.apply(Fuse(where, position))
+        session.apply(fuse(where, position))
     session.renamed[b.var] = a.var
     return a.var

@@ -23,10 +23,12 @@ from verified_tir.ir.sugar import binary
 from verified_tir.ir.visit import free_vars
 from verified_tir.kernel.obligation import Unproved
 from verified_tir.kernel.rules.common import loads_in
-from verified_tir.kernel.rules.reindex import NewLoop, Reindex
+from verified_tir.kernel.rules.repeat import NewLoop
 from verified_tir.kernel.rules.rewrite import ExprPath, Rewrite, expressions
+from verified_tir.schedule import moves
 from verified_tir.schedule.index_map import IndexMapError, NegativeIndex
 from verified_tir.schedule.loop_layout import Layout, Ranges, choices, layout_of
+from verified_tir.schedule.recipes import Recipe
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.simplify_index import negate
 from verified_tir.schedule.simplify_index import simplify as simplify_index
@@ -275,7 +277,7 @@ def _reindex(session: Session, segment: Segment, layout: Layout, buffer: Buffer,
     hole = [] if layout.hole is FALSE else [negate(layout.hole)]
     plain = [c for c in short if not loads_in((c,))]  # what reads memory may be evaluated at old iterations only
     _either(session, [
-        Reindex(start, depth, loops, tuple(all_guards), old_of_new, new_of_old)
+        moves.reindex(start, depth, loops, tuple(all_guards), old_of_new, new_of_old)
         for all_guards in ([*plain, *inside, *(c for c in short if c not in plain)], [*hole, *guards])
     ], licence)  # fmt: skip
     session.renamed.update(keep)
@@ -289,7 +291,7 @@ def _reindex(session: Session, segment: Segment, layout: Layout, buffer: Buffer,
     join_guards(session, start)
 
 
-def _either(session: Session, rules: list[Reindex], licence: str) -> None:
+def _either(session: Session, rules: list[Recipe], licence: str) -> None:
     """Take the first of some steps that the kernel allows; in one that only changes the order of a reduction, that."""
     for rule in rules:
         try:

@@ -24,9 +24,9 @@ from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import bound_vars, free_vars, map_children, substitute, walk
 from verified_tir.kernel.effects import EVERYTHING, written_blocks
 from verified_tir.kernel.rules.bind import Bind, Inline
-from verified_tir.kernel.rules.branch import Decide, Introduce
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.rewrite import ExprPath, Rewrite, expressions, replace_expression
+from verified_tir.schedule import moves
 from verified_tir.schedule.session import Session, TacticFailed
 from verified_tir.schedule.tactics.conditionals import trim
 from verified_tir.schedule.tactics.tidy import is_empty
@@ -164,7 +164,7 @@ def _hoist(session: Session, path: Path, expr: Expr, conditionals: HoistConditio
     if named and (HoistLetBinding.ALL & lets) and not _is_condition(loop, expr, conditionals):
         _hoist_let(session, path, expr, named[0].var)
         return
-    session.apply(Introduce(path, expr))
+    session.apply(moves.introduce(path, expr))
     for arm, holds in ((0, True), (1, False)):
         _settle(session, (*path, arm), expr, holds)
     _remove_empty(session, path)
@@ -233,7 +233,7 @@ def _replace_everywhere(session: Session, path: Path, new: Callable[[Expr], Expr
         where, at_expr, old, replacement = found
         stmt = session.stmt((*path, *where))
         if isinstance(stmt, If) and at_expr == (0,) and isinstance(replacement, IntImm):
-            session.apply(Decide((*path, *where), bool(replacement.value)))
+            session.apply(moves.decide((*path, *where), bool(replacement.value)))
             continue
         narrowed, replacement = _narrowed(at_expr, old, replacement)
         session.apply(Rewrite((*path, *where), narrowed, replacement))

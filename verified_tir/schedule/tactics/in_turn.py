@@ -17,8 +17,9 @@ from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Allocate, Block, For, If, Seq, Stmt
 from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import sub_statements, substitute
-from verified_tir.kernel.rules.reindex import NewLoop, Reindex
+from verified_tir.kernel.rules.repeat import NewLoop
 from verified_tir.kernel.rules.rewrite import ExprPath, Rewrite, expressions
+from verified_tir.schedule import moves
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.tidy import guards_of
 
@@ -87,7 +88,7 @@ def fuse_in_turn(session: Session, loops: Sequence[For], new: NewLoop, values: S
             pair, flat, total = digits(var, [first, second])
             mapping = dict(zip((first.var, second.var), pair, strict=True))
             one = new if last else NewLoop(var, const(0, var.dtype), total)
-            session.apply(Reindex(path, len(chain), (one,), guards_of(chain, mapping), tuple(pair), (flat,)))
+            session.apply(moves.reindex(path, len(chain), (one,), guards_of(chain, mapping), tuple(pair), (flat,)))
             found = {v: substitute(e, mapping) for v, e in found.items()} | mapping
             fused = session.stmt(path)
             assert isinstance(fused, For)
@@ -117,7 +118,7 @@ def split_in_turn(
             offset = target.var if is_zero(target.min) else target.var - target.min
             inverse = (offset // inner.extent, offset % inner.extent)
             within = (flat < target.extent,) if guards and k == len(loops) - 1 else ()
-            session.apply(Reindex(path, 1, (outer, inner), within, (flat + target.min,), inverse))
+            session.apply(moves.reindex(path, 1, (outer, inner), within, (flat + target.min,), inverse))
             split = session.stmt(path)
             assert isinstance(split, For)
             target = split

@@ -16,7 +16,8 @@ from verified_tir.ir.stmt import Block, If, Seq, Stmt, Store
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.obligation import Unproved
 from verified_tir.kernel.rules.reassociate import Reassociate, Reordered
-from verified_tir.kernel.rules.reindex import Reindex
+from verified_tir.kernel.rules.reorder import Reorder
+from verified_tir.schedule.recipes import Recipe
 from verified_tir.schedule.session import Session, TacticFailed, fail, owner
 
 
@@ -50,12 +51,16 @@ def check_word(session: Session, data: Var, word: str) -> None:
         raise fail(f"the reduction is one into {mine}, not into {word!r}")
 
 
-def in_another_order(session: Session, rule: Reindex, licence: str, primitive: str = "reorder") -> None:
+def in_another_order(session: Session, recipe: Recipe, licence: str, primitive: str = "reorder") -> None:
     """Take a step that puts the iterations of a nest into another order; if the nest is a reduction, that of its terms.
 
     :param licence: the buffer whose float sum may be rounded in another order.
     :param primitive: what the user called.
     """
+    rule = recipe(session.func)
+    if not isinstance(rule, Reorder):
+        session.apply(recipe)
+        return
     blocks = dict.fromkeys(s.buffer.data for s in writes_of(at(session.func.body, rule.path)))
     stores = [owner(session.func, data).name for data in blocks]
     if licence:

@@ -16,8 +16,8 @@ from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import For, ForKind, Seq, Stmt
 from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import free_vars, substitute
-from verified_tir.kernel.rules.order import Partition
-from verified_tir.kernel.rules.reindex import NewLoop, Reindex
+from verified_tir.kernel.rules.repeat import NewLoop
+from verified_tir.schedule import moves
 from verified_tir.schedule.bounds import Bounds
 from verified_tir.schedule.poly import as_poly, render
 from verified_tir.schedule.recipes import of_kind
@@ -68,7 +68,7 @@ def split(session: Session, loop: Handle, factors: Sequence[int | None]) -> list
     if len(news) > AT_ONCE:
         split_in_turn(session, path, target, loops, guards)
     else:
-        session.apply(Reindex(path, 1, loops, guards, (folded(flat + target.min),), tuple(inverse)))
+        session.apply(moves.reindex(path, 1, loops, guards, (folded(flat + target.min),), tuple(inverse)))
     session.gone[target.var] = f"it was split into {', '.join(v.name for v in news)}"
     join_guards(session, path)
     fold_at(session, path)
@@ -153,7 +153,7 @@ def rebuild(session: Session, path: Path, chain: list[Stmt], order: Sequence[For
     within = tuple(substitute(g, fresh) for _, _, guards in boxes for g in guards)
     guards = (*within, *guards_of(chain, fresh))
     old_of_new = tuple(fresh[s.var] for s in loops)
-    rule = Reindex(path, len(chain), news, guards, old_of_new, tuple(s.var for s in order))
+    rule = moves.reindex(path, len(chain), news, guards, old_of_new, tuple(s.var for s in order))
     in_another_order(session, rule, licence)
     session.renamed.update(fresh)
     join_guards(session, path)
@@ -205,7 +205,7 @@ def fuse(session: Session, handles: Sequence[Handle]) -> Var:
     if len(loops) > (AT_ONCE if all(isinstance(s.extent, IntImm) for s in loops) else 2):
         fuse_in_turn(session, loops, new, values)
     else:
-        session.apply(Reindex(path, len(chain), (new,), guards_of(chain, mapping), tuple(values), (flat,)))
+        session.apply(moves.reindex(path, len(chain), (new,), guards_of(chain, mapping), tuple(values), (flat,)))
     session.gone.update({s.var: f"it was fused into {fused.name}" for s in loops})
     join_guards(session, path)
     return fused
@@ -255,7 +255,7 @@ def partition(session: Session, loop: Handle, mid: Expr | int) -> tuple[Var, Var
 
 def cut(session: Session, path: Path, mid: Expr) -> tuple[Path, Path]:
     """Cut the range of the loop at ``path``; gives the places of the two loops, bounds folded."""
-    session.apply(Partition(path, mid))
+    session.apply(moves.partition(path, mid))
     found = pair_at(session, path)
     for p in found:
         fold_bounds(session, p)

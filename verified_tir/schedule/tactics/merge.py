@@ -22,8 +22,8 @@ from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Block, For, Seq, Stmt, Store
 from verified_tir.ir.visit import free_vars, sub_statements, walk
 from verified_tir.kernel.obligation import Unproved
-from verified_tir.kernel.rules.order import Fuse, Swap
 from verified_tir.logic.verdict import Refuted
+from verified_tir.schedule import moves
 from verified_tir.schedule.index_eval import NotEvaluable, UnsafeIndex, evaluate
 from verified_tir.schedule.recipes import labelled, unwrapped
 from verified_tir.schedule.session import Session, TacticFailed, fail
@@ -113,7 +113,7 @@ def _merge_at(session: Session, where: Path, position: int, outer: tuple[Labels,
     assert isinstance(first, For) and isinstance(second, For)
     counts = [len(s.body.stmts) if isinstance(s.body, Seq) else 1 for s in (first, second)]
     try:
-        session.apply(Fuse(where, position))
+        session.apply(moves.fuse(where, position))
     except TacticFailed as refused:
         raise _explained(refused, first, second) from None
     session.renamed[second.var] = first.var
@@ -157,13 +157,13 @@ def _explained(failed: TacticFailed, first: For, second: For) -> TacticFailed:
     claim = refusal.obligation.claim
     if " touch different elements" not in claim:
         return failed
-    writes = "and the write of" in claim
+    writes = ": the write and" in claim
     if writes:
         why = "condition 1: what the first loop writes, the second does not touch in an earlier iteration"
     else:
         why = "condition 2: what the first loop reads, the second does not write in an earlier iteration"
     where = _meeting(refusal, first, second)
-    # of two views of one block the claim names that of the second loop
+    # of two views of one block the claim names that of the first loop
     buffer = next((b for b in (*_buffers(first), *_buffers(second)) if f" of {b.name} touch" in claim), None)
     if not where and buffer is not None:
         one = touched_by(first.body, buffer, reads=not writes, writes=writes)
@@ -187,16 +187,16 @@ def _meeting(refusal: Unproved, first: For, second: For) -> str:
     for name, value in verdict.model.values.items():
         if name in names:
             values.setdefault(names[name], []).append(value)
-    i, j = values.get(f"{first.var.name}'", []), values.get(first.var.name, [])
+    i, j = values.get(first.var.name, []), values.get(f"{second.var.name}'", [])
     if len(i) != 1 or len(j) != 1:
         return ""
     late, early = _elements(first, i[0], values), _elements(second, j[0], values)
     verbs = refusal.obligation.claim.rpartition(": the ")[2].split()
     for buffer, write, element in late:
-        wanted = (buffer, verbs[0] == "write", element)
-        if write == (verbs[3] == "write") and f" of {buffer} touch" in refusal.obligation.claim and wanted in early:
+        wanted = (buffer, verbs[3] == "write", element)
+        if write == (verbs[0] == "write") and f" of {buffer} touch" in refusal.obligation.claim and wanted in early:
             text = ", ".join(map(str, element))
-            return f"but both touch {buffer}[{text}] where {first.var.name} = {j[0]} and {first.var.name}' = {i[0]}"
+            return f"but both touch {buffer}[{text}] where {first.var.name} = {i[0]} and {second.var.name}' = {j[0]}"
     return ""
 
 
@@ -263,7 +263,7 @@ def _shift(session: Session, where: Path, here: int, goal: int) -> None:
     """Exchange a statement of a sequence with its neighbours until it is at its new position."""
     while here != goal:
         step = 1 if here < goal else -1
-        session.apply(Swap(where, min(here, here + step)))
+        session.apply(moves.swap(where, min(here, here + step)))
         here += step
 
 

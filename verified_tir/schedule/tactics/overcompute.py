@@ -22,10 +22,9 @@ from verified_tir.ir.stmt import SKIP, Block, For, If, Seq, Stmt, Store
 from verified_tir.ir.visit import map_children, sub_statements
 from verified_tir.kernel.effects import EVERYTHING, written_blocks
 from verified_tir.kernel.obligation import Unproved
-from verified_tir.kernel.rules.branch import Merge, Reshape
 from verified_tir.kernel.rules.insert import Insert
-from verified_tir.kernel.rules.order import Fuse, Swap
 from verified_tir.kernel.rules.rewrite import Rewrite, expressions
+from verified_tir.schedule import moves
 from verified_tir.schedule.bounds import Bounds
 from verified_tir.schedule.poly import counted_in
 from verified_tir.schedule.recipes import annotated, labelled, unwrapped
@@ -83,16 +82,16 @@ def _run_always(session: Session, path: Path, wrap_indices: bool) -> None:
     stmt = session.stmt(path)
     assert isinstance(stmt, If)
     if stmt.else_body is SKIP:
-        session.apply(Reshape(path, "trim"))
+        session.apply(moves.reshape(path, "trim"))
     elif stmt.else_body is not None:
         if not structural_equal(stmt.then_body, stmt.else_body):
             make_equal(session, path)
-        session.apply(Merge(path))
+        session.apply(moves.merge(path))
         return
     try:
         with session.atomic():
             session.apply(Insert(path, stmt.then_body, "else"))
-            session.apply(Merge(path))
+            session.apply(moves.merge(path))
         return
     except TacticFailed as problem:
         why = problem
@@ -115,7 +114,7 @@ def _without(session: Session, path: Path, stmt: If, k: int, wrap_indices: bool)
         with session.atomic(), session.hastily():
             if k < len(others) or all_of([*others, parts[k]]) is not stmt.condition:
                 session.apply(Rewrite(path, (0,), all_of([*others, parts[k]])))
-            session.apply(Reshape(path, "nest"))
+            session.apply(moves.reshape(path, "nest"))
             _run_always(session, (*path, 0), wrap_indices)
     except TacticFailed:
         return False
@@ -149,7 +148,7 @@ def _overwritten_later(session: Session, path: Path, why: TacticFailed) -> None:
                     with session.atomic():
                         session.apply(Insert(nest, copy, "after", killer=distance))
                         place, below = _merged(session, nest, way)
-                        session.apply(Merge((*place, *below)))
+                        session.apply(moves.merge((*place, *below)))
                     return
                 except TacticFailed as problem:
                     why = better(why, problem)
@@ -214,7 +213,7 @@ def _merged(session: Session, nest: Path, way: Path) -> tuple[Path, Path]:
             return place, (0, *below)
         case For(body=body):
             place = _place_of_both(session, nest)
-            session.apply(Fuse(nest[:-1], nest[-1]))
+            session.apply(moves.fuse(nest[:-1], nest[-1]))
         case If(then_body=body, else_body=None):
             place = _place_of_both(session, nest)
             if not merge_pair(session, nest[:-1], nest[-1]):
@@ -232,7 +231,7 @@ def _merged_below(session: Session, where: Path, start: int, body: Stmt, way: Pa
         return _merged(session, (*where, start), way[1:])
     target = start + way[1]
     for k in range(start + len(body.stmts) - 1, target, -1):
-        session.apply(Swap(where, k))
+        session.apply(moves.swap(where, k))
     return _merged(session, (*where, target), way[2:])
 
 

@@ -30,11 +30,11 @@ from verified_tir.ir.stmt import For, If, Seq, Store
 from verified_tir.ir.sugar import any_of, binary, const
 from verified_tir.ir.visit import free_vars, walk
 from verified_tir.kernel.obligation import Unproved
-from verified_tir.kernel.rules.branch import Merge
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.reduction import term_of
-from verified_tir.kernel.rules.reindex import NewLoop, Reindex
+from verified_tir.kernel.rules.repeat import NewLoop
+from verified_tir.schedule import moves
 from verified_tir.schedule.poly import counted_in
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.tactics.in_turn import is_zero
@@ -240,7 +240,7 @@ def _extend(session: Session, handle: Var, extent: Expr) -> None:
     path, loop = session.loop(handle)
     var = Var.fresh(loop.var.name, loop.var.dtype)
     new = NewLoop(var, loop.min, extent, loop.kind, loop.thread, loop.annotations)
-    session.apply(Reindex(path, 1, (new,), (binary("lt", var, loop.extent),), (var,), (loop.var,)))
+    session.apply(moves.reindex(path, 1, (new,), (binary("lt", var, loop.extent),), (var,), (loop.var,)))
     session.renamed[loop.var] = var
 
 
@@ -254,7 +254,7 @@ def _run_always(session: Session, var: Var, einsum: Einsum) -> None:
         session.apply(Insert((*path, 0), guard.then_body, "else"))
     except TacticFailed as failed:
         raise _with_remedy(failed, var, einsum) from None
-    session.apply(Merge((*path, 0)))
+    session.apply(moves.merge((*path, 0)))
     fold_at(session, (*path, 0))
 
 

@@ -8,9 +8,9 @@ from verified_tir.ir.find import loop_path
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, Block, For, If, Seq
 from verified_tir.ir.visit import free_vars
-from verified_tir.kernel.rules.branch import Decide
 from verified_tir.kernel.rules.erase import Erase
-from verified_tir.kernel.rules.reindex import NewLoop, Reindex
+from verified_tir.kernel.rules.repeat import NewLoop
+from verified_tir.schedule import moves
 from verified_tir.schedule.recipes import moved
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.branches import decide_branches
@@ -64,7 +64,9 @@ def _initialise_once(session: Session, top: Path, reduced: set[Var]) -> None:
         if not (isinstance(loop.extent, IntImm) and loop.extent.value == 1):
             path, rest = cut(session, path, loop.min + 1)
             *_, (start, _) = places(session.stmt(rest), lambda s: isinstance(s, If))
-            session.attempt(Decide((*rest, *start), False))  # nothing is initialised there: no store is left to look at
+            session.attempt(
+                moves.decide((*rest, *start), False)
+            )  # nothing is initialised there: no store is left to look at
             session.apply(Erase(rest))
             path = loop_path(session.func, loop.var)
             assert path is not None
@@ -78,7 +80,7 @@ def _name_loops(session: Session, top: Path) -> None:
         assert isinstance(stmt, For)
         var = Var.fresh(f"{stmt.var.name}_init", stmt.var.dtype)
         loop = NewLoop(var, stmt.min, stmt.extent, stmt.kind, stmt.thread, stmt.annotations)
-        session.apply(Reindex((*top, *path), 1, (loop,), (), (var,), (stmt.var,)))
+        session.apply(moves.reindex((*top, *path), 1, (loop,), (), (var,), (stmt.var,)))
 
 
 def remove_loop(session: Session, loop: Handle) -> None:

@@ -27,10 +27,9 @@ from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Allocate, Block, For, If, Seq, Stmt, Store
 from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import free_vars, sub_statements, substitute, walk
-from verified_tir.kernel.rules.branch import Decide, Introduce, Reshape
 from verified_tir.kernel.rules.erase import Erase
-from verified_tir.kernel.rules.order import Fuse, Swap
-from verified_tir.kernel.rules.reindex import NewLoop, Reindex
+from verified_tir.kernel.rules.repeat import NewLoop
+from verified_tir.schedule import moves
 from verified_tir.schedule.bounds import Bounds
 from verified_tir.schedule.poly import as_poly, counted_in, render
 from verified_tir.schedule.recipes import moved
@@ -129,12 +128,12 @@ def _brought_together(session: Session, sequence: Path, producer: int, consumer:
     """
     while consumer > producer + 1:
         try:
-            session.apply(Swap(sequence, consumer - 1))
+            session.apply(moves.swap(sequence, consumer - 1))
             consumer -= 1
         except TacticFailed:
             with session.atomic():
                 for k in range(consumer - 2, producer - 1, -1):
-                    session.apply(Swap(sequence, k))
+                    session.apply(moves.swap(sequence, k))
             producer += 1
     return producer
 
@@ -211,7 +210,7 @@ def _moved(session: Session, nest: Nest, around: list[For], produced: Produced, 
     fresh = {s.var: Var.fresh(s.var.name, s.var.dtype) for s in around}
     inner = {s.var: Var.fresh(s.var.name, s.var.dtype) for s in nest.loops}
     new = _renewed(session, nest, around, produced, element, fresh, inner)
-    session.apply(Reindex(nest.path, len(nest.chain), new.loops, new.guards, new.old_of_new, new.new_of_old))
+    session.apply(moves.reindex(nest.path, len(nest.chain), new.loops, new.guards, new.old_of_new, new.new_of_old))
     session.renamed.update(inner)
     join_guards(session, nest.path)
     simplify_expressions(session, nest.path)
@@ -220,7 +219,7 @@ def _moved(session: Session, nest: Nest, around: list[For], produced: Produced, 
         consumer = _beside(session, consumer, s)
         producer = loop_path(session.func, s.var)
         assert producer is not None
-        session.apply(Fuse(producer[:-1], producer[-1]))
+        session.apply(moves.fuse(producer[:-1], producer[-1]))
         consumer = _last(session, loop_path(session.func, s.var))
     decide_branches(session, consumer)
     while isinstance(session.left(consumer), For):
@@ -258,12 +257,12 @@ def _under(session: Session, top: Path, condition: Expr, branch: Path) -> None:
 
     :param branch: where the two stand then.
     """
-    session.apply(Introduce(top, condition, 2))
+    session.apply(moves.introduce(top, condition, 2))
     session.apply(Erase((*branch, 1, 1)))
     otherwise = session.stmt((*branch, 1))
-    session.apply(Decide((*branch, 1, 0) if isinstance(otherwise, Seq) else (*branch, 1), False))
-    session.apply(Decide((*branch, 0, 0), True))
-    session.apply(Reshape(branch, "trim"))
+    session.apply(moves.decide((*branch, 1, 0) if isinstance(otherwise, Seq) else (*branch, 1), False))
+    session.apply(moves.decide((*branch, 0, 0), True))
+    session.apply(moves.reshape(branch, "trim"))
 
 
 def _last(session: Session, around: Path | None) -> Path:

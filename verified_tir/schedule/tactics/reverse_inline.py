@@ -20,8 +20,8 @@ from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, Block, For, If, Seq, Stmt, Store
 from verified_tir.ir.visit import bound_vars, free_vars, substitute, walk
 from verified_tir.kernel.obligation import Unproved
-from verified_tir.kernel.rules.order import Swap
-from verified_tir.kernel.rules.reindex import NewLoop, Reindex
+from verified_tir.kernel.rules.repeat import NewLoop
+from verified_tir.schedule import moves
 from verified_tir.schedule.bounds import Bounds
 from verified_tir.schedule.poly import counted_in
 from verified_tir.schedule.recipes import labelled, unwrapped
@@ -104,7 +104,7 @@ def _move_up(session: Session, block: str, buffer: Buffer) -> None:
     first = next(p for p, s in places(session.func.body, lambda s: isinstance(s, Store) and s.buffer is buffer))
     shared = _parting(session, first, path)
     for k in range(path[shared], first[shared] + 1, -1):
-        if not session.attempt(Swap(path[:shared], k - 1)):
+        if not session.attempt(moves.swap(path[:shared], k - 1)):
             return
 
 
@@ -199,10 +199,11 @@ def _follow(session: Session, block: Path, buffer: Buffer, producer: Path) -> di
     guards += [substitute(e, mapping).equal(counted_in(x, e.dtype)) for e, x in zip(load.indices, stored, strict=True)]
     kept = [c for c in (simplifier.expr(g) for g in guards) if not (isinstance(c, IntImm) and c.value)]
     g, h = tuple(mapping[s.var] for s in mine), (*(forth[fresh[s.var]] for s in theirs), *_rest(mine, moved))
-    rule = Reindex(start, len(chain), tuple(loops), (*dict.fromkeys(kept), *guards_of(chain, mapping)), g, h)
-    with_kinds = replace(rule, loops=(*marked, *own))
-    if with_kinds.loops == rule.loops or not session.attempt(with_kinds):
-        session.apply(rule)
+    all_guards = (*dict.fromkeys(kept), *guards_of(chain, mapping))
+    plain, with_kinds = [moves.reindex(start, len(chain), nest, all_guards, g, h)
+                         for nest in (tuple(loops), (*marked, *own))]  # fmt: skip
+    if (*marked, *own) == tuple(loops) or not session.attempt(with_kinds):
+        session.apply(plain)
     for s in mine:
         if s in moved:
             session.gone[s.var] = f"its nest has the loops of what stores to {buffer.name} now"

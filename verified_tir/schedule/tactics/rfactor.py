@@ -26,7 +26,8 @@ from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Block, For, If, LetStmt, Seq, Stmt, Store
 from verified_tir.ir.visit import free_vars, walk
 from verified_tir.kernel.rules.reassociate import Reassociate
-from verified_tir.kernel.rules.reindex import NewLoop, Reindex
+from verified_tir.kernel.rules.repeat import NewLoop
+from verified_tir.schedule import moves
 from verified_tir.schedule.recipes import labelled, unwrapped
 from verified_tir.schedule.session import Session, fail, owner
 from verified_tir.schedule.tactics.in_turn import is_zero
@@ -228,4 +229,4 @@ def _rename(session: Session, path: Path, names: list[str], order: list[int]) ->
         stmt = stmt.body
     fresh = [Var.fresh(name, loop.var.dtype) for name, loop in zip(names, loops, strict=True)]
     news = tuple(NewLoop(fresh[k], loops[k].min, loops[k].extent) for k in order)
-    session.apply(Reindex(path, len(loops), news, (), tuple(fresh), tuple(loops[k].var for k in order)))
+    session.apply(moves.reindex(path, len(loops), news, (), tuple(fresh), tuple(loops[k].var for k in order)))

@@ -17,9 +17,8 @@ from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import SKIP, Allocate, AttrStmt, Block, DeclBuffer, For, If, LetStmt, Seq, Stmt
 from verified_tir.ir.sugar import binary, const
 from verified_tir.ir.visit import children, map_children, sub_statements, substitute, walk
-from verified_tir.kernel.rules.branch import Reshape
 from verified_tir.kernel.rules.rewrite import ExprPath, Rewrite, expressions
-from verified_tir.schedule import recipes
+from verified_tir.schedule import moves, recipes
 from verified_tir.schedule.session import Session
 
 Sum = dict[Expr, int]
@@ -154,7 +153,7 @@ def join_guards(session: Session, path: Path) -> None:
         match session.stmt(path):
             case If(then_body=If(else_body=None), else_body=None):
                 flatten_guard(session, (*path, 0))
-                session.apply(Reshape(path, "unnest"))
+                session.apply(moves.reshape(path, "unnest"))
             case If(else_body=None) | For():
                 path = (*path, 0)
             case _:
@@ -166,7 +165,7 @@ def flatten_guard(session: Session, path: Path) -> None:
     while isinstance(stmt := session.stmt(path), If) and isinstance(stmt.condition, Binary):
         if stmt.condition.op != "and":
             return
-        session.apply(Reshape(path, "nest"))
+        session.apply(moves.reshape(path, "nest"))
 
 
 def conjuncts(condition: Expr) -> list[Expr]:

@@ -26,10 +26,10 @@ from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Assume, For, If, Seq, Stmt, Store
 from verified_tir.ir.visit import children, free_vars, substitute, walk
 from verified_tir.kernel.effects import EVERYTHING, written_blocks
-from verified_tir.kernel.rules.branch import Introduce, Reshape
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import scope_problem
 from verified_tir.kernel.rules.rewrite import Rewrite
+from verified_tir.schedule import moves
 from verified_tir.schedule.bounds import Bounds
 from verified_tir.schedule.poly import counted_in
 from verified_tir.schedule.session import Session, TacticFailed, fail
@@ -170,7 +170,7 @@ def _where_bound(session: Session, path: Path, condition: Expr) -> Path | None:
 def _keep_out(session: Session, place: Path, condition: Expr) -> None:
     """``S`` ⟶ ``if not condition: S``."""
     wanted = written_blocks(session.stmt(place))
-    session.apply(Introduce(place, condition))
+    session.apply(moves.introduce(place, condition))
     try:
         with session.atomic():
             session.apply(Erase((*place, 0)))
@@ -201,8 +201,8 @@ def _overwritten_later(session: Session, place: Path, wanted: set[Var], why: Tac
             try:
                 with session.atomic():
                     if not padding_first:
-                        session.apply(Reshape(place, "negate"))
-                    session.apply(Reshape(place, "split"))
+                        session.apply(moves.reshape(place, "negate"))
+                    session.apply(moves.reshape(place, "split"))
                     one, two = separate(session, place, 1, top, moves=padding_first)
                     kept = two if padding_first else one
                     _positive(session, (*kept, *place[len(top) :]))

@@ -11,8 +11,7 @@ from verified_tir.ir.stmt import Allocate, Assume, If, Stmt, While, seq
 from verified_tir.ir.sugar import binary, const
 from verified_tir.ir.visit import free_vars
 from verified_tir.kernel.rules.erase import Erase
-from verified_tir.kernel.rules.reindex import NewLoop
-from verified_tir.kernel.rules.repeat import Repeat
+from verified_tir.kernel.rules.repeat import NewLoop, Repeat
 from verified_tir.kernel.theorem import Rule
 from verified_tir.testing.rules.building import load, store
 from verified_tir.testing.rules.family import Family

@@ -17,14 +17,15 @@ from verified_tir.kernel.calls import Arguments, instantiate, scalars_of
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.rules.call import Refine
 from verified_tir.kernel.rules.insert import Insert
-from verified_tir.kernel.rules.order import Partition, Swap
-from verified_tir.kernel.rules.reindex import NewLoop, Reindex
-from verified_tir.kernel.theorem import Refines, Rule, apply, reflexive
+from verified_tir.kernel.rules.repeat import NewLoop
+from verified_tir.kernel.theorem import Refines, Rule, reflexive
 from verified_tir.logic.solver import Solver
+from verified_tir.schedule import moves
+from verified_tir.schedule.recipes import Recipe
 from verified_tir.testing.rules.building import function, of_kind
-from verified_tir.testing.rules.family import Family
+from verified_tir.testing.rules.family import Family, taken
 
-Made = tuple[PrimFunc, Sequence[Rule]]
+Made = tuple[PrimFunc, Sequence[Rule | Recipe]]
 _PROVER = Prover(Solver())
 M = Buffer.declare("M", (12,), "int32")
 N = Buffer.declare("N", (5,), "int32")
@@ -48,20 +49,20 @@ def lemma(callee: int, step: int) -> Refines | None:
     func = parse_func(f"@T.prim_func\ndef {STEPS[step]}{callee}({params}):\n    {CALLEES[callee]}\n")
     q = func.buffers[1]
     loops = [(p, s) for p, s in places(func.body, lambda s: isinstance(s, For)) if isinstance(s, For)]
-    rule: Rule | None = None
+    rule: Rule | Recipe | None = None
     match STEPS[step], loops:
         case "touch", _:
             rule = Insert((), Store(q, Load(q, (const(3),)), (const(3),)))
         case "turn", [(path, loop)]:
             r, last = Var.fresh("r"), loop.extent - 1
-            rule = Reindex(path, 1, (NewLoop(r, const(0), loop.extent),), (), (last - r,), (last - loop.var,))
+            rule = moves.reindex(path, 1, (NewLoop(r, const(0), loop.extent),), (), (last - r,), (last - loop.var,))
         case "parallel", [(path, _)]:
             rule = of_kind(func, path, "parallel")
         case "cut", [(path, _)]:
-            rule = Partition(path, const(1))
+            rule = moves.partition(path, const(1))
         case "swap", []:
-            rule = Swap((), 0)
-    proved = None if rule is None else apply(rule, reflexive(func), _PROVER)
+            rule = moves.swap((), 0)
+    proved = None if rule is None else taken(rule, reflexive(func), _PROVER)
     return proved if isinstance(proved, Refines) else None
 
 

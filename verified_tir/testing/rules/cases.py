@@ -20,8 +20,9 @@ from verified_tir.ir.paths import Path, places
 from verified_tir.ir.script import parse_func, script
 from verified_tir.ir.stmt import For, Stmt
 from verified_tir.kernel.rules.erase import Erase
-from verified_tir.kernel.rules.unroll import Unroll
 from verified_tir.kernel.theorem import Rule
+from verified_tir.schedule import moves
+from verified_tir.schedule.recipes import Recipe
 from verified_tir.testing.rules.families import BY_NAME
 from verified_tir.testing.rules.family import Chain, Family
 from verified_tir.testing.rules.random_programs import programs
@@ -29,8 +30,8 @@ from verified_tir.testing.rules.random_rules import RULES, application
 from verified_tir.testing.rules.random_scenes import SCENES, scenes
 from verified_tir.testing.scheduling.seeds import SEEDS, seed
 
-PLACED: Final[dict[str, tuple[Callable[[Path], Rule], type[Stmt]]]] = {
-    "unroll": (Unroll, For),
+PLACED: Final[dict[str, tuple[Callable[[Path], Rule | Recipe], type[Stmt]]]] = {
+    "unroll": (moves.unroll, For),
     "outdated": (partial(Erase, outdated=True), Stmt),
 }
 """Rules that need nothing but a place, besides those of ``random_rules``."""
@@ -105,7 +106,7 @@ def _of_family(family: Family, index: int, first: int) -> RuleCase | None:
     return RuleCase(family.name, func, chains, family.sizes, index)
 
 
-def _applied(draw: Any, name: str, func: PrimFunc) -> Rule | None:
+def _applied(draw: Any, name: str, func: PrimFunc) -> Rule | Recipe | None:
     """A rule at some place, or ``None`` if there is none for it."""
     if name not in PLACED:
         return application(draw, name, func)

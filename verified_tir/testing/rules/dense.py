@@ -8,15 +8,16 @@ from verified_tir.ir.expr import Expr, FloatImm, IfThenElse, Undef, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import SKIP, Assume, For, If, Stmt, seq
 from verified_tir.ir.sugar import binary, const
-from verified_tir.kernel.rules.branch import Decide, Hoist, Sink
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.theorem import Rule
+from verified_tir.schedule import moves
+from verified_tir.schedule.recipes import Recipe
 from verified_tir.testing.rules.building import load, store
 from verified_tir.testing.rules.family import Family
 from verified_tir.testing.rules.pool import STORES, F, G, Word, X, Y, floats, integers, local, loop, n, plus, view
 
-Made = tuple[PrimFunc, Sequence[Rule]]
+Made = tuple[PrimFunc, Sequence[Rule | Recipe]]
 Maker = Callable[[], Stmt]
 
 # -------------------------------------------------------------------------------------------------------- invariants
@@ -59,7 +60,7 @@ def _kept(start: int, a: Word, b: Word, extent: int, question: Expr, inside: boo
         path = (2,)
     if start == 0:
         path = (path[0] - 1, *path[1:])
-    return integers(body), [Decide(_without_skips(path, a, inside), v) for v in (True, False)]
+    return integers(body), [moves.decide(_without_skips(path, a, inside), v) for v in (True, False)]
 
 
 def _without_skips(path: tuple[int, ...], a: Word, inside: bool) -> tuple[int, ...]:
@@ -124,7 +125,7 @@ def _bounded(bound: int, a: Word, question: int, guard: bool) -> Made:
     )[question]
     branch = If(asked, store(Y, 5, 3), store(Y, 6, 3))
     body = seq(branch, If(load(Y, 1) > 0, a(i)) if guard else a(i))
-    return integers(For(i, low, extent, body)), [Decide((0, 0), True), Decide((0, 0), False)]
+    return integers(For(i, low, extent, body)), [moves.decide((0, 0), True), moves.decide((0, 0), False)]
 
 
 # -------------------------------------------------------------------------------------------------------- dead stores
@@ -221,7 +222,7 @@ def _moved(known: Maker, test: int, bounds: int, a: Word, out: bool) -> Made:
     before = known()
     inner: Stmt = For(i, low, extent, If(TESTS[test], a(i))) if out else If(TESTS[test], For(i, low, extent, a(i)))
     path: tuple[int, ...] = () if before is SKIP else (2,)
-    return integers(seq(before, inner)), [Hoist(path) if out else Sink(path)]
+    return integers(seq(before, inner)), [moves.hoist(path) if out else moves.sink(path)]
 
 
 FAMILIES = (

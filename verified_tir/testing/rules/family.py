@@ -14,10 +14,11 @@ from typing import Any, final
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.kernel.facts import Prover
-from verified_tir.kernel.obligation import Refusal
+from verified_tir.kernel.obligation import NoMatch, Refusal
 from verified_tir.kernel.race_free import prove_race_free
 from verified_tir.kernel.theorem import Refines, Rule, apply
 from verified_tir.logic.solver import Solver
+from verified_tir.schedule.recipes import Recipe
 
 
 def plain_solver() -> Solver:
@@ -40,30 +41,37 @@ def prover_for(solver: Solver) -> Prover:
 class After:
     """A step that is made for what only the step before it creates."""
 
-    make: Callable[[PrimFunc], Rule]
+    make: Callable[[PrimFunc], Rule | Recipe]
 
     def __repr__(self) -> str:
         return "a step on what the one before has made"
 
 
-def rule_for(step: Rule | After, func: PrimFunc) -> Rule:
-    """The rule that a step is on a program."""
-    return step.make(func) if isinstance(step, After) else step
+def rule_for(step: Rule | Recipe | After, func: PrimFunc) -> Rule | NoMatch:
+    """The rule that a step is on a program, or why it is none there."""
+    made = step.make(func) if isinstance(step, After) else step
+    return made(func) if callable(made) else made
 
 
-def taken(rule: Rule, theorem: Refines, prover: Prover) -> Refines | Refusal:
-    """The theorem after a rule, if no marked loop of its program may race; or why not.
+def taken(step: Rule | Recipe | After, theorem: Refines, prover: Prover) -> Refines | Refusal:
+    """The theorem after a step, if no marked loop of its program may race; or why not.
 
     These are two judgements: a rule is about serial runs.
     """
-    result = apply(rule, theorem, prover)
+    rule = rule_for(step, theorem.after)
+    result = rule if isinstance(rule, NoMatch) else apply(rule, theorem, prover)
     if not isinstance(result, Refines):
         return result
     free = prove_race_free(result.after, prover, result.entry)
     return result if isinstance(free, tuple) else free
 
 
-Chain = tuple[Rule | After, ...]
+def name_of(step: Rule | Recipe | After) -> str:
+    """What a step is called: after its rule, or its recipe."""
+    return str(getattr(step, "name", type(step).__name__))
+
+
+Chain = tuple[Rule | Recipe | After, ...]
 """Rules applied one after the other; the last one is the one on trial, those before set the scene."""
 
 
@@ -74,7 +82,7 @@ class Family:
 
     name: str
     slots: tuple[Sequence[Any], ...]
-    build: Callable[..., tuple[PrimFunc, Sequence[Rule | Chain]] | None]
+    build: Callable[..., tuple[PrimFunc, Sequence[Rule | Recipe | Chain]] | None]
     sizes: tuple[int, ...] = (0, 1, 2, 3)
     thin: int = 1
     """In a sample, each program is tried with every ``thin``-th of its rules only, in turn."""
@@ -84,7 +92,7 @@ class Family:
         """How many combinations there are, duplicates and misfits included."""
         return math.prod(len(s) for s in self.slots)
 
-    def at(self, index: int) -> tuple[PrimFunc, Sequence[Rule | Chain]] | None:
+    def at(self, index: int) -> tuple[PrimFunc, Sequence[Rule | Recipe | Chain]] | None:
         """The index-th program with its rules."""
         chosen = []
         for slot in self.slots:

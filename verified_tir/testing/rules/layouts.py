@@ -12,18 +12,19 @@ from verified_tir.ir.node import Node
 from verified_tir.ir.stmt import Allocate, Assume, For, If, Stmt, Store, seq
 from verified_tir.ir.sugar import binary, const
 from verified_tir.ir.visit import rewrite, substitute
-from verified_tir.kernel.rules.branch import Decide
 from verified_tir.kernel.rules.couple import Couple
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.relayout import Relayout
 from verified_tir.kernel.theorem import Rule
+from verified_tir.schedule import moves
+from verified_tir.schedule.recipes import Recipe
 from verified_tir.testing.rules.building import function, load, store
 from verified_tir.testing.rules.family import After, Chain, Family
 from verified_tir.testing.rules.pool import GUARDED, INDIRECT, NESTED, STORES, VECTORS, X, Y, integers, loop, n, plus
 
-Made = tuple[PrimFunc, Sequence[Rule | Chain]]
+Made = tuple[PrimFunc, Sequence[Rule | Recipe | Chain]]
 One = Callable[[Expr], LayoutMap]
 
 
@@ -232,7 +233,7 @@ def _padded(phi: int, pad: int, event: int, place: int, value: int) -> Made:
         lambda f: Insert((1,), Store(Y, corner(f), (const(2),)), killer=0),
         lambda f: Insert((0,), Assume(binary("eq", corner(f), amount))),
         lambda f: Erase((1,)),
-        lambda f: Decide((0,), True),
+        lambda f: moves.decide((0,), True),
     )
     return func, [(first, After(s)) for s in steps]
 

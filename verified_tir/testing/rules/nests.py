@@ -8,13 +8,15 @@ from verified_tir.ir.expr import Binary, Expr, Var, all_of
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import For, If, Stmt, seq
 from verified_tir.ir.sugar import binary, const
-from verified_tir.kernel.rules.reindex import NewLoop, Reindex
+from verified_tir.kernel.rules.repeat import NewLoop
 from verified_tir.kernel.theorem import Rule
+from verified_tir.schedule import moves
+from verified_tir.schedule.recipes import Recipe
 from verified_tir.testing.rules.building import load, store
 from verified_tir.testing.rules.family import Family
 from verified_tir.testing.rules.pool import CLAIMS, GUARDED, INDIRECT, NESTED, STORES, X, Y, integers, n
 
-Made = tuple[PrimFunc, Sequence[Rule]]
+Made = tuple[PrimFunc, Sequence[Rule | Recipe]]
 
 # ------------------------------------------------------------------------------------------------------ one loop
 
@@ -32,26 +34,26 @@ def _new(v: Var, extent: Expr | int, low: Expr | int = 0) -> NewLoop:
     return NewLoop(v, const(low), const(extent))
 
 
-def _single_maps(i: Var, low: Expr, extent: Expr, depth: int) -> list[Rule]:
+def _single_maps(i: Var, low: Expr, extent: Expr, depth: int) -> list[Rule | Recipe]:
     """Reversal, shift, splits, guards; each beside something that is not quite it."""
     p, q = _fresh("p", "q")
     high = low + extent
-    rules: list[Rule] = [
-        Reindex((), depth, (_new(p, extent, low),), (), (p,), (i,)),
-        Reindex((), depth, (_new(p, extent, low),), (), (low + (high - 1 - p),), (low + (high - 1 - i),)),
-        Reindex((), depth, (_new(p, extent),), (), (low + p,), (i - low,)),
-        Reindex((), depth, (_new(p, extent),), (), (p,), (i,)),  # wrong unless it starts at 0
-        Reindex((), depth, (_new(p, extent, low + 1),), (), (p - 1,), (i + 1,)),
-        Reindex((), depth, (_new(p, 4, low),), (binary("lt", p, high),), (p,), (i,)),
-        Reindex((), depth, (_new(p, 4, low),), (), (p,), (i,)),
-        Reindex((), depth, (_new(p, extent * 2, low * 2),), (binary("eq", p % 2, 0),), (p // 2,), (i * 2,)),
-        Reindex((), depth, (_new(p, extent * 2, low * 2),), (), (p // 2,), (i * 2,)),
+    rules: list[Rule | Recipe] = [
+        moves.reindex((), depth, (_new(p, extent, low),), (), (p,), (i,)),
+        moves.reindex((), depth, (_new(p, extent, low),), (), (low + (high - 1 - p),), (low + (high - 1 - i),)),
+        moves.reindex((), depth, (_new(p, extent),), (), (low + p,), (i - low,)),
+        moves.reindex((), depth, (_new(p, extent),), (), (p,), (i,)),  # wrong unless it starts at 0
+        moves.reindex((), depth, (_new(p, extent, low + 1),), (), (p - 1,), (i + 1,)),
+        moves.reindex((), depth, (_new(p, 4, low),), (binary("lt", p, high),), (p,), (i,)),
+        moves.reindex((), depth, (_new(p, 4, low),), (), (p,), (i,)),
+        moves.reindex((), depth, (_new(p, extent * 2, low * 2),), (binary("eq", p % 2, 0),), (p // 2,), (i * 2,)),
+        moves.reindex((), depth, (_new(p, extent * 2, low * 2),), (), (p // 2,), (i * 2,)),
     ]
     for count in ((extent + 1) // 2, extent // 2, const(2)):
         inside = binary("lt", p * 2 + q, extent)
         for guards in ((inside,), ()):
             rules.append(
-                Reindex(
+                moves.reindex(
                     (),
                     depth,
                     (_new(p, count), _new(q, 2)),
@@ -61,7 +63,7 @@ def _single_maps(i: Var, low: Expr, extent: Expr, depth: int) -> list[Rule]:
                 )
             )
         rules.append(
-            Reindex(
+            moves.reindex(
                 (),
                 depth,
                 (_new(q, 2), _new(p, count)),
@@ -88,7 +90,7 @@ def _single(bounds: int, guard: int, a: Callable[[Var], Stmt], b: Callable[[Var]
     return func, rules
 
 
-def _with_guard(i: Var, low: Expr, extent: Expr, condition: Expr) -> list[Rule]:
+def _with_guard(i: Var, low: Expr, extent: Expr, condition: Expr) -> list[Rule | Recipe]:
     """The guard is part of the nest: kept, dropped, weakened, and used to shorten the loop."""
     from verified_tir.ir.visit import substitute
 
@@ -96,10 +98,10 @@ def _with_guard(i: Var, low: Expr, extent: Expr, condition: Expr) -> list[Rule]:
     kept = substitute(condition, {i: p})
     shorter = (binary("min", extent, 2 - low), binary("min", extent, n))
     return [
-        Reindex((), 2, (_new(p, extent, low),), (kept,), (p,), (i,)),
-        Reindex((), 2, (_new(p, extent, low),), (), (p,), (i,)),
-        *[Reindex((), 2, (_new(p, e, low),), (), (p,), (i,)) for e in shorter],
-        Reindex(
+        moves.reindex((), 2, (_new(p, extent, low),), (kept,), (p,), (i,)),
+        moves.reindex((), 2, (_new(p, extent, low),), (), (p,), (i,)),
+        *[moves.reindex((), 2, (_new(p, e, low),), (), (p,), (i,)) for e in shorter],
+        moves.reindex(
             (), 2, (_new(p, extent, low),), (kept,), (low + (low + extent - 1 - p),), (low + (low + extent - 1 - i),)
         ),
     ]
@@ -170,25 +172,25 @@ def _between(known: int, outer: int, condition: int, inner: int, body: Two | Non
     (start_p, extent_p), guard = _at((start, extent), i, p), _renamed(c, {i: p})
     ahead, swapped = _renamed(extent, {i: p}), _renamed(c, {i: q})
     return func, [
-        Reindex(path, 3, (_new(p, count, low), _new(q, extent_p, start_p)), (guard,), (p, q), (i, j)),
-        Reindex(path, 3, (_new(p, count, low), _new(q, extent_p, start_p)), (), (p, q), (i, j)),
-        Reindex(path, 3, (_new(p, ahead, start_p), _new(q, count, low)), (swapped,), (q, p), (j, i)),
-        Reindex((*path, 0), 2, (_new(q, extent, start),), (c,), (q,), (j,)),
+        moves.reindex(path, 3, (_new(p, count, low), _new(q, extent_p, start_p)), (guard,), (p, q), (i, j)),
+        moves.reindex(path, 3, (_new(p, count, low), _new(q, extent_p, start_p)), (), (p, q), (i, j)),
+        moves.reindex(path, 3, (_new(p, ahead, start_p), _new(q, count, low)), (swapped,), (q, p), (j, i)),
+        moves.reindex((*path, 0), 2, (_new(q, extent, start),), (c,), (q,), (j,)),
     ]
 
 
 Bounds = tuple[Expr, Expr]
 
 
-def _interchanges(i: Var, j: Var, outer: Bounds, inner: Bounds) -> list[Rule]:
+def _interchanges(i: Var, j: Var, outer: Bounds, inner: Bounds) -> list[Rule | Recipe]:
     """Permutations, reversals, skews, right or wrong as the bounds are."""
     (low, count), (start, extent) = outer, inner
     p, q = _fresh("p", "q")
     (start_p, extent_p) = _at(inner, i, p)
     back = start_p + (start_p + extent_p - 1 - q)
-    rules: list[Rule] = [
-        Reindex((), 2, (_new(p, count, low), _new(q, extent_p, start_p)), (), (p, q), (i, j)),
-        Reindex(
+    rules: list[Rule | Recipe] = [
+        moves.reindex((), 2, (_new(p, count, low), _new(q, extent_p, start_p)), (), (p, q), (i, j)),
+        moves.reindex(
             (),
             2,
             (_new(p, count, low), _new(q, extent_p, start_p)),
@@ -196,31 +198,31 @@ def _interchanges(i: Var, j: Var, outer: Bounds, inner: Bounds) -> list[Rule]:
             (p, back),
             (i, start + (start + extent - 1 - j)),
         ),
-        Reindex((), 2, (_new(p, count, low), _new(q, extent_p, start_p + p)), (), (p, q - p), (i, j + i)),
-        Reindex((), 2, (_new(p, count, low), _new(q, extent_p, start_p)), (), (p, q), (j, i)),
+        moves.reindex((), 2, (_new(p, count, low), _new(q, extent_p, start_p + p)), (), (p, q - p), (i, j + i)),
+        moves.reindex((), 2, (_new(p, count, low), _new(q, extent_p, start_p)), (), (p, q), (j, i)),
     ]
     for wide, guarded in ((extent, False), (const(3), True), (const(2), True)):
         s, t = _fresh("s", "t")
         where = (binary("le", start_p, q), binary("lt", q, start_p + extent_p))
         guards = tuple(_renamed(g, {p: t, q: s}) for g in where) if guarded else ()
         base = const(0) if guarded else start
-        rules.append(Reindex((), 2, (_new(s, wide, base), _new(t, count, low)), guards, (t, s), (j, i)))
+        rules.append(moves.reindex((), 2, (_new(s, wide, base), _new(t, count, low)), guards, (t, s), (j, i)))
     s, t = _fresh("s", "t")  # triangles the other way round
-    rules.append(Reindex((), 2, (_new(s, count, low), _new(t, count - s, s)), (), (t, s), (j, i)))
-    rules.append(Reindex((), 2, (_new(s, count - 1, low), _new(t, count - s - 1, s + 1)), (), (t, s), (j, i)))
+    rules.append(moves.reindex((), 2, (_new(s, count, low), _new(t, count - s, s)), (), (t, s), (j, i)))
+    rules.append(moves.reindex((), 2, (_new(s, count - 1, low), _new(t, count - s - 1, s + 1)), (), (t, s), (j, i)))
     return rules
 
 
-def _collapses(i: Var, j: Var, outer: Bounds, inner: Bounds) -> list[Rule]:
+def _collapses(i: Var, j: Var, outer: Bounds, inner: Bounds) -> list[Rule | Recipe]:
     """Both loops into one."""
     (low, count), (start, extent) = outer, inner
     p = Var.fresh("p")
     there = (low + p // extent, start + p % extent)
     back = (i - low) * extent + (j - start)
-    rules: list[Rule] = [
-        Reindex((), 2, (_new(p, count * extent),), (), there, (back,)),
-        Reindex((), 2, (_new(p, count * extent),), (), (there[0], start + p), (back,)),
-        Reindex(
+    rules: list[Rule | Recipe] = [
+        moves.reindex((), 2, (_new(p, count * extent),), (), there, (back,)),
+        moves.reindex((), 2, (_new(p, count * extent),), (), (there[0], start + p), (back,)),
+        moves.reindex(
             (),
             2,
             (_new(p, count * 2),),
@@ -228,8 +230,8 @@ def _collapses(i: Var, j: Var, outer: Bounds, inner: Bounds) -> list[Rule]:
             (low + p // 2, start + p % 2),
             ((i - low) * 2 + (j - start),),
         ),
-        Reindex((), 2, (_new(p, count, low),), (), (p, p), (i,)),
-        Reindex((), 2, (), (all_of([Binary("lt", low, low + count)]),), (low, start), ()),
+        moves.reindex((), 2, (_new(p, count, low),), (), (p, p), (i,)),
+        moves.reindex((), 2, (), (all_of([Binary("lt", low, low + count)]),), (low, start), ()),
     ]
     return rules
 

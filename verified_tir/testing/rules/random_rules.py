@@ -16,18 +16,17 @@ from verified_tir.ir.stmt import Allocate, DeclBuffer, For, If, LetStmt, Seq, St
 from verified_tir.ir.sugar import binary, const
 from verified_tir.ir.visit import refresh_binders, sub_statements, walk
 from verified_tir.kernel.rules.bind import Bind, Inline
-from verified_tir.kernel.rules.branch import Decide, Hoist, Introduce, Merge, Reshape, Sink
 from verified_tir.kernel.rules.couple import Couple
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.layout import LayoutMap
-from verified_tir.kernel.rules.order import Distribute, Fuse, Join, Partition, Swap
-from verified_tir.kernel.rules.reindex import NewLoop, Reindex
 from verified_tir.kernel.rules.relayout import Relayout
+from verified_tir.kernel.rules.repeat import NewLoop
 from verified_tir.kernel.rules.rewrite import Rewrite, expressions
 from verified_tir.kernel.rules.scope import Declare, Drop, Move
 from verified_tir.kernel.theorem import Rule
-from verified_tir.schedule.recipes import in_a_loop, run_once
+from verified_tir.schedule import moves
+from verified_tir.schedule.recipes import Recipe, in_a_loop, run_once
 from verified_tir.testing.rules.building import load, made, of_kind, store
 from verified_tir.testing.rules.random_programs import Draw, Scope, access, condition, one_of, value
 
@@ -59,24 +58,24 @@ def _sequence(draw: Draw, func: PrimFunc) -> tuple[Path, int] | None:
     return (found[0], draw(st.integers(0, len(found[1].stmts) - 2))) if found and len(found[1].stmts) > 1 else None
 
 
-def _split(draw: Draw, func: PrimFunc) -> Rule | None:
+def _split(draw: Draw, func: PrimFunc) -> Rule | Recipe | None:
     found = place(draw, func, (For, If))
     body = found and (found[1].body if isinstance(found[1], For) else found[1].then_body)
     if not isinstance(body, Seq) or len(body.stmts) < 2:
         return None
-    return Distribute(found[0], draw(st.integers(1, len(body.stmts) - 1)))  # type: ignore[index]
+    return moves.distribute(found[0], draw(st.integers(1, len(body.stmts) - 1)))  # type: ignore[index]
 
 
-def _partition(draw: Draw, func: PrimFunc) -> Rule | None:
+def _partition(draw: Draw, func: PrimFunc) -> Rule | Recipe | None:
     found = place(draw, func, For)
     if found is None:
         return None
     path, loop = found
     middle = one_of(draw, const(1), const(2), loop.min + 1, loop.min + loop.extent, binary("min", loop.extent, 2))
-    return Partition(path, middle)
+    return moves.partition(path, middle)
 
 
-def _reindex(draw: Draw, func: PrimFunc) -> Rule | None:
+def _reindex(draw: Draw, func: PrimFunc) -> Rule | Recipe | None:
     """Reversal, shift, split, interchange of a nest drawn at random."""
     found = place(draw, func, For)
     if found is None:
@@ -88,18 +87,18 @@ def _reindex(draw: Draw, func: PrimFunc) -> Rule | None:
     kind = draw(st.integers(0, 3))
     if kind == 3 and isinstance(inner, For):
         loops = (NewLoop(p, inner.min, inner.extent), NewLoop(q, low, extent))
-        return Reindex(path, 2, loops, (), (q, p), (inner.var, i))
+        return moves.reindex(path, 2, loops, (), (q, p), (inner.var, i))
     if kind == 0:
         back = low + (low + extent - 1 - p)
-        return Reindex(path, 1, (NewLoop(p, low, extent),), (), (back,), (low + (low + extent - 1 - i),))
+        return moves.reindex(path, 1, (NewLoop(p, low, extent),), (), (back,), (low + (low + extent - 1 - i),))
     if kind == 1:
-        return Reindex(path, 1, (NewLoop(p, const(0), extent),), (), (low + p,), (i - low,))
+        return moves.reindex(path, 1, (NewLoop(p, const(0), extent),), (), (low + p,), (i - low,))
     loops = (NewLoop(p, const(0), (extent + 1) // 2), NewLoop(q, const(0), const(2)))
     guards = (binary("lt", p * 2 + q, extent),) if draw(st.booleans()) else ()
-    return Reindex(path, 1, loops, guards, (low + (p * 2 + q),), ((i - low) // 2, (i - low) % 2))
+    return moves.reindex(path, 1, loops, guards, (low + (p * 2 + q),), ((i - low) // 2, (i - low) % 2))
 
 
-def _bind(draw: Draw, func: PrimFunc) -> Rule | None:
+def _bind(draw: Draw, func: PrimFunc) -> Rule | Recipe | None:
     found = place(draw, func)
     assert found is not None
     values = [e for e in walk(found[1]) if isinstance(e, Expr) and not isinstance(e, Var) and e.dtype.code != "handle"]
@@ -109,7 +108,7 @@ def _bind(draw: Draw, func: PrimFunc) -> Rule | None:
     return Bind(found[0], Var.fresh("b", chosen.dtype), chosen)
 
 
-def _rewrite(draw: Draw, func: PrimFunc) -> Rule | None:
+def _rewrite(draw: Draw, func: PrimFunc) -> Rule | Recipe | None:
     found = place(draw, func)
     assert found is not None
     path, stmt = found
@@ -144,7 +143,7 @@ def _variation(draw: Draw, scope: Scope, old: Expr) -> Expr | None:
     return value(draw, scope, like[0], 1)
 
 
-def _insert(draw: Draw, func: PrimFunc) -> Rule | None:
+def _insert(draw: Draw, func: PrimFunc) -> Rule | Recipe | None:
     found = place(draw, func)
     assert found is not None
     path, side = found[0], one_of(draw, "before", "after")
@@ -160,7 +159,7 @@ def _insert(draw: Draw, func: PrimFunc) -> Rule | None:
     return Insert(path, new, side, draw(st.integers(0, 2)))
 
 
-def _erase(draw: Draw, func: PrimFunc) -> Rule | None:
+def _erase(draw: Draw, func: PrimFunc) -> Rule | Recipe | None:
     found = place(draw, func)
     return None if found is None else Erase(found[0], draw(st.integers(0, 2)))
 
@@ -178,14 +177,14 @@ def _map(draw: Draw, extent: int) -> LayoutMap:
     return LayoutMap((x,), (x // 2,), (y,), (y * 2,), (const((extent + 1) // 2),), binary("lt", y, 0))
 
 
-def _storage(draw: Draw, func: PrimFunc) -> Rule | None:
+def _storage(draw: Draw, func: PrimFunc) -> Rule | Recipe | None:
     found = place(draw, func, Allocate)
     if found is None or len(found[1].buffer.shape) != 1 or not isinstance(found[1].buffer.shape[0], IntImm):
         return None
     return Couple(found[0], _map(draw, found[1].buffer.shape[0].value))
 
 
-def _compact(draw: Draw, func: PrimFunc) -> Rule | None:
+def _compact(draw: Draw, func: PrimFunc) -> Rule | Recipe | None:
     """A map of one dimension, by constants or by the variables around."""
     found = place(draw, func, Allocate)
     if found is None:
@@ -200,7 +199,7 @@ def _compact(draw: Draw, func: PrimFunc) -> Rule | None:
     return Couple(path, LayoutMap((x,), (image,), (y,), (back,), shape, FALSE), "touched")
 
 
-def _relayout(draw: Draw, func: PrimFunc) -> Rule | None:
+def _relayout(draw: Draw, func: PrimFunc) -> Rule | Recipe | None:
     flat = [b for b in func.buffers if len(b.shape) == 1]
     if not flat:
         return None
@@ -209,43 +208,43 @@ def _relayout(draw: Draw, func: PrimFunc) -> Rule | None:
     return Relayout(b, _map(draw, b.shape[0].value), one_of(draw, None, zero, Undef(b.dtype)))
 
 
-def _introduce(draw: Draw, func: PrimFunc) -> Rule | None:
+def _introduce(draw: Draw, func: PrimFunc) -> Rule | Recipe | None:
     found = place(draw, func)
     assert found is not None
-    return Introduce(found[0], condition(draw, scope_at(func, found[0])))
+    return moves.introduce(found[0], condition(draw, scope_at(func, found[0])))
 
 
-def _unit(draw: Draw, func: PrimFunc) -> Rule | None:
+def _unit(draw: Draw, func: PrimFunc) -> Rule | Recipe | None:
     found = place(draw, func, For)
     return None if found is None else made(run_once(found[0]), func)
 
 
-def _kind(draw: Draw, func: PrimFunc) -> Rule | None:
+def _kind(draw: Draw, func: PrimFunc) -> Rule | Recipe | None:
     found = place(draw, func, For)
     return None if found is None else of_kind(func, found[0], one_of(draw, "parallel", "vectorized", "unrolled"))
 
 
 def at(
-    kind: type[Stmt] | tuple[type[Stmt], ...], make: Callable[[Draw, Path], Rule]
-) -> Callable[[Draw, PrimFunc], Rule | None]:
+    kind: type[Stmt] | tuple[type[Stmt], ...], make: Callable[[Draw, Path], Rule | Recipe]
+) -> Callable[[Draw, PrimFunc], Rule | Recipe | None]:
     """A rule that needs nothing but a place."""
 
-    def choose(draw: Draw, func: PrimFunc) -> Rule | None:
+    def choose(draw: Draw, func: PrimFunc) -> Rule | Recipe | None:
         found = place(draw, func, kind)
         return None if found is None else make(draw, found[0])
 
     return choose
 
 
-def _in_sequence(make: Callable[[Path, int], Rule]) -> Callable[[Draw, PrimFunc], Rule | None]:
-    def choose(draw: Draw, func: PrimFunc) -> Rule | None:
+def _in_sequence(make: Callable[[Path, int], Rule | Recipe]) -> Callable[[Draw, PrimFunc], Rule | Recipe | None]:
+    def choose(draw: Draw, func: PrimFunc) -> Rule | Recipe | None:
         found = _sequence(draw, func)
         return None if found is None else make(*found)
 
     return choose
 
 
-def _move(draw: Draw, func: PrimFunc) -> Rule | None:
+def _move(draw: Draw, func: PrimFunc) -> Rule | Recipe | None:
     """An allocation goes anywhere; mostly to where it may, a step or two in or out."""
     found = place(draw, func, Allocate)
     if found is None:
@@ -257,10 +256,10 @@ def _move(draw: Draw, func: PrimFunc) -> Rule | None:
     return Move(path, to, draw(st.integers(1, 2)))
 
 
-RULES: dict[str, Callable[[Draw, PrimFunc], Rule | None]] = {
-    "swap": _in_sequence(Swap),
-    "fuse": _in_sequence(Fuse),
-    "join": _in_sequence(Join),
+RULES: dict[str, Callable[[Draw, PrimFunc], Rule | Recipe | None]] = {
+    "swap": _in_sequence(moves.swap),
+    "fuse": _in_sequence(moves.fuse),
+    "join": _in_sequence(moves.join),
     "distribute": _split,
     "partition": _partition,
     "unit": _unit,
@@ -270,11 +269,11 @@ RULES: dict[str, Callable[[Draw, PrimFunc], Rule | None]] = {
     "inline": at(LetStmt, lambda draw, path: Inline(path)),
     "rewrite": _rewrite,
     "introduce": _introduce,
-    "decide": at(If, lambda draw, path: Decide(path, draw(st.booleans()))),
-    "merge": at(If, lambda draw, path: Merge(path)),
-    "hoist": at(For, lambda draw, path: Hoist(path)),
-    "sink": at(If, lambda draw, path: Sink(path)),
-    "reshape": at(If, lambda draw, path: Reshape(path, one_of(draw, "nest", "unnest", "negate"))),
+    "decide": at(If, lambda draw, path: moves.decide(path, draw(st.booleans()))),
+    "merge": at(If, lambda draw, path: moves.merge(path)),
+    "hoist": at(For, lambda draw, path: moves.hoist(path)),
+    "sink": at(If, lambda draw, path: moves.sink(path)),
+    "reshape": at(If, lambda draw, path: moves.reshape(path, one_of(draw, "nest", "unnest", "negate"))),
     "insert": _insert,
     "erase": _erase,
     "allocate": at(
@@ -291,7 +290,7 @@ RULES: dict[str, Callable[[Draw, PrimFunc], Rule | None]] = {
 """For each rule, an application of it to a program; ``None`` where the program has no place for it."""
 
 
-def application(draw: Draw, name: str, func: PrimFunc) -> Rule | None:
+def application(draw: Draw, name: str, func: PrimFunc) -> Rule | Recipe | None:
     """A random application of a rule, or ``None`` if none was found (or it would be ill-typed)."""
     try:
         return RULES[name](draw, func)

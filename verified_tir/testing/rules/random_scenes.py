@@ -13,20 +13,19 @@ from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Allocate, For, If, Seq, Stmt, seq
 from verified_tir.ir.sugar import binary, const
 from verified_tir.ir.visit import refresh_binders, substitute
-from verified_tir.kernel.rules.branch import Decide, Hoist, Merge, Reshape, Sink
 from verified_tir.kernel.rules.couple import Couple
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.layout import LayoutMap
-from verified_tir.kernel.rules.order import Distribute, Fuse, Join, Swap
-from verified_tir.kernel.rules.reindex import Reindex
 from verified_tir.kernel.rules.same import Same
 from verified_tir.kernel.rules.scope import Move
 from verified_tir.kernel.theorem import Rule
+from verified_tir.schedule import moves
+from verified_tir.schedule.recipes import Recipe
 from verified_tir.testing.rules.building import function, load, store
 from verified_tir.testing.rules.random_programs import Draw, Scope, access, bounds, condition, one_of, statement, value
 
-Scene = tuple[tuple[Stmt, ...], Callable[[Path, int], Rule]]
+Scene = tuple[tuple[Stmt, ...], Callable[[Path, int], Rule | Recipe]]
 """Statements in a row, and the rule for them, given the path of their sequence and their position in it."""
 
 
@@ -41,20 +40,20 @@ def _two_loops(draw: Draw, scope: Scope, same: bool) -> Scene:
     if same:
         start = low + extent if draw(st.integers(0, 3)) else low
         loops = For(i, low, extent, first), For(j, start, bounds(draw, scope)[1], _copy(first, i, j))
-        return loops, Join
+        return loops, moves.join
     loops = For(i, low, extent, first), For(j, low, extent, statement(draw, scope.with_integer(j)))
-    return loops, Fuse
+    return loops, moves.fuse
 
 
 def _split_loop(draw: Draw, scope: Scope) -> Scene:
     i = Var.fresh("i")
     parts = [statement(draw, scope.with_integer(i)) for _ in range(2)]
-    return (For(i, *bounds(draw, scope), seq(*parts)),), lambda path, k: Distribute((*path, k), 1)
+    return (For(i, *bounds(draw, scope), seq(*parts)),), lambda path, k: moves.distribute((*path, k), 1)
 
 
 def _same_branches(draw: Draw, scope: Scope) -> Scene:
     body = statement(draw, scope)
-    return (If(condition(draw, scope), body, refresh_binders(body)[0]),), lambda path, k: Merge((*path, k))
+    return (If(condition(draw, scope), body, refresh_binders(body)[0]),), lambda path, k: moves.merge((*path, k))
 
 
 def _inner_branch(draw: Draw, scope: Scope) -> Scene:
@@ -62,23 +61,23 @@ def _inner_branch(draw: Draw, scope: Scope) -> Scene:
     inner = scope.with_integer(i)
     other = statement(draw, inner) if draw(st.booleans()) else None
     branch = If(condition(draw, scope), statement(draw, inner), other)
-    return (For(i, *bounds(draw, scope), branch),), lambda path, k: Hoist((*path, k))
+    return (For(i, *bounds(draw, scope), branch),), lambda path, k: moves.hoist((*path, k))
 
 
 def _outer_branch(draw: Draw, scope: Scope) -> Scene:
     i = Var.fresh("i")
     loop = For(i, *bounds(draw, scope), statement(draw, scope.with_integer(i)))
-    return (If(condition(draw, scope), loop),), lambda path, k: Sink((*path, k))
+    return (If(condition(draw, scope), loop),), lambda path, k: moves.sink((*path, k))
 
 
 def _nested_branch(draw: Draw, scope: Scope) -> Scene:
     c, d, body = condition(draw, scope), condition(draw, scope), statement(draw, scope)
     match draw(st.integers(0, 2)):
         case 0:
-            return (If(Binary("and", c, d), body),), lambda path, k: Reshape((*path, k), "nest")
+            return (If(Binary("and", c, d), body),), lambda path, k: moves.reshape((*path, k), "nest")
         case 1:
-            return (If(c, If(d, body)),), lambda path, k: Reshape((*path, k), "unnest")
-    return (If(c, body, statement(draw, scope)),), lambda path, k: Reshape((*path, k), "negate")
+            return (If(c, If(d, body)),), lambda path, k: moves.reshape((*path, k), "unnest")
+    return (If(c, body, statement(draw, scope)),), lambda path, k: moves.reshape((*path, k), "negate")
 
 
 def _decided_branch(draw: Draw, scope: Scope) -> Scene:
@@ -90,7 +89,7 @@ def _decided_branch(draw: Draw, scope: Scope) -> Scene:
     branch = If(asked, store(b, load(b, *where), *where), statement(draw, scope))
     truth = draw(st.integers(0, 3)) > 0
     steps = len(between.stmts) if isinstance(between, Seq) else 1
-    return (store(b, what, *where), between, branch), lambda path, k: Decide((*path, k + 1 + steps), truth)
+    return (store(b, what, *where), between, branch), lambda path, k: moves.decide((*path, k + 1 + steps), truth)
 
 
 def _moved_buffer(draw: Draw, scope: Scope) -> Scene:
@@ -164,7 +163,7 @@ def _neighbours(draw: Draw, scope: Scope) -> Scene:
             return store(b, value(draw, scope, b, 1), *access(draw, scope, b))
         return For(i, *bounds(draw, scope), store(b, value(draw, inner, b, 1), *_fitting(draw, b, i)))
 
-    return (one(), one()), Swap
+    return (one(), one()), moves.swap
 
 
 def _single_iteration(draw: Draw, scope: Scope) -> Scene:
@@ -172,7 +171,7 @@ def _single_iteration(draw: Draw, scope: Scope) -> Scene:
     n = scope.integers[0]
     extent = one_of(draw, const(1), const(1), binary("min", binary("max", n, 1), 1), n, const(2))
     low = one_of(draw, const(0), n, const(2), 0 - n)
-    return (For(i, low, extent, statement(draw, scope.with_integer(i))),), lambda path, k: Reindex(
+    return (For(i, low, extent, statement(draw, scope.with_integer(i))),), lambda path, k: moves.reindex(
         (*path, k), 1, (), (), (low,), ()
     )
 
@@ -226,7 +225,7 @@ SCENES: dict[str, Callable[[Draw, Scope], Scene]] = {
 
 
 @st.composite
-def scenes(draw: Draw, name: str) -> tuple[PrimFunc, Rule]:
+def scenes(draw: Draw, name: str) -> tuple[PrimFunc, Rule | Recipe]:
     """A program made for a rule: its statements in a sequence, in a loop or branch or alone."""
     x, y, z = (
         Buffer.declare("X", (6,), "int32"),

@@ -9,16 +9,18 @@ from verified_tir.ir.expr import Binary, Expr, IfThenElse, Undef, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import For, If, Stmt, Store, seq
 from verified_tir.ir.sugar import binary, const
-from verified_tir.kernel.rules.reassociate import Reassociate, Reordered
-from verified_tir.kernel.rules.reindex import NewLoop, Reindex
+from verified_tir.kernel.rules.reassociate import Reassociate
+from verified_tir.kernel.rules.repeat import NewLoop
 from verified_tir.kernel.theorem import Rule
+from verified_tir.schedule import moves
+from verified_tir.schedule.recipes import Recipe
 from verified_tir.testing.rules.building import function, load, store
 from verified_tir.testing.rules.family import Family
 from verified_tir.testing.rules.pool import EXTENTS, F, G, X, Y, floats, integers, n, plus
 
 Of = Callable[[Expr, Expr], Expr]
 """Of the two loops' variables."""
-Made = tuple[PrimFunc, Sequence[Rule]]
+Made = tuple[PrimFunc, Sequence[Rule | Recipe]]
 
 SECOND: tuple[Callable[[Expr], Expr] | None, ...] = (None, lambda i: const(2), lambda i: i, lambda i: n)
 """Extents of an inner loop."""
@@ -49,11 +51,13 @@ TERMS: tuple[Of, ...] = (
 OPS = ("add", "mul", "min", "max", "bitxor", "sub")
 
 
-def groups(path: tuple[int, ...], update: Store, i: Expr, j: Expr, sizes: tuple[Expr | int, ...]) -> list[Rule]:
+def groups(
+    path: tuple[int, ...], update: Store, i: Expr, j: Expr, sizes: tuple[Expr | int, ...]
+) -> list[Rule | Recipe]:
     """Splits into groups: by a loop's variable, by memory; for one element, and for each of several."""
     x, dtype = update.indices[0], update.buffer.dtype
     count = update.buffer.shape[0]
-    found: list[Rule] = []
+    found: list[Rule | Recipe] = []
 
     def group(shape: tuple[Expr | int, ...], index: tuple[Expr, ...], element: Callable[..., Expr] | None) -> None:
         inputs = tuple(Var.fresh(f"y{k}") for k in range(len(shape))) if element is not None else ()
@@ -76,17 +80,17 @@ def groups(path: tuple[int, ...], update: Store, i: Expr, j: Expr, sizes: tuple[
     return found
 
 
-def other_orders(path: tuple[int, ...], loops: list[For]) -> list[Rule]:
+def other_orders(path: tuple[int, ...], loops: list[For]) -> list[Rule | Recipe]:
     """The outer loop backwards; two loops exchanged."""
     outer = loops[0]
     r, last = Var.fresh("r"), outer.min + outer.min + outer.extent - 1
-    back = Reindex(path, 1, (NewLoop(r, outer.min, outer.extent),), (), (last - r,), (last - outer.var,))
-    found: list[Rule] = [Reordered(back)]
+    back = moves.reindex(path, 1, (NewLoop(r, outer.min, outer.extent),), (), (last - r,), (last - outer.var,))
+    found: list[Rule | Recipe] = [moves.in_any_order(back)]
     if len(loops) == 2:
         inner = loops[1]
         a, b = Var.fresh("a"), Var.fresh("b")
         news = (NewLoop(b, inner.min, inner.extent), NewLoop(a, outer.min, outer.extent))
-        found.append(Reordered(Reindex(path, 2, news, (), (a, b), (inner.var, outer.var))))
+        found.append(moves.in_any_order(moves.reindex(path, 2, news, (), (a, b), (inner.var, outer.var))))
     return found
 
 

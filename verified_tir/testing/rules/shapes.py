@@ -12,13 +12,12 @@ from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import SKIP, Allocate, For, If, Stmt, seq
 from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.obligation import NoMatch
-from verified_tir.kernel.rules.branch import Decide, Hoist, Introduce, Merge, Reshape, Sink
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
-from verified_tir.kernel.rules.order import Distribute
 from verified_tir.kernel.rules.scope import Declare, Drop
 from verified_tir.kernel.theorem import Rule
-from verified_tir.schedule.recipes import moved
+from verified_tir.schedule import moves
+from verified_tir.schedule.recipes import Recipe, moved
 from verified_tir.testing.rules.building import load, store
 from verified_tir.testing.rules.family import Chain, Family
 from verified_tir.testing.rules.pool import (
@@ -38,7 +37,7 @@ from verified_tir.testing.rules.pool import (
     plus,
 )
 
-Made = tuple[PrimFunc, Sequence[Rule | Chain]]
+Made = tuple[PrimFunc, Sequence[Rule | Recipe | Chain]]
 
 CONDITIONS: tuple[Callable[[Expr], Expr], ...] = (
     lambda i: load(X, 0) > 0,
@@ -64,16 +63,25 @@ def _branch(bounds: int, c: int, a: Word, b: Word | None, around: int) -> Made:
     if around:
         outside = CONDITIONS[c](const(1))
         func = integers(If(outside, For(i, low, extent, a(i)), None if b is None else loop(2, b)))
-        return func, [Sink(()), *_reshapings(()), Introduce((0,), CONDITIONS[(c + 1) % len(CONDITIONS)](const(1)))]
+        return func, [
+            moves.sink(()),
+            *_reshapings(()),
+            moves.introduce((0,), CONDITIONS[(c + 1) % len(CONDITIONS)](const(1))),
+        ]
     condition = CONDITIONS[c](i)
     func = integers(For(i, low, extent, If(condition, a(i), other)))
     again = CONDITIONS[(c + 3) % len(CONDITIONS)](i)
-    return func, [Hoist(()), *_reshapings((0,)), Introduce((0,), again), Introduce((0, 0), condition)]
+    return func, [
+        moves.hoist(()),
+        *_reshapings((0,)),
+        moves.introduce((0,), again),
+        moves.introduce((0, 0), condition),
+    ]
 
 
-def _reshapings(path: tuple[int, ...]) -> list[Rule]:
-    ways: tuple[Rule, ...] = tuple(Reshape(path, how) for how in ("nest", "unnest", "negate"))
-    return [*ways, Decide(path, True), Decide(path, False), Merge(path)]
+def _reshapings(path: tuple[int, ...]) -> list[Rule | Recipe]:
+    ways: tuple[Rule | Recipe, ...] = tuple(moves.reshape(path, how) for how in ("nest", "unnest", "negate"))
+    return [*ways, moves.decide(path, True), moves.decide(path, False), moves.merge(path)]
 
 
 def _twice(c: int, d: int, a: Word, b: Word, same: bool) -> Made:
@@ -82,10 +90,14 @@ def _twice(c: int, d: int, a: Word, b: Word, same: bool) -> Made:
     inner = If(CONDITIONS[d](i), a(i), a(i) if same else b(i))
     func = integers(For(i, const(0), const(3), If(CONDITIONS[c](i), inner)))
     split = If(CONDITIONS[c](i), seq(a(i), b(i)))
-    rules: list[Rule] = [Merge((0, 0)), *_reshapings((0, 0)), Reshape((0,), "unnest")]
+    rules: list[Rule | Recipe] = [moves.merge((0, 0)), *_reshapings((0, 0)), moves.reshape((0,), "unnest")]
     if same:
         return func, rules
-    return integers(For(i, const(0), const(3), split)), [Distribute((0,), 1), Sink((0,)), *_reshapings((0,))]
+    return integers(For(i, const(0), const(3), split)), [
+        moves.distribute((0,), 1),
+        moves.sink((0,)),
+        *_reshapings((0,)),
+    ]
 
 
 # ------------------------------------------------------------------------------------------------------- allocations
@@ -177,7 +189,7 @@ def _added(bounds: int, a: Word, b: Word, c: Word, where: int) -> Made:
     path = ((0, 0), (0, 1), (0, 1), ())[where]
     new = c(i) if path else c(const(1))
     side = ("before", "before", "after", "after")[where]
-    rules: list[Rule] = [Insert(path, new, side)]  # type: ignore[arg-type]
+    rules: list[Rule | Recipe] = [Insert(path, new, side)]  # type: ignore[arg-type]
     if where == 0:
         rules += [Insert((0, 0), new, "before", killer=k) for k in (1, 2)]
         rules += [Insert((0, 0), new, "after", killer=1), Erase((0, 0)), Erase((0, 1)), Erase((0, 0), killer=1)]

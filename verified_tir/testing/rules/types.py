@@ -10,18 +10,18 @@ from verified_tir.ir.expr import Binary, Broadcast, Cast, Expr, FloatImm, Load, 
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Allocate, Assume, DeclBuffer, For, If, LetStmt, Stmt, Store, seq
 from verified_tir.ir.sugar import binary, const
-from verified_tir.kernel.rules.branch import Decide, Sink
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
-from verified_tir.kernel.rules.order import Distribute, Join, Partition, Swap
-from verified_tir.kernel.rules.reindex import NewLoop, Reindex
+from verified_tir.kernel.rules.repeat import NewLoop
 from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.kernel.theorem import Rule
+from verified_tir.schedule import moves
+from verified_tir.schedule.recipes import Recipe
 from verified_tir.testing.rules.building import function, load, of_kind, store
 from verified_tir.testing.rules.family import Family
 from verified_tir.testing.rules.pool import X, Y, loop
 
-Made = tuple[PrimFunc, Sequence[Rule]]
+Made = tuple[PrimFunc, Sequence[Rule | Recipe]]
 INT8, FLOAT32, PAIR = DType.parse("int8"), DType.parse("float32"), DType.parse("int32x2")
 
 # ------------------------------------------------------------------------------------------------------------- views
@@ -85,7 +85,7 @@ def _viewed(start: int, a: Viewed, b: Viewed, own: bool) -> Made:
     v = Views(base)
     used = sorted({*a[0], *b[0]})
     nest: Stmt = For(i, const(start), const(2), seq(a[1](v, i), b[1](v, i)))
-    rules: list[Rule] = []
+    rules: list[Rule | Recipe] = []
     depth = (0,) * (len(used) + own)
     if own:
         nest = seq(nest, store(X, load(base, 0), 0), store(X, load(base, 1), 1))
@@ -93,8 +93,15 @@ def _viewed(start: int, a: Viewed, b: Viewed, own: bool) -> Made:
     body = v.around(nest, used)
     func = function([X, Y], Allocate(base, body) if own else body)
     p = Var.fresh("p")
-    reversed_ = Reindex(depth, 1, (NewLoop(p, const(start), const(2)),), (), (2 * start + 1 - p,), (2 * start + 1 - i,))
-    rules += [Swap((*depth, 0), 0), Distribute(depth, 1), reversed_, of_kind(func, depth, "parallel")]
+    reversed_ = moves.reindex(
+        depth, 1, (NewLoop(p, const(start), const(2)),), (), (2 * start + 1 - p,), (2 * start + 1 - i,)
+    )
+    rules += [
+        moves.swap((*depth, 0), 0),
+        moves.distribute(depth, 1),
+        reversed_,
+        of_kind(func, depth, "parallel"),
+    ]
     rules.append(Erase((*depth, 0, 0)))
     return func, rules
 
@@ -110,13 +117,13 @@ def _asked(a: Viewed, b: Viewed, question: Expr, own: bool) -> Made:
     view = (v.whole, *[(v.bytes, v.floats, v.pairs, v.rest)[k] for k in used])[-1]
     same = Store(view, Load(view, (const(0),)), (const(0),))
     return func, [
-        Decide((*depth, 2), True),
-        Decide((*depth, 2), False),
+        moves.decide((*depth, 2), True),
+        moves.decide((*depth, 2), False),
         Insert((*depth, 2), same),
         Erase((*depth, 0)),
         Erase((*depth, 1)),
         Erase((*depth, 0), killer=1),
-        Swap(depth, 0),
+        moves.swap(depth, 0),
     ]
 
 
@@ -141,23 +148,23 @@ def _narrow(low: int, extent: int, split: int, how: int) -> Made:
     start, size = _i8(EDGES[low]), (_i8(3), _i8(28), _i8(127), _i8(0), load(N8, 0), load(N8, 1))[extent]
     mid = (_i8(EDGES[low] + 1), _i8(127), _i8(0), load(N8, 2), start + size)[split]
     if how == 0:
-        return function([X, N8], For(i, start, size, at(i))), [Partition((), mid)]
+        return function([X, N8], For(i, start, size, at(i))), [moves.partition((), mid)]
     if how == 1:
         rest = (_i8(1), _i8(100), load(N8, 0), load(N8, 3))[split % 4]
         known = seq(*[Assume(binary("ge", load(N8, k), const(0, INT8))) for k in range(4)])
         pair = seq(known, For(i, start, size, at(i)), For(j, start + size, rest, at(j)))
-        return function([X, N8], pair), [Join((), 4)]
+        return function([X, N8], pair), [moves.join((), 4)]
     if how == 2:
         condition = load(Y, 0) > 0
         known = seq(*[Assume(binary("ge", load(N8, k), const(-128, INT8))) for k in range(4)])
         inner = If(condition, For(i, mid, size, at(i)))
-        return function([X, Y, N8], seq(known, inner)), [Sink((4,))]
+        return function([X, Y, N8], seq(known, inner)), [moves.sink((4,))]
     shift = (_i8(1), _i8(100), _i8(-1), _i8(-28), load(N8, 0))[split]
-    moved = Reindex((), 1, (NewLoop(p, start + shift, size),), (), (p - shift,), (i + shift,))
-    back = Reindex(
+    moved = moves.reindex((), 1, (NewLoop(p, start + shift, size),), (), (p - shift,), (i + shift,))
+    back = moves.reindex(
         (), 1, (NewLoop(p, start, size),), (), (start + size - 1 - p + start,), (start + size - 1 - i + start,)
     )
-    guarded = Reindex((), 1, (NewLoop(p, start, shift),), (binary("lt", p, start + 3),), (p,), (i,))
+    guarded = moves.reindex((), 1, (NewLoop(p, start, shift),), (binary("lt", p, start + 3),), (p,), (i,))
     return function([X, N8], For(i, start, size, at(i))), [moved, back, guarded]
 
 

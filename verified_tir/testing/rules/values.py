@@ -14,11 +14,12 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Assume, If, LetStmt, Stmt, While, seq
 from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.rules.bind import Bind, Inline
-from verified_tir.kernel.rules.branch import Decide
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.kernel.theorem import Rule
+from verified_tir.schedule import moves
+from verified_tir.schedule.recipes import Recipe
 from verified_tir.testing.rules.building import load, store
 from verified_tir.testing.rules.family import Family
 from verified_tir.testing.rules.pool import (
@@ -43,7 +44,7 @@ from verified_tir.testing.rules.pool import (
     view,
 )
 
-Made = tuple[PrimFunc, Sequence[Rule]]
+Made = tuple[PrimFunc, Sequence[Rule | Recipe]]
 Maker = Callable[[], Stmt]
 
 # --------------------------------------------------------------------------------------------- facts about integers
@@ -112,7 +113,7 @@ def _asked(a: Maker | None, b: Maker | None, c: Maker, question: Expr) -> Made:
     before = [e() for e in (a, b, c) if e is not None]
     branch = If(question, store(Y, 5, 3), store(Y, 6, 3))
     path = (len(before),)
-    return integers(seq(*before, branch)), [Decide(path, True), Decide(path, False)]
+    return integers(seq(*before, branch)), [moves.decide(path, True), moves.decide(path, False)]
 
 
 def _asked_inside(a: Maker, guard: Expr | None, b: Maker, c: Maker, question: Expr) -> Made:
@@ -123,7 +124,10 @@ def _asked_inside(a: Maker, guard: Expr | None, b: Maker, c: Maker, question: Ex
     path: tuple[int, ...] = (1, 0, 1)
     if guard is not None:
         inner, path = If(guard, inner), (1, 0, 0, 1)
-    return integers(seq(a(), loop(2, lambda i: inner))), [Decide(path, True), Decide(path, False)]
+    return integers(seq(a(), loop(2, lambda i: inner))), [
+        moves.decide(path, True),
+        moves.decide(path, False),
+    ]
 
 
 def _stored(a: Maker | None, b: Maker, element: int, value: Expr, again: Maker) -> Made:
@@ -318,7 +322,7 @@ def _named(extent: int, a: Word, b: Word, value: int) -> Made:
     what = VALUES[value](v)
     outside = VALUES[value](const(1))
     func = integers(For(v, const(0), count, seq(a(v), b(v))))
-    rules: list[Rule] = [Bind(path, Var.fresh("x", what.dtype), what) for path in ((0,), (0, 0), (0, 1))]
+    rules: list[Rule | Recipe] = [Bind(path, Var.fresh("x", what.dtype), what) for path in ((0,), (0, 0), (0, 1))]
     return func, [*rules, Bind((), Var.fresh("x", outside.dtype), outside)]
 
 

@@ -1,0 +1,333 @@
+"""Reorder: what it takes and, beside each, what it refuses."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.kernel.programs import AB, accepted, body_of, buffer, gives, load, program, refused, store, take, variable
+from verified_tir.ir.expr import TRUE, Expr, Var
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.paths import Path
+from verified_tir.ir.stmt import SKIP, Evaluate, For, If, LetStmt, Seq, Stmt
+from verified_tir.ir.sugar import binary, const
+from verified_tir.kernel.rules.reassociate import Reordered
+from verified_tir.kernel.rules.reorder import Link, Reorder
+from verified_tir.kernel.theorem import Refines, reflexive
+
+ABN = AB + ", n: T.int32"
+p, q = Var.fresh("p"), Var.fresh("q")
+TWO = "A[0] = 1\nB[0] = 2"
+FREE, CHANGED = "the new loop variables are not fresh", "the body writes what bounds or guards read"
+AROUND = "something other than loops, branches and sequences stands around the leaves"
+
+
+def hole(number: int) -> Stmt:
+    return Evaluate(const(number))
+
+
+def link(leaf: int, at: int, g: tuple[Expr, ...] = (), h: tuple[Expr, ...] = ()) -> Link:
+    return Link(leaf, at, g, h)
+
+
+def loop(var: Var, extent: Expr | int, body: Stmt, low: Expr | int = 0) -> For:
+    return For(var, const(low), const(extent), body)
+
+
+def whole(
+    new: Stmt, *links: Link, path: Path = (), count: int = 1, leaves: tuple[tuple[Path, int], ...] = ()
+) -> Reorder:
+    return Reorder(path, count, leaves, new, links)
+
+
+# -- the form ----------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_no_leaf_is_a_nest() -> None:
+    f = program("for i in range(2):\n    A[i] = 1\n    B[i] = 2")
+    i = variable(f, "i")
+    both = loop(p, 2, Seq((hole(0), hole(1))))
+    links = link(0, 0, (p,), (i,)), link(1, 1, (p,), (i,))
+    gives(f, whole(both, *links, leaves=(((0, 0), 1), ((0, 1), 1))), "for p in range(2):\n    A[p] = 1\n    B[p] = 2")
+    refused(f, whole(loop(p, 2, hole(0)), links[0], leaves=(((0, 0), 1),)), AROUND)  # a store would be lost
+    refused(f, whole(both, *links, leaves=(((0, 0), 1), ((0, 0), 1))), AROUND)
+    refused(f, whole(both, *links, leaves=(((0, 0), 1), ((0, 1), 2))), AROUND)  # there are no two from there on
+    refused(f, whole(both, *links, leaves=(((0, 0), 2), ((0, 1), 1))), AROUND)  # one lies in the other
+    refused(f, whole(both, *links, leaves=(((0, 0), 1), ((0, 1, 0), 1))), AROUND)
+    gives(
+        f, whole(loop(p, 2, hole(0)), links[0], leaves=(((0, 0), 2),)), "for p in range(2):\n    A[p] = 1\n    B[p] = 2"
+    )
+
+
+@pytest.mark.parametrize("text", ["T.evaluate(7)", 'T.evaluate(T.call_extern("int32", "f"))', "assert n > 0, 'no'"])
+def test_an_effect_outside_of_all_leaves(text: str) -> None:
+    f = program(f"if n > 0:\n    {text}\n    A[0] = 1", ABN)
+    refused(f, whole(If(variable(f, "n") > 0, hole(0)), link(0, 0), leaves=(((0, 1), 1),)), AROUND)
+
+
+def test_a_let_is_no_nest() -> None:
+    f = program("A[0] = 1")
+    v = Var.fresh("v")
+    f = f.with_body(LetStmt(v, const(1), f.body))
+    refused(f, whole(hole(0), link(0, 0), leaves=(((0,), 1),)), AROUND)
+    accepted(f, whole(hole(0), link(0, 0), leaves=(((), 1),)))
+
+
+def test_the_new_nest_has_holes_only() -> None:
+    f = program("A[0] = 1")
+    other = "something other than loops, branches and sequences around holes"
+    leaf = (((), 1),)
+    for new in (Seq((hole(0), store(buffer(f, "A"), 2, 0))), LetStmt(p, const(1), hole(0)), hole(1)):
+        refused(f, whole(new, link(0, 0), leaves=leaf), other)
+    refused(f, whole(Seq((hole(0), hole(0))), link(0, 0), leaves=leaf), "a hole occurs twice")
+    refused(f, whole(Seq((hole(0), hole(1))), link(0, 0), leaves=leaf), "each hole runs something")
+    refused(f, whole(hole(0), link(0, 0), link(0, 1), leaves=leaf), "each hole runs something")
+    refused(f, whole(hole(0), link(1, 0), leaves=leaf), "there is no leaf 1")
+    refused(f, whole(SKIP, path=(), leaves=()), AROUND)
+
+
+def test_nests_without_leaves() -> None:
+    gives(program("for i in range(n):\n    if i > 2:\n        pass", ABN), whole(SKIP), "pass")
+    gives(program("A[0] = 1\nfor i in range(n):\n    pass", ABN), whole(SKIP, path=(1,)), "A[0] = 1")
+    f = program("A[0] = 1\nfor i in range(n // 2):\n    pass", ABN)
+    n = variable(f, "n")
+    gives(f, whole(loop(p, n, SKIP), path=(1,)), "A[0] = 1\nfor p in range(n):\n    pass")
+    refused(f, whole(loop(p, n + n, SKIP), path=(1,)), "no overflow")
+
+
+def test_variables() -> None:
+    f = program("for i in range(2):\n    A[i] = 1\nfor j in range(3):\n    B[j] = 2")
+    i, j = variable(f, "i"), variable(f, "j")
+    leaf = (((0, 0), 1),)
+    for v, fine in ((p, True), (i, True), (j, False)):
+        rule = whole(loop(v, 2, hole(0)), link(0, 0, (v,), (i,)), path=(0,), leaves=leaf)
+        accepted(f, rule) if fine else refused(f, rule, FREE)
+    outside = whole(Seq((loop(p, 1, SKIP), loop(q, 2, hole(0)))), link(0, 0, (p,), (i,)), path=(0,), leaves=leaf)
+    refused(f, outside, "variable p is not in scope")
+    lost = whole(loop(q, 2, If(i < 2, hole(0))), link(0, 0, (q,), (i,)), path=(0,), leaves=leaf)
+    refused(f, lost, "variable i is not in scope")
+    nowhere = whole(loop(q, 2, hole(0)), link(0, 0, (q,), (p,)), path=(0,), leaves=leaf)
+    refused(f, nowhere, "variable p is not in scope")
+    same = Seq((loop(p, 2, SKIP), loop(p, 2, hole(0))))
+    refused(f, whole(same, link(0, 0, (p,), (i,)), path=(0,), leaves=leaf), FREE)
+
+
+def test_old_variables_may_change_their_roles() -> None:
+    f = program("for i in range(2):\n    for j in range(3):\n        A[i] = A[i] + j")
+    i, j = variable(f, "i"), variable(f, "j")
+    leaf = (((0, 0), 1),)
+    swapped = whole(loop(i, 3, loop(j, 2, hole(0))), link(0, 0, (j, i), (j, i)), leaves=leaf)
+    gives(f, swapped, "for i, j in T.grid(3, 2):\n    A[j] = A[j] + i")
+    refused(f, whole(loop(i, 3, loop(j, 2, hole(0))), link(0, 0, (i, j), (i, j)), leaves=leaf), "is an old one")
+
+
+# -- each instance once ------------------------------------------------------------------------------------------------
+
+
+def both_ways(c: Expr, first: int, second: int) -> Reorder:
+    return whole(If(c, hole(0), hole(1)), link(first, 0), link(second, 1), leaves=(((0,), 1), ((1,), 1)))
+
+
+def test_arms_change_places_with_the_condition_only() -> None:
+    f = program("if n > 0:\n    A[0] = 1\nelse:\n    A[0] = 2", ABN)
+    n = variable(f, "n")
+    accepted(f, both_ways(n > 0, 0, 1))
+    accepted(f, both_ways(n < 1, 1, 0))
+    refused(f, both_ways(n > 0, 1, 0), "the condition is always")
+    refused(f, both_ways(n < 0, 1, 0), "the condition is always true here")
+    refused(
+        f, both_ways(n > 0, 0, 0), "the condition is always true here"
+    )  # the other arm is lost, this one runs too often
+
+
+def test_no_instance_is_run_twice() -> None:
+    f = program("A[0] = A[0] + n", ABN)
+    n = variable(f, "n")
+    leaf = (((), 1),)
+    apart = Seq((If(n > 0, hole(0)), If(n < 1, hole(1))))
+    accepted(f, whole(apart, link(0, 0), link(0, 1), leaves=leaf))
+    again = Seq((If(n > 0, hole(0)), If(n < 2, hole(1))))
+    refused(f, whole(again, link(0, 0), link(0, 1), leaves=leaf), "no old iteration is run twice")
+    missed = Seq((If(n > 0, hole(0)), If(n < 0, hole(1))))
+    refused(f, whole(missed, link(0, 0), link(0, 1), leaves=leaf), "the statement is still run")
+    refused(f, whole(SKIP, leaves=leaf), "the branch is never taken here")
+
+
+def test_two_instances_are_not_run_as_one() -> None:
+    """The maps lead back and forth, but from both of two iterations to one."""
+    f = program(f"for i in range(2):\n    A[0] = A[0] + 1\nfor j in range({2}, {2} + 2):\n    A[0] = A[0] + 1")
+    g = program(body_of(f).replace("range(2, 4)", "range(1, 3)"))
+    for func, fine in ((f, True), (g, False)):
+        i, j = [s.var for s in func.body.stmts]  # type: ignore[attr-defined]
+        links = link(0, 0, (p,), (i,)), link(1, 0, (p,), (j,))
+        rule = whole(loop(p, 4 if fine else 3, hole(0)), *links, count=2, path=(0,), leaves=(((0, 0), 1), ((1, 0), 1)))
+        accepted(func, rule) if fine else refused(func, rule, "no old iteration is run twice")
+
+
+def test_statements_that_become_one_are_the_same() -> None:
+    f = program(
+        "if n > 0:\n    for k in range(2):\n        A[k] = 1\nelse:\n    for k in range(2):\n        A[k] = 1", ABN
+    )
+    one = whole(hole(0), link(0, 0), link(1, 0), leaves=(((0,), 1), ((1,), 1)))
+    gives(f, one, "for k in range(2):\n    A[k] = 1")
+    other = program(body_of(f).replace("A[k] = 1", "A[k] = 2", 1), ABN)
+    refused(other, one, "the statements that are to be one differ")
+
+
+@pytest.mark.parametrize("extent", [-2, 0, 1, 2])
+def test_extents_that_leave_nothing(extent: int) -> None:
+    f = program(f"for i in range({extent}):\n    A[i] = 1")
+    i = variable(f, "i")
+    leaf = (((0,), 1),)
+    if extent <= 0:
+        gives(f, whole(SKIP, leaves=leaf), "pass")
+    else:
+        refused(f, whole(SKIP, leaves=leaf), "every old iteration of (i) is run")
+    once = whole(hole(0), link(0, 0, (const(0),), ()), leaves=leaf)
+    if extent == 1:
+        gives(f, once, "A[0] = 1")
+    else:
+        refused(f, once, "bijection")
+    longer = whole(loop(p, extent + 1, hole(0)), link(0, 0, (p,), (i,)), leaves=leaf)
+    accepted(f, longer) if extent < 0 else refused(f, longer, "every new iteration is an old one of (i)")
+
+
+# -- order -------------------------------------------------------------------------------------------------------------
+
+
+def test_conflicts_between_leaves_and_within_one() -> None:
+    text = "for i in range(4):\n    A[i] = B[{}]\n    B[i] = i"
+    new = Seq((loop(p, 4, hole(0)), loop(q, 4, hole(1))))
+    for index, fine in (("i", True), ("i // 2", False)):  # after it was written, by an earlier iteration
+        f = program(text.format(index))
+        i = variable(f, "i")
+        rule = whole(new, link(0, 0, (p,), (i,)), link(1, 1, (q,), (i,)), leaves=(((0, 0), 1), ((0, 1), 1)))
+        accepted(f, rule) if fine else refused(f, rule, "the two statements may change places")
+    for value, fine in (("i", True), ("A[3 - i]", False)):
+        f = program(f"for i in range(4):\n    A[i] = {value}")
+        i = variable(f, "i")
+        rule = whole(loop(p, 4, hole(0)), link(0, 0, (3 - p,), (3 - i,)), leaves=(((0,), 1),))
+        accepted(f, rule) if fine else refused(f, rule, "iterations change their order")
+
+
+@pytest.mark.parametrize(
+    "text", ['T.evaluate(T.call_extern("int32", "f"))', "assert n > 0, 'no'", "while n < 0:\n    pass"]
+)
+def test_what_nothing_moves_past(text: str) -> None:
+    f = program(f"{text}\nB[0] = 2", ABN)
+    rule = whole(Seq((hole(1), hole(0))), link(0, 0), link(1, 1), path=(0,), count=2, leaves=(((0,), 1), ((1,), 1)))
+    refused(f, rule, "stays in its place")
+    accepted(f, whole(Seq((hole(0), hole(1))), link(0, 0), link(1, 1), path=(0,), count=2, leaves=rule.leaves))
+
+
+def test_a_middle_of_a_sequence() -> None:
+    f = program("A[3] = 0\nA[0] = 1\nB[0] = 2\nA[1] = A[0]")
+    three = (((1,), 1), ((2,), 1), ((3,), 1))
+    last_first = whole(
+        Seq((hole(0), hole(2), hole(1))), *(link(k, k) for k in range(3)), path=(1,), count=3, leaves=three
+    )
+    gives(f, last_first, "A[3] = 0\nA[0] = 1\nA[1] = A[0]\nB[0] = 2")
+    bad = whole(Seq((hole(2), hole(0), hole(1))), *(link(k, k) for k in range(3)), path=(1,), count=3, leaves=three)
+    found = refused(f, bad, "the write and the read of A")
+    assert found.obligation.place == (1,)  # type: ignore[union-attr]
+    pair = whole(Seq((hole(1), hole(0))), link(0, 0), link(1, 1), path=(0,), count=3, leaves=(((0,), 2), ((2,), 1)))
+    gives(f, pair, "B[0] = 2\nA[3] = 0\nA[0] = 1\nA[1] = A[0]")
+    refused(f, whole(hole(0), link(0, 0), path=(2,), count=3, leaves=(((2,), 3),)), "there are no 2 statements")
+
+
+# -- what is evaluated -------------------------------------------------------------------------------------------------
+
+
+def of_loaded_bounds(f: PrimFunc, low: Expr) -> Reorder:
+    i = variable(f, "i")
+    return whole(loop(p, 2, hole(0)), link(0, 0, (p + low,), (i - low,)), path=(1,), leaves=(((1, 0), 1),))
+
+
+def test_indices_that_read_memory() -> None:
+    text = "T.assume(A[0] == 1)\nfor i in range(A[0], A[0] + 2):\n    {} = 1"
+    f = program(text.format("B[i]"))
+    accepted(f, of_loaded_bounds(f, load(buffer(f, "A"), 0)))
+    g = program(text.format("A[i]"))  # a later iteration would read what this one writes, as far as is seen
+    refused(g, of_loaded_bounds(g, load(buffer(g, "A"), 0)), CHANGED)
+    accepted(g, of_loaded_bounds(g, const(1)))
+
+
+def test_what_is_evaluated_once_may_change_later() -> None:
+    f = program("for i in range(B[0]):\n    B[i] = 7")
+    i, extent = variable(f, "i"), load(buffer(f, "B"), 0)
+    leaf = (((0,), 1),)
+    accepted(f, whole(loop(p, extent, hole(0)), link(0, 0, (p,), (i,)), leaves=leaf))
+    accepted(f, whole(If(TRUE, loop(p, extent, hole(0))), link(0, 0, (p,), (i,)), leaves=leaf))
+    accepted(f, whole(Seq((loop(p, extent, hole(0)), SKIP)), link(0, 0, (p,), (i,)), leaves=leaf))
+    later = whole(Seq((SKIP, loop(p, extent, hole(0)))), link(0, 0, (p,), (i,)), leaves=leaf)
+    accepted(f, later)
+    guarded = loop(p, extent, If(binary("lt", p, extent), hole(0)))
+    refused(f, whole(guarded, link(0, 0, (p,), (i,)), leaves=leaf), CHANGED)
+    twice = Seq((loop(p, extent, If(p < 1, hole(0))), loop(q, extent, If(q >= 1, hole(1)))))
+    links = link(0, 0, (p,), (i,)), link(0, 1, (q,), (i,))
+    refused(f, whole(twice, *links, leaves=leaf), CHANGED)
+    g = program("for i in range(B[0]):\n    A[i] = 7")
+    i, extent = variable(g, "i"), load(buffer(g, "B"), 0)
+    twice = Seq((loop(p, extent, If(p < 1, hole(0))), loop(q, extent, If(q >= 1, hole(1)))))
+    accepted(g, whole(twice, link(0, 0, (p,), (i,)), link(0, 1, (q,), (i,)), leaves=leaf))
+
+
+def test_old_guards_that_change() -> None:
+    """Whether an iteration runs is decided by the one before."""
+    f = program("for i in range(4):\n    if A[i] > 0:\n        A[{}] = 0".format("3 - i"))
+    i = variable(f, "i")
+    rule = whole(loop(p, 4, If(load(buffer(f, "A"), p) > 0, hole(0))), link(0, 0, (p,), (i,)), leaves=(((0, 0), 1),))
+    refused(f, rule, CHANGED)
+    same = whole(loop(p, 4, hole(0)), link(0, 0, (p,), (i,)), leaves=(((0,), 1),))
+    accepted(f, same)  # the guard is of the leaf
+
+
+def test_new_nests_are_safe_where_the_old_one_did_not_run() -> None:
+    f = program("for i in range(n):\n    A[i % 4] = 1", ABN)
+    i, n = variable(f, "i"), variable(f, "n")
+    leaf = (((0,), 1),)
+    for bound in (1 // n + n, n + n - n):
+        unsafe = whole(loop(p, n, If(p < bound + 1, hole(0))), link(0, 0, (p,), (i,)), leaves=leaf)
+        refused(f, unsafe, "safety")
+    far = whole(loop(p, n, hole(0), const(5)), link(0, 0, (p - 5,), (i + 5,)), leaves=leaf)
+    refused(f, far, "the loop's last value fits int32")
+    near = whole(loop(p, n, hole(0), const(-5)), link(0, 0, (p + 5,), (i - 5,)), leaves=leaf)
+    accepted(f, near)
+
+
+def test_what_the_old_nest_evaluated_was_safe() -> None:
+    text = "if n > 0:\n    if B[1 // n] > 0:\n        A[0] = 1"
+    f = program(text, ABN)
+    n, b = variable(f, "n"), buffer(f, "B")
+    inner = load(b, binary("floordiv", const(1), n)) > 0
+    leaf = (((0, 0), 1),)
+    accepted(f, whole(If(binary("and", n > 0, inner), hole(0)), link(0, 0), leaves=leaf))
+    refused(f, whole(If(binary("and", inner, n > 0), hole(0)), link(0, 0), leaves=leaf), "no division by zero")
+    late = program("if n > 0:\n    A[1] = 0\n    if B[1 // n] > 0:\n        A[0] = 1", ABN)  # the call could have ended
+    n, inner = variable(late, "n"), load(buffer(late, "B"), 1) > 0
+    two = Seq((hole(0), If(inner, hole(1))))
+    assert isinstance(take(whole(If(n > 0, two), link(0, 0), link(1, 1), leaves=(((0, 0), 1), ((0, 1, 0), 1))),
+                           reflexive(late)), Refines) is False  # fmt: skip
+
+
+def test_constants_are_folded_where_they_fit() -> None:
+    f = program("for i in range(1):\n    A[i * 4 + 2] = i + 2147483647")
+    once = whole(hole(0), link(0, 0, (const(0),), ()), leaves=(((0,), 1),))
+    gives(f, once, "A[2] = 2147483647")
+    over = program("for i in range(1, 2):\n    A[i] = i + 2147483647")
+    late = whole(hole(0), link(0, 0, (const(1),), ()), leaves=(((0,), 1),))
+    assert "T.Add(1, 2147483647)" in body_of(accepted(over, late))
+
+
+# -- reductions --------------------------------------------------------------------------------------------------------
+
+
+def test_nothing_but_the_reduction_is_put_into_another_order() -> None:
+    f = program("for k in range(4):\n    B[0] = B[0] + A[k]\nA[0] = B[0]")
+    k = variable(f, "k")
+    leaves = (((0, 0), 1), ((1,), 1))
+    links = link(0, 0, (3 - p,), (3 - k,)), link(1, 1)
+    turned = Seq((loop(p, 4, hole(0)), hole(1)))
+    refused(f, Reordered(whole(turned, *links, path=(0,), count=2, leaves=leaves)), "more than the reduction")
+    alone = whole(loop(p, 4, hole(0)), links[0], path=(0,), leaves=leaves[:1])
+    refused(f, alone, "iterations change their order")
+    accepted(f, Reordered(alone))

@@ -1,0 +1,384 @@
+"""The same instances in another order.
+
+    for i: A(i)                    for i: B(i)
+    for j: B(j)          ⟶         for p:
+                                       for q: A(4 * p + q)
+
+A region R is a *skeleton* of loops, branches, sequences and labels around *leaves*, any statements.  R′ is another
+skeleton with *holes*.  A hole names the leaves that it runs: a *link* says that it runs the instance x = g(y) of a leaf
+in its iteration y, and that y = h(x) is where this leaf's instance x went.  It is *active* at x and y if x lies in the
+leaf's domain D (the ranges and conditions around it), y in the hole's domain D′, x = g(y) and y = h(x).
+
+Theorem.  A run of R is a sequence of instances of its leaves.  Suppose that
+
+1. at each hole, each y in D′ has an active link;
+2. no two active links share an instance, on either side;
+3. each x in the D of each leaf has an active link (so a leaf without one never runs);
+4. of two instances the first one is the first in R′, too, or they touch no element in common that one of them writes.
+
+Then R′ runs the instances of R (1 and 3 with 2: active links are a bijection between old and new instances), and both
+end in the same memory: each instance reads what it read before, by induction along the new order.  Undefined behaviour
+belongs to the whole run, so neither order can hide the other's.  An opaque call, an assertion and a ``while`` loop keep
+their place among all others.
+
+Domains, g and h are looked at in the memory in which R begins.  That is right since no leaf changes what a skeleton's
+bounds and conditions read, nor what g reads.  But what is evaluated once, before any instance, may read what they
+change: what stands around the first statement of R, up to the first loop's bounds.
+
+The new bounds and conditions, and g, are evaluated also where R had no instance, so they are safe and defined there.
+What R evaluates whenever it runs, before any instance, was safe: this may be used.  Empty and negative extents need no
+care: they make D and D′ empty.
+
+A leaf is the same statement in R′ but for g in place of x, and the variables that it binds: one more copy has its own.
+If a hole has several links, these texts are one.  Where g is a constant, constants are folded as
+:func:`~verified_tir.ir.expr.binary` does, only where the value fits: what overflowed still does.
+
+Split, fuse, reorder, tile, shift, reversal and skewing of loops are instances of this rule; so are fission, fusion and
+partition of loops, their unrolling, a loop that runs once in place of its body, statements that change places, and
+branches that appear, go, move and merge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import final
+
+from verified_tir.ir.dtype import INT32
+from verified_tir.ir.equal import structural_equal
+from verified_tir.ir.expr import Binary, Expr, IntImm, Var, binary
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.node import Node
+from verified_tir.ir.paths import Path, at, places
+from verified_tir.ir.stmt import Evaluate, For, If, Seq, Stmt, seq
+from verified_tir.ir.visit import map_children, mentions, nodes_of, refresh_binders, rewrite, sub_statements
+from verified_tir.kernel.access import Access
+from verified_tir.kernel.begin import context_at
+from verified_tir.kernel.context import Context
+from verified_tir.kernel.effects import written_blocks
+from verified_tir.kernel.memory import Entry
+from verified_tir.kernel.moments import happens_before
+from verified_tir.kernel.obligation import NoMatch, Question
+from verified_tir.kernel.region import instance
+from verified_tir.kernel.rules.common import (
+    changes,
+    evaluated_safely,
+    following,
+    has_effect,
+    loads_in,
+    never_meet,
+    occurs,
+    range_safely,
+    replaced,
+)
+from verified_tir.kernel.rules.skeleton import (
+    Inside,
+    Skeleton,
+    enter,
+    evaluated_by,
+    filled,
+    is_skeleton,
+    known_of,
+    number_of,
+)
+from verified_tir.kernel.step import Rewrite
+from verified_tir.logic import formula as f
+from verified_tir.logic.formula import Term
+from verified_tir.semantics.encode import fresh
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A hole runs instances of a leaf; both are numbers.
+
+    :param old_of_new: g, one expression over the variables of the loops around the hole for each loop around the leaf.
+    :param new_of_old: h, one expression over the variables of the loops around the leaf for each loop around the hole.
+    """
+
+    leaf: int
+    hole: int
+    old_of_new: tuple[Expr, ...]
+    new_of_old: tuple[Expr, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Reorder:
+    """Run the leaves of R in the order of ``new``; R is ``count`` statements of a sequence, from ``path`` on.
+
+    :param leaves: places in the program, each of that many statements of a sequence (else one), from there on.
+    :param new: the new skeleton; ``Evaluate(IntImm(k))`` is its k-th hole.
+    :param links: which holes run what; the first one of a hole gives its text.
+    """
+
+    path: Path
+    count: int
+    leaves: tuple[tuple[Path, int], ...]
+    new: Stmt
+    links: tuple[Link, ...]
+
+    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
+        others = following(before, self.path, self.count - 1)
+        if isinstance(others, NoMatch):
+            return others
+        stmts, bodies = (at(before.body, self.path), *others), dict[int, Stmt]()
+        whole = self._cut(stmts, self.path, bodies)
+        if whole is None and others:
+            whole = self._sequence(stmts, self.path[:-1], self.path[-1], bodies)
+        if whole is None or len(bodies) != len(self.leaves):
+            return NoMatch(self.path, "something other than loops, branches and sequences stands around the leaves")
+        new = Skeleton(self.new)
+        if not all(map(is_skeleton, nodes_of(self.new, Stmt))) or sorted(new.places) != list(range(len(new.places))):
+            return NoMatch(self.path, "the new nest is something other than loops, branches and sequences around holes")
+        if len(new.places) != sum(isinstance(s, Evaluate) for _, s in places(self.new, lambda _: True)):
+            return NoMatch(self.path, "a hole occurs twice")
+        work = _Work(self, Skeleton(whole), new, [bodies[k] for k in range(len(bodies))], before, entry)
+        texts = work.misfit(before) or work.texts()
+        if isinstance(texts, str):
+            return NoMatch(self.path, texts)
+        return Rewrite(replaced(before, self.path, self.count, filled(self.new, texts)), work.questions())
+
+    def _cut(self, stmts: Sequence[Stmt], path: Path, bodies: dict[int, Stmt]) -> Stmt | None:
+        """The skeleton of statements from ``path`` on, the bodies of leaves collected; ``None`` if it has none."""
+        if (path, len(stmts)) in self.leaves:
+            number = self.leaves.index((path, len(stmts)))
+            bodies[number] = seq(*stmts)
+            return Evaluate(IntImm(INT32, number))
+        if len(stmts) != 1 or not is_skeleton(stmts[0]) or isinstance(stmts[0], Evaluate):
+            return None
+        if isinstance(stmts[0], Seq):
+            return self._sequence(stmts[0].stmts, path, 0, bodies)
+        parts = [self._cut((s,), (*path, k), bodies) for k, s in enumerate(sub_statements(stmts[0]))]
+        rest = iter([p for p in parts if p is not None])
+        return None if None in parts else map_children(stmts[0], lambda n: next(rest) if isinstance(n, Stmt) else n)
+
+    def _sequence(self, stmts: Sequence[Stmt], around: Path, first: int, bodies: dict[int, Stmt]) -> Stmt | None:
+        counts, parts, k = dict(self.leaves), list[Stmt](), 0
+        while k < len(stmts):
+            place = (*around, first + k)
+            count = max(1, counts.get(place, 1))
+            part = self._cut(stmts[k : k + count], place, bodies)
+            if part is None:
+                return None
+            parts.append(part)
+            k += count
+        return Seq(tuple(parts))
+
+    def place(self, leaf: int, inner: Path) -> Path:
+        """The place, in the program, of what stands at ``inner`` in a leaf."""
+        path, count = self.leaves[leaf]
+        return (*path[:-1], path[-1] + inner[0], *inner[1:]) if count > 1 and inner else (*path, *inner)
+
+
+# -- what is owed ------------------------------------------------------------------------------------------------------
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Active:
+    """A link at an instance where it is active."""
+
+    link: Link
+    old: Inside
+    new: Inside
+    given: tuple[Term, ...]
+
+
+@final
+class _Work:
+    """Both skeletons, and how they belong together."""
+
+    def __init__(
+        self, rule: Reorder, old: Skeleton, new: Skeleton, bodies: list[Stmt], before: PrimFunc, entry: Entry
+    ) -> None:
+        self.rule, self.old, self.new, self.bodies = rule, old, new, bodies
+        self.start = context_at(before, rule.path, entry)
+        self.runs: dict[int, tuple[Context, list[Access]]] = {}
+
+    def misfit(self, before: PrimFunc) -> str | None:
+        """Why the parameters do not fit the program, if they do not."""
+        olds, news = nodes_of(self.old.stmt, For), nodes_of(self.new.stmt, For)
+        if len({s.var for s in news}) != len(news) or occurs(before, *({s.var for s in news} - {s.var for s in olds})):
+            return "the new loop variables are not fresh"
+        if {link.hole for link in self.rule.links} != {*self.new.places}:
+            return "each hole runs something, and nothing is run elsewhere"
+        for link in self.rule.links:
+            if link.leaf not in self.old.places:
+                return f"there is no leaf {link.leaf}"
+            inner, outer = self.old.loops(link.leaf), self.new.loops(link.hole)
+            for loops, values in ((inner, link.old_of_new), (outer, link.new_of_old)):
+                if len(loops) != len(values):
+                    return f"the nest has {len(loops)} loops, the map {len(values)} expressions"
+                for loop, value in zip(loops, values, strict=True):
+                    if value.dtype is not loop.var.dtype:
+                        return f"the value of {loop.var.name} has type {value.dtype}"
+        return self._changed()
+
+    def _changed(self) -> str | None:
+        """Why what the skeletons or g evaluate is not the same throughout."""
+        leaf = {link.hole: link.leaf for link in self.rule.links}
+        evaluated = [*evaluated_by(self.old.stmt)]
+        evaluated += [(e, frozenset(leaf[k] for k in ran)) for e, ran in evaluated_by(self.new.stmt)]
+        evaluated += [(e, frozenset(self.old.places)) for link in self.rule.links for e in link.old_of_new]
+        if has_effect(e for e, _ in evaluated):
+            return "an opaque call in bounds or conditions stays in its place"
+        if any(changes(seq(*[self.bodies[k] for k in ran]), (e,)) for e, ran in evaluated if loads_in((e,))):
+            return "the body writes what bounds or guards read"
+        return None
+
+    def texts(self) -> list[Stmt] | str:
+        """What stands in each hole."""
+        found: dict[int, Stmt] = {}
+        copied: set[int] = set()
+        for link in sorted(self.rule.links, key=lambda link: link.hole):
+            body = self.bodies[link.leaf]
+            if link.hole in found:
+                if not structural_equal(found[link.hole], self._text(link, body)):
+                    return "the statements that are to be one differ"
+                continue
+            found[link.hole] = self._text(link, refresh_binders(body)[0] if link.leaf in copied else body)
+            copied.add(link.leaf)
+        return [found[k] for k in range(len(found))]
+
+    def _text(self, link: Link, body: Stmt) -> Stmt:
+        """A leaf with g for its variables."""
+        pairs = zip(self.old.loops(link.leaf), link.old_of_new, strict=True)
+        values = {s.var: g for s, g in pairs if g is not s.var}
+        constant = any(isinstance(g, IntImm) for g in values.values())
+
+        def visit(n: Node) -> Node | None:
+            if isinstance(n, Var):
+                return values.get(n)
+            if constant and isinstance(n, Binary) and n.dtype.lanes == 1 and n.a.dtype.is_int:
+                return binary(n.op, n.a, n.b)
+            return None
+
+        return rewrite(body, visit) if mentions(body, frozenset(values)) else body
+
+    # -- obligations ---------------------------------------------------------------------------------------------------
+
+    def questions(self) -> Iterator[Question]:
+        known = tuple(t for t in known_of(self.start, self.old.stmt) if t is not f.TRUE)
+        yield from self._safe(self.start, self.new.stmt, known)
+        for hole in self.new.places:
+            links = [link for link in self.rule.links if link.hole == hole]
+            ends = [(link.leaf, link.old_of_new, link.new_of_old) for link in links]
+            claim = f"every new iteration is an old one of {self.old.named(links[0].leaf)}"
+            if not (self.old.loops(links[0].leaf) or self.new.loops(hole)):
+                claim = self.old.always(links[0].leaf, taken=True)
+            yield from self._reached(known, self.new, hole, self.old, ends, (claim, "no old iteration is run twice"))
+        for leaf in self.old.places:
+            links = [link for link in self.rule.links if link.leaf == leaf]
+            ends = [(link.hole, link.new_of_old, link.old_of_new) for link in links]
+            claim = f"every old iteration of {self.old.named(leaf)} is run"
+            if not self.old.loops(leaf):
+                claim = "the statement is still run" if links else self.old.always(leaf, taken=False)
+            yield from self._reached(
+                known, self.old, leaf, self.new, ends, (claim, "each old iteration is run as itself")
+            )
+        one, two = ([self._active(link) for link in self.rule.links] for _ in range(2))
+        for (m, a), (n, b) in product(enumerate(one), enumerate(two)):
+            if m < n:
+                yield from self._not_shared(a, b)
+            yield from self._in_order((m, a), (n + len(one), b))
+
+    def _safe(self, here: Context, stmt: Stmt, known: tuple[Term, ...]) -> Iterator[Question]:
+        """Bounds, conditions and g, each under what encloses it in the new skeleton."""
+        path, found = self.rule.path, list[Question]()
+        match stmt:
+            case For(min=low, extent=extent):
+                found.extend(range_safely(here, low, extent, known, path))
+            case If(condition=c):
+                found.extend(evaluated_safely(here, (c,), known, path))
+            case Evaluate():
+                g = next(link.old_of_new for link in self.rule.links if link.hole == number_of(stmt))
+                found.extend(evaluated_safely(here, g, known, path))
+        yield from (q for q in found if q.goal not in known)
+        for step, sub in enumerate(sub_statements(stmt)):
+            yield from self._safe(enter(here, stmt, (step,)).context, sub, known)
+
+    def _reached(
+        self, known: tuple[Term, ...], this: Skeleton, number: int, other: Skeleton,
+        ends: list[tuple[int, tuple[Expr, ...], tuple[Expr, ...]]], claims: tuple[str, str],
+    ) -> Iterator[Question]:  # fmt: skip
+        """Each iteration of a place has an active link; ``ends`` are the places, and the maps there and back."""
+        here = this.enter(self.start, number)
+        sure, goals = {*here.context.path, *known}, list[list[Term]]()
+        for place, there, back in ends:
+            image = other.enter(self.start, place, here.at(there))
+            parts = image.domain, _equal(image.at(back), here.values)
+            goals.append([f.and_(*(t for t in part if t not in sure)) for part in parts])
+        context, given = here.context, (*known, *here.domain)
+        if len(goals) != 1:
+            goals = [[f.or_(*(f.and_(*parts) for parts in goals))]]
+        if not ends:
+            goals = [[f.not_(f.and_(*(t for t in here.domain if t not in known)))]]
+            context, given = self.start, known
+        where = "after" if this is self.new else "before"
+        for claim, goal in zip(claims, goals[0], strict=False):
+            if goal is not f.TRUE:
+                yield Question("bijection", claim, context, given, goal, self.rule.path, where)
+
+    def _active(self, link: Link) -> _Active:
+        """A link where it is active; an old variable that is a new one, or a constant, is called so."""
+        new = self.new.enter(self.start, link.hole)
+        images, loops = new.at(link.old_of_new), self.old.loops(link.leaf)
+        xs = [g if g.op in ("var", "const") else fresh(s.var.name, f.INT) for s, g in zip(loops, images, strict=True)]
+        old = self.old.enter(self.start, link.leaf, xs)
+        equal = (*_equal(xs, images), *_equal(new.values, old.at(link.new_of_old)))
+        given = dict.fromkeys(t for t in (*old.domain, *new.domain, *equal) if t is not f.TRUE)
+        return _Active(link, old, new, tuple(given))
+
+    def _not_shared(self, a: _Active, b: _Active) -> Iterator[Question]:
+        """Two links are not active at one instance."""
+        shared = [(a.old.values, b.old.values)] if a.link.leaf == b.link.leaf else []
+        shared += [(a.new.values, b.new.values)] if a.link.hole == b.link.hole else []
+        for xs, ys in shared:
+            same, given = f.and_(*_equal(xs, ys)), (*a.given, *b.given)
+            if f.and_(same, *given) is not f.FALSE:
+                claim, context = "no old iteration is run twice", _merged(self.start, a.old.context, b.old.context)
+                yield Question("bijection", claim, context, given, f.not_(same), self.rule.path)
+
+    def _in_order(self, first: tuple[int, _Active], second: tuple[int, _Active]) -> Iterator[Question]:
+        """Two instances keep their order, or do not conflict."""
+        (m, a), (n, b) = first, second
+        one, two = self.old.places[a.link.leaf], self.old.places[b.link.leaf]
+        old_first = happens_before(self.old.stmt, (one, a.old.values), (two, b.old.values))
+        if old_first is f.FALSE:
+            return
+        one, two = self.new.places[a.link.hole], self.new.places[b.link.hole]
+        new_first = happens_before(self.new.stmt, (one, a.new.values), (two, b.new.values))
+        given = (*a.given, *b.given)
+        if new_first in (f.TRUE, old_first) or f.and_(old_first, *given) is f.FALSE:
+            return
+        (mine, xs), (theirs, ys) = self._accesses(m, a), self._accesses(n, b)
+        context, differ = _merged(self.start, mine, theirs), a.link.leaf != b.link.leaf
+        why = "the two statements may change places" if differ else "iterations change their order"
+        otherwise = never_meet(context, xs, ys, (*given, old_first, f.not_(new_first)), why, ())
+        if differ and (old_first is f.TRUE or new_first is f.FALSE):
+            yield from otherwise
+        elif rest := tuple(otherwise):
+            claim, goal = "the iterations keep their order", f.implies(old_first, new_first)
+            yield Question("order", claim, context, given, goal, self.rule.path, "before", rest)
+
+    def _accesses(self, number: int, active: _Active) -> tuple[Context, list[Access]]:
+        """What an instance touches outside."""
+        if number not in self.runs:
+            leaf = active.link.leaf
+            run = instance(active.old.context, self.bodies[leaf], also_written=written_blocks(seq(*self.bodies)))
+            self.runs[number] = run.context, [replace(a, place=self.rule.place(leaf, a.place)) for a in run.outer()]
+        return self.runs[number]
+
+
+def _equal(xs: Iterable[Term], ys: Iterable[Term]) -> tuple[Term, ...]:
+    return tuple(f.eq(x, y) for x, y in zip(xs, ys, strict=True))
+
+
+def _merged(start: Context, first: Context, second: Context) -> Context:
+    """The context of both, for messages: what is of the second one has a prime."""
+    both = start.fork()
+    both.names.update(first.names)
+    both.names.update({k: f"{v}'" for k, v in second.names.items() if k not in both.names})
+    return both
