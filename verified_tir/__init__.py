@@ -124,14 +124,14 @@ def _guessed(*asked: Any) -> Any:
     return solve_address(*asked)
 
 
-def _properties(*asked: Any) -> Any:
-    from verified_tir.logic.properties import properties
+def _looked_up(*asked: Any) -> Any:
+    from verified_tir.search.facts import facts
 
-    return properties(*asked)
+    return facts(*asked)
 
 
 consult("address", _guessed)
-consult("properties", _properties)
+consult("facts", _looked_up)
 
 
 def _tried(*asked: Any) -> Any:

@@ -11,11 +11,12 @@ from verified_tir.ir.expr import Select
 from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel import contents
 from verified_tir.kernel.begin import begin
+from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import NoMatch, Unproved
-from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.rewrite import Rewrite
-from verified_tir.logic.formula import integer
+from verified_tir.logic.formula import Term, integer
+from verified_tir.logic.solver import Solver
 
 LAST = "if {}:\n    B[0] = 1"
 SIX = "for i in range(4):\n" + "".join(f"    A[i] = {k}\n" for k in range(1, 7))
@@ -167,11 +168,16 @@ def test_a_guess_that_says_nothing_of_the_iteration_is_none(monkeypatch: pytest.
     """Nothing that is guessed is believed: a witness in terms of some iteration's variable is no witness."""
     f = program("for i, j in T.grid(2, 4):\n    A[j] = 5", PARAMS)
     where = begin(f, Entry())
+    where.execute(f.body)
     element = where.load_from(where.memory, buffer(f, "A"), (integer(2),), None)
-    run = instance(where, f.body)
-    asked = contents.Asked(PROVER, where, (), element)
-    (store,) = (a for a in run.accesses if a.write)
-    assert contents.witness_of(asked, run, store).runs is not None
-    guess = {store.inner[0]: store.inner[1], store.inner[1]: integer(2)}
-    monkeypatch.setattr(contents, "solve_address", lambda *_: (guess, {store.inner[0]}))
-    assert contents.witness_of(asked, run, store).runs is None
+    for believed in (True, False):
+        here = Prover(Solver()).known(where, ())
+        run = here.run(element)
+        assert run is not None
+        i, j = run.touching[0].inner
+        if not believed:
+            guess: dict[Term, Term] = {i: j, j: integer(2)}
+            monkeypatch.setattr(contents, "solve_address", lambda *_: (guess, {i}))
+        assert (run.witnesses[0].runs is not None) is believed
+        assert bool(here.contents(element, 0)) is believed
+        assert bool(here.frame(element)) is believed

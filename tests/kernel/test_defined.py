@@ -16,10 +16,10 @@ from tests.kernel.programs import PROVER, program, why
 from verified_tir.elaborate.claims import verify_program
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import script
-from verified_tir.kernel.defined import Throughout
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.obligation import NoMatch, Unproved
 from verified_tir.logic.solver import Solver
+from verified_tir.search import facts as searched
 from verified_tir.semantics.interpreter import UndefinedBehaviour, run
 
 FLOATS = 'A: T.Buffer((8,), "float32"), B: T.Buffer((9,), "float32"), C: T.Buffer((8,), "int32")'
@@ -257,7 +257,7 @@ def test_programs_that_are_accepted_have_a_meaning(monkeypatch: pytest.MonkeyPat
 
     def only_so() -> int:
         with monkeypatch.context() as patch:
-            patch.setattr(Throughout, "holds", lambda *_: False)
+            patch.setattr(searched, "throughout", lambda *_: False)
             return sum(not verified(func) for func in accepted)
 
     search_until(lambda: len(accepted) >= 40 and only_so() >= 5, search)

@@ -15,10 +15,13 @@ from verified_tir.ir.expr import Expr, Select, Undef, Var
 from verified_tir.ir.stmt import SKIP, Assume, DeclBuffer, For, Seq, seq
 from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.begin import begin
+from verified_tir.kernel.context import Context
 from verified_tir.kernel.facts import Prover
-from verified_tir.kernel.memory import Entry, Padding
+from verified_tir.kernel.memory import Element, Entry, Padding
 from verified_tir.logic import formula as f
+from verified_tir.logic.formula import Term
 from verified_tir.logic.solver import Solver
+from verified_tir.search import facts as search
 from verified_tir.semantics.encode import Encoded
 
 i = Var.fresh("i")
@@ -26,6 +29,12 @@ UNDEF = Undef(const(0).dtype)
 BEYOND = binary("ge", i, 5)
 INT = "(and (<= (- 2147483648) {0}) (<= {0} 2147483647))"
 AK = INT.format("(A k)")
+
+
+def facts_about(where: Context, element: Element, prover: Prover | None = None) -> tuple[Term, ...]:
+    """What is found out about an element."""
+    return search.about((prover or Prover(Solver())).known(where, ()), element)
+
 
 Pad = tuple[Expr, Expr | Callable[[Buffer], Expr] | None]
 
@@ -43,7 +52,7 @@ def about(*pads: Pad, dtype: str = "int32", view: View | None = None, definite: 
     where = begin(func, Entry(paddings, inputs_defined=definite))
     indices = tuple(f.var(name, f.INT) for name in "kl"[: len(seen.shape)])
     element = where.load_from(where.memory, seen, indices, None)
-    facts = [re.sub(r"@\d+", "", str(t)) for t in Prover(Solver()).about(where, (), element)]
+    facts = [re.sub(r"@\d+", "", str(t)) for t in facts_about(where, element)]
     return [t for t in dict.fromkeys(facts) if t != "true"]
 
 
@@ -116,7 +125,7 @@ def test_of_padding_of_what_has_a_view_nothing_is_known() -> None:
         func = function([a], DeclBuffer(v, SKIP) if viewed else SKIP)
         where = begin(func, Entry((padding,), inputs_defined=True))
         indices = (f.var("k", f.INT), f.var("l", f.INT))
-        facts = Prover(Solver()).about(where, (), where.load_from(where.memory, a, indices, None))
+        facts = facts_about(where, where.load_from(where.memory, a, indices, None))
         assert (f.integer(7) in f.subterms(*facts)) is not viewed
 
 
@@ -127,7 +136,7 @@ def test_padding_is_what_stood_there_when_the_function_began() -> None:
     where = begin(function([a], SKIP), Entry((padding,)))
     element = where.load_from(where.memory, a, (f.var("k", f.INT),), None)
     where.execute(store(a, 3, 0))
-    facts = Prover(Solver()).about(where, (), element)
+    facts = facts_about(where, element)
     assert {t.payload for t in f.subterms(*facts) if t.op == "app" and t.sort == f.INT} == {element.value.payload}
 
 
@@ -142,11 +151,11 @@ def test_what_is_remembered_is_known_at_the_same_place_only() -> None:
     def differs(buffer: Buffer, change: Callable[[], None]) -> bool:
         element = where.load_from(where.memory, buffer, (f.integer(0),), None)
         kept = where.fork()
-        before = prover.about(where, (), element)
+        before = facts_about(where, element, prover)
         assert (where.path, where.env, where.memory) == (kept.path, kept.env, kept.memory)
         change()
         kept = where.fork()
-        after = prover.about(where, (), element)
+        after = facts_about(where, element, prover)
         assert (where.path, where.env, where.memory) == (kept.path, kept.env, kept.memory)
         return after != before
 
@@ -170,7 +179,7 @@ def test_a_parameter_that_is_called_as_memory_is_is_none_of_its_elements() -> No
     where.env[n] = Encoded(f.var(str(element.value.payload), f.INT), f.TRUE, False)
     j = Var.fresh("j")
     where.execute(For(j, const(0), const(8), Assume(binary("gt", load(a, j), n)), "serial"))
-    below = [t for t in Prover(Solver()).about(where, (), element) if "(< " in str(t)]
+    below = [t for t in facts_about(where, element) if "(< " in str(t)]
     assert len(below) == 1
 
 

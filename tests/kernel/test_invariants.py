@@ -7,10 +7,11 @@ import pytest
 from tests.kernel.programs import PROVER, program
 from verified_tir.elaborate.claims import verify_program
 from verified_tir.kernel.facts import Prover
+from verified_tir.kernel.induction import DEFINED, speaks_of_one_element, value_of
 from verified_tir.kernel.obligation import NoMatch, Unproved
 from verified_tir.logic import formula as f
-from verified_tir.logic import guess
 from verified_tir.logic.formula import Term
+from verified_tir.search import facts as search
 
 PARAMS = 'B: T.Buffer((8,), "int32"), X: T.Buffer((8,), "int32")'
 INDEXED = """
@@ -29,15 +30,16 @@ def guessed(monkeypatch: pytest.MonkeyPatch, *formulas: object) -> None:
     def properties(value: Term, defined: Term, _: bool) -> list[tuple[str, object]]:
         return [("is so", x(value, defined) if callable(x) else x) for x in formulas]
 
-    monkeypatch.setitem(guess._guessers, "properties", properties)
+    monkeypatch.setattr(search, "properties", properties)
 
 
-def test_a_formula_about_an_iteration_is_no_property(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_formula_about_an_iteration_is_no_property() -> None:
     """``A[0] == k`` is kept by the store of each iteration k, and says of all others what is false."""
-    value, defined = f.var("value", f.INT), f.var("defined", f.BOOL)
-    k = f.var("k", f.INT)
-    guessed(monkeypatch, lambda v, d: f.implies(d, f.eq(v, k)), f.eq(k, k), f.app("g", (value,), f.BOOL), defined)
-    assert guess.properties(value, defined, False) == [("is so", f.TRUE), ("is so", defined)]
+    value, k = value_of(f.INT), f.var("k", f.INT)
+    for said in (f.implies(DEFINED, f.eq(value, k)), f.app("g", (value,), f.BOOL), value_of(f.BOOL), value, None):
+        assert not speaks_of_one_element(said, f.INT)
+    for said in (f.implies(DEFINED, f.eq(value, f.integer(3))), f.TRUE, DEFINED):
+        assert speaks_of_one_element(said, f.INT)
 
 
 @pytest.mark.parametrize("nonsense", [1, "defined", None, f.integer(1), f.FALSE])

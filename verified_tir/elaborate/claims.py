@@ -32,7 +32,7 @@ from verified_tir.kernel.effects import written_blocks
 from verified_tir.kernel.entry import prove_program
 from verified_tir.kernel.exact import exact_prover
 from verified_tir.kernel.facts import Prover
-from verified_tir.kernel.memory import Allocated, Entry, Version
+from verified_tir.kernel.memory import Allocated, Entry
 from verified_tir.kernel.obligation import Discharged, NoMatch, Question, Unproved, discharge
 from verified_tir.kernel.race_free import prove_race_free
 from verified_tir.kernel.region import instance
@@ -92,7 +92,7 @@ def _claims(context: Context, stmt: Stmt, path: Path, around: Around) -> Iterato
         yield from _regions(inside, stmt, path)
         yield from _axes(context, stmt, path, around)
         for b in stmt.alloc_buffers:
-            inside.memory[b.data] = Version(b.data, Allocated())
+            inside.becomes(b.data, Allocated())
         for k, sub in enumerate(sub_statements(stmt)):
             inner = inside.fork()
             if stmt.init is not None and k == 1:
@@ -228,7 +228,7 @@ class _Run:
                     here.env[v] = here.encoder().encode(value)
                 case Allocate(buffer=b):
                     allocated[b.data] = len(loops)
-                    here.memory[b.data] = Version(b.data, Allocated())
+                    here.becomes(b.data, Allocated())
                 case _:
                     pass  # which branch was taken is not used: without it the question only becomes harder
         axes = {iv.var: here.encoder().encode(iv.value) for iv in block.iter_vars}

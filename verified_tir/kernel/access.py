@@ -70,6 +70,10 @@ class Instance:
         """Accesses to memory that exists outside the statement."""
         return (a for a in self.accesses if a.buffer is None or a.buffer.data not in self.local)
 
+    def inner(self) -> set[Term]:
+        """The variables that tell its instances apart."""
+        return {v for x in self.accesses for v in x.inner} | {v for x in self.assumed for v in x.inner}
+
     def renamed_apart(self) -> dict[Term, Term]:
         """Other variables for what is unknown: an access looked at in a second iteration sees other values."""
         apart = {t: fresh("again", t.sort) for t in self.unknown}

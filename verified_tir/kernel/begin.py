@@ -18,7 +18,6 @@ from verified_tir.kernel.memory import (
     Entered,
     Entry,
     Padding,
-    Version,
     views_of,
 )  # fmt: skip
 from verified_tir.logic import formula as f
@@ -55,7 +54,7 @@ def begin(func: PrimFunc, entry: Entry) -> Context:
     bare = Entered(())
     for b in func.buffers:
         paddings = tuple([p for p in entry.paddings if p.buffer.data is b.data]) if entry.paddings else ()
-        context.memory[b.data] = Version(b.data, Entered(paddings) if paddings else bare)
+        context.becomes(b.data, Entered(paddings) if paddings else bare)
     return context
 
 

@@ -38,6 +38,7 @@ from verified_tir.kernel.memory import (
     Allocated,
     Element,
     Entry,
+    Event,
     Memory,
     Ran,
     Repeating,
@@ -78,14 +79,22 @@ class Context:
     """What is known of the elements of licensed blocks whatever the order of their terms; shared by all forks."""
     held_facts: dict[Term, tuple[Term, ...]] = field(default_factory=dict)
     """Of those, what is known of the unknown that a store left; shared by all forks."""
+    line: set[Version] = field(default_factory=set)
+    """The states of blocks that a run which gets here has been through."""
 
     def fork(self) -> Context:
         """A copy to walk on with; the table of loads is shared."""
         return Context(
             self.func, self.entry, list(self.path), dict(self.env), dict(self.memory), self.views, self.elements,
             dict(self.names), self.sizes, list(self.observed), self.owners, self.shadow, self.blocks, self.told,
-            self.held_facts,
+            self.held_facts, set(self.line),
         )  # fmt: skip
+
+    def becomes(self, data: Var, event: Event) -> Version:
+        """A block is in a new state from here on."""
+        version = self.memory[data] = Version(data, event)
+        self.line.add(version)
+        return version
 
     # -- loads ---------------------------------------------------------------------------------------------------
 
@@ -129,11 +138,11 @@ class Context:
         if block in self.entry.licensed:
             self.told.update(t for t in facts if only_compares(t, self.blocks, self.entry.licensed))
 
-    def supposing(self, block: Var, facts: Iterable[Term]) -> Context:
-        """A context in which such facts are told, of what earlier iterations left, to prove that they stay true."""
+    def supposing(self) -> Context:
+        """A fork in which facts are told that are supposed, of what earlier iterations left, to prove that they stay
+        true: nobody else hears of them."""
         inside = self.fork()
         inside.told = set(self.told)
-        inside.tell(block, facts)
         return inside
 
     def usable(self, premise: Term) -> bool:
@@ -185,7 +194,7 @@ class Context:
         """
         before = self._seen_by(loop)
         for data in self.touched(body):
-            self.memory[data] = Version(data, Repeating(before, loop, reached))
+            self.becomes(data, Repeating(before, loop, reached))
 
     def _seen_by(self, stmt: Stmt) -> Memory:
         """The versions that a statement starts from, of the blocks that it may read or write: no load in it, and
@@ -217,11 +226,11 @@ class Context:
                 address, lane = encoder.address(value, b, indices, None)
                 left = self.held(b, encoder.encode(value))
                 where = self.address(b, address, lane)
-                self.memory[b.data] = Version(b.data, Stored(self.memory[b.data], b, where, left))
+                self.becomes(b.data, Stored(self.memory[b.data], b, where, left))
             case DeclBuffer(body=body) | AttrStmt(body=body):
                 self.execute(body)
             case Allocate(buffer=b, body=body):
-                self.memory[b.data] = Version(b.data, Allocated())
+                self.becomes(b.data, Allocated())
                 self.execute(body)
                 del self.memory[b.data]
             case Block(is_label=True, body=body):
@@ -231,7 +240,7 @@ class Context:
             case _:
                 before, after = self._seen_by(stmt), Memory()
                 for data in self.touched(stmt):
-                    self.memory[data] = after[data] = Version(data, Ran(before, stmt, after))
+                    after[data] = self.becomes(data, Ran(before, stmt, after))
                 if assumes(stmt):
                     self.observed.append((before, stmt))
 
@@ -245,7 +254,7 @@ class Context:
             return self.encoder().encode(expr) if expr.dtype.lanes == 1 else None
         before = dict(self.memory)
         for data in self.memory:
-            self.memory[data] = Version(data, Ran(before, call))
+            self.becomes(data, Ran(before, call))
         return None
 
     def enter(self, stmt: Stmt, step: int) -> Stmt:
@@ -272,7 +281,7 @@ class Context:
             case LetStmt(var=v, value=value):
                 self.env[v] = self.evaluated(value) or Encoded(fresh(v.name, sort_of(v.dtype.scalar)), f.TRUE, True)
             case Allocate(buffer=b):
-                self.memory[b.data] = Version(b.data, Allocated())
+                self.becomes(b.data, Allocated())
             case Block(is_label=False):
                 raise Unencodable(NOT_EXPANDED)
             case _:

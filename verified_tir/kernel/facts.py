@@ -1,56 +1,45 @@
-"""Facts about the contents of memory, found when a question needs them.
+"""Facts about the contents of memory: what is known at a place, and the only ways to get to know it.
 
-A question mentions loads; each is an element of some version of a block.  :class:`Prover` asks of each what is known:
+A question mentions loads; each is an element of some version of a block.  :class:`Known` holds formulas about such
+elements that are true wherever its premises are, at its place.  A formula gets in by one of these rules only:
 
-* the block was allocated: undefined;  it came in with declared padding: the padding's value;
-* one element was stored: that value there, the older version elsewhere;
-* a statement ran that may have written the block.  If no store in it can touch the element (proved, for arbitrary
-  instances, renamed apart), the element is the older version's.  Else what the stores left there is looked at (see
-  ``contents``), and a property that held before and that every store to this element keeps still holds;
-* it is the head of an arbitrary iteration: as before, without the second case.
+* *event*: the block was allocated (undefined), came in (declared padding), or one element was stored (that value there,
+  the older version elsewhere);
+* *frame*: a statement ran, or some iterations of it, that may have written the block; where none of its stores touched
+  the element, it is as it was (``contents``);
+* *contents*: what the last of its stores to the element wrote (``contents``);
+* *invariant*: what held before it, or since one of its stores, and is kept by every store (``induction``);
+* *instance*: what every instance of a statement that has ended found true, of one instance (:meth:`Known.instantiate`).
 
-The element is *rigid*: its address is a term of the question, the same throughout.  That is what makes the induction
-behind the last case a plain one: "b[x], if defined, is not -0.0" is a statement about one element, true at the start,
-kept by each store in any order of execution, hence true whenever the region's run is looked at.
+Which of them is tried for which element, with which property and in which order is search, which has no place here:
+whoever searches (``logic.guess``) calls these methods, and gets nothing in otherwise.  He may not ask about memory that
+a run which gets to the place has not been through (``Context.line``): that a statement which did not run was safe is no
+fact.  What he hands back is a choice among the formulas that are here.
 
-Every lemma used this way is itself an obligation, proved and recorded.
+The element is *rigid*: its address is a term of the question, the same throughout.  Every lemma used on the way is
+itself an obligation, proved and recorded.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import final
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, final
 
-from verified_tir.ir.stmt import Stmt
-from verified_tir.kernel.access import Access, Instance
+from verified_tir.ir.expr import Var
+from verified_tir.kernel.access import Assumed, Instance
 from verified_tir.kernel.begin import entered
-from verified_tir.kernel.contents import Asked, contents, register
+from verified_tir.kernel.contents import Run, contents, equal, frame, ran, register
 from verified_tir.kernel.context import Context
-from verified_tir.kernel.defined import Throughout
-from verified_tir.kernel.effects import EVERYTHING, written_blocks
-from verified_tir.kernel.established import established
-from verified_tir.kernel.invariants import invariants
-from verified_tir.kernel.memory import (
-    Allocated,
-    Element,
-    Entered,
-    Memory,
-    Ran,
-    Repeating,
-    Stored,
-    Version,
-    element,
-)  # fmt: skip
+from verified_tir.kernel.induction import Invariant, Supposed, kept, speaks_of_one_element, states, undefined
+from verified_tir.kernel.memory import Allocated, Element, Entered, Ran, Repeating, Stored, Version, element
 from verified_tir.kernel.region import instance
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
-from verified_tir.logic.guess import solve_address
+from verified_tir.logic.guess import looked_up, values_of
 from verified_tir.logic.solver import Solver
 from verified_tir.logic.verdict import Obligation, Proved, Refuted, Verdict
-from verified_tir.semantics.encode import Encoded, in_range
-
-DEPTH = 4
-"""How many generations of loads are looked up: those of the question, those their facts mention, and so on."""
+from verified_tir.semantics.encode import Safety, in_range
 
 
 @final
@@ -71,12 +60,9 @@ class Prover:
     lemmas: list[Lemma] = field(init=False, default_factory=list)
     hasty: bool = False
     """Questions about floats that no lemma decides are left undecided, which saves much time where they are many."""
-    _memo: dict[tuple[object, ...], tuple[Term, ...]] = field(init=False, default_factory=dict)
-    _busy: set[tuple[object, ...]] = field(init=False, default_factory=set)
-    throughout: Throughout = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.throughout = Throughout(self)
+    _known: dict[tuple[Term, ...], Known] = field(init=False, default_factory=dict)
+    """What is known at the place that was asked about last, by premises."""
+    _place: tuple[object, ...] = field(init=False, default=())
 
     def prove(
         self, context: Context, given: tuple[Term, ...], goal: Term, *,
@@ -102,193 +88,253 @@ class Prover:
                     verdict = self.solver.prove(used, goal, small, quick=quick)
         return verdict, used
 
-    # -- looking up -----------------------------------------------------------------------------------------------
-
     def facts(self, context: Context, base: tuple[Term, ...], roots: tuple[Term, ...]) -> tuple[Term, ...]:
-        """What is known of the elements that the roots mention, to bounded depth."""
-        found: dict[Term, None] = {}
-        seen: set[Term] = set()
-        frontier = roots
-        for _ in range(DEPTH):
-            fresh_facts: list[Term] = []
-            elements = []
-            for t in f.subterms(*frontier):
-                e = context.elements.get(t)
-                if e is not None and e.value not in seen:
-                    elements.append(e)
-                fresh_facts.extend(p for p in context.held_facts.get(t, ()) if p not in found)
-            if not elements and not fresh_facts:
-                break
-            for e in elements:
-                if e.value not in seen:
-                    seen.add(e.value)
-                    fresh_facts.extend(self.about(context, base, e))
-            found.update(dict.fromkeys(fresh_facts))
-            frontier = tuple(fresh_facts)
-        return tuple(found)
+        """What is known of the elements that the roots mention, as far as it is found; it holds where ``base`` does."""
+        return self.known(context, base).look_up(roots)
 
-    def about(self, context: Context, base: tuple[Term, ...], e: Element) -> tuple[Term, ...]:
-        """Facts about one element; each holds wherever ``base`` does."""
-        entry = context.entry
-        key = (e.value, base, entry.inputs_defined, entry.thorough, *(stmt for _, stmt in context.observed))
-        if key in self._memo:
-            return self._memo[key]
-        if key in self._busy:
-            return ()
-        self._busy.add(key)
-        try:
-            facts: tuple[Term, ...] = (e.defined,) if self.throughout.holds(context, e.version) else ()
-            if not self.throughout.assumed(e.version):
-                own = self._about(context, base, e)
-                context.tell(e.version.block, own)
-                facts = (*facts, *own, *self._assumed(context, e))
-        finally:
-            self._busy.discard(key)
-        scalar = e.buffer.dtype.scalar
-        if scalar.is_int:
-            facts = (*facts, in_range(e.value, scalar))
-        self._memo[key] = facts
-        return facts
+    def known(self, context: Context, base: tuple[Term, ...]) -> Known:
+        """What is known where ``base`` holds; of the same place, what was known before, too."""
+        place = context, context.entry, len(context.observed)
+        if len(self._place) != len(place) or any(a is not b for a, b in zip(self._place, place, strict=True)):
+            self._known, self._place = {}, place
+        if base not in self._known:
+            path = tuple(context.path)
+            outer = None if base == path else self.known(context, path)
+            self._known[base] = Known(self.solver, context, base, self.lemmas, outer)
+        return self._known[base]
 
-    def _about(self, context: Context, base: tuple[Term, ...], e: Element) -> tuple[Term, ...]:
-        match e.version.event:
-            case Allocated():
-                return (f.not_(e.defined),)
-            case Entered(paddings=paddings):
-                return entered(context, e, paddings)
-            case Stored(before=before, buffer=buffer, address=address, value=value):
-                return self._stored(context, e, before, buffer is e.buffer, address, value)
-            case Ran(memory=memory, stmt=stmt):
-                return self._ran(context, base, e, memory, stmt)
-            case Repeating(memory=memory, loop=loop, reached=reached):
-                return self._ran(context, base, e, memory, loop, finished=False, reached=reached)
 
-    def _assumed(self, context: Context, e: Element) -> tuple[Term, ...]:
-        """What loops that have finished assumed of this element, in the version that they saw."""
-        found: list[Term] = []
-        for memory, stmt in context.observed:
-            if memory.get(e.buffer.data) is not e.version:
-                continue
-            before = context.fork()
-            before.memory = memory
-            run = instance(before, stmt)
-            for a in run.assumed:
-                for load in (t for t in f.subterms(a.condition) if t.op == "app" and t.payload == e.value.payload):
-                    solved = solve_address(load.args, e.address, list(a.inner), a.given)
-                    if solved is None:
-                        continue
-                    witness = {**solved[0], **run.renamed_apart()}
-                    memo: dict[Term, Term] = {}
-                    reached = [f.eq(f.replace(x, witness, memo), y) for x, y in zip(load.args, e.address, strict=True)]
-                    premises = [f.replace(g, witness, memo) for g in a.given]
-                    # Where it was reached, the element is this one: by its own name, nothing is left to compute.
-                    there = f.replace(load, witness, memo)
-                    own = {there: e.value, f.app(str(e.defined.payload), there.args, f.BOOL): e.defined}
-                    condition = f.replace(f.replace(a.condition, witness, memo), own)
-                    register(context, run, condition, *premises)
-                    found.append(f.implies(f.and_(*premises, *reached), condition))
-        return tuple(found)
+@final
+@dataclass(slots=True, eq=False)
+class Known:
+    """Formulas that hold wherever ``base`` does, at the place of ``context``.
 
-    def _older(self, context: Context, e: Element, version: Version) -> Element:
-        return context.know(element(version, e.buffer, e.address, context.several_views(e.buffer.data)))
+    ``outer`` has fewer premises, and is of the same place or of one that encloses it: what is known there is known
+    here.  Of the place of a store in an induction, the formulas hold where what the induction supposes does; they are
+    used for its obligations, and nowhere else.
+    """
 
-    def _stored(
-        self, context: Context, e: Element, before: Version, same_view: bool, address: tuple[Term, ...], value: Encoded
-    ) -> tuple[Term, ...]:
-        stored = e.version.event
-        assert isinstance(stored, Stored)
-        same_type = stored.buffer.dtype is e.buffer.dtype
-        if not (same_view or same_type):
-            return ()
-        here = f.and_(*[f.eq(a, b) for a, b in zip(address, e.address, strict=True)])
-        older = self._older(context, e, before)
-        unchanged = f.and_(f.eq(e.value, older.value), f.eq(e.defined, older.defined))
-        written = f.and_(f.eq(e.defined, value.defined), f.implies(value.defined, f.eq(e.value, value.value)))
-        if here is f.TRUE:
-            return (written,)
-        if here is f.FALSE:
-            return (unchanged,)
-        return f.implies(here, written), f.implies(f.not_(here), unchanged)
+    solver: Solver
+    context: Context
+    base: tuple[Term, ...]
+    lemmas: list[Lemma]
+    outer: Known | None = None
+    supposed: Supposed | None = None
+    notes: dict[Any, Any] = field(init=False, default_factory=dict)
+    """The search's own.  Nothing is read here."""
+    _found: set[Term] = field(init=False, default_factory=set)
+    _runs: dict[Element, Run | None] = field(init=False, default_factory=dict)
+    _throughout: set[tuple[object, ...]] = field(init=False, default_factory=set)
+    """States of blocks that are defined in all elements."""
+    _ended: dict[Element, tuple[Instance, ...]] = field(init=False, default_factory=dict)
 
-    # -- statements that ran --------------------------------------------------------------------------------------
+    def look_up(self, roots: tuple[Term, ...]) -> tuple[Term, ...]:
+        """The formulas that the search chooses for a question that mentions ``roots``."""
+        return tuple(dict.fromkeys(t for t in looked_up(self, roots) if type(t) is Term and self._has(t)))
 
-    def _ran(
-        self, context: Context, base: tuple[Term, ...], e: Element, memory: Memory, stmt: Stmt,
-        *, finished: bool = True, reached: Term | None = None,
-    ) -> tuple[Term, ...]:  # fmt: skip
-        data = e.buffer.data
-        if EVERYTHING in written_blocks(stmt):
-            return ()
-        older = self._older(context, e, memory[data])
-        before = context.fork()
-        before.memory = memory
-        run = instance(before, stmt)
-        stores = [a for a in run.accesses if a.write and a.buffer is not None and a.buffer.data is data]
-        if any(a.buffer is not None and a.buffer.dtype.scalar is not e.buffer.dtype.scalar for a in stores):
-            return ()
-        if reached is not None:  # the outermost of its loops is ``stmt``, which runs in ascending order
-            stores = [replace(a, given=(*a.given, f.lt(a.inner[0], reached))) for a in stores]
-        touching = [a for a in stores if not self._misses(context, base, e, a)]
-        if not touching:
-            unchanged = f.and_(f.eq(e.value, older.value), f.eq(e.defined, older.defined))
-            # However deep the nest, it is the same element.  What is known of it is said of it by this name, since
-            # lemmas about floats do not look through equalities.
-            renamed = {older.value: e.value, older.defined: e.defined}
-            return (unchanged, *[f.replace(fact, renamed) for fact in self.about(context, base, older)])
-        found: list[Term] = []
-        if finished or reached is not None:
-            settled = [self._settled(context, base, before, run, a, stmt) for a in touching]
-            asked = Asked(self, context, base, e)
-            left, certain = contents(asked, older, before, run, settled, stmt, finished=finished)
-            found.extend(left)
-            if certain:
-                return tuple(found)
-            found.extend(established(asked, run, settled, stmt))
-        found.extend(invariants(Asked(self, context, base, e), older, run, touching))
-        return tuple(found)
+    def _has(self, formula: Term) -> bool:
+        return formula in self._found or (self.outer is not None and self.outer._has(formula))
 
-    def _misses(self, context: Context, base: tuple[Term, ...], e: Element, a: Access) -> bool:
-        """No instance of this store touches the element."""
-        same = f.and_(*[f.eq(x, y) for x, y in zip(a.address, e.address, strict=True)])
-        claim = f"no instance of the store to {e.buffer.name} at {a.place} touches the element"
-        return self.holds_plain(context, (*base, *a.given), f.not_(same), claim)
-
-    def holds_plain(self, context: Context, given: tuple[Term, ...], goal: Term, claim: str) -> bool:
-        """Whether a lemma holds, without looking up facts (so that it cannot recur).  If it does, it is recorded."""
-        given = usable(context, given)
+    def holds(self, given: Sequence[Term], goal: Term, claim: str) -> bool:
+        """Whether a lemma holds, without looking up facts.  If it does, it is recorded."""
+        given = usable(self.context, (*self.base, *given))
         verdict = self.solver.prove(given, goal, quick=True)
         if isinstance(verdict, Proved):
             self.lemmas.append(Lemma(Obligation(claim, claim, given, goal), verdict))
-            return True
-        return False
+        return isinstance(verdict, Proved)
 
-    def _settled(
-        self, context: Context, base: tuple[Term, ...], before: Context, run: Instance, a: Access, stmt: Stmt
-    ) -> Access:
-        """The store, resting on the memory before the statement where it reads what no iteration of it writes."""
-        assert a.value is not None
-        parts = (a.value.value, a.value.defined, *a.given, *a.address)
-        unknown = set(run.unknown).intersection(f.subterms(*parts))
-        loads = [x for x in run.accesses if not x.write and x.value is not None and x.value.value in unknown]
-        if not loads:
-            return a
-        stores = [s for s in instance(before, stmt).accesses if s.write]
-        same: dict[Term, Term] = {}
-        for x in loads:
-            assert x.buffer is not None and x.value is not None
-            others = [s for s in stores if s.buffer is not None and s.buffer.data is x.buffer.data]
-            if x.buffer.data in run.local or any(s.buffer is not x.buffer for s in others):
-                continue
-            claim = f"what is read of {x.buffer.name} at {x.place} is not written meanwhile"
-            apart = [f.not_(f.and_(*map(f.eq, x.address, s.address))) for s in others]
-            if all(self.holds_plain(context, (*base, *x.given, *s.given), goal, claim)
-                   for s, goal in zip(others, apart, strict=True)):  # fmt: skip
-                old = context.load_from(before.memory, x.buffer, x.indices, x.lane)
-                same |= {x.value.value: old.value, x.value.defined: old.defined}
+    def follows(self, goal: Term, claim: str) -> bool:
+        """Whether something holds, with what is found about what it mentions."""
+        return goal is f.TRUE or self.holds(self.look_up((goal,)), goal, claim)
+
+    def _add(self, e: Element, *formulas: Term, tell: bool = True) -> tuple[Term, ...]:
+        if tell:
+            self.context.tell(e.version.block, formulas)
+        self._found.update(formulas)
+        return formulas
+
+    def _reached(self, e: Element) -> bool:
+        """Whether this is an element, as the logic knows it, of memory that a run which gets here has been through."""
+        if type(e) is not Element or e.version not in self.context.line or e.value not in self.context.elements:
+            return False
+        data = e.version.block
+        known = e.buffer in self.context.views.get(data, ())
+        return known and e == element(e.version, e.buffer, e.address, self.context.several_views(data))
+
+    # -- rules ----------------------------------------------------------------------------------------------------
+
+    def event(self, e: Element) -> tuple[Term, ...]:
+        """What the event that made the version says of the element, and what its type says."""
+        if not self._reached(e):
+            return ()
+        scalar = e.buffer.dtype.scalar
+        typed = self._add(e, in_range(e.value, scalar), tell=False) if scalar.is_int else ()
+        match e.version.event:
+            case Allocated():
+                return (*self._add(e, f.not_(e.defined)), *typed)
+            case Entered(paddings=paddings):
+                return (*self._add(e, *entered(self.context, e, paddings)), *typed)
+            case Stored() as stored:
+                return (*self._add(e, *self._stored(e, stored)), *typed)
+        return typed
+
+    def older(self, e: Element) -> Element | None:
+        """The same element before the event that made its version."""
+        match e.version.event if self._reached(e) else None:
+            case Stored(before=version):
+                pass
+            case Ran(memory=memory) | Repeating(memory=memory):
+                version = memory[e.version.block]
+            case _:
+                return None
+        return self.context.know(element(version, e.buffer, e.address, self.context.several_views(e.buffer.data)))
+
+    def _stored(self, e: Element, stored: Stored) -> tuple[Term, ...]:
+        older = self.older(e)
+        if older is None or stored.buffer.dtype is not e.buffer.dtype:
+            return ()
+        value, here = stored.value, equal(stored.address, e.address)
+        unchanged = f.and_(f.eq(e.value, older.value), f.eq(e.defined, older.defined))
+        written = f.and_(f.eq(e.defined, value.defined), f.implies(value.defined, f.eq(e.value, value.value)))
+        return tuple(t for t in (f.implies(here, written), f.implies(f.not_(here), unchanged)) if t is not f.TRUE)
+
+    def run(self, e: Element) -> Run | None:
+        """The statement that made the element's version, with its stores that may have touched the element."""
+        if e not in self._runs:
+            older = self.older(e)
+            self._runs[e] = None if older is None or isinstance(e.version.event, Stored) else ran(self, e, older)
+        return self._runs[e]
+
+    def frame(self, e: Element, facts: Sequence[Term] = ()) -> tuple[Term, ...]:
+        """Where no witness stored to the element, it is as it was.
+
+        If no store can touch it, it is the same one, however many statements ran: then ``facts`` about the older one
+        are said of it by this name, too, since lemmas about floats do not look through equalities.
+        """
+        run = self.run(e)
+        found = () if run is None else self._add(e, *frame(run))
+        if run is None or run.touching:
+            return found
+        same = {run.older.value: e.value, run.older.defined: e.defined}
+        for t in facts:
+            if self._has(t):
+                found += self._add(e, f.replace(t, same), tell=t in self.context.told)
+        return found
+
+    def contents(self, e: Element, k: int) -> tuple[Term, ...]:
+        """What the ``k``-th store that may have touched the element left there, if it was the last."""
+        run = self.run(e)
+        return () if run is None else self._add(e, *contents(run, k))
+
+    def held(self, t: Term) -> tuple[Term, ...]:
+        """What is known of what a store to a licensed block left there."""
+        known = self.context.held_facts.get(t, ())
+        self._found.update(known)
+        return known
+
+    def suppose(self, e: Element) -> tuple[Term, ...]:
+        """What the induction supposes of the element, of whose obligations this is one."""
+        said = self.supposed.of(e) if self.supposed is not None and self._reached(e) else None
+        return () if said is None else self._add(e, said)
+
+    def invariants(
+        self, e: Element, properties: Iterable[tuple[str, Term]], since: int | None = None
+    ) -> tuple[Term, ...]:
+        """Properties that the element had before the run that made its version, or has had since one of the stores that
+        may have touched it (where that has a witness), and that every such store keeps."""
+        run = self.run(e)
+        runs = None if run is None else () if since is None else run.witnesses[since].runs
+        if run is None or runs is None:
+            return ()
+        begun: dict[Invariant, int] = {}
+        for name, holds in properties:
+            if speaks_of_one_element(holds, e.value.sort):
+                i = Invariant(str(name), holds, frozenset({e.version.block}), e)
+                if since is not None or self.follows(i.said(run.older), f"{e.buffer.name} {name} before the loop"):
+                    begun[i] = len(self.lemmas) - 1
+        setting = None if since is None else run.touching[since].place
+        stores = sorted([a.place for a in run.touching], key=lambda place: place != setting)
+        true = kept(self, run.before, run.stmt, list(begun), stores, since=setting, reached=run.reached)
+        for i in reversed(begun):
+            if since is None and i not in true:
+                del self.lemmas[begun[i]]  # nobody needs to know that it held before
+        register(run.before, *runs)
+        return self._add(e, *[f.implies(f.and_(*runs), i.said(e)) for i in true])
+
+    def throughout(self, version: Version, blocks: frozenset[Var] = frozenset()) -> frozenset[Var]:
+        """That a block is defined in all its elements; :meth:`everywhere` says so of each from then on.
+
+        After a statement it is if ``blocks``, of which it is one, were before, and every store to one of them stores
+        what is defined.  Gives the blocks of which that is not shown: none, or at least one.
+        """
+        if version not in self.context.line or not self.context.entry.inputs_defined:
+            return blocks | {version.block}
+        missing = undefined(self, version, blocks | {version.block})
+        if not missing:
+            self._throughout.update(states(version, blocks | {version.block}))
+        return missing
+
+    def is_throughout(self, version: Version) -> bool:
+        """Whether that is known."""
+        known = self._throughout.issuperset(states(version, {version.block}))
+        return known or (self.outer is not None and self.outer.is_throughout(version))
+
+    def everywhere(self, e: Element) -> tuple[Term, ...]:
+        """That an element is defined, since all elements of its block are."""
+        return self._add(e, e.defined) if self._reached(e) and self.is_throughout(e.version) else ()
+
+    def ended(self, e: Element) -> tuple[Instance, ...]:
+        """Instances of statements that have run to their end and assumed something, where the element was as it is; and
+        of the one that left it so."""
+        if self._reached(e) and e not in self._ended:
+            runs = []
+            for memory, stmt in self.context.observed:
+                if memory.get(e.version.block) is e.version:
+                    before = self.context.fork()
+                    before.memory = memory
+                    runs.append(instance(before, stmt))
+            run = self.run(e) if isinstance(e.version.event, Ran) else None
+            if run is not None:
+                runs.append(instance(run.before, run.stmt, with_safety=True))
+            self._ended[e] = tuple(runs)
+        return self._ended.get(e, ())
+
+    def instantiate(
+        self, e: Element, run: Instance, found: Assumed | Safety, values: Mapping[Term, Term], load: Term | None = None
+    ) -> tuple[Term, ...]:
+        """What all instances of a statement found true (assumed it, or were safe to evaluate), of the one at some
+        values of its loops: where it ran, it is true.  Whatever else differs between instances is unknown.
+
+        :param load: a load that is one of the element there, if the addresses are equal: it gets the element's name.
+        """
+        known = [a for a in run.assumed if a is found] + [s for _, s in run.safety if s is found]
+        if not known or not any(r is run for r in self.ended(e)):
+            return ()
+        given = found.given if isinstance(found, Assumed) else found.premises
+        witness = {**values_of(values, run.inner()), **run.renamed_apart()}
         memo: dict[Term, Term] = {}
-        value, defined, *rest = [f.replace(t, same, memo) for t in parts]
-        given, address = tuple(rest[: len(a.given)]), tuple(rest[len(a.given) :])
-        return replace(a, value=Encoded(value, defined, a.value.data), given=given, address=address)
+        premises = [f.replace(g, witness, memo) for g in given]
+        condition = f.replace(found.condition, witness, memo)
+        if type(load) is Term and load.op == "app" and load.payload == e.value.payload:
+            there = f.replace(load, witness, memo)
+            premises.append(equal(there.args, e.address))
+            own = {there: e.value, f.app(str(e.defined.payload), there.args, f.BOOL): e.defined}
+            condition = f.replace(condition, own)
+        register(run.context, condition, *premises)
+        return self._add(e, f.implies(f.and_(*premises), condition), tell=False)
+
+    def inside(self, here: Context, given: Sequence[Term], supposed: Supposed, goal: Term, claim: str) -> bool:
+        """Whether something holds at a place in a run, whatever the hypothesis is about being as is supposed."""
+        here = here.supposing()
+        mentioned = [here.elements[t] for t in f.subterms(goal, *given) if t in here.elements]
+        hypotheses = [(e, said) for e in mentioned if (said := supposed.of(e)) is not None]
+        for e, said in hypotheses:
+            here.tell(e.version.block, (said,))
+        base = tuple(dict.fromkeys((*given, *(said for _, said in hypotheses))))
+        there = Known(self.solver, here, base, [], self, supposed)
+        proved = (bool(hypotheses) and there.holds((), goal, claim)) or there.follows(goal, claim)
+        self.lemmas.extend(there.lemmas if proved else ())
+        return proved
 
 
 def usable(context: Context, premises: tuple[Term, ...]) -> tuple[Term, ...]:

@@ -137,6 +137,11 @@ class Version:
 Memory: TypeAlias = dict[Var, Version]
 
 
+def moment() -> int:
+    """A serial number between those of the versions made before and those made from now on."""
+    return next(_serial)
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class Element:

@@ -1,17 +1,17 @@
 """Where the kernel asks for a guess: untrusted, replaceable, and never believed.
 
 A fact about an element needs the iteration that stored to it; a store that is to be overwritten needs the instance that
-does so; an induction needs a property that is worth trying.  Finding them is search, which has no place here.  Whoever
+does so; a question needs facts about what it mentions.  Finding them is search, which has no place here.  Whoever
 searches gives terms, and no more than that they are terms of the sorts that are asked for is taken from him: what is
 said with them is either an instance of what holds for all values, or is proved.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from verified_tir.logic.formula import Term, subterms
+from verified_tir.logic.formula import Term
 
 _guessers: dict[str, Callable[..., Any]] = {}
 
@@ -19,7 +19,7 @@ _guessers: dict[str, Callable[..., Any]] = {}
 def consult(question: str, guesser: Callable[..., Any]) -> None:
     """Ask this one from now on (the package does so when it is imported).
 
-    :param question: ``address`` or ``properties``.
+    :param question: ``address`` or ``facts``.
     """
     _guessers[question] = guesser
 
@@ -35,26 +35,16 @@ def solve_address(
     found = _guessers["address"](address, target, unknowns, given) if "address" in _guessers else None
     if found is None:
         return None
-    values = {u: found[0][u] for u in unknowns if u in found[0]}
-    if len(values) < len(unknowns) or any(type(t) is not type(u) or t.sort != u.sort for u, t in values.items()):
-        return None
-    return values, {u for u in unknowns if u in found[1]}
+    values = values_of(found[0], unknowns)
+    return None if len(values) < len(unknowns) else (values, {u for u in unknowns if u in found[1]})
 
 
-def properties(value: Term, defined: Term, chosen: bool) -> list[tuple[str, Term]]:
-    """Formulas in ``value`` and ``defined``, and nothing else that is unknown, that may be invariants of an element;
-    each with a name for people.
-
-    (A formula that spoke of an iteration's variable as well would be proved of this iteration's store, and believed of
-    all others.)
-
-    :param chosen: what is stored to the element is chosen from several values.
-    """
-    found = _guessers["properties"](value, defined, chosen) if "properties" in _guessers else []
-    return [(str(name), holds) for name, holds in found if _speaks_of(holds, value, defined)]
+def values_of(values: Mapping[Term, object], unknowns: Iterable[Term]) -> dict[Term, Term]:
+    """The terms among some values for unknowns, of the same sorts."""
+    found = {u: values[u] for u in unknowns if u in values}
+    return {u: t for u, t in found.items() if type(t) is Term and t.sort == u.sort}
 
 
-def _speaks_of(holds: Term, value: Term, defined: Term) -> bool:
-    if type(holds) is not type(value) or holds.sort != defined.sort:
-        return False
-    return all(t in (value, defined) for t in subterms(holds) if t.op in ("var", "app"))
+def looked_up(known: Any, roots: tuple[Term, ...]) -> Iterable[object]:
+    """What the search for facts chooses of those that it has got ``known`` to hold, for a question about ``roots``."""
+    return _guessers["facts"](known, roots) if "facts" in _guessers else ()

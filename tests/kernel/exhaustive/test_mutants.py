@@ -17,7 +17,7 @@ from tests.kernel.exhaustive import family as families
 from tests.kernel.exhaustive.campaign import FAMILIES
 from tests.kernel.exhaustive.family import Exploration, Family, explore, plain_solver
 from verified_tir.ir.stmt import SKIP, For, Seq
-from verified_tir.kernel import context, facts, invariants, moments, race_free
+from verified_tir.kernel import contents, context, facts, moments, race_free
 from verified_tir.kernel.rules import (
     arguments,
     bind,
@@ -49,6 +49,11 @@ def never(*_: object, **__: object) -> bool:
 
 def nobody_minds(*_: object, **__: object) -> None:
     """Nothing is wrong with it."""
+
+
+def all_of_them(known: object, before: object, stmt: object, invariants: Any, *_: object, **__: object) -> Any:
+    """Every store keeps them."""
+    return invariants
 
 
 def always(*_: object, **__: object) -> bool:
@@ -144,8 +149,8 @@ MUTANTS: dict[str, tuple[Callable[[Patch], None], tuple[str, ...]]] = {
     "bounds after versions": (bounds_after_versions, ("bounds read",)),
     "loops leave memory alone": (nothing_executes, ("invariants", "facts")),
     "views by their indices": (flat_views, ("pair", "facts")),
-    "stores never touch": (setting(facts.Prover, "_misses", always), ("invariants", "facts")),
-    "invariants always kept": (setting(invariants, "_keeps", always), ("float invariants",)),
+    "stores never touch": (setting(contents, "_misses", always), ("invariants", "facts")),
+    "invariants always kept": (setting(facts, "kept", all_of_them), ("float invariants",)),
     "statements that conflict change places": (setting(reorder, "never_meet", nothing), ("pair",)),
     "iterations that conflict change their order": (setting(reorder, "never_meet", nothing), ("two-loop nests",)),
     "bounds may change": (changes_unseen(reorder), ("pair", "one loop", "two loops")),

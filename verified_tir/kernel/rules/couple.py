@@ -34,7 +34,7 @@ from verified_tir.ir.paths import Path, put
 from verified_tir.ir.stmt import Allocate, Stmt
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
-from verified_tir.kernel.memory import Allocated, Entry, Version
+from verified_tir.kernel.memory import Allocated, Entry
 from verified_tir.kernel.obligation import NoMatch, Question
 from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.common import statement_at
@@ -85,7 +85,7 @@ class Couple:
             yield from self.layout.whole(context, old, self.path)
             return
         inside = context.fork()
-        inside.memory[old.data] = Version(old.data, Allocated())
+        inside.becomes(old.data, Allocated())
         run = instance(inside, body)
         for a in run.accesses:
             if a.buffer is old:

@@ -29,7 +29,7 @@ from verified_tir.ir.visit import walk
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import opaque_calls
-from verified_tir.kernel.memory import Allocated, Entry, Version
+from verified_tir.kernel.memory import Allocated, Entry
 from verified_tir.kernel.obligation import NoMatch, Question
 from verified_tir.kernel.rules.common import evaluated_safely, following, occurs, replaced
 from verified_tir.kernel.rules.insert import scope_problem
@@ -137,7 +137,7 @@ class Move:
         """Every read sees a write since its run of the new place began."""
         inside = context.fork()
         inside.shadow = buffer.data
-        inside.memory[buffer.data] = Version(buffer.data, Allocated())
+        inside.becomes(buffer.data, Allocated())
         for read in reads_of(inside, target, {buffer.data}, place=(*self.to, 0)):
             claim = f"the read of {buffer.name} sees a write of its own iteration"
             known = read.access.value.defined if read.access.value is not None else f.FALSE

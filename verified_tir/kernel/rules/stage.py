@@ -42,7 +42,7 @@ from verified_tir.kernel.access import Access, overlap
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import opaque_calls
-from verified_tir.kernel.memory import Allocated, Entry, Version
+from verified_tir.kernel.memory import Allocated, Entry
 from verified_tir.kernel.moments import happens_before
 from verified_tir.kernel.obligation import NoMatch, Question
 from verified_tir.kernel.region import instance
@@ -176,7 +176,7 @@ class Stage:
     ) -> Iterator[Question]:
         yield from extents_safe(context, new, self.path)
         inside = context.fork()
-        inside.memory[new.data] = Version(new.data, Allocated())
+        inside.becomes(new.data, Allocated())
         run = instance(inside, copy, with_safety=True)
         for _, safety in run.safety:
             yield from safe_questions(run.context, (safety,), (), self.path)

@@ -75,9 +75,9 @@ FAULTS: Final[tuple[Fault, ...]] = (
     Fault(
         "unknowns-of-an-assumption-not-renamed",
         _KERNEL + "facts.py",
-        "Prover._assumed",
-        "witness = {**solved[0], **run.renamed_apart()}",
-        "witness = dict(solved[0])",
+        "Known.instantiate",
+        "witness = {**values_of(values, run.inner()), **run.renamed_apart()}",
+        "witness = values_of(values, run.inner())",
         "Two assumptions of different iterations share what these iterations loaded: from `assume((A[i] < A[i+1]) == "
         "(t[0] > 0))` with t stored anew each time follows that A is monotone or nowhere so.",
     ),

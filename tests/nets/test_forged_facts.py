@@ -1,0 +1,229 @@
+"""The search for facts may say what it likes: nothing of it is believed.
+
+A hostile search asks for every fact of every element that it can get hold of, with every term that it can make up, and
+hands back all formulas that it knows of.  What is false stays unproved.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.kernel.programs import buffer, program, why
+from tests.kernel.test_established import ILLEGAL
+from verified_tir.elaborate.claims import verify_program
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.script import parse_func
+from verified_tir.ir.stmt import Seq
+from verified_tir.kernel.begin import begin
+from verified_tir.kernel.context import Context
+from verified_tir.kernel.facts import Known, Prover
+from verified_tir.kernel.induction import DEFINED, value_of
+from verified_tir.kernel.memory import Element, Entry, Ran, Repeating
+from verified_tir.kernel.obligation import NoMatch, Unproved
+from verified_tir.logic import formula as f
+from verified_tir.logic import guess
+from verified_tir.logic.formula import Term
+from verified_tir.logic.solver import Solver
+
+PARAMS = 'A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32"), X: T.Buffer((8,), "int32"), n: T.int32'
+FILLED = "for i in range(4):\n    A[i] = X[i]\n"
+ASSUMED = "for i in range(4):\n    T.assume(A[i] == n)\n"
+
+
+def after(text: str) -> Context:
+    """What is known where a program ends."""
+    func = program(text, PARAMS)
+    where = begin(func, Entry(inputs_defined=True))
+    where.execute(func.body)
+    return where
+
+
+def element(where: Context, name: str, index: int) -> Element:
+    return where.load_from(where.memory, buffer(where.func, name), (f.integer(index),), None)
+
+
+def here(where: Context) -> Known:
+    return Prover(Solver()).known(where, tuple(where.path))
+
+
+def everything(known: Known, e: Element) -> Iterator[Term]:
+    """Whatever the rules say of an element."""
+    yield from known.event(e)
+    yield from known.suppose(e)
+    run = known.run(e)
+    yield from known.frame(e)
+    for k in range(0 if run is None else len(run.touching)):
+        yield from known.contents(e, k)
+        yield from known.invariants(e, tried(e), k)
+    yield from known.invariants(e, tried(e))
+    known.throughout(e.version)
+    yield from known.everywhere(e)
+    for r in known.ended(e):
+        for found in (*r.assumed, *[s for _, s in r.safety]):
+            yield from known.instantiate(e, r, found, {v: f.integer(1) for v in r.inner()})
+
+
+def tried(e: Element) -> list[tuple[str, Any]]:
+    """Properties, and what is none."""
+    value = value_of(e.value.sort)
+    found: list[Any] = [
+        DEFINED,
+        f.FALSE,
+        f.not_(DEFINED),
+        f.eq(value, value),
+        f.eq(e.value, value),
+        e.defined,
+        value,
+        None,
+    ]
+    found += [f.eq(value, f.var("n", f.INT)), f.le(f.integer(0), value)] if e.value.sort == f.INT else []
+    return [("is so", holds) for holds in found]
+
+
+def test_of_what_another_place_has_been_through_nothing_is_said() -> None:
+    """Of another function's run, and of a statement that has not run here: that it was safe is no fact."""
+    func = program(FILLED + "for i in range(8):\n    B[0] = A[0] // X[0]", PARAMS)
+    assert isinstance(func.body, Seq)
+    where = begin(func, Entry(inputs_defined=True))
+    where.execute(func.body.stmts[0])
+    other, later = after(FILLED), where.fork()
+    later.execute(func.body.stmts[1])
+    assert list(everything(here(later), element(later, "B", 0)))
+    for foreign in (element(other, "A", 1), element(later, "B", 0)):
+        assert list(everything(here(where), foreign)) == []
+        assert here(where).older(foreign) is None
+    assert list(everything(here(where), element(where, "A", 1)))
+
+
+def test_an_element_is_as_the_logic_knows_it() -> None:
+    where = after(FILLED)
+    e, other = element(where, "A", 1), element(where, "A", 7)
+    forged = Element(e.version, e.buffer, e.address, other.value, other.defined)
+    view = Element(e.version, buffer(where.func, "B"), e.address, e.value, e.defined)
+    for x in (forged, view, e.value, None):
+        assert here(where).event(x) == () == here(where).frame(x)  # type: ignore[arg-type]
+
+
+def test_what_is_chosen_was_shown_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither what the search makes up, nor what holds of other premises, nor at another place."""
+    where = after(FILLED)
+    e = element(where, "A", 1)
+    known, wrong = here(where), Known(Solver(), where, (f.FALSE,), [])
+    false = wrong.frame(e)
+    shown = known.event(e)
+    assert false and shown
+    elsewhere = after(FILLED)
+    foreign = here(elsewhere).event(element(elsewhere, "A", 1))
+    said = [f.FALSE, e.defined, "true", None, 3, *false, *shown, *foreign]
+    monkeypatch.setitem(guess._guessers, "facts", lambda *_: said)
+    assert known.look_up((e.value,)) == shown
+    inner = Known(Solver(), where, (*known.base, f.FALSE), [], known)
+    inner.frame(e)
+    assert known.look_up((e.value,)) == shown, "what holds inside does not hold outside"
+
+
+def test_an_instance_is_one_of_this_run_at_values_of_its_loops() -> None:
+    where = after(ASSUMED)
+    e = element(where, "A", 1)
+    known, n = here(where), f.var("n", f.INT)
+    (run,) = known.ended(e)
+    (found,) = run.assumed
+    (i,) = found.inner
+    (said,) = known.instantiate(e, run, found, {i: f.integer(1)})
+    assert said is f.implies(f.TRUE, f.eq(e.value, n)) or e.value in f.subterms(said)
+    for values in ({n: f.integer(1)}, {i: f.TRUE}, {i: "1"}, {i: None}):
+        (left,) = known.instantiate(e, run, found, values)  # type: ignore[arg-type]
+        assert i in f.subterms(left) and n in f.subterms(left), "it speaks of an arbitrary iteration still"
+    other = here(where)
+    (again,) = other.ended(e)
+    assert known.instantiate(e, again, again.assumed[0], {}) == ()
+    assert known.instantiate(e, run, again.assumed[0], {}) == ()
+    assert known.instantiate(element(where, "B", 1), run, found, {}) == ()
+
+
+@pytest.mark.parametrize("values", [f.TRUE, None, "i", f.integer(1)])
+def test_a_witness_is_of_the_right_sort(monkeypatch: pytest.MonkeyPatch, values: Any) -> None:
+    where = after(FILLED)
+    e = element(where, "A", 1)
+    monkeypatch.setitem(guess._guessers, "address", lambda a, x, unknowns, g: (dict.fromkeys(unknowns, values), set()))
+    known = here(where)
+    right = isinstance(values, Term) and values.sort == f.INT
+    assert bool(known.contents(e, 0)) is right
+    assert known.contents(element(where, "A", 2), 0) == () or right
+
+
+def test_blocks_that_are_not_defined_throughout_are_not_in_the_set() -> None:
+    text = (
+        't = T.alloc_buffer((8,), "int32")\nfor i in range(4):\n    A[i] = t[i]\n    B[i] = A[i]\n    X[i] = X[i + 1]'
+    )
+    func = program(text, PARAMS)
+    where = begin(func, Entry(inputs_defined=True))
+    for _, _, inner in where.inside(func.body):
+        inner.execute(func.body.body)  # type: ignore[attr-defined]
+        blocks = {name: buffer(func, name).data for name in "ABX"}
+        local = next(d for d in inner.memory if d not in {b.data for b in func.buffers})
+        for n in range(4):
+            for some in itertools.combinations([*blocks.values(), local], n):
+                known = here(inner)
+                assert not any(known.throughout(where.memory[data]) for data in blocks.values())
+                for name, data in blocks.items():
+                    known.throughout(inner.memory[data], frozenset(some))
+                    defined = known.everywhere(element(inner, name, 1))
+                    assert name == "X" or not defined
+        known = here(inner)
+        assert known.throughout(inner.memory[blocks["X"]]), "where it was before is not known yet"
+        known.throughout(where.memory[blocks["X"]])
+        assert not known.throughout(inner.memory[blocks["X"]])
+
+
+def hostile(known: Known, roots: tuple[Term, ...]) -> list[Any]:
+    """Everything about everything, without a guard: asked in the midst of an induction, too, as long as it ends."""
+    found: list[Any] = [f.FALSE, *roots, *known.context.told]
+    if known.supposed is not None and known.outer is not None and known.outer.supposed is not None:
+        return found
+    for e in list(dict.fromkeys(known.context.elements.values()))[-12:]:
+        if ("asked", e) not in known.notes:
+            known.notes["asked", e] = True
+            known.notes.setdefault("found", []).extend(everything(known, e))
+            event = e.version.event
+            if isinstance(event, (Ran, Repeating)):
+                known.throughout(e.version, frozenset(event.memory))
+    return found + known.notes.get("found", [])
+
+
+def meaning(func: PrimFunc) -> str:
+    found = verify_program(func, Prover(Solver()))
+    return why(found) if isinstance(found, (NoMatch, Unproved)) else ""
+
+
+@pytest.mark.parametrize("name", ILLEGAL)
+def test_what_is_false_stays_unproved(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(guess._guessers, "facts", hostile)
+    assert "a branch on undef" in meaning(parse_func(ILLEGAL[name]))
+
+
+FALSE = {
+    "an earlier value": "A[0] = 5\nA[0] = 6\nif A[0] == 6:\n    B[100] = 1",
+    "what another iteration stores": FILLED + "if A[1] != X[0]:\n    B[100] = 1",
+    "an assumption of another iteration": ASSUMED + "if A[4] != n:\n    B[100] = 1",
+    "a divisor of later": "for i in range(2):\n    B[0] = 7 // X[0]",
+    "a sum that is negative": "A[0] = 0\nfor i in range(4):\n    A[0] = A[0] - 1\nB[A[0] + 3] = 1",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FALSE)
+def test_no_branch_is_taken_for_dead(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(guess._guessers, "facts", hostile)
+    assert meaning(program(FALSE[name], PARAMS)) != ""
+
+
+def test_without_a_search_the_kernel_proves_less(monkeypatch: pytest.MonkeyPatch) -> None:
+    stored = program("A[0] = 5\nB[A[0]] = 1", PARAMS)
+    assert meaning(stored) == ""
+    monkeypatch.delitem(guess._guessers, "facts")
+    assert "undef" in meaning(stored)
+    assert meaning(program("B[0] = 1", PARAMS)) == ""

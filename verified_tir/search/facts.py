@@ -1,0 +1,245 @@
+"""Which facts about memory a question needs.
+
+A question mentions loads, each of which is an element of some version of a block.  Of each the kernel is asked what is
+known of it; what it says mentions other elements, which are looked up in turn, to bounded depth.  Nothing here is
+trusted: what is returned is a choice of formulas that the kernel has shown (:class:`verified_tir.kernel.facts.Known`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+from verified_tir.ir.expr import Binary, Expr, IfThenElse, Load, Var
+from verified_tir.ir.node import Node
+from verified_tir.ir.stmt import If, LetStmt, Stmt
+from verified_tir.ir.visit import walk
+from verified_tir.kernel.effects import EVERYTHING, written_blocks
+from verified_tir.kernel.facts import Known
+from verified_tir.kernel.induction import DEFINED, value_of
+from verified_tir.kernel.memory import Allocated, Element, Entered, Ran, Repeating, Stored, Version
+from verified_tir.logic import formula as f
+from verified_tir.logic.addresses import solve_address
+from verified_tir.logic.formula import Term
+from verified_tir.logic.properties import properties
+from verified_tir.logic.verdict import Proved
+
+DEPTH = 4
+"""How many generations of loads are looked up: those of the question, those their facts mention, and so on."""
+
+MOST_STORES = 6
+"""So many stores that may touch an element are compared with each other."""
+
+PENDING: frozenset[Var] = frozenset()
+"""That a set of blocks is being looked for."""
+
+T = TypeVar("T")
+
+
+def once(known: Known, key: tuple[object, ...], busy: T, find: Callable[[], T]) -> T:
+    """What was found out before; ``busy`` while it is being found out, so that nobody asks for ever."""
+    if key not in known.notes:
+        known.notes[key] = busy
+        known.notes[key] = find()
+    found: T = known.notes[key]
+    return found
+
+
+def enclosing(known: Known | None) -> Iterator[Known]:
+    """The place itself, and those in which it is looked at."""
+    while known is not None:
+        yield known
+        known = known.outer
+
+
+def facts(known: Known, roots: tuple[Term, ...]) -> tuple[Term, ...]:
+    """What is known of the elements that the roots mention, to bounded depth."""
+    context = known.context
+    found: dict[Term, None] = {}
+    seen: set[Term] = set()
+    frontier = roots
+    for _ in range(DEPTH):
+        fresh_facts: list[Term] = []
+        elements = []
+        for t in f.subterms(*frontier):
+            e = context.elements.get(t)
+            if e is not None and e.value not in seen:
+                elements.append(e)
+            fresh_facts.extend(p for p in known.held(t) if p not in found)
+        if not elements and not fresh_facts:
+            break
+        for e in elements:
+            if e.value not in seen:
+                seen.add(e.value)
+                fresh_facts.extend(about(known, e))
+        found.update(dict.fromkeys(fresh_facts))
+        frontier = tuple(fresh_facts)
+    return tuple(found)
+
+
+def about(known: Known, e: Element) -> tuple[Term, ...]:
+    """Facts about one element."""
+    return once(known, ("about", e.value), (), lambda: _about(known, e))
+
+
+def _about(known: Known, e: Element) -> tuple[Term, ...]:
+    supposed = known.suppose(e)
+    if supposed:
+        return (*supposed, *known.event(e))
+    if meanwhile(known, e.version) and isinstance(e.version.event, (Ran, Repeating)):
+        run = known.run(e)
+        return (*(known.frame(e) if run is not None and not run.touching else ()), *known.event(e))
+    throughout(known, e.version)
+    found = [*known.everywhere(e)]
+    if isinstance(e.version.event, (Ran, Repeating)):
+        found.extend(after_run(known, e))
+    found.extend(known.event(e))
+    found.extend(assumed(known, e))
+    return tuple(found)
+
+
+def meanwhile(known: Known, version: Version) -> bool:
+    """Whether a version was made on the way to a store of an induction about one element, which others need not be."""
+    return any(
+        k.supposed is not None and k.supposed.invariant.element is not None
+        and k.outer is not None and version not in k.outer.context.line
+        for k in enclosing(known)
+    )  # fmt: skip
+
+
+# -- statements that ran -----------------------------------------------------------------------------------------------
+
+
+def after_run(known: Known, e: Element) -> Iterator[Term]:
+    """What a statement that ran, or some of its iterations, left in an element."""
+    run = known.run(e)
+    if run is None:
+        return
+    if not run.touching:
+        yield from known.frame(e, about(known, run.older))
+        return
+    count = len(run.touching)
+    known_order = isinstance(e.version.event, Ran) or run.reached is not None
+    if known_order and count <= MOST_STORES:
+        certain = False
+        for k in range(count):
+            left = known.contents(e, k)
+            yield from left
+            if left:
+                certain = certain or _certain(known, run.witnesses[k].runs or ())
+                yield from safe(known, e, k)
+        if certain:
+            return
+        if not any(_certain(known, run.witnesses[k].runs or (f.FALSE,)) for k in range(count)):
+            yield from known.frame(e)
+        if count > 1:
+            for k in range(count):
+                yield from known.invariants(e, [("stays defined", DEFINED)], k)
+    chosen = any(t.op == "ite" for a in run.touching if a.value is not None for t in f.subterms(a.value.value))
+    tried = properties(value_of(e.value.sort), DEFINED, chosen and known.context.entry.thorough)
+    yield from known.invariants(e, tried)
+
+
+def _certain(known: Known, runs: tuple[Term, ...]) -> bool:
+    """Whether something holds, asked only to know what else is worth asking."""
+    given = tuple(p for p in known.base if known.context.usable(p))
+    return isinstance(known.solver.prove(given, f.and_(*runs), quick=True), Proved)
+
+
+# -- what instances found true -----------------------------------------------------------------------------------------
+
+
+def assumed(known: Known, e: Element) -> Iterator[Term]:
+    """What loops that have finished assumed of this element, in the version that they saw."""
+    if not known.context.observed:
+        return
+    for run in known.ended(e):
+        for a in run.assumed:
+            for load in (t for t in f.subterms(a.condition) if t.op == "app" and t.payload == e.value.payload):
+                solved = solve_address(load.args, e.address, list(a.inner), a.given)
+                if solved is not None:
+                    yield from known.instantiate(e, run, a, solved[0], load)
+
+
+def safe(known: Known, e: Element, k: int) -> Iterator[Term]:
+    """What the witness of a store evaluated on its way, and what that says of memory."""
+    run = known.run(e)
+    if run is None or not isinstance(e.version.event, Ran) or not _asks_memory(run.stmt):
+        return
+    place = run.touching[k].place
+    again = known.ended(e)[-1]
+    a = next(x for x in again.accesses if x.write and x.place == place)
+    solved = solve_address(a.address, e.address, list(a.inner), a.given)
+    if solved is None:
+        return
+    unknown = {*a.inner, *again.unknown}
+    for where, s in again.safety:
+        if where == place[: len(where)] and any(t.op == "app" for t in f.subterms(s.condition)):
+            terms = [f.replace(t, solved[0]) for t in (*s.premises, s.condition)]
+            if unknown.isdisjoint(f.subterms(*terms)):
+                yield from known.instantiate(e, again, s, solved[0])
+
+
+def _asks_memory(stmt: Stmt) -> bool:
+    """Whether something that was safe to evaluate says anything of what memory holds."""
+    return any(_decides(n) for n in walk(stmt))
+
+
+def _decides(n: Node) -> bool:
+    match n:
+        case LetStmt(value=e) | If(condition=e) | IfThenElse(condition=e):
+            return _loads(e)
+        case Load(indices=indices):
+            return any(_loads(i) for i in indices)
+        case Binary(op=op, b=b) if op in ("floordiv", "floormod", "truncdiv", "truncmod", "shl", "shr"):
+            return b.dtype.is_int and _loads(b)
+        case Binary(op="and" | "or", a=a):
+            return _loads(a)
+    return False
+
+
+def _loads(e: Expr) -> bool:
+    return any(isinstance(n, Load) for n in walk(e))
+
+
+# -- blocks that are defined throughout --------------------------------------------------------------------------------
+
+
+def throughout(known: Known, version: Version) -> bool:
+    """Whether every element of the block, in this version, is defined: asked with as few premises as will do."""
+    if not known.context.entry.inputs_defined:
+        return False
+    while known.outer is not None and version in known.outer.context.line:
+        known = known.outer
+    if known.is_throughout(version):
+        return True
+    match version.event:
+        case Allocated():
+            return False
+        case Entered():
+            return not known.throughout(version)
+        case Stored(before=before):
+            return throughout(known, before) and not known.throughout(version)
+        case Ran(memory=memory, stmt=stmt) | Repeating(memory=memory, loop=stmt):
+            place = ("kept", stmt, *(v.serial for v in memory.values()))
+            if any(k.notes.get(place) is PENDING for k in enclosing(known)):
+                return False
+            return version.block in once(known, place, PENDING, lambda: _kept(known, version))
+
+
+def _kept(known: Known, version: Version) -> frozenset[Var]:
+    """The blocks that a statement writes, and that are defined throughout before, meanwhile and after: the largest such
+    set is found by leaving out, again and again, those of which some store cannot be shown to be defined."""
+    event = version.event
+    assert isinstance(event, (Ran, Repeating))
+    stmt = event.stmt if isinstance(event, Ran) else event.loop
+    written = written_blocks(stmt)
+    if EVERYTHING in written:
+        return frozenset()
+    blocks = frozenset(data for data in event.memory if data in written and throughout(known, event.memory[data]))
+    while version.block in blocks:
+        lost = known.throughout(version, blocks)
+        if not lost:
+            return blocks
+        blocks -= lost
+    return frozenset()
