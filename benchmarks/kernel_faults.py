@@ -1,7 +1,7 @@
 """How many planted faults the fuzzer's kernel target finds, and how fast.
 
     python benchmarks/kernel_faults.py --seconds 60                     the catalogue's faults in the kernel
-    python benchmarks/kernel_faults.py --seconds 300 --only rules/order
+    python benchmarks/kernel_faults.py --seconds 300 --only rules/reorder
     python benchmarks/kernel_faults.py --operators                      mutants made by operators, too
     python benchmarks/kernel_faults.py --json
 

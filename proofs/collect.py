@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from verified_tir.logic.partly_known import has_hard_operations
+from verified_tir.logic.recheck import has_hard_operations
 from verified_tir.logic.smtlib import query
 from verified_tir.logic.standalone import standalone
 from verified_tir.logic.verdict import Obligation

@@ -8,6 +8,7 @@ from tests.kernel.programs import AB, PROVER, buffer, load, program, refused, va
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path
+from verified_tir.ir.stmt import SKIP, If, Seq
 from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.rewrite import Rewrite
@@ -16,7 +17,7 @@ from verified_tir.kernel.rules.view import View
 from verified_tir.kernel.theorem import Refines, Rule, apply, reflexive
 from verified_tir.schedule import moves
 from verified_tir.schedule.races import spoiled
-from verified_tir.schedule.recipes import Recipe, of_kind
+from verified_tir.schedule.recipes import Recipe, labelled, of_kind
 from verified_tir.schedule.session import Session
 from verified_tir.testing.rules.building import store
 
@@ -100,3 +101,23 @@ def test_views_touch_the_same_bytes() -> None:
     declared = apply(Declare((), flat, True), reflexive(f), PROVER)
     assert isinstance(declared, Refines)
     assert asked(declared.after, View((0, 0), b, flat, (((i,), (i // 2, i % 2)),))) == []
+
+
+def test_a_step_that_comes_twice_forgets_nothing() -> None:
+    f = program("for i in range(4):\n    for j in range(2):\n        B[j] = A[i]", AB)
+    s = Session(reflexive(f), PROVER)
+    assert not s.attempt(labelled((0,), "twice"), of_kind((), "parallel"), labelled((0,), "again"))
+
+
+def test_places_that_shift_because_a_sequence_is_flattened() -> None:
+    f = program("for i in range(4):\n    B[0] = i\nfor j in range(4):\n    B[0] = j\nA[0] = 1", AB)
+    first, second, last = f.body.stmts  # type: ignore[attr-defined]
+    guarded = If(binary("gt", load(buffer(f, "A"), 0), 0), Seq((first, second)))
+    for body, path in (
+        (Seq((Seq((first, second)), last)), (0, 1)),
+        (Seq((SKIP, guarded)), (1, 0, 1)),
+        (Seq((Seq((first,)),)), (0, 0)),
+    ):
+        s = Session(reflexive(f.with_body(body)), PROVER)
+        assert not s.attempt(of_kind(path, "parallel"))
+        assert s.attempt(of_kind(path, "unrolled"))
