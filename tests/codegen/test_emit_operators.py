@@ -27,8 +27,9 @@ from verified_tir.ir.expr import (
     Select,
     Var,
 )
-from verified_tir.ir.floats import numpy_dtype, round_to
+from verified_tir.ir.floats import round_to
 from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.numpy_types import numpy_dtype
 from verified_tir.ir.stmt import For, Store, seq
 from verified_tir.ir.sugar import ARITHMETIC_OPS, const
 from verified_tir.semantics.calls import apply_call

@@ -12,8 +12,8 @@ from verified_tir.codegen.emit import emit
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import BOOL, INT32, DType, PointerType
 from verified_tir.ir.expr import Binary, Broadcast, Cast, Expr, IntImm, Load, Ramp, Shuffle, Var
-from verified_tir.ir.floats import numpy_dtype
 from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.numpy_types import numpy_dtype
 from verified_tir.ir.stmt import Store, seq
 from verified_tir.ir.sugar import const
 

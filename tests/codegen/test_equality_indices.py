@@ -14,8 +14,8 @@ from tests.codegen.emit_support import Compiled, check, compare
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import DType, PointerType
 from verified_tir.ir.expr import Binary, Cast, Expr, IfThenElse, Load, Ramp, Select, Var
-from verified_tir.ir.floats import numpy_dtype
 from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.numpy_types import numpy_dtype
 from verified_tir.ir.stmt import For, LetStmt, Store, seq
 from verified_tir.ir.sugar import const
 from verified_tir.semantics.interpreter import UndefinedBehaviour, run

@@ -12,8 +12,8 @@ from tests.codegen.emit_support import Compiled, compare, symbols
 from tests.nightly import few
 from tests.schedule.schedule_strategies import programs as loop_programs
 from verified_tir.elaborate.blocks import expand_blocks
-from verified_tir.ir.floats import numpy_dtype
 from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.numpy_types import numpy_dtype
 from verified_tir.ir.script import parse_func
 from verified_tir.semantics.interpreter import StepLimit, UndefinedBehaviour, run
 from verified_tir.testing.rules.random_programs import programs as small_programs

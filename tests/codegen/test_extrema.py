@@ -13,7 +13,7 @@ from verified_tir import Schedule, build, parse_func
 from verified_tir.codegen.emit import emit
 from verified_tir.codegen.extrema import misfolded
 from verified_tir.codegen.target import Target
-from verified_tir.ir.floats import numpy_dtype
+from verified_tir.ir.numpy_types import numpy_dtype
 from verified_tir.semantics.interpreter import run
 from verified_tir.testing.compiled import assert_compiles_alike
 from verified_tir.testing.trials import same_bits

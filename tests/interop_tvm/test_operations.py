@@ -18,7 +18,7 @@ import tvm
 
 from verified_tir.fuzz.targets.tvm_told import HEAD
 from verified_tir.ir.dtype import DType
-from verified_tir.ir.floats import numpy_dtype
+from verified_tir.ir.numpy_types import numpy_dtype
 from verified_tir.ir.script import parse_func
 from verified_tir.semantics.interpreter import run
 from verified_tir.semantics.interpreter.outcome import same_bits

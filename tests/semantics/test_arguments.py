@@ -12,7 +12,7 @@ from tests.semantics.programs import arrays_of, function, load, loop, store
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import INT8, INT64, DType
 from verified_tir.ir.expr import Var
-from verified_tir.ir.floats import numpy_dtype
+from verified_tir.ir.numpy_types import numpy_dtype
 from verified_tir.ir.stmt import SKIP, Evaluate, seq
 from verified_tir.ir.sugar import const
 from verified_tir.semantics.interpreter import ArgumentError, UndefinedBehaviour, run

@@ -19,7 +19,7 @@ import pytest
 from tests.semantics.oracles import EXPONENT_BITS
 from verified_tir.ir.calls import PURE_CALLS
 from verified_tir.ir.dtype import BFLOAT16, FLOAT16, FLOAT32, FLOAT64, DType
-from verified_tir.ir.floats import numpy_dtype
+from verified_tir.ir.numpy_types import numpy_dtype
 from verified_tir.semantics.intrinsics import EXPANDED, array_operation
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "intrinsics.md"

@@ -9,7 +9,7 @@ from tests.semantics.oracles import FLOATS
 from verified_tir import Schedule, build
 from verified_tir.ir.calls import PURE_CALLS
 from verified_tir.ir.dtype import DType
-from verified_tir.ir.floats import numpy_dtype
+from verified_tir.ir.numpy_types import numpy_dtype
 from verified_tir.semantics.intrinsics import EXPANDED, array_operation
 
 OPS = sorted(EXPANDED)

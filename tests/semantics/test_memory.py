@@ -13,7 +13,7 @@ from tests.semantics.programs import arrays_of, function, load, loop, store
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import BOOL, FLOAT32, INT32, DType
 from verified_tir.ir.expr import Expr, Undef, Var
-from verified_tir.ir.floats import numpy_dtype
+from verified_tir.ir.numpy_types import numpy_dtype
 from verified_tir.ir.stmt import Allocate, DeclBuffer, If, Stmt, Store, seq
 from verified_tir.ir.sugar import const
 from verified_tir.semantics.interpreter import UndefinedBehaviour, run

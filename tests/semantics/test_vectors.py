@@ -39,7 +39,7 @@ def lanes(expr: Expr, n: list[int] | None = None) -> list[Any]:
     """The lanes of an expression over N, with ``None`` for undefined ones."""
     out = Buffer.declare("out", (expr.dtype.lanes,), expr.dtype.scalar)
     body = Store(out, expr, (Ramp(const(0), const(1), expr.dtype.lanes),))
-    from verified_tir.ir.floats import numpy_dtype
+    from verified_tir.ir.numpy_types import numpy_dtype
 
     args = {"N": np.array(n or range(8), np.int32), "out": np.zeros(expr.dtype.lanes, numpy_dtype(expr.dtype.scalar))}
     return arrays_of(run(function([N, out], body), args), "out")

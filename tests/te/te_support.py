@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from verified_tir import build, script, te
-from verified_tir.ir.floats import numpy_dtype
 from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.numpy_types import numpy_dtype
 from verified_tir.semantics.interpreter import run
 
 

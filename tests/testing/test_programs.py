@@ -16,7 +16,7 @@ from tests.nightly import few
 from verified_tir import script
 from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.expr import Call, Cast, IfThenElse, IntImm, LetExpr, Load, Ramp, Select, Undef, Var
-from verified_tir.ir.find import reads_of, writes_of
+from verified_tir.ir.find import reads_of, recursion, writes_of
 from verified_tir.ir.func import IRModule, PrimFunc
 from verified_tir.ir.node import Node
 from verified_tir.ir.script import parse, parse_func
@@ -35,7 +35,7 @@ from verified_tir.ir.stmt import (
     While,
 )
 from verified_tir.ir.visit import children, walk
-from verified_tir.ir.wellformed import problem, recursion
+from verified_tir.ir.wellformed import problem
 from verified_tir.semantics.interpreter import (
     AssertionFailed,
     Outcome,

@@ -14,8 +14,8 @@ from tests.drawing import search_until
 from verified_tir import parse_func, script
 from verified_tir.ir.dtype import BFLOAT16, FLOAT32, INT32, DType
 from verified_tir.ir.expr import Binary, Expr, Load, Var
-from verified_tir.ir.floats import numpy_dtype
 from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.numpy_types import numpy_dtype
 from verified_tir.ir.visit import walk
 from verified_tir.schedule.index_map import IndexMap
 from verified_tir.semantics.interpreter import UndefinedBehaviour, run

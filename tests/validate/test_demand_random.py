@@ -6,7 +6,7 @@ import pytest
 from tests.validate.test_execute import concrete, random_program
 from verified_tir import parse_func
 from verified_tir.ir.dtype import DType
-from verified_tir.ir.floats import numpy_dtype
+from verified_tir.ir.numpy_types import numpy_dtype
 from verified_tir.semantics.interpreter import UndefinedBehaviour, run
 from verified_tir.semantics.interpreter.outcome import same_bits
 from verified_tir.semantics.values import UNDEF

@@ -32,9 +32,9 @@ from verified_tir.graph.node_program import program_key, program_of
 from verified_tir.graph.text import SMALL, parse_graph
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.equal import structural_equal
-from verified_tir.ir.floats import numpy_dtype
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
+from verified_tir.ir.numpy_types import numpy_dtype
 from verified_tir.schedule.errors import ScheduleError
 
 

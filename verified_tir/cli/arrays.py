@@ -11,7 +11,7 @@ import numpy as np
 from verified_tir.cli.execute import random_array
 from verified_tir.graph.errors import GraphError
 from verified_tir.ir.dtype import DType
-from verified_tir.ir.floats import numpy_dtype
+from verified_tir.ir.numpy_types import numpy_dtype
 
 if TYPE_CHECKING:
     from verified_tir.graph.ir import Array, Graph, Value

@@ -30,7 +30,7 @@ from verified_tir.ir.expr import (
     Undef,
     Var,
 )
-from verified_tir.ir.floats import numpy_dtype
+from verified_tir.ir.numpy_types import numpy_dtype
 from verified_tir.ir.script import script
 from verified_tir.ir.visit import free_vars
 from verified_tir.kernel.memory import Padding

@@ -21,7 +21,7 @@ from verified_tir.graph.memory import Placement, Workspace, aligned, empty, plac
 from verified_tir.graph.node_program import program_key, program_of
 from verified_tir.graph.schedules import VECTORS, Scheduled, scheduled
 from verified_tir.ir.dtype import DType
-from verified_tir.ir.floats import numpy_dtype
+from verified_tir.ir.numpy_types import numpy_dtype
 from verified_tir.kernel.theorem import Refines
 from verified_tir.schedule.errors import ScheduleError
 from verified_tir.schedule.schedule import Schedule

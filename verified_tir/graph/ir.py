@@ -22,9 +22,9 @@ import numpy.typing as npt
 from verified_tir.graph.errors import GraphError
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import IntImm
-from verified_tir.ir.floats import numpy_dtype
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
+from verified_tir.ir.numpy_types import numpy_dtype
 
 Array: TypeAlias = npt.NDArray[Any]
 

@@ -18,7 +18,7 @@ import numpy as np
 from verified_tir.graph.errors import GraphError
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import Binary, Expr, IntImm, Var
-from verified_tir.ir.floats import numpy_dtype
+from verified_tir.ir.numpy_types import numpy_dtype
 from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import free_vars
 from verified_tir.schedule.index_map import IndexMap, IndexMapError

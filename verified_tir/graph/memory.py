@@ -14,7 +14,7 @@ import numpy as np
 
 from verified_tir.graph.ir import Array, Graph, TensorType, Value
 from verified_tir.ir.dtype import DType
-from verified_tir.ir.floats import numpy_dtype
+from verified_tir.ir.numpy_types import numpy_dtype
 
 LINE = 64
 """Bytes to which every array is aligned: a line of the cache, and the widest vector."""

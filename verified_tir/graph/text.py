@@ -17,9 +17,9 @@ import numpy as np
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import Array, Graph, GraphBuilder, Node, TensorType, Value, identifier
 from verified_tir.ir.dtype import DType
-from verified_tir.ir.floats import numpy_dtype
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
+from verified_tir.ir.numpy_types import numpy_dtype
 from verified_tir.ir.script import parse, script
 from verified_tir.lower.index_map_text import parse_index_map
 from verified_tir.schedule.index_map import IndexMap

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Load, Var
-from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.expr import Call, Load, Var
+from verified_tir.ir.func import IRModule, PrimFunc
 from verified_tir.ir.node import Node
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Allocate, Block, For, Stmt, Store
@@ -66,3 +66,23 @@ def substitute_buffers(node: N, mapping: Mapping[Buffer, Buffer]) -> N:
     if not mapping:
         return node
     return rewrite(node, lambda n: mapping.get(n) if isinstance(n, Buffer) else None)
+
+
+def recursion(module: IRModule) -> list[str] | None:
+    """Names of functions that call each other in a circle, in order (the first one again at the end), if any do."""
+    calls = {
+        name: [n.op[1:] for n in walk(func.body) if isinstance(n, Call) and n.op.startswith("@")]
+        for name, func in module.functions
+    }
+    for start in calls:
+        trails: list[list[str]] = [[start]]
+        seen: set[str] = set()
+        while trails:
+            trail = trails.pop()
+            for callee in calls.get(trail[-1], ()):
+                if callee == start:
+                    return [*trail, start]
+                if callee not in seen:
+                    seen.add(callee)
+                    trails.append([*trail, callee])
+    return None

@@ -8,27 +8,10 @@ from __future__ import annotations
 
 import math
 import struct
-from functools import cache
-from typing import Any
-
-import numpy as np
 
 from verified_tir.ir.dtype import DType
 
 _BINARY32 = struct.Struct("<f")
-
-
-@cache
-def numpy_dtype(dtype: DType) -> np.dtype[Any]:
-    """numpy's type for one lane of ``dtype`` (bool for bool; ml_dtypes' bfloat16)."""
-    if dtype.code == "bfloat":
-        import ml_dtypes
-
-        bfloat16: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
-        return bfloat16
-    if dtype.is_bool:
-        return np.dtype(np.bool_)
-    return np.dtype(f"{dtype.code}{dtype.bits}")
 
 
 def round_to(dtype: DType, value: float) -> float:
@@ -51,13 +34,12 @@ def round_to(dtype: DType, value: float) -> float:
 
 def bits_of(dtype: DType, value: float) -> int:
     """The bits of ``value`` in the float type ``dtype`` (NaN: the canonical quiet one)."""
-    width = dtype.bits
     if math.isnan(value):
         exponent, significand = exponent_bits(dtype), significand_bits(dtype)
         return (((1 << exponent) - 1) << (significand - 1)) | (1 << (significand - 2))
-    array = np.array([round_to(dtype, value)], dtype=np.float64)
-    with np.errstate(all="ignore"):
-        return int(array.astype(numpy_dtype(dtype)).view(f"uint{width}")[0])
+    width = 32 if dtype.code == "bfloat" else dtype.bits  # a bfloat16 is the upper half of a float32
+    packed = struct.pack({16: "<e", 32: "<f", 64: "<d"}[width], round_to(dtype, value))
+    return int.from_bytes(packed, "little") >> (width - dtype.bits)
 
 
 def exponent_bits(dtype: DType) -> int:

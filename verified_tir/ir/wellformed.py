@@ -14,8 +14,8 @@ from itertools import chain
 from typing import TypeAlias
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Call, Expr, LetExpr, Var
-from verified_tir.ir.func import IRModule, PrimFunc
+from verified_tir.ir.expr import Expr, LetExpr, Var
+from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import Node, once
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Allocate, AttrStmt, Block, DeclBuffer, For, LetStmt, Stmt
@@ -163,23 +163,3 @@ def _variables(expr: Expr) -> list[Var]:
     if isinstance(expr, Var):
         return [expr]
     return [v for child in children(expr) if isinstance(child, Expr) for v in _variables(child)]
-
-
-def recursion(module: IRModule) -> list[str] | None:
-    """Names of functions that call each other in a circle, in order (the first one again at the end), if any do."""
-    calls = {
-        name: [n.op[1:] for n in walk(func.body) if isinstance(n, Call) and n.op.startswith("@")]
-        for name, func in module.functions
-    }
-    for start in calls:
-        trails: list[list[str]] = [[start]]
-        seen: set[str] = set()
-        while trails:
-            trail = trails.pop()
-            for callee in calls.get(trail[-1], ()):
-                if callee == start:
-                    return [*trail, start]
-                if callee not in seen:
-                    seen.add(callee)
-                    trails.append([*trail, callee])
-    return None

@@ -11,23 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from verified_tir.logic.formula import (
-    BITWISE,
-    INT,
-    Term,
-    and_,
-    app,
-    between,
-    eq,
-    euclid_mod,
-    implies,
-    integer,
-    mul,
-    neg,
-    or_,
-    replace,
-    subterms,
-)
+from verified_tir.logic import formula as f
+from verified_tir.logic.formula import BITWISE, Term, subterms
 
 
 def partly_known(given: tuple[Term, ...], goal: Term) -> tuple[tuple[Term, ...], Term]:
@@ -35,39 +20,39 @@ def partly_known(given: tuple[Term, ...], goal: Term) -> tuple[tuple[Term, ...],
     memo: dict[Term, Term] = {}
     known: dict[Term, None] = {}
     for t in sorted((t for t in subterms(*given, goal) if is_hard(t)), key=_height):
-        a, b = (replace(x, {}, memo) for x in t.args)
+        a, b = (f.replace(x, {}, memo) for x in t.args)
         if t.op == "*" and "const" in (a.op, b.op):
-            memo[t] = mul(a, b)
+            memo[t] = f.mul(a, b)
             continue
         name = "product" if t.op == "*" else f"{t.op} {t.payload}"
-        memo[t] = found = app(name, (a, b), INT)
-        known[eq(found, app(name, (b, a), INT))] = None
+        memo[t] = found = f.app(name, (a, b), f.INT)
+        known[f.eq(found, f.app(name, (b, a), f.INT))] = None
         said = _of_product(found, a, b) if t.op == "*" else _of_bits(t.op, int(str(t.payload)), found, a, b)
         known.update(dict.fromkeys(said))
-    changed = tuple(replace(g, {}, memo) for g in given)
-    return (*changed, *known), replace(goal, {}, memo)
+    changed = tuple(f.replace(g, {}, memo) for g in given)
+    return (*changed, *known), f.replace(goal, {}, memo)
 
 
 def _of_product(found: Term, a: Term, b: Term) -> Iterator[Term]:
-    zero, one, minus = integer(0), integer(1), integer(-1)
-    yield implies(or_(eq(a, zero), eq(b, zero)), eq(found, zero))
+    zero, one, minus = f.integer(0), f.integer(1), f.integer(-1)
+    yield f.implies(f.or_(f.eq(a, zero), f.eq(b, zero)), f.eq(found, zero))
     for x, y in ((a, b), (b, a)):
-        yield and_(implies(eq(x, one), eq(found, y)), implies(eq(x, minus), eq(found, neg(y))))
+        yield f.and_(f.implies(f.eq(x, one), f.eq(found, y)), f.implies(f.eq(x, minus), f.eq(found, f.neg(y))))
 
 
 def _of_bits(op: str, bits: int, found: Term, a: Term, b: Term) -> Iterator[Term]:
     """Operands count modulo 2**bits; the result lies between 0 and that."""
-    none, every, end = integer(0), integer(2**bits - 1), integer(2**bits)
-    left, right = euclid_mod(a, end), euclid_mod(b, end)
-    yield between(none, found, end)
-    yield implies(eq(left, right), eq(found, none if op == "bvxor" else left))
+    none, every, end = f.integer(0), f.integer(2**bits - 1), f.integer(2**bits)
+    left, right = f.euclid_mod(a, end), f.euclid_mod(b, end)
+    yield f.between(none, found, end)
+    yield f.implies(f.eq(left, right), f.eq(found, none if op == "bvxor" else left))
     for x, y in ((left, right), (right, left)):
         if op == "bvand":
-            yield and_(implies(eq(x, none), eq(found, none)), implies(eq(x, every), eq(found, y)))
+            yield f.and_(f.implies(f.eq(x, none), f.eq(found, none)), f.implies(f.eq(x, every), f.eq(found, y)))
         else:
-            yield implies(eq(x, none), eq(found, y))
+            yield f.implies(f.eq(x, none), f.eq(found, y))
             if op == "bvor":
-                yield implies(eq(x, every), eq(found, every))
+                yield f.implies(f.eq(x, every), f.eq(found, every))
 
 
 def is_hard(t: Term) -> bool:

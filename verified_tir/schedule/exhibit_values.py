@@ -15,8 +15,8 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import Var
 from verified_tir.ir.float_bits import float_of
-from verified_tir.ir.floats import numpy_dtype
 from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.numpy_types import numpy_dtype
 from verified_tir.logic import formula as f
 from verified_tir.logic.concrete import NoValue, Value, evaluate
 from verified_tir.logic.formula import Term, names_in

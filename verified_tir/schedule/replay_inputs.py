@@ -17,9 +17,9 @@ import numpy.typing as npt
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import Expr, FloatImm, IntImm, Load, Var
-from verified_tir.ir.floats import numpy_dtype
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
+from verified_tir.ir.numpy_types import numpy_dtype
 from verified_tir.ir.paths import at
 from verified_tir.ir.stmt import Assume, For, LetStmt
 from verified_tir.ir.sugar import const

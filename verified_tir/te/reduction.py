@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 
 from verified_tir.ir.dtype import BOOL, INT32, DType
 from verified_tir.ir.expr import Binary, Expr, Var
-from verified_tir.ir.floats import numpy_dtype
+from verified_tir.ir.numpy_types import numpy_dtype
 from verified_tir.ir.sugar import ExprLike, as_expr, const
 from verified_tir.te.errors import TEError
 

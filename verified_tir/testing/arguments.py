@@ -16,9 +16,9 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Binary, Expr, IntImm, Load, Var
-from verified_tir.ir.floats import numpy_dtype
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import Node
+from verified_tir.ir.numpy_types import numpy_dtype
 from verified_tir.ir.stmt import Assume, Store
 from verified_tir.ir.visit import walk
 from verified_tir.testing.arrays import Array, array

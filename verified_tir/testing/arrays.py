@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 from verified_tir.ir.dtype import DType
-from verified_tir.ir.floats import numpy_dtype
+from verified_tir.ir.numpy_types import numpy_dtype
 from verified_tir.testing.drawing import Picker
 from verified_tir.testing.dtypes import special_patterns
 

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.equal import structural_equal
-from verified_tir.ir.floats import numpy_dtype
 from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.numpy_types import numpy_dtype
 from verified_tir.ir.script import parse_func, script
 from verified_tir.testing.trees import tree_text
 

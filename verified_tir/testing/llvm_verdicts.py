@@ -19,8 +19,8 @@ from typing import Any, Final, NoReturn, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from verified_tir.ir.floats import numpy_dtype
 from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.numpy_types import numpy_dtype
 from verified_tir.logic.solver import Solver
 from verified_tir.semantics.interpreter import ArgumentError
 from verified_tir.testing.trials import Arguments, Ended, ran, random_arguments, same_bits

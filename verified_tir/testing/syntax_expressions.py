@@ -28,7 +28,7 @@ from verified_tir.ir.expr import (
     Undef,
     Var,
 )
-from verified_tir.ir.floats import numpy_dtype
+from verified_tir.ir.numpy_types import numpy_dtype
 from verified_tir.ir.sugar import const
 from verified_tir.testing.drawing import Picker
 

@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from verified_tir.ir.dtype import DType, PointerType
 from verified_tir.ir.expr import Binary, Expr, FloatImm, IntImm, Var
-from verified_tir.ir.floats import numpy_dtype
 from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.numpy_types import numpy_dtype
 from verified_tir.ir.visit import free_vars, walk
 from verified_tir.semantics.interpreter import (
     ArgumentError,

@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import FloatImm, IntImm, Load, Var
-from verified_tir.ir.floats import numpy_dtype
 from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.numpy_types import numpy_dtype
 from verified_tir.ir.stmt import Store
 from verified_tir.ir.visit import walk
 from verified_tir.semantics.interpreter import (

@@ -21,7 +21,8 @@ import numpy as np
 import numpy.typing as npt
 
 from verified_tir.ir.dtype import BOOL, VOID, DType
-from verified_tir.ir.floats import bits_of, numpy_dtype
+from verified_tir.ir.floats import bits_of
+from verified_tir.ir.numpy_types import numpy_dtype
 from verified_tir.semantics.values import Number, wrap
 
 Ids: TypeAlias = npt.NDArray[np.int64]

@@ -9,7 +9,7 @@ import pytest
 
 from tests.validate.llvm.llvm_support import kernel, program
 from verified_tir.ir.dtype import DType
-from verified_tir.ir.floats import numpy_dtype
+from verified_tir.ir.numpy_types import numpy_dtype
 from verified_tir.semantics.interpreter.outcome import same_bits
 from verified_tir.validate.interface import bind, parameters
 from verified_tir.validate.llvm.graph import Graph

@@ -17,8 +17,8 @@ from hypothesis.strategies import DrawFn
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import BOOL, FLOAT32, FLOAT64, INT32, DType, PointerType
 from verified_tir.ir.expr import Binary, Call, Cast, CompareOp, Expr, IfThenElse, Load, Not, Select, Var
-from verified_tir.ir.floats import numpy_dtype
 from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.numpy_types import numpy_dtype
 from verified_tir.ir.stmt import Allocate, For, If, Stmt, Store, seq
 from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import rewrite

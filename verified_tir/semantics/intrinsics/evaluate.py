@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import COMPARE_OPS, Binary, Call, Cast, Expr, FloatImm, IntImm, Select
-from verified_tir.ir.floats import numpy_dtype
+from verified_tir.ir.numpy_types import numpy_dtype
 from verified_tir.semantics.intrinsics.array_fma import fma_float32, fma_float64
 from verified_tir.semantics.intrinsics.expansion import steps, template
 from verified_tir.semantics.operators import binary_operation, cast_operation

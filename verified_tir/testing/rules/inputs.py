@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from verified_tir.ir.expr import Var
-from verified_tir.ir.floats import numpy_dtype
 from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.numpy_types import numpy_dtype
 from verified_tir.ir.visit import walk
 from verified_tir.testing.reference import value_of
 

@@ -321,7 +321,7 @@ def signed_or_not(dtype: DType, bits: int) -> int:
 
 def float_of(dtype: DType, bits: int) -> float:
     """The value of a float with these bits."""
-    from verified_tir.ir.floats import numpy_dtype
+    from verified_tir.ir.numpy_types import numpy_dtype
 
     raw = np.array([bits], dtype=np.uint64).astype(f"uint{dtype.bits}")
     with np.errstate(all="ignore"):

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import Var
-from verified_tir.ir.floats import numpy_dtype
+from verified_tir.ir.numpy_types import numpy_dtype
 from verified_tir.validate.interface import Parameter
 
 Array = npt.NDArray[Any]

@@ -16,8 +16,9 @@ import numpy.typing as npt
 
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import Var
-from verified_tir.ir.floats import bits_of, numpy_dtype
+from verified_tir.ir.floats import bits_of
 from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.numpy_types import numpy_dtype
 from verified_tir.semantics.interpreter import (
     ArgumentError,
     AssertionFailed,
