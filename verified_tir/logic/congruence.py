@@ -3,14 +3,15 @@
 Every float becomes an integer that stands for it, every operation on floats an uninterpreted function, every load that
 gives a float one that gives an integer.  Equality of floats is equality of bits here (see ``formula``), so it becomes
 equality.  There are finitely many floats of each sort, so they can be numbered: a model of the givens and the negated
-goal would be one of what they become.  If that has none, the goal follows.
+goal would be one of what they become.  If that has none, the goal follows.  No variable or function of a program is
+called as these are: its name is a text, and theirs are tuples.
 
 Z3 decides the result quickly, however the integers in the addresses of loads are computed.
 """
 
 from __future__ import annotations
 
-from verified_tir.logic.formula import FLOAT_SORTS, INT, Term, app, eq, ite, replace, subterms, var
+from verified_tir.logic.formula import FLOAT_SORTS, INT, Term, eq, ite, make, replace, subterms
 
 
 def uninterpreted(given: tuple[Term, ...], goal: Term) -> tuple[tuple[Term, ...], Term]:
@@ -38,12 +39,11 @@ def _abstract(t: Term, memo: dict[Term, Term]) -> Term:
         case "ite":
             found = ite(*args)
         case "var":
-            found = var(f"float {t.sort} {t.payload}", INT)
+            found = make("var", (), INT, ("float", t.sort, str(t.payload)))
         case "const":
-            found = var(f"float constant {t.sort} {t.payload}", INT)
+            found = make("var", (), INT, ("float constant", t.sort, str(t.payload)))
         case _ if over_floats:
-            signature = " ".join((t.op, str(t.payload), t.sort, *(a.sort for a in t.args)))
-            found = app(f"float {signature}", args, sort)
+            found = make("app", args, sort, (t.op, str(t.payload), t.sort, *(a.sort for a in t.args)))
         case _:
             found = replace(t, dict(zip(t.args, args, strict=True)))
     memo[t] = found

@@ -22,7 +22,21 @@ from __future__ import annotations
 from typing import Final, Protocol
 
 from verified_tir.logic.congruence import uninterpreted
-from verified_tir.logic.formula import FALSE, FLOAT_SORTS, INT, TRUE, Term, and_, eq, not_, or_, replace, subterms, var
+from verified_tir.logic.formula import (
+    FALSE,
+    FLOAT_SORTS,
+    INT,
+    TRUE,
+    Term,
+    and_,
+    eq,
+    make,
+    not_,
+    or_,
+    replace,
+    subterms,
+    var,
+)
 from verified_tir.logic.smtlib import Script, query
 from verified_tir.logic.verdict import Proved, Verdict
 
@@ -126,7 +140,7 @@ def abstracted(given: tuple[Term, ...]) -> tuple[Term, ...]:
             continue
         seen.add(t)
         if any(a.sort in FLOAT_SORTS for a in t.args):
-            leaves[t] = var(f"float#{len(leaves)}", t.sort)
+            leaves[t] = make("var", (), t.sort, ("float", str(len(leaves))))
         else:
             stack.extend(reversed(t.args))
     memo: dict[Term, Term] = {}

@@ -24,9 +24,9 @@ def partly_known(given: tuple[Term, ...], goal: Term) -> tuple[tuple[Term, ...],
         if t.op == "*" and "const" in (a.op, b.op):
             memo[t] = f.mul(a, b)
             continue
-        name = "product" if t.op == "*" else f"{t.op} {t.payload}"
-        memo[t] = found = f.app(name, (a, b), f.INT)
-        known[f.eq(found, f.app(name, (b, a), f.INT))] = None
+        name = t.op, str(t.payload)  # no function of a program is called that: its name is a text
+        memo[t] = found = f.make("app", (a, b), f.INT, name)
+        known[f.eq(found, f.make("app", (b, a), f.INT, name))] = None
         said = _of_product(found, a, b) if t.op == "*" else _of_bits(t.op, int(str(t.payload)), found, a, b)
         known.update(dict.fromkeys(said))
     changed = tuple(f.replace(g, {}, memo) for g in given)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.kernel.programs import AB, buffer, gives, load, program, refused, variable
-from verified_tir.ir.expr import FloatImm, IfThenElse, Select, Undef
+from verified_tir.ir.expr import FloatImm, IfThenElse, Select, Undef, Var
 from verified_tir.ir.sugar import const
+from verified_tir.ir.visit import substitute
 from verified_tir.kernel.rules.rewrite import Rewrite
 
 ABN = AB + ", n: T.int32"
@@ -64,3 +67,13 @@ def test_what_does_not_fit() -> None:
     refused(f, Rewrite((1,), (0,), variable(f, "i")), "i, which is not in scope here")
     refused(f, Rewrite((1,), (0,), FloatImm(load(buffer(f, "A"), 0).dtype.parse("float32"), 1.0)), "has type int32")
     refused(f, Rewrite((1,), (5,), const(1)), "there is no such expression")
+
+
+@pytest.mark.parametrize("names", [("x", "y", "n", "m"), ("a b", "c d", "float F32 a b", "float F32 c d")])
+def test_a_number_is_not_the_number_of_a_float(names: tuple[str, ...]) -> None:
+    """Where floats are numbered, no variable of the program is such a number, whatever it is called."""
+    f = program("if n == m:\n    F[0] = x", FG + ", n: T.int32, m: T.int32, x: T.float32, y: T.float32")
+    old = [variable(f, name) for name in "xynm"]
+    renamed = {v: Var.fresh(name, v.type) for v, name in zip(old, names, strict=True)}
+    f = substitute(f, renamed)
+    refused(f, Rewrite((0,), (0,), renamed[old[1]]), "equal: ")
