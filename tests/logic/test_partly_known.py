@@ -83,7 +83,7 @@ def test_what_is_false_does_not_follow(given: tuple[Term, ...], goal: Term) -> N
 @pytest.mark.parametrize(("op", "real"), [("bvand", operator.and_), ("bvor", operator.or_), ("bvxor", operator.xor)])
 def test_what_is_said_of_bits_is_true_of_them(op: str, real: Callable[[int, int], int]) -> None:
     given, _ = partly_known((), f.eq(f.bitwise(op, 4, X, Y), ZERO))
-    forth, back = f.app(f"{op} 4", (X, Y), INT), f.app(f"{op} 4", (Y, X), INT)
+    forth, back = f.make("app", (X, Y), INT, (op, "4")), f.make("app", (Y, X), INT, (op, "4"))
     for a, b in itertools.product(range(-17, 18), repeat=2):
         found = f.integer(real(a % 16, b % 16))
         values = {X: f.integer(a), Y: f.integer(b), forth: found, back: found}
@@ -110,7 +110,7 @@ def test_what_needs_multiplication_is_asked_as_it_is() -> None:
 def test_what_is_said_of_products_is_true_of_them() -> None:
     """Every given that is added holds for small numbers with real multiplication."""
     given, _ = partly_known((), f.eq(f.mul(X, Y), ZERO))
-    forth, back = f.app("product", (X, Y), INT), f.app("product", (Y, X), INT)
+    forth, back = f.make("app", (X, Y), INT, ("*", "None")), f.make("app", (Y, X), INT, ("*", "None"))
     for a, b in itertools.product(range(-3, 4), repeat=2):
         values = {X: f.integer(a), Y: f.integer(b), forth: f.integer(a * b), back: f.integer(b * a)}
         for g in given:

@@ -1,46 +1,29 @@
 """Float obligations, split into an integer part and an IEEE lemma.
 
-Z3 decides pure float questions quickly and mixed ones slowly.  A goal without floats is therefore tried first from the
-givens in which whatever depends on floats stands for any truth value or number; and an equation whose sides differ only
-in integers beneath the same operations follows from the integers' being equal (congruence).  Else a goal about floats
-whose givens are of the form ``P ⟹ Q`` with P free of floats is proved in three moves:
+Z3 decides pure float questions quickly and mixed ones slowly.  A question with floats is therefore first asked with all
+operations on floats taken for unknown ones, where equal operands give equal results (``congruence``): that suffices for
+goals without floats, and wherever the same is computed of the same.  Else a goal about floats whose givens are of the
+form ``P ⟹ Q`` with P free of floats is proved in three moves:
 
 1. every such P that follows from the integer givens makes its Q a given, and so does ``P or Q`` if ``not P`` follows;
 2. given equations ``x = t`` of floats replace x by t, and boolean terms known to be true become true;
 3. what is left is generalised (every maximal term that is no float operation becomes a variable), and that lemma is
    asked once: its canonical text is the same wherever it occurs.
 
-If that fails, and before it where there are products in the lemma, all operations on floats are taken for unknown ones,
-and equal operands give equal results (``congruence``).
-
-Each move only weakens what is known, so a proof here is a proof of the goal.  A failure says nothing: the caller then
-asks the whole question.
+Each move only weakens what is known or asks for more: in 1 what follows from the givens is added to them; in 2 equals
+are put for equals; in 3 a claim about all values of the leaves implies the one about theirs, and hypotheses are
+dropped.  So a proof here is a proof of the goal.  A failure says nothing: the caller then asks the whole question.
 """
 
 from __future__ import annotations
 
-from typing import Final, Protocol
+from typing import Protocol
 
+from verified_tir.logic import formula as f
 from verified_tir.logic.congruence import uninterpreted
-from verified_tir.logic.formula import (
-    FALSE,
-    FLOAT_SORTS,
-    INT,
-    TRUE,
-    Term,
-    and_,
-    eq,
-    make,
-    not_,
-    or_,
-    replace,
-    subterms,
-    var,
-)
+from verified_tir.logic.formula import FLOAT_SORTS, Term, subterms
 from verified_tir.logic.smtlib import Script, query
 from verified_tir.logic.verdict import Proved, Verdict
-
-_PRODUCTS: Final = frozenset({"fp.mul", "fp.div", "fp.fma", "fp.sqrt"})
 
 
 class Prover(Protocol):
@@ -56,51 +39,35 @@ class Prover(Protocol):
 
 
 def prove_by_lemma(solver: Prover, given: tuple[Term, ...], goal: Term) -> Proved | None:
-    """A proof by congruence or by the three moves above, or ``None``."""
-    plain, original = tuple(g for g in given if not g.has_float), goal
+    """A proof by congruence or by the three moves, or ``None``."""
+    verdict = solver.prove(*uninterpreted(given, goal))
+    if isinstance(verdict, Proved):
+        return Proved(how="congruence") if goal.has_float else verdict
     if not goal.has_float:
-        verdict = solver.prove(abstracted(given), goal)
-        return verdict if isinstance(verdict, Proved) else None
-    integers = congruent(goal)
-    if integers is not None and isinstance(verdict := solver.prove(plain, and_(*integers)), Proved):
-        return Proved(how="congruence")
-    known = _discharge(solver, plain, given)
+        return None
+    known = _discharge(solver, tuple(g for g in given if not g.has_float), given)
     hypotheses = [h for h in known if h.has_float]
-    facts = {h: TRUE for h in known if not h.has_float and h.op != "const"}
+    facts = {h: f.TRUE for h in known if not h.has_float and h.op != "const"}
     for h in list(facts):
         if h.op == "not":
-            facts[h.args[0]] = FALSE
+            facts[h.args[0]] = f.FALSE
     for _ in range(3):
         equations = _equations(hypotheses)
         if not equations and not facts:
             break
         memo: dict[Term, Term] = {}
         mapping = {**facts, **equations}
-        goal = replace(goal, mapping, memo)
-        hypotheses = [h if _is_equation(h) else replace(h, mapping, memo) for h in hypotheses]
-    if goal is TRUE:
+        goal = f.replace(goal, mapping, memo)
+        hypotheses = [h if _is_equation(h) else f.replace(h, mapping, memo) for h in hypotheses]
+    if goal is f.TRUE:
         return Proved(how="lemma")
     rest = [h for h in hypotheses if not _is_equation(h)]
-    lemma, tried = None, False
+    lemma = None
     for conversions_too in (True, False):  # first a lemma about floats alone
         weaker, lemma = lemma, _generalise(rest, goal, conversions_too)
-        if lemma == weaker:
-            break
-        # Bits of products and quotients take seconds where a lemma is false; that the same comes of the same is cheap.
-        if weaker is None and any(t.op in _PRODUCTS for t in subterms(*lemma[0], lemma[1])):
-            tried = True
-            if (proved := _same_of_the_same(solver, given, original)) is not None:
-                return proved
-        verdict = solver.ask(query(*lemma))
-        if isinstance(verdict, Proved):
+        if lemma != weaker and isinstance(solver.ask(query(*lemma)), Proved):
             return Proved(how="lemma")
-    return None if tried else _same_of_the_same(solver, given, original)
-
-
-def _same_of_the_same(solver: Prover, given: tuple[Term, ...], goal: Term) -> Proved | None:
-    """A proof that takes the operations on floats for any functions."""
-    verdict = solver.prove(*uninterpreted(given, goal))
-    return Proved(how="congruence") if isinstance(verdict, Proved) else None
+    return None
 
 
 def _discharge(solver: Prover, plain: tuple[Term, ...], given: tuple[Term, ...]) -> list[Term]:
@@ -116,61 +83,14 @@ def _discharge(solver: Prover, plain: tuple[Term, ...], given: tuple[Term, ...])
         if h.op == "=>" and not h.args[0].has_float:
             needed, rest = h.args
         elif h.op == "or" and h.has_float and not all(a.has_float for a in h.args):
-            needed = not_(or_(*[a for a in h.args if not a.has_float]))
-            rest = or_(*[a for a in h.args if a.has_float])
+            needed = f.not_(f.or_(*[a for a in h.args if not a.has_float]))
+            rest = f.or_(*[a for a in h.args if a.has_float])
         else:
             known.append(h)
             continue
         follows = needed in plain or isinstance(solver.prove(plain, needed), Proved)
         (pending if follows else known).append(rest if follows else h)
     return known
-
-
-def abstracted(given: tuple[Term, ...]) -> tuple[Term, ...]:
-    """The givens, weaker: each part that is computed from floats, a comparison or a conversion, is a variable.
-
-    The same part is the same variable everywhere, so that a condition and its negation still contradict each other.
-    """
-    leaves: dict[Term, Term] = {}
-    seen: set[Term] = set()
-    stack = [g for g in given if g.has_float]
-    while stack:
-        t = stack.pop()
-        if t in seen or not t.has_float:
-            continue
-        seen.add(t)
-        if any(a.sort in FLOAT_SORTS for a in t.args):
-            leaves[t] = make("var", (), t.sort, ("float", str(len(leaves))))
-        else:
-            stack.extend(reversed(t.args))
-    memo: dict[Term, Term] = {}
-    return tuple(replace(g, leaves, memo) for g in given)
-
-
-def congruent(goal: Term) -> list[Term] | None:
-    """Equations of integers from which an equation follows, by applying the same operations to both sides.
-
-    ``None`` if the goal is no equation, or its sides differ in an operation above all integers.
-    """
-    if goal.op != "=":
-        return None
-    pending, seen = [goal.args], {goal.args}
-    found: list[Term] = []
-    while pending:
-        a, b = pending.pop()
-        if a is b:
-            continue
-        same = a.op == b.op and a.payload == b.payload and a.sort == b.sort and len(a.args) == len(b.args)
-        if a.sort == INT and b.sort == INT and not (a.has_float or b.has_float):
-            found.append(eq(a, b))
-        elif not same or not a.args:
-            return None
-        else:
-            for pair in zip(a.args, b.args, strict=True):
-                if pair not in seen:
-                    seen.add(pair)
-                    pending.append(pair)
-    return found
 
 
 def _is_equation(h: Term) -> bool:
@@ -212,7 +132,7 @@ def _generalise(hypotheses: list[Term], goal: Term, conversions_too: bool) -> tu
                 continue
             seen.add(t)
             if t.op in ("app", "var") or not t.has_float or (conversions_too and _converts_an_integer(t)):
-                leaves[t] = var(f"leaf{len(leaves)}", t.sort)
+                leaves[t] = f.var(f"leaf{len(leaves)}", t.sort)
             else:
                 stack.extend(reversed(t.args))
 
@@ -229,7 +149,7 @@ def _generalise(hypotheses: list[Term], goal: Term, conversions_too: bool) -> tu
             pending.remove(h)
         chosen.extend(near)
     memo: dict[Term, Term] = {}
-    return tuple(replace(h, leaves, memo) for h in chosen), replace(goal, leaves, memo)
+    return tuple(f.replace(h, leaves, memo) for h in chosen), f.replace(goal, leaves, memo)
 
 
 def _converts_an_integer(t: Term) -> bool:
