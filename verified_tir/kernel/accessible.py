@@ -30,10 +30,10 @@ def accessible(context: Context, buffer: Buffer, indices: tuple[Term, ...]) -> T
 
 def _seen_from(context: Context, base: Buffer, view: Buffer, indices: tuple[Term, ...]) -> tuple[Term, ...] | None:
     """The indices in ``base`` of an element of another view; ``None`` unless both are row-major with equal elements
-    and all extents of ``base`` but the first are positive constants.  Only for an element that lies in the block
-    (see ``_within_block``)."""
-    inner = [e.value for e in base.shape[1:] if isinstance(e, IntImm) and e.value > 0]
-    if base.strides or view.strides or base.dtype is not view.dtype or len(inner) != len(base.shape) - 1:
+    and all extents of ``base`` but the first are constants.  Only for an element that lies in the block (see
+    ``_within_block``): an array that has strides, or no element, has none that other views may touch."""
+    inner = [e.value for e in base.shape[1:] if isinstance(e, IntImm)]
+    if view.strides or base.dtype is not view.dtype or len(inner) != len(base.shape) - 1:
         return None
     encoder = Encoder(context.env)
     rest = f.sub(flat_address(view, indices, encoder), encoder.value(base.elem_offset))

@@ -264,8 +264,6 @@ class Context:
                 for s in stmts[:step]:
                     self.execute(s)
             case For(body=body):
-                if self.evaluated(stmt.min) is None or self.evaluated(stmt.extent) is None:
-                    raise Unencodable(f"the range of the loop over {stmt.var.name} is the result of an opaque call")
                 v = self.bind_loop(stmt)  # the bounds are evaluated once, before the first iteration
                 self.repeat(stmt, body, v)
             case While(condition=c, body=body):
@@ -275,7 +273,7 @@ class Context:
             case If(condition=c):
                 e = self.evaluated(c) or Encoded(fresh("call", f.BOOL), f.TRUE, True)
                 value = e.value if step == 0 else f.not_(e.value)
-                self.path.extend(p for p in ((*value.args,) if value.op == "and" else (value,)) if p is not f.TRUE)
+                self.path.extend(value.args if value.op == "and" else (value,))
                 if e.defined is not f.TRUE:
                     self.path.append(e.defined)
             case LetStmt(var=v, value=value):

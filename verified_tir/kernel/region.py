@@ -238,12 +238,11 @@ class _Walker:
                 self.require("an extent that is not negative", e, f.le(f.integer(0), found.value))
 
     def down(self, stmt: Stmt) -> None:
-        outer, kept = self.place, len(self.given)
+        outer = self.place
         for k, sub in enumerate(sub_statements(stmt)):
             self.place = (*outer, k)
             self.statement(sub)
         self.place = outer
-        del self.given[kept:]
 
     def branch(self, stmt: Stmt, step: int, conditions: tuple[Term, ...]) -> None:
         kept, outer = len(self.given), self.place
