@@ -121,7 +121,7 @@ def _read(kind: Any, made: Any, make: Callable[..., Any]) -> Any:
 class Node(metaclass=InternedMeta):
     """Base of expressions, statements, buffers and functions."""
 
-    __slots__ = ("__weakref__", "_below", "_children", "_free_vars", "_known", "_made")
+    __slots__ = ("__weakref__", "_below", "_known", "_made")
     __match_args__: ClassVar[tuple[str, ...]] = ()
 
     def __copy__(self) -> Node:

@@ -22,7 +22,7 @@ Annotations: TypeAlias = tuple[tuple[str, AnnotationValue], ...]
 class Stmt(Node):
     """Base of all statements."""
 
-    __slots__ = ("_statements",)
+    __slots__ = ()
 
 
 @final

@@ -26,15 +26,12 @@ def fields(node: Node) -> tuple[object, ...]:
     return tuple([getattr(node, name) for name in node.__match_args__])
 
 
+@once
 def children(node: Node) -> tuple[Node, ...]:
     """Direct sub-nodes: expressions, statements, buffers, regions, variables; types excluded."""
-    try:
-        return node._children  # type: ignore[attr-defined, no-any-return]
-    except AttributeError:
-        found: list[Node] = []
-        _collect([getattr(node, name) for name in node.__match_args__], found)
-        object.__setattr__(node, "_children", tuple(found))  # a node does not change, so it keeps them
-        return tuple(found)
+    found: list[Node] = []
+    _collect(fields(node), found)
+    return tuple(found)
 
 
 def _collect(values: Sequence[object], found: list[Node]) -> None:
@@ -49,7 +46,7 @@ def _collect(values: Sequence[object], found: list[Node]) -> None:
 
 def map_children(node: N, f: Callable[[Node], Node]) -> N:
     """The node with ``f`` applied to each direct sub-node; the same object if nothing changed."""
-    made, changed = _mapped([getattr(node, name) for name in node.__match_args__], f)
+    made, changed = _mapped(fields(node), f)
     return type(node)(*made) if changed else node
 
 
@@ -112,12 +109,7 @@ def _walk(*nodes: Node) -> Iterator[Node]:
             continue
         seen.add(n)
         yield n
-        try:  # as ``children``, without the call: most of the time goes here
-            below: tuple[Node, ...] = n._children  # type: ignore[attr-defined]
-        except AttributeError:
-            below = children(n)
-        if below:
-            stack.extend(below[::-1])
+        stack.extend(reversed(children(n)))
 
 
 def rewrite(node: N, f: Callable[[Node], Node | None]) -> N:
@@ -206,17 +198,15 @@ def bound_vars(node: Node) -> list[Var]:
     return list(dict.fromkeys(found))
 
 
-def free_vars(node: Node) -> list[Var]:
+def free_vars(node: Node) -> tuple[Var, ...]:
     """Variables that occur in ``node`` and are not bound inside it (data variables included)."""
-    if isinstance(node, Var):
-        return [node]
-    try:
-        return [*node._free_vars]  # type: ignore[attr-defined]
-    except AttributeError:
-        bound = set(bound_vars(node))
-        found = tuple([n for n in walk(node) if isinstance(n, Var) and n not in bound])
-        object.__setattr__(node, "_free_vars", found)  # as ``children`` keeps those
-        return [*found]
+    return (node,) if isinstance(node, Var) else _free_vars(node)  # a variable that held itself would never go away
+
+
+@once
+def _free_vars(node: Node) -> tuple[Var, ...]:
+    bound = set(bound_vars(node))
+    return tuple([n for n in walk(node) if isinstance(n, Var) and n not in bound])
 
 
 def refresh_binders(node: N) -> tuple[N, dict[Var, Var]]:
@@ -228,11 +218,7 @@ def refresh_binders(node: N) -> tuple[N, dict[Var, Var]]:
     return substitute(node, mapping), mapping
 
 
-def sub_statements(stmt: Stmt) -> list[Stmt]:
-    """Direct sub-statements, in order; a path into a program is a sequence of positions in these lists."""
-    try:
-        return [*stmt._statements]  # type: ignore[attr-defined]
-    except AttributeError:
-        found = tuple([c for c in children(stmt) if isinstance(c, Stmt)])
-        object.__setattr__(stmt, "_statements", found)  # as ``children`` keeps those
-        return [*found]
+@once
+def sub_statements(stmt: Stmt) -> tuple[Stmt, ...]:
+    """Direct sub-statements, in order; a path into a program is a sequence of positions among these."""
+    return tuple([c for c in children(stmt) if isinstance(c, Stmt)])
