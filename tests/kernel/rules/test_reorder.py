@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.kernel.programs import AB, accepted, body_of, buffer, gives, load, program, refused, store, take, variable
@@ -279,6 +281,27 @@ def test_old_guards_that_change() -> None:
     refused(f, rule, CHANGED)
     same = whole(loop(p, 4, hole(0)), link(0, 0, (p,), (i,)), leaves=(((0,), 1),))
     accepted(f, same)  # the guard is of the leaf
+
+
+def test_old_guards_that_are_no_longer_there() -> None:
+    """Only the first iteration stores to B: the guard is false from then on."""
+    f = program("T.assume(A[0] == 1)\nfor i in range(2):\n    if A[0] > 0:\n        A[0] = 0\n        B[i] = 1")
+    rule = whole(loop(p, 2, hole(0)), link(0, 0, (p,), (variable(f, "i"),)), path=(1,), leaves=(((1, 0, 0), 1),))
+    refused(f, rule, CHANGED)
+    g = program(body_of(f).replace("A[0] = 0", "B[3] = 0"))
+    accepted(g, replace(rule, links=(link(0, 0, (p,), (variable(g, "i"),)),)))
+
+
+def test_a_range_that_there_was_fits() -> None:
+    f = program("A[0] = 1\nB[0] = 2", ABN)
+    i, n = Var.fresh("i"), variable(f, "n")
+    f = f.with_body(loop(i, n, f.body, 5))
+    leaves = (((0, 0), 1), ((0, 1), 1))
+    apart = Seq((loop(p, n, hole(0), 5), loop(q, n, hole(1), 5)))
+    accepted(f, whole(apart, link(0, 0, (p,), (i,)), link(1, 1, (q,), (i,)), leaves=leaves))
+    shifted = Seq((loop(p, n, hole(0), 5), loop(q, n, hole(1), 6)))
+    rule = whole(shifted, link(0, 0, (p,), (i,)), link(1, 1, (q - 1,), (i + 1,)), leaves=leaves)
+    refused(f, rule, "the loop's last value fits int32")
 
 
 def test_new_nests_are_safe_where_the_old_one_did_not_run() -> None:
