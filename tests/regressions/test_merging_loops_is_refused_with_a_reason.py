@@ -34,9 +34,16 @@ def main(A: T.Buffer((40,), "int32"), B: T.Buffer((40,), "int32"), P: T.Buffer((
 """
 
 
-@pytest.mark.parametrize("program", [VIEWS, NO_BOUNDS])
-def test_the_refusal_says_which_condition_fails(program: str) -> None:
-    with pytest.raises(ScheduleError, match="condition 1: what the first loop writes"):
+@pytest.mark.parametrize(
+    ("program", "condition"),
+    [
+        (VIEWS, "condition 1: what the first loop writes"),
+        (NO_BOUNDS, "condition 2: what the first loop reads"),  # the other one fails, too
+        (NO_BOUNDS.replace("= B[i]", "= i"), "condition 1: what the first loop writes"),
+    ],
+)
+def test_the_refusal_says_which_condition_fails(program: str, condition: str) -> None:
+    with pytest.raises(ScheduleError, match=condition):
         Schedule(program).merge_adjacent_loops()
 
 
