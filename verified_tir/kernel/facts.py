@@ -330,7 +330,7 @@ class Known:
         hypotheses = [(e, said) for e in mentioned if (said := supposed.of(e)) is not None]
         for e, said in hypotheses:
             here.tell(e.version.block, (said,))
-        base = tuple(dict.fromkeys((*given, *(said for _, said in hypotheses))))
+        base = tuple(dict.fromkeys((*self.base, *given, *(said for _, said in hypotheses))))
         there = Known(self.solver, here, base, [], self, supposed)
         proved = (bool(hypotheses) and there.holds((), goal, claim)) or there.follows(goal, claim)
         self.lemmas.extend(there.lemmas if proved else ())

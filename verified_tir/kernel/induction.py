@@ -124,7 +124,7 @@ def kept(
         assert a.buffer is not None and a.value is not None
         now = here.memory[a.buffer.data].serial
         interval = (begun, moment()) if since is None else (now - 1, now) if path != since else (now, now)
-        given = [*known.base, *here.path, *a.given]
+        given = [*here.path, *a.given]
         if invariants[0].element is not None:
             given.append(equal(a.address, invariants[0].element.address))
         if reached is not None and isinstance(stmt, For):

@@ -118,7 +118,7 @@ def after_run(known: Known, e: Element) -> Iterator[Term]:
     if not run.touching:
         yield from known.frame(e, about(known, run.older))
         return
-    count = len(run.touching)
+    count, unknown = len(run.touching), set(run.instance.unknown)
     known_order = isinstance(e.version.event, Ran) or run.reached is not None
     if known_order and count <= MOST_STORES:
         certain = False
@@ -133,8 +133,10 @@ def after_run(known: Known, e: Element) -> Iterator[Term]:
         if not any(_certain(known, run.witnesses[k].runs or (f.FALSE,)) for k in range(count)):
             yield from known.frame(e)
         if count > 1:
-            for k in range(count):
-                yield from known.invariants(e, [("stays defined", DEFINED)], k)
+            for k, w in enumerate(run.witnesses):
+                sets = w.access.value is not None and unknown.isdisjoint(f.subterms(w.access.value.defined))
+                if sets:  # whatever was there before
+                    yield from known.invariants(e, [("stays defined", DEFINED)], k)
     chosen = any(t.op == "ite" for a in run.touching if a.value is not None for t in f.subterms(a.value.value))
     tried = properties(value_of(e.value.sort), DEFINED, chosen and known.context.entry.thorough)
     yield from known.invariants(e, tried)
