@@ -1,4 +1,0 @@
-(set-logic QF_LIA)
-(assert true)
-(assert false)
-(check-sat)

@@ -1,3 +1,0 @@
-(set-logic QF_LIA)
-(assert false)
-(check-sat)
