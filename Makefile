@@ -60,7 +60,7 @@ docs: $(READY)
 
 # Random tests draw less than pytest alone lets them, and much less than campaigns do.
 unit: $(READY)
-	VTIR_EXAMPLES=30 VTIR_EXHAUSTIVE=600 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+	VTIR_EXAMPLES=20 VTIR_EXHAUSTIVE=500 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 # The tests whole: every case of those of which "unit" runs a sample (tests/nightly.py), and as many examples of random
 # tests as pytest alone lets them draw; takes about an hour on two cores, half of it for "nets".

@@ -139,7 +139,7 @@ def test_the_queries_of_the_examples_in_any_order(
 
 
 @pytest.mark.sample(1)
-@pytest.mark.parametrize("budget", [100, 5_000, 30_000])
+@pytest.mark.parametrize("budget", [pytest.param(100, marks=pytest.mark.nightly), 5_000, 30_000])
 def test_queries_near_the_budget_in_any_order(budget: int, asked_by_examples: list[Script]) -> None:
     scripts = hard() + asked_by_examples[::5]
     first = answers(Solver(budget), scripts)
@@ -152,6 +152,7 @@ def test_queries_near_the_budget_in_any_order(budget: int, asked_by_examples: li
         assert answers(Solver(budget), [script])[script.text] == first[script.text]
 
 
+@pytest.mark.nightly
 def test_the_shared_context_proves_nothing_that_a_fresh_one_would_not(
     asked_by_examples: list[Script], answered: dict[str, tuple[object, ...]]
 ) -> None:
