@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.kernel.programs import AB, PROVER, buffer, load, program, refused, variable
+from verified_tir import CodegenError, Refuted, Schedule, build
+from verified_tir.certificate.write import Origin, Written
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path
@@ -121,3 +123,29 @@ def test_places_that_shift_because_a_sequence_is_flattened() -> None:
         s = Session(reflexive(f.with_body(body)), PROVER)
         assert not s.attempt(of_kind(path, "parallel"))
         assert s.attempt(of_kind(path, "unrolled"))
+
+
+RACING = """
+@T.prim_func
+def f(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+    for i in range(4):
+        B[0] = A[i]
+"""
+
+
+def test_the_last_program_is_asked_about_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever a schedule chooses not to ask on the way."""
+    from verified_tir.schedule import session
+
+    monkeypatch.setattr(session, "spoiled", lambda *_: [])
+    s = Schedule(RACING)
+    s.prove_race_free()
+    s.parallel("i")
+    with pytest.raises(Refuted, match="no two of its iterations write and write the same element of B") as refused:
+        s.prove_race_free()
+    assert refused.value.replay is not None and refused.value.replay.confirmed
+    with pytest.raises(CodegenError, match="mark the loop serial"):
+        build(s)
+    written = Written()
+    with pytest.raises(ValueError, match="the loops of the last program: an obligation is false"):
+        written.add("racing", s, Origin("racing"))
