@@ -100,7 +100,20 @@ def in_rule(old: str, new: str, *path: Any) -> Change:
     return how
 
 
+def without_races(c: Content) -> None:
+    """That no marked loop of the last program races is not said."""
+    assert c["trace"][-1]["rules"].pop()["rule"] == "race freedom"
+
+
+def races_earlier(c: Content) -> None:
+    """It is said of the program before."""
+    c["trace"][-2]["rules"].append({**c["trace"][-1]["rules"].pop(), "after": c["trace"][-2]["after"]})
+
+
 FORGED: dict[str, tuple[Change, str]] = {
+    "no race freedom": (without_races, "trace[4] unroll"),
+    "race freedom of another program": (races_earlier, "trace[3] parallel: rules[1] race freedom"),
+    "no questions about races": (replace("trace", -1, "rules", -1, "obligations")([]), "trace[4] unroll: rules[1] race"),
     "a question that asks nothing": (replace(*OBLIGATION, "query")(None), PLACE),
     "another claim": (replace(*OBLIGATION, "claim")("the sun shines"), PLACE),
     "another name": (replace(*OBLIGATION, "name")("no-op"), PLACE.replace("] safety", "] no-op")),
