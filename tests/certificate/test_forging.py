@@ -113,7 +113,7 @@ def races_earlier(c: Content) -> None:
 FORGED: dict[str, tuple[Change, str]] = {
     "no race freedom": (without_races, "trace[4] unroll"),
     "race freedom of another program": (races_earlier, "trace[3] parallel: rules[1] race freedom"),
-    "no questions about races": (replace("trace", -1, "rules", -1, "obligations")([]), "trace[4] unroll: rules[1] race"),
+    "no questions about races": (replace("trace", -1, "rules", -1, "obligations")([]), "trace[4] unroll: rules[1]"),
     "a question that asks nothing": (replace(*OBLIGATION, "query")(None), PLACE),
     "another claim": (replace(*OBLIGATION, "claim")("the sun shines"), PLACE),
     "another name": (replace(*OBLIGATION, "name")("no-op"), PLACE.replace("] safety", "] no-op")),
