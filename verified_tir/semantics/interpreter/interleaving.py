@@ -3,7 +3,7 @@
 An iteration may be suspended before the loads of a store, and between the loads and the store; then another goes on,
 of any loop over threads or any parallel loop around.  Iterations of a vectorized loop go in step: all evaluate a store
 before one of them stores.  What the threads of a block allocate in scope ``shared`` or ``warp`` is one block of memory
-for all of them, as :mod:`verified_tir.kernel.licences` has it.
+for all of them, as :mod:`verified_tir.kernel.race_free` has it.
 
 Each iteration has a thread of Python's, of which one runs at a time.
 """
