@@ -64,7 +64,8 @@ def verify_program(
                 return Unproved(*failed, written or func)
     except (Unencodable, IRError) as problem:
         return NoMatch((), str(problem))
-    for found in (prove_program(expanded, prover, entry), prove_race_free(expanded, prover, entry or Entry())):
+    for judgement in (prove_program, prove_race_free):
+        found = judgement(expanded, prover, entry or Entry())
         match found:
             case NoMatch(reason=reason) if expanded is not func:
                 return NoMatch((), reason)

@@ -19,6 +19,7 @@ from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import substitute
 from verified_tir.kernel.calls import without_labels
 from verified_tir.kernel.obligation import NoMatch
+from verified_tir.kernel.rules.common import statement_at
 from verified_tir.kernel.rules.repeat import NewLoop
 from verified_tir.kernel.rules.same import Same
 from verified_tir.kernel.rules.scope import Move, uses
@@ -138,10 +139,10 @@ def moved(path: Path, how: Literal["hoist", "sink", "narrow", "widen"]) -> Recip
     one in the loop at ``path`` moves out (``hoist``); or the next statement of its sequence joins it (``widen``)."""
 
     def rule(func: PrimFunc) -> Rule | NoMatch:
-        try:
-            found = _target(at(func.body, path), how)
-        except IRError as problem:
-            return NoMatch(path, str(problem))
+        stmt = statement_at(func, path)
+        if isinstance(stmt, NoMatch):
+            return stmt
+        found = _target(stmt, how)
         if isinstance(found, str):
             return NoMatch(path, found)
         if how == "hoist":
@@ -176,12 +177,12 @@ def run_once(path: Path) -> Recipe:
     """The loop of extent 1 at ``path`` becomes its body."""
 
     def make(func: PrimFunc) -> Rule | NoMatch:
-        loop = at(func.body, path)
-        return (
-            moves.reindex(path, 1, (), (), (loop.min,), ())(func)
-            if isinstance(loop, For)
-            else NoMatch(path, "not a loop")
-        )
+        loop = statement_at(func, path)
+        if isinstance(loop, NoMatch):
+            return loop
+        if not isinstance(loop, For):
+            return NoMatch(path, "not a loop")
+        return moves.reindex(path, 1, (), (), (loop.min,), ())(func)
 
     return make
 

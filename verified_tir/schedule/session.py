@@ -97,11 +97,12 @@ class Session:
     @contextmanager
     def atomic(self) -> Iterator[None]:
         """All of the steps in the block, or none: whatever is raised there, the session is as it was before."""
-        before = self.theorem, dict(self.renamed), dict(self.gone), list(self.races)
+        before, races = (self.theorem, dict(self.renamed), dict(self.gone)), len(self.races)
         try:
             yield
         except BaseException:
-            self.theorem, self.renamed, self.gone, self.races = before
+            self.theorem, self.renamed, self.gone = before
+            del self.races[races:]
             raise
 
     # -- licences ------------------------------------------------------------------------------------------------

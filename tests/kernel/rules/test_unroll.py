@@ -8,7 +8,7 @@ from verified_tir.ir.expr import Var
 from verified_tir.ir.visit import bound_vars
 from verified_tir.ir.wellformed import problem
 from verified_tir.schedule import moves
-from verified_tir.schedule.recipes import in_a_loop, run_once
+from verified_tir.schedule.recipes import in_a_loop, moved, run_once
 
 ABN = AB + ", n: T.int32"
 
@@ -79,3 +79,9 @@ for i in range(2):
 def test_what_overflowed_still_does() -> None:
     f = program("for i in range(2):\n    A[(i + 2147483647) * 0] = 1")
     gives(f, moves.unroll(()), "A[0] = 1\nA[T.Add(1, 2147483647) * 0] = 1")
+
+
+def test_a_place_that_there_is_not() -> None:
+    f = program("for i in range(1):\n    B[i] = 1")
+    for recipe in (run_once((7,)), moved((7,), "hoist"), in_a_loop((7,), Var.fresh("k"))):
+        refused(f, recipe, "no statement at step 7")
