@@ -9,6 +9,7 @@ from typing import TypeAlias, final
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.facts import Lemma, Prover
@@ -83,6 +84,10 @@ class Unproved:
     paddings: tuple[Padding, ...] = ()
     maps: tuple[ParameterMap, ...] = ()
     reassociated: frozenset[Var] = frozenset()
+
+
+class Misfit(IRError):
+    """What a rule says does not fit the program: why, in one sentence.  ``theorem.apply`` makes a refusal of it."""
 
 
 Refusal: TypeAlias = NoMatch | Unproved

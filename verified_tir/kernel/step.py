@@ -10,7 +10,7 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.kernel.memory import Entry
-from verified_tir.kernel.obligation import NoMatch, ParameterMap, Question
+from verified_tir.kernel.obligation import ParameterMap, Question
 
 
 @final
@@ -34,6 +34,9 @@ class Rewrite:
 class Rule(Protocol):
     """A rule is a value that knows how to rewrite one program."""
 
-    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
-        """The new program with its obligations, or why the rule does not apply."""
+    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
+        """The new program with its obligations.
+
+        :raises Misfit: if the rule does not apply.
+        """
         ...

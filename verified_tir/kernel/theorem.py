@@ -15,6 +15,7 @@ from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.expr import Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
+from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Allocate
 from verified_tir.ir.visit import walk
 from verified_tir.kernel import admissible, assumed
@@ -61,11 +62,11 @@ def _apply(rule: Rule, theorem: Statement, prover: Prover, again: Step | None) -
     variables included."""
     entry = theorem.entry
     stored = prover.solver.statistics.stored
+    place: Path = ()
     try:
         rule = exact_rule(rule)
+        place = getattr(rule, "path", ())
         rewrite = rule.rewrite_both(_made(theorem)) if type(rule) is Axiom else rule.rewrite(theorem.after, entry)
-        if isinstance(rewrite, NoMatch):
-            return rewrite
         problem = _problem(theorem, rewrite, entry)
         if problem is not None:
             return NoMatch((), problem)
@@ -77,7 +78,7 @@ def _apply(rule: Rule, theorem: Statement, prover: Prover, again: Step | None) -
             return NoMatch((), "with this, what is assumed of the arguments contradicts itself: no input is left")
         made = replace(rewrite, questions=()) if again is None else _same(rewrite, again)
     except (Unencodable, IRError, Inexact) as refused:
-        return NoMatch((), str(refused))
+        return NoMatch(place, str(refused))
     step = Step(rule, made.after, discharged, made)
     kept = prover.solver.statistics.stored > stored and type(prover.solver.store) is VerdictStore
     asked = {f"z3 {version()}", *(["kept verdicts"] if kept else [])}

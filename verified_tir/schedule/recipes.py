@@ -19,7 +19,6 @@ from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import substitute
 from verified_tir.kernel.calls import without_labels
 from verified_tir.kernel.obligation import NoMatch
-from verified_tir.kernel.rules.common import statement_at
 from verified_tir.kernel.rules.repeat import NewLoop
 from verified_tir.kernel.rules.same import Same
 from verified_tir.kernel.rules.scope import Move, uses
@@ -27,6 +26,14 @@ from verified_tir.kernel.step import Rule
 from verified_tir.schedule import moves
 
 Recipe: TypeAlias = Callable[[PrimFunc], Rule | NoMatch]
+
+
+def _statement_at(func: PrimFunc, path: Path) -> Stmt | NoMatch:
+    """The statement at a path, or a refusal."""
+    try:
+        return at(func.body, path)
+    except IRError as problem:
+        return NoMatch(path, str(problem))
 
 
 def _of(path: Path, make: Callable[[Stmt], Stmt | Rule | str]) -> Recipe:
@@ -139,7 +146,7 @@ def moved(path: Path, how: Literal["hoist", "sink", "narrow", "widen"]) -> Recip
     one in the loop at ``path`` moves out (``hoist``); or the next statement of its sequence joins it (``widen``)."""
 
     def rule(func: PrimFunc) -> Rule | NoMatch:
-        stmt = statement_at(func, path)
+        stmt = _statement_at(func, path)
         if isinstance(stmt, NoMatch):
             return stmt
         found = _target(stmt, how)
@@ -177,7 +184,7 @@ def run_once(path: Path) -> Recipe:
     """The loop of extent 1 at ``path`` becomes its body."""
 
     def make(func: PrimFunc) -> Rule | NoMatch:
-        loop = statement_at(func, path)
+        loop = _statement_at(func, path)
         if isinstance(loop, NoMatch):
             return loop
         if not isinstance(loop, For):

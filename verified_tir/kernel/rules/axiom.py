@@ -22,13 +22,12 @@ from typing import final
 from verified_tir.ir.calls import is_pure
 from verified_tir.ir.expr import Call, Expr, Load
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.node import IRError
 from verified_tir.ir.stmt import SKIP, Assume, Block, For, If, LetStmt, Seq, Stmt, seq
 from verified_tir.ir.visit import refresh_binders, rewrite, substitute, walk
 from verified_tir.kernel.begin import begin
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.memory import Entry
-from verified_tir.kernel.obligation import NoMatch, ParameterMap, Question
+from verified_tir.kernel.obligation import Misfit, ParameterMap, Question
 from verified_tir.kernel.refines import Refines
 from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.common import safe_questions
@@ -46,25 +45,22 @@ class Axiom:
 
     stmt: Stmt
 
-    def rewrite(self, before: PrimFunc, entry: Entry) -> NoMatch:
+    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
         del before, entry
-        return NoMatch((), "an assumption about the arguments is made of both programs: it is a step of its own")
+        raise Misfit("an assumption about the arguments is made of both programs: it is a step of its own")
 
-    def rewrite_both(self, theorem: Refines) -> Rewrite | NoMatch:
+    def rewrite_both(self, theorem: Refines) -> Rewrite:
         """Both programs with the assumption in front; that of ``before`` stands behind the earlier ones."""
         earlier = axioms(theorem)
         written, _ = refresh_binders(self.stmt)
         context = begin(theorem.before, Entry(inputs_defined=True))
         problem = _problem(theorem.before, written) or scope_problem(context, written)
         if problem is not None:
-            return NoMatch((), problem)
-        try:
-            moved = translated(refresh_binders(self.stmt)[0], theorem.relation)
-        except IRError as reason:
-            return NoMatch((), str(reason))
+            raise Misfit(problem)
+        moved = translated(refresh_binders(self.stmt)[0], theorem.relation)
         lost = scope_problem(begin(theorem.after, theorem.entry), moved)
         if lost is not None:
-            return NoMatch((), f"{lost}, since the parameters are others now: assume this before they change")
+            raise Misfit(f"{lost}, since the parameters are others now: assume this before they change")
         rest = without_axioms(theorem)
         first = theorem.before.with_body(seq(*earlier, written, rest))
         after = theorem.after.with_body(seq(moved, theorem.after.body))

@@ -28,7 +28,7 @@ from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import opaque_calls
 from verified_tir.kernel.memory import Entry
-from verified_tir.kernel.obligation import NoMatch, Question
+from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.rules.common import changes, occurs, safe_questions
 from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
@@ -49,20 +49,20 @@ class Bind:
     value: Expr
     replace: bool = True
 
-    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
+    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
         target = at(before.body, self.path)
         if occurs(before, self.var) or self.var.dtype is not self.value.dtype:
-            return NoMatch(self.path, "the variable is not fresh, or not of the value's type")
+            raise Misfit("the variable is not fresh, or not of the value's type")
         if any(isinstance(n, Call) and not is_pure(n.op) for n in walk(self.value)):
-            return NoMatch(self.path, "an opaque call cannot be evaluated early")
+            raise Misfit("an opaque call cannot be evaluated early")
         if any(isinstance(n, Undef) for n in walk(self.value)):
-            return NoMatch(self.path, "undef takes no name: each evaluation is a fresh one, and assumptions ask for it")
+            raise Misfit("undef takes no name: each evaluation is a fresh one, and assumptions ask for it")
         if self.replace and not _writes_last(target) and changes(target, (self.value,)):
-            return NoMatch(self.path, "the statement writes what the value reads")
+            raise Misfit("the statement writes what the value reads")
         context = context_at(before, self.path, entry)
         out = [v.name for v in free_vars(self.value) if v.dtype.code != "handle" and v not in context.env]
         if out:
-            return NoMatch(self.path, f"the value mentions {out[0]}, which is not in scope here")
+            raise Misfit(f"the value mentions {out[0]}, which is not in scope here")
 
         def name_it(n: Node) -> Node | None:
             return self.var if n is self.value else None
@@ -85,15 +85,15 @@ class Inline:
 
     path: Path
 
-    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
+    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
         match at(before.body, self.path):
             case LetStmt(var=v, value=value, body=body):
                 if any(isinstance(n, Call) and not is_pure(n.op) for n in walk(value)):
-                    return NoMatch(self.path, "an opaque call is evaluated once")
+                    raise Misfit("an opaque call is evaluated once")
                 if any(n is v for n in walk(body)) and not _writes_last(body) and changes(body, (value,)):
-                    return NoMatch(self.path, "the body writes what the value reads")
+                    raise Misfit("the body writes what the value reads")
                 return Rewrite(before.with_body(put(before.body, self.path, substitute(body, {v: value}))), ())
-        return NoMatch(self.path, "not a let")
+        raise Misfit("not a let")
 
 
 def _writes_last(stmt: Stmt) -> bool:

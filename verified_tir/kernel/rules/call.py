@@ -35,7 +35,7 @@ from verified_tir.kernel.calls import Arguments, instantiate, is_instance
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import opaque_calls
 from verified_tir.kernel.memory import Entry
-from verified_tir.kernel.obligation import NoMatch, Question
+from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.refines import Refines
 from verified_tir.kernel.rules.arguments import argument_problem, fits
 from verified_tir.kernel.rules.insert import scope_problem
@@ -56,22 +56,20 @@ class Refine:
         pairs = zip(self.lemma.before.buffers, self.arguments.buffers, strict=True)
         return frozenset(p.data for p, a in pairs if a.data in blocks)
 
-    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
+    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
         old, new = self.lemma.before, self.lemma.after
         programs = (old, *(step.after for step in self.lemma.derivation))
         problem = _lemma_problem(self.lemma) or next((p for g in programs if (p := _closed(g)) is not None), None)
         if problem is not None:
-            return NoMatch(self.path, problem)
+            raise Misfit(problem)
         if len(old.buffers) == len(self.arguments.buffers) and not (
             self.parameters_of(entry.licensed) <= self.lemma.licensed
         ):
-            return NoMatch(self.path, f"the lemma about {old.name} was proved from bits that a licence leaves open")
+            raise Misfit(f"the lemma about {old.name} was proved from bits that a licence leaves open")
         context = _place(before, self.path, old, self.arguments, entry)
-        if isinstance(context, NoMatch):
-            return context
         problem = argument_problem(context, programs, self.arguments)
         if problem is not None:
-            return NoMatch(self.path, problem)
+            raise Misfit(problem)
         made = instantiate(new, self.arguments)
         after = before.with_body(put(before.body, self.path, made))
         return Rewrite(after, (*fits(context, programs, self.arguments, self.path), *self._proved()))
@@ -107,7 +105,7 @@ class Implement:
         """What is believed, as a sentence."""
         return f"{self.implementation.name} does what {self.description.name} describes"
 
-    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
+    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
         new = self.implementation
         problem = _closed(self.description)
         if problem is None and not opaque_calls(new.body):
@@ -117,15 +115,13 @@ class Implement:
         if problem is None and self.arguments.buffers != self.given.buffers:
             problem = f"{new.name} gets other buffers than {self.description.name}"
         if problem is not None:
-            return NoMatch(self.path, problem)
+            raise Misfit(problem)
         context = _place(before, self.path, self.description, self.arguments, entry)
-        if isinstance(context, NoMatch):
-            return context
         pairs = ((self.description, self.arguments), (new, self.given))
         for func, arguments in pairs:
             problem = argument_problem(context, (func,), arguments)
             if problem is not None:
-                return NoMatch(self.path, problem)
+                raise Misfit(problem)
         made = instantiate(new, self.given)
         after = before.with_body(put(before.body, self.path, made))
         return Rewrite(after, [q for func, given in pairs for q in fits(context, (func,), given, self.path)])
@@ -158,17 +154,17 @@ def _closed(func: PrimFunc) -> str | None:
     return None
 
 
-def _place(before: PrimFunc, path: Path, func: PrimFunc, arguments: Arguments, entry: Entry) -> Context | NoMatch:
+def _place(before: PrimFunc, path: Path, func: PrimFunc, arguments: Arguments, entry: Entry) -> Context:
     """The context of the place, where the statement is ``func`` on the arguments."""
     target = at(before.body, path)
     context = context_at(before, path, entry)
     problem = arguments.problem(func)
     if problem is not None:
-        return NoMatch(path, problem)
+        raise Misfit(problem)
     instance = instantiate(func, arguments)
     problem = scope_problem(context, instance)
     if problem is not None:
-        return NoMatch(path, problem)
+        raise Misfit(problem)
     if not is_instance(target, instance):
-        return NoMatch(path, f"the statement is not {func.name} on the arguments")
+        raise Misfit(f"the statement is not {func.name} on the arguments")
     return context

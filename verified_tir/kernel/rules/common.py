@@ -7,34 +7,25 @@ from collections.abc import Iterable, Iterator
 from verified_tir.ir.calls import is_pure
 from verified_tir.ir.expr import Call, Expr, Load, Var
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path, at, put
 from verified_tir.ir.stmt import Seq, Stmt, seq
 from verified_tir.ir.visit import mentions, walk
 from verified_tir.kernel.access import Access, conflicts, overlap
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import EVERYTHING, written_blocks
-from verified_tir.kernel.obligation import NoMatch, Question
+from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
 from verified_tir.semantics.encode import Safety, in_range
 
 
-def statement_at(func: PrimFunc, path: Path) -> Stmt | NoMatch:
-    """The statement at a path, or a refusal."""
-    try:
-        return at(func.body, path)
-    except IRError as problem:
-        return NoMatch(path, str(problem))
-
-
-def following(func: PrimFunc, path: Path, count: int) -> tuple[Stmt, ...] | NoMatch:
+def following(func: PrimFunc, path: Path, count: int) -> tuple[Stmt, ...]:
     """The next ``count`` statements of the sequence in which ``path`` stands."""
     if count <= 0:
         return ()
     parent = at(func.body, path[:-1])
     if not path or not isinstance(parent, Seq) or path[-1] + count >= len(parent.stmts):
-        return NoMatch(path, f"there are no {count} statements after this one")
+        raise Misfit(f"there are no {count} statements after this one")
     return parent.stmts[path[-1] + 1 : path[-1] + 1 + count]
 
 

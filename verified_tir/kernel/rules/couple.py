@@ -29,15 +29,13 @@ from typing import Literal, final
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.node import IRError
-from verified_tir.ir.paths import Path, put
+from verified_tir.ir.paths import Path, at, put
 from verified_tir.ir.stmt import Allocate, Stmt
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.memory import Allocated, Entry
-from verified_tir.kernel.obligation import NoMatch, Question
+from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.region import instance
-from verified_tir.kernel.rules.common import statement_at
 from verified_tir.kernel.rules.layout import LayoutMap, masked_lanes_safe
 from verified_tir.kernel.rules.scope import extents_safe
 from verified_tir.kernel.step import Rewrite
@@ -56,20 +54,15 @@ class Couple:
     live: Literal["all", "touched"] = "all"
     separators: tuple[int, ...] = ()
 
-    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
-        match statement_at(before, self.path):
-            case NoMatch() as refusal:
-                return refusal
+    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
+        match at(before.body, self.path):
             case Allocate(buffer=old, body=body, annotations=annotations):
                 context = context_at(before, self.path, entry)
                 problem = self.layout.problem_of_all(old, context)
                 if problem is not None:
-                    return NoMatch(self.path, problem)
+                    raise Misfit(problem)
                 new = self.layout.moved(old, self.separators)
-                try:
-                    allocated = Allocate(new, self.layout.move(body, old, new), annotations)
-                except IRError as reason:
-                    return NoMatch(self.path, str(reason))
+                allocated = Allocate(new, self.layout.move(body, old, new), annotations)
                 questions = chain(
                     extents_safe(context, new, self.path),
                     self._live(context, old, body),
@@ -77,7 +70,7 @@ class Couple:
                 )
                 after = before.with_body(put(before.body, self.path, allocated))
                 return Rewrite(after, questions, heirs=((new.data, old.data),))
-        return NoMatch(self.path, "no buffer is allocated here")
+        raise Misfit("no buffer is allocated here")
 
     def _live(self, context: Context, old: Buffer, body: Stmt) -> Iterator[Question]:
         """Every live element has a place of its own."""

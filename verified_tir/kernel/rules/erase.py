@@ -35,9 +35,9 @@ from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import opaque_calls, read_blocks, written_blocks
 from verified_tir.kernel.memory import Entry
-from verified_tir.kernel.obligation import NoMatch, Question
+from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.region import instance
-from verified_tir.kernel.rules.common import following, statement_at
+from verified_tir.kernel.rules.common import following
 from verified_tir.kernel.rules.insert import unchanged
 from verified_tir.kernel.rules.last_write import dead, may_not_pass, unread_blocks
 from verified_tir.kernel.step import Rewrite
@@ -58,15 +58,11 @@ class Erase:
     killer: int = 0
     outdated: bool = False
 
-    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
-        target = statement_at(before, self.path)
-        if isinstance(target, NoMatch):
-            return target
+    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
+        target = at(before.body, self.path)
         if may_not_pass(target):
-            return NoMatch(self.path, "an opaque call, an assert or a while loop cannot be erased")
+            raise Misfit("an opaque call, an assert or a while loop cannot be erased")
         later = self._while_alive(before, target) if self.outdated else following(before, self.path, self.killer)
-        if isinstance(later, NoMatch):
-            return later
         context = context_at(before, self.path, entry)
         unread = unread_blocks(before, self.path)
         if not written_blocks(target) <= unread:
@@ -95,21 +91,21 @@ class Erase:
         after.execute(target)
         yield from dead(after, stores, later, self.path, "before", outlived=not self.outdated)
 
-    def _while_alive(self, before: PrimFunc, target: Stmt) -> tuple[Stmt, ...] | NoMatch:
+    def _while_alive(self, before: PrimFunc, target: Stmt) -> tuple[Stmt, ...]:
         """What runs after the statement while a block to which it stores is alive, in order."""
         blocks = written_blocks(target) - {n.buffer.data for n in walk(target) if isinstance(n, Allocate)}
         around = [at(before.body, self.path[:k]) for k in range(len(self.path))]
         found = {s.buffer.data: k for k, s in enumerate(around) if isinstance(s, Allocate) and s.buffer.data in blocks}
         missing = next((v.name for v in blocks if v not in found), None)
         if missing is not None:
-            return NoMatch(self.path, f"{missing} outlives the function, so what is stored there is seen")
+            raise Misfit(f"{missing} outlives the function, so what is stored there is seen")
         first = min(found.values(), default=len(self.path))
         if any(isinstance(s, (For, While)) for s in around[first:]):
-            return NoMatch(self.path, "a loop stands between an allocation and this; sink the allocation first")
+            raise Misfit("a loop stands between an allocation and this; sink the allocation first")
         later: list[Stmt] = []
         for s, step in reversed(list(zip(around[first:], self.path[first:], strict=True))):
             if isinstance(s, Seq):
                 later += s.stmts[step + 1 :]
         if any(opaque_calls(s) for s in later):
-            return NoMatch(self.path, "an opaque call comes later, which may read everything")
+            raise Misfit("an opaque call comes later, which may read everything")
         return tuple(later)

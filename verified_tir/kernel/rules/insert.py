@@ -27,7 +27,7 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import Node
-from verified_tir.ir.paths import Path, put
+from verified_tir.ir.paths import Path, at, put
 from verified_tir.ir.stmt import DeclBuffer, If, Stmt, Store, seq
 from verified_tir.ir.visit import bound_vars, free_vars, refresh_binders, walk
 from verified_tir.kernel.access import Access
@@ -35,10 +35,10 @@ from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import read_blocks, written_blocks
 from verified_tir.kernel.memory import Element, Entry
-from verified_tir.kernel.obligation import NoMatch, Question
+from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.open_bits import adds_nothing
 from verified_tir.kernel.region import instance
-from verified_tir.kernel.rules.common import following, safe_questions, statement_at
+from verified_tir.kernel.rules.common import following, safe_questions
 from verified_tir.kernel.rules.last_write import dead, may_not_pass, unread_blocks
 from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
@@ -59,16 +59,14 @@ class Insert:
     where: Literal["before", "after", "else"] = "before"
     killer: int = 0
 
-    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
-        target = statement_at(before, self.path)
-        if isinstance(target, NoMatch):
-            return target
+    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
+        target = at(before.body, self.path)
         if may_not_pass(self.stmt):
-            return NoMatch(self.path, "an opaque call, an assert or a while loop cannot be inserted")
+            raise Misfit("an opaque call, an assert or a while loop cannot be inserted")
         context = context_at(before, self.path, entry)
         problem = views_problem(context, self.stmt)
         if problem is not None:
-            return NoMatch(self.path, problem)
+            raise Misfit(problem)
         added, _ = refresh_binders(self.stmt)
         if self.where == "after":
             context.execute(target)
@@ -80,13 +78,13 @@ class Insert:
             context.path.extend((f.not_(condition.value), condition.defined))
             new = If(target.condition, target.then_body, added)
         else:
-            return NoMatch(self.path, "not an if without else")
+            raise Misfit("not an if without else")
         problem = scope_problem(context, added)
         if problem is not None:
-            return NoMatch(self.path, problem)
+            raise Misfit(problem)
         later = following(before, self.path, self.killer - (self.where == "before"))
-        if isinstance(later, NoMatch) or (self.killer and self.where == "else"):
-            return later if isinstance(later, NoMatch) else NoMatch(self.path, "an else branch names no killer")
+        if self.killer and self.where == "else":
+            raise Misfit("an else branch names no killer")
         if self.killer and self.where == "before":
             later = (target, *later)
         after = before.with_body(put(before.body, self.path, new))

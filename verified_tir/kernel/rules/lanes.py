@@ -28,7 +28,7 @@ from verified_tir.kernel.access import conflicts, overlap
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.memory import Entry
-from verified_tir.kernel.obligation import NoMatch, Question
+from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.common import has_effect, safe_questions
 from verified_tir.kernel.rules.insert import scope_problem
@@ -53,27 +53,25 @@ class Lanes:
     value: Expr
     predicate: Expr | None = None
 
-    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
+    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
         loop = at(before.body, self.path)
         if not isinstance(loop, For) or not isinstance(loop.extent, IntImm) or loop.extent.value < 2:
-            return NoMatch(self.path, "no loop of a constant extent of at least 2")
+            raise Misfit("no loop of a constant extent of at least 2")
         found = _only_store(loop.body)
         if found is None:
-            return NoMatch(
-                self.path, f"the body of the loop over {loop.var.name} is not one store: distribute it first"
-            )
+            raise Misfit(f"the body of the loop over {loop.var.name} is not one store: distribute it first")
         labels, conditions, store = found
         if store.predicate is not None or (store.indices and store.indices[-1].dtype.lanes > 1):
-            return NoMatch(self.path, f"the loop over {loop.var.name} holds a vector store already")
+            raise Misfit(f"the loop over {loop.var.name} holds a vector store already")
         new = Store(store.buffer, self.value, self.indices, self.predicate)
         if (new.indices[-1].dtype.lanes if new.indices else 1) != loop.extent.value:
-            return NoMatch(self.path, f"the last index needs {loop.extent.value} lanes")
+            raise Misfit(f"the last index needs {loop.extent.value} lanes")
         if has_effect((*conditions, store.value, *store.indices, *_parts(new))):
-            return NoMatch(self.path, "an opaque call stays in its place")
+            raise Misfit("an opaque call stays in its place")
         context = context_at(before, self.path, entry)
         problem = scope_problem(context, new)
         if problem is not None:
-            return NoMatch(self.path, problem)
+            raise Misfit(problem)
         result: Stmt = refresh_binders(new)[0]
         for label in reversed(labels):
             result = Block.label(label.name, result, label.annotations)

@@ -26,14 +26,13 @@ from typing import final
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import FALSE, Expr, Load, Undef, Var
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.node import IRError
 from verified_tir.ir.stmt import Allocate, AttrStmt, Block, DeclBuffer, Evaluate, LetStmt, Seq, Stmt
 from verified_tir.ir.visit import rewrite, substitute, walk
 from verified_tir.kernel.begin import begin
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import opaque_calls
 from verified_tir.kernel.memory import Entry, Padding
-from verified_tir.kernel.obligation import NoMatch, ParameterMap, Question
+from verified_tir.kernel.obligation import Misfit, ParameterMap, Question
 from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.common import safe_questions
 from verified_tir.kernel.rules.layout import LayoutMap
@@ -58,21 +57,18 @@ class PadValue:
     value: Expr
     owed: bool = False
 
-    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
+    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
         old = self.buffer
         declared = [p for p in entry.paddings if p.buffer is old]
         if old not in before.buffers or not 0 <= self.position < len(declared):
-            return NoMatch((), f"{old.name} is no parameter with that padding")
+            raise Misfit(f"{old.name} is no parameter with that padding")
         problem = self._problem(before, entry, declared[self.position])
         if problem is not None:
-            return NoMatch((), problem)
+            raise Misfit(problem)
         new = Buffer.fresh(old.name, old.dtype, old.shape, old.scope, old.axis_separators)
         index = tuple(Var.fresh(v.name, v.dtype) for v in declared[self.position].indices)
         layout = LayoutMap(index, index, index, index, old.shape, FALSE)
-        try:
-            body = layout.move(before.body, old, new)
-        except IRError as reason:
-            return NoMatch((), str(reason))
+        body = layout.move(before.body, old, new)
         buffer_map = tuple((p, new if b is old else b) for p, b in before.buffer_map)
         after = PrimFunc(before.name, before.params, buffer_map, body, before.attrs, before.ret_type)
         stated = [

@@ -35,7 +35,7 @@ from verified_tir.ir.stmt import SKIP, Allocate, For, LetStmt, Stmt, Store, seq
 from verified_tir.ir.visit import free_vars, substitute, walk
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.memory import Entry
-from verified_tir.kernel.obligation import NoMatch, Question
+from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.rules.common import evaluated_safely, has_effect, loads_in, safe_questions
 from verified_tir.kernel.rules.insert import scope_problem
 from verified_tir.kernel.rules.reduction import Reduction, reduction_at
@@ -64,14 +64,12 @@ class Reassociate:
     inputs: tuple[Var, ...] = ()
     element: tuple[Expr, ...] = ()
 
-    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
+    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
         found = reduction_at(before, self.path, entry)
-        if isinstance(found, NoMatch):
-            return found
         start, inside = found.enter(before, entry)
         problem = self._problem(before, found) or scope_problem(start, self._last(found))
         if problem is not None:
-            return NoMatch(self.path, problem)
+            raise Misfit(problem)
         after = before.with_body(put(before.body, self.path, self._split(found)))
         questions = chain(found.any_order(start, inside), self._questions(found, start, inside))
         heirs = ((self.partial.data, found.buffer.data),)
@@ -162,15 +160,11 @@ class Reordered:
 
     reorder: Reorder
 
-    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
+    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
         found = reduction_at(before, self.reorder.path, entry)
-        if isinstance(found, NoMatch):
-            return found
         if self.reorder.count != 1:
-            return NoMatch(self.reorder.path, "more than the reduction is put into another order")
+            raise Misfit("more than the reduction is put into another order")
         new = self.reorder.rewrite(before, entry)
-        if isinstance(new, NoMatch):
-            return new
         others = (q for q in new.questions if q.name != "order")
         questions = chain(others, found.any_order(*found.enter(before, entry)))
         return Rewrite(new.after, questions, reassociated=found.reassociated)

@@ -35,7 +35,7 @@ from verified_tir.ir.visit import walk
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.memory import Entry
-from verified_tir.kernel.obligation import NoMatch, Question
+from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.rules.common import has_effect, safe_questions
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
@@ -130,24 +130,24 @@ class Reduction:
                 yield Question("rounding", f"{what} is -0.0", inside, given, f.ne(value, zero), place)
 
 
-def reduction_at(before: PrimFunc, path: Path, entry: Entry) -> Reduction | NoMatch:
+def reduction_at(before: PrimFunc, path: Path, entry: Entry) -> Reduction:
     """The reduction whose nest stands at ``path``."""
     nest = at(before.body, path)
     inner = update_in(nest)
     if inner is None:
-        return NoMatch(path, "no nest of loops around one store")
+        raise Misfit("no nest of loops around one store")
     store = at(nest, inner)
     assert isinstance(store, Store)
     split = term_of(store)
     if split is None:
-        return NoMatch(path, f"the store to {store.buffer.name} is no update B[x] = B[x] + e")
+        raise Misfit(f"the store to {store.buffer.name} is no update B[x] = B[x] + e")
     op, term = split
     problem = _problem(nest, store, term)
     if problem is not None:
-        return NoMatch(path, problem)
+        raise Misfit(problem)
     identity = identity_of(op, store.buffer.dtype)
     if identity is None:
-        return NoMatch(path, f"{op} on {store.buffer.dtype} is not associative with an identity")
+        raise Misfit(f"{op} on {store.buffer.dtype} is not associative with an identity")
     return Reduction(path, nest, inner, store, op, term, identity, store.buffer.data in entry.licensed)
 
 

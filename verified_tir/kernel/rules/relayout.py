@@ -23,13 +23,13 @@ from typing import final
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Binary, Expr, Load, Not, Var
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.node import IRError, Node
+from verified_tir.ir.node import Node
 from verified_tir.ir.visit import free_vars, rewrite, substitute, walk
 from verified_tir.kernel.begin import begin
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import opaque_calls, written_blocks
 from verified_tir.kernel.memory import Entry, Padding
-from verified_tir.kernel.obligation import NoMatch, ParameterMap, Question
+from verified_tir.kernel.obligation import Misfit, ParameterMap, Question
 from verified_tir.kernel.rules.common import safe_questions
 from verified_tir.kernel.rules.layout import LayoutMap, anywhere, masked_lanes_safe
 from verified_tir.kernel.rules.scope import extents_safe
@@ -51,20 +51,17 @@ class Relayout:
     pad_value: Expr | None
     separators: tuple[int, ...] = ()
 
-    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
+    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
         old = self.buffer
         if old not in before.buffers:
-            return NoMatch((), f"{old.name} is not a parameter")
+            raise Misfit(f"{old.name} is not a parameter")
         context = begin(before, entry)
         problem = self.layout.problem_of_all(old, context) or self._problem(before, old, context)
         if problem is not None:
-            return NoMatch((), problem)
+            raise Misfit(problem)
         new = self.layout.moved(old, self.separators)
-        try:
-            body = self.layout.move(before.body, old, new)
-            value = None if self.pad_value is None else self._moved(self.pad_value, new)
-        except IRError as reason:
-            return NoMatch((), str(reason))
+        body = self.layout.move(before.body, old, new)
+        value = None if self.pad_value is None else self._moved(self.pad_value, new)
         after = _with_symbols(before, old, new, PrimFunc(
             before.name, before.params, tuple((p, new if b is old else b) for p, b in before.buffer_map), body,
             before.attrs, before.ret_type,

@@ -59,7 +59,7 @@ from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import written_blocks
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.moments import happens_before
-from verified_tir.kernel.obligation import NoMatch, Question
+from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.common import (
     changes,
@@ -119,25 +119,23 @@ class Reorder:
     new: Stmt
     links: tuple[Link, ...]
 
-    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
+    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
         others = following(before, self.path, self.count - 1)
-        if isinstance(others, NoMatch):
-            return others
         stmts, bodies = (at(before.body, self.path), *others), dict[int, Stmt]()
         whole = self._cut(stmts, self.path, bodies)
         if whole is None and others:
             whole = self._sequence(stmts, self.path[:-1], self.path[-1], bodies)
         if whole is None or len(bodies) != len(self.leaves):
-            return NoMatch(self.path, "something other than loops, branches and sequences stands around the leaves")
+            raise Misfit("something other than loops, branches and sequences stands around the leaves")
         new = Skeleton(self.new)
         if not all(map(is_skeleton, nodes_of(self.new, Stmt))) or sorted(new.places) != list(range(len(new.places))):
-            return NoMatch(self.path, "the new nest is something other than loops, branches and sequences around holes")
+            raise Misfit("the new nest is something other than loops, branches and sequences around holes")
         if len(new.places) != sum(isinstance(s, Evaluate) for _, s in places(self.new, lambda _: True)):
-            return NoMatch(self.path, "a hole occurs twice")
+            raise Misfit("a hole occurs twice")
         work = _Work(self, Skeleton(whole), new, [bodies[k] for k in range(len(bodies))], before, entry)
         texts = work.misfit(before) or work.texts()
         if isinstance(texts, str):
-            return NoMatch(self.path, texts)
+            raise Misfit(texts)
         return Rewrite(replaced(before, self.path, self.count, filled(self.new, texts)), work.questions())
 
     def _cut(self, stmts: Sequence[Stmt], path: Path, bodies: dict[int, Stmt]) -> Stmt | None:

@@ -32,7 +32,7 @@ from typing import Literal, final
 
 from verified_tir.ir.expr import Expr, Var, all_of
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.paths import Path, put
+from verified_tir.ir.paths import Path, at, put
 from verified_tir.ir.stmt import (
     SKIP,
     Annotations,
@@ -56,9 +56,9 @@ from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import opaque_calls, read_blocks, written_blocks
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.moments import happens_before
-from verified_tir.kernel.obligation import NoMatch, Question
+from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.region import instance
-from verified_tir.kernel.rules.common import changes, evaluated_safely, occurs, range_safely, statement_at
+from verified_tir.kernel.rules.common import changes, evaluated_safely, occurs, range_safely
 from verified_tir.kernel.rules.insert import scope_problem
 from verified_tir.kernel.rules.last_write import Ran, earlier_iterations, reads_of
 from verified_tir.kernel.step import Rewrite
@@ -98,29 +98,24 @@ class Repeat:
     instance: tuple[Expr, ...]
     where: Literal["before", "after"] = "before"
 
-    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
-        for path in (self.source, self.path):
-            found = statement_at(before, path)
-            if isinstance(found, NoMatch):
-                return found
+    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
+        _, target = (at(before.body, p) for p in (self.source, self.path))
         shared = next((k for k, (a, b) in enumerate(zip(self.source, self.path, strict=False)) if a != b), None)
-        if shared is None or not isinstance(statement_at(before, self.path[:shared]), Seq):
-            return NoMatch(self.path, "the source and the place stand in no two statements of one sequence")
+        if shared is None or not isinstance(at(before.body, self.path[:shared]), Seq):
+            raise Misfit("the source and the place stand in no two statements of one sequence")
         if self.source[shared] > self.path[shared]:
-            return NoMatch(self.path, "the source comes after the place; what is repeated must have run before")
+            raise Misfit("the source comes after the place; what is repeated must have run before")
         again = _Again(self, before, shared)
         problem = again.misfit()
         if written_blocks(again.source) & entry.licensed:
             problem = "what runs again sums into a licensed block: the two sums could be told apart"
         if problem is not None:
-            return NoMatch(self.path, problem)
+            raise Misfit(problem)
         added = again.nest()
         origin, place, since = again.walk(entry)
         problem = scope_problem(place, added)
         if problem is not None:
-            return NoMatch(self.path, problem)
-        target = statement_at(before, self.path)
-        assert not isinstance(target, NoMatch)
+            raise Misfit(problem)
         new = seq(added, target) if self.where == "before" else seq(target, added)
         return Rewrite(before.with_body(put(before.body, self.path, new)), again.questions(origin, place, since))
 
@@ -131,7 +126,7 @@ class _Again:
 
     def __init__(self, rule: Repeat, before: PrimFunc, shared: int) -> None:
         self.rule, self.before, self.shared = rule, before, shared
-        body = statement_at(before, rule.path[:shared])
+        body = at(before.body, rule.path[:shared])
         assert isinstance(body, Seq)
         self.sequence = body.stmts
         self.first, self.last = rule.source[shared], rule.path[shared]
@@ -140,9 +135,7 @@ class _Again:
         stmt = self.whole = self.sequence[self.first]
         for k in range(len(self.inside)):
             self.chain.append(stmt)
-            found = statement_at(before, rule.source[: shared + 2 + k])
-            assert not isinstance(found, NoMatch)
-            stmt = found
+            stmt = at(before.body, rule.source[: shared + 2 + k])
         self.source = stmt
         self.old = [s for s in self.chain if isinstance(s, For)]
 

@@ -26,7 +26,7 @@ from verified_tir.ir.visit import children, free_vars, map_children, refresh_bin
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.memory import Entry
-from verified_tir.kernel.obligation import NoMatch, Question
+from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.rules.common import safe_questions
 from verified_tir.kernel.step import Rewrite as Rewritten
 from verified_tir.logic import formula as f
@@ -69,33 +69,28 @@ class Rewrite:
     where: ExprPath
     new: Expr
 
-    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewritten | NoMatch:
+    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewritten:
         target = at(before.body, self.path)
         context = context_at(before, self.path, entry)
         if isinstance(target, While):
             context.repeat(target, target.body)  # its condition is evaluated in every iteration
         found = self.descend(context, target)
-        if isinstance(found, NoMatch):
-            return found
         old, premises = found
         if old.dtype is not self.new.dtype:
-            return NoMatch(self.path, f"the old expression has type {old.dtype}, the new one {self.new.dtype}")
+            raise Misfit(f"the old expression has type {old.dtype}, the new one {self.new.dtype}")
         if isinstance(target, Assume) and any(isinstance(n, Undef) for n in walk(old)):
-            return NoMatch(self.path, "in an assumption, `x == undef` is no comparison that could be replaced")
+            raise Misfit("in an assumption, `x == undef` is no comparison that could be replaced")
         missing = [v for v in free_vars(self.new) if v not in context.env and v.dtype.code != "handle"]
         if missing:
-            return NoMatch(self.path, f"the new expression mentions {missing[0].name}, which is not in scope here")
+            raise Misfit(f"the new expression mentions {missing[0].name}, which is not in scope here")
         if any(n.data not in context.memory for n in _buffers(self.new)):
-            return NoMatch(self.path, "the new expression reads a buffer that is not alive here")
+            raise Misfit("the new expression reads a buffer that is not alive here")
         if self._unmasks(context, target):
-            return NoMatch(
-                self.path,
-                "the new expression is index arithmetic where the old one was data: what wrapped would overflow",
-            )
+            raise Misfit("the new expression is index arithmetic where data was before: what wrapped would overflow")
         try:
             changed = replace_expression(target, self.where, refresh_binders(self.new)[0])
         except IRError as problem:
-            return NoMatch(self.path, f"the result is ill-typed: {problem}")
+            raise Misfit(f"the result is ill-typed: {problem}") from None
         assert isinstance(changed, Stmt)
         after = before.with_body(put(before.body, self.path, changed))
         return Rewritten(after, self.questions(context, old, premises))
@@ -118,17 +113,17 @@ class Rewrite:
         binds = isinstance(target, LetStmt) and not is_index(target.value, data)
         return binds and is_index(replace_expression(target, self.where, self.new).value, data)  # type: ignore[attr-defined]
 
-    def descend(self, context: Context, target: Stmt) -> tuple[Expr, tuple[Term, ...]] | NoMatch:
+    def descend(self, context: Context, target: Stmt) -> tuple[Expr, tuple[Term, ...]]:
         """The old expression, and what holds where it is evaluated; lets on the way are bound in ``context``."""
         node: Node = target
         premises: list[Term] = []
         for step in self.where:
             parts = expressions(node)
             if not 0 <= step < len(parts):
-                return NoMatch(self.path, "there is no such expression in the statement")
+                raise Misfit("there is no such expression in the statement")
             match node:
                 case Call(op=op) if not is_pure(op):
-                    return NoMatch(self.path, f"{op} may take its argument by address and not by value")
+                    raise Misfit(f"{op} may take its argument by address and not by value")
                 case Binary(op="and", a=a) if step == 1 and a.dtype.lanes == 1:
                     premises.append(context.encoder().value(a))
                 case Binary(op="or", a=a) if step == 1 and a.dtype.lanes == 1:
@@ -142,7 +137,7 @@ class Rewrite:
                     pass
             node = parts[step]
         if not self.where or not isinstance(node, Expr):
-            return NoMatch(self.path, "the place names no expression")
+            raise Misfit("the place names no expression")
         return node, tuple(premises)
 
     def questions(self, context: Context, old: Expr, premises: tuple[Term, ...]) -> Iterator[Question]:

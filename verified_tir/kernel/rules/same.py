@@ -27,7 +27,7 @@ from verified_tir.ir.paths import Path, at, put
 from verified_tir.ir.stmt import Allocate, Annotations, AttrStmt, Block, For, Seq, Stmt, seq
 from verified_tir.ir.visit import map_children, nodes_of, substitute, walk
 from verified_tir.kernel.memory import Entry
-from verified_tir.kernel.obligation import NoMatch
+from verified_tir.kernel.obligation import Misfit
 from verified_tir.kernel.rules.common import occurs
 from verified_tir.kernel.step import Rewrite
 
@@ -47,17 +47,17 @@ class Same:
     new: Stmt
     attrs: Annotations | None = None
 
-    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
+    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
         old = at(before.body, self.path)
         blocks = zip(_allocated(self.new), _allocated(old), strict=False)
         moved = {a: b for a, b in blocks if a is not b}
         if bare(substitute(self.new, moved)) is not bare(old):
-            return NoMatch(self.path, "they differ in more than labels, attributes, annotations, kinds and scopes")
+            raise Misfit("they differ in more than labels, attributes, annotations, kinds and scopes")
         for a, b in moved.items():
             if occurs(before, a) or not _differ_in_scope(a, b):
-                return NoMatch(self.path, f"{a.name} is not fresh, or differs from {b.name} in more than its scope")
+                raise Misfit(f"{a.name} is not fresh, or differs from {b.name} in more than its scope")
             if any(not is_pure(call.op) and b in walk(call) for call in nodes_of(old, Call)):
-                return NoMatch(self.path, f"an opaque call is told where {b.name} lives")
+                raise Misfit(f"an opaque call is told where {b.name} lives")
         attrs = before.attrs if self.attrs is None else self.attrs
         body = put(before.body, self.path, self.new)
         after = PrimFunc(before.name, before.params, before.buffer_map, body, attrs, before.ret_type)

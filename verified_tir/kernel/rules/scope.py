@@ -30,7 +30,7 @@ from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import opaque_calls
 from verified_tir.kernel.memory import Allocated, Entry
-from verified_tir.kernel.obligation import NoMatch, Question
+from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.rules.common import evaluated_safely, following, occurs, replaced
 from verified_tir.kernel.rules.insert import scope_problem
 from verified_tir.kernel.rules.last_write import reads_of
@@ -53,15 +53,15 @@ class Declare:
     buffer: Buffer
     view: bool = False
 
-    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
+    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
         target = at(before.body, self.path)
         if any(n is self.buffer for n in walk(before)) if self.view else occurs(before, self.buffer.data):
-            return NoMatch(self.path, f"{self.buffer.name} is not fresh")
+            raise Misfit(f"{self.buffer.name} is not fresh")
         context = context_at(before, self.path, entry)
         declared = (DeclBuffer if self.view else Allocate)(self.buffer, target)
         problem = scope_problem(context, declared)
         if problem is not None:
-            return NoMatch(self.path, problem)
+            raise Misfit(problem)
         after = before.with_body(put(before.body, self.path, declared))
         return Rewrite(after, extents_safe(context, self.buffer, self.path))
 
@@ -82,13 +82,13 @@ class Drop:
 
     path: Path
 
-    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
+    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
         match at(before.body, self.path):
             case Allocate(buffer=b, body=body) | DeclBuffer(buffer=b, body=body) as declared:
                 if uses(body, b) if isinstance(declared, Allocate) else any(n is b for n in walk(body)):
-                    return NoMatch(self.path, f"{b.name} is used")
+                    raise Misfit(f"{b.name} is used")
                 return Rewrite(before.with_body(put(before.body, self.path, body)), ())
-        return NoMatch(self.path, "no buffer is declared here")
+        raise Misfit("no buffer is declared here")
 
 
 @final
@@ -103,27 +103,25 @@ class Move:
     to: Path
     count: int = 1
 
-    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
+    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
         allocation = at(before.body, self.path)
         if not isinstance(allocation, Allocate):
-            return NoMatch(self.path, "no buffer is allocated here")
+            raise Misfit("no buffer is allocated here")
         b, without = allocation.buffer, replaced(before, self.path, 1, allocation.body)
         others = following(without, self.to, self.count - 1)
-        if isinstance(others, NoMatch):
-            return others
         target = seq(at(without.body, self.to), *others)
         if uses(replaced(without, self.to, self.count, SKIP).body, b):
-            return NoMatch(self.path, f"{b.name} is used outside of its new place")
+            raise Misfit(f"{b.name} is used outside of its new place")
         after = replaced(without, self.to, self.count, Allocate(b, target, allocation.annotations))
         context = context_at(after, self.to, entry)
         problem = scope_problem(context, Allocate(b, SKIP))
         if problem is not None:
-            return NoMatch(self.path, problem)
+            raise Misfit(problem)
         owed = extents_safe(context, b, self.to)
         if not self._several(without):
             return Rewrite(after, owed)
         if opaque_calls(target):
-            return NoMatch(self.path, f"an opaque call may read what an earlier iteration left in {b.name}")
+            raise Misfit(f"an opaque call may read what an earlier iteration left in {b.name}")
         return Rewrite(after, chain(owed, self._written_first(context, b, target)))
 
     def _several(self, without: PrimFunc) -> bool:

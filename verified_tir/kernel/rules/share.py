@@ -18,14 +18,13 @@ from typing import final
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Call
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.paths import Path, put
+from verified_tir.ir.paths import Path, at, put
 from verified_tir.ir.stmt import Allocate, DeclBuffer, Seq, Stmt
 from verified_tir.ir.visit import substitute, walk
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.memory import Entry
-from verified_tir.kernel.obligation import NoMatch, Question
-from verified_tir.kernel.rules.common import statement_at
+from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.rules.insert import scope_problem
 from verified_tir.kernel.rules.scope import extents_safe
 from verified_tir.kernel.step import Rewrite
@@ -48,17 +47,15 @@ class Share:
     positions: tuple[int, ...]
     block: Buffer
 
-    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
-        target, block = statement_at(before, self.path), self.block
-        if isinstance(target, NoMatch):
-            return target
+    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
+        target, block = at(before.body, self.path), self.block
         chosen = self._chosen(target)
         if isinstance(chosen, str):
-            return NoMatch(self.path, chosen)
+            raise Misfit(chosen)
         context = context_at(before, self.path, entry)
         problem = _problem(before, block, chosen) or scope_problem(context, Allocate(block, Seq(())))
         if problem is not None:
-            return NoMatch(self.path, problem)
+            raise Misfit(problem)
         made = [substitute(DeclBuffer(s.buffer, s.body), {s.buffer.data: block.data}) for s in chosen]
         if isinstance(target, Seq):
             stmts = dict(enumerate(target.stmts)) | dict(zip(self.positions, made, strict=True))

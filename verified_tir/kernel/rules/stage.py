@@ -44,13 +44,12 @@ from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import opaque_calls
 from verified_tir.kernel.memory import Allocated, Entry
 from verified_tir.kernel.moments import happens_before
-from verified_tir.kernel.obligation import NoMatch, Question
+from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.common import (
     evaluated_safely,
     occurs,
     safe_questions,
-    statement_at,
 )  # fmt: skip
 from verified_tir.kernel.rules.insert import scope_problem
 from verified_tir.kernel.rules.last_write import Ran, overwrites, reads_of
@@ -80,23 +79,18 @@ class Stage:
     copy_out: bool = False
     only: tuple[Path, ...] = ()
 
-    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
-        target = statement_at(before, self.path)
-        if isinstance(target, NoMatch):
-            return target
+    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
+        target = at(before.body, self.path)
         context = context_at(before, self.path, entry)
         problem = self._misfit(before, context, target)
         if problem is not None:
-            return NoMatch(self.path, problem)
+            raise Misfit(problem)
         new = Buffer.fresh(self.name, self.buffer.dtype, self.layout.shape, self.scope)
-        try:
-            moved = self._redirected(target, new)
-            copies = self._copies(new)
-        except IRError as reason:
-            return NoMatch(self.path, str(reason))
+        moved = self._redirected(target, new)
+        copies = self._copies(new)
         problem = scope_problem(context, Allocate(new, seq(*copies)))
         if problem is not None:
-            return NoMatch(self.path, problem)
+            raise Misfit(problem)
         inwards, outwards = copies
         parts = [*([inwards] if self.copy_in else []), moved, *([outwards] if self.copy_out else [])]
         allocated = Allocate(new, seq(*parts))
@@ -120,9 +114,7 @@ class Stage:
         if self.only and self.copy_out:
             return "what is copied out is used by the whole statement, or what one part stores the other would not see"
         for place in self.only:
-            found = statement_at(before, (*self.path, *place))
-            if isinstance(found, NoMatch):
-                return found.reason
+            at(before.body, (*self.path, *place))
         if self.copy_out and not stores:
             return f"{name} is not written there, so there is nothing to copy out"
         if self.copy_out and self.buffer.strides:

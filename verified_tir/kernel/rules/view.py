@@ -22,14 +22,14 @@ from verified_tir.ir.dtype import INT8, DType
 from verified_tir.ir.expr import Cast, Expr, Load, const
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError, Node
-from verified_tir.ir.paths import Path, put
+from verified_tir.ir.paths import Path, at, put
 from verified_tir.ir.stmt import Stmt, Store, While
 from verified_tir.ir.visit import map_children
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.memory import Entry
-from verified_tir.kernel.obligation import NoMatch, Question
-from verified_tir.kernel.rules.common import safe_questions, statement_at
+from verified_tir.kernel.obligation import Misfit, Question
+from verified_tir.kernel.rules.common import safe_questions
 from verified_tir.kernel.rules.rewrite import ExprPath, expressions
 from verified_tir.kernel.rules.rewrite import Rewrite as RewriteExpression
 from verified_tir.kernel.step import Rewrite
@@ -54,20 +54,15 @@ class View:
     new: Buffer
     moves: tuple[tuple[Indices, Indices], ...]
 
-    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite | NoMatch:
-        target = statement_at(before, self.path)
-        if isinstance(target, NoMatch):
-            return target
+    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
+        target = at(before.body, self.path)
         if self.old.data is not self.new.data:
-            return NoMatch(self.path, f"{self.new.name} is no view of the block of {self.old.name}")
+            raise Misfit(f"{self.new.name} is no view of the block of {self.old.name}")
         as_bytes = self.old.dtype.is_bool and self.new.dtype.scalar is INT8
         if self.old.dtype.scalar is not self.new.dtype.scalar and not as_bytes:
-            return NoMatch(self.path, f"{self.old.name} holds {self.old.dtype}, {self.new.name} {self.new.dtype}")
+            raise Misfit(f"{self.old.name} holds {self.old.dtype}, {self.new.name} {self.new.dtype}")
         mover = _Mover(self.old, self.new, dict(self.moves))
-        try:
-            moved = mover.go(target)
-        except IRError as reason:
-            return NoMatch(self.path, str(reason))
+        moved = mover.go(target)
         assert isinstance(moved, Stmt)
         after = before.with_body(put(before.body, self.path, moved))
         context = context_at(before, self.path, entry)
@@ -126,8 +121,6 @@ def _same_accesses(context: Context, stmt: Stmt, mover: _Mover, path: Path) -> I
         if isinstance(stmt, While):
             here.repeat(stmt, stmt.body)
         found = RewriteExpression(path, where, const(0)).descend(here, stmt)
-        if isinstance(found, NoMatch):
-            raise IRError(found.reason)
         load, premises = found
         assert isinstance(load, Load)
         yield from _same_place(here, load, mover, premises, path)
