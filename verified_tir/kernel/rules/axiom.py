@@ -30,8 +30,7 @@ from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import Misfit, ParameterMap, Question
 from verified_tir.kernel.refines import Refines
 from verified_tir.kernel.region import instance
-from verified_tir.kernel.rules.common import safe_questions
-from verified_tir.kernel.rules.insert import scope_problem
+from verified_tir.kernel.rules.common import check_scope, safe_questions
 from verified_tir.kernel.step import Rewrite
 
 
@@ -54,13 +53,15 @@ class Axiom:
         earlier = axioms(theorem)
         written, _ = refresh_binders(self.stmt)
         context = begin(theorem.before, Entry(inputs_defined=True))
-        problem = _problem(theorem.before, written) or scope_problem(context, written)
+        problem = _problem(theorem.before, written)
         if problem is not None:
             raise Misfit(problem)
+        check_scope(context, written)
         moved = translated(refresh_binders(self.stmt)[0], theorem.relation)
-        lost = scope_problem(begin(theorem.after, theorem.entry), moved)
-        if lost is not None:
-            raise Misfit(f"{lost}, since the parameters are others now: assume this before they change")
+        try:
+            check_scope(begin(theorem.after, theorem.entry), moved)
+        except Misfit as lost:
+            raise Misfit(f"{lost}, since the parameters are others now: assume this before they change") from None
         rest = without_axioms(theorem)
         first = theorem.before.with_body(seq(*earlier, written, rest))
         after = theorem.after.with_body(seq(moved, theorem.after.body))

@@ -23,13 +23,13 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import Node
 from verified_tir.ir.paths import Path, at, put
 from verified_tir.ir.stmt import Block, If, LetStmt, Seq, Stmt, Store
-from verified_tir.ir.visit import children, free_vars, rewrite, substitute, walk
+from verified_tir.ir.visit import children, rewrite, substitute, walk
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import opaque_calls
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import Misfit, Question
-from verified_tir.kernel.rules.common import changes, occurs, safe_questions
+from verified_tir.kernel.rules.common import changes, check_scope, occurs, safe_questions
 from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
@@ -60,9 +60,7 @@ class Bind:
         if self.replace and not _writes_last(target) and changes(target, (self.value,)):
             raise Misfit("the statement writes what the value reads")
         context = context_at(before, self.path, entry)
-        out = [v.name for v in free_vars(self.value) if v.dtype.code != "handle" and v not in context.env]
-        if out:
-            raise Misfit(f"the value mentions {out[0]}, which is not in scope here")
+        check_scope(context, self.value)
 
         def name_it(n: Node) -> Node | None:
             return self.var if n is self.value else None

@@ -38,7 +38,7 @@ from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.refines import Refines
 from verified_tir.kernel.rules.arguments import argument_problem, fits
-from verified_tir.kernel.rules.insert import scope_problem
+from verified_tir.kernel.rules.common import check_scope
 from verified_tir.kernel.step import Rewrite
 
 
@@ -162,9 +162,7 @@ def _place(before: PrimFunc, path: Path, func: PrimFunc, arguments: Arguments, e
     if problem is not None:
         raise Misfit(problem)
     instance = instantiate(func, arguments)
-    problem = scope_problem(context, instance)
-    if problem is not None:
-        raise Misfit(problem)
+    check_scope(context, instance)
     if not is_instance(target, instance):
         raise Misfit(f"the statement is not {func.name} on the arguments")
     return context

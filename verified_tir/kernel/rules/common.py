@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.calls import is_pure
 from verified_tir.ir.expr import Call, Expr, Load, Var
 from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.node import Node
 from verified_tir.ir.paths import Path, at, put
 from verified_tir.ir.stmt import Seq, Stmt, seq
-from verified_tir.ir.visit import mentions, walk
+from verified_tir.ir.visit import bound_vars, free_vars, mentions, walk
 from verified_tir.kernel.access import Access, conflicts, overlap
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import EVERYTHING, written_blocks
@@ -36,6 +38,20 @@ def replaced(func: PrimFunc, path: Path, count: int, new: Stmt) -> PrimFunc:
         return func.with_body(put(func.body, path, new))
     stmts = seq(*around.stmts[: path[-1]], new, *around.stmts[path[-1] + count :])
     return func.with_body(put(func.body, path[:-1], stmts))
+
+
+def check_scope(context: Context, node: Node) -> None:
+    """A statement (or expression) can stand here.
+
+    :raises Misfit: if it mentions a variable or a buffer that is not in scope.
+    """
+    inside = set(bound_vars(node))
+    for v in free_vars(node):
+        if v.dtype.code != "handle" and v not in context.env and v not in inside:
+            raise Misfit(f"{v.name} is not in scope here")
+    for n in walk(node):
+        if isinstance(n, Buffer) and n.data not in context.memory and n.data not in inside:
+            raise Misfit(f"buffer {n.name} is not alive here")
 
 
 def never_meet(

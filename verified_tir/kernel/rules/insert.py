@@ -23,13 +23,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, final
 
-from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Var
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.node import Node
 from verified_tir.ir.paths import Path, at, put
 from verified_tir.ir.stmt import DeclBuffer, If, Stmt, Store, seq
-from verified_tir.ir.visit import bound_vars, free_vars, refresh_binders, walk
+from verified_tir.ir.visit import refresh_binders, walk
 from verified_tir.kernel.access import Access
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
@@ -38,7 +36,7 @@ from verified_tir.kernel.memory import Element, Entry
 from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.open_bits import adds_nothing
 from verified_tir.kernel.region import instance
-from verified_tir.kernel.rules.common import following, safe_questions
+from verified_tir.kernel.rules.common import check_scope, following, safe_questions
 from verified_tir.kernel.rules.last_write import dead, may_not_pass, unread_blocks
 from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
@@ -79,9 +77,7 @@ class Insert:
             new = If(target.condition, target.then_body, added)
         else:
             raise Misfit("not an if without else")
-        problem = scope_problem(context, added)
-        if problem is not None:
-            raise Misfit(problem)
+        check_scope(context, added)
         later = following(before, self.path, self.killer - (self.where == "before"))
         if self.killer and self.where == "else":
             raise Misfit("an else branch names no killer")
@@ -127,16 +123,4 @@ def views_problem(context: Context, stmt: Stmt) -> str | None:
             return f"{n.buffer.name} is another view of a block; none can be inserted"
         if isinstance(n, Store) and len({b.dtype.scalar for b in context.views.get(n.buffer.data, ())}) > 1:
             return f"{n.buffer.name} is stored to, whose block has views of several types"
-    return None
-
-
-def scope_problem(context: Context, stmt: Node) -> str | None:
-    """Why a statement (or expression) cannot stand here: a variable or buffer that is not in scope."""
-    inside = set(bound_vars(stmt))
-    for v in free_vars(stmt):
-        if v.dtype.code != "handle" and v not in context.env and v not in inside:
-            return f"{v.name} is not in scope here"
-    for n in walk(stmt):
-        if isinstance(n, Buffer) and n.data not in context.memory and n.data not in inside:
-            return f"buffer {n.name} is not alive here"
     return None

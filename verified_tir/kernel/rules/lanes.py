@@ -30,8 +30,7 @@ from verified_tir.kernel.context import Context
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.region import instance
-from verified_tir.kernel.rules.common import has_effect, safe_questions
-from verified_tir.kernel.rules.insert import scope_problem
+from verified_tir.kernel.rules.common import check_scope, has_effect, safe_questions
 from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
@@ -69,9 +68,7 @@ class Lanes:
         if has_effect((*conditions, store.value, *store.indices, *_parts(new))):
             raise Misfit("an opaque call stays in its place")
         context = context_at(before, self.path, entry)
-        problem = scope_problem(context, new)
-        if problem is not None:
-            raise Misfit(problem)
+        check_scope(context, new)
         result: Stmt = refresh_binders(new)[0]
         for label in reversed(labels):
             result = Block.label(label.name, result, label.annotations)

@@ -36,8 +36,7 @@ from verified_tir.ir.visit import free_vars, substitute, walk
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import Misfit, Question
-from verified_tir.kernel.rules.common import evaluated_safely, has_effect, loads_in, safe_questions
-from verified_tir.kernel.rules.insert import scope_problem
+from verified_tir.kernel.rules.common import check_scope, evaluated_safely, has_effect, loads_in, safe_questions
 from verified_tir.kernel.rules.reduction import Reduction, reduction_at
 from verified_tir.kernel.rules.reorder import Reorder
 from verified_tir.kernel.rules.scope import extents_safe
@@ -67,9 +66,10 @@ class Reassociate:
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
         found = reduction_at(before, self.path, entry)
         start, inside = found.enter(before, entry)
-        problem = self._problem(before, found) or scope_problem(start, self._last(found))
+        problem = self._problem(before, found)
         if problem is not None:
             raise Misfit(problem)
+        check_scope(start, self._last(found))
         after = before.with_body(put(before.body, self.path, self._split(found)))
         questions = chain(found.any_order(start, inside), self._questions(found, start, inside))
         heirs = ((self.partial.data, found.buffer.data),)

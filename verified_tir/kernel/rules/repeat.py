@@ -58,8 +58,7 @@ from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.moments import happens_before
 from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.region import instance
-from verified_tir.kernel.rules.common import changes, evaluated_safely, occurs, range_safely
-from verified_tir.kernel.rules.insert import scope_problem
+from verified_tir.kernel.rules.common import changes, check_scope, evaluated_safely, occurs, range_safely
 from verified_tir.kernel.rules.last_write import Ran, earlier_iterations, reads_of
 from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
@@ -113,9 +112,7 @@ class Repeat:
             raise Misfit(problem)
         added = again.nest()
         origin, place, since = again.walk(entry)
-        problem = scope_problem(place, added)
-        if problem is not None:
-            raise Misfit(problem)
+        check_scope(place, added)
         new = seq(added, target) if self.where == "before" else seq(target, added)
         return Rewrite(before.with_body(put(before.body, self.path, new)), again.questions(origin, place, since))
 

@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias, final
 
-from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.calls import is_pure
 from verified_tir.ir.expr import Binary, Call, Expr, IfThenElse, LetExpr, Load, Undef, Var
 from verified_tir.ir.func import PrimFunc
@@ -22,12 +21,12 @@ from verified_tir.ir.index_arith import is_index
 from verified_tir.ir.node import IRError, Node
 from verified_tir.ir.paths import Path, at, put
 from verified_tir.ir.stmt import Assume, LetStmt, Stmt, While
-from verified_tir.ir.visit import children, free_vars, map_children, refresh_binders, walk
+from verified_tir.ir.visit import children, map_children, refresh_binders, walk
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import Misfit, Question
-from verified_tir.kernel.rules.common import safe_questions
+from verified_tir.kernel.rules.common import check_scope, safe_questions
 from verified_tir.kernel.step import Rewrite as Rewritten
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
@@ -80,11 +79,7 @@ class Rewrite:
             raise Misfit(f"the old expression has type {old.dtype}, the new one {self.new.dtype}")
         if isinstance(target, Assume) and any(isinstance(n, Undef) for n in walk(old)):
             raise Misfit("in an assumption, `x == undef` is no comparison that could be replaced")
-        missing = [v for v in free_vars(self.new) if v not in context.env and v.dtype.code != "handle"]
-        if missing:
-            raise Misfit(f"the new expression mentions {missing[0].name}, which is not in scope here")
-        if any(n.data not in context.memory for n in _buffers(self.new)):
-            raise Misfit("the new expression reads a buffer that is not alive here")
+        check_scope(context, self.new)
         if self._unmasks(context, target):
             raise Misfit("the new expression is index arithmetic where data was before: what wrapped would overflow")
         try:
@@ -162,7 +157,3 @@ def _lane(e: Expr, premises: list[Term]) -> Term | None:
     lane = fresh("lane", f.INT)
     premises.append(f.between(f.integer(0), lane, f.integer(e.dtype.lanes)))
     return lane
-
-
-def _buffers(e: Expr) -> list[Buffer]:
-    return [n for n in walk(e) if isinstance(n, Buffer)]

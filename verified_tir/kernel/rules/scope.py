@@ -31,8 +31,7 @@ from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import opaque_calls
 from verified_tir.kernel.memory import Allocated, Entry
 from verified_tir.kernel.obligation import Misfit, Question
-from verified_tir.kernel.rules.common import evaluated_safely, following, occurs, replaced
-from verified_tir.kernel.rules.insert import scope_problem
+from verified_tir.kernel.rules.common import check_scope, evaluated_safely, following, occurs, replaced
 from verified_tir.kernel.rules.last_write import reads_of
 from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
@@ -59,9 +58,7 @@ class Declare:
             raise Misfit(f"{self.buffer.name} is not fresh")
         context = context_at(before, self.path, entry)
         declared = (DeclBuffer if self.view else Allocate)(self.buffer, target)
-        problem = scope_problem(context, declared)
-        if problem is not None:
-            raise Misfit(problem)
+        check_scope(context, declared)
         after = before.with_body(put(before.body, self.path, declared))
         return Rewrite(after, extents_safe(context, self.buffer, self.path))
 
@@ -114,9 +111,7 @@ class Move:
             raise Misfit(f"{b.name} is used outside of its new place")
         after = replaced(without, self.to, self.count, Allocate(b, target, allocation.annotations))
         context = context_at(after, self.to, entry)
-        problem = scope_problem(context, Allocate(b, SKIP))
-        if problem is not None:
-            raise Misfit(problem)
+        check_scope(context, Allocate(b, SKIP))
         owed = extents_safe(context, b, self.to)
         if not self._several(without):
             return Rewrite(after, owed)

@@ -25,7 +25,7 @@ from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import Misfit, Question
-from verified_tir.kernel.rules.insert import scope_problem
+from verified_tir.kernel.rules.common import check_scope
 from verified_tir.kernel.rules.scope import extents_safe
 from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
@@ -53,9 +53,10 @@ class Share:
         if isinstance(chosen, str):
             raise Misfit(chosen)
         context = context_at(before, self.path, entry)
-        problem = _problem(before, block, chosen) or scope_problem(context, Allocate(block, Seq(())))
+        problem = _problem(before, block, chosen)
         if problem is not None:
             raise Misfit(problem)
+        check_scope(context, Allocate(block, Seq(())))
         made = [substitute(DeclBuffer(s.buffer, s.body), {s.buffer.data: block.data}) for s in chosen]
         if isinstance(target, Seq):
             stmts = dict(enumerate(target.stmts)) | dict(zip(self.positions, made, strict=True))

@@ -47,11 +47,11 @@ from verified_tir.kernel.moments import happens_before
 from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.common import (
+    check_scope,
     evaluated_safely,
     occurs,
     safe_questions,
 )  # fmt: skip
-from verified_tir.kernel.rules.insert import scope_problem
 from verified_tir.kernel.rules.last_write import Ran, overwrites, reads_of
 from verified_tir.kernel.rules.layout import LayoutMap, anywhere, bound, in_box, masked_lanes_safe, values
 from verified_tir.kernel.rules.scope import extents_safe
@@ -88,9 +88,7 @@ class Stage:
         new = Buffer.fresh(self.name, self.buffer.dtype, self.layout.shape, self.scope)
         moved = self._redirected(target, new)
         copies = self._copies(new)
-        problem = scope_problem(context, Allocate(new, seq(*copies)))
-        if problem is not None:
-            raise Misfit(problem)
+        check_scope(context, Allocate(new, seq(*copies)))
         inwards, outwards = copies
         parts = [*([inwards] if self.copy_in else []), moved, *([outwards] if self.copy_out else [])]
         allocated = Allocate(new, seq(*parts))

@@ -25,9 +25,11 @@ from verified_tir.ir.expr import Binary, Expr, Load, Undef, Var, all_of
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Assume, For, If, Seq, Stmt, Store
 from verified_tir.ir.visit import children, free_vars, substitute, walk
+from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import EVERYTHING, written_blocks
+from verified_tir.kernel.obligation import Misfit
+from verified_tir.kernel.rules.common import check_scope
 from verified_tir.kernel.rules.erase import Erase
-from verified_tir.kernel.rules.insert import scope_problem
 from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.schedule import moves
 from verified_tir.schedule.bounds import Bounds
@@ -139,12 +141,20 @@ def _candidates(session: Session, under: Path, known: list[KnownPadding]) -> Ite
                     continue
                 condition = padding.at(access.indices)
                 place = _where_bound(session, (*under, *path), condition)
-                if place is None or scope_problem(session.context(place), condition):
+                if place is None or not _can_stand(session.context(place), condition):
                     continue  # it is known in another loop, whose variables tell nothing here
                 ranges, facts = known_at(session, place)
                 simplifier = Simplifier(Bounds(ranges, facts.facts))
                 shorter = simplifier.expr(condition)
                 yield place, (*under, *path), stmt, shorter if size(shorter) < size(condition) else condition
+
+
+def _can_stand(context: Context, condition: Expr) -> bool:
+    try:
+        check_scope(context, condition)
+    except Misfit:
+        return False
+    return True
 
 
 def _accesses(stmt: Stmt) -> Iterator[Load]:
