@@ -13,49 +13,16 @@ from pathlib import Path
 
 import pytest
 
+from verified_tir.mutation.trusted import trusted_files
+
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "trust.md"
 BEGIN, END = "<!-- trusted base -->", "<!-- end of the trusted base -->"
 
 
-def module_file(name: str) -> Path | None:
-    """The file of a module of the package."""
-    path = ROOT.joinpath(*name.split("."))
-    for file in (path.with_suffix(".py"), path / "__init__.py"):
-        if file.exists():
-            return file
-    return None
-
-
-def imports(file: Path) -> set[str]:
-    """The modules of the package that a file imports, also inside functions, but not for types only."""
-    found: set[str] = set()
-
-    def visit(node: ast.AST) -> None:
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-            return
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("verified_tir"):
-            found.update({node.module, *(f"{node.module}.{a.name}" for a in node.names)})
-        if isinstance(node, ast.Import):
-            found.update(a.name for a in node.names if a.name.startswith("verified_tir"))
-        for child in ast.iter_child_nodes(node):
-            visit(child)
-
-    visit(ast.parse(file.read_text(encoding="utf-8")))
-    return found
-
-
 def trusted() -> list[Path]:
     """The kernel and what it imports, directly or indirectly; files without code left out."""
-    pending = sorted((ROOT / "verified_tir" / "kernel").rglob("*.py"))
-    found: set[Path] = set()
-    while pending:
-        file = pending.pop()
-        if file in found:
-            continue
-        found.add(file)
-        pending += [f for name in imports(file) if (f := module_file(name)) is not None]
-    return sorted(f for f in found if code_lines(f) > 0)
+    return [f for f in trusted_files(ROOT) if code_lines(f) > 0]
 
 
 def code_lines(file: Path) -> int:

@@ -12,8 +12,7 @@ import pytest
 from verified_tir.kernel.theorem import licensed
 from verified_tir.mutation import selection
 from verified_tir.mutation.engine import Engine
-from verified_tir.mutation.fault import Fault
-from verified_tir.mutation.mutant import Mutant, mutant_of_fault
+from verified_tir.mutation.mutant import Mutant
 from verified_tir.mutation.operators import mutants
 from verified_tir.mutation.results import Result
 from verified_tir.mutation.selection import COUNTS, may_decide
@@ -89,22 +88,29 @@ def engine(root: Path, said: list[dict[str, Any]]) -> Engine:
     )  # fmt: skip
 
 
-def fault(before: str, after: str, function: str = "Rule.accepts") -> Fault:
-    return Fault(f"{function} {after}", FILE, function, before, after, "Something is forgotten there.")
+def changed(source: Source, before: str, after: str, function: str = "Rule.accepts") -> Mutant:
+    """The function with another text at one place."""
+    low, high = 0, len(source.data)
+    if function:
+        low, high = source.function(function).start, source.function(function).end
+    start = source.data.index(before.encode(), low, high)
+    end = start + len(before)
+    words = f"`{before}` is `{after}`"
+    name = f"toy:{function}:{after}"
+    return Mutant(name, FILE, function, "toy", "weaker", words, source.line_of(start), start, end, after)
 
 
 def planted(root: Path) -> list[Mutant]:
-    faults = [
-        fault("high <= self.top", "True"),
-        fault("LIMIT - 1", "LIMIT", "Rule.top"),
-        fault("n += n", "n += 0", "doubled"),
-        fault(" or low < 0", "", "fits"),
-        fault('"negative"', '"below"', "fits"),
-        fault("LIMIT = 10", "LIMIT = 11", ""),
-        fault("n < 2", "n < 3", "doubled"),
-    ]
     source = Source.read(root, FILE)
-    return [mutant_of_fault(source, f) for f in faults]
+    return [
+        changed(source, "high <= self.top", "True"),
+        changed(source, "LIMIT - 1", "LIMIT", "Rule.top"),
+        changed(source, "n += n", "n += 0", "doubled"),
+        changed(source, " or low < 0", "", "fits"),
+        changed(source, '"negative"', '"below"', "fits"),
+        changed(source, "LIMIT = 10", "LIMIT = 11", ""),
+        changed(source, "n < 2", "n < 3", "doubled"),
+    ]
 
 
 @pytest.fixture(scope="module")

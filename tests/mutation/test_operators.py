@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
-from verified_tir.mutation.fault import Fault
-from verified_tir.mutation.mutant import StaleFault, mutant_of_fault
 from verified_tir.mutation.operators import GROUPS, OPERATORS, mutants
 from verified_tir.mutation.sources import Source
 
@@ -112,25 +108,3 @@ def test_a_change_that_is_none_is_left_out() -> None:
     assert {m.operator for m in mutants(kept)} == {"swap-bound", "drop-goal"}
     already = Source("verified_tir/kernel/rules/toy.py", b"def goal(x):\n    if False:\n        return NoMatch(x)\n")
     assert mutants(already) == []
-
-
-def test_a_fault_is_found_by_its_text() -> None:
-    source = Source("verified_tir/kernel/rules/toy.py", RULE.encode())
-    fault = Fault("less by one", source.file, "Swap.questions", "f.le(low, x), ", "", "The lower end is forgotten.")
-    mutant = mutant_of_fault(source, fault)
-    assert "-        goal = f.and_(f.le(low, x), f.lt(x, high))" in mutant.diff(source.data)
-    assert "+        goal = f.and_(f.lt(x, high))" in mutant.diff(source.data)
-
-
-@pytest.mark.parametrize(
-    ("function", "before", "said"),
-    [
-        ("Swap.questions", "f.lt(", "occurs 2 times"),
-        ("Swap.questions", "hidden(a)", "occurs 0 times"),
-        ("Swap.gone", "a", "0 functions named 'Swap.gone'"),
-    ],
-)
-def test_a_fault_that_does_not_fit_is_refused(function: str, before: str, said: str) -> None:
-    source = Source("verified_tir/kernel/rules/toy.py", RULE.encode())
-    with pytest.raises(StaleFault, match=said):
-        mutant_of_fault(source, Fault("stale", source.file, function, before, "", "It is stale."))

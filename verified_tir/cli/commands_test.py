@@ -11,12 +11,12 @@ from verified_tir.cli.options import Json, Quiet, option
 
 MUTATE = """Change the trusted rules one small thing at a time, and see whether a test notices.
 
-A mutant drops or weakens an obligation or a side condition, or is a deeper fault from the catalogue. Tests that reach \
+A mutant drops or weakens an obligation or a side condition. Tests that reach \
 the changed statement are run until one fails; then the fuzzer is asked. A mutant that survives means a missing test, \
 a redundant obligation, or a change that changes nothing. Works in a source checkout.
 
-WHAT names rules (bind), files, folders, or "catalogue"; all if there is none. What tests reach is recorded first, \
-which takes minutes once; results are kept in .mutation/, and the same command goes on from there.
+WHAT names rules (bind), files or folders of the trusted base; all if there is none. What tests reach is recorded \
+first, which takes minutes once; results are kept in .mutation/, and the same command goes on from there.
 
 Examples:
 
@@ -28,7 +28,7 @@ Examples:
   vtir mutate reorder --survivors           what is known, without running anything
   vtir mutate --write-docs                  the table in docs/mutation.md, from what is known
 
-Exit code: 0 if all were killed (or are known to be equivalent); 1 if one survived; 2 for a mistake.
+Exit code: 0 if all were killed; 1 if one survived; 2 for a mistake.
 """
 
 What = Annotated[list[str], typer.Argument(metavar="WHAT", help="Rules, files or folders.", show_default=False)]

@@ -15,10 +15,9 @@ from typing import Any, final
 import typer
 
 from verified_tir.mutation.engine import Engine, WorkerFailed
-from verified_tir.mutation.equivalent import FILE, StaleReason, reasons
 from verified_tir.mutation.listing import NoSuchMutant, select
-from verified_tir.mutation.mutant import Mutant, StaleFault
-from verified_tir.mutation.page import KNOWN, write
+from verified_tir.mutation.mutant import Mutant
+from verified_tir.mutation.page import PAGE, write
 from verified_tir.mutation.results import Result
 from verified_tir.mutation.selection import LEFT_OUT, test_files
 from verified_tir.mutation.sources import NotACheckout, checkout
@@ -61,7 +60,7 @@ def run(options: Options) -> int:
         if options.list:
             return _list(chosen, options)
         return _run(root, chosen, options)
-    except (NotACheckout, NoSuchMutant, StaleFault, StaleReason, WorkerFailed) as problem:
+    except (NotACheckout, NoSuchMutant, WorkerFailed) as problem:
         print(f"vtir: {problem}", file=sys.stderr)
         return MISTAKE
     except KeyboardInterrupt:
@@ -104,19 +103,17 @@ def _run(root: Path, chosen: Sequence[Mutant], options: Options) -> int:
     progress = _Progress(quiet=options.json, total=len(chosen))
     engine = Engine(
         root, root / STATE, options.jobs, options.budget, files,
-        last="" if options.no_fuzz else _fuzzer(), report=progress, base=root / KNOWN,
+        last="" if options.no_fuzz else _fuzzer(), report=progress,
     )  # fmt: skip
-    excused = reasons(root)
     if options.survivors or options.write_docs:
         results = engine.known(chosen)
     else:
-        to_run = [m for m in chosen if m.id not in excused]
-        results = engine.run(to_run, fresh=options.fresh)
+        results = engine.run(chosen, fresh=options.fresh)
     if options.write_docs:
-        for name in write(root, chosen, {r.id: r for r in results}, excused):
-            print(f"written: {name}")
+        if write(root, chosen, {r.id: r for r in results}):
+            print(f"written: {PAGE}")
         return OK
-    return _report(root, chosen, results, excused, options)
+    return _report(root, chosen, results, options)
 
 
 def _files(root: Path, name: str) -> list[str]:
@@ -135,17 +132,12 @@ def _fuzzer() -> str:
     return "verified_tir.cli.mutate_fuzz:killer" if there else ""
 
 
-def _report(
-    root: Path, chosen: Sequence[Mutant], results: Sequence[Result], excused: dict[str, str], options: Options
-) -> int:
+def _report(root: Path, chosen: Sequence[Mutant], results: Sequence[Result], options: Options) -> int:
     by_id = {m.id: m for m in chosen}
-    left = [r for r in results if not r.killed and r.id not in excused]
+    left = [r for r in results if not r.killed]
     counts = Counter(r.status for r in results)
     if options.json:
-        document = {
-            "mutants": len(chosen), "counts": counts, "equivalent": sorted(m.id for m in chosen if m.id in excused),
-            "results": [asdict(r) for r in results],
-        }  # fmt: skip
+        document = {"mutants": len(chosen), "counts": counts, "results": [asdict(r) for r in results]}
         print(json.dumps(document, indent=1))
         return SURVIVED if left else OK
     for r in left:
@@ -153,8 +145,7 @@ def _report(
         print(f"\n{r.status}: {m.id} ({m.effect}): {m.words}; {r.ran} of {r.of} tests that reach it were run")
         print(m.diff((root / m.file).read_bytes(), 1))
     told = ", ".join(f"{n} {status}" for status, n in sorted(counts.items()))
-    equivalent = sum(m.id in excused for m in chosen)
-    print(f"\n{len(chosen)} mutants: {told or 'none was run'}; {equivalent} equivalent ({FILE})")
+    print(f"\n{len(chosen)} mutants: {told or 'none was run'}")
     return SURVIVED if left else OK
 
 

@@ -1,1 +1,1 @@
-"""Mutation testing of the trusted rules: each obligation and each side condition must be missed when it is gone."""
+"""Mutation testing of the trusted base: each obligation and each side condition must be missed when it is gone."""

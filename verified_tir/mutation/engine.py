@@ -33,7 +33,6 @@ class Engine:
     :param tests: test files (relative to the root) that may decide; those of the kernel unless given.
     :param last: ``module:function``, called on mutants that no test killed.
     :param package: what is mutated.
-    :param base: results that were known before those in ``state``.
     :param fine: files of it of which every statement counts; for the others it is known which functions tests reach.
     :param slack: seconds that a test may take longer than twenty times what it took without the mutant.
     """
@@ -45,7 +44,6 @@ class Engine:
     tests: Sequence[str] = ()
     last: str = ""
     package: str = "verified_tir"
-    base: Path | None = None
     fine: Sequence[str] = ()
     slack: float = 10.0
     report: Report = lambda event: None
@@ -57,7 +55,7 @@ class Engine:
 
     @property
     def results(self) -> Results:
-        return Results(self.state / "results.jsonl", self.base)
+        return Results(self.state / "results.jsonl")
 
     def source(self, file: str) -> Source:
         if file not in self.sources:

@@ -1,4 +1,4 @@
-"""All mutants: what the operators make of the kernel, and the catalogue of faults."""
+"""All mutants: what the operators make of the trusted base."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from verified_tir.mutation.mutant import Mutant, mutant_of_fault, short_name
+from verified_tir.mutation.mutant import Mutant, short_name
 from verified_tir.mutation.operators import GROUPS, OPERATORS, USUAL, mutants
 from verified_tir.mutation.sources import Source, mutated_files
 
@@ -20,8 +20,8 @@ def select(
 ) -> list[Mutant]:
     """Mutants of some files, by some operators, in the order of files and places.
 
-    :param what: rules (``reorder``), files (``verified_tir/kernel/region.py``, ``rules.reorder``), folders, or
-        ``catalogue``; everything if empty.
+    :param what: rules (``reorder``), files (``verified_tir/kernel/region.py``, ``rules.reorder``), or folders;
+        everything if empty.
     :param operators: operators, or groups of them; the usual groups if empty.
     :param stricter: those too that can only make the kernel refuse more.
     :param only: one mutant's id, or what ids must contain.
@@ -31,15 +31,13 @@ def select(
     files = mutated_files(root)
     chosen = [f for f in files if not what or any(_means(name, f) for name in what)]
     for name in what:
-        if name != "catalogue" and not any(_means(name, f) for f in files):
-            known = ", ".join(Path(f).stem for f in files)
-            raise NoSuchMutant(f"no rule or mutated file is called {name}; there are: {known}, catalogue")
+        if not any(_means(name, f) for f in files):
+            known = ", ".join(short_name(f) for f in files)
+            raise NoSuchMutant(f"no rule or mutated file is called {name}; there are: {known}")
     if ":" in only:
         chosen = [f for f in chosen if short_name(f) == only.partition(":")[0]] or chosen
     found = [m for f in chosen for m in _automatic(f, (root / f).read_bytes())
              if m.operator in wanted and (stricter or m.effect != "stricter")]  # fmt: skip
-    if (not what or "catalogue" in what) and "fault" in wanted and (":" not in only or only.startswith("catalogue:")):
-        found += catalogue(root)
     if only:
         found = [m for m in found if m.id == only] or [m for m in found if only in m.id]
         if not found:
@@ -47,25 +45,9 @@ def select(
     return found
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def _automatic(file: str, data: bytes) -> tuple[Mutant, ...]:
     return tuple(mutants(Source(file, data), tuple(GROUPS)))
-
-
-def catalogue(root: Path) -> list[Mutant]:
-    """The faults of the catalogue as mutants.
-
-    :raises StaleFault: if one of them no longer fits the source.
-    """
-    from verified_tir.mutation.catalogue import CATALOGUE
-
-    sources: dict[str, Source] = {}
-    found: list[Mutant] = []
-    for fault in CATALOGUE:
-        if fault.file not in sources:
-            sources[fault.file] = Source.read(root, fault.file)
-        found.append(mutant_of_fault(sources[fault.file], fault))
-    return found
 
 
 def _means(name: str, file: str) -> bool:
@@ -79,9 +61,8 @@ def _operators(names: tuple[str, ...]) -> set[str]:
     for name in names:
         if name in GROUPS:
             wanted |= {operator for operator, (group, _) in OPERATORS.items() if group == name}
-        elif name in OPERATORS or name == "fault":
+        elif name in OPERATORS:
             wanted.add(name)
         else:
-            raise NoSuchMutant(f"no operator is called {name}; there are: {', '.join([*GROUPS, *OPERATORS, 'fault'])}")
-    usual = {operator for operator, (group, _) in OPERATORS.items() if group in USUAL}
-    return wanted or {*usual, "fault"}
+            raise NoSuchMutant(f"no operator is called {name}; there are: {', '.join([*GROUPS, *OPERATORS])}")
+    return wanted or {operator for operator, (group, _) in OPERATORS.items() if group in USUAL}

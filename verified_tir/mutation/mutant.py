@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, final
 
-from verified_tir.mutation.fault import Fault
 from verified_tir.mutation.sources import Source, SourceFunction
 
 Effect: TypeAlias = Literal["weaker", "stricter", "either"]
@@ -112,32 +111,3 @@ def _code(source: Source, function: SourceFunction, data: bytes) -> str | None:
     except SyntaxError:
         return None
     return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
-
-
-class StaleFault(Exception):
-    """A fault of the catalogue no longer fits the source."""
-
-
-def mutant_of_fault(source: Source, fault: Fault) -> Mutant:
-    """The mutant that a fault describes.
-
-    :raises StaleFault: if the function is gone, or ``before`` does not occur exactly once in it.
-    """
-    if fault.function:
-        try:
-            function = source.function(fault.function)
-        except KeyError as problem:
-            raise StaleFault(f"fault {fault.name!r}: {problem}") from None
-        low, high = function.start, function.end
-    else:
-        low, high = 0, len(source.data)
-    wanted = fault.before.encode()
-    times = source.data.count(wanted, low, high)
-    if times != 1:
-        raise StaleFault(f"fault {fault.name!r}: its text occurs {times} times in {fault.file} {fault.function}")
-    start = source.data.index(wanted, low, high)
-    return Mutant(
-        f"catalogue:{fault.name.replace(' ', '-')}", fault.file, fault.function, "fault",
-        "stricter" if fault.strict else "weaker",
-        fault.note, source.line_of(start), start, start + len(wanted), fault.after,
-    )  # fmt: skip

@@ -68,35 +68,21 @@ def _hash(*parts: str) -> str:
 
 @final
 class Results:
-    """The file of results.  What was appended last about a mutant counts.
+    """The file of results.  What was appended last about a mutant counts."""
 
-    :param path: where results are added.
-    :param base: what was known before the first of them: the results that the documentation's tables were made of.
-    """
-
-    def __init__(self, path: Path, base: Path | None = None) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
         self.by_id: dict[str, Result] = {}
-        for file in (base, path):
-            if file is not None and file.exists():
-                for line in file.read_text(encoding="utf-8").splitlines():
-                    try:
-                        result = Result(**json.loads(line))
-                    except (json.JSONDecodeError, TypeError):
-                        continue  # the last line of a run that was stopped while writing it
-                    self.by_id[result.id] = result
+        if path.exists():
+            for line in path.read_text(encoding="utf-8").splitlines():
+                try:
+                    result = Result(**json.loads(line))
+                except (json.JSONDecodeError, TypeError):
+                    continue  # the last line of a run that was stopped while writing it
+                self.by_id[result.id] = result
 
     def add(self, result: Result) -> None:
         self.by_id[result.id] = result
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("a", encoding="utf-8") as out:
             print(json.dumps(asdict(result)), file=out)
-
-
-def text_of(results: Iterable[Result]) -> str:
-    """Results as :class:`Results` reads them, in the order of their ids, without what is as it would be anyway."""
-    lines = []
-    for r in sorted(results, key=lambda r: r.id):
-        told = {**asdict(r), "seconds": round(r.seconds, 1), "how": ""}
-        lines.append(json.dumps({k: v for k, v in told.items() if v}))
-    return "".join(line + "\n" for line in lines)

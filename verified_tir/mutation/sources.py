@@ -12,39 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias, final
 
+from verified_tir.mutation.trusted import KERNEL, trusted_files
+
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
-RULES = "verified_tir/kernel/rules"
-"""Every file of this folder is mutated."""
-
-KERNEL = (
-    "access",
-    "accessible",
-    "admissible",
-    "assumed",
-    "begin",
-    "calls",
-    "contents",
-    "context",
-    "effects",
-    "entry",
-    "exact",
-    "facts",
-    "induction",
-    "race_free",
-    "memory",
-    "moments",
-    "obligation",
-    "open_bits",
-    "refines",
-    "region",
-    "step",
-    "theorem",
-)
-"""Files of ``verified_tir/kernel`` on which the soundness of rules depends."""
-
-ELABORATE = "verified_tir/elaborate"
-"""Every file of this folder, too: what blocks and calls mean."""
+RULES = f"{KERNEL}/rules/"
 
 
 class NotACheckout(Exception):
@@ -66,14 +38,9 @@ def checkout(start: Path | None = None) -> Path:
 
 
 def mutated_files(root: Path) -> list[str]:
-    """Files with automatic mutants, relative to the root, rules first."""
-    rules = sorted(p.name for p in (root / RULES).glob("*.py") if p.name != "__init__.py")
-    written = sorted(p.name for p in (root / ELABORATE).glob("*.py") if p.name != "__init__.py")
-    return [
-        *(f"{RULES}/{name}" for name in rules),
-        *(f"verified_tir/kernel/{name}.py" for name in KERNEL),
-        *(f"{ELABORATE}/{name}" for name in written),
-    ]
+    """The files of the trusted base, relative to the root: rules first, then the kernel, then what these import."""
+    names = [p.relative_to(root).as_posix() for p in trusted_files(root) if p.read_bytes().strip()]
+    return sorted(names, key=lambda name: (not name.startswith(RULES), not name.startswith(KERNEL), name))
 
 
 @final
