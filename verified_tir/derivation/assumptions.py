@@ -17,7 +17,6 @@ from verified_tir.ir.sugar import binary
 from verified_tir.ir.visit import free_vars, sub_statements, walk
 from verified_tir.kernel.begin import LARGEST
 from verified_tir.kernel.memory import Padding
-from verified_tir.kernel.rules.axiom import axioms, without_axioms
 from verified_tir.kernel.theorem import Refines
 
 
@@ -27,8 +26,8 @@ def assumptions(theorem: Refines) -> list[str]:
     found = [_arrays(theorem.after, paddings)]
     found += _extents(theorem)
     found += [_padding(p) for p in paddings]
-    found += [f"{claim} (T.assume in the program)" for claim in _assumed(without_axioms(theorem), ())]
-    found += [f"{claim} (asserted by the schedule)" for s in axioms(theorem) for claim in _assumed(s, ())]
+    found += [f"{claim} (T.assume in the program)" for claim in _assumed(theorem.start.body, ())]
+    found += [f"{claim} (asserted by the schedule)" for s in theorem.assumed for claim in _assumed(s, ())]
     found += [_rounded(reassociated(theorem))] if theorem.reassociated else []
     found += [f"{a} (an axiom, of tensorize)" for step in theorem.derivation if (a := getattr(step.rule, "axiom", ""))]
     return found

@@ -20,6 +20,7 @@ from verified_tir.elaborate.claims import verify_program
 from verified_tir.ir.expr import Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path
+from verified_tir.ir.stmt import Stmt, seq
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import Discharged, NoMatch, ParameterMap, Refusal
@@ -110,11 +111,13 @@ def as_data(theorem: Refines) -> Theorem:
     said = statement_of(theorem)
     blocks, given_up = licences_of(theorem)
     rules: list[Quoted] = []
-    before = now = said.start
+    now = said.start
+    assumed: tuple[Stmt, ...] = ()
     relation: tuple[ParameterMap, ...] = ()
     for step in said.derivation:
+        before = said.start.with_body(seq(*assumed, said.start.body))
         rules.append(Quoted(write_rule(step.rule, scope_of(now, before, relation))))
-        before, now, relation = step.made.before or before, step.after, (*relation, *step.made.maps)
+        now, assumed, relation = step.after, (*assumed, step.made.assumed), (*relation, *step.made.maps)
     return Theorem(said.start, said.definite, blocks, tuple(rules), given_up)
 
 

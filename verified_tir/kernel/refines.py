@@ -11,13 +11,14 @@ could be changed, copied or forged.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NoReturn, final
+from typing import Any, NoReturn, final
 from weakref import WeakKeyDictionary
 
 from verified_tir.ir.expr import Var
 from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.stmt import Stmt, seq
 from verified_tir.kernel.memory import Entry, Padding
 from verified_tir.kernel.obligation import Discharged, ParameterMap
 from verified_tir.kernel.step import Rewrite, Rule
@@ -41,13 +42,18 @@ class Statement:
     """What a theorem says, and how it was derived."""
 
     start: PrimFunc
-    """The program that the derivation began with; ``before`` is that with the axioms that were put in front of it."""
-    before: PrimFunc
+    """The program that the derivation began with."""
     after: PrimFunc
     definite: bool
+    """Whether it is a theorem about arguments of definite values only (but for padding declared otherwise)."""
+    assumed: tuple[Stmt, ...] = ()
+    """What is assumed of the arguments, in front of ``start`` (see ``rules.axiom``)."""
     relation: tuple[ParameterMap, ...] = ()
+    """Layout changes of parameters, in the order in which they were made."""
     paddings: tuple[Padding, ...] = ()
+    """What is assumed of the padding of the parameters of ``after``."""
     reassociated: frozenset[Var] = frozenset()
+    """Blocks of the first program whose float reductions were put into another order; empty means equal bits."""
     derivation: tuple[Step, ...] = ()
     licences: Mapping[Var, frozenset[Var]] = field(default_factory=dict)
     """The licensed blocks of ``after``, each with those of ``start`` whose reductions go on in it."""
@@ -55,92 +61,56 @@ class Statement:
     """The solvers that were asked, by name and version, and whether verdicts that lay on a disk were used."""
 
     @property
-    def entry(self) -> Entry:
-        """The assumptions under which ``after`` is looked at."""
-        return self.entry_of(self.paddings, self.licences)
+    def before(self) -> PrimFunc:
+        """The first of the two programs."""
+        return self.start.with_body(seq(*self.assumed, self.start.body)) if self.assumed else self.start
 
-    def entry_of(self, paddings: tuple[Padding, ...], licensed: Iterable[Var]) -> Entry:
-        """The same with other padding and licences.  The arrays of the first program count as passed: their extents are
-        checked at the call."""
-        return Entry(paddings, definite=self.definite, shapes=self.start.buffers, licensed=frozenset(licensed))
+    @property
+    def licensed(self) -> frozenset[Var]:
+        """Blocks of ``after`` whose float reductions may be put into another order."""
+        return frozenset(self.licences)
+
+    @property
+    def entry(self) -> Entry:
+        """The assumptions under which ``after`` is looked at.  The arrays of the first program count as passed: their
+        extents are checked at the call."""
+        return Entry(self.paddings, definite=self.definite, shapes=self.start.buffers, licensed=self.licensed)
 
 
 _STATEMENTS: WeakKeyDictionary[Refines, Statement] = WeakKeyDictionary()
 
 
+def _said(name: str) -> Any:
+    """A read-only attribute of a theorem: what it says under that name."""
+    return property(lambda theorem: getattr(statement_of(theorem), name))
+
+
 @final
 class Refines:
-    """A theorem.  Made by the kernel only; every attribute is read-only."""
+    """A theorem.  Made by the kernel only; it says what its :class:`Statement` says, and is its own copy."""
 
     __slots__ = ("__weakref__",)
+    start: PrimFunc = _said("start")
+    assumed: tuple[Stmt, ...] = _said("assumed")
+    before: PrimFunc = _said("before")
+    after: PrimFunc = _said("after")
+    definite: bool = _said("definite")
+    relation: tuple[ParameterMap, ...] = _said("relation")
+    paddings: tuple[Padding, ...] = _said("paddings")
+    reassociated: frozenset[Var] = _said("reassociated")
+    derivation: tuple[Step, ...] = _said("derivation")
+    licensed: frozenset[Var] = _said("licensed")
+    proved_by: frozenset[str] = _said("proved_by")
+    entry: Entry = _said("entry")
 
     def __init__(self, *_: object) -> None:
         raise TypeError("a theorem is made by the kernel: use reflexive() and apply()")
 
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError("a theorem does not change")
-
-    def __delattr__(self, name: str) -> NoReturn:
-        raise AttributeError("a theorem does not change")
-
-    def __init_subclass__(cls) -> NoReturn:
-        raise TypeError("Refines cannot be subclassed")
-
     def __reduce__(self) -> NoReturn:
         raise TypeError("a theorem cannot be pickled: prove it again")
 
-    def __copy__(self) -> Refines:
-        return self
-
     def __deepcopy__(self, memo: object) -> Refines:
         return self
-
-    @property
-    def before(self) -> PrimFunc:
-        return statement_of(self).before
-
-    @property
-    def after(self) -> PrimFunc:
-        return statement_of(self).after
-
-    @property
-    def relation(self) -> tuple[ParameterMap, ...]:
-        """Layout changes of parameters, in the order in which they were made."""
-        return statement_of(self).relation
-
-    @property
-    def paddings(self) -> tuple[Padding, ...]:
-        """What is assumed of the padding of the parameters of ``after``."""
-        return statement_of(self).paddings
-
-    @property
-    def reassociated(self) -> frozenset[Var]:
-        """Blocks of the first program whose float reductions were put into another order; empty means equal bits."""
-        return statement_of(self).reassociated
-
-    @property
-    def derivation(self) -> tuple[Step, ...]:
-        return statement_of(self).derivation
-
-    @property
-    def definite(self) -> bool:
-        """Whether it is a theorem about arguments of definite values only (but for padding declared otherwise)."""
-        return statement_of(self).definite
-
-    @property
-    def licensed(self) -> frozenset[Var]:
-        """Blocks of ``after`` whose float reductions may be put into another order."""
-        return frozenset(statement_of(self).licences)
-
-    @property
-    def proved_by(self) -> frozenset[str]:
-        """The solvers that were asked, by name and version, and whether verdicts that lay on a disk were used."""
-        return statement_of(self).proved_by
-
-    @property
-    def entry(self) -> Entry:
-        """The assumptions under which ``after`` is looked at."""
-        return statement_of(self).entry
 
     def __repr__(self) -> str:
         return f"<theorem: {self.before.name} ⊑ {self.after.name}, {len(self.derivation)} steps>"

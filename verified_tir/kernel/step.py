@@ -9,6 +9,7 @@ from typing import Protocol, final
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Var
 from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.stmt import SKIP, Stmt
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import ParameterMap, Question
 
@@ -27,8 +28,8 @@ class Rewrite:
     heirs: tuple[tuple[Var, Var], ...] = ()
     """Pairs of a new block and one whose reductions go on in it.  A new block is licensed if all that it stands for
     are."""
-    before: PrimFunc | None = None
-    """The program that the theorem begins with from now on, if an assumption comes in front of both."""
+    assumed: Stmt = SKIP
+    """What is assumed of the arguments from now on, in front of both programs."""
 
 
 class Rule(Protocol):

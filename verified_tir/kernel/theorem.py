@@ -16,7 +16,7 @@ from verified_tir.ir.expr import Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path
-from verified_tir.ir.stmt import Allocate
+from verified_tir.ir.stmt import SKIP, Allocate
 from verified_tir.ir.visit import walk
 from verified_tir.kernel import admissible, assumed
 from verified_tir.kernel.begin import begin, shape_bounds
@@ -25,7 +25,7 @@ from verified_tir.kernel.effects import written_blocks
 from verified_tir.kernel.entry import contradictory, prove_program
 from verified_tir.kernel.exact import Inexact, exact_prover, exact_rule
 from verified_tir.kernel.facts import Prover
-from verified_tir.kernel.memory import Entry, Padding
+from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import NoMatch, Question, Refusal, Unproved, discharge_all
 from verified_tir.kernel.refines import Refines, Statement, Step, _made, statement_of
 from verified_tir.kernel.rules.axiom import Axiom
@@ -46,7 +46,7 @@ def reflexive(func: PrimFunc, *, definite: bool = False) -> Refines:
     """
     if type(func) is not PrimFunc:
         raise TypeError(f"a theorem is about a PrimFunc, not about a {type(func).__name__}")
-    return _made(Statement(func, func, func, definite=bool(definite)))
+    return _made(Statement(func, func, bool(definite)))
 
 
 def apply(rule: Rule, theorem: Refines, prover: Prover) -> Refines | Refusal:
@@ -58,63 +58,68 @@ def apply(rule: Rule, theorem: Refines, prover: Prover) -> Refines | Refusal:
 
 
 def _apply(rule: Rule, theorem: Statement, prover: Prover, again: Step | None) -> Refines | Refusal:
-    """:param again: what the rule gave when it was applied to the same program before: the result, names of bound
-    variables included."""
-    entry = theorem.entry
+    """:param again: what the rule gave when it was applied to the same program before: names of bound variables are
+    taken from there."""
     stored = prover.solver.statistics.stored
     place: Path = ()
     try:
         rule = exact_rule(rule)
         place = getattr(rule, "path", ())
-        rewrite = rule.rewrite_both(_made(theorem)) if type(rule) is Axiom else rule.rewrite(theorem.after, entry)
-        problem = _problem(theorem, rewrite, entry)
+        made = rule.rewrite_both(theorem) if type(rule) is Axiom else rule.rewrite(theorem.after, theorem.entry)
+        made = made if again is None else _same(made, again)
+        problem = _problem(theorem, made)
         if problem is not None:
             return NoMatch((), problem)
-        paddings = _renamed(theorem.paddings, rewrite)
-        discharged, failed = discharge_all(prover, _questions(theorem, rewrite, paddings))
+        new = _extended(theorem, made)
+        discharged, failed = discharge_all(prover, _questions(theorem, new, made))
         if failed is not None:
-            return Unproved(*failed, rewrite.after, paddings, rewrite.maps, rewrite.reassociated)
-        if rewrite.before is not None and contradictory(rewrite.before, prover, Entry()):
+            return Unproved(*failed, new.after, new.paddings, made.maps, made.reassociated)
+        if made.assumed is not SKIP and contradictory(new.before, prover, Entry()):
             return NoMatch((), "with this, what is assumed of the arguments contradicts itself: no input is left")
-        made = replace(rewrite, questions=()) if again is None else _same(rewrite, again)
     except (Unencodable, IRError, Inexact) as refused:
         return NoMatch(place, str(refused))
-    step = Step(rule, made.after, discharged, made)
+    step = Step(rule, made.after, discharged, replace(made, questions=()))
     kept = prover.solver.statistics.stored > stored and type(prover.solver.store) is VerdictStore
     asked = {f"z3 {version()}", *(["kept verdicts"] if kept else [])}
-    return _made(replace(
-        theorem, before=made.before or theorem.before, after=made.after, relation=(*theorem.relation, *made.maps),
-        paddings=_renamed(theorem.paddings, made), derivation=(*theorem.derivation, step),
-        licences=_inherited(theorem.licences, made), proved_by=theorem.proved_by | asked,
-        reassociated=theorem.reassociated.union(*(theorem.licences[b] for b in made.reassociated)),
-    ))  # fmt: skip
+    return _made(replace(new, derivation=(*theorem.derivation, step), proved_by=theorem.proved_by | asked))
 
 
-def _problem(theorem: Statement, rewrite: Rewrite, entry: Entry) -> str | None:
+def _problem(theorem: Statement, made: Rewrite) -> str | None:
     """Why no theorem is about what a rule computed, as far as no proof is needed."""
-    inadmissible = admissible.problem(rewrite.after)
+    inadmissible = admissible.problem(made.after)
     if inadmissible is not None:
         return f"no theorem is about the result: {inadmissible}"
-    written = _newly_written(theorem.after, rewrite.after)
+    written = _newly_written(theorem.after, made.after)
     if written is not None:
         return f"{written} would be written, which was only read: then no other argument may share it"
-    if not rewrite.reassociated <= entry.licensed:
+    if not made.reassociated <= theorem.licensed:
         return "floats are summed in another order without a licence"
     return None
 
 
-def _same(rewrite: Rewrite, again: Step) -> Rewrite:
-    """What a rule computed before, if it computes the same now."""
-    if not structural_equal(rewrite.after, again.made.after):
+def _same(made: Rewrite, again: Step) -> Rewrite:
+    """What a rule computes, if it computed the same before: with the names that it gave then."""
+    if not structural_equal(made.after, again.after):
         raise IRError("the rule does not give the program that it gave before")
-    return replace(again.made, reassociated=rewrite.reassociated)
+    return replace(again.made, questions=made.questions, reassociated=made.reassociated)
 
 
-def _inherited(licences: Mapping[Var, frozenset[Var]], rewrite: Rewrite) -> dict[Var, frozenset[Var]]:
+def _extended(theorem: Statement, made: Rewrite) -> Statement:
+    """What the theorem says after a step, but for how that was proved."""
+    assumed = () if made.assumed is SKIP else (made.assumed,)
+    kept = tuple(p for p in theorem.paddings if p.buffer not in made.rename)
+    return replace(
+        theorem, assumed=(*theorem.assumed, *assumed), after=made.after, relation=(*theorem.relation, *made.maps),
+        paddings=(*kept, *(p for m in made.maps for p in m.paddings)), licences=_inherited(theorem.licences, made),
+        reassociated=theorem.reassociated.union(*(theorem.licences[b] for b in made.reassociated)),
+    )  # fmt: skip
+
+
+def _inherited(licences: Mapping[Var, frozenset[Var]], made: Rewrite) -> dict[Var, frozenset[Var]]:
     """The licensed blocks after a step: a new one is if all that it stands for are."""
     found = dict(licences)
-    for new in dict.fromkeys(new for new, _ in rewrite.heirs):
-        olds = [old for n, old in rewrite.heirs if n is new]
+    for new in dict.fromkeys(new for new, _ in made.heirs):
+        olds = [old for n, old in made.heirs if n is new]
         if all(old in licences for old in olds):
             found[new] = frozenset().union(*(licences[old] for old in olds))
     return found
@@ -133,17 +138,11 @@ def _newly_written(before: PrimFunc, after: PrimFunc) -> str | None:
     return next((b.name for a, b in pairs if b.data in new and a.data not in old), None)
 
 
-def _renamed(paddings: tuple[Padding, ...], rewrite: Rewrite) -> tuple[Padding, ...]:
-    kept = tuple(p for p in paddings if p.buffer not in rewrite.rename)
-    return (*kept, *(p for m in rewrite.maps for p in m.paddings))
-
-
-def _questions(theorem: Statement, rewrite: Rewrite, paddings: tuple[Padding, ...]) -> Iterable[Question]:
-    yield from rewrite.questions
-    entry = theorem.entry_of(paddings, _inherited(theorem.licences, rewrite))
-    for m in rewrite.maps:
+def _questions(theorem: Statement, new: Statement, made: Rewrite) -> Iterable[Question]:
+    yield from made.questions
+    for m in made.maps:
         if m.before not in theorem.start.buffers:
-            yield from _was_an_array(begin(rewrite.after, entry), m.before)
+            yield from _was_an_array(begin(new.after, new.entry), m.before)
 
 
 def _was_an_array(context: Context, buffer: Buffer) -> Iterable[Question]:
@@ -164,8 +163,8 @@ def licensed(theorem: Refines, blocks: frozenset[Var], prover: Prover) -> Refine
     """
     said, prover = statement_of(theorem), exact_prover(prover)
     start = said.start
-    mine = {b.data for b in (*start.buffers, *_allocated(start))}
-    if not blocks <= mine:
+    allocated = (n.buffer for n in walk(start.body) if isinstance(n, Allocate))
+    if not blocks <= {b.data for b in (*start.buffers, *allocated)}:
         raise TypeError("a licence is about blocks of the program that the theorem begins with")
     relied = assumed.of_results(start)
     if relied is not None:
@@ -173,11 +172,11 @@ def licensed(theorem: Refines, blocks: frozenset[Var], prover: Prover) -> Refine
     checked = prove_program(start, prover, Entry(licensed=blocks))
     if not isinstance(checked, tuple):
         return -1, checked
-    now = Statement(start, start, start, said.definite, licences={b: frozenset({b}) for b in blocks})
+    now = Statement(start, start, said.definite, licences={b: frozenset({b}) for b in blocks})
     for k, step in enumerate(said.derivation):
         rule = step.rule
         if type(rule) is Refine:
-            needed = rule.parameters_of(frozenset(now.licences)) - rule.lemma.licensed
+            needed = rule.parameters_of(now.licensed) - rule.lemma.licensed
             lemma = licensed(rule.lemma, needed | rule.lemma.licensed, prover) if needed else rule.lemma
             if isinstance(lemma, tuple):
                 return k, lemma[1]
@@ -186,16 +185,9 @@ def licensed(theorem: Refines, blocks: frozenset[Var], prover: Prover) -> Refine
         if not isinstance(made, Refines):
             return k, made
         now = statement_of(made)
-    relied = assumed.of_results(now.after)
-    if relied is not None:
-        return -1, NoMatch((), in_words(("T.assume(", relied, ") may be false of a sum in another order")))
     return _made(now)
 
 
 def without_licence(theorem: Refines) -> Refines:
     """The theorem with its licences given up: what was reassociated remains so, and nothing more may be."""
     return _made(replace(statement_of(theorem), licences={}))
-
-
-def _allocated(func: PrimFunc) -> list[Buffer]:
-    return [n.buffer for n in walk(func.body) if isinstance(n, Allocate)]

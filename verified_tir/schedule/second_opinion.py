@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Final, Literal, final
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import seq
 from verified_tir.ir.visit import free_vars
-from verified_tir.kernel.rules.axiom import axioms
 from verified_tir.kernel.theorem import Refines
 from verified_tir.logic.solver import Solver
 from verified_tir.schedule.correspondence import NotExpressible, interface, with_parameters
@@ -153,7 +152,7 @@ def second_opinion(
         ``most_operations`` lasts.
     :param most_operations: to execute symbolically for one program, both sides and all sizes together.
     """
-    first = written.with_body(seq(*axioms(theorem), written.body))
+    first = written.with_body(seq(*theorem.assumed, written.body))
     done: list[Opinion] = []
     for stage in stages if every_step else stages[-1:]:
         done.append(_opinion(first, theorem, stage, sizes, most_operations))
