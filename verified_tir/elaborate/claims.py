@@ -236,5 +236,5 @@ class _Run:
         here.env.update(axes)
         predicate = () if changes(whole, (block.predicate,)) else (here.encoder().value(block.predicate),)
         given = (*here.path[start:], *predicate)
-        run = instance(here, _body(block), also_written=written_blocks(whole))
+        run = instance(here, _body(block), written=written_blocks(whole))
         return _Run(run, given, loops, axes, allocated)

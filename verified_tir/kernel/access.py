@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from typing import final
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Expr, Var
+from verified_tir.ir.expr import Var
 from verified_tir.ir.paths import Path
-from verified_tir.ir.stmt import Stmt
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.memory import flat_address
 from verified_tir.logic import formula as f
@@ -34,7 +33,6 @@ class Access:
     write: bool
     given: tuple[Term, ...]
     place: Path
-    node: Stmt | Expr
     value: Encoded | None = None
     inner: tuple[Term, ...] = ()
     written: Encoded | None = None

@@ -7,8 +7,8 @@ that reaches the place has been through.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import final
 
 from verified_tir.ir.buffer import Buffer
@@ -84,10 +84,9 @@ class Context:
 
     def fork(self) -> Context:
         """A copy to walk on with; the table of loads is shared."""
-        return Context(
-            self.func, self.entry, list(self.path), dict(self.env), dict(self.memory), self.views, self.elements,
-            dict(self.names), self.sizes, list(self.observed), self.owners, self.shadow, self.blocks, self.told,
-            self.held_facts, set(self.line),
+        return replace(
+            self, path=list(self.path), env=dict(self.env), memory=dict(self.memory), names=dict(self.names),
+            observed=list(self.observed), line=set(self.line),
         )  # fmt: skip
 
     def becomes(self, data: Var, event: Event) -> Version:
@@ -176,11 +175,11 @@ class Context:
             if part is not f.TRUE:
                 self.path.extend(part.args if part.op == "and" else (part,))
 
-    def bind_loop(self, loop: For, variable: Term | None = None) -> Term:
+    def bind_loop(self, loop: For, variable: Term | None = None, bounds: Sequence[Encoded] | None = None) -> Term:
         """Enter an arbitrary iteration of a loop: its variable, and the range it lies in."""
         v = fresh(loop.var.name, f.INT) if variable is None else variable
         encoder = self.encoder()
-        low, extent = encoder.value(loop.min), encoder.value(loop.extent)
+        low, extent = [e.value for e in bounds or map(encoder.encode, (loop.min, loop.extent))]
         self.env[loop.var] = Encoded(v, f.TRUE, False)
         if v.op == "var":
             self.names[str(v.payload)] = loop.var.name
@@ -215,12 +214,8 @@ class Context:
             case Seq(stmts=stmts):
                 for s in stmts:
                     self.execute(s)
-            case Assume(condition=c) | Assert(condition=c) if self.evaluated(c) is None:
-                pass  # nothing is known of the result of an opaque call
-            case Assume(condition=c):
-                self.passed(self.encoder().claim(c))
-            case Assert(condition=c):
-                self.assume(c)
+            case Assume(condition=c) | Assert(condition=c):
+                self.passed(self.evaluated(c, claim=isinstance(stmt, Assume)))
             case Store(buffer=b, value=value, indices=indices) if value.dtype.lanes == 1 and not opaque_calls(stmt):
                 encoder = self.encoder()
                 address, lane = encoder.address(value, b, indices, None)
@@ -244,42 +239,51 @@ class Context:
                 if assumes(stmt):
                     self.observed.append((before, stmt))
 
-    def evaluated(self, expr: Expr) -> Encoded | None:
-        """The value of an expression that is evaluated here.
+    def evaluated(self, expr: Expr, *, claim: bool = False) -> Encoded:
+        """The value of an expression (an assumed ``claim``) that is evaluated here.
 
-        An opaque call in it has an unknown value, ``None``, and may have written everything.
+        That of an opaque call, which may have written everything, is unknown.
         """
         call = Evaluate(expr)
-        if not opaque_calls(call):
-            return self.encoder().encode(expr) if expr.dtype.lanes == 1 else None
-        before = dict(self.memory)
-        for data in self.memory:
-            self.becomes(data, Ran(before, call))
-        return None
+        if opaque_calls(call):
+            before = dict(self.memory)
+            for data in before:
+                self.becomes(data, Ran(before, call))
+        elif expr.dtype.lanes == 1:
+            return self.encoder().claim(expr) if claim else self.encoder().encode(expr)
+        return Encoded(fresh("call", sort_of(expr.dtype.scalar)), f.TRUE, True)
 
     def enter(self, stmt: Stmt, step: int) -> Stmt:
         """Walk into the ``step``-th sub-statement, from the point where ``stmt`` begins."""
+        values: tuple[Encoded, ...] = ()
         match stmt:
             case Seq(stmts=stmts):
                 for s in stmts[:step]:
                     self.execute(s)
-            case For(body=body):
-                v = self.bind_loop(stmt)  # the bounds are evaluated once, before the first iteration
-                self.repeat(stmt, body, v)
             case While(condition=c, body=body):
                 self.repeat(stmt, body)
-                if self.evaluated(c) is not None:
-                    self.assume(c)
-            case If(condition=c):
-                e = self.evaluated(c) or Encoded(fresh("call", f.BOOL), f.TRUE, True)
-                value = e.value if step == 0 else f.not_(e.value)
-                self.path.extend(value.args if value.op == "and" else (value,))
-                if e.defined is not f.TRUE:
-                    self.path.append(e.defined)
-            case LetStmt(var=v, value=value):
-                self.env[v] = self.evaluated(value) or Encoded(fresh(v.name, sort_of(v.dtype.scalar)), f.TRUE, True)
+                values = (self.evaluated(c),)
+            case If(condition=e) | LetStmt(value=e):
+                values = (self.evaluated(e),)
             case Allocate(buffer=b):
                 self.becomes(b.data, Allocated())
+            case _:
+                pass
+        sub = self.into(stmt, step, values)
+        if isinstance(stmt, For):  # the bounds are evaluated once, before the first iteration
+            self.repeat(stmt, sub, self.env[stmt.var].value)
+        return sub
+
+    def into(self, stmt: Stmt, step: int, values: Sequence[Encoded]) -> Stmt:
+        """What leads from the values of what ``stmt`` evaluates first to its ``step``-th sub-statement."""
+        match stmt:
+            case For():
+                self.bind_loop(stmt, bounds=values)
+            case If() | While():
+                ((value, defined, data),) = values
+                self.passed(Encoded(f.not_(value) if step else value, defined, data))
+            case LetStmt(var=v):
+                (self.env[v],) = values
             case Block(is_label=False):
                 raise Unencodable(NOT_EXPANDED)
             case _:

@@ -14,8 +14,7 @@ from weakref import WeakSet
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path
-from verified_tir.ir.stmt import SKIP, Assume, Block, Seq, Stmt, While
-from verified_tir.ir.visit import map_children
+from verified_tir.ir.stmt import Block, Seq, Stmt
 from verified_tir.kernel import admissible
 from verified_tir.kernel.begin import begin
 from verified_tir.kernel.context import Context
@@ -23,7 +22,7 @@ from verified_tir.kernel.exact import exact_prover
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import Discharged, NoMatch, Question, Unproved, discharge_all
-from verified_tir.kernel.region import instance
+from verified_tir.kernel.region import evaluation
 from verified_tir.kernel.rules.common import safe_questions
 from verified_tir.semantics.encode import Unencodable
 
@@ -43,26 +42,15 @@ class _Inexpressible(Exception):
 
 
 def _visit(context: Context, stmt: Stmt, path: Path) -> Iterator[Question]:
-    shallow = _without_body(stmt)
-    if shallow is not None:
-        here = context.fork()
-        if isinstance(stmt, While):  # its condition is evaluated again after each iteration
-            here.repeat(stmt, stmt.body)
+    if not isinstance(stmt, (Seq, Block)):
         try:
-            run = instance(here, shallow, share_loads=True, with_safety=True)
+            run = evaluation(context, stmt, with_safety=True)
         except (Unencodable, IRError) as problem:
             raise _Inexpressible(path, str(problem)) from None
-        kept = [s for _, s in run.safety if not (isinstance(stmt, Assume) and s.kind == "the assumption holds")]
+        kept = [s for _, s in run.safety if s.kind != "the assumption holds"]
         yield from safe_questions(run.context, kept, (), path, "before")
     for k, sub, inner in context.inside(stmt):
         yield from _visit(inner, sub, (*path, k))
-
-
-def _without_body(stmt: Stmt) -> Stmt | None:
-    """The statement with its sub-statements emptied: what it evaluates itself."""
-    if isinstance(stmt, (Seq, Block)):
-        return None
-    return map_children(stmt, lambda c: SKIP if isinstance(c, Stmt) else c)
 
 
 def contradictory(func: PrimFunc, prover: Prover, entry: Entry) -> bool:

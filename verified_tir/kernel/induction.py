@@ -118,7 +118,7 @@ def kept(
         try:
             for step in path:
                 store = here.enter(store, step)
-            (a,) = [x for x in instance(here, store, share_loads=True).accesses if x.write]
+            (a,) = [x for x in instance(here, store, written=()).accesses if x.write]
         except Unencodable:
             return []
         assert a.buffer is not None and a.value is not None

@@ -69,7 +69,7 @@ class Axiom:
 
 def _evaluated(context: Context, stmt: Stmt, path: tuple[int, ...]) -> Iterator[Question]:
     """What is assumed can be evaluated: on definite values, and where all that is assumed before it is true."""
-    run = instance(context, stmt, share_loads=True, with_safety=True)
+    run = instance(context, stmt, written=(), with_safety=True)
     for place, safety in run.safety:
         if safety.kind != "the assumption holds":
             yield from safe_questions(run.context, (safety,), (), (*path, *place))

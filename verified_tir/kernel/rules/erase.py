@@ -74,7 +74,7 @@ class Erase:
         return Rewrite(before.with_body(put(before.body, self.path, SKIP)), questions)
 
     def _no_op(self, context: Context, target: Stmt, unread: set[Var]) -> Iterator[Question]:
-        run = instance(context, target, share_loads=True)
+        run = instance(context, target, written=())
         for a in run.outer():
             if not a.write or a.buffer is None or a.value is None or a.buffer.data in unread:
                 continue

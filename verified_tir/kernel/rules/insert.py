@@ -90,7 +90,7 @@ class Insert:
         self, context: Context, added: Stmt, later: tuple[Stmt, ...], unread: set[Var]
     ) -> Iterator[Question]:
         fed = read_blocks(added) & written_blocks(added) if later else set()
-        run = instance(context, added, share_loads=True, also_written=fed, with_safety=True)
+        run = instance(context, added, written=fed, with_safety=True)
         for place, safety in run.safety:
             yield from safe_questions(run.context, (safety,), (), (*self.path, *place))
         for a in run.outer():

@@ -24,13 +24,13 @@ from typing import final
 from verified_tir.ir.expr import Load, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path
-from verified_tir.ir.stmt import SKIP, Allocate, Assert, Block, For, Seq, Stmt, While
-from verified_tir.ir.visit import children, map_children, sub_statements, walk
+from verified_tir.ir.stmt import Allocate, Assert, Block, For, Seq, Stmt, While
+from verified_tir.ir.visit import children, sub_statements, walk
 from verified_tir.kernel.access import Access, conflicts, overlap
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import EVERYTHING, opaque_calls, read_blocks, written_blocks
 from verified_tir.kernel.obligation import Question
-from verified_tir.kernel.region import instance
+from verified_tir.kernel.region import evaluation, instance
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
 from verified_tir.logic.guess import solve_address
@@ -116,14 +116,10 @@ def reads_of(
         return
     begun = len(context.path) if begun is None else begun
     if not isinstance(stmt, (Seq, Block)):
-        own = map_children(stmt, lambda c: SKIP if isinstance(c, Stmt) else c)
-        here = context.fork()
-        if isinstance(stmt, While):  # its condition is evaluated again after each iteration
-            here.repeat(stmt, stmt.body)
-        run = instance(here, own, share_loads=True)
+        run = evaluation(context, stmt)
         for a in run.outer():
             if not a.write and a.buffer is not None and a.buffer.data in blocks:
-                yield Read(run.context, a, (*here.path[begun:], *a.given), overwrites(before, a), place)
+                yield Read(run.context, a, (*run.context.path[begun:], *a.given), overwrites(before, a), place)
     if isinstance(stmt, Seq):
         here = context.fork()
         for k, s in enumerate(stmt.stmts):

@@ -128,7 +128,7 @@ def _questions(context: Context, body: Stmt, p: Padding, turns: Sequence[Padding
     safety: list[Safety] = []
     here.encoder(safety).encode(p.value)
     yield from safe_questions(here, safety, (), ())
-    for load in instance(here, Evaluate(p.value), share_loads=True).accesses:
+    for load in instance(here, Evaluate(p.value), written=()).accesses:
         for q in turns:
             at = here.fork()
             at.env.update({v: Encoded(x, f.TRUE, False) for v, x in zip(q.indices, load.indices, strict=True)})

@@ -365,7 +365,7 @@ class _Work:
         """What an instance touches outside."""
         if number not in self.runs:
             leaf = active.link.leaf
-            run = instance(active.old.context, self.bodies[leaf], also_written=written_blocks(seq(*self.bodies)))
+            run = instance(active.old.context, self.bodies[leaf], written=written_blocks(seq(*self.bodies)))
             self.runs[number] = run.context, [replace(a, place=self.rule.place(leaf, a.place)) for a in run.outer()]
         return self.runs[number]
 

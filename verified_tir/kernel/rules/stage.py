@@ -230,7 +230,7 @@ class Stage:
             lane = fresh("lane", f.INT)
             here.path.append(f.between(f.integer(0), lane, f.integer(self.buffer.dtype.lanes)))
         address = here.address(self.buffer, indices, lane)
-        return here, Access(self.buffer, indices, lane, address, True, (), (), Load(self.buffer, self.layout.inverse))
+        return here, Access(self.buffer, indices, lane, address, True, (), ())
 
     def _one_place(self, region: Context, element: Access) -> Question:
         image, _, _ = self.layout.image(region, element.indices)

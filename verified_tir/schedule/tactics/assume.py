@@ -204,7 +204,7 @@ def _possible(session: Session) -> None:
     for s in leading:
         context.execute(s)
     for s in leading:
-        for a in instance(start, s, share_loads=True).assumed:
+        for a in instance(start, s, written=()).assumed:
             given = (*context.path, *a.given, a.condition)
             facts = session.prover.facts(context, given, given)
             if session.solver.consistent((*given, *facts)) is False:
