@@ -143,7 +143,7 @@ def test_stores_to_a_licensed_block_hold_what_any_order_may_give() -> None:
     def after(value: f.Term, x: Buffer = a) -> tuple[f.Term, tuple[f.Term, ...]]:
         held = where.held(x, Encoded(value, f.TRUE, True))
         known = where.held_facts[held.value]
-        assert held.value is not value and all(where.usable(t) for t in known)
+        assert held.value is not value and where.usable_facts(x.data, *known) == known
         assert not where.usable(f.le(held.value, f.integer(9)) if x is d else f.eq(held.value, old.value))
         return held.value, known
 

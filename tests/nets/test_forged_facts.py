@@ -182,7 +182,7 @@ def test_blocks_that_are_not_defined_throughout_are_not_in_the_set() -> None:
 
 def hostile(known: Known, roots: tuple[Term, ...]) -> list[Any]:
     """Everything about everything, without a guard: asked in the midst of an induction, too, as long as it ends."""
-    found: list[Any] = [f.FALSE, *roots, *known.context.told]
+    found: list[Any] = [f.FALSE, *roots, *itertools.chain(*known.context.held_facts.values())]
     if known.supposed is not None and known.outer is not None and known.outer.supposed is not None:
         return found
     for e in list(dict.fromkeys(known.context.elements.values()))[-12:]:

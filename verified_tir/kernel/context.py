@@ -7,7 +7,7 @@ that reaches the place has been through.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import final
 
@@ -75,10 +75,9 @@ class Context:
     """A block whose definedness bits stand for "was written": its stores count as defined whatever they store."""
     blocks: dict[object, Var] = field(default_factory=dict)
     """The block of each unknown that stands for an element's value, by the unknown's name; shared by all forks."""
-    told: set[Term] = field(default_factory=set)
-    """What is known of the elements of licensed blocks whatever the order of their terms; shared by all forks."""
     held_facts: dict[Term, tuple[Term, ...]] = field(default_factory=dict)
-    """Of those, what is known of the unknown that a store left; shared by all forks."""
+    """What is known of the unknown that a store left in a licensed block, whatever the order of the terms; shared by
+    all forks."""
     line: set[Version] = field(default_factory=set)
     """The states of blocks that a run which gets here has been through."""
 
@@ -128,26 +127,20 @@ class Context:
         held, known = stored(value, self.blocks, self.memory if EVERYTHING in written else written)
         if held is not value:
             self.blocks[held.value.payload] = buffer.data
-            self.told.update(known)
             self.held_facts[held.value] = known
         return held
 
-    def tell(self, block: Var, facts: Iterable[Term]) -> None:
-        """Facts about elements of a block were found that hold of every tree, if they do no more than compare them."""
-        if block in self.entry.licensed:
-            self.told.update(t for t in facts if only_compares(t, self.blocks, self.entry.licensed))
-
-    def supposing(self) -> Context:
-        """A fork in which facts are told that are supposed, of what earlier iterations left, to prove that they stay
-        true: nobody else hears of them."""
-        inside = self.fork()
-        inside.told = set(self.told)
-        return inside
-
-    def usable(self, premise: Term) -> bool:
-        """Whether a premise holds whatever the order in which a licence lets floats be summed."""
+    def usable(self, *premises: Term) -> tuple[Term, ...]:
+        """Those of some premises that hold whatever the order in which a licence lets floats be summed."""
         licensed = self.entry.licensed
-        return not licensed or usable(premise, self.blocks, licensed, self.told)
+        return tuple([p for p in premises if usable(p, self.blocks, licensed)]) if licensed else premises
+
+    def usable_facts(self, block: Var, *facts: Term) -> tuple[Term, ...]:
+        """The same of facts about the contents of a block: if it is licensed they may compare its elements."""
+        licensed = self.entry.licensed
+        if block not in licensed:
+            return self.usable(*facts)
+        return tuple([t for t in facts if only_compares(t, self.blocks, licensed)])
 
     def accessible(self, buffer: Buffer, indices: tuple[Term, ...], lane: Term | None) -> Term:
         """When touching this element is allowed (see ``accessible``)."""

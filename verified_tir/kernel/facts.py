@@ -72,17 +72,17 @@ class Prover:
 
         ``quick`` is the solver's.
         """
-        base = usable(context, (*context.path, *given))
+        base = context.usable(*context.path, *given)
         used = base
         verdict = self.solver.prove(base, goal, quick=True)
         if not isinstance(verdict, Proved):
-            facts = usable(context, self.facts(context, base, (goal, *given)))
+            facts = self.facts(context, base, (goal, *given))
             used = (*base, *facts)
             if facts or small or not isinstance(verdict, Refuted):
                 verdict = self.solver.prove(used, goal, small, quick=quick)
             if not isinstance(verdict, Proved):
                 # Loops whose bounds are loaded (the rows of a sparse matrix) need what is known of these loads, too.
-                more = usable(context, self.facts(context, base, tuple(context.path)))
+                more = self.facts(context, base, tuple(context.path))
                 if not set(more) <= set(facts):
                     used = tuple(dict.fromkeys((*used, *more)))
                     verdict = self.solver.prove(used, goal, small, quick=quick)
@@ -98,7 +98,7 @@ class Prover:
         if len(self._place) != len(place) or any(a is not b for a, b in zip(self._place, place, strict=True)):
             self._known, self._place = {}, place
         if base not in self._known:
-            path = tuple(context.path)
+            path = context.usable(*context.path)
             outer = None if base == path else self.known(context, path)
             self._known[base] = Known(self.solver, context, base, self.lemmas, outer)
         return self._known[base]
@@ -135,9 +135,9 @@ class Known:
     def _has(self, formula: Term) -> bool:
         return formula in self._found or (self.outer is not None and self.outer._has(formula))
 
-    def holds(self, given: Sequence[Term], goal: Term, claim: str) -> bool:
-        """Whether a lemma holds, without looking up facts.  If it does, it is recorded."""
-        given = usable(self.context, (*self.base, *given))
+    def holds(self, given: Sequence[Term], goal: Term, claim: str, facts: Sequence[Term] = ()) -> bool:
+        """Whether a lemma holds, with no other facts than these.  If it does, it is recorded."""
+        given = (*self.base, *self.context.usable(*given), *facts)
         verdict = self.solver.prove(given, goal, quick=True)
         if isinstance(verdict, Proved):
             self.lemmas.append(Lemma(Obligation(claim, claim, given, goal), verdict))
@@ -145,13 +145,12 @@ class Known:
 
     def follows(self, goal: Term, claim: str) -> bool:
         """Whether something holds, with what is found about what it mentions."""
-        return goal is f.TRUE or self.holds(self.look_up((goal,)), goal, claim)
+        return goal is f.TRUE or self.holds((), goal, claim, self.look_up((goal,)))
 
-    def _add(self, e: Element, *formulas: Term, tell: bool = True) -> tuple[Term, ...]:
-        if tell:
-            self.context.tell(e.version.block, formulas)
-        self._found.update(formulas)
-        return formulas
+    def _add(self, e: Element, *facts: Term) -> tuple[Term, ...]:
+        facts = self.context.usable_facts(e.version.block, *facts)
+        self._found.update(facts)
+        return facts
 
     def _reached(self, e: Element) -> bool:
         """Whether this is an element, as the logic knows it, of memory that a run which gets here has been through."""
@@ -168,7 +167,7 @@ class Known:
         if not self._reached(e):
             return ()
         scalar = e.buffer.dtype.scalar
-        typed = self._add(e, in_range(e.value, scalar), tell=False) if scalar.is_int else ()
+        typed = self._add(e, in_range(e.value, scalar)) if scalar.is_int else ()
         match e.version.event:
             case Allocated():
                 return (*self._add(e, f.not_(e.defined)), *typed)
@@ -216,10 +215,9 @@ class Known:
         if run is None or run.touching:
             return found
         same = {run.older.value: e.value, run.older.defined: e.defined}
-        for t in facts:
-            if self._has(t):
-                found += self._add(e, f.replace(t, same), tell=t in self.context.told)
-        return found
+        renamed = tuple(f.replace(t, same) for t in facts if self._has(t))
+        self._found.update(renamed)
+        return found + renamed
 
     def contents(self, e: Element, k: int) -> tuple[Term, ...]:
         """What the ``k``-th store that may have touched the element left there, if it was the last."""
@@ -234,8 +232,7 @@ class Known:
 
     def suppose(self, e: Element) -> tuple[Term, ...]:
         """What the induction supposes of the element, of whose obligations this is one."""
-        said = self.supposed.of(e) if self.supposed is not None and self._reached(e) else None
-        return () if said is None else self._add(e, said)
+        return self._add(e, *self.supposed.of(e)) if self.supposed is not None and self._reached(e) else ()
 
     def invariants(
         self, e: Element, properties: Iterable[tuple[str, Term]], since: int | None = None
@@ -321,22 +318,16 @@ class Known:
             own = {there: e.value, f.app(str(e.defined.payload), there.args, f.BOOL): e.defined}
             condition = f.replace(condition, own)
         register(run.context, condition, *premises)
-        return self._add(e, f.implies(f.and_(*premises), condition), tell=False)
+        facts = self.context.usable(f.implies(f.and_(*premises), condition))
+        self._found.update(facts)
+        return facts
 
     def inside(self, here: Context, given: Sequence[Term], supposed: Supposed, goal: Term, claim: str) -> bool:
         """Whether something holds at a place in a run, whatever the hypothesis is about being as is supposed."""
-        here = here.supposing()
         mentioned = [here.elements[t] for t in f.subterms(goal, *given) if t in here.elements]
-        hypotheses = [(e, said) for e in mentioned if (said := supposed.of(e)) is not None]
-        for e, said in hypotheses:
-            here.tell(e.version.block, (said,))
-        base = tuple(dict.fromkeys((*self.base, *given, *(said for _, said in hypotheses))))
+        hypotheses = [t for e in mentioned for t in here.usable_facts(e.version.block, *supposed.of(e))]
+        base = tuple(dict.fromkeys((*self.base, *here.usable(*given), *hypotheses)))
         there = Known(self.solver, here, base, [], self, supposed)
         proved = (bool(hypotheses) and there.holds((), goal, claim)) or there.follows(goal, claim)
         self.lemmas.extend(there.lemmas if proved else ())
         return proved
-
-
-def usable(context: Context, premises: tuple[Term, ...]) -> tuple[Term, ...]:
-    """The premises that may be used, whatever bits a licence leaves open."""
-    return tuple(p for p in premises if context.usable(p)) if context.entry.licensed else premises

@@ -91,16 +91,16 @@ class Supposed:
     after: int
     until: int
 
-    def of(self, e: Element) -> Term | None:
+    def of(self, e: Element) -> tuple[Term, ...]:
         """What is supposed of an element."""
         one = self.invariant.element
         if e.version.block not in self.invariant.blocks or not self.after < e.version.serial <= self.until:
-            return None
+            return ()
         if one is None:
-            return self.invariant.said(e)
+            return (self.invariant.said(e),)
         if e.buffer.dtype.scalar is not one.buffer.dtype.scalar:
-            return None  # an address counts elements of its own view's type
-        return f.implies(equal(e.address, one.address), self.invariant.said(e))
+            return ()  # an address counts elements of its own view's type
+        return (f.implies(equal(e.address, one.address), self.invariant.said(e)),)
 
 
 def kept(
@@ -114,7 +114,7 @@ def kept(
     :param reached: the loop ``stmt`` has run to here.
     """
     for path in stores if invariants else ():
-        here, begun, store = before.supposing(), moment(), stmt
+        here, begun, store = before.fork(), moment(), stmt
         try:
             for step in path:
                 store = here.enter(store, step)

@@ -11,9 +11,10 @@ So every proof has to hold of all trees.  Two things see to that:
   then begins with this one term.  Otherwise it is a new unknown, and only that is known which is true of every tree: a
   sum of floats is -0.0 only if all of its terms are (``x + y`` is -0.0 only if x and y are: IEEE 754, rounding to
   nearest).
-* No premise may mention the value of a licensed element (:func:`usable`), unless it is one of those.  A branch that was
-  taken, an assumption, the contents of another block: whatever they say of such a value holds of one tree, and what is
-  proved must hold of each.  Dropping premises is always sound.
+* No premise may mention the value of a licensed element (:func:`usable`), unless it is one of those, or a fact that was
+  shown of the contents of a licensed block and does no more than compare them (:func:`only_compares`).  A branch that
+  was taken, an assumption, the contents of another block: whatever they say of such a value holds of one tree, and what
+  is proved must hold of each.  Dropping premises is always sound.
 
 Rules keep the terms of an element as they are, since what they prove equal is equal whatever the element holds; those
 that add or take away stores say how (:func:`adds_nothing`), and instances are not run again (``repeat``).  That the
@@ -61,10 +62,8 @@ def _may_be_negative_zero(t: Term) -> Term:
     return f.TRUE
 
 
-def usable(term: Term, blocks: Mapping[object, Var], licensed: Container[Var], known: Container[Term]) -> bool:
-    """Whether a premise holds of every tree: it is one of ``known``, or mentions the value of no licensed element."""
-    if term in known:
-        return True
+def usable(term: Term, blocks: Mapping[object, Var], licensed: Container[Var]) -> bool:
+    """Whether a premise holds of every tree: it mentions the value of no licensed element."""
     return not any(t.op in ("app", "var") and blocks.get(t.payload) in licensed for t in f.subterms(term))
 
 

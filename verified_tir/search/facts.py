@@ -144,8 +144,7 @@ def after_run(known: Known, e: Element) -> Iterator[Term]:
 
 def _certain(known: Known, runs: tuple[Term, ...]) -> bool:
     """Whether something holds, asked only to know what else is worth asking."""
-    given = tuple(p for p in known.base if known.context.usable(p))
-    return isinstance(known.solver.prove(given, f.and_(*runs), quick=True), Proved)
+    return isinstance(known.solver.prove(known.base, f.and_(*runs), quick=True), Proved)
 
 
 # -- what instances found true -----------------------------------------------------------------------------------------
