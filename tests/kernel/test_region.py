@@ -63,7 +63,7 @@ def run_of(text: str, *, apart: bool = True, meanwhile: str = "") -> list[str]:
     for place, s in run.safety:
         lines.append(f"{s.kind}: {words(s.condition)} at {place}{under(s.premises)}")
     for assumed in run.assumed:
-        lines.append(f"found: {words(assumed.condition)}{under(assumed.given)}")
+        lines.append(f"found: {words(assumed.condition)}{under(assumed.premises)}")
     lines.append(f"unknown: {', '.join(map(words, run.unknown))}")
     return lines
 

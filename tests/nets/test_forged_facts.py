@@ -64,7 +64,7 @@ def everything(known: Known, e: Element) -> Iterator[Term]:
     yield from known.everywhere(e)
     for r in known.ended(e):
         for found in (*r.assumed, *[s for _, s in r.safety]):
-            yield from known.instantiate(e, r, found, {v: f.integer(1) for v in r.inner()})
+            yield from known.instantiate(e, r, found, {v: f.integer(1) for v in r.inner})
 
 
 def tried(e: Element) -> list[tuple[str, Any]]:
@@ -132,7 +132,7 @@ def test_an_instance_is_one_of_this_run_at_values_of_its_loops() -> None:
     known, n = here(where), f.var("n", f.INT)
     (run,) = known.ended(e)
     (found,) = run.assumed
-    (i,) = found.inner
+    (i,) = run.inner
     (said,) = known.instantiate(e, run, found, {i: f.integer(1)})
     assert said is f.implies(f.TRUE, f.eq(e.value, n)) or e.value in f.subterms(said)
     for values in ({n: f.integer(1)}, {i: f.TRUE}, {i: "1"}, {i: None}):

@@ -40,16 +40,6 @@ class Access:
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Assumed:
-    """A condition that an instance found true, for each value of ``inner`` for which ``given`` holds."""
-
-    condition: Term
-    given: tuple[Term, ...]
-    inner: tuple[Term, ...]
-
-
-@final
 @dataclass(slots=True)
 class Instance:
     """One arbitrary run of a statement: its accesses and, if asked for, its safety conditions."""
@@ -58,19 +48,18 @@ class Instance:
     accesses: list[Access]
     safety: list[tuple[Path, Safety]]
     local: set[Var]
-    assumed: list[Assumed]
+    assumed: list[Safety]
+    """What it found true: assumed, or asserted."""
     unknown: list[Term]
     """Fresh variables for what may differ between iterations: loads of what the statement writes, opaque results."""
     held: set[Term] = field(default_factory=set)
     """Those that stand for what elements of licensed blocks hold after a store."""
+    inner: list[Term] = field(default_factory=list)
+    """The variables that tell its instances apart: those of its loops, and lanes."""
 
     def outer(self) -> Iterator[Access]:
         """Accesses to memory that exists outside the statement."""
         return (a for a in self.accesses if a.buffer is None or a.buffer.data not in self.local)
-
-    def inner(self) -> set[Term]:
-        """The variables that tell its instances apart."""
-        return {v for x in self.accesses for v in x.inner} | {v for x in self.assumed for v in x.inner}
 
     def renamed_apart(self) -> dict[Term, Term]:
         """Other variables for what is unknown: an access looked at in a second iteration sees other values."""

@@ -173,8 +173,7 @@ def _ranges(run: Instance) -> set[Term]:
 
 def _varies(run: Run, *terms: Term) -> bool:
     """Whether terms mention an iteration's variables, or loads of what the statement writes."""
-    inner = {v for x in run.instance.accesses for v in x.inner}
-    return not inner.union(run.instance.unknown).isdisjoint(f.subterms(*terms))
+    return not {*run.instance.inner, *run.instance.unknown}.isdisjoint(f.subterms(*terms))
 
 
 def _settled(run: Run, a: Access) -> Access:

@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from typing import Any, final
 
 from verified_tir.ir.expr import Var
-from verified_tir.kernel.access import Assumed, Instance
+from verified_tir.kernel.access import Instance
 from verified_tir.kernel.begin import entered
 from verified_tir.kernel.contents import Run, contents, equal, frame, ran, register
 from verified_tir.kernel.context import Context
@@ -297,20 +297,19 @@ class Known:
         return self._ended.get(e, ())
 
     def instantiate(
-        self, e: Element, run: Instance, found: Assumed | Safety, values: Mapping[Term, Term], load: Term | None = None
+        self, e: Element, run: Instance, found: Safety, values: Mapping[Term, Term], load: Term | None = None
     ) -> tuple[Term, ...]:
         """What all instances of a statement found true (assumed it, or were safe to evaluate), of the one at some
         values of its loops: where it ran, it is true.  Whatever else differs between instances is unknown.
 
         :param load: a load that is one of the element there, if the addresses are equal: it gets the element's name.
         """
-        known = [a for a in run.assumed if a is found] + [s for _, s in run.safety if s is found]
+        known = any(s is found for s in (*run.assumed, *[s for _, s in run.safety]))
         if not known or not any(r is run for r in self.ended(e)):
             return ()
-        given = found.given if isinstance(found, Assumed) else found.premises
-        witness = {**values_of(values, run.inner()), **run.renamed_apart()}
+        witness = {**values_of(values, run.inner), **run.renamed_apart()}
         memo: dict[Term, Term] = {}
-        premises = [f.replace(g, witness, memo) for g in given]
+        premises = [f.replace(g, witness, memo) for g in found.premises]
         condition = f.replace(found.condition, witness, memo)
         if type(load) is Term and load.op == "app" and load.payload == e.value.payload:
             there = f.replace(load, witness, memo)

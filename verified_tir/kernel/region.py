@@ -33,7 +33,7 @@ from verified_tir.ir.stmt import (
     While,
 )
 from verified_tir.ir.visit import children, map_children, nodes_of, sub_statements, walk
-from verified_tir.kernel.access import Access, Assumed, Instance
+from verified_tir.kernel.access import Access, Instance
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import EVERYTHING, written_blocks
 from verified_tir.logic import formula as f
@@ -194,6 +194,11 @@ class _Walker:
 
     # -- statements -----------------------------------------------------------------------------------------------
 
+    def within(self, variable: Term) -> None:
+        """The variable tells what comes now from other instances of it."""
+        self.loops = (*self.loops, variable)
+        self.result.inner.append(variable)
+
     def statement(self, stmt: Stmt, place: Path) -> None:
         path, loops, begun = self.context.path, self.loops, len(self.context.path)
         values = self.itself(stmt, place)
@@ -201,7 +206,7 @@ class _Walker:
             entered = len(path)
             self.context.into(stmt, k, values)
             if isinstance(stmt, For):
-                self.loops = (*loops, self.context.env[stmt.var].value)
+                self.within(self.context.env[stmt.var].value)
             self.statement(sub, (*place, k))
             self.loops = loops
             if not isinstance(stmt, Seq):
@@ -242,7 +247,7 @@ class _Walker:
         e = self.evaluate(c, claim=isinstance(stmt, Assume), undef="a branch on undef")
         if isinstance(stmt, Assume):
             self.require("the assumption holds", c, e.value)
-        self.result.assumed.append(Assumed(f.and_(e.value, e.defined), self.given, self.loops))
+        self.result.assumed.append(Safety("it was found true", c, self.given, f.and_(e.value, e.defined)))
         self.context.passed(e)
 
     def bounds(self, loop: For) -> list[Encoded]:
@@ -255,7 +260,7 @@ class _Walker:
     def store(self, stmt: Store) -> None:
         lane, loops = self.any_lane(stmt.value), self.loops
         if lane is not None:
-            self.loops = (*loops, lane)
+            self.within(lane)
         written = self.evaluate(stmt.value, lane)
         value = self.context.held(stmt.buffer, written)
         if value.value is not written.value:

@@ -14,6 +14,7 @@ from verified_tir.ir.expr import Binary, Expr, IfThenElse, Load, Var
 from verified_tir.ir.node import Node
 from verified_tir.ir.stmt import If, LetStmt, Stmt
 from verified_tir.ir.visit import walk
+from verified_tir.kernel.access import Instance
 from verified_tir.kernel.effects import EVERYTHING, written_blocks
 from verified_tir.kernel.facts import Known
 from verified_tir.kernel.induction import DEFINED, value_of
@@ -23,6 +24,7 @@ from verified_tir.logic.addresses import solve_address
 from verified_tir.logic.formula import Term
 from verified_tir.logic.properties import properties
 from verified_tir.logic.verdict import Proved
+from verified_tir.semantics.encode import Safety
 
 DEPTH = 4
 """How many generations of loads are looked up: those of the question, those their facts mention, and so on."""
@@ -157,9 +159,14 @@ def assumed(known: Known, e: Element) -> Iterator[Term]:
     for run in known.ended(e):
         for a in run.assumed:
             for load in (t for t in f.subterms(a.condition) if t.op == "app" and t.payload == e.value.payload):
-                solved = solve_address(load.args, e.address, list(a.inner), a.given)
+                solved = solve_address(load.args, e.address, _inner(run, a), a.premises)
                 if solved is not None:
                     yield from known.instantiate(e, run, a, solved[0], load)
+
+
+def _inner(run: Instance, a: Safety) -> list[Term]:
+    """The variables of a run that what is assumed there speaks of."""
+    return [v for v in run.inner if v in set(f.subterms(*a.premises, a.condition))]
 
 
 def safe(known: Known, e: Element, k: int) -> Iterator[Term]:

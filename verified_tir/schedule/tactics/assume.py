@@ -205,7 +205,7 @@ def _possible(session: Session) -> None:
         context.execute(s)
     for s in leading:
         for a in instance(start, s, written=()).assumed:
-            given = (*context.path, *a.given, a.condition)
+            given = (*context.path, *a.premises, a.condition)
             facts = session.prover.facts(context, given, given)
             if session.solver.consistent((*given, *facts)) is False:
                 raise fail(
