@@ -8,11 +8,10 @@ import pytest
 
 from verified_tir import parse_func
 from verified_tir.kernel.begin import begin
-from verified_tir.kernel.facts import Lemma
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import Question, discharge
 from verified_tir.logic import formula as f
-from verified_tir.logic.verdict import Obligation, Proved, Unknown
+from verified_tir.logic.verdict import Discharged, Obligation, Proved, Unknown
 
 PROGRAM = '@T.prim_func\ndef p(A: T.Buffer((4,), "int32")):\n    A[0] = 0\n'
 
@@ -23,17 +22,17 @@ class Prover:
     hasty = False
 
     def __init__(self) -> None:
-        self.lemmas: list[Lemma] = []
+        self.lemmas: list[Discharged] = []
 
     def prove(
         self, context: object, given: tuple[f.Term, ...], goal: f.Term, *, small: object = (), quick: bool = False
     ) -> Any:
         if len(self.lemmas) < 2:
             name = "one" if quick else "two"
-            self.lemmas.append(Lemma(Obligation(name, name, (), f.TRUE), Proved()))
+            self.lemmas.append(Discharged(Obligation(name, name, (), f.TRUE), Proved()))
             return Unknown("too hard"), given
         if goal is f.TRUE:
-            self.lemmas.append(Lemma(Obligation("three", "three", (), f.TRUE), Proved()))
+            self.lemmas.append(Discharged(Obligation("three", "three", (), f.TRUE), Proved()))
         return Proved(), given
 
 

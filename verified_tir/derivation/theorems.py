@@ -23,14 +23,14 @@ from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Stmt, seq
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.memory import Entry
-from verified_tir.kernel.obligation import Discharged, NoMatch, ParameterMap, Refusal
+from verified_tir.kernel.obligation import NoMatch, ParameterMap, Refusal
 from verified_tir.kernel.race_free import prove_race_free
 from verified_tir.kernel.refines import statement_of
 from verified_tir.kernel.rules import RULES
 from verified_tir.kernel.step import Rule
 from verified_tir.kernel.theorem import apply, licensed, reflexive, without_licence
 from verified_tir.logic.formula import Term
-from verified_tir.logic.verdict import Unknown
+from verified_tir.logic.verdict import Discharged, Unknown
 
 LEMMA: Final = "lemma"
 

@@ -33,12 +33,13 @@ from verified_tir.kernel.entry import prove_program
 from verified_tir.kernel.exact import exact_prover
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.memory import Allocated, Entry
-from verified_tir.kernel.obligation import Discharged, NoMatch, Question, Unproved, discharge
+from verified_tir.kernel.obligation import NoMatch, Question, Unproved, discharge
 from verified_tir.kernel.race_free import prove_race_free
 from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.common import changes
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
+from verified_tir.logic.verdict import Discharged
 from verified_tir.semantics.encode import Encoded, Unencodable
 
 

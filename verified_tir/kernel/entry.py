@@ -21,9 +21,10 @@ from verified_tir.kernel.context import Context
 from verified_tir.kernel.exact import exact_prover
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.memory import Entry
-from verified_tir.kernel.obligation import Discharged, NoMatch, Question, Unproved, discharge_all
+from verified_tir.kernel.obligation import NoMatch, Question, Unproved, discharge_all
 from verified_tir.kernel.region import evaluation
 from verified_tir.kernel.rules.common import safe_questions
+from verified_tir.logic.verdict import Discharged
 from verified_tir.semantics.encode import Unencodable
 
 

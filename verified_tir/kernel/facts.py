@@ -38,17 +38,8 @@ from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
 from verified_tir.logic.guess import looked_up, values_of
 from verified_tir.logic.solver import Solver
-from verified_tir.logic.verdict import Obligation, Proved, Refuted, Verdict
+from verified_tir.logic.verdict import Discharged, Obligation, Proved, Refuted, Verdict
 from verified_tir.semantics.encode import Safety, in_range
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Lemma:
-    """A side question that was proved on the way, and its verdict."""
-
-    obligation: Obligation
-    verdict: Verdict
 
 
 @final
@@ -57,7 +48,7 @@ class Prover:
     """Answers questions at a place, with the facts about memory that they need."""
 
     solver: Solver
-    lemmas: list[Lemma] = field(init=False, default_factory=list)
+    lemmas: list[Discharged] = field(init=False, default_factory=list)
     hasty: bool = False
     """Questions about floats that no lemma decides are left undecided, which saves much time where they are many."""
     _known: dict[tuple[Term, ...], Known] = field(init=False, default_factory=dict)
@@ -117,7 +108,7 @@ class Known:
     solver: Solver
     context: Context
     base: tuple[Term, ...]
-    lemmas: list[Lemma]
+    lemmas: list[Discharged]
     outer: Known | None = None
     supposed: Supposed | None = None
     notes: dict[Any, Any] = field(init=False, default_factory=dict)
@@ -140,7 +131,7 @@ class Known:
         given = (*self.base, *self.context.usable(*given), *facts)
         verdict = self.solver.prove(given, goal, quick=True)
         if isinstance(verdict, Proved):
-            self.lemmas.append(Lemma(Obligation(claim, claim, given, goal), verdict))
+            self.lemmas.append(Discharged(Obligation(claim, claim, given, goal), verdict))
         return isinstance(verdict, Proved)
 
     def follows(self, goal: Term, claim: str) -> bool:

@@ -12,10 +12,10 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path
 from verified_tir.kernel.context import Context
-from verified_tir.kernel.facts import Lemma, Prover
+from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.memory import Padding
 from verified_tir.logic.formula import Term
-from verified_tir.logic.verdict import Claim, Obligation, Proved, Verdict, in_words
+from verified_tir.logic.verdict import Claim, Discharged, Obligation, Proved, Verdict, in_words
 
 
 @final
@@ -48,16 +48,6 @@ class Question:
     place: Path = ()
     where: str = "before"
     otherwise: tuple[Question, ...] = ()
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Discharged:
-    """An obligation that was proved, with the lemmas about memory that were needed."""
-
-    obligation: Obligation
-    verdict: Proved
-    lemmas: tuple[Lemma, ...] = ()
 
 
 @final

@@ -29,10 +29,11 @@ from verified_tir.kernel.context import Context
 from verified_tir.kernel.exact import exact_prover
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.memory import Entry
-from verified_tir.kernel.obligation import Discharged, NoMatch, Question, Unproved, discharge_all
+from verified_tir.kernel.obligation import NoMatch, Question, Unproved, discharge_all
 from verified_tir.kernel.region import instance
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
+from verified_tir.logic.verdict import Discharged
 from verified_tir.semantics.encode import Encoded, Unencodable, fresh
 
 MARKED = ("parallel", "vectorized", "thread_binding")

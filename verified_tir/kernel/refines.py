@@ -20,8 +20,9 @@ from verified_tir.ir.expr import Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Stmt, seq
 from verified_tir.kernel.memory import Entry, Padding
-from verified_tir.kernel.obligation import Discharged, ParameterMap
+from verified_tir.kernel.obligation import ParameterMap
 from verified_tir.kernel.step import Rewrite, Rule
+from verified_tir.logic.verdict import Discharged
 
 
 @final

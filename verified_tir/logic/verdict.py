@@ -124,3 +124,13 @@ class Obligation:
     place: tuple[int, ...] = ()
     where: str = "before"
     names: dict[str, str] = field(default_factory=dict, hash=False, compare=False)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Discharged:
+    """An obligation that was proved, with the lemmas (obligations themselves) that were needed."""
+
+    obligation: Obligation
+    verdict: Proved
+    lemmas: tuple[Discharged, ...] = ()

@@ -22,9 +22,10 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Stmt
 from verified_tir.kernel.facts import Prover
-from verified_tir.kernel.obligation import Discharged, NoMatch, Refusal, Unproved
+from verified_tir.kernel.obligation import NoMatch, Refusal, Unproved
 from verified_tir.kernel.theorem import Refines
 from verified_tir.logic.solver import Solver
+from verified_tir.logic.verdict import Discharged
 from verified_tir.schedule.nesting import walked
 from verified_tir.schedule.refusals import report
 from verified_tir.schedule.schedule import Schedule

@@ -9,8 +9,7 @@ from typing import Literal, TypeAlias, final
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path
 from verified_tir.ir.script import script_lines
-from verified_tir.kernel.obligation import Discharged
-from verified_tir.logic.verdict import Obligation, Proved, Refuted, Unknown, Verdict
+from verified_tir.logic.verdict import Discharged, Obligation, Proved, Refuted, Unknown, Verdict
 from verified_tir.report.model import (
     InputReport,
     ObligationReport,

@@ -22,10 +22,11 @@ from verified_tir.ir.paths import places
 from verified_tir.ir.stmt import Allocate, For
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.memory import Entry
-from verified_tir.kernel.obligation import Discharged, NoMatch, Unproved
+from verified_tir.kernel.obligation import NoMatch, Unproved
 from verified_tir.kernel.race_free import prove_race_free
 from verified_tir.kernel.theorem import Refines, Step, reflexive
 from verified_tir.logic.solver import Solver
+from verified_tir.logic.verdict import Discharged
 from verified_tir.logic.z3_query import INTEGER_BUDGET
 from verified_tir.schedule.copies import block_of_copy
 from verified_tir.schedule.errors import NotApplicable, ScheduleError
