@@ -3,8 +3,7 @@
 ``@pytest.mark.sample(5)`` on a test with many parameters keeps five of its cases, always the same ones; ``sample`` does
 so with a list, and ``few`` with a number of examples.  ``@pytest.mark.nightly`` leaves out a test, or one case of it
 (``pytest.param(..., marks=pytest.mark.nightly)``), for which others stand in.  With ``VTIR_TESTS=all`` everything runs,
-and so does a case that is asked for by its whole name (``pytest "tests/…::test_x[case]"``).  ``VTIR_TESTS=most``
-leaves the nets (tests/nets) as they are, and runs all others whole: so mutants are tested.
+and so does a case that is asked for by its whole name (``pytest "tests/…::test_x[case]"``).
 """
 
 from __future__ import annotations
@@ -19,9 +18,6 @@ import pytest
 WHOLE = os.environ.get("VTIR_TESTS", "") == "all"
 """Whether everything is to run."""
 
-MOST = WHOLE or os.environ.get("VTIR_TESTS", "") == "most"
-"""Whether everything but the nets is."""
-
 T = TypeVar("T")
 
 
@@ -31,8 +27,8 @@ def sample(cases: Sequence[T], count: int, seed: int | str) -> list[T]:
 
 
 def few(some: int, every: int) -> int:
-    """How many examples to try: ``every`` with ``VTIR_TESTS=all`` or ``most``, ``some`` otherwise."""
-    return every if MOST else some
+    """How many examples to try: ``every`` with ``VTIR_TESTS=all``, ``some`` otherwise."""
+    return every if WHOLE else some
 
 
 def _chosen(cases: Sequence[T], count: int, seed: int | str) -> list[T]:
@@ -42,7 +38,7 @@ def _chosen(cases: Sequence[T], count: int, seed: int | str) -> list[T]:
 
 def left_out(items: list[pytest.Item], asked: Sequence[str]) -> list[pytest.Item]:
     """Which of the tests that were collected are not to run now; ``asked`` are the arguments of the command line."""
-    if MOST:
+    if WHOLE:
         return []
     named = tuple(argument for argument in asked if "::" in argument)
     out: list[pytest.Item] = []

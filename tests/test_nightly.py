@@ -33,7 +33,7 @@ def test_what_stays(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) 
         out = {item.name for item in nightly.left_out(items, asked)}
         return [item.name for item in items if item.name not in out]
 
-    monkeypatch.setattr(nightly, "MOST", False)
+    monkeypatch.setattr(nightly, "WHOLE", False)
     some = stay()
     assert sum("test_some[" in name for name in some) == 3
     assert [name for name in some if "test_some" not in name] == ["test_one_of_two[1]", "test_always"]
@@ -43,18 +43,16 @@ def test_what_stays(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) 
     assert other in stay(f"{file}::{other}")
     assert stay(f"{file}::test_some") == some
     assert "test_late" in stay(f"{file}::test_late")
-    monkeypatch.setattr(nightly, "MOST", True)
+    monkeypatch.setattr(nightly, "WHOLE", True)
     assert len(stay()) == len(items) == 24
 
 
 def test_the_list_and_the_number(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nightly, "WHOLE", False)
-    monkeypatch.setattr(nightly, "MOST", False)
     some = nightly.sample(range(100), 10, 1)
     assert len(some) == 10 and some == sorted(set(some)) == nightly.sample(range(100), 10, 1)
     assert nightly.sample("ab", 10, 1) == ["a", "b"]
     assert nightly.few(3, 40) == 3
     monkeypatch.setattr(nightly, "WHOLE", True)
-    monkeypatch.setattr(nightly, "MOST", True)
     assert nightly.sample(range(100), 10, 1) == list(range(100))
     assert nightly.few(3, 40) == 40

@@ -54,10 +54,10 @@ def test_a_package_without_tests_is_no_checkout(tmp_path: Path) -> None:
 
 
 def test_budgets() -> None:
-    assert [seconds(t) for t in ("90", "60s", "2m", "1.5h")] == [90, 60, 120, 5400]
+    assert [seconds(t, "--budget") for t in ("90", "60s", "2m", "1.5h")] == [90, 60, 120, 5400]
     for text in ("soon", "0s", "-1"):
         with pytest.raises(typer.BadParameter):
-            seconds(text)
+            seconds(text, "--time")
 
 
 @pytest.mark.nightly

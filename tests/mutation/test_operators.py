@@ -105,6 +105,37 @@ def test_every_operator_is_explained_and_in_a_group() -> None:
 def test_a_change_that_is_none_is_left_out() -> None:
     same = "def goal(x, y):\n    return f.le(x, y)\n"
     kept = Source("verified_tir/kernel/rules/toy.py", same.encode())
-    assert {m.operator for m in mutants(kept)} == {"swap-bound", "drop-goal"}
+    assert {m.operator for m in mutants(kept)} == {"swap-bound", "drop-goal", "swap-arguments"}
     already = Source("verified_tir/kernel/rules/toy.py", b"def goal(x):\n    if False:\n        return NoMatch(x)\n")
-    assert mutants(already) == []
+    assert [m.operator for m in mutants(already)] == ["flip-constant"]
+
+
+BRANCHES = """
+def value(e, n):
+    match e:
+        case Var():
+            return n == 2 * e.size
+        case (
+            Add(a=a)
+            | Sub(a=a)
+        ) if a:
+            return f.sub(a, n)
+        case _:
+            return f.ite(n, f.eq(e, n), e)
+"""
+
+
+def test_cases_are_never_taken_and_operators_exchanged() -> None:
+    assert {place: old for place, (old, _) in texts(BRANCHES, "branches").items()} == {
+        "value:drop-case:1": "Var() -> NotImplementedError()",
+        "value:drop-case:2": "a -> False",
+    }
+    assert {place: old for place, (old, _) in texts(BRANCHES, "arithmetic").items()} == {
+        "value:swap-equality:1": "n == 2 * e.size -> (n != 2 * e.size)",
+        "value:swap-operator:1": "2 * e.size -> (2 // e.size)",
+        "value:next-number:1": "2 -> 3",
+        "value:swap-operator:2": "f.sub -> f.add",
+        "value:swap-arguments:1": "f.sub(a, n) -> f.sub(n, a)",
+        "value:swap-arguments:2": "f.ite(n, f.eq(e, n), e) -> f.ite(n, e, f.eq(e, n))",
+        "value:swap-operator:3": "f.eq -> f.ne",
+    }

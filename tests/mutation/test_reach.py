@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from verified_tir.mutation.operators import mutants
-from verified_tir.mutation.reach import Key, Reach
+from verified_tir.mutation.reach import Key, Reach, digest_of_bytes
 from verified_tir.mutation.reach import TestFile as OfFile
 from verified_tir.mutation.sources import Source
 from verified_tir.mutation.swap import code_of
@@ -19,7 +19,8 @@ SOURCE = """def fits(n):
 
 def recorded(test: str, digest: str, lines: list[int]) -> OfFile:
     keys: list[Key] = [("m.py", "fits", digest, line) for line in lines]
-    return OfFile("", keys, {test: (0.1, "passed")}, {test: (1 << len(keys)) - 1})
+    files = {"m.py": digest_of_bytes(SOURCE.encode())}
+    return OfFile("", keys, {test: (0.1, "passed")}, {test: (1 << len(keys)) - 1}, files)
 
 
 def test_a_test_that_reached_the_function_as_it_was_counts(tmp_path: Path) -> None:
@@ -41,6 +42,23 @@ def test_nothing_is_known_of_the_function_as_it_is(tmp_path: Path) -> None:
     reach = Reach()
     reach.add(recorded("old::anywhere", "another text", [0, 2]))
     assert all(set(reach.reaching(m, source)) == {"old::anywhere"} for m in mutants(source))
+
+
+def test_a_function_that_was_not_there_is_reached_by_whoever_reached_its_file() -> None:
+    reach = Reach()
+    reach.add(recorded("a::test", Source("m.py", SOURCE.encode()).function("fits").digest(), [0]))
+    more = SOURCE + "\n\ndef new(n):\n    return n < 10\n"
+    of_new = [m for m in mutants(Source("m.py", more.encode())) if m.function == "new"]
+    assert of_new and all(set(reach.reaching(m, Source("m.py", more.encode()))) == {"a::test"} for m in of_new)
+    moved = Source("other.py", SOURCE.encode())
+    assert all(set(reach.reaching(m, moved)) == {"a::test"} for m in mutants(moved))
+
+
+def test_a_function_that_was_there_and_not_reached_is_reached_by_nobody() -> None:
+    source = Source("m.py", SOURCE.encode())
+    reach = Reach()
+    reach.add(recorded("a::test", "", []))
+    assert all(set(reach.reaching(m, source)) == set() for m in mutants(source))
 
 
 OVERLOADED = """

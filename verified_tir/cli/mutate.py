@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 import sys
 import time
@@ -32,19 +33,22 @@ STATE = ".mutation"
 @final
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The options of ``vtir mutate``, as they are on the command line; ``budget`` in seconds."""
+    """The options of ``vtir mutate``, as they are on the command line; times in seconds."""
 
     what: tuple[str, ...] = ()
     operators: tuple[str, ...] = ()
     jobs: int = 2
-    budget: float = 60.0
+    budget: float = 20.0
+    time: float = 0.0
+    sample: int = 0
+    seed: int = 0
     list: bool = False
     only: str = ""
     show: str = ""
     fresh: bool = False
     survivors: bool = False
     write_docs: bool = False
-    no_fuzz: bool = False
+    fuzz: bool = False
     stricter: bool = False
     tests: tuple[str, ...] = ()
     json: bool = False
@@ -55,6 +59,7 @@ def run(options: Options) -> int:
     try:
         root = checkout()
         chosen = select(root, options.what, options.operators, options.only or options.show, stricter=options.stricter)
+        chosen = _sample(chosen, options)
         if options.show:
             return _show(root, chosen)
         if options.list:
@@ -68,14 +73,22 @@ def run(options: Options) -> int:
         return INTERRUPTED
 
 
-def seconds(text: str) -> float:
+def _sample(chosen: list[Mutant], options: Options) -> list[Mutant]:
+    """So many of the mutants as were asked for, always the same ones for a seed."""
+    if not options.sample or options.sample >= len(chosen):
+        return chosen
+    places = random.Random(options.seed).sample(range(len(chosen)), options.sample)
+    return [chosen[k] for k in sorted(places)]
+
+
+def seconds(text: str, option: str) -> float:
     """The seconds of ``90``, ``60s``, ``2m`` or ``1h``.
 
     :raises typer.BadParameter: for anything else.
     """
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smh]?)", text.strip())
     if found is None or float(found[1]) <= 0:
-        raise typer.BadParameter(f"{text!r} is no time; write 60s or 2m", param_hint="--budget")
+        raise typer.BadParameter(f"{text!r} is no time; write 60s or 2m", param_hint=option)
     return float(found[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[found[2]]
 
 
@@ -102,13 +115,13 @@ def _run(root: Path, chosen: Sequence[Mutant], options: Options) -> int:
     files = list(named) or test_files(root, everything=elsewhere)
     progress = _Progress(quiet=options.json, total=len(chosen))
     engine = Engine(
-        root, root / STATE, options.jobs, options.budget, files,
-        last="" if options.no_fuzz else _fuzzer(), report=progress,
+        root, root / STATE, options.jobs, options.budget, options.time, files,
+        last=_fuzzer() if options.fuzz else "", report=progress,
     )  # fmt: skip
     if options.survivors or options.write_docs:
         results = engine.known(chosen)
     else:
-        results = engine.run(chosen, fresh=options.fresh)
+        results = engine.run(chosen, again=options.fresh)
     if options.write_docs:
         if write(root, chosen, {r.id: r for r in results}):
             print(f"written: {PAGE}")
@@ -145,7 +158,8 @@ def _report(root: Path, chosen: Sequence[Mutant], results: Sequence[Result], opt
         print(f"\n{r.status}: {m.id} ({m.effect}): {m.words}; {r.ran} of {r.of} tests that reach it were run")
         print(m.diff((root / m.file).read_bytes(), 1))
     told = ", ".join(f"{n} {status}" for status, n in sorted(counts.items()))
-    print(f"\n{len(chosen)} mutants: {told or 'none was run'}")
+    unknown = len(chosen) - len(results)
+    print(f"\n{len(chosen)} mutants: {told or 'none was run'}" + (f", {unknown} not run" if unknown else ""))
     return SURVIVED if left else OK
 
 
@@ -163,10 +177,13 @@ class _Progress:
         match event:
             case {"event": "recorded", "file": file, "ok": ok}:
                 print(f"what {file} reaches is {'known' if ok else 'not known: its process died'}", flush=True)
+            case {"event": "collected"}:
+                self.done, self.start = 0, time.monotonic()
             case {"event": "done", "id": name, "status": status, "by": by, "seconds": seconds}:
                 self.done += 1
                 tail = f" by {by}" if by else ""
-                print(f"{self.done:5} {seconds:6.2f}s {status:9} {name}{tail}", flush=True)
+                rate = 60 * self.done / (time.monotonic() - self.start)
+                print(f"{self.done:5} {rate:4.0f}/min {seconds:6.2f}s {status:9} {name}{tail}", flush=True)
             case {"event": "unusable", "test": test}:
                 print(f"{test} fails without a mutant; it decides nothing", flush=True)
             case _:

@@ -15,7 +15,7 @@ from typing import Any, final
 
 from verified_tir.mutation.mutant import Mutant
 from verified_tir.mutation.reach import Reach, TestFile, digest_of
-from verified_tir.mutation.results import Result, Results, change_of, key_of
+from verified_tir.mutation.results import KILLED, Result, Results, change_of, key_of
 from verified_tir.mutation.selection import may_decide, test_files
 from verified_tir.mutation.sources import Source, checkout, mutated_files
 from verified_tir.mutation.worker import Request, Task
@@ -30,6 +30,7 @@ class Engine:
     """A checkout, where its results are kept, and how much work is done for a mutant.
 
     :param budget: seconds of processor time for one mutant.
+    :param time: no mutant is begun after so many seconds of a run, unless this is 0.
     :param tests: test files (relative to the root) that may decide; those of the kernel unless given.
     :param last: ``module:function``, called on mutants that no test killed.
     :param package: what is mutated.
@@ -40,7 +41,8 @@ class Engine:
     root: Path
     state: Path
     jobs: int = 1
-    budget: float = 60.0
+    budget: float = 20.0
+    time: float = 0.0
     tests: Sequence[str] = ()
     last: str = ""
     package: str = "verified_tir"
@@ -93,18 +95,18 @@ class Engine:
 
     # -- mutants --------------------------------------------------------------------------------------------------
 
-    def run(self, mutants: Iterable[Mutant], *, fresh: bool = False) -> list[Result]:
+    def run(self, mutants: Iterable[Mutant], *, again: bool = False) -> list[Result]:
         """Run mutants, those left out of which a result is known that still counts; gives results in their order.
 
         As long as it is not known what all tests reach, the mutated rules' own tests are tried before that is found
         out: most mutants need no others.
 
-        :param fresh: run all of them.
+        :param again: run all of them.
         """
         mutants = list(mutants)
         digests = {t: digest_of(self.root / t) for t in self.tests}
         known = self.results
-        if fresh:
+        if again:
             known.by_id = {}
         decided = {r.id: r for m in mutants if (r := known.by_id.get(m.id)) is not None and r.killed
                    and r.key == self._key(m, r, (), digests)}  # fmt: skip
@@ -153,37 +155,28 @@ class Engine:
         return key_of(mutant, self.source(mutant.file), decided, digests)
 
     def _decide(self, tasks: list[Task], digests: dict[str, str], last: str) -> Iterator[Result]:
+        if not tasks:
+            return
         by_id = {t.mutant.id: t for t in tasks}
-        alone = [t for t in tasks if not t.mutant.function]
-        together = [t for t in tasks if t.mutant.function]
-        batches = [("", together)] if together else []
-        batches += [(t.mutant.id, [t]) for t in alone]
-        while batches:
-            fresh, batch = batches.pop(0)
-            files = sorted({t.partition("::")[0] for task in batch for t in task.tests}) or list(self.tests[:1])
-            request = self._request("run", files, tasks=batch, fresh=fresh, last=last)
-            for event in self._worker(request):
-                task = by_id.get(event.get("id", ""))
-                if task is not None and event["status"] == "fresh":
-                    batches.append((task.mutant.id, [task]))
-                    continue
-                if task is not None:
-                    killed = event["status"] in ("killed", "timeout", "crashed")
-                    decided = (event["by"],) if killed else (*task.tests, self.last)
-                    key = key_of(task.mutant, self.source(task.mutant.file), decided, digests)
-                    yield Result(
-                        task.mutant.id, key, event["status"], event["by"], event["how"], event["seconds"],
-                        event["ran"], event["of"],
-                    )  # fmt: skip
-                self.report(event)
+        files = sorted({t.partition("::")[0] for task in tasks for t in task.tests}) or list(self.tests[:1])
+        for event in self._worker(self._request("run", files, tasks=tasks, last=last)):
+            task = by_id.get(event.get("id", ""))
+            if task is not None and event["status"] != "not run":
+                killed = event["status"] in KILLED
+                decided = (event["by"],) if killed else (*task.tests, self.last)
+                key = key_of(task.mutant, self.source(task.mutant.file), decided, digests)
+                yield Result(
+                    task.mutant.id, key, event["status"], event["by"], event["how"], event["seconds"],
+                    event["ran"], event["of"],
+                )  # fmt: skip
+            self.report(event)
 
     def _request(
-        self, mode: str, files: list[str], store: str = "", tasks: list[Task] | None = None, fresh: str = "",
-        last: str = "",
-    ) -> Request:  # fmt: skip
+        self, mode: str, files: list[str], store: str = "", tasks: Sequence[Task] = (), last: str = ""
+    ) -> Request:
         return Request(
-            mode, str(self.root), files, jobs=self.jobs, budget=self.budget, store=store, tasks=tasks or [],
-            fresh=fresh, last=last, package=self.package, fine=list(self.fine), slack=self.slack,
+            mode, str(self.root), files, jobs=self.jobs, budget=self.budget, time=self.time, store=store,
+            tasks=list(tasks), last=last, package=self.package, fine=list(self.fine), slack=self.slack,
         )  # fmt: skip
 
     def _worker(self, request: Request) -> Iterator[dict[str, Any]]:
@@ -197,7 +190,7 @@ class Engine:
             command = [sys.executable, "-m", "verified_tir.mutation.worker", str(path)]
             places = (str(self.root), str(checkout()), os.environ.get("PYTHONPATH", ""))
             paths = os.pathsep.join(p for p in places if p)
-            environment = {"VTIR_TESTS": "most", **os.environ, "PYTHONPATH": paths}  # no samples
+            environment = {"VTIR_EXAMPLES": "20", "VTIR_EXHAUSTIVE": "500", **os.environ, "PYTHONPATH": paths}
             errors = Path(folder) / "errors"
             with errors.open("w") as log:
                 process = subprocess.Popen(

@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from verified_tir.mutation.mutant import Mutant, short_name
-from verified_tir.mutation.operators import GROUPS, OPERATORS, USUAL, mutants
+from verified_tir.mutation.operators import GROUPS, OPERATORS, mutants
 from verified_tir.mutation.sources import Source, mutated_files
 
 
@@ -22,7 +22,7 @@ def select(
 
     :param what: rules (``reorder``), files (``verified_tir/kernel/region.py``, ``rules.reorder``), or folders;
         everything if empty.
-    :param operators: operators, or groups of them; the usual groups if empty.
+    :param operators: operators, or groups of them; all if empty.
     :param stricter: those too that can only make the kernel refuse more.
     :param only: one mutant's id, or what ids must contain.
     :raises NoSuchMutant: for a name that means nothing.
@@ -47,7 +47,7 @@ def select(
 
 @lru_cache(maxsize=256)
 def _automatic(file: str, data: bytes) -> tuple[Mutant, ...]:
-    return tuple(mutants(Source(file, data), tuple(GROUPS)))
+    return tuple(mutants(Source(file, data)))
 
 
 def _means(name: str, file: str) -> bool:
@@ -65,4 +65,4 @@ def _operators(names: tuple[str, ...]) -> set[str]:
             wanted.add(name)
         else:
             raise NoSuchMutant(f"no operator is called {name}; there are: {', '.join([*GROUPS, *OPERATORS])}")
-    return wanted or {operator for operator, (group, _) in OPERATORS.items() if group in USUAL}
+    return wanted or {*OPERATORS}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import difflib
 import hashlib
+import warnings
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -108,6 +109,9 @@ def _code(source: Source, function: SourceFunction, data: bytes) -> str | None:
     text = " " * function.node.col_offset + data[function.start : end].decode()
     try:
         tree = ast.parse(f"if True:\n{text}" if function.node.col_offset else text)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what a mutant compares may be odd
+            compile(tree, source.file, "exec", dont_inherit=True)
     except SyntaxError:
         return None
     return hashlib.sha256(ast.dump(tree).encode()).hexdigest()

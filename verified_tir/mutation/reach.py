@@ -19,7 +19,6 @@ import sys
 import types
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from itertools import chain
 from pathlib import Path
 from typing import Any, final
 
@@ -137,10 +136,12 @@ class TestFile:
     """Seconds and outcome of each test, by node id."""
     reached: dict[str, int]
     """Bits: which of ``keys`` each test reaches."""
+    files: dict[str, str]
+    """Digests of the mutated files as they were: what is not among the keys was reached by no test of this file."""
 
     def save(self, path: Path) -> None:
         document = {
-            "digest": self.digest, "keys": self.keys, "tests": self.tests,
+            "digest": self.digest, "keys": self.keys, "tests": self.tests, "files": self.files,
             "reached": {name: f"{bits:x}" for name, bits in self.reached.items()},
         }  # fmt: skip
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -153,7 +154,8 @@ class TestFile:
         document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         keys = [(str(a), str(b), str(c), int(d)) for a, b, c, d in document["keys"]]
         tests = {name: (float(s), str(outcome)) for name, (s, outcome) in document["tests"].items()}
-        return cls(document["digest"], keys, tests, {k: int(v, 16) for k, v in document["reached"].items()})
+        reached = {k: int(v, 16) for k, v in document["reached"].items()}
+        return cls(document["digest"], keys, tests, reached, document["files"])
 
 
 @final
@@ -165,10 +167,16 @@ class Reach:
     _statements: dict[Key, list[str]] = field(default_factory=dict)
     _functions: dict[tuple[str, str], dict[str, set[str]]] = field(default_factory=dict)
     """Of each function, by the digest of its text then, the tests that reached it."""
+    _files: dict[str, set[str]] = field(default_factory=dict)
+    """Of each file, the tests that reached any function of it."""
+    _digests: dict[str, set[str]] = field(default_factory=dict)
+    """Of each file, its digests when tests were recorded."""
     _fine: set[str] = field(default_factory=set)
     """Files of which statements are known, and not functions only."""
 
     def add(self, tests: TestFile) -> None:
+        for file, digest in tests.files.items():
+            self._digests.setdefault(file, set()).add(digest)
         passed = {name for name, (_, outcome) in tests.tests.items() if outcome == "passed"}
         for name in passed:
             self.seconds[name] = tests.tests[name][0]
@@ -180,17 +188,23 @@ class Reach:
                 key = tests.keys[k]
                 self._statements.setdefault(key, []).append(name)
                 self._functions.setdefault(key[:2], {}).setdefault(key[2], set()).add(name)
+                self._files.setdefault(key[0], set()).add(name)
                 if key[3]:
                     self._fine.add(key[0])
                 bits >>= 1
                 k += 1
 
     def reaching(self, mutant: Mutant, source: Source) -> Iterable[str]:
-        """Tests that reach the statement that a mutant changes."""
-        if not mutant.function:
-            of_file = (by_digest.values() for (file, _), by_digest in self._functions.items() if file == mutant.file)
-            return set().union(*chain.from_iterable(of_file))
+        """Tests that reach the statement that a mutant changes.
+
+        Of a function that may not have been there when tests were recorded, those that reached its file; of a file that
+        was not there, all.
+        """
         seen = self._functions.get((mutant.file, mutant.function), {})
+        if not seen:
+            known = self._digests.get(mutant.file, set())
+            as_it_was = known == {digest_of_bytes(source.data)} and mutant.function
+            return () if as_it_was else self._files.get(mutant.file, self.seconds.keys())
         everywhere = set().union(*seen.values())
         function = source.function(mutant.function)
         start = function.node.lineno
@@ -206,7 +220,11 @@ class Reach:
 
 
 def digest_of(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+    return digest_of_bytes(path.read_bytes())
+
+
+def digest_of_bytes(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:16]
 
 
 def _takes(code: types.CodeType) -> tuple[object, ...]:

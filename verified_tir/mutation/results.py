@@ -45,12 +45,8 @@ class Result:
 
 def change_of(mutant: Mutant, source: Source) -> str:
     """The half of a key that says what was run: the change, and the function around it."""
-    if mutant.function:
-        function = source.function(mutant.function)
-        around, place = function.digest(), mutant.start - function.start
-    else:
-        around, place = hashlib.sha256(source.data).hexdigest(), mutant.start
-    return _hash(mutant.id, str(place), mutant.text, around)
+    function = source.function(mutant.function)
+    return _hash(mutant.id, str(mutant.start - function.start), mutant.text, function.digest())
 
 
 def key_of(mutant: Mutant, source: Source, tests: Iterable[str], digests: dict[str, str]) -> str:

@@ -2,20 +2,15 @@
 
 A mutant lives in a child of a process that has imported everything: its file is compiled, and the code of the one
 function that changed replaces that of the function in memory.  Whoever imported the function sees the change, since it
-is the same object.  What cannot be changed like that (code outside of functions, other default arguments, other
-variables of an enclosing scope) needs a process of its own, in which the file is compiled mutated from the start.
+is the same object.
 """
 
 from __future__ import annotations
 
-import ast
 import importlib
-import importlib.abc
-import importlib.machinery
 import sys
 import types
-from collections.abc import Callable, Iterator, Sequence
-from importlib.machinery import ModuleSpec, SourceFileLoader
+from collections.abc import Iterator
 from typing import Any
 
 from verified_tir.mutation.mutant import Mutant
@@ -31,22 +26,19 @@ def module_name(file: str) -> str:
     return file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
 
-def swap(mutant: Mutant, data: bytes) -> None:
+def swap(mutant: Mutant, source: Source) -> None:
     """Put a mutant into the running process.
 
-    :raises CannotSwap: if that takes a fresh process.
+    :raises CannotSwap: if the change is not in the body of a function that is alive in its module.
     """
-    if not mutant.function:
-        raise CannotSwap(mutant.id)
-    old, new = Source(mutant.file, data), Source(mutant.file, mutant.apply(data))
-    before, after = old.function(mutant.function).node, new.function(mutant.function).node
-    if ast.dump(before.args) != ast.dump(after.args) or len(before.decorator_list) != len(after.decorator_list):
-        raise CannotSwap(mutant.id)
+    body = source.function(mutant.function).node.body
     module = importlib.import_module(module_name(mutant.file))
     live = live_function(module, mutant.function)
-    code = code_of(compile(mutant.apply(data), module.__file__ or mutant.file, "exec"), mutant.function)
-    if live is None or code is None or live.__code__.co_freevars != code.co_freevars:
-        raise CannotSwap(mutant.id)
+    text = mutant.apply(source.data)
+    code = code_of(compile(text, module.__file__ or mutant.file, "exec", dont_inherit=True), mutant.function)
+    outside = mutant.start < source.span(body[0])[0]
+    if outside or live is None or code is None or live.__code__.co_freevars != code.co_freevars:
+        raise CannotSwap(f"{mutant.id} is not the code of a function alone")
     live.__code__ = code
 
 
@@ -93,44 +85,6 @@ def forget_results(package: str) -> None:
                     value.cache_clear()
                 elif key.endswith("_cache") and callable(getattr(value, "clear", None)):
                     value.clear()
-
-
-class _Mutated(SourceFileLoader):
-    """Loads one module from the mutated source, and writes no byte code."""
-
-    def __init__(self, fullname: str, path: str, transform: Callable[[bytes], bytes]) -> None:
-        super().__init__(fullname, path)
-        self._transform = transform
-
-    def get_code(self, fullname: str) -> types.CodeType:
-        data = self.get_data(self.path)
-        return compile(self._transform(data), self.path, "exec", dont_inherit=True)
-
-
-class MutatingFinder(importlib.abc.MetaPathFinder):
-    """Finds one module only: the mutated one."""
-
-    def __init__(self, mutant: Mutant) -> None:
-        self.mutant = mutant
-        self.name = module_name(mutant.file)
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None
-    ) -> ModuleSpec | None:
-        if fullname != self.name:
-            return None
-        spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
-        if spec is None or spec.origin is None:
-            return None
-        spec.loader = _Mutated(fullname, spec.origin, self.mutant.apply)
-        return spec
-
-
-def install(mutant: Mutant) -> None:
-    """From now on, the mutant's module is loaded mutated.  It must not have been imported yet."""
-    if module_name(mutant.file) in sys.modules:
-        raise CannotSwap(f"{module_name(mutant.file)} is imported already")
-    sys.meta_path.insert(0, MutatingFinder(mutant))
 
 
 def functions_in(module: types.ModuleType, source: Source) -> Iterator[tuple[str, types.FunctionType]]:

@@ -30,7 +30,8 @@ from _pytest.runner import runtestprotocol
 from verified_tir.mutation.mutant import Mutant
 from verified_tir.mutation.reach import Recorder, TestFile, digest_of
 from verified_tir.mutation.selection import CERTIFICATES, COUNTS, Order
-from verified_tir.mutation.swap import CannotSwap, forget_results, install, swap
+from verified_tir.mutation.sources import Source
+from verified_tir.mutation.swap import forget_results, swap
 
 _NO_KILL = ("DeadlineExceeded", "FailedHealthCheck", "Flaky", "MemoryError")
 """Exceptions that tell of a slow machine, and not of the mutant."""
@@ -65,11 +66,11 @@ class Request:
     jobs: int = 1
     budget: float = 60.0
     """Seconds of processor time for one mutant's tests, and as many for what is asked last."""
+    time: float = 0.0
+    """No mutant is begun after so many seconds, unless this is 0."""
     store: str = ""
     """Folder for what tests reach."""
     tasks: list[Task] = field(default_factory=list)
-    fresh: str = ""
-    """A mutant that is there from the start, in a process of its own."""
     package: str = "verified_tir"
     fine: list[str] = field(default_factory=list)
     """Files of which it is recorded which statements are reached, and not functions only."""
@@ -112,6 +113,7 @@ class _Plugin:
         self.items: dict[str, pytest.Item] = {}
         self.passes: dict[str, bool] = {}
         self.order = Order()
+        self.sources: dict[str, Source] = {}
 
     def pytest_collection(self) -> None:
         """After the conftest files were read, before test modules are: no deadlines, no shrinking."""
@@ -184,7 +186,8 @@ class _Plugin:
             for name, bits in reached.items()
         }
         keys = [recorder.keys[k] for k in wanted]
-        found = TestFile(digest_of(root / file), keys, tests, compact)
+        files = {name: digest_of(root / name) for name in self.request.fine}
+        found = TestFile(digest_of(root / file), keys, tests, compact, files)
         found.save(Path(self.request.store) / (file.replace("/", "+") + ".json"))
 
     # -- mutants --------------------------------------------------------------------------------------------------
@@ -200,7 +203,10 @@ class _Plugin:
 
     def _run_all(self, running: list[_Child]) -> None:
         waiting = list(reversed(self.request.tasks))
+        end = time.monotonic() + self.request.time if self.request.time else float("inf")
         while waiting or running:
+            if time.monotonic() > end:
+                waiting.clear()
             while waiting and len(running) < self.request.jobs:
                 running.append(self.start(waiting.pop()))
             ready, _, _ = select.select([c.pipe for c in running], [], [], 0.2)
@@ -213,11 +219,17 @@ class _Plugin:
                     if again is not None:
                         waiting.append(again)
 
+    def source(self, file: str) -> Source:
+        if file not in self.sources:
+            self.sources[file] = Source.read(Path(self.request.root), file)
+        return self.sources[file]
+
     def start(self, task: Task) -> _Child:
         seconds = dict(zip(task.tests, task.seconds, strict=True))
         usable = [t for t in task.tests if t in self.items and self.passes.get(t, True) and _decides(self.items[t])]
         tests = self.order.sort(task.mutant, usable, seconds)
         task = Task(task.mutant, tuple(tests), tuple(seconds[t] for t in tests))
+        self.source(task.mutant.file)
         read, write = os.pipe()
         pid = os.fork()
         if pid == 0:
@@ -238,12 +250,11 @@ class _Plugin:
 
         forget_results(self.request.package)
         _compile_apart()
-        if not self.request.fresh:
-            try:
-                swap(task.mutant, (Path(self.request.root) / task.mutant.file).read_bytes())
-            except CannotSwap:
-                tell(end="fresh")
-                return 0
+        try:
+            swap(task.mutant, self.source(task.mutant.file))
+        except Exception as problem:  # nothing was tested
+            tell(end="not run", how=str(problem))
+            return 0
         end = "survived"
         start = time.process_time()
         for name, usual in zip(task.tests, task.seconds, strict=True):
@@ -299,7 +310,7 @@ class _Plugin:
             end = {"end": "timeout", "how": "it does not end"} if slow else {"end": "crashed", "how": "it ends Python"}
             end["by"] = child.test
         killer = end.get("by", "")
-        if killer in task.tests and not self.request.fresh and not self._passes(killer):
+        if killer in task.tests and not self._passes(killer):
             self.say(event="unusable", test=killer)
             kept = [(t, s) for t, s in zip(task.tests, task.seconds, strict=True) if t != killer]
             return Task(task.mutant, tuple(t for t, _ in kept), tuple(s for _, s in kept))
@@ -397,8 +408,6 @@ def main(path: str) -> int:
     os.dup2(null, 1)
     os.chdir(request.root)
     sys.path.insert(0, request.root)
-    if request.fresh:
-        install(next(t.mutant for t in request.tasks if t.mutant.id == request.fresh))
     options = ["-s", "-p", "no:cacheprovider", "-p", "no:xdist", "--rootdir", request.root, *request.tests]
     return int(pytest.main(options, plugins=[_Plugin(request, out)]))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from verified_tir.mutation.mutant import Edit, Mutant, mutants_of
+from verified_tir.mutation.operators.arithmetic import arithmetic
 from verified_tir.mutation.operators.conditions import branches, conditions
 from verified_tir.mutation.operators.domain import domain
 from verified_tir.mutation.operators.formulas import formulas
@@ -20,15 +21,12 @@ GROUPS: dict[str, Callable[[Scope], Iterator[Edit]]] = {
     "values": values,
     "domain": domain,
     "branches": branches,
+    "arithmetic": arithmetic,
 }
 """Groups of operators, in the order in which a change that two of them make is counted for the first."""
 
-USUAL = tuple(name for name in GROUPS if name != "branches")
-"""Groups that are run unless others are asked for: what drops or weakens something.  ``branches`` turns things round
-besides; its mutants mostly crash."""
 
-
-def mutants(source: Source, groups: tuple[str, ...] = USUAL) -> list[Mutant]:
+def mutants(source: Source, groups: tuple[str, ...] = tuple(GROUPS)) -> list[Mutant]:
     """All mutants of a file, in the order of its functions.
 
     Ids do not depend on ``groups``: an operator belongs to one group, and its places are counted by operator.
@@ -58,6 +56,7 @@ OPERATORS: dict[str, tuple[str, str]] = {
     "drop-condition": ("conditions", "a side condition never refuses"),
     "never-branch": ("branches", "a branch is never taken"),
     "always-branch": ("branches", "a branch is always taken"),
+    "drop-case": ("branches", "a case is never taken"),
     "drop-guard": ("conditions", "a case has no guard"),
     "drop-operand": ("conditions", "`and` or `or` loses an operand"),
     "drop-not": ("branches", "`not x` becomes `x`"),
@@ -70,6 +69,10 @@ OPERATORS: dict[str, tuple[str, str]] = {
     "drop-filter": ("values", "a comprehension takes everything"),
     "only-first": ("branches", "a loop looks at the first element only"),
     "flip-constant": ("branches", "`True` for `False`, or the other way round"),
+    "swap-operator": ("arithmetic", "`+` for `-`, `and_` for `or_`, and the like"),
+    "swap-equality": ("arithmetic", "`!=` for `==`, `not in` for `in`, and the like"),
+    "swap-arguments": ("arithmetic", "two arguments change places"),
+    "next-number": ("arithmetic", "a number is one larger"),
     "drop-statement": ("domain", "a statement is left out"),
     "shared-binder": ("domain", "bound variables are not renamed apart"),
     "skip-substitution": ("domain", "a variable is not replaced"),
@@ -82,4 +85,4 @@ def group_of(operator: str) -> str:
     return OPERATORS[operator][0]
 
 
-__all__ = ["GROUPS", "OPERATORS", "USUAL", "group_of", "mutants"]
+__all__ = ["GROUPS", "OPERATORS", "group_of", "mutants"]

@@ -31,6 +31,8 @@ def branches(scope: Scope) -> Iterator[Edit]:
             case ast.If(test=test, body=body) if not _passes_refusal_on(test) and not _refuses(scope, body):
                 yield Edit("never-branch", test, "False", f"never `if {scope.short(test)}`")
                 yield Edit("always-branch", test, "True", f"always `if {scope.short(test)}`")
+            case ast.Match(cases=cases):
+                yield from (_never(scope, c) for c in cases if not _takes_all(c))
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 yield Edit("drop-not", node, f"({scope.text(operand)})", f"`{scope.short(node)}` without `not`")
             case ast.IfExp(test=test):
@@ -45,6 +47,19 @@ def branches(scope: Scope) -> Iterator[Edit]:
                 yield Edit("flip-constant", node, str(not value), f"`{not value}` for `{value}`")
             case _:
                 pass
+
+
+def _never(scope: Scope, case: ast.match_case) -> Edit:
+    """A pattern that nothing matches: an exception's, which is no value of the programs mutated here."""
+    words = f"never `case {scope.short(case.pattern)}`"
+    if case.guard is not None:
+        return Edit("drop-case", case.guard, "False", words)
+    return Edit("drop-case", case.pattern, "NotImplementedError()", words)
+
+
+def _takes_all(case: ast.match_case) -> bool:
+    """``case _`` without a guard: that it is not taken is a program that the type checker refuses."""
+    return case.guard is None and isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None
 
 
 def _operands(scope: Scope, node: ast.BoolOp, op: ast.boolop, operands: list[ast.expr]) -> Iterator[Edit]:
