@@ -11,6 +11,7 @@ from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.node import IRError
 from verified_tir.ir.sugar import const
 from verified_tir.kernel.calls import Arguments, scalars_of
+from verified_tir.kernel.obligation import Misfit
 
 MODULE = """
 @I.ir_module
@@ -121,14 +122,14 @@ def test_each_scalar_has_one_value_of_its_type() -> None:
     n, m = scalars_of(f)
     other = Var.fresh("k")
 
-    def problem(*values: tuple[Var, Expr]) -> str | None:
-        return Arguments(f.buffers, values).problem(f)
-
-    assert problem((n, const(1)), (m, n)) is None
-    assert problem((n, const(1))) == "f needs a value for m"
-    assert problem((n, const(1)), (m, const(1, "int64"))) == "m of f has type int32, its value int64"
-    for more in ((m, const(2)), (n, const(1)), (other, const(2))):
-        assert problem((n, const(1)), (m, n), more) == "f is given a value for what is no scalar of it"
+    Arguments(f.buffers, ((n, const(1)), (m, n))).check(f)
+    wrong: list[tuple[tuple[Var, Expr], ...]] = [((n, const(1)),), ((n, const(1)), (m, const(1, "int64")))]
+    wrong += [((n, const(1)), (m, n), (v, const(k))) for v, k in ((m, 2), (n, 1), (other, 2))]
+    for values in wrong:
+        with pytest.raises(
+            Misfit, match=r"f takes one value for each of its scalars and symbols \(n: int32, m: int32\)"
+        ):
+            Arguments(f.buffers, values).check(f)
 
 
 HANDLES = """

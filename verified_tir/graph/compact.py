@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
+from verified_tir.elaborate.labels import without_labels
 from verified_tir.graph.becomes import Proof, becomes, inline_own
 from verified_tir.graph.boxes import constant_shape, padded_box
 from verified_tir.graph.copies import Copied, NoCopy, copied, extents_of
@@ -28,7 +29,7 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Stmt, Store, seq
 from verified_tir.ir.visit import walk
-from verified_tir.kernel.calls import Arguments, instantiate, without_labels
+from verified_tir.kernel.calls import Arguments, instantiate
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.scope import Declare
 from verified_tir.kernel.theorem import Refines

@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal, final
 
+from verified_tir.elaborate.labels import without_labels
 from verified_tir.graph.becomes import Proof
 from verified_tir.graph.compact import steps_of
 from verified_tir.graph.copies import Copied, NoCopy, copied
@@ -34,7 +35,6 @@ from verified_tir.ir.node import Node
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Allocate, Block, Seq, Stmt, Store, seq
 from verified_tir.ir.visit import sub_statements, walk
-from verified_tir.kernel.calls import without_labels
 from verified_tir.kernel.theorem import Refines
 from verified_tir.schedule.errors import ScheduleError
 from verified_tir.schedule.recipes import unwrapped

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from verified_tir.elaborate.blocks import expand_blocks
+from verified_tir.elaborate.labels import without_labels
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import Graph, Node, TensorType, Value
 from verified_tir.graph.node_program import program_of
@@ -26,7 +27,7 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Allocate, Block, For, Seq, Stmt, Store, seq
 from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import refresh_binders, rewrite, walk
-from verified_tir.kernel.calls import Arguments, instantiate, without_labels
+from verified_tir.kernel.calls import Arguments, instantiate
 
 
 def buffer_like(name: str, t: TensorType) -> Buffer:

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import final
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import Node
-from verified_tir.ir.stmt import Block, Seq, Stmt, seq
-from verified_tir.ir.visit import free_vars, map_children, refresh_binders, rewrite
+from verified_tir.ir.stmt import Stmt
+from verified_tir.ir.visit import free_vars, map_children, refresh_binders
+from verified_tir.kernel.obligation import Misfit
 
 
 @final
@@ -26,25 +26,23 @@ class Arguments:
     buffers: tuple[Buffer, ...]
     values: tuple[tuple[Var, Expr], ...] = ()
 
-    def problem(self, func: PrimFunc) -> str | None:
-        """Why these are no arguments of the function, as far as types say it."""
+    def check(self, func: PrimFunc) -> None:
+        """These are arguments of the function, as far as types say it.
+
+        :raises Misfit: if they are not.
+        """
         if len(self.buffers) != len(func.buffers):
-            return f"{func.name} takes {len(func.buffers)} buffers, not {len(self.buffers)}"
+            raise Misfit(f"{func.name} takes {len(func.buffers)} buffers, not {len(self.buffers)}")
         for p, a in zip(func.buffers, self.buffers, strict=True):
             for what, wanted, given in (
                 ("type", p.dtype, a.dtype), ("scope", p.scope, a.scope), ("rank", len(p.shape), len(a.shape)),
             ):  # fmt: skip
                 if wanted != given:
-                    return f"{p.name} of {func.name} has {what} {wanted}, and {a.name} has {what} {given}"
-        values = dict(self.values)
-        for v in scalars_of(func):
-            if v not in values:
-                return f"{func.name} needs a value for {v.name}"
-            if values[v].dtype is not v.dtype:
-                return f"{v.name} of {func.name} has type {v.dtype}, its value {values[v].dtype}"
-        if len(values) != len(self.values) or len(values) != len(scalars_of(func)):
-            return f"{func.name} is given a value for what is no scalar of it"
-        return None
+                    raise Misfit(f"{p.name} of {func.name} has {what} {wanted}, and {a.name} has {what} {given}")
+        types = {v: v.dtype for v in scalars_of(func)}
+        if len(self.values) != len(types) or {v: e.dtype for v, e in self.values} != types:
+            listed = ", ".join(f"{v.name}: {v.dtype}" for v in types)
+            raise Misfit(f"{func.name} takes one value for each of its scalars and symbols ({listed})")
 
 
 def scalars_of(func: PrimFunc) -> list[Var]:
@@ -74,22 +72,3 @@ def instantiate(func: PrimFunc, arguments: Arguments) -> Stmt:
     made = go(refresh_binders(func.body)[0])
     assert isinstance(made, Stmt)
     return made
-
-
-def without_labels(stmt: Stmt) -> Stmt:
-    """The statement without the labels in it."""
-
-    def visit(n: Node) -> Node | None:
-        match n:
-            case Block(is_label=True, body=body):
-                return body
-            case Seq(stmts=stmts):
-                return seq(*stmts)
-        return None
-
-    return rewrite(stmt, visit)
-
-
-def is_instance(stmt: Stmt, instance: Stmt) -> bool:
-    """Whether a statement is a function's body on some arguments, up to labels and the names that it binds."""
-    return structural_equal(without_labels(stmt), without_labels(instance))

@@ -81,6 +81,7 @@ def _apply(rule: Rule, theorem: Statement, prover: Prover, again: Step | None) -
     step = Step(rule, made.after, discharged, replace(made, questions=()))
     kept = prover.solver.statistics.stored > stored and type(prover.solver.store) is VerdictStore
     asked = {f"z3 {version()}", *(["kept verdicts"] if kept else [])}
+    asked |= rule.lemma.proved_by if type(rule) is Refine else set()
     return _made(replace(new, derivation=(*theorem.derivation, step), proved_by=theorem.proved_by | asked))
 
 

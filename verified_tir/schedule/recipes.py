@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal, TypeAlias
 
+from verified_tir.elaborate.labels import without_labels
 from verified_tir.ir.dtype import PointerType
 from verified_tir.ir.expr import Var
 from verified_tir.ir.func import PrimFunc
@@ -17,7 +18,6 @@ from verified_tir.ir.paths import Path, at
 from verified_tir.ir.stmt import Allocate, Annotations, AttrStmt, Block, For, ForKind, If, Seq, Stmt, seq
 from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import substitute
-from verified_tir.kernel.calls import without_labels
 from verified_tir.kernel.obligation import NoMatch
 from verified_tir.kernel.rules.repeat import NewLoop
 from verified_tir.kernel.rules.same import Same

@@ -30,7 +30,7 @@ def implement(f: PrimFunc, implementation: PrimFunc, *names: str, **values: Expr
     func = parse_func(DOUBLE)
     buffers = tuple(buffer(f, n) for n in names)
     given = tuple((v, values[v.name]) for v in scalars_of(implementation))
-    return Implement((0,), func, implementation, Arguments(buffers), Arguments(buffers, given))
+    return Implement((0,), func, implementation, Arguments(buffers), given)
 
 
 def test_an_opaque_implementation_is_an_axiom() -> None:
@@ -41,10 +41,18 @@ def test_an_opaque_implementation_is_an_axiom() -> None:
     rule = implement(f, impl, "v", "B", s=const(2), o=const(1))
     assert rule.axiom == "fast does what double describes"
     assert 'T.call_extern("int32", "fast_double", A.data, 1, 2' in body_of(accepted(f, rule))
-    refused(f, implement(f, impl, "v", "B", s=const(1), o=const(1)), "stride 0 of v is that of X of fast (Refuted)")
-    refused(f, implement(f, impl, "v", "B", s=const(2), o=const(0)), "v starts where X of fast does (Refuted)")
+    refused(
+        f,
+        implement(f, impl, "v", "B", s=const(1), o=const(1)),
+        "v, passed for X of fast: stride 0 is the parameter's (Refuted)",
+    )
+    refused(
+        f,
+        implement(f, impl, "v", "B", s=const(2), o=const(0)),
+        "v, passed for X of fast: it starts where the parameter does (Refuted)",
+    )
     turned = parse_func(RAW.replace("X.data", "T.address_of(X[0])"))
-    refused(f, implement(f, turned, "v", "B"), "stride 0 of v is that of X of fast (Refuted)")
+    refused(f, implement(f, turned, "v", "B"), "v, passed for X of fast: stride 0 is the parameter's (Refuted)")
     refused(f, implement(f, parse_func(RAW), "v", "B"), "X of fast is known by its pointer, and v is no whole block")
     plain = parse_func(DOUBLE.replace("def double", "def other"))
     refused(f, implement(f, plain, "v", "B"), "other makes no opaque call: that it does what double does can be proved")

@@ -1,62 +1,92 @@
 """Arguments that a function may be called with: shared by the rules of ``call``.
 
-They are such that the elements of the argument buffers are memories of the function's own: what its theorems speak of.
+They are such that the elements of the argument buffers are memories of the function's own, on which all is true that
+its theorems take for granted (``kernel.begin``): what its programs do is then what its theorems say.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from functools import reduce
+from itertools import combinations_with_replacement
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Call, Expr, IntImm, LetExpr, Load, Undef, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import DeclBuffer
-from verified_tir.ir.visit import substitute, walk
-from verified_tir.kernel.begin import LARGEST
+from verified_tir.ir.visit import walk
+from verified_tir.kernel.begin import shape_bounds
 from verified_tir.kernel.calls import Arguments
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import opaque_calls, written_blocks
 from verified_tir.kernel.memory import flat_address
-from verified_tir.kernel.obligation import Question
+from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.rules.common import evaluated_safely
+from verified_tir.kernel.rules.layout import in_box
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
-from verified_tir.semantics.encode import Encoder, fresh
+from verified_tir.semantics.encode import Encoded, Encoder, fresh
 
 
-def argument_problem(context: Context, programs: tuple[PrimFunc, ...], arguments: Arguments) -> str | None:
-    """Why the function and what refines it (``programs``) cannot be called so, as far as no proof is needed."""
-    func = programs[0]
-    for v, e in arguments.values:
-        if v.dtype.code == "handle":
-            return f"{v.name} of {func.name} is a pointer without a buffer"
-        if any(isinstance(n, (Load, Call, Undef, LetExpr)) for n in walk(e)):
-            return f"{v.name} of {func.name} would be computed from memory; bind it by a let first"
-        if (v.dtype.is_int or v.dtype.is_bool) and context.encoder().encode(e).data:
-            return f"{v.name} of {func.name} would be data, which wraps where a parameter may not overflow"
-    for p, a in zip(func.buffers, arguments.buffers, strict=True):
-        if not _alive(context, a):
-            return f"{a.name} is not alive here"
-        if _written(programs, p):
-            if arguments.buffers.count(a) > 1:
-                return f"{a.name} is passed twice to {func.name}, which writes it"
-            if len({b.dtype for b in context.views.get(a.data, ())}) > 1:
-                return f"the block of {a.name} has views of several types"
-        if _pointed(programs, p) and not (_whole(p) and _whole(a) and a in context.owners):
-            return f"{p.name} of {func.name} is known by its pointer, and {a.name} is no whole block"
-    return None
+def fits(context: Context, programs: tuple[PrimFunc, ...], arguments: Arguments, path: Path) -> Iterator[Question]:
+    """The arguments are such as a function and what refines it (``programs``) may be called with.
+
+    :raises Misfit: if they are not, as far as no proof is needed.
+    """
+    func, there = programs[0], context.fork()
+    there.env.update({v: _constant(context, func, v, e) for v, e in arguments.values})
+    yield from evaluated_safely(context, (e for _, e in arguments.values), (), path)
+    pairs = [(p, a, _written(programs, p)) for p, a in zip(func.buffers, arguments.buffers, strict=True)]
+    encoder = context.encoder()
+    for p, a, written in pairs:
+        _check_block(context, programs, p, a, written)
+        passed = f"{a.name}, passed for {p.name} of {func.name}"
+        for claim, goal in _same_layout(context, there, p, a, opaque_calls(func.body)):
+            yield Question("call", f"{passed}: {claim}", context, (), goal, path)
+        x, inside = _any_element(context, a)
+        reach = context.accessible(a, x, None)
+        yield Question("call", f"all of {passed}, may be touched", context, (inside,), reach, path)
+    for (p, a, one), (q, b, other) in combinations_with_replacement(pairs, 2):
+        if a.data is b.data and (one or other) and (p is not q or a.strides):
+            (x, inside), (y, also) = _any_element(context, a), _any_element(context, b)
+            apart = f.ne(flat_address(a, x, encoder), flat_address(b, y, encoder))
+            claim = f"{a.name} and {b.name}, for {p.name} and {q.name} of {func.name}, have nothing in common"
+            if p is q:
+                apart = f.or_(apart, f.and_(*[f.eq(i, j) for i, j in zip(x, y, strict=True)]))
+                claim = f"no two indices of {a.name}, passed for {p.name} of {func.name}, mean one element"
+            yield Question("call", claim, context, (inside, also), apart, path)
 
 
-def _alive(context: Context, buffer: Buffer) -> bool:
-    return buffer.data in context.memory and buffer in context.views.get(buffer.data, ())
+def _constant(context: Context, func: PrimFunc, v: Var, e: Expr) -> Encoded:
+    """What is passed for a scalar or a symbol: a value that is the same wherever the function's body mentions it."""
+    if v.dtype.code == "handle":
+        raise Misfit(f"{v.name} of {func.name} is a pointer without a buffer")
+    if any(isinstance(n, (Load, Call, Undef, LetExpr)) for n in walk(e)):
+        raise Misfit(f"{v.name} of {func.name} would be computed from memory; bind it by a let first")
+    value = context.encoder().encode(e)
+    if value.data and not v.dtype.is_float:
+        raise Misfit(f"{v.name} of {func.name} would be data, which wraps where a parameter may not overflow")
+    return value
 
 
-def _written(programs: Iterable[PrimFunc], parameter: Buffer) -> bool:
+def _check_block(context: Context, programs: tuple[PrimFunc, ...], p: Buffer, a: Buffer, written: bool) -> None:
+    """The block of an argument is alive, and nobody sees more of it than the parameter shows."""
+    name = programs[0].name
+    views = context.views.get(a.data, ())
+    if a.data not in context.memory or a not in views:
+        raise Misfit(f"{a.name} is not alive here")
+    if written and len({b.dtype for b in views}) > 1:  # a NaN that is stored has no bits at another type
+        raise Misfit(f"the block of {a.name} has views of several types")
+    if _pointed(programs, p) and not (_whole(p) and _whole(a) and a in context.owners):
+        raise Misfit(f"{p.name} of {name} is known by its pointer, and {a.name} is no whole block")
+
+
+def _written(programs: tuple[PrimFunc, ...], parameter: Buffer) -> bool:
     return any(parameter.data in written_blocks(g.body) or opaque_calls(g.body) for g in programs)
 
 
-def _pointed(programs: Iterable[PrimFunc], parameter: Buffer) -> bool:
+def _pointed(programs: tuple[PrimFunc, ...], parameter: Buffer) -> bool:
     """Whether a program sees the parameter's block other than through the parameter, whose strides and offset would
     then be seen; unless it is told all of them."""
     nodes = [n for g in programs for n in walk(g.body)]
@@ -71,86 +101,32 @@ def _whole(buffer: Buffer) -> bool:
     return not buffer.strides and isinstance(buffer.elem_offset, IntImm) and buffer.elem_offset.value == 0
 
 
-# -- what is owed ------------------------------------------------------------------------------------------------------
+def _same_layout(context: Context, there: Context, p: Buffer, a: Buffer, opaque: bool) -> Iterator[tuple[str, Term]]:
+    """The argument has the shape of the parameter, which is that of an array; and the strides and the offset, if the
+    parameter declares any.  An opaque call sees the strides, declared or not.
 
-
-def fits(context: Context, programs: tuple[PrimFunc, ...], arguments: Arguments, path: Path) -> Iterator[Question]:
-    """The arguments are such as the function may be called with."""
-    func = programs[0]
-    values = dict(arguments.values)
-    yield from evaluated_safely(context, values.values(), (), path)
-    encoder = context.encoder()
-    extents = {e for b in func.buffers for e in b.shape}
-    for v, e in arguments.values:
-        if v in extents and v.dtype.bits in LARGEST:
-            yield _ask(context, f"{v.name} of {func.name} is an extent", _extent(encoder.value(e), v.dtype.bits), path)
-    pairs = list(zip(func.buffers, arguments.buffers, strict=True))
-    for p, a in pairs:
-        yield from _same_layout(context, func, p, a, values, path)
-        x, inside = _any_element(a, encoder)
-        claim = f"all of {a.name}, passed for {p.name} of {func.name}, may be touched"
-        yield _ask(context, claim, context.accessible(a, x, None), path, inside)
-        if a.strides and _written(programs, p):
-            y, also = _any_element(a, encoder)
-            apart = f.ne(flat_address(a, x, encoder), flat_address(a, y, encoder))
-            same = f.and_(*[f.eq(i, j) for i, j in zip(x, y, strict=True)])
-            claim = f"no two indices of {a.name}, passed for {p.name} of {func.name}, mean one element"
-            yield _ask(context, claim, f.or_(same, apart), path, (*inside, *also))
-    for k, (p, a) in enumerate(pairs):
-        for q, b in pairs[k + 1 :]:
-            if a.data is b.data and (_written(programs, p) or _written(programs, q)):
-                (x, inside), (y, also) = _any_element(a, encoder), _any_element(b, encoder)
-                claim = f"{a.name} and {b.name}, for {p.name} and {q.name} of {func.name}, have nothing in common"
-                apart = f.ne(flat_address(a, x, encoder), flat_address(b, y, encoder))
-                yield _ask(context, claim, apart, path, (*inside, *also))
-
-
-def _same_layout(
-    context: Context, func: PrimFunc, p: Buffer, a: Buffer, values: dict[Var, Expr], path: Path
-) -> Iterator[Question]:
-    """The argument has the shape of the parameter; and the strides and the offset, if the parameter declares any."""
-    encoder = context.encoder()
-    count, symbolic = f.integer(1), False
-    for k, (mine, wanted) in enumerate(zip(a.shape, p.shape, strict=True)):
-        size = encoder.value(substitute(wanted, values))
-        claim = f"dimension {k} of {a.name} is that of {p.name} of {func.name}"
-        yield _ask(context, claim, f.eq(encoder.value(mine), size), path)
-        count = f.mul(count, size)
-        if not isinstance(wanted, IntImm):
-            symbolic = True
-            yield _ask(context, f"{claim}, an extent of an array", _extent(size, wanted.dtype.bits), path)
-    if symbolic:
-        claim = f"{p.name} of {func.name} has no more elements than an array"
-        yield _ask(context, claim, f.le(count, f.integer(LARGEST[32])), path)
-    if p.strides or (a.strides and opaque_calls(func.body)):  # an opaque call sees the strides, declared or not
+    :param there: where the function's symbols have the values that are passed.
+    """
+    mine, theirs = context.encoder(), there.encoder()
+    for k, (e, wanted) in enumerate(zip(a.shape, p.shape, strict=True)):
+        yield f"dimension {k} is the parameter's", f.eq(mine.value(e), theirs.value(wanted))
+    for bound in shape_bounds(there, p):
+        yield "it is no larger than an array", bound
+    if p.strides or (a.strides and opaque):
         for k in range(len(p.shape)):
-            claim = f"stride {k} of {a.name} is that of {p.name} of {func.name}"
-            wanted_stride = _stride(substitute(p, values), k, encoder)
-            yield _ask(context, claim, f.eq(_stride(a, k, encoder), wanted_stride), path)
+            yield f"stride {k} is the parameter's", f.eq(_stride(a, k, mine), _stride(p, k, theirs))
     if not isinstance(p.elem_offset, IntImm):
-        claim = f"{a.name} starts where {p.name} of {func.name} does"
-        offset = encoder.value(substitute(p.elem_offset, values))
-        yield _ask(context, claim, f.eq(encoder.value(a.elem_offset), offset), path)
+        yield "it starts where the parameter does", f.eq(mine.value(a.elem_offset), theirs.value(p.elem_offset))
 
 
 def _stride(buffer: Buffer, axis: int, encoder: Encoder) -> Term:
+    """How far apart two elements are that differ by one in one index."""
     if buffer.strides:
         return encoder.value(buffer.strides[axis])
-    stride = f.integer(1)
-    for extent in buffer.shape[axis + 1 :]:
-        stride = f.mul(stride, encoder.value(extent))
-    return stride
+    return reduce(f.mul, [encoder.value(e) for e in buffer.shape[axis + 1 :]], f.integer(1))
 
 
-def _extent(size: Term, bits: int) -> Term:
-    return f.and_(f.le(f.integer(0), size), f.le(size, f.integer(LARGEST.get(bits, LARGEST[32]))))
-
-
-def _any_element(buffer: Buffer, encoder: Encoder) -> tuple[tuple[Term, ...], tuple[Term, ...]]:
+def _any_element(context: Context, buffer: Buffer) -> tuple[tuple[Term, ...], Term]:
     """The indices of an arbitrary element, and that they lie in the shape."""
     x = tuple(fresh("x", f.INT) for _ in buffer.shape)
-    return x, tuple(f.between(f.integer(0), i, encoder.value(e)) for i, e in zip(x, buffer.shape, strict=True))
-
-
-def _ask(context: Context, claim: str, goal: Term, path: Path, given: tuple[Term, ...] = ()) -> Question:
-    return Question("call", claim, context, given, goal, path)
+    return x, in_box(context, x, buffer.shape)

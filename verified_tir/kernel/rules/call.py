@@ -4,7 +4,8 @@
     f(a₁, …, aₙ)    ⟶    g(a₁, …, aₙ)              (Implement: that g does what f does is an axiom; g is opaque)
 
 A call *means* the function's body with buffers of the caller for its buffers, expressions for its scalars and symbols.
-So the statement at the place must be that body, up to labels and the names of what it binds; it is computed here.
+So the statement at the place must be that body, up to what means nothing (see ``same``) and the names of what it binds;
+it is computed here.
 
 Theorem.  Let the obligations hold.  The elements of the arguments are then memories on which the theorem ``f ⊑ g``
 speaks: as many as the parameters declare, inside their blocks and accessible, each reached by one index only (where one
@@ -17,28 +18,31 @@ it did.  What f assumes stands in the statement, so it is true there.
 A parameter's strides and offset are what it declares; if it declares none, nobody can tell them, unless its block is
 known by a pointer or seen through another view: then the argument is a whole block.  Not followed, and refused: lemmas
 that change the layout of a parameter or the order of float sums, opaque calls, assertions and ``while`` loops in them.
+A lemma that rests on an axiom is one with an opaque call; one that changes no layout (its relation is empty) ends with
+the parameters that it began with.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import final
 
-from verified_tir.ir.expr import Var
+from verified_tir.ir.equal import structural_equal
+from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, at, put
 from verified_tir.ir.stmt import Assert, Assume, While
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.begin import context_at
-from verified_tir.kernel.calls import Arguments, instantiate, is_instance
+from verified_tir.kernel.calls import Arguments, instantiate
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import opaque_calls
 from verified_tir.kernel.memory import Entry
-from verified_tir.kernel.obligation import Misfit, Question
+from verified_tir.kernel.obligation import Misfit
 from verified_tir.kernel.refines import Refines
-from verified_tir.kernel.rules.arguments import argument_problem, fits
-from verified_tir.kernel.rules.common import check_scope
+from verified_tir.kernel.rules.arguments import fits
+from verified_tir.kernel.rules.same import bare
 from verified_tir.kernel.step import Rewrite
 
 
@@ -57,31 +61,22 @@ class Refine:
         return frozenset(p.data for p, a in pairs if a.data in blocks)
 
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
-        old, new = self.lemma.before, self.lemma.after
-        programs = (old, *(step.after for step in self.lemma.derivation))
-        problem = _lemma_problem(self.lemma) or next((p for g in programs if (p := _closed(g)) is not None), None)
-        if problem is not None:
-            raise Misfit(problem)
-        if len(old.buffers) == len(self.arguments.buffers) and not (
-            self.parameters_of(entry.licensed) <= self.lemma.licensed
+        lemma, func = self.lemma, self.lemma.before
+        programs = (func, *(step.after for step in lemma.derivation))
+        for excluded, why in (
+            (lemma.definite, "is about arguments of definite values only"),
+            (lemma.relation, "changes the layout of a parameter"),
+            (lemma.reassociated, "sums in another order; reassociate at the place of the call"),
         ):
-            raise Misfit(f"the lemma about {old.name} was proved from bits that a licence leaves open")
-        context = _place(before, self.path, old, self.arguments, entry)
-        problem = argument_problem(context, programs, self.arguments)
-        if problem is not None:
-            raise Misfit(problem)
-        made = instantiate(new, self.arguments)
-        after = before.with_body(put(before.body, self.path, made))
-        return Rewrite(after, (*fits(context, programs, self.arguments, self.path), *self._proved()))
-
-    def _proved(self) -> Iterator[Question]:
-        """What was proved for the lemma: it is asked again, and so stands in this step's record."""
-        old = self.lemma.before
-        for step in self.lemma.derivation:
-            for d in step.obligations:
-                for o in (*(lemma.obligation for lemma in d.lemmas), d.obligation):
-                    nothing = Context(old, Entry(), [], {}, {}, {}, {}, dict(o.names))
-                    yield Question("call", f"{old.name}: {o.claim}", nothing, o.given, o.goal, self.path)
+            if excluded:
+                raise Misfit(f"the lemma about {func.name} {why}")
+        for g in programs:
+            _check_closed(g)
+        context = _place(before, self.path, func, self.arguments, entry)
+        if not self.parameters_of(entry.licensed) <= lemma.licensed:
+            raise Misfit(f"the lemma about {func.name} was proved from bits that a licence leaves open")
+        after = before.with_body(put(before.body, self.path, instantiate(lemma.after, self.arguments)))
+        return Rewrite(after, fits(context, programs, self.arguments, self.path))
 
 
 @final
@@ -91,14 +86,14 @@ class Implement:
 
     That the implementation does what the description says is believed: an axiom of the theorem from then on.
 
-    :param given: the implementation's arguments: the same buffers, and values for its own scalars and symbols.
+    :param given: values for the implementation's own scalars and symbols; its buffers are the description's.
     """
 
     path: Path
     description: PrimFunc
     implementation: PrimFunc
     arguments: Arguments
-    given: Arguments
+    given: tuple[tuple[Var, Expr], ...]
 
     @property
     def axiom(self) -> str:
@@ -106,63 +101,31 @@ class Implement:
         return f"{self.implementation.name} does what {self.description.name} describes"
 
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
-        new = self.implementation
-        problem = _closed(self.description)
-        if problem is None and not opaque_calls(new.body):
-            problem = f"{new.name} makes no opaque call: that it does what {self.description.name} does can be proved"
-        if problem is None and any(isinstance(n, (Assume, Assert)) for n in walk(new.body)):
-            problem = f"{new.name} assumes something; what a call needs stands in {self.description.name}"
-        if problem is None and self.arguments.buffers != self.given.buffers:
-            problem = f"{new.name} gets other buffers than {self.description.name}"
-        if problem is not None:
-            raise Misfit(problem)
-        context = _place(before, self.path, self.description, self.arguments, entry)
-        pairs = ((self.description, self.arguments), (new, self.given))
-        for func, arguments in pairs:
-            problem = argument_problem(context, (func,), arguments)
-            if problem is not None:
-                raise Misfit(problem)
-        made = instantiate(new, self.given)
-        after = before.with_body(put(before.body, self.path, made))
-        return Rewrite(after, [q for func, given in pairs for q in fits(context, (func,), given, self.path)])
+        old, new = self.description, self.implementation
+        given = Arguments(self.arguments.buffers, self.given)
+        _check_closed(old)
+        if not opaque_calls(new.body):
+            raise Misfit(f"{new.name} makes no opaque call: that it does what {old.name} does can be proved")
+        if any(isinstance(n, (Assume, Assert)) for n in walk(new.body)):
+            raise Misfit(f"{new.name} assumes something; what a call needs stands in {old.name}")
+        given.check(new)
+        context = _place(before, self.path, old, self.arguments, entry)
+        after = before.with_body(put(before.body, self.path, instantiate(new, given)))
+        described = fits(context, (old,), self.arguments, self.path)
+        return Rewrite(after, chain(described, fits(context, (new,), given, self.path)))
 
 
-# -- what can be said without a proof ----------------------------------------------------------------------------------
-
-
-def _lemma_problem(lemma: Refines) -> str | None:
-    if not isinstance(lemma, Refines):
-        return "a lemma is a theorem"
-    if lemma.definite:
-        return f"the lemma about {lemma.before.name} is about arguments of definite values only"
-    same = lemma.before.params == lemma.after.params and lemma.before.buffer_map == lemma.after.buffer_map
-    if lemma.relation or lemma.paddings or not same:
-        return f"the lemma about {lemma.before.name} changes the layout of a parameter"
-    if lemma.reassociated:
-        return f"the lemma about {lemma.before.name} sums in another order; reassociate at the place of the call"
-    if any(getattr(step.rule, "axiom", None) is not None for step in lemma.derivation):
-        return f"the lemma about {lemma.before.name} rests on an axiom; use it at the place of the call"
-    return None
-
-
-def _closed(func: PrimFunc) -> str | None:
-    """Why a function does more than run to its end on what it is given."""
+def _check_closed(func: PrimFunc) -> None:
+    """A function does no more than run to its end on what it is given."""
     if opaque_calls(func.body):
-        return f"{func.name} makes an opaque call"
+        raise Misfit(f"{func.name} makes an opaque call")
     if any(isinstance(n, (Assert, While)) for n in walk(func.body)):
-        return f"{func.name} may not run to its end (an assertion or a while loop)"
-    return None
+        raise Misfit(f"{func.name} may not run to its end (an assertion or a while loop)")
 
 
 def _place(before: PrimFunc, path: Path, func: PrimFunc, arguments: Arguments, entry: Entry) -> Context:
     """The context of the place, where the statement is ``func`` on the arguments."""
-    target = at(before.body, path)
-    context = context_at(before, path, entry)
-    problem = arguments.problem(func)
-    if problem is not None:
-        raise Misfit(problem)
-    instance = instantiate(func, arguments)
-    check_scope(context, instance)
-    if not is_instance(target, instance):
+    arguments.check(func)
+    if not structural_equal(bare(at(before.body, path)), bare(instantiate(func, arguments))):
         raise Misfit(f"the statement is not {func.name} on the arguments")
-    return context
+    return context_at(before, path, entry)

@@ -8,13 +8,14 @@ proves that the accesses through the views are the same, what the description as
 from __future__ import annotations
 
 from verified_tir.elaborate.blocks import expand_blocks
+from verified_tir.elaborate.labels import without_labels
 from verified_tir.ir.expr import Expr, Load, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import SKIP, Seq, Store
 from verified_tir.ir.visit import walk
-from verified_tir.kernel.calls import Arguments, instantiate, scalars_of, without_labels
+from verified_tir.kernel.calls import Arguments, instantiate, scalars_of
 from verified_tir.kernel.rules.call import Implement, Refine
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
@@ -107,7 +108,7 @@ def _replace(session: Session, path: Path, intrin: TensorIntrin, *, forget: bool
         simplify_expressions(session, path)
     else:
         impl = intrin.implementation
-        given = Arguments(arguments.buffers, _given(impl, described, windows, match, path))
+        given = _given(impl, described, windows, match, path)
         session.apply(Implement(inner, described, impl, arguments, given))
 
 
