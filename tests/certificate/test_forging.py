@@ -216,7 +216,7 @@ MALFORMED: dict[str, tuple[str, str]] = {
     "a variable spelled again": ('(WrapUnit [1] (Var 0 "i" int32))', "the next Var has the number"),
     "another spelling": ("(Erase  [1] 0 false)", "not spelled in the canonical way"),
     "a quotation": ("(Apply (Erase))", "this is no rule"),
-    "another type of expression": ("(Partition [1] (Not (IntImm int32 1)))", "not takes a bool"),
+    "another type of expression": ("(Partition [1] (Not (IntImm int32 1)))", "not takes bool operands"),
 }
 
 

@@ -123,7 +123,7 @@ DEEP = notation.DEPTH + 1
         ("(IntImm int32 99999999999)", "does not fit int32"),
         ("(IntImm int33 1)", "'int33' is no word and no type"),
         ("(FloatImm float32 1)", "FloatImm.value: float is wanted, not a int"),
-        ("(Not (IntImm int32 1))", "not takes a bool"),
+        ("(Not (IntImm int32 1))", "not takes bool operands"),
         ("(Not [])", "Not.a: Expr is wanted, not a tuple"),
         ("(Store 1 2 3 4)", "Store.buffer: Buffer is wanted, not a int"),
         ("(Erase [0] none false)", "Erase.killer: int is wanted, not a NoneType"),

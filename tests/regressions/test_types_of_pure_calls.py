@@ -27,12 +27,12 @@ def test_leading_zeros_are_counted_in_integers() -> None:
 @pytest.mark.parametrize(
     ("target", "op", "operands", "said"),
     [
-        (FLOAT32, "exp", (INT32,), "exp does not take int32"),
+        (FLOAT32, "exp", (INT32,), "exp takes float operands, not int32"),
         (INT32, "exp", (FLOAT32,), "exp of float32 does not give int32"),
         (FLOAT32, "pow", (FLOAT32,), "pow takes 2 arguments, not 1"),
-        (FLOAT32, "atan2", (FLOAT32, DType("float", 64)), "atan2 does not take float32, float64"),
+        (FLOAT32, "atan2", (FLOAT32, DType("float", 64)), "operands of atan2 differ in type: float32 and float64"),
         (FLOAT32, "isnan", (FLOAT32,), "isnan of float32 does not give float32"),
-        (BOOL, "popcount", (BOOL,), "popcount does not take bool"),
+        (BOOL, "popcount", (BOOL,), "popcount takes int operands, not bool"),
         (DType("uint", 64, 2), "clz", (INT32,), "clz of int32 does not give uint64x2"),
     ],
 )

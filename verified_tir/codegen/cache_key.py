@@ -22,7 +22,7 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import DType, PointerType
 from verified_tir.ir.expr import Var
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.node import Node, float_key
+from verified_tir.ir.node import Node
 from verified_tir.ir.stmt import Block
 from verified_tir.ir.visit import children
 
@@ -66,7 +66,7 @@ def canonical_text(func: PrimFunc, shapes: Buffers = ()) -> str:
             case tuple():
                 return f"({','.join(map(part, value))})"
             case float():
-                return float_key(value).hex()
+                return float.hex(value)
             case _:
                 return repr(value)
 

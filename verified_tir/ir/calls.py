@@ -1,69 +1,63 @@
-"""What is known about calls by name: arity, whether pure, whether interpreted by proofs.
+"""What operators and calls take and give: the types of their operands and results.
 
-A call that is not listed is *opaque*: it may read and write every block it can reach, and no step moves past it.
+A call that is not in ``PURE_CALLS`` is *opaque*: it may read and write every block it can reach, and no step moves past
+it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import final
+from functools import cache
+from typing import Final, final, get_args
 
-from verified_tir.ir.dtype import BOOL, DType
+from verified_tir.ir.dtype import BOOL, Code, DType
 from verified_tir.ir.node import IRError
+
+_FLOATS, _INTEGERS = ("float", "bfloat"), ("int", "uint")
+_KINDS: Final[dict[str, tuple[str, ...]]] = {
+    "float": _FLOATS, "int": _INTEGERS, "bool": ("bool",), "number": (*_FLOATS, *_INTEGERS),
+    "bits": (*_INTEGERS, "bool"), "any": get_args(Code),
+}  # fmt: skip
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class CallInfo:
-    """A pure call: number of arguments, and whether its arguments must be floats, integers or either."""
+    """The typing rule of an operator or pure call: its operands are of one type."""
 
     arity: int
-    operands: str = "float"  # "float", "int", "number", "any"
-    result: str = "same"  # "same" type as the first argument, "bool", or "given" (stated at the call)
+    operands: str = "float"  # a kind of types
+    result: str = "same"  # "same" type as the operands, "bool", or "given" (stated at the call)
 
     def takes(self, operand: DType) -> bool:
-        """Whether the arguments may be of that type."""
-        fits = {"float": operand.is_float, "int": operand.is_int, "number": operand.is_float or operand.is_int}
-        return fits.get(self.operands, True)
+        """Whether the operands may be of that type."""
+        return operand.code in _KINDS[self.operands]
 
 
-PURE_CALLS: dict[str, CallInfo] = {
+OPERATORS: Final[dict[str, CallInfo]] = {
+    **dict.fromkeys(("add", "sub", "mul", "min", "max"), CallInfo(2, "number")),
+    **dict.fromkeys(("floordiv", "floormod", "truncdiv", "truncmod", "shl", "shr"), CallInfo(2, "int")),
+    **dict.fromkeys(("bitand", "bitor", "bitxor"), CallInfo(2, "bits")),
+    **dict.fromkeys(("eq", "ne", "lt", "le", "gt", "ge"), CallInfo(2, "any", "bool")),
+    **dict.fromkeys(("and", "or"), CallInfo(2, "bool")),
+    "div": CallInfo(2),
+    "not": CallInfo(1, "bool"),
+}
+
+PURE_CALLS: Final[dict[str, CallInfo]] = {
     # correctly rounded, interpreted in proofs
     "fma": CallInfo(3),
-    "sqrt": CallInfo(1),
+    **dict.fromkeys(("sqrt", "floor", "ceil", "trunc", "nearbyint", "round"), CallInfo(1)),
+    **dict.fromkeys(("isnan", "isinf", "isfinite"), CallInfo(1, "float", "bool")),
+    **dict.fromkeys(("bitwise_not", "popcount"), CallInfo(1, "int")),
     "abs": CallInfo(1, "number"),
-    "floor": CallInfo(1),
-    "ceil": CallInfo(1),
-    "trunc": CallInfo(1),
-    "nearbyint": CallInfo(1),
-    "round": CallInfo(1),
-    "isnan": CallInfo(1, "float", "bool"),
-    "isinf": CallInfo(1, "float", "bool"),
-    "isfinite": CallInfo(1, "float", "bool"),
-    "bitwise_not": CallInfo(1, "int"),
-    "reinterpret": CallInfo(1, "any", "given"),
-    "popcount": CallInfo(1, "int"),
     "clz": CallInfo(1, "int", "given"),
+    "reinterpret": CallInfo(1, "any", "given"),
     "likely": CallInfo(1, "any"),
     # uninterpreted in proofs
-    "exp": CallInfo(1),
-    "exp2": CallInfo(1),
-    "log": CallInfo(1),
-    "log2": CallInfo(1),
-    "log10": CallInfo(1),
-    "log1p": CallInfo(1),
-    "tanh": CallInfo(1),
-    "sinh": CallInfo(1),
-    "cosh": CallInfo(1),
-    "sin": CallInfo(1),
-    "cos": CallInfo(1),
-    "tan": CallInfo(1),
-    "atan": CallInfo(1),
-    "erf": CallInfo(1),
-    "sigmoid": CallInfo(1),
-    "rsqrt": CallInfo(1),
-    "pow": CallInfo(2),
-    "atan2": CallInfo(2),
+    **dict.fromkeys(("exp", "exp2", "log", "log2", "log10", "log1p", "sigmoid", "rsqrt", "erf"), CallInfo(1)),
+    **dict.fromkeys(("tanh", "sinh", "cosh", "sin", "cos", "tan", "atan"), CallInfo(1)),
+    **dict.fromkeys(("pow", "atan2"), CallInfo(2)),
 }
 
 
@@ -72,27 +66,33 @@ def is_pure(op: str) -> bool:
     return op in PURE_CALLS
 
 
+@cache
+def result_type(op: str, *operands: DType) -> DType:
+    """The type of what an operator gives, or a pure call that does not state it.
+
+    :raises IRError: for operands of other types, or another number of them.
+    """
+    info = OPERATORS.get(op) or PURE_CALLS[op]
+    if len(operands) != info.arity:
+        raise IRError(f"{op} takes {info.arity} argument{'s' * (info.arity != 1)}, not {len(operands)}")
+    operand = operands[0]
+    if any(o is not operand for o in operands):
+        raise IRError(f"operands of {op} differ in type: {' and '.join(map(str, operands))}")
+    if not info.takes(operand):
+        raise IRError(f"{op} takes {info.operands} operands, not {operand}")
+    return BOOL.with_lanes(operand.lanes) if info.result == "bool" else operand
+
+
 def check_call(op: str, operands: list[DType], result: DType) -> None:
     """What ``PURE_CALLS`` says of the types of a pure call.
 
     :raises IRError: for other types, or another number of arguments.
     """
-    info = PURE_CALLS[op]
-    if len(operands) != info.arity:
-        raise IRError(f"{op} takes {info.arity} argument{'s' * (info.arity != 1)}, not {len(operands)}")
-    operand = operands[0]
+    usual = result_type(op, *operands)
     if op == "reinterpret":
-        _check_reinterpret(operand, result)
-        return
-    if not info.takes(operand) or any(o is not operand for o in operands):
-        raise IRError(f"{op} does not take {', '.join(map(str, operands))}")
-    right = {
-        "same": result is operand,
-        "bool": result is BOOL.with_lanes(operand.lanes),
-        "given": result.is_int and result.lanes == operand.lanes,
-    }
-    if not right[info.result]:
-        raise IRError(f"{op} of {operand} does not give {result}")
+        _check_reinterpret(usual, result)
+    elif not (result.is_int and result.lanes == usual.lanes if op == "clz" else result is usual):
+        raise IRError(f"{op} of {operands[0]} does not give {result}")
 
 
 def _check_reinterpret(source: DType, target: DType) -> None:

@@ -66,10 +66,10 @@ class DType(Node, TypeSugar):
     @property
     def scalar(self) -> DType:
         """The type of one lane."""
-        return self if self.lanes == 1 else DType(self.code, self.bits)
+        return self.with_lanes(1)
 
     def with_lanes(self, lanes: int) -> DType:
-        return DType(self.code, self.bits, lanes)
+        return self if lanes == self.lanes else DType(self.code, self.bits, lanes)
 
     @property
     def min_value(self) -> int:

@@ -12,7 +12,7 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import DType, PointerType
 from verified_tir.ir.expr import Var
 from verified_tir.ir.func import IRModule, PrimFunc
-from verified_tir.ir.node import Node, float_key
+from verified_tir.ir.node import Node
 from verified_tir.ir.stmt import Block
 from verified_tir.ir.visit import bound_vars
 
@@ -53,7 +53,7 @@ class _Matcher:
         if type(a) is not type(b):
             return False
         if type(a) is float and type(b) is float:
-            return float_key(a) == float_key(b)
+            return float.hex(a) == float.hex(b)
         return a == b
 
     def node(self, a: Node, b: Node) -> bool:

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, TypeVar
 
+T = TypeVar("T")
 Reader = Callable[[Any], Any]
 
 NODES: dict[str, type] = {}
@@ -23,15 +24,18 @@ NODES: dict[str, type] = {}
 READERS: dict[Any, Reader] = {}
 """What reads types of other packages, by type."""
 
-_BASE: dict[type, Callable[[Any], Any]] = {int: int.__int__, float: float.__float__, str: str.__str__}
+_PLAIN: dict[type, Reader | None] = {
+    int: int.__int__, float: float.__float__, str: str.__str__, bool: None, types.NoneType: None,
+}  # fmt: skip
+"""Python's types, each with what makes of an instance of a subclass one of the type itself, if there are any."""
 
 
-class Inexact(ValueError):
+class IRError(ValueError):
+    """A program, or a piece of one, that breaks the rules of the IR (type, rank, scope)."""
+
+
+class Inexact(IRError):
     """A value that is not of the type that its place has."""
-
-
-def _is_node(kind: type) -> bool:
-    return NODES.get(kind.__name__) is kind
 
 
 def _mismatch(wanted: object, value: object) -> Inexact:
@@ -39,13 +43,13 @@ def _mismatch(wanted: object, value: object) -> Inexact:
 
 
 def _plain(wanted: type) -> Reader:
-    """Reads an int, a float, a str or a bool; what is of a subclass becomes one of the class itself."""
+    convert = _PLAIN[wanted]
 
     def read(value: Any) -> Any:
         if type(value) is wanted:
             return value
-        if wanted is not bool and issubclass(type(value), wanted):
-            return _BASE[wanted](value)
+        if convert is not None and issubclass(type(value), wanted):
+            return convert(value)
         raise _mismatch(wanted, value)
 
     return read
@@ -78,34 +82,30 @@ def _one_of(choices: tuple[Any, ...]) -> Reader:
 
 def _sequence(items: tuple[Any, ...]) -> Reader:
     """Reads a tuple, of any length if ``items`` ends with an ellipsis."""
-    same = reader(items[0]) if len(items) == 2 and items[1] is Ellipsis else None
-    each = None if same else [reader(i) for i in items if i != ()]
+    readers = [reader(i) for i in items if i is not Ellipsis]
 
     def read(value: Any) -> Any:
         if not issubclass(type(value), tuple):
             raise _mismatch("tuple", value)
         parts = list(tuple.__iter__(value))
-        if same:
-            return tuple([same(p) for p in parts])
-        if each is None or len(parts) != len(each):
-            raise Inexact(f"{len(each or ())} values are wanted, not {len(parts)}")
+        each = readers * len(parts) if Ellipsis in items else readers
+        if len(parts) != len(each):
+            raise Inexact(f"{len(each)} values are wanted, not {len(parts)}")
         return tuple([r(p) for r, p in zip(each, parts, strict=True)])
 
     return read
 
 
-def _instance(wanted: type) -> Reader:
-    """Reads a node, or a record of ours; a record is read field by field."""
+def _is_node(kind: type) -> bool:
+    return NODES.get(kind.__name__) is kind
 
-    nodes: dict[int, type] = {}  # by identity: a class may say that it equals any other
+
+def _instance(wanted: type) -> Reader:
+    """Reads a node, or a record of ours."""
 
     def read(value: Any) -> Any:
         kind = type(value)  # and not what the value says of itself
-        if nodes.get(id(kind)) is kind and hasattr(value, "_made"):
-            return value
         if kind is wanted or (issubclass(kind, wanted) and _is_node(kind)):
-            if _is_node(kind):
-                nodes[id(kind)] = kind
             return exact(value)
         raise _mismatch(wanted, value)
 
@@ -117,17 +117,15 @@ def reader(hint: Any) -> Reader:
     """What reads values of a type: plain types, tuples, unions, literals, nodes and frozen dataclasses."""
     if hint in READERS:
         return READERS[hint]
-    origin = typing.get_origin(hint)
-    if hint is None or hint is types.NoneType:
-        return _one_of((None,))
-    if origin in (typing.Union, types.UnionType):
-        return _any_of(typing.get_args(hint))
-    if origin is typing.Literal:
-        return _one_of(typing.get_args(hint))
-    if origin is tuple:
-        return _sequence(typing.get_args(hint))
-    if hint in (int, float, str, bool):
+    if hint in _PLAIN:
         return _plain(hint)
+    origin, of = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (typing.Union, types.UnionType):
+        return _any_of(of)
+    if origin is typing.Literal:
+        return _one_of(of)
+    if origin is tuple:
+        return _sequence(of)
     if isinstance(hint, type):
         return _instance(hint)
     raise TypeError(f"fields of type {hint} are not read")
@@ -157,24 +155,33 @@ def _annotation(value: Any) -> Any:
 
 READERS[_AnnotationValue] = _annotation
 
-T = TypeVar("T")
+
+def read_fields(record: T, make: Callable[..., T]) -> T:
+    """The record, made anew if a field is not of exactly its type.
+
+    :raises Inexact: for a field that is of another type, or not there.
+    """
+    changed = False
+    fields = []
+    kind: type = type(record)
+    for name, read in field_readers(kind):
+        try:
+            value = getattr(record, name)
+            fields.append(read(value))
+        except (Inexact, AttributeError) as problem:
+            raise Inexact(f"{kind.__name__}.{name}: {problem}") from None
+        changed |= fields[-1] is not value
+    return make(*fields) if changed else record
 
 
 def exact(value: T) -> T:
-    """The value, if it is a node (whose fields were read when it was made); a record anew, of fields that were read.
+    """The value, if it is a node (whose fields were read when it was made); a record, of fields that were read.
 
     :raises Inexact: for a field that is not of its type, or not there; for a node that its class has not made.
     """
     kind = type(value)
-    if _is_node(kind):
-        if not hasattr(value, "_made"):
-            raise Inexact(f"this {kind.__name__} was not made by calling its class")
-        return value
-    if not dataclasses.is_dataclass(kind):
-        return value
-    if not all(hasattr(value, f.name) for f in dataclasses.fields(kind)):
-        raise Inexact(f"this {kind.__name__} has not all of its fields")
-    fields = {name: read(getattr(value, name)) for name, read in field_readers(kind)}
-    if all(fields[name] is getattr(value, name) for name in fields):
-        return value
-    return typing.cast(T, kind(**fields))
+    if not _is_node(kind):
+        return read_fields(value, kind)
+    if not hasattr(value, "_known"):
+        raise Inexact(f"this {kind.__name__} was not made by calling its class")
+    return value

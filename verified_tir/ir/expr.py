@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, final, get_args
 
-from verified_tir.ir.calls import PURE_CALLS, check_call
+from verified_tir.ir.calls import check_call, is_pure, result_type
 from verified_tir.ir.dtype import BOOL, HANDLE, INT32, DType, PointerType
 from verified_tir.ir.node import IRError, Node
 
@@ -32,22 +32,25 @@ LogicOp = Literal["and", "or"]
 BinaryOp = ArithmeticOp | CompareOp | LogicOp
 
 COMPARE_OPS: tuple[str, ...] = get_args(CompareOp)
-LOGIC_OPS: tuple[str, ...] = get_args(LogicOp)
-INTEGER_ONLY_OPS = frozenset(
-    {"floordiv", "floormod", "truncdiv", "truncmod", "bitand", "bitor", "bitxor", "shl", "shr"}
-)
 
 _uids = itertools.count(1)
 
 
 class Expr(Node, ExprSugar):
-    """Base of all expressions."""
+    """Base of all expressions.  ``dtype`` is the type of the value, which :meth:`typed` finds when one is made."""
 
-    __slots__ = ()
+    __slots__ = ("dtype",)
+    dtype: DType
 
-    @property
-    def dtype(self) -> DType:
-        raise NotImplementedError  # every subclass overrides this; mypy checks the uses
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", self.typed())
+
+    def typed(self) -> DType:
+        """The typing rule: the type that follows from those of the parts.
+
+        :raises IRError: for parts of other types.
+        """
+        raise NotImplementedError
 
     def __bool__(self) -> bool:
         raise IRError("an expression has no truth value in Python; use T.And, T.Or, T.Not or T.if_then_else")
@@ -67,8 +70,7 @@ class Var(Expr):
         """A variable equal to no other."""
         return Var(name, type, next(_uids))
 
-    @property
-    def dtype(self) -> DType:
+    def typed(self) -> DType:
         return HANDLE if isinstance(self.type, PointerType) else self.type
 
     def __repr__(self) -> str:
@@ -83,14 +85,11 @@ class IntImm(Expr):
     type: DType
     value: int
 
-    def __post_init__(self) -> None:
+    def typed(self) -> DType:
         if not (self.type.is_int or self.type.is_bool) or self.type.lanes != 1:
             raise IRError(f"an integer constant cannot have type {self.type}")
         if not self.type.min_value <= self.value <= self.type.max_value:
             raise IRError(f"{self.value} does not fit {self.type}")
-
-    @property
-    def dtype(self) -> DType:
         return self.type
 
 
@@ -102,14 +101,11 @@ class FloatImm(Expr):
     type: DType
     value: float
 
-    def __post_init__(self) -> None:
+    def typed(self) -> DType:
         if not self.type.is_float or self.type.lanes != 1:
             raise IRError(f"a float constant cannot have type {self.type}")
         if math.isnan(self.value):  # there is one NaN: neither its sign nor its payload exists
             object.__setattr__(self, "value", math.nan)
-
-    @property
-    def dtype(self) -> DType:
         return self.type
 
 
@@ -120,8 +116,7 @@ class StringImm(Expr):
 
     value: str
 
-    @property
-    def dtype(self) -> DType:
+    def typed(self) -> DType:
         return HANDLE
 
 
@@ -132,8 +127,7 @@ class Undef(Expr):
 
     type: DType
 
-    @property
-    def dtype(self) -> DType:
+    def typed(self) -> DType:
         return self.type
 
 
@@ -146,24 +140,8 @@ class Binary(Expr):
     a: Expr
     b: Expr
 
-    def __post_init__(self) -> None:
-        ta, tb = self.a.dtype, self.b.dtype
-        if ta is not tb:
-            raise IRError(f"operands of {self.op} differ in type: {ta} and {tb}")
-        if self.op in LOGIC_OPS and not ta.is_bool:
-            raise IRError(f"{self.op} takes bool operands, not {ta}")
-        if self.op in INTEGER_ONLY_OPS and not (ta.is_int or (ta.is_bool and self.op.startswith("bit"))):
-            raise IRError(f"{self.op} takes integer operands, not {ta}")
-        if self.op == "div" and not ta.is_float:
-            raise IRError(f"div is for floats (use floordiv or truncdiv), not {ta}")
-        if self.op in ("add", "sub", "mul", "min", "max") and not (ta.is_int or ta.is_float):
-            raise IRError(f"{self.op} takes numbers, not {ta}")
-
-    @property
-    def dtype(self) -> DType:
-        if self.op in COMPARE_OPS:
-            return BOOL.with_lanes(self.a.dtype.lanes)
-        return self.a.dtype
+    def typed(self) -> DType:
+        return result_type(self.op, self.a.dtype, self.b.dtype)
 
 
 @final
@@ -173,13 +151,8 @@ class Not(Expr):
 
     a: Expr
 
-    def __post_init__(self) -> None:
-        if not self.a.dtype.is_bool:
-            raise IRError(f"not takes a bool, not {self.a.dtype}")
-
-    @property
-    def dtype(self) -> DType:
-        return self.a.dtype
+    def typed(self) -> DType:
+        return result_type("not", self.a.dtype)
 
 
 @final
@@ -190,12 +163,9 @@ class Cast(Expr):
     type: DType
     value: Expr
 
-    def __post_init__(self) -> None:
+    def typed(self) -> DType:
         if self.type.lanes != self.value.dtype.lanes:
             raise IRError(f"a cast keeps lanes: {self.value.dtype} to {self.type}")
-
-    @property
-    def dtype(self) -> DType:
         return self.type
 
 
@@ -207,12 +177,9 @@ class Broadcast(Expr):
     value: Expr
     lanes: int
 
-    def __post_init__(self) -> None:
+    def typed(self) -> DType:
         if self.value.dtype.lanes != 1:
             raise IRError("broadcast takes a scalar")
-
-    @property
-    def dtype(self) -> DType:
         return self.value.dtype.with_lanes(self.lanes)
 
 
@@ -225,12 +192,8 @@ class Select(Expr):
     true_value: Expr
     false_value: Expr
 
-    def __post_init__(self) -> None:
-        _check_choice("select", self.condition, self.true_value, self.false_value)
-
-    @property
-    def dtype(self) -> DType:
-        return self.true_value.dtype
+    def typed(self) -> DType:
+        return _choice_type("select", self.condition, self.true_value, self.false_value)
 
 
 @final
@@ -242,23 +205,20 @@ class IfThenElse(Expr):
     true_value: Expr
     false_value: Expr
 
-    def __post_init__(self) -> None:
-        _check_choice("if_then_else", self.condition, self.true_value, self.false_value)
+    def typed(self) -> DType:
         if self.condition.dtype.lanes != 1:
             raise IRError("if_then_else takes a scalar condition; use select for lanes")
-
-    @property
-    def dtype(self) -> DType:
-        return self.true_value.dtype
+        return _choice_type("if_then_else", self.condition, self.true_value, self.false_value)
 
 
-def _check_choice(what: str, condition: Expr, a: Expr, b: Expr) -> None:
+def _choice_type(what: str, condition: Expr, a: Expr, b: Expr) -> DType:
     if not condition.dtype.is_bool:
         raise IRError(f"the condition of {what} must be bool, not {condition.dtype}")
     if a.dtype is not b.dtype:
         raise IRError(f"the arms of {what} differ in type: {a.dtype} and {b.dtype}")
     if condition.dtype.lanes not in (1, a.dtype.lanes):
         raise IRError(f"the condition of {what} has {condition.dtype.lanes} lanes, its arms {a.dtype.lanes}")
+    return a.dtype
 
 
 @final
@@ -270,15 +230,12 @@ class Ramp(Expr):
     stride: Expr
     lanes: int
 
-    def __post_init__(self) -> None:
+    def typed(self) -> DType:
         if self.base.dtype is not self.stride.dtype or self.base.dtype.lanes != 1 or not self.base.dtype.is_int:
             types = f"{self.base.dtype} and {self.stride.dtype}"
             raise IRError(f"a ramp has a scalar integer base and stride of one type, not {types}")
         if self.lanes < 1:
             raise IRError("a ramp has at least one lane")
-
-    @property
-    def dtype(self) -> DType:
         return self.base.dtype.with_lanes(self.lanes)
 
 
@@ -290,7 +247,7 @@ class Shuffle(Expr):
     vectors: tuple[Expr, ...]
     indices: tuple[int, ...]
 
-    def __post_init__(self) -> None:
+    def typed(self) -> DType:
         if not self.vectors or not self.indices:
             raise IRError("a shuffle needs vectors and indices")
         if len({v.dtype.scalar for v in self.vectors}) != 1:
@@ -298,9 +255,6 @@ class Shuffle(Expr):
         total = sum(v.dtype.lanes for v in self.vectors)
         if not all(0 <= i < total for i in self.indices):
             raise IRError(f"a shuffle index is outside the {total} lanes")
-
-    @property
-    def dtype(self) -> DType:
         return self.vectors[0].dtype.with_lanes(len(self.indices))
 
 
@@ -313,12 +267,9 @@ class LetExpr(Expr):
     value: Expr
     body: Expr
 
-    def __post_init__(self) -> None:
+    def typed(self) -> DType:
         if self.var.type is not self.value.dtype:
             raise IRError(f"{self.var.name} has type {self.var.type}, its value {self.value.dtype}")
-
-    @property
-    def dtype(self) -> DType:
         return self.body.dtype
 
 
@@ -334,13 +285,8 @@ class Load(Expr):
     indices: tuple[Expr, ...]
     predicate: Expr | None = None
 
-    def __post_init__(self) -> None:
-        check_indices(self.buffer, self.indices)
-        check_predicate(self.buffer, self.indices, self.predicate)
-
-    @property
-    def dtype(self) -> DType:
-        return access_dtype(self.buffer, self.indices)
+    def typed(self) -> DType:
+        return access_dtype(self.buffer, self.indices, self.predicate)
 
 
 @final
@@ -355,19 +301,18 @@ class Call(Expr):
     op: str
     args: tuple[Expr, ...]
 
-    def __post_init__(self) -> None:
-        if self.op in PURE_CALLS:
+    def typed(self) -> DType:
+        if is_pure(self.op):
             check_call(self.op, [a.dtype for a in self.args], self.type)
-
-    @property
-    def dtype(self) -> DType:
         return self.type
 
 
-def check_indices(buffer: Buffer, indices: tuple[Expr, ...]) -> None:
-    """The typing rule of an access (RFC 63; RFC 39, "what convention should be used for buffer indexing").
+def access_dtype(buffer: Buffer, indices: tuple[Expr, ...], predicate: Expr | None) -> DType:
+    """The type of ``buffer[indices]``, the element's lanes times the index's: the typing rule of an access (RFC 63;
+    RFC 39, "what convention should be used for buffer indexing").
 
-    :raises IRError: wrong rank, an index that is no integer, or lanes anywhere but in the last index.
+    :raises IRError: wrong rank, an index that is no integer, or lanes anywhere but in the last index; a mask that has
+        not a bool for each lane of the index, or one on an access of one element (that is what ``if`` is for).
     """
     if len(indices) != len(buffer.shape):
         raise IRError(f"{buffer.name} has {len(buffer.shape)} dimensions and is accessed with {len(indices)} indices")
@@ -376,25 +321,11 @@ def check_indices(buffer: Buffer, indices: tuple[Expr, ...]) -> None:
             raise IRError(f"index {k} of {buffer.name} has type {index.dtype}; an integer is needed")
         if index.dtype.lanes != 1 and k != len(indices) - 1:
             raise IRError(f"index {k} of {buffer.name} has lanes; only the last index may")
-
-
-def check_predicate(buffer: Buffer, indices: tuple[Expr, ...], predicate: Expr | None) -> None:
-    """A mask has a bool for each lane of the index.
-
-    :raises IRError: for a mask of another type, or on an access of one element (that is what ``if`` is for).
-    """
-    if predicate is None:
-        return
     lanes = indices[-1].dtype.lanes if indices else 1
-    if lanes == 1:
+    if predicate is not None and lanes == 1:
         raise IRError(f"{buffer.name} is accessed at a single index; only vector accesses take a predicate")
-    if not predicate.dtype.is_bool or predicate.dtype.lanes != lanes:
+    if predicate is not None and predicate.dtype is not BOOL.with_lanes(lanes):
         raise IRError(f"the predicate of {buffer.name}[…] has type {predicate.dtype}; it needs {lanes} lanes of bool")
-
-
-def access_dtype(buffer: Buffer, indices: tuple[Expr, ...]) -> DType:
-    """Type of ``buffer[indices]``: the element's lanes times the index's."""
-    lanes = indices[-1].dtype.lanes if indices else 1
     return buffer.dtype.with_lanes(buffer.dtype.lanes * lanes)
 
 
@@ -419,18 +350,15 @@ def binary(op: BinaryOp, a: Expr, b: Expr) -> Expr:
     """
     lanes = max(a.dtype.lanes, b.dtype.lanes)
     a, b = (Broadcast(x, lanes) if x.dtype.lanes == 1 < lanes else x for x in (a, b))
+    made = Binary(op, a, b)
     x, y = (c.value if isinstance(c, IntImm) and c.type.is_int else None for c in (a, b))
-    if (x is None and y is None) or a.dtype is not b.dtype:
-        return Binary(op, a, b)
     if x is not None and y is not None and op in _FOLDED and (y != 0 or not op.startswith("floor")):
         value = _FOLDED[op](x, y)
         if a.dtype.min_value <= value <= a.dtype.max_value:
             return IntImm(a.dtype, value)
-    if (y == 0 and op in ("add", "sub")) or (y == 1 and op in ("mul", "floordiv")):
+    if (op, y) in (("add", 0), ("sub", 0), ("mul", 1), ("floordiv", 1)):
         return a
-    if (x == 0 and op == "add") or (x == 1 and op == "mul"):
-        return b
-    return Binary(op, a, b)
+    return b if (op, x) in (("add", 0), ("mul", 1)) else made
 
 
 def all_of(conditions: Sequence[Expr]) -> Expr:

@@ -9,39 +9,32 @@ The table of nodes is weak: a program that nobody holds any longer is collected.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
+from weakref import WeakValueDictionary
 
-from verified_tir.ir.exact import NODES, Inexact, field_readers
-from verified_tir.ir.weak_table import WeakTable
+from verified_tir.ir.exact import NODES, IRError, field_readers, read_fields
 
-_TABLE: WeakTable[Any] = WeakTable()
+__all__ = ["IRError", "Node", "once", "remade", "seal"]
+
+_TABLE: WeakValueDictionary[tuple[object, ...], Any] = WeakValueDictionary()
 
 N = TypeVar("N", bound="Node")
 R = TypeVar("R")
 
 
-def float_key(value: float) -> bytes:
-    """The bits of a Python float: 0.0, -0.0 and each NaN are different keys."""
-    return struct.pack("<d", value)
-
-
 def _key(value: object) -> object:
-    """A dictionary key that keeps 0.0, -0.0, 0, False and NaN apart; of what no node holds, one that is nowhere."""
+    """A dictionary key that keeps 0.0, -0.0, 0 and False apart (there is one NaN); of what no node holds, one that is
+    nowhere."""
     kind = type(value)
     if type(kind) is InternedMeta or kind is int or kind is str or value is None:
         return value
     if kind is tuple:
-        if all(type(type(v)) is InternedMeta for v in value):  # type: ignore[attr-defined]
-            return value
-        return tuple([_key(v) for v in value])  # type: ignore[attr-defined]
+        return tuple(map(_key, value))  # type: ignore[call-overload]
     if kind is float:
-        return ("float", float_key(value))  # type: ignore[arg-type]
-    if kind is bool:
-        return ("bool", value)
-    return object()
+        return float, float.hex(value)  # type: ignore[arg-type]
+    return (bool, value) if kind is bool else object()
 
 
 _sealed: list[bool] = []
@@ -72,18 +65,16 @@ class InternedMeta(type):
                 found = _TABLE.get((cls, *map(_key, args)))
                 if found is not None:
                     return found
-            made = _read(cls, super().__call__(*args, **kwargs), super().__call__)
+            make = super().__call__
+            made = read_fields(make(*args, **kwargs), make)
             return _interned(made, (cls, *[_key(getattr(made, name)) for name in cls.__match_args__]))
 
 
 def _interned(made: Any, key: tuple[object, ...]) -> Any:
     """The node that stands under the key, which is this one if there was none."""
-    found = _TABLE.get(key)
-    if found is not None:
-        return found
-    _TABLE.put(key, made)
     object.__setattr__(made, "_made", key)
-    return made
+    object.__setattr__(made, "_known", {})
+    return _TABLE.setdefault(key, made)
 
 
 def remade(node: N, **changes: object) -> N:
@@ -92,30 +83,13 @@ def remade(node: N, **changes: object) -> N:
 
     :raises IRError: for a value that is not of its field's type.
     """
-    kind, made_of = type(node), node._made  # type: ignore[attr-defined]
-    key: list[object] = [kind]
+    kind = type(node)
     values: list[object] = []
-    for (name, read), old in zip(field_readers(kind), made_of[1:], strict=True):
-        try:
-            value = read(changes[name]) if name in changes else getattr(node, name)
-        except Inexact as problem:
-            raise IRError(f"{kind.__name__}.{name}: {problem}") from None
-        values.append(value)
-        key.append(_key(value) if name in changes else old)
+    key: list[object] = [kind]
+    for (name, read), old in zip(field_readers(kind), node._made[1:], strict=True):  # type: ignore[attr-defined]
+        values.append(read(changes[name]) if name in changes else getattr(node, name))
+        key.append(_key(values[-1]) if name in changes else old)
     return _interned(type.__call__(kind, *values), tuple(key))  # type: ignore[no-any-return]
-
-
-def _read(kind: Any, made: Any, make: Callable[..., Any]) -> Any:
-    """The node, made anew if a field is not of exactly its type."""
-    fields = []
-    try:
-        for name, read in field_readers(kind):
-            fields.append(read(getattr(made, name)))
-    except Inexact as problem:
-        raise IRError(f"{kind.__name__}.{name}: {problem}") from None
-    if all(value is getattr(made, name) for value, name in zip(fields, kind.__match_args__, strict=True)):
-        return made
-    return make(*fields)
 
 
 class Node(metaclass=InternedMeta):
@@ -144,18 +118,9 @@ def once(compute: Callable[[N], R]) -> Callable[[N], R]:
 
     @wraps(compute)
     def known(node: N) -> R:
-        try:
-            return node._known[compute]  # type: ignore[attr-defined, no-any-return]
-        except AttributeError:
-            object.__setattr__(node, "_known", {})
-        except KeyError:
-            pass
-        found = compute(node)
-        node._known[compute] = found  # type: ignore[attr-defined]
-        return found
+        answers: dict[object, R] = node._known  # type: ignore[attr-defined]
+        if compute not in answers:
+            answers[compute] = compute(node)
+        return answers[compute]
 
     return known
-
-
-class IRError(ValueError):
-    """A program, or a piece of one, that breaks the rules of the IR (type, rank, scope)."""

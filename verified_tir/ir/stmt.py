@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias, final
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import TRUE, Expr, Var, access_dtype, check_indices, check_predicate
+from verified_tir.ir.expr import TRUE, Expr, Var, access_dtype
 from verified_tir.ir.node import IRError, Node
 
 ForKind = Literal["serial", "parallel", "vectorized", "unrolled", "thread_binding"]
@@ -39,9 +39,7 @@ class Store(Stmt):
     predicate: Expr | None = None
 
     def __post_init__(self) -> None:
-        check_indices(self.buffer, self.indices)
-        check_predicate(self.buffer, self.indices, self.predicate)
-        want = access_dtype(self.buffer, self.indices)
+        want = access_dtype(self.buffer, self.indices, self.predicate)
         if self.value.dtype is not want:
             raise IRError(f"{self.buffer.name}[…] has type {want}; a value of type {self.value.dtype} is stored")
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
+from weakref import WeakValueDictionary
 
 from verified_tir.ir.outside import shown
-from verified_tir.ir.weak_table import WeakTable
 
 BOOL: Final = "Bool"
 INT: Final = "Int"
@@ -23,7 +23,7 @@ BITWISE: Final = frozenset({"bvand", "bvor", "bvxor"})
 
 Payload = int | str | tuple[str, ...] | tuple[int, ...] | None
 
-_TABLE: WeakTable[Term] = WeakTable()
+_TABLE: WeakValueDictionary[tuple[object, ...], Term] = WeakValueDictionary()
 
 
 class Term:
@@ -62,7 +62,7 @@ def make(op: str, args: tuple[Term, ...], sort: str, payload: Payload = None) ->
     for a in args:
         t.has_float |= a.has_float
         t.has_bits |= a.has_bits
-    _TABLE.put(key, t)
+    _TABLE[key] = t
     return t
 
 

@@ -6,7 +6,7 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import DType, PointerType
 from verified_tir.ir.expr import Var
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.node import Node, float_key
+from verified_tir.ir.node import Node
 from verified_tir.ir.stmt import Block
 
 
@@ -29,7 +29,7 @@ def structural_hash(node: Node) -> int:
         if type(value) is tuple:
             return hash(tuple([go(v) for v in value]))
         if type(value) is float:
-            return hash(float_key(value))
+            return hash(float.hex(value))
         return hash(value)
 
     return go(node)

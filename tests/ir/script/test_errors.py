@@ -79,7 +79,7 @@ def test_columns_count_characters_and_keep_tabs() -> None:
         (["A[0, 0] = T.exp(n)"], (3, 21), "T.exp takes float operands, not int32"),
         (["A[0, 0] = T.exp(A[0, 0], 1)"], (3, 15), "T.exp takes 1 arguments, not 2"),
         (["A[0, 0] = T.pow(A[0, 0], T.float64(1))"], (3, 15), "the operands of T.pow differ in type: float32, float64"),
-        (["B[0] = A[0, 0] // 2"], (3, 12), "floordiv takes integer operands, not float32"),
+        (["B[0] = A[0, 0] // 2"], (3, 12), "floordiv takes int operands, not float32"),
         (["B[0] = ~A[0, 0]"], (3, 12), "an integer is needed, not float32"),
         (["B[0] = n ** 2"], (3, 12), "** takes floats of one type, not int32 and int32"),
         (["B[0] = T.reinterpret('int64', n)"], (3, 12), "reinterpret keeps the number of bits: int32 to int64"),

@@ -14,7 +14,7 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import DType, PointerType
 from verified_tir.ir.expr import Expr, IntImm, Load, Var
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.node import Node, float_key
+from verified_tir.ir.node import Node
 from verified_tir.ir.stmt import For, Stmt, Store
 from verified_tir.ir.visit import bound_vars, free_vars, substitute
 from verified_tir.kernel.calls import scalars_of
@@ -121,7 +121,7 @@ class _Unifier:
                 for u, v in zip(x, y, strict=True):
                     self.value(u, v, a, b)
             case float(), float():
-                if float_key(x) != float_key(y):
+                if float.hex(x) != float.hex(y):
                     raise self.differ(a, b)
             case _:
                 if type(x) is not type(y) or x != y:
