@@ -59,7 +59,7 @@ def text_of(step: str, o: Obligation) -> str:
     header = [
         o.claim,
         f"owed by {step}",
-        *(f"{short} is {o.names[ours]}" for short, (ours, _) in script.names.items() if ours in o.names),
+        *(f"{short} is {o.names[ours]}" for short, t in script.names.items() if (ours := str(t.payload)) in o.names),
         "",
         "Near miss: satisfiable.",
     ]

@@ -6,12 +6,13 @@ Every schedule step emits proof obligations, which Z3 discharges before the prog
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from verified_tir.ir import sugar as _sugar  # noqa: F401
 from verified_tir.ir.outside import answer
-from verified_tir.logic.guess import consult
 
 __version__ = "0.1.0"
 
@@ -118,45 +119,26 @@ def _printed(node: Any) -> str:
 answer("text", _printed)
 
 
-def _guessed(*asked: Any) -> Any:
-    from verified_tir.logic.addresses import solve_address
+def _imported(module: str, name: str) -> Callable[..., Any]:
+    """A function that is imported when it is called first."""
 
-    return solve_address(*asked)
+    def called(*asked: Any) -> Any:
+        return getattr(import_module(f"verified_tir.{module}"), name)(*asked)
 
-
-def _looked_up(*asked: Any) -> Any:
-    from verified_tir.search.facts import facts
-
-    return facts(*asked)
+    return called
 
 
-consult("address", _guessed)
-consult("facts", _looked_up)
-
-
-def _tried(*asked: Any) -> Any:
-    from verified_tir.logic.witness import witness
-
-    return witness(*asked)
-
-
-answer("values", _tried)
-
-
-def _used(path: Any) -> None:
-    from verified_tir.logic.kept import note_use
-
-    note_use(path)
-
-
-def _kept(folder: Any) -> None:
-    from verified_tir.logic.kept import thin
-
-    thin(folder)
-
-
-answer("used", _used)
-answer("kept", _kept)
+for _question, _module, _name in (
+    ("address", "logic.addresses", "solve_address"),
+    ("facts", "search.facts", "facts"),
+    ("attempt", "logic.strategy", "attempt"),
+    ("model", "logic.model", "model_of"),
+    ("model values", "logic.model", "values_of"),
+    ("values", "logic.witness", "tried"),
+    ("used", "logic.kept", "note_use"),
+    ("kept", "logic.kept", "thin"),
+):
+    answer(_question, _imported(_module, _name))
 
 
 def __getattr__(name: str) -> Any:

@@ -20,8 +20,9 @@ from verified_tir.fuzz.targets.simplify import (
     SimplifyCase,
 )
 from verified_tir.logic import formula
+from verified_tir.logic.model import Model
 from verified_tir.logic.solver import Solver
-from verified_tir.logic.verdict import Model, Proved, Refuted, Unknown, Verdict
+from verified_tir.logic.verdict import Proved, Refuted, Unknown, Verdict
 from verified_tir.testing import (
     array_of,
     assert_decided_rightly,

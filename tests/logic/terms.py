@@ -8,7 +8,11 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
 from verified_tir.logic import formula as f
+from verified_tir.logic.deduction import Deduction
 from verified_tir.logic.formula import Term, make
+from verified_tir.logic.solver import Solver
+from verified_tir.logic.strategy import by_lemma
+from verified_tir.logic.verdict import Proved
 
 INTS = tuple(f.var(name, f.INT) for name in "ijk")
 BOOLS = tuple(f.var(name, f.BOOL) for name in "pq")
@@ -106,3 +110,11 @@ def below(a: Term, b: Term) -> Term:
 
 def is_nan(a: Term) -> Term:
     return f.fp_test("fp.isNaN", a)
+
+
+def prove_by_lemma(solver: Solver, given: tuple[Term, ...], goal: Term) -> Proved | None:
+    """A proof without knowing of floats, or by a lemma about floats alone, as a step of a deduction."""
+    d = Deduction(solver, given, goal)
+    found = by_lemma(d, d.given)
+    assert d.proved or found is None
+    return found

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.logic.terms import Question, below, is_nan, minus, plus, times
+from tests.logic.terms import Question, below, is_nan, minus, plus, prove_by_lemma, times
 from verified_tir.logic import formula as f
-from verified_tir.logic.floats import prove_by_lemma
 from verified_tir.logic.formula import Term
 from verified_tir.logic.solver import Solver
 from verified_tir.logic.verdict import Proved, Refuted

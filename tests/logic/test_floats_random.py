@@ -11,11 +11,10 @@ from hypothesis.strategies import DrawFn
 
 from tests.drawing import search_until
 from tests.logic.evaluate import Value, evaluate
-from tests.logic.terms import Question, below, is_nan, minus, plus
+from tests.logic.terms import Question, below, is_nan, minus, plus, prove_by_lemma
 from tests.nightly import few
 from verified_tir.ir.dtype import FLOAT16
 from verified_tir.logic import formula as f
-from verified_tir.logic.floats import prove_by_lemma
 from verified_tir.logic.formula import Term
 from verified_tir.logic.smtlib import query
 from verified_tir.logic.solver import Solver

@@ -9,11 +9,14 @@ from collections.abc import Callable
 import pytest
 
 from verified_tir.logic import formula as f
+from verified_tir.logic.deduction import Deduction
 from verified_tir.logic.formula import INT, Term
-from verified_tir.logic.partly_known import partly_known
+from verified_tir.logic.generalise import generalise
+from verified_tir.logic.partly_known import facts_about
 from verified_tir.logic.recheck import _HARD, SOLVERS, ask, has_hard_operations
 from verified_tir.logic.solver import Solver
 from verified_tir.logic.standalone import standalone
+from verified_tir.logic.strategy import partly_known
 from verified_tir.logic.verdict import Proved
 
 X, Y, Z, I, J = (f.var(name, INT) for name in "xyzij")
@@ -25,7 +28,10 @@ def load(address: Term) -> Term:
 
 
 def proved(given: tuple[Term, ...], goal: Term) -> bool:
-    return isinstance(Solver().prove(*partly_known(given, goal)), Proved)
+    question = Deduction(Solver(), given, goal)
+    verdict = question.ask(*partly_known(question, question.given))
+    assert isinstance(verdict, Proved) == question.proved
+    return question.proved
 
 
 FOLLOWS: list[tuple[tuple[Term, ...], Term]] = [
@@ -67,7 +73,9 @@ DOES_NOT: list[tuple[tuple[Term, ...], Term]] = [
 
 @pytest.mark.parametrize(("given", "goal"), FOLLOWS)
 def test_what_follows_from_equal_operands(given: tuple[Term, ...], goal: Term) -> None:
-    assert has_hard_operations(*given, goal) and not has_hard_operations(*partly_known(given, goal)[0])
+    question = Deduction(Solver(), given, goal)
+    premises, claim, hidden = partly_known(question, given)
+    assert has_hard_operations(*given, goal) and not has_hard_operations(*generalise((*premises, claim), hidden))
     assert proved(given, goal)
     for solver in SOLVERS:
         answer = ask(solver, standalone(given, goal))
@@ -82,13 +90,13 @@ def test_what_is_false_does_not_follow(given: tuple[Term, ...], goal: Term) -> N
 
 @pytest.mark.parametrize(("op", "real"), [("bvand", operator.and_), ("bvor", operator.or_), ("bvxor", operator.xor)])
 def test_what_is_said_of_bits_is_true_of_them(op: str, real: Callable[[int, int], int]) -> None:
-    given, _ = partly_known((), f.eq(f.bitwise(op, 4, X, Y), ZERO))
-    forth, back = f.make("app", (X, Y), INT, (op, "4")), f.make("app", (Y, X), INT, (op, "4"))
+    forth, back = f.bitwise(op, 4, X, Y), f.bitwise(op, 4, Y, X)
+    facts = list(facts_about(forth))
     for a, b in itertools.product(range(-17, 18), repeat=2):
         found = f.integer(real(a % 16, b % 16))
         values = {X: f.integer(a), Y: f.integer(b), forth: found, back: found}
-        for g in given:
-            assert f.replace(g, values) is f.TRUE, (a, b)
+        for t in facts:
+            assert f.replace(t, values) is f.TRUE, (a, b)
 
 
 def test_the_text_tells_whether_there_is_such_an_operation() -> None:
@@ -108,10 +116,10 @@ def test_what_needs_multiplication_is_asked_as_it_is() -> None:
 
 
 def test_what_is_said_of_products_is_true_of_them() -> None:
-    """Every given that is added holds for small numbers with real multiplication."""
-    given, _ = partly_known((), f.eq(f.mul(X, Y), ZERO))
-    forth, back = f.make("app", (X, Y), INT, ("*", "None")), f.make("app", (Y, X), INT, ("*", "None"))
+    """Every fact holds for small numbers with real multiplication."""
+    forth, back = f.mul(X, Y), f.mul(Y, X)
+    facts = list(facts_about(forth))
     for a, b in itertools.product(range(-3, 4), repeat=2):
         values = {X: f.integer(a), Y: f.integer(b), forth: f.integer(a * b), back: f.integer(b * a)}
-        for g in given:
-            assert f.replace(g, values) is f.TRUE, (a, b)
+        for t in facts:
+            assert f.replace(t, values) is f.TRUE, (a, b)

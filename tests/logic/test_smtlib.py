@@ -71,7 +71,7 @@ def test_one_name_at_several_types_is_several_symbols() -> None:
     calls = [f.app("s", (x,), f.INT), f.app("s", (x, x), f.INT), f.app("s", (y,), f.INT), f.app("s", (x,), f.BOOL)]
     script = query((), f.and_(f.eq(calls[0], x), f.eq(calls[1], calls[2]), calls[3], y))
     assert script.text.count("declare-fun") == 6
-    assert [name for name, _ in script.names.values()] == ["s"] * 6
+    assert [t.payload for t in script.names.values()] == ["s"] * 6
     solver = Solver()
     assert isinstance(solver.prove((f.eq(x, calls[0]),), f.eq(x, f.app("s", (calls[0],), f.INT))), Proved)
     assert isinstance(solver.prove((), f.eq(calls[0], calls[2])), Refuted)
@@ -118,7 +118,7 @@ def test_every_kind_of_term_as_text() -> None:
 (< (ubv_to_int b3) (to_int (fp.to_real (fp.roundToIntegral RTZ x1)))) \
 (= (ubv_to_int (bvxor ((_ int_to_bv 8) x2) ((_ int_to_bv 8) (- 1)))) (mod x2 (- 3))))))"""
     )
-    assert script.names == {"x0": ("p", f.BOOL), "x1": ("x", "F16"), "x2": ("i", f.INT)}
+    assert script.names == {"x0": f.var("p", f.BOOL), "x1": x, "x2": f.var("i", f.INT)}
     assert not script.only_floats
     assert query((), f.fp_test("fp.isNaN", f.fp_round("RNA", x))).only_floats
 

@@ -15,8 +15,10 @@ from tests.logic.terms import BOOLS, INTS, Pair, bool_terms
 from verified_tir.logic import formula as f
 from verified_tir.logic import z3_query as module
 from verified_tir.logic.formula import Term, make
-from verified_tir.logic.solver import Solver, relevant, symbols
-from verified_tir.logic.verdict import Model, Proved, Refuted, Unknown, Verdict
+from verified_tir.logic.model import Model
+from verified_tir.logic.solver import Solver
+from verified_tir.logic.strategy import relevant
+from verified_tir.logic.verdict import Proved, Refuted, Unknown, Verdict
 
 X, Y, Z, OTHER = (f.var(name, f.INT) for name in ("x", "y", "z", "other"))
 P, Q = f.var("p", f.BOOL), f.var("q", f.BOOL)
@@ -84,10 +86,6 @@ def test_relevant_givens_are_those_connected_with_the_goal() -> None:
     assert relevant((far,), f.lt(X, ONE)) == ()
     same_name = f.var("x", f.BOOL)
     assert relevant((same_name,), f.lt(X, ONE)) == ()
-
-
-def test_symbols_are_the_integer_variables_in_order() -> None:
-    assert symbols(f.lt(Y, f.add(X, Y)), f.eq(Z, X), P) == [Y, X, Z]
 
 
 # ------------------------------------------------------------------------------------------------- contradictions
@@ -279,8 +277,8 @@ def test_the_cache_keeps_every_verdict() -> None:
 
 def test_values_are_found_when_somebody_looks_at_them(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    run = module._run
-    monkeypatch.setattr(module, "_run", lambda z3, make, script, budget: (
+    run = module.run
+    monkeypatch.setattr(module, "run", lambda z3, make, script, budget: (
         asked.append(script.text), run(z3, make, script, budget))[1])  # fmt: skip
     solver, given_, goal = Solver(), (f.lt(X, Y),), f.lt(f.add(X, ONE), Y)
     first, again = solver.prove(given_, goal), solver.prove(given_, goal)
@@ -296,7 +294,7 @@ def test_values_are_found_when_somebody_looks_at_them(monkeypatch: pytest.Monkey
 
 def test_values_that_cannot_be_found_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
     """The shared context may know more than a fresh one: refuted it is all the same."""
-    monkeypatch.setattr(module, "_run", lambda *_: ("unknown", "it is Sunday"))
+    monkeypatch.setattr(module, "run", lambda *_: ("unknown", "it is Sunday"))
     found = Solver().prove((), f.le(X, Y))
     assert isinstance(found, Refuted) and (found.model.values, found.model.sorts) == ({}, {})
 

@@ -66,13 +66,13 @@ TRUE_CLAIMS: list[tuple[tuple[Term, ...], Term]] = [
 @pytest.fixture
 def without_z3(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only questions about integers get as far as Z3."""
-    run: Callable[..., object] = module._run
+    run: Callable[..., object] = module.run
 
     def only_integers(z3: object, make: object, script: module.Script, budget: int) -> object:
         assert not script.has_float, script.text
         return run(z3, make, script, budget)
 
-    monkeypatch.setattr(module, "_run", only_integers)
+    monkeypatch.setattr(module, "run", only_integers)
 
 
 @pytest.mark.parametrize("k", range(len(FALSE_CLAIMS)))

@@ -15,6 +15,7 @@ import pytest
 from tests.kernel.programs import buffer, program, why
 from tests.kernel.test_established import ILLEGAL
 from verified_tir.elaborate.claims import verify_program
+from verified_tir.ir import outside
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import parse_func
 from verified_tir.ir.stmt import Seq
@@ -25,7 +26,6 @@ from verified_tir.kernel.induction import DEFINED, value_of
 from verified_tir.kernel.memory import Element, Entry, Ran, Repeating
 from verified_tir.kernel.obligation import NoMatch, Unproved
 from verified_tir.logic import formula as f
-from verified_tir.logic import guess
 from verified_tir.logic.formula import Term
 from verified_tir.logic.solver import Solver
 
@@ -119,7 +119,7 @@ def test_what_is_chosen_was_shown_here(monkeypatch: pytest.MonkeyPatch) -> None:
     elsewhere = after(FILLED)
     foreign = here(elsewhere).event(element(elsewhere, "A", 1))
     said = [f.FALSE, e.defined, "true", None, 3, *false, *shown, *foreign]
-    monkeypatch.setitem(guess._guessers, "facts", lambda *_: said)
+    monkeypatch.setitem(outside._answers, "facts", lambda *_: said)
     assert known.look_up((e.value,)) == shown
     inner = Known(Solver(), where, (*known.base, f.FALSE), [], known)
     inner.frame(e)
@@ -149,7 +149,7 @@ def test_an_instance_is_one_of_this_run_at_values_of_its_loops() -> None:
 def test_a_witness_is_of_the_right_sort(monkeypatch: pytest.MonkeyPatch, values: Any) -> None:
     where = after(FILLED)
     e = element(where, "A", 1)
-    monkeypatch.setitem(guess._guessers, "address", lambda a, x, unknowns, g: (dict.fromkeys(unknowns, values), set()))
+    monkeypatch.setitem(outside._answers, "address", lambda a, x, unknowns, g: (dict.fromkeys(unknowns, values), set()))
     known = here(where)
     right = isinstance(values, Term) and values.sort == f.INT
     assert bool(known.contents(e, 0)) is right
@@ -202,7 +202,7 @@ def meaning(func: PrimFunc) -> str:
 
 @pytest.mark.parametrize("name", ILLEGAL)
 def test_what_is_false_stays_unproved(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(guess._guessers, "facts", hostile)
+    monkeypatch.setitem(outside._answers, "facts", hostile)
     assert "a branch on undef" in meaning(parse_func(ILLEGAL[name]))
 
 
@@ -217,13 +217,13 @@ FALSE = {
 
 @pytest.mark.parametrize("name", FALSE)
 def test_no_branch_is_taken_for_dead(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(guess._guessers, "facts", hostile)
+    monkeypatch.setitem(outside._answers, "facts", hostile)
     assert meaning(program(FALSE[name], PARAMS)) != ""
 
 
 def test_without_a_search_the_kernel_proves_less(monkeypatch: pytest.MonkeyPatch) -> None:
     stored = program("A[0] = 5\nB[A[0]] = 1", PARAMS)
     assert meaning(stored) == ""
-    monkeypatch.delitem(guess._guessers, "facts")
+    monkeypatch.delitem(outside._answers, "facts")
     assert "undef" in meaning(stored)
     assert meaning(program("B[0] = 1", PARAMS)) == ""

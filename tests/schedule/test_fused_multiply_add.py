@@ -21,7 +21,7 @@ def f(A: T.Buffer((16, 32), "{0}"), B: T.Buffer((32,), "{0}"), C: T.Buffer((16,)
 def test_no_claim_about_an_accumulation_reaches_the_bits(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether it stays other than -0.0, for one, or is what it was before: neither is so."""
     answers: list[str] = []
-    run = module._run
+    run = module.run
 
     def recorded(z3: object, make: object, script: module.Script, budget: int) -> module.Answer:
         answer: module.Answer = run(z3, make, script, budget)  # type: ignore[arg-type]
@@ -29,7 +29,7 @@ def test_no_claim_about_an_accumulation_reaches_the_bits(dtype: str, monkeypatch
             answers.append(f"{answer[0]}: {script.text}")
         return answer
 
-    monkeypatch.setattr(module, "_run", recorded)
+    monkeypatch.setattr(module, "run", recorded)
     s = Schedule(PROGRAM.format(dtype))
     outer, _ = s.split("i", [None, 4])
     s.split("k", [None, 4])

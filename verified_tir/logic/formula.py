@@ -9,7 +9,7 @@ Equality on floats is ``=``, identity of values: one NaN, and two different zero
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 from weakref import WeakValueDictionary
 
@@ -21,7 +21,7 @@ FLOAT_SORTS: Final[dict[str, tuple[int, int]]] = {"F16": (5, 11), "BF16": (8, 8)
 
 BITWISE: Final = frozenset({"bvand", "bvor", "bvxor"})
 
-Payload = int | str | tuple[str, ...] | tuple[int, ...] | None
+Payload = int | str | tuple[object, ...] | None
 
 _TABLE: WeakValueDictionary[tuple[object, ...], Term] = WeakValueDictionary()
 
@@ -406,24 +406,34 @@ _BUILDERS: dict[str, Callable[..., Term]] = {
 }  # fmt: skip
 
 
-def replace(t: Term, mapping: dict[Term, Term], memo: dict[Term, Term] | None = None) -> Term:
-    """``t`` with terms replaced by terms, folded again.  What was put in is not searched for more to replace."""
-    memo = {} if memo is None else memo
+def rebuild(t: Term, build: Callable[[Term, tuple[Term, ...]], Term], memo: dict[Term, Term]) -> Term:
+    """``t`` with every term of operands built anew, of what these became.  ``memo`` says what terms become, and what is
+    not a term of operands remains unless it does; what stands there is not searched for more to build."""
     stack = [t]
     while stack:
         u = stack[-1]
-        if u in memo:
+        if u in memo or not u.args:
             stack.pop()
-        elif u in mapping or not u.args:
-            memo[u] = mapping.get(u, u)
-        elif pending := [a for a in u.args if a not in memo]:
+        elif pending := [a for a in u.args if a.args and a not in memo]:
             stack.extend(pending)
         else:
-            args = tuple([memo[a] for a in u.args])
-            memo[u] = u if args == u.args else _rebuild(u, args)
-    return memo[t]
+            memo[u] = build(u, tuple([memo.get(a, a) for a in u.args]))
+    return memo.get(t, t)
 
 
-def _rebuild(t: Term, args: tuple[Term, ...]) -> Term:
+def fold(t: Term, args: tuple[Term, ...]) -> Term:
+    """``t`` with other operands."""
+    if args == t.args:
+        return t
     builder = _BUILDERS.get(t.op)
     return builder(*args) if builder else make(t.op, args, t.sort, t.payload)
+
+
+def replace(t: Term, mapping: Mapping[Term, Term], memo: dict[Term, Term] | None = None) -> Term:
+    """``t`` with terms replaced by terms, folded again.  What was put in is not searched for more to replace.
+
+    :param memo: what terms became when they were replaced by the same mapping before.
+    """
+    memo = {} if memo is None else memo
+    memo.update(mapping)
+    return rebuild(t, fold, memo)

@@ -8,20 +8,11 @@ said with them is either an instance of what holds for all values, or is proved.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from verified_tir.ir.outside import ask
 from verified_tir.logic.formula import Term
-
-_guessers: dict[str, Callable[..., Any]] = {}
-
-
-def consult(question: str, guesser: Callable[..., Any]) -> None:
-    """Ask this one from now on (the package does so when it is imported).
-
-    :param question: ``address`` or ``facts``.
-    """
-    _guessers[question] = guesser
 
 
 def solve_address(
@@ -32,7 +23,7 @@ def solve_address(
 
     :param given: what is known of the unknowns.
     """
-    found = _guessers["address"](address, target, unknowns, given) if "address" in _guessers else None
+    found = ask("address", address, target, unknowns, given)
     if found is None:
         return None
     values = values_of(found[0], unknowns)
@@ -47,4 +38,4 @@ def values_of(values: Mapping[Term, object], unknowns: Iterable[Term]) -> dict[T
 
 def looked_up(known: Any, roots: tuple[Term, ...]) -> Iterable[object]:
     """What the search for facts chooses of those that it has got ``known`` to hold, for a question about ``roots``."""
-    return _guessers["facts"](known, roots) if "facts" in _guessers else ()
+    return ask("facts", known, roots) or ()

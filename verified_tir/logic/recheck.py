@@ -2,11 +2,10 @@
 
 For whoever does not want to take an earlier verdict for granted.  Work is bounded by the solvers' resource counters and
 not by time, so a verdict does not depend on the machine.  A query is first asked as a whole, with a small part of the
-budget, in each of several settings.  One that is not decided then is read back into formulas and proved in parts:
-conjuncts one by one, from the givens that have to do with them; floats and integers apart
-(``verified_tir.logic.floats``).  Where unknown integers are multiplied, or combined bit by bit, it is
-tried first whether that matters (``verified_tir.logic.partly_known``).  Last it is asked as a whole with all of the
-budget.
+budget, in each of several settings.  One that is not decided then is read back into formulas and proved in parts, by
+the steps of a deduction (``verified_tir.logic.deduction``): conjuncts one by one, from the givens that have to do with
+them; floats and integers apart.  Where unknown integers are multiplied, or combined bit by bit, it is tried first
+whether that matters (``verified_tir.logic.partly_known``).  Last it is asked as a whole with all of the budget.
 """
 
 from __future__ import annotations
@@ -19,13 +18,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, TypeAlias, final
 
-from verified_tir.logic.floats import prove_by_lemma
-from verified_tir.logic.formula import FALSE, TRUE, Term, subterms
-from verified_tir.logic.partly_known import is_hard, partly_known
+from verified_tir.logic.deduction import Deduction
+from verified_tir.logic.formula import Term, subterms
+from verified_tir.logic.partly_known import is_hard
 from verified_tir.logic.read_smtlib import NotCanonical, read
 from verified_tir.logic.smtlib import Script
-from verified_tir.logic.solver import relevant
-from verified_tir.logic.standalone import NotAQuery, body_of, standalone
+from verified_tir.logic.standalone import NotAQuery, body_of, logic_of
+from verified_tir.logic.strategy import partly_known, search
 from verified_tir.logic.verdict import Proved, Unknown, Verdict
 
 SolverName: TypeAlias = Literal["z3", "cvc5"]
@@ -123,7 +122,9 @@ def _for_any_operation(solver: SolverName, body: str, budget: int) -> bool:
         return False
     if not has_hard_operations(*given, goal):
         return False
-    return _whole(solver, *body_of(standalone(*partly_known(given, goal))), budget).verdict == "unsat"
+    question = Deduction(_Parts(solver, budget), given, goal)
+    question.ask(*partly_known(question, given))
+    return question.proved
 
 
 def _in_parts(solver: SolverName, body: str, budget: int) -> bool:
@@ -137,35 +138,23 @@ def _in_parts(solver: SolverName, body: str, budget: int) -> bool:
 
 @final
 class _Parts:
-    """Splits a question; each split only weakens what is known, or asks for each part of what is to be shown."""
+    """Proves a question by others that imply it."""
 
     def __init__(self, solver: SolverName, budget: int) -> None:
         self._solver: SolverName = solver
         self._budget = budget
 
-    def prove(self, given: tuple[Term, ...], goal: Term) -> Verdict:
+    def prove(
+        self, given: tuple[Term, ...], goal: Term, small: tuple[Term, ...] = (), *, quick: bool = False
+    ) -> Verdict:
         """Proved, or unknown: what is false of a part need not be of the whole."""
-        given = tuple(dict.fromkeys(g for g in given if g is not TRUE))
-        if goal is TRUE or goal in given or FALSE in given:
-            return Proved(how="trivial")
-        if goal.op == "and":
-            parts = (self.prove(given, part) for part in goal.args)
-            return next((v for v in parts if not isinstance(v, Proved)), Proved())
-        if goal.op == "=>":
-            return self.prove((*given, goal.args[0]), goal.args[1])
-        if goal.has_float or any(g.has_float for g in given):
-            found = prove_by_lemma(self, given, goal)
-            if found is not None:
-                return found
-        near = relevant(given, goal)
-        verdict = self._ask(standalone(near, goal))
-        return verdict if isinstance(verdict, Proved) or near == given else self._ask(standalone(given, goal))
+        question = Deduction(self, given, goal)
+        search(question)
+        return Proved() if question.proved else Unknown("not in parts")
 
     def ask(self, script: Script) -> Verdict:
-        """A query whose logic nobody worked out."""
-        return self._ask(f"(set-logic {'QF_FP' if script.only_floats else 'ALL'})\n{script.text}\n(check-sat)\n")
-
-    def _ask(self, text: str) -> Verdict:
+        """A query, in the smallest logic that holds it."""
+        text = f"(set-logic {logic_of(script.roots)})\n{script.text}\n(check-sat)\n"
         answer = _whole(self._solver, *body_of(text), self._budget)
         return Proved() if answer.verdict == "unsat" else Unknown(answer.reason or answer.verdict)
 

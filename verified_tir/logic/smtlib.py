@@ -34,7 +34,7 @@ class Script:
     """
 
     text: str
-    names: dict[str, tuple[str, str]]  # SMT-LIB name -> (our name, sort of the result)
+    names: dict[str, Term]  # by SMT-LIB names; of a function, one of its applications
     only_floats: bool = False
     has_float: bool = False
     roots: tuple[Term, ...] = ()
@@ -112,7 +112,7 @@ def query(given: tuple[Term, ...], goal: Term) -> Script:
     """The query whose unsatisfiability is the theorem ``given ⟹ goal``."""
     roots = (*given, not_(goal))
     names: Names = {}
-    ours: dict[str, tuple[str, str]] = {}
+    ours: dict[str, Term] = {}
     declarations: list[str] = []
     converted: list[Term] = []
     uses: dict[Term, int] = {}
@@ -127,7 +127,7 @@ def query(given: tuple[Term, ...], goal: Term) -> Script:
                 converted.append(t)
                 declarations.append(f"(declare-fun {name} () (_ BitVec {t.payload}))")
                 continue
-            ours[name] = str(t.payload), t.sort
+            ours[name] = t
             domain = " ".join(sort_text(a.sort) for a in t.args)
             declarations.append(f"(declare-fun {name} ({domain}) {sort_text(t.sort)})")
     defined = [make("=", (make("bits", (), t.args[0].sort, names[_symbol(t)]), t.args[0]), BOOL) for t in converted]

@@ -3,19 +3,21 @@
 A verdict is one of three values and never a boolean.  ``Unknown`` is not ``Proved``, and nothing may treat it so.
 
 Each says how it was found: ``trivial`` (no solver was needed), ``cached`` (every query had been answered before),
-``lemma`` or ``congruence`` (a float goal split by ``verified_tir.logic.floats``), or ``z3``; and how many ``seconds``
-Z3 took for it.
+``congruence`` (a goal about floats that follows from equal operands alone), ``lemma`` (one that a lemma about floats
+alone gives), or ``z3``; and how many ``seconds`` Z3 took for it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeAlias, final
+from typing import TYPE_CHECKING, TypeAlias, final
 
 from verified_tir.ir.node import Node
 from verified_tir.ir.outside import shown
 from verified_tir.logic.formula import Term
+
+if TYPE_CHECKING:
+    from verified_tir.logic.model import Model
 
 
 @final
@@ -27,57 +29,10 @@ class Proved:
     how: str = "z3"
 
 
-Values: TypeAlias = dict[str, int]
-Sorts: TypeAlias = dict[str, str]
-
-
-@final
-class Model:
-    """Values of the free variables under which the givens hold and the goal does not (floats as bits).
-
-    :ivar values: by name; a variable without one may have any.
-    :ivar sorts: of the variables that have a value.
-
-    Most refutations are of attempts whose values nobody looks at, and to find these takes longer than to refute: they
-    are found when somebody asks (:meth:`later`).
-    """
-
-    __slots__ = ("_find", "_found")
-
-    def __init__(self, values: Values, sorts: Sorts) -> None:
-        self._found: tuple[Values, Sorts] | None = (values, sorts)
-        self._find: Callable[[], tuple[Values, Sorts]] | None = None
-
-    @classmethod
-    def later(cls, find: Callable[[], tuple[Values, Sorts]]) -> Model:
-        """A model whose values and sorts ``find`` finds, once, when they are needed."""
-        model = cls({}, {})
-        model._found, model._find = None, find
-        return model
-
-    @property
-    def values(self) -> Values:
-        return self._all[0]
-
-    @property
-    def sorts(self) -> Sorts:
-        return self._all[1]
-
-    @property
-    def _all(self) -> tuple[Values, Sorts]:
-        if self._found is None:
-            assert self._find is not None
-            self._found, self._find = self._find(), None
-        return self._found
-
-    def __reduce__(self) -> tuple[type[Model], tuple[Values, Sorts]]:
-        return Model, self._all
-
-
 @final
 @dataclass(frozen=True, slots=True)
 class Refuted:
-    """The claim is false under the givens, as ``model`` shows."""
+    """The claim is false under the givens, as ``model`` shows: an example for people, on which nothing rests."""
 
     model: Model
     seconds: float = 0.0

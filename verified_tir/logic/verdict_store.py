@@ -1,7 +1,7 @@
 """Verdicts on disk: what Z3 was asked once is not asked again, by any process.
 
 An entry is one small file, named by its key: a hash of the query's text, the budget, the solver's version and the way
-it is asked (``solver``, ``z3_query``).  It holds a hash of the key and the rest, and the rest (JSON): ``unsat``,
+it is asked (``z3_query``).  It holds a hash of the key and the rest, and the rest (JSON): ``unsat``,
 ``sat`` with the values of the model, or ``unknown`` with the reason.  A question remains unknown for one budget and one
 version of the solver: they are part of the key, so others ask again.  What came of a failure (no memory, for one) is
 not kept.
@@ -47,7 +47,7 @@ def how_asked() -> str:
         for library in sorted(Path(folder, "lib").glob("libz3*")):
             digest.update(f"{library.name} {library.stat().st_size}\n".encode())
     digest.update(os.environ.get("Z3_LIBRARY_PATH", "").encode())  # another library, then
-    for name in ("solver.py", "z3_query.py", "witness.py", "concrete.py"):
+    for name in ("model.py", "z3_query.py", "witness.py", "concrete.py"):
         digest.update(Path(__file__).with_name(name).read_bytes())
     return f"z3 {version('z3-solver')} {digest.hexdigest()}"
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, TypeAlias
 
+from verified_tir.logic import z3_query
 from verified_tir.logic.concrete import (
     Evaluation,
     Key,
@@ -28,6 +29,7 @@ from verified_tir.logic.concrete import (
     special_values,
 )
 from verified_tir.logic.formula import BOOL, FALSE, FLOAT_SORTS, INT, TRUE, Term, integer, replace, subterms, var
+from verified_tir.logic.smtlib import Script, query
 
 Integers: TypeAlias = Callable[[tuple[Term, ...]], dict[str, int] | None]
 """Integers, by name, at which formulas are true; other names are 0.  ``None`` if there are none, or none were found."""
@@ -37,6 +39,31 @@ MOST_LEAVES: Final = 8
 """So many values of unknowns are tried, of so many unknowns: with more of them hardly anything is tried of each."""
 ROUNDS: Final = 8
 """How often what is known is put in."""
+
+
+def tried(script: Script, limit: int) -> dict[str, int] | None:
+    """A model of a question about floats that is found by trying special values, by the names in its text.
+
+    :param limit: the budget of a query about integers.
+    """
+
+    def integers(roots: tuple[Term, ...]) -> dict[str, int] | None:
+        if not roots:
+            return {}
+        import z3
+
+        asked = query(roots, FALSE)
+        budget = max(1, limit // z3_query.SHARED_PART)
+        kind, found = z3_query.run(z3, lambda c: z3.SimpleSolver(ctx=c), asked, budget)
+        if kind != "sat" or found is None:
+            return None
+        return {str(asked.names[short].payload): value for short, value in found.items()}
+
+    found = witness(script.roots, integers) if script.roots else None
+    if found is None:
+        return None
+    ours = {short: (str(t.payload), t.sort) for short, t in script.names.items()}
+    return {short: found[name] for short, name in ours.items() if name in found}
 
 
 def witness(roots: tuple[Term, ...], integers: Integers) -> dict[tuple[str, str], int] | None:

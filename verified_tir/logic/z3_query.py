@@ -20,9 +20,7 @@ from functools import cache
 from typing import Any, TypeAlias, final
 
 from verified_tir.ir.outside import ask
-from verified_tir.logic.formula import BOOL, FALSE, INT, Term, not_a_number, value_of
-from verified_tir.logic.smtlib import Script, query
-from verified_tir.logic.verdict import Sorts, Values
+from verified_tir.logic.smtlib import Script
 
 INTEGER_BUDGET = 3_000_000
 FLOAT_BUDGET = 30_000_000
@@ -67,14 +65,14 @@ class Z3:
     def check(self, script: Script, limit: int) -> Answer:
         """The answer to a query; ``limit`` is the budget of one about integers."""
         z3 = _z3()
-        if script.has_float and (values := _tried(script, limit)) is not None:
+        if script.has_float and (values := ask("values", script, limit)) is not None:
             return "sat", values
         # A question that mixes floats and integers seldom ends when it does not end soon.
         budget = limit * (FLOAT_BUDGET // INTEGER_BUDGET) if script.only_floats else limit
         if script.only_floats:
-            return _run(z3, lambda context: z3.SolverFor("QF_FP", ctx=context), script, budget)
+            return run(z3, lambda context: z3.SolverFor("QF_FP", ctx=context), script, budget)
         if script.has_float:  # bit-blasting floats incrementally is ten times slower
-            return _run(z3, lambda context: z3.Solver(ctx=context), script, budget)
+            return run(z3, lambda context: z3.Solver(ctx=context), script, budget)
         shared = self._in_shared_context(script, max(1, budget // SHARED_PART))
         if shared == z3.unsat:
             return "unsat", None
@@ -85,9 +83,9 @@ class Z3:
     def check_afresh(self, script: Script, budget: int) -> Answer:
         """The answer to a question about integers in a context of its own."""
         z3 = _z3()
-        answer = _run(z3, lambda context: z3.SimpleSolver(ctx=context), script, budget)
+        answer = run(z3, lambda context: z3.SimpleSolver(ctx=context), script, budget)
         if answer[0] not in ("unsat", "sat"):  # this one is fast; the other one, which looks for a tactic, knows more
-            answer = _run(z3, lambda context: z3.Solver(ctx=context), script, budget)
+            answer = run(z3, lambda context: z3.Solver(ctx=context), script, budget)
         return answer
 
     def _in_shared_context(self, script: Script, budget: int) -> Any:
@@ -111,36 +109,7 @@ class Z3:
             shared.pop()
 
 
-def _tried(script: Script, limit: int) -> dict[str, int] | None:
-    """A model of a question about floats that is found by trying special values, by the names in its text."""
-
-    z3 = _z3()
-
-    def integers(roots: tuple[Term, ...]) -> dict[str, int] | None:
-        if not roots:
-            return {}
-        asked = query(roots, FALSE)
-        kind, found = _run(z3, lambda c: z3.SimpleSolver(ctx=c), asked, max(1, limit // SHARED_PART))
-        return named(found, asked)[0] if kind == "sat" else None
-
-    found = ask("values", script.roots, integers) if script.roots else None
-    if found is None:
-        return None
-    return {short: found[ours] for short, ours in script.names.items() if ours in found}
-
-
-def named(values: dict[str, int], script: Script) -> tuple[Values, Sorts]:
-    """Values, and sorts, by our own names."""
-    found: Values = {}
-    sorts: Sorts = {}
-    for short, value in values.items():
-        if short in script.names:
-            name, sort = script.names[short]
-            found[name], sorts[name] = value, sort
-    return found, sorts
-
-
-def _run(z3: Any, make: Callable[[Any], Any], script: Script, budget: int) -> Answer:
+def run(z3: Any, make: Callable[[Any], Any], script: Script, budget: int) -> Answer:
     """Ask in a fresh context: ``unsat``, ``sat`` with values, ``unknown`` or ``failed`` with the reason."""
     try:
         solver = make(z3.Context())
@@ -151,28 +120,8 @@ def _run(z3: Any, make: Callable[[Any], Any], script: Script, budget: int) -> An
         if result == z3.unsat:
             return "unsat", None
         if result == z3.sat:
-            return "sat", _values(z3, solver.model(), script)
+            return "sat", ask("model values", solver.model(), script)
         reason = solver.reason_unknown()
         return "failed" if reason in _OF_THE_MACHINE else "unknown", reason
     except z3.Z3Exception as problem:
         return "failed", str(problem)
-
-
-def _values(z3: Any, model: Any, script: Script) -> dict[str, int]:
-    """Values of the nullary names of the query; functions are left out."""
-    found: dict[str, int] = {}
-    for declaration in model.decls():
-        short = declaration.name()
-        if declaration.arity() or short not in script.names:
-            continue
-        value = model[declaration]
-        sort = script.names[short][1]
-        if sort == INT:
-            found[short] = value.as_long()
-        elif sort == BOOL:
-            found[short] = int(z3.is_true(value))
-        elif value.isNaN():
-            found[short] = value_of(not_a_number(sort))  # Z3 gives a NaN no bits
-        else:
-            found[short] = z3.simplify(z3.fpToIEEEBV(value, value.ctx)).as_long()
-    return found

@@ -54,7 +54,7 @@ def write_refusal(folder: Path, name: str, refused: ScheduleError) -> int:
 def _write(folder: Path, name: str, step: str, o: Obligation, verdict: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     script = query(o.given, o.goal)
-    called = [(short, o.names[ours]) for short, (ours, _) in script.names.items() if ours in o.names]
+    called = [(short, o.names[ours]) for short, t in script.names.items() if (ours := str(t.payload)) in o.names]
     header = [
         f"claim: {o.claim}",
         f"step: {step}",

@@ -18,14 +18,15 @@ import numpy as np
 import numpy.typing as npt
 
 from verified_tir.logic import formula as f
-from verified_tir.logic.congruence import uninterpreted
+from verified_tir.logic.deduction import Deduction
 from verified_tir.logic.formula import Term
-from verified_tir.logic.partly_known import partly_known
+from verified_tir.logic.generalise import Hidden, generalise
 from verified_tir.logic.read_smtlib import NotCanonical, read
 from verified_tir.logic.recheck import ask, has_hard_operations
 from verified_tir.logic.smtlib import query
 from verified_tir.logic.solver import Solver
 from verified_tir.logic.standalone import standalone
+from verified_tir.logic.strategy import WITHOUT_FLOATS, partly_known
 from verified_tir.logic.verdict import Proved, Refuted, Verdict
 from verified_tir.testing.mismatch import Mismatch
 
@@ -272,7 +273,7 @@ def _check_text(given: tuple[Term, ...], goal: Term, names: list[str]) -> None:
         raise Mismatch("text-unreadable", "smtlib", f"{problem}:\n{text}") from problem
     if query(again_given, again_goal).text != text:
         raise Mismatch("text-differs", "smtlib", f"reads back as another question:\n{text}")
-    back = {short: ours for short, (ours, _) in query(given, goal).names.items()}
+    back = {short: str(t.payload) for short, t in query(given, goal).names.items()}
     renamed = {f.var(short, _sort(ours)): f.var(ours, _sort(ours)) for short, ours in back.items()}
     at = points_of(names)
     for old, new in zip((*given, f.not_(goal)), (*again_given, f.not_(again_goal)), strict=True):
@@ -311,10 +312,16 @@ def _check_verdict(
 def _rewritings(given: tuple[Term, ...], goal: Term) -> list[tuple[str, tuple[tuple[Term, ...], Term]]]:
     found = []
     if has_hard_operations(*given, goal):
-        found.append(("partly_known", partly_known(given, goal)))
+        found.append(("partly_known", generalised(*partly_known(Deduction(Solver(), given, goal), given))))
     if any(t.has_float for t in (*given, goal)):
-        found.append(("congruence", uninterpreted(given, goal)))
+        found.append(("congruence", generalised(given, goal, WITHOUT_FLOATS)))
     return found
+
+
+def generalised(given: tuple[Term, ...], goal: Term, hidden: Hidden) -> tuple[tuple[Term, ...], Term]:
+    """A question without what is hidden."""
+    *premises, claim = generalise((*given, goal), hidden)
+    return tuple(premises), claim
 
 
 @cache

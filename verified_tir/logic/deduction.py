@@ -1,0 +1,134 @@
+"""Deductions: how the goal of a question is found to follow from its givens, by steps that somebody else chooses.
+
+A :class:`Deduction` holds formulas that are *known*: true wherever the givens are.  A formula gets in by one of these
+rules only:
+
+* *given*: a given, and the parts of a known conjunction;
+* *ask*: what follows from known formulas, as the solver says of them, or of a generalisation (``generalise``);
+* *prove*: the same, as a question that is proved by steps of its own;
+* *fact*: what holds of an operation for all operands (``partly_known``);
+* *resolve*: a known disjunction without alternatives whose negations are known;
+* *substitute*: a known formula with equals put for equals.
+
+Which steps are tried in which order is search (``strategy``), which has no place here: whoever searches calls these
+methods, and gets nothing in otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol, final
+
+from verified_tir.logic.formula import FALSE, TRUE, Term, eq, not_, or_, replace
+from verified_tir.logic.generalise import Hidden, generalise
+from verified_tir.logic.partly_known import facts_about, is_hard
+from verified_tir.logic.smtlib import Script, query
+from verified_tir.logic.verdict import Proved, Verdict
+
+NOTHING = Hidden()
+
+
+class Prover(Protocol):
+    """Whoever answers the questions that a deduction asks."""
+
+    def prove(
+        self, given: tuple[Term, ...], goal: Term, small: tuple[Term, ...] = (), *, quick: bool = False
+    ) -> Verdict:
+        """Whether the goal follows."""
+        ...
+
+    def ask(self, script: Script) -> Verdict:
+        """One query, as a whole."""
+        ...
+
+
+def _terms(given: Iterable[Term]) -> tuple[Term, ...]:
+    """The same, once and for all, if they are terms: what another object would compare equal to plays no part."""
+    found = tuple(given)
+    if any(type(t) is not Term for t in found):
+        raise TypeError("a deduction is about terms")
+    return found
+
+
+@final
+class Deduction:
+    """Does ``goal`` follow from ``given``?  The premises of an implication that is to be shown are givens."""
+
+    def __init__(self, prover: Prover, given: Iterable[Term], goal: Term) -> None:
+        given = dict.fromkeys(g for g in given if g is not TRUE)
+        while goal.op == "=>" and goal not in given:
+            given[goal.args[0]] = None
+            goal = goal.args[1]
+        self.prover, self.given, self.goal = prover, tuple(given), goal
+        self._known: set[Term] = set()
+        self._goals = {goal}
+        """Formulas of which each implies the goal where the givens are true."""
+        self._learn(given)
+
+    def _learn(self, formulas: Iterable[Term]) -> None:
+        for t in formulas:
+            self._known.add(t)
+            if t.op == "and":
+                self._learn(t.args)
+
+    @property
+    def proved(self) -> bool:
+        """Whether the goal is known."""
+        known = self._known
+        return FALSE in known or any(
+            g is TRUE or g in known or (g.op == "and" and known.issuperset(g.args)) for g in self._goals
+        )
+
+    def ask(self, given: Sequence[Term], goal: Term, hidden: Hidden = NOTHING) -> Verdict:
+        """What the solver says of a query."""
+        sequent = _terms((*given, goal))
+        *premises, claim = generalise(sequent, hidden)
+        return self._heard(self.prover.ask(query(tuple(premises), claim)), sequent)
+
+    def prove(
+        self, given: Sequence[Term], goal: Term, hidden: Hidden = NOTHING, *,
+        small: tuple[Term, ...] = (), quick: bool = False,
+    ) -> Verdict:  # fmt: skip
+        """What is found out about a question of its own."""
+        sequent = _terms((*given, goal))
+        *premises, claim = generalise(sequent, hidden)
+        return self._heard(self.prover.prove(tuple(premises), claim, small, quick=quick), sequent)
+
+    def _heard(self, verdict: Verdict, sequent: tuple[Term, ...]) -> Verdict:
+        if type(verdict) is Proved and self._known.issuperset(sequent[:-1]):
+            self._learn(sequent[-1:])
+        return verdict
+
+    def facts(self, t: Term) -> tuple[Term, ...]:
+        """What holds of a product or of a bitwise operation, if ``t`` is one."""
+        found = tuple(facts_about(t)) if is_hard(*_terms((t,))) else ()
+        self._learn(found)
+        return found
+
+    def resolve(self, t: Term) -> Term:
+        """A disjunction (or an implication, which is one) without the alternatives that cannot be."""
+        (t,) = _terms((t,))
+        parts = (not_(t.args[0]), t.args[1]) if t.op == "=>" else t.args if t.op == "or" else ()
+        left = [p for p in parts if not_(p) not in self._known]
+        if len(left) == len(parts):
+            return t
+        if t in self._known:
+            self._learn((or_(*left),))
+        return or_(*left)
+
+    def substitute(self, equal: Mapping[Term, Term], formulas: Sequence[Term]) -> list[Term]:
+        """The formulas with equals put for equals.
+
+        Each is as true as it was, so what is known remains known, and what was to be shown may be shown as it is now.
+        """
+        formulas, equal = _terms(formulas), dict(zip(_terms(equal), _terms(equal.values()), strict=True))
+        if not all(eq(a, b) in self._known or eq(b, a) in self._known for a, b in equal.items()):
+            return list(formulas)
+        memo: dict[Term, Term] = {}
+        found = [replace(t, equal, memo) for t in formulas]
+        for old, new in zip(formulas, found, strict=True):
+            if old in self._known:
+                self._learn((new,))
+            if old in self._goals:
+                self._goals.add(new)
+        return found

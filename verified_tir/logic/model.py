@@ -1,0 +1,87 @@
+"""Models: the values with which a claim is refuted.  Nothing is proved by them.
+
+Most refutations are of attempts whose values nobody looks at, and to find these takes longer than to refute: they are
+found when somebody asks (:meth:`Model.later`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias, final
+
+from verified_tir.logic.formula import BOOL, INT, not_a_number, value_of
+from verified_tir.logic.smtlib import Script
+
+Values: TypeAlias = dict[str, int]
+Sorts: TypeAlias = dict[str, str]
+
+
+@final
+class Model:
+    """Values of the free variables under which the givens hold and the goal does not (floats as bits).
+
+    :ivar values: by name; a variable without one may have any.
+    :ivar sorts: of the variables that have a value.
+    """
+
+    __slots__ = ("_find", "_found")
+
+    def __init__(self, values: Values, sorts: Sorts) -> None:
+        self._found: tuple[Values, Sorts] | None = (values, sorts)
+        self._find: Callable[[], tuple[Values, Sorts]] | None = None
+
+    @classmethod
+    def later(cls, find: Callable[[], tuple[Values, Sorts]]) -> Model:
+        """A model whose values and sorts ``find`` finds, once, when they are needed."""
+        model = cls({}, {})
+        model._found, model._find = None, find
+        return model
+
+    @property
+    def values(self) -> Values:
+        return self._all[0]
+
+    @property
+    def sorts(self) -> Sorts:
+        return self._all[1]
+
+    @property
+    def _all(self) -> tuple[Values, Sorts]:
+        if self._found is None:
+            assert self._find is not None
+            self._found, self._find = self._find(), None
+        return self._found
+
+    def __reduce__(self) -> tuple[type[Model], tuple[Values, Sorts]]:
+        return Model, self._all
+
+
+def model_of(script: Script, find: Callable[[], Any]) -> Model:
+    """The model of a query that was refuted; ``find`` gives its values by the names in its text, or ``None``."""
+
+    def named() -> tuple[Values, Sorts]:
+        known = [(script.names[short], value) for short, value in (find() or {}).items() if short in script.names]
+        return {str(t.payload): value for t, value in known}, {str(t.payload): t.sort for t, _ in known}
+
+    return Model.later(named)
+
+
+def values_of(model: Any, script: Script) -> dict[str, int]:
+    """What Z3 gives the nullary names of a query; functions are left out."""
+    import z3
+
+    found: dict[str, int] = {}
+    for declaration in model.decls():
+        short = declaration.name()
+        if declaration.arity() or short not in script.names:
+            continue
+        value, sort = model[declaration], script.names[short].sort
+        if sort == INT:
+            found[short] = value.as_long()
+        elif sort == BOOL:
+            found[short] = int(z3.is_true(value))
+        elif value.isNaN():
+            found[short] = value_of(not_a_number(sort))  # Z3 gives a NaN no bits
+        else:
+            found[short] = z3.simplify(z3.fpToIEEEBV(value, value.ctx)).as_long()
+    return found
