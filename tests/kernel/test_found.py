@@ -58,10 +58,10 @@ from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.relayout import Relayout
-from verified_tir.kernel.rules.repeat import NewLoop
 from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.kernel.theorem import Refines, reflexive
 from verified_tir.schedule import moves
+from verified_tir.schedule.moves import NewLoop
 from verified_tir.schedule.recipes import in_a_loop, moved, run_once
 
 # ------------------------------------------------------------------------------------ scopes, binders, declarations

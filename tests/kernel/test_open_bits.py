@@ -29,10 +29,10 @@ from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.calls import Arguments
 from verified_tir.kernel.rules.call import Refine
 from verified_tir.kernel.rules.reassociate import Reassociate, Reordered
-from verified_tir.kernel.rules.repeat import NewLoop
 from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.kernel.theorem import Refines, Rule, reflexive
 from verified_tir.schedule import moves
+from verified_tir.schedule.moves import NewLoop
 from verified_tir.schedule.recipes import in_a_loop
 from verified_tir.semantics.interpreter import run
 

@@ -20,9 +20,9 @@ from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.layout import LayoutMap
-from verified_tir.kernel.rules.repeat import NewLoop, Repeat
 from verified_tir.kernel.rules.stage import Stage
 from verified_tir.kernel.theorem import Refines, Rule, apply, reflexive
+from verified_tir.schedule.moves import NewLoop, repeat
 from verified_tir.testing.rules.random_programs import (
     Draw,
     Scope,
@@ -64,7 +64,7 @@ def producer_and_consumer(draw: Draw) -> tuple[PrimFunc, list[Rule]]:
     values = (w,)
     if draw(st.integers(0, 4)) == 0:
         source, values, loops, guards = (0,), (), (), ()
-    again = Repeat(place, source, loops, guards, values, one_of(draw, "before", "after"))
+    again = repeat(place, source, loops, guards, values)
     return func, [again]
 
 
@@ -78,7 +78,7 @@ def any_statement_again(draw: Draw) -> tuple[PrimFunc, list[Rule]]:
     around = sum(isinstance(s, For) and p[: shared + 1] == source[: shared + 1]
                  for p, s in ((source[:k], _at(func, source[:k])) for k in range(shared + 1, len(source))))  # fmt: skip
     values = tuple(const(draw(st.integers(0, 2))) for _ in range(around))
-    return func, [Repeat(path, source, (), (), values, one_of(draw, "before", "after"))]
+    return func, [repeat(path, source, (), (), values)]
 
 
 def _at(func: PrimFunc, path: Path) -> Stmt:

@@ -21,10 +21,10 @@ from verified_tir.kernel import region
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.obligation import Unproved
-from verified_tir.kernel.rules.repeat import NewLoop
 from verified_tir.kernel.theorem import Refines, reflexive
 from verified_tir.logic.solver import Solver
 from verified_tir.schedule import moves
+from verified_tir.schedule.moves import NewLoop
 
 LOCAL_GUARD = """
 @T.prim_func

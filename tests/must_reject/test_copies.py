@@ -10,7 +10,7 @@ from verified_tir import Schedule
 from verified_tir.ir.expr import Binary, Var
 from verified_tir.ir.sugar import const
 from verified_tir.kernel.rules.erase import Erase
-from verified_tir.kernel.rules.repeat import NewLoop, Repeat
+from verified_tir.schedule.moves import NewLoop, repeat
 from verified_tir.schedule.session import Session
 
 
@@ -72,7 +72,7 @@ def divided(s: Schedule, start: int, tile: int = 6, end: int = 12) -> None:
     outer, inner = Var.fresh("i_0"), Var.fresh("i_1")
     loops = (NewLoop(outer, const(0), const(3)), NewLoop(inner, const(0), const(tile)))
     i = outer * 4 + inner + start
-    again = Repeat((0, 1), (0, 0, 0), loops, (Binary("lt", i, const(end)),), (i,))
+    again = repeat((0, 1), (0, 0, 0), loops, (Binary("lt", i, const(end)),), (i,))
 
     def steps(session: Session) -> None:
         session.apply(again)
@@ -155,7 +155,11 @@ def f(A: T.Buffer((9,), "float32"), B: T.Buffer((8,), "float32")):
 
 
 def test_recomputing_from_an_overwritten_input_is_refused() -> None:
-    refused(MOVED.format(written="j + 1"), lambda s: s.compute_at("t", "j"), "read from A was not stored since")
+    refused(
+        MOVED.format(written="j + 1"),
+        lambda s: s.compute_at("t", "j"),
+        "was not stored to since: the read and the write of A",
+    )
 
 
 def test_recomputing_from_an_input_that_is_overwritten_after_its_last_use_is_accepted() -> None:

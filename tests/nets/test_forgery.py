@@ -34,7 +34,6 @@ from verified_tir.kernel.refines import Refines
 from verified_tir.kernel.rules import RULES
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.layout import LayoutMap
-from verified_tir.kernel.rules.repeat import NewLoop
 from verified_tir.kernel.rules.same import Same
 from verified_tir.kernel.theorem import apply, licensed, reflexive
 from verified_tir.logic import smtlib
@@ -42,6 +41,7 @@ from verified_tir.logic.solver import Solver
 from verified_tir.logic.verdict import Proved, Unknown
 from verified_tir.logic.verdict_store import VerdictsInMemory
 from verified_tir.schedule import moves
+from verified_tir.schedule.moves import NewLoop
 from verified_tir.semantics.interpreter import refines, run
 
 FUNC = parse_func("""

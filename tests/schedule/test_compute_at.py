@@ -225,7 +225,11 @@ def test_what_is_refused() -> None:
     claim = "what is read of t was written after the erased statement"
     refused(program(PRODUCER, more.replace("16, 6", "14, 6")), lambda s: s.compute_at("t", "y"), claim)
     changed = CONSUMER.replace("    with", "    A[17 - y, x] = 1.0\n    with")
-    refused(program(PRODUCER, changed), lambda s: s.compute_at("t", "y"), "read from A was not stored since")
+    refused(
+        program(PRODUCER, changed),
+        lambda s: s.compute_at("t", "y"),
+        "was not stored to since: the read and the write of A",
+    )
 
 
 @pytest.mark.parametrize(

@@ -236,7 +236,9 @@ def test_what_something_else_reads_stays() -> None:
 
 def test_inputs_that_change_on_the_way() -> None:
     more = BLUR.replace('        with T.block("B"):', '        A[17, 5] = 1.0\n        with T.block("B"):')
-    refused(more, lambda s: s.compute_at("t", "y"), "what the repeated statement read from A was not stored since")
+    refused(
+        more, lambda s: s.compute_at("t", "y"), "what runs again was not stored to since: the read and the write of A"
+    )
 
 
 def test_producers_that_do_not_fit() -> None:

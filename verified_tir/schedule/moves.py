@@ -16,13 +16,13 @@ from verified_tir.ir.expr import Binary, Expr, IntImm, Not, Var, all_of
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path, at
-from verified_tir.ir.stmt import SKIP, Block, Evaluate, For, If, Seq, Stmt, seq
+from verified_tir.ir.stmt import SKIP, Annotations, Block, Evaluate, For, ForKind, If, Seq, Stmt, seq
 from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import free_vars
 from verified_tir.kernel.obligation import NoMatch
 from verified_tir.kernel.rules.reassociate import Reordered
 from verified_tir.kernel.rules.reorder import Link, Reorder
-from verified_tir.kernel.rules.repeat import NewLoop
+from verified_tir.kernel.rules.repeat import Repeat
 from verified_tir.kernel.step import Rule
 
 P = ParamSpec("P")
@@ -79,12 +79,9 @@ Run = tuple[int, tuple[Expr, ...], tuple[Expr, ...]]
 
 
 def _reorder(path: Path, count: int, leaves: Sequence[Leaf], new: Stmt, *holes: Sequence[Run]) -> Reorder:
-    """The rule.  Places of leaves are given within what changes; of several statements, as if they were a sequence."""
-    here = path if count == 1 else path[:-1]
-    skipped = path[-1] if count > 1 and path else 0
-    found = [((*here, p[0] + skipped, *p[1:]) if p else path, n) for p, n in leaves]
+    """The rule."""
     links = [Link(leaf, k, g, h) for k, runs in enumerate(holes) for leaf, g, h in runs]
-    return Reorder(path, count, tuple(found), new, tuple(links))
+    return Reorder(path, count, tuple(leaves), new, tuple(links))
 
 
 def _same(leaf: int) -> tuple[Run]:
@@ -113,6 +110,28 @@ def _pair(func: PrimFunc, path: Path, position: int) -> tuple[Stmt, Stmt] | NoMa
         case Seq(stmts=stmts) if 0 <= position < len(stmts) - 1:
             return stmts[position], stmts[position + 1]
     return NoMatch(path, "there are no two adjacent statements here")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class NewLoop:
+    """One loop of a new nest; its bounds may use the variables of the loops outside it."""
+
+    var: Var
+    min: Expr
+    extent: Expr
+    kind: ForKind = "serial"
+    thread: str = ""
+    annotations: Annotations = ()
+
+
+def nest(loops: Sequence[NewLoop], guards: Sequence[Expr], body: Stmt) -> Stmt:
+    """The loops, outermost first, and within them the conditions, around a statement."""
+    if guards:
+        body = If(all_of(guards), body)
+    for loop in reversed(loops):
+        body = For(loop.var, loop.min, loop.extent, body, loop.kind, loop.thread, loop.annotations)
+    return body
 
 
 # -- loops -------------------------------------------------------------------------------------------------------------
@@ -150,11 +169,7 @@ def reindex(
     new = _hole(0)
     for label in reversed(labels):
         new = Block.label(label.name, new, label.annotations)
-    if guards:
-        new = If(all_of(guards), new)
-    for loop in reversed(loops):
-        new = For(loop.var, loop.min, loop.extent, new, loop.kind, loop.thread, loop.annotations)
-    return _reorder(path, 1, [((0,) * depth, 1)], new, [(0, old_of_new, new_of_old)])
+    return _reorder(path, 1, [((0,) * depth, 1)], nest(loops, guards, new), [(0, old_of_new, new_of_old)])
 
 
 @_recipe
@@ -256,6 +271,16 @@ def in_any_order(move: Move) -> Callable[[PrimFunc], Rule | NoMatch]:
     return rule
 
 
+# -- instances that run again ------------------------------------------------------------------------------------------
+
+
+def repeat(
+    path: Path, source: Path, loops: Sequence[NewLoop], guards: Sequence[Expr], instance: tuple[Expr, ...]
+) -> Repeat:
+    """``S(instance)``, within loops and conditions, once more before the statement at ``path``; S is at ``source``."""
+    return Repeat(path, source, nest(loops, guards, _hole(0)), instance)
+
+
 # -- branches ----------------------------------------------------------------------------------------------------------
 
 
@@ -341,6 +366,6 @@ def reshape(func: PrimFunc, path: Path, how: Literal["nest", "unnest", "negate",
 
 
 __all__ = [
-    "decide", "distribute", "fuse", "hoist", "in_any_order", "introduce", "join", "merge", "partition", "reindex",
-    "reshape", "sink", "swap", "unroll",
+    "NewLoop", "decide", "distribute", "fuse", "hoist", "in_any_order", "introduce", "join", "merge", "nest",
+    "partition", "reindex", "repeat", "reshape", "sink", "swap", "unroll",
 ]  # fmt: skip

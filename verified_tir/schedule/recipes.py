@@ -19,11 +19,11 @@ from verified_tir.ir.stmt import Allocate, Annotations, AttrStmt, Block, For, Fo
 from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import substitute
 from verified_tir.kernel.obligation import NoMatch
-from verified_tir.kernel.rules.repeat import NewLoop
 from verified_tir.kernel.rules.same import Same
 from verified_tir.kernel.rules.scope import Move, uses
 from verified_tir.kernel.step import Rule
 from verified_tir.schedule import moves
+from verified_tir.schedule.moves import NewLoop
 
 Recipe: TypeAlias = Callable[[PrimFunc], Rule | NoMatch]
 

@@ -13,8 +13,8 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, at
 from verified_tir.ir.stmt import For, Seq
 from verified_tir.ir.sugar import binary, const
-from verified_tir.kernel.rules.repeat import NewLoop
 from verified_tir.schedule import moves
+from verified_tir.schedule.moves import NewLoop
 from verified_tir.schedule.recipes import Recipe, of_kind
 
 ABN = AB + ", n: T.int32"

@@ -28,10 +28,10 @@ from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.rules.reassociate import Reassociate
-from verified_tir.kernel.rules.repeat import NewLoop
 from verified_tir.kernel.theorem import Refines, apply, licensed, reflexive, without_licence
 from verified_tir.logic.solver import Solver
 from verified_tir.schedule import moves
+from verified_tir.schedule.moves import NewLoop
 from verified_tir.schedule.recipes import Recipe
 
 AB = 'A: T.Buffer((10,), "{0}"), B: T.Buffer((4,), "{0}"), n: T.int32'

@@ -6,8 +6,8 @@ from tests.kernel.programs import AB, accepted, gives, program, refused, variabl
 from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.sugar import binary, const
-from verified_tir.kernel.rules.repeat import NewLoop
 from verified_tir.schedule import moves
+from verified_tir.schedule.moves import NewLoop
 
 ABN = AB + ", n: T.int32"
 p, q = Var.fresh("p"), Var.fresh("q")

@@ -20,7 +20,8 @@ ABN = AB + ", n: T.int32"
 p, q = Var.fresh("p"), Var.fresh("q")
 TWO = "A[0] = 1\nB[0] = 2"
 FREE, CHANGED = "the new loop variables are not fresh", "the body writes what bounds or guards read"
-AROUND = "something other than loops, branches and sequences stands around the leaves"
+NUMBERED = "the holes are not numbered from 0 on"
+AROUND = "something other than loops, branches and sequences stands around the holes"
 
 
 def hole(number: int) -> Stmt:
@@ -38,7 +39,10 @@ def loop(var: Var, extent: Expr | int, body: Stmt, low: Expr | int = 0) -> For:
 def whole(
     new: Stmt, *links: Link, path: Path = (), count: int = 1, leaves: tuple[tuple[Path, int], ...] = ()
 ) -> Reorder:
-    return Reorder(path, count, leaves, new, links)
+    """The rule; places of leaves are given in the program."""
+    depth = len(path)
+    relative = [(p[depth:] if count == 1 else (p[depth - 1] - path[-1], *p[depth:]), n) for p, n in leaves]
+    return Reorder(path, count, tuple(relative), new, links)
 
 
 # -- the form ----------------------------------------------------------------------------------------------------------
@@ -52,18 +56,27 @@ def test_what_is_no_leaf_is_a_nest() -> None:
     gives(f, whole(both, *links, leaves=(((0, 0), 1), ((0, 1), 1))), "for p in range(2):\n    A[p] = 1\n    B[p] = 2")
     refused(f, whole(loop(p, 2, hole(0)), links[0], leaves=(((0, 0), 1),)), AROUND)  # a store would be lost
     refused(f, whole(both, *links, leaves=(((0, 0), 1), ((0, 0), 1))), AROUND)
-    refused(f, whole(both, *links, leaves=(((0, 0), 1), ((0, 1), 2))), AROUND)  # there are no two from there on
-    refused(f, whole(both, *links, leaves=(((0, 0), 2), ((0, 1), 1))), AROUND)  # one lies in the other
-    refused(f, whole(both, *links, leaves=(((0, 0), 1), ((0, 1, 0), 1))), AROUND)
+    refused(f, whole(both, *links, leaves=(((0, 0), 1), ((0, 1), 2))), "there are no 1 statements after this one")
+    refused(f, whole(both, *links, leaves=(((0, 0), 2), ((0, 1), 1))), "a leaf lies in another one")
+    refused(f, whole(both, *links, leaves=(((0, 0), 1), ((0, 1, 0), 1))), "no statement at step 0")
     gives(
         f, whole(loop(p, 2, hole(0)), links[0], leaves=(((0, 0), 2),)), "for p in range(2):\n    A[p] = 1\n    B[p] = 2"
     )
 
 
-@pytest.mark.parametrize("text", ["T.evaluate(7)", 'T.evaluate(T.call_extern("int32", "f"))', "assert n > 0, 'no'"])
+@pytest.mark.parametrize("text", ['T.evaluate(T.call_extern("int32", "f"))', "assert n > 0, 'no'"])
 def test_an_effect_outside_of_all_leaves(text: str) -> None:
     f = program(f"if n > 0:\n    {text}\n    A[0] = 1", ABN)
     refused(f, whole(If(variable(f, "n") > 0, hole(0)), link(0, 0), leaves=(((0, 1), 1),)), AROUND)
+
+
+@pytest.mark.parametrize(("number", "why"), [(0, NUMBERED), (1, "a leaf lies in another one"), (7, NUMBERED)])
+def test_a_statement_that_looks_like_a_hole(number: int, why: str) -> None:
+    f = program(f"if n > 0:\n    T.evaluate({number})\n    A[0] = 1", ABN)
+    one = link(0, 0)
+    refused(f, whole(If(variable(f, "n") > 0, hole(0)), one, leaves=(((0, 1), 1),)), why)
+    both = whole(If(variable(f, "n") > 0, Seq((hole(0), hole(1)))), one, link(1, 1), leaves=(((0, 1), 1),))
+    refused(f, both, why)
 
 
 def test_a_let_is_no_nest() -> None:
@@ -76,11 +89,11 @@ def test_a_let_is_no_nest() -> None:
 
 def test_the_new_nest_has_holes_only() -> None:
     f = program("A[0] = 1")
-    other = "something other than loops, branches and sequences around holes"
     leaf = (((), 1),)
-    for new in (Seq((hole(0), store(buffer(f, "A"), 2, 0))), LetStmt(p, const(1), hole(0)), hole(1)):
-        refused(f, whole(new, link(0, 0), leaves=leaf), other)
-    refused(f, whole(Seq((hole(0), hole(0))), link(0, 0), leaves=leaf), "a hole occurs twice")
+    for new in (Seq((hole(0), store(buffer(f, "A"), 2, 0))), LetStmt(p, const(1), hole(0))):
+        refused(f, whole(new, link(0, 0), leaves=leaf), AROUND)
+    refused(f, whole(hole(1), link(0, 0), leaves=leaf), NUMBERED)
+    refused(f, whole(Seq((hole(0), hole(0))), link(0, 0), leaves=leaf), NUMBERED)
     refused(f, whole(Seq((hole(0), hole(1))), link(0, 0), leaves=leaf), "each hole runs something")
     refused(f, whole(hole(0), link(0, 0), link(0, 1), leaves=leaf), "each hole runs something")
     refused(f, whole(hole(0), link(1, 0), leaves=leaf), "there is no leaf 1")

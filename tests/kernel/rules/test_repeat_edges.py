@@ -5,9 +5,9 @@ from __future__ import annotations
 from tests.kernel.programs import accepted, program, refused
 from verified_tir.ir.expr import Var
 from verified_tir.ir.sugar import const
-from verified_tir.kernel.rules.repeat import NewLoop, Repeat
+from verified_tir.schedule.moves import NewLoop, repeat
 
-NOT_EXPANDED = "a block with iteration variables stands there; it must be expanded first"
+NOT_EXPANDED = "its blocks are not expanded"
 SECOND = """
 t = T.alloc_buffer((1,), "int32")
 t[0] = 0
@@ -22,7 +22,7 @@ A[0] = 1
 def test_the_predicate_of_a_block_is_a_read() -> None:
     """The second run finds t[0] == 1, and stores to B what the first did not."""
     label, where = 'with T.sblock("b"):', 'with T.block("w"):'
-    again = Repeat((0, 2), (0, 1), (), (), ())
+    again = repeat((0, 2), (0, 1), (), (), ())
     refused(program(SECOND.format(label, where, "T.where(t[0] == 1)\n        ")), again, NOT_EXPANDED)
     expanded = SECOND.format(label, "if t[0] == 1:", "")
     refused(program(expanded), again, "what the repeated statement reads and writes of t, it writes first")
@@ -32,5 +32,5 @@ def test_the_predicate_of_a_block_is_a_read() -> None:
 def test_what_appears_is_in_scope() -> None:
     f = program("B[0] = 1\nA[0] = 1")
     q = Var.fresh("q")
-    found = refused(f, Repeat((1,), (0,), (NewLoop(Var.fresh("y"), const(0), q),), (), ()), "q is not in scope here")
+    found = refused(f, repeat((1,), (0,), (NewLoop(Var.fresh("y"), const(0), q),), (), ()), "q is not in scope here")
     assert found.reason == "q is not in scope here"  # type: ignore[union-attr]

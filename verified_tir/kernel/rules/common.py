@@ -21,23 +21,23 @@ from verified_tir.logic.formula import Term
 from verified_tir.semantics.encode import Safety, in_range
 
 
-def following(func: PrimFunc, path: Path, count: int) -> tuple[Stmt, ...]:
+def following(root: Stmt, path: Path, count: int) -> tuple[Stmt, ...]:
     """The next ``count`` statements of the sequence in which ``path`` stands."""
     if count <= 0:
         return ()
-    parent = at(func.body, path[:-1])
+    parent = at(root, path[:-1])
     if not path or not isinstance(parent, Seq) or path[-1] + count >= len(parent.stmts):
         raise Misfit(f"there are no {count} statements after this one")
     return parent.stmts[path[-1] + 1 : path[-1] + 1 + count]
 
 
-def replaced(func: PrimFunc, path: Path, count: int, new: Stmt) -> PrimFunc:
-    """The function with ``new`` in place of the statement at ``path``, and of those after it: ``count`` in all."""
-    around = at(func.body, path[:-1])
+def replaced(root: Stmt, path: Path, count: int, new: Stmt) -> Stmt:
+    """``root`` with ``new`` in place of the statement at ``path``, and of those after it: ``count`` in all."""
+    around = at(root, path[:-1])
     if count <= 1 or not isinstance(around, Seq):
-        return func.with_body(put(func.body, path, new))
+        return put(root, path, new)
     stmts = seq(*around.stmts[: path[-1]], new, *around.stmts[path[-1] + count :])
-    return func.with_body(put(func.body, path[:-1], stmts))
+    return put(root, path[:-1], stmts)
 
 
 def check_scope(context: Context, node: Node) -> None:

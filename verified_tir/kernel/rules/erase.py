@@ -62,7 +62,7 @@ class Erase:
         target = at(before.body, self.path)
         if may_not_pass(target):
             raise Misfit("an opaque call, an assert or a while loop cannot be erased")
-        later = self._while_alive(before, target) if self.outdated else following(before, self.path, self.killer)
+        later = self._while_alive(before, target) if self.outdated else following(before.body, self.path, self.killer)
         context = context_at(before, self.path, entry)
         unread = unread_blocks(before, self.path)
         if not written_blocks(target) <= unread:

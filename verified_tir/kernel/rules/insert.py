@@ -78,7 +78,7 @@ class Insert:
         else:
             raise Misfit("not an if without else")
         check_scope(context, added)
-        later = following(before, self.path, self.killer - (self.where == "before"))
+        later = following(before.body, self.path, self.killer - (self.where == "before"))
         if self.killer and self.where == "else":
             raise Misfit("an else branch names no killer")
         if self.killer and self.where == "before":

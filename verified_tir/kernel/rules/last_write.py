@@ -17,15 +17,15 @@ end each element in which they differed was stored by both, or is gone.  So whet
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import final
 
-from verified_tir.ir.expr import Load, Var
+from verified_tir.ir.expr import Var
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.paths import Path
-from verified_tir.ir.stmt import Allocate, Assert, Block, For, Seq, Stmt, While
-from verified_tir.ir.visit import children, sub_statements, walk
+from verified_tir.ir.paths import Path, put
+from verified_tir.ir.stmt import SKIP, Allocate, Assert, For, Seq, Stmt, While
+from verified_tir.ir.visit import walk
 from verified_tir.kernel.access import Access, conflicts, overlap
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import EVERYTHING, opaque_calls, read_blocks, written_blocks
@@ -68,9 +68,11 @@ def overwrites(ran: Iterable[Ran], a: Access) -> Term:
     """
     found: list[Term] = []
     for r in ran:
+        if a.buffer is None or a.buffer.data not in written_blocks(r.stmt):
+            continue
         run = instance(r.context, r.stmt, env=r.env, given=r.given)
         for b in run.outer():
-            if not b.write or b.buffer is None or a.buffer is None or b.buffer.data is not a.buffer.data:
+            if not b.write or b.buffer is None or b.buffer.data is not a.buffer.data:
                 continue
             if b.buffer.dtype is not a.buffer.dtype:
                 continue
@@ -83,6 +85,35 @@ def overwrites(ran: Iterable[Ran], a: Access) -> Term:
             reached = [f.eq(f.replace(x, witness, memo), y) for x, y in zip(b.address, a.address, strict=True)]
             found.append(f.and_(*conditions, *reached))
     return f.or_(*found)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A statement that is about to run in a walk, at ``place``: where it begins, and what ran since the walk began."""
+
+    place: Path
+    stmt: Stmt
+    context: Context
+    ran: tuple[Ran, ...]
+
+
+def moments(
+    context: Context, stmt: Stmt, wanted: Callable[[Path, Stmt], bool], ran: tuple[Ran, ...] = (), place: Path = ()
+) -> Iterator[Moment]:
+    """The statements in ``stmt``, run from ``context``, that are wanted, within wanted ones; outermost first."""
+    if not wanted(place, stmt):
+        return
+    yield Moment(place, stmt, context, ran)
+    for k, sub, inside in context.inside(stmt):
+        before = ran
+        if isinstance(stmt, For):
+            before = (*ran, earlier_iterations(context, stmt, inside.env[stmt.var].value))
+        elif isinstance(stmt, While):  # perhaps some iterations ran: of no element it is certain that they wrote it
+            before = (*ran, Ran(context, stmt, {}, (fresh("repeated", f.BOOL),)))
+        yield from moments(inside, sub, wanted, before, (*place, k))
+        if isinstance(stmt, Seq):
+            ran = (*ran, Ran(inside, sub, {}))
 
 
 @final
@@ -100,41 +131,14 @@ class Read:
     place: Path
 
 
-def reads_of(
-    context: Context,
-    stmt: Stmt,
-    blocks: set[Var],
-    before: tuple[Ran, ...] = (),
-    place: Path = (),
-    begun: int | None = None,
-) -> Iterator[Read]:
-    """Every read that ``stmt``, run from ``context``, makes of the blocks; ``before`` are the statements that ran.
-
-    :param begun: how many conditions ``context`` had when the walk began; all that it has unless given.
-    """
-    if blocks.isdisjoint(reads := read_blocks(stmt)) and EVERYTHING not in reads:
-        return
-    begun = len(context.path) if begun is None else begun
-    if not isinstance(stmt, (Seq, Block)):
-        run = evaluation(context, stmt)
+def reads_of(context: Context, stmt: Stmt, blocks: set[Var], place: Path = ()) -> Iterator[Read]:
+    """Every read that ``stmt``, run from ``context``, makes of the blocks."""
+    for m in moments(context, stmt, lambda _, s: not {*blocks, EVERYTHING}.isdisjoint(read_blocks(s))):
+        run = evaluation(m.context, m.stmt)
         for a in run.outer():
             if not a.write and a.buffer is not None and a.buffer.data in blocks:
-                yield Read(run.context, a, (*run.context.path[begun:], *a.given), overwrites(before, a), place)
-    if isinstance(stmt, Seq):
-        here = context.fork()
-        for k, s in enumerate(stmt.stmts):
-            yield from reads_of(here.fork(), s, blocks, before, (*place, k), begun)
-            if not blocks.isdisjoint(written_blocks(s)):
-                before = (*before, Ran(here.fork(), s, {}))
-            here.execute(s)
-        return
-    for k in range(len(sub_statements(stmt))):
-        inner = context.fork()
-        sub = inner.enter(stmt, k)
-        ran = before
-        if isinstance(stmt, For):
-            ran = (*before, earlier_iterations(context, stmt, inner.env[stmt.var].value))
-        yield from reads_of(inner, sub, blocks, ran, (*place, k), begun)
+                given = (*run.context.path[len(context.path) :], *a.given)
+                yield Read(run.context, a, given, overwrites(m.ran, a), (*place, *m.place))
 
 
 # -- dead stores -------------------------------------------------------------------------------------------------------
@@ -148,23 +152,20 @@ def dead(
     :param outlived: their blocks live on after the last of these statements.
     """
     blocks = {a.buffer.data for a in stores if a.buffer is not None}
-    here, begun, ran = context.fork(), len(context.path), tuple[Ran, ...]()
-    for s in later:
+    run = Seq((*later, SKIP))
+    walked = [(s, here) for _, s, here in context.inside(run)]
+    for s, here in walked:
         for a in stores if outlived and may_not_pass(s) else ():  # somebody else may read, or the run may end here
-            yield Question("dead", _not_read(a), here.fork(), a.given, f.FALSE, (*path, *a.place), where)
-        for read in reads_of(here.fork(), s, blocks, ran, begun=begun):
-            for _, a in conflicts([read.access], stores):
-                claim = (
-                    _not_read(a) if outlived else f"what is read of {_name(a)} was written after the erased statement"
-                )
-                given = (*a.given, *read.given, overlap(read.context, a, read.access))
-                yield Question("dead", claim, read.context, given, read.written, (*path, *a.place), where)
-        if not blocks.isdisjoint(written_blocks(s)):
-            ran = (*ran, Ran(here.fork(), s, {}))
-        here.execute(s)
+            yield Question("dead", _not_read(a), here, a.given, f.FALSE, (*path, *a.place), where)
+    for read in reads_of(context, run, blocks):
+        for _, a in conflicts([read.access], stores):
+            claim = _not_read(a) if outlived else f"what is read of {_name(a)} was written after the erased statement"
+            given = (*a.given, *read.given, overlap(read.context, a, read.access))
+            yield Question("dead", claim, read.context, given, read.written, (*path, *a.place), where)
+    ran, end = [Ran(here, s, {}) for s, here in walked], walked[-1][1]
     for a in stores if outlived else ():
         claim = f"the store to {_name(a)} is dead: it is certainly overwritten later"
-        yield Question("dead", claim, here, a.given, overwrites(ran, a), (*path, *a.place), where)
+        yield Question("dead", claim, end, a.given, overwrites(ran, a), (*path, *a.place), where)
 
 
 def _not_read(a: Access) -> str:
@@ -182,19 +183,7 @@ def may_not_pass(stmt: Stmt) -> bool:
 
 def unread_blocks(func: PrimFunc, path: Path | None = None) -> set[Var]:
     """Local blocks that nothing in the function reads, except the statement at ``path``: stores to them are dead."""
-    read = _blocks_read(func.body, path)
+    read = read_blocks(func.body if path is None else put(func.body, path, SKIP))
     if EVERYTHING in read:
         return set()
     return {n.buffer.data for n in walk(func.body) if isinstance(n, Allocate)} - read
-
-
-def _blocks_read(stmt: Stmt, skip: Path | None) -> set[Var]:
-    """Blocks read in a statement, the sub-statement at ``skip`` (this occurrence only) left out."""
-    if skip is None:
-        return read_blocks(stmt)
-    if not skip:
-        return set()
-    found = {n.buffer.data for e in children(stmt) if not isinstance(e, Stmt) for n in walk(e) if isinstance(n, Load)}
-    for k, sub in enumerate(sub_statements(stmt)):
-        found |= _blocks_read(sub, skip[1:] if k == skip[0] else None)
-    return found

@@ -40,19 +40,18 @@ branches that appear, go, move and merge.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import final
 
-from verified_tir.ir.dtype import INT32
 from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.expr import Binary, Expr, IntImm, Var, binary
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import Node
-from verified_tir.ir.paths import Path, at, places
-from verified_tir.ir.stmt import Evaluate, For, If, Seq, Stmt, seq
-from verified_tir.ir.visit import map_children, mentions, nodes_of, refresh_binders, rewrite, sub_statements
+from verified_tir.ir.paths import Path, at
+from verified_tir.ir.stmt import For, Seq, Stmt, seq
+from verified_tir.ir.visit import mentions, nodes_of, refresh_binders, rewrite
 from verified_tir.kernel.access import Access
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
@@ -61,26 +60,17 @@ from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.moments import happens_before
 from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.region import instance
-from verified_tir.kernel.rules.common import (
-    changes,
-    evaluated_safely,
-    following,
-    has_effect,
-    loads_in,
-    never_meet,
-    occurs,
-    range_safely,
-    replaced,
-)
+from verified_tir.kernel.rules.common import changes, following, has_effect, loads_in, never_meet, replaced
 from verified_tir.kernel.rules.skeleton import (
     Inside,
     Skeleton,
-    enter,
+    check_fresh,
+    check_values,
     evaluated_by,
     filled,
-    is_skeleton,
+    hole,
     known_of,
-    number_of,
+    safely,
 )
 from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
@@ -108,7 +98,8 @@ class Link:
 class Reorder:
     """Run the leaves of R in the order of ``new``; R is ``count`` statements of a sequence, from ``path`` on.
 
-    :param leaves: places in the program, each of that many statements of a sequence (else one), from there on.
+    :param leaves: places in R (if it is several statements, in the sequence of these), each of that many statements of
+        a sequence (else one), from there on.
     :param new: the new skeleton; ``Evaluate(IntImm(k))`` is its k-th hole.
     :param links: which holes run what; the first one of a hole gives its text.
     """
@@ -120,54 +111,30 @@ class Reorder:
     links: tuple[Link, ...]
 
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
-        others = following(before, self.path, self.count - 1)
-        stmts, bodies = (at(before.body, self.path), *others), dict[int, Stmt]()
-        whole = self._cut(stmts, self.path, bodies)
-        if whole is None and others:
-            whole = self._sequence(stmts, self.path[:-1], self.path[-1], bodies)
-        if whole is None or len(bodies) != len(self.leaves):
-            raise Misfit("something other than loops, branches and sequences stands around the leaves")
-        new = Skeleton(self.new)
-        if not all(map(is_skeleton, nodes_of(self.new, Stmt))) or sorted(new.places) != list(range(len(new.places))):
-            raise Misfit("the new nest is something other than loops, branches and sequences around holes")
-        if len(new.places) != sum(isinstance(s, Evaluate) for _, s in places(self.new, lambda _: True)):
-            raise Misfit("a hole occurs twice")
-        work = _Work(self, Skeleton(whole), new, [bodies[k] for k in range(len(bodies))], before, entry)
-        texts = work.misfit(before) or work.texts()
-        if isinstance(texts, str):
-            raise Misfit(texts)
-        return Rewrite(replaced(before, self.path, self.count, filled(self.new, texts)), work.questions())
+        others = following(before.body, self.path, self.count - 1)
+        whole = Seq((at(before.body, self.path), *others)) if others else at(before.body, self.path)
+        bodies = [seq(at(whole, place), *following(whole, place, count - 1)) for place, count in self.leaves]
+        work = _Work(self, self._cut(whole), Skeleton(self.new), bodies, context_at(before, self.path, entry))
+        if len(work.old.places) != len(bodies) or filled(work.old.stmt, bodies) is not whole:
+            raise Misfit("a leaf lies in another one, or a sequence directly in a sequence")
+        work.check(before)
+        after = replaced(before.body, self.path, self.count, filled(self.new, work.texts()))
+        return Rewrite(before.with_body(after), work.questions())
 
-    def _cut(self, stmts: Sequence[Stmt], path: Path, bodies: dict[int, Stmt]) -> Stmt | None:
-        """The skeleton of statements from ``path`` on, the bodies of leaves collected; ``None`` if it has none."""
-        if (path, len(stmts)) in self.leaves:
-            number = self.leaves.index((path, len(stmts)))
-            bodies[number] = seq(*stmts)
-            return Evaluate(IntImm(INT32, number))
-        if len(stmts) != 1 or not is_skeleton(stmts[0]) or isinstance(stmts[0], Evaluate):
-            return None
-        if isinstance(stmts[0], Seq):
-            return self._sequence(stmts[0].stmts, path, 0, bodies)
-        parts = [self._cut((s,), (*path, k), bodies) for k, s in enumerate(sub_statements(stmts[0]))]
-        rest = iter([p for p in parts if p is not None])
-        return None if None in parts else map_children(stmts[0], lambda n: next(rest) if isinstance(n, Stmt) else n)
-
-    def _sequence(self, stmts: Sequence[Stmt], around: Path, first: int, bodies: dict[int, Stmt]) -> Stmt | None:
-        counts, parts, k = dict(self.leaves), list[Stmt](), 0
-        while k < len(stmts):
-            place = (*around, first + k)
-            count = max(1, counts.get(place, 1))
-            part = self._cut(stmts[k : k + count], place, bodies)
-            if part is None:
-                return None
-            parts.append(part)
-            k += count
-        return Seq(tuple(parts))
+    def _cut(self, whole: Stmt) -> Skeleton:
+        """R with holes for its leaves, the last one first: so the places of the others stay as they are."""
+        for k, (place, count) in sorted(enumerate(self.leaves), key=lambda leaf: leaf[1], reverse=True):
+            whole = replaced(whole, place, count, hole(k))
+        return Skeleton(whole)
 
     def place(self, leaf: int, inner: Path) -> Path:
         """The place, in the program, of what stands at ``inner`` in a leaf."""
-        path, count = self.leaves[leaf]
-        return (*path[:-1], path[-1] + inner[0], *inner[1:]) if count > 1 and inner else (*path, *inner)
+        return _within(self.path, self.count, _within(*self.leaves[leaf], inner))
+
+
+def _within(path: Path, count: int, inner: Path) -> Path:
+    """The place of what stands at ``inner`` in ``count`` statements from ``path`` on."""
+    return (*path[:-1], path[-1] + inner[0], *inner[1:]) if count > 1 and inner else (*path, *inner)
 
 
 # -- what is owed ------------------------------------------------------------------------------------------------------
@@ -188,56 +155,42 @@ class _Active:
 class _Work:
     """Both skeletons, and how they belong together."""
 
-    def __init__(
-        self, rule: Reorder, old: Skeleton, new: Skeleton, bodies: list[Stmt], before: PrimFunc, entry: Entry
-    ) -> None:
-        self.rule, self.old, self.new, self.bodies = rule, old, new, bodies
-        self.start = context_at(before, rule.path, entry)
+    def __init__(self, rule: Reorder, old: Skeleton, new: Skeleton, bodies: list[Stmt], start: Context) -> None:
+        self.rule, self.old, self.new, self.bodies, self.start = rule, old, new, bodies, start
         self.runs: dict[int, tuple[Context, list[Access]]] = {}
 
-    def misfit(self, before: PrimFunc) -> str | None:
-        """Why the parameters do not fit the program, if they do not."""
-        olds, news = nodes_of(self.old.stmt, For), nodes_of(self.new.stmt, For)
-        if len({s.var for s in news}) != len(news) or occurs(before, *({s.var for s in news} - {s.var for s in olds})):
-            return "the new loop variables are not fresh"
+    def check(self, before: PrimFunc) -> None:
+        """The parameters fit the program.
+
+        :raises Misfit: if they do not.
+        """
+        check_fresh(before, nodes_of(self.new.stmt, For), but=nodes_of(self.old.stmt, For))
         if {link.hole for link in self.rule.links} != {*self.new.places}:
-            return "each hole runs something, and nothing is run elsewhere"
+            raise Misfit("each hole runs something, and nothing is run elsewhere")
         for link in self.rule.links:
             if link.leaf not in self.old.places:
-                return f"there is no leaf {link.leaf}"
-            inner, outer = self.old.loops(link.leaf), self.new.loops(link.hole)
-            for loops, values in ((inner, link.old_of_new), (outer, link.new_of_old)):
-                if len(loops) != len(values):
-                    return f"the nest has {len(loops)} loops, the map {len(values)} expressions"
-                for loop, value in zip(loops, values, strict=True):
-                    if value.dtype is not loop.var.dtype:
-                        return f"the value of {loop.var.name} has type {value.dtype}"
-        return self._changed()
-
-    def _changed(self) -> str | None:
-        """Why what the skeletons or g evaluate is not the same throughout."""
+                raise Misfit(f"there is no leaf {link.leaf}")
+            check_values(self.old.loops(link.leaf), link.old_of_new)
+            check_values(self.new.loops(link.hole), link.new_of_old)
         leaf = {link.hole: link.leaf for link in self.rule.links}
         evaluated = [*evaluated_by(self.old.stmt)]
         evaluated += [(e, frozenset(leaf[k] for k in ran)) for e, ran in evaluated_by(self.new.stmt)]
         evaluated += [(e, frozenset(self.old.places)) for link in self.rule.links for e in link.old_of_new]
         if has_effect(e for e, _ in evaluated):
-            return "an opaque call in bounds or conditions stays in its place"
+            raise Misfit("an opaque call in bounds or conditions stays in its place")
         if any(changes(seq(*[self.bodies[k] for k in ran]), (e,)) for e, ran in evaluated if loads_in((e,))):
-            return "the body writes what bounds or guards read"
-        return None
+            raise Misfit("the body writes what bounds or guards read")
 
-    def texts(self) -> list[Stmt] | str:
+    def texts(self) -> list[Stmt]:
         """What stands in each hole."""
         found: dict[int, Stmt] = {}
         copied: set[int] = set()
         for link in sorted(self.rule.links, key=lambda link: link.hole):
             body = self.bodies[link.leaf]
-            if link.hole in found:
-                if not structural_equal(found[link.hole], self._text(link, body)):
-                    return "the statements that are to be one differ"
-                continue
-            found[link.hole] = self._text(link, refresh_binders(body)[0] if link.leaf in copied else body)
+            text = self._text(link, refresh_binders(body)[0] if link.leaf in copied else body)
             copied.add(link.leaf)
+            if not structural_equal(found.setdefault(link.hole, text), text):
+                raise Misfit("the statements that are to be one differ")
         return [found[k] for k in range(len(found))]
 
     def _text(self, link: Link, body: Stmt) -> Stmt:
@@ -259,14 +212,15 @@ class _Work:
 
     def questions(self) -> Iterator[Question]:
         known = tuple(t for t in known_of(self.start, self.old.stmt) if t is not f.TRUE)
-        yield from self._safe(self.start, self.new.stmt, known)
-        for hole in self.new.places:
-            links = [link for link in self.rule.links if link.hole == hole]
+        g = {link.hole: link.old_of_new for link in reversed(self.rule.links)}
+        yield from safely(self.start, self.new.stmt, g, known, self.rule.path)
+        for number in self.new.places:
+            links = [link for link in self.rule.links if link.hole == number]
             ends = [(link.leaf, link.old_of_new, link.new_of_old) for link in links]
             claim = f"every new iteration is an old one of {self.old.named(links[0].leaf)}"
-            if not (self.old.loops(links[0].leaf) or self.new.loops(hole)):
+            if not (self.old.loops(links[0].leaf) or self.new.loops(number)):
                 claim = self.old.always(links[0].leaf, taken=True)
-            yield from self._reached(known, self.new, hole, self.old, ends, (claim, "no old iteration is run twice"))
+            yield from self._reached(known, self.new, number, self.old, ends, (claim, "no old iteration is run twice"))
         for leaf in self.old.places:
             links = [link for link in self.rule.links if link.leaf == leaf]
             ends = [(link.hole, link.new_of_old, link.old_of_new) for link in links]
@@ -282,21 +236,6 @@ class _Work:
                 yield from self._not_shared(a, b)
             yield from self._in_order((m, a), (n + len(one), b))
 
-    def _safe(self, here: Context, stmt: Stmt, known: tuple[Term, ...]) -> Iterator[Question]:
-        """Bounds, conditions and g, each under what encloses it in the new skeleton."""
-        path, found = self.rule.path, list[Question]()
-        match stmt:
-            case For(min=low, extent=extent):
-                found.extend(range_safely(here, low, extent, known, path))
-            case If(condition=c):
-                found.extend(evaluated_safely(here, (c,), known, path))
-            case Evaluate():
-                g = next(link.old_of_new for link in self.rule.links if link.hole == number_of(stmt))
-                found.extend(evaluated_safely(here, g, known, path))
-        yield from (q for q in found if q.goal not in known)
-        for step, sub in enumerate(sub_statements(stmt)):
-            yield from self._safe(enter(here, stmt, (step,)).context, sub, known)
-
     def _reached(
         self, known: tuple[Term, ...], this: Skeleton, number: int, other: Skeleton,
         ends: list[tuple[int, tuple[Expr, ...], tuple[Expr, ...]]], claims: tuple[str, str],
@@ -308,16 +247,13 @@ class _Work:
             image = other.enter(self.start, place, here.at(there))
             parts = image.domain, _equal(image.at(back), here.values)
             goals.append([f.and_(*(t for t in part if t not in sure)) for part in parts])
-        context, given = here.context, (*known, *here.domain)
         if len(goals) != 1:
             goals = [[f.or_(*(f.and_(*parts) for parts in goals))]]
-        if not ends:
-            goals = [[f.not_(f.and_(*(t for t in here.domain if t not in known)))]]
-            context, given = self.start, known
         where = "after" if this is self.new else "before"
         for claim, goal in zip(claims, goals[0], strict=False):
             if goal is not f.TRUE:
-                yield Question("bijection", claim, context, given, goal, self.rule.path, where)
+                given = (*known, *here.domain)
+                yield Question("bijection", claim, here.context, given, goal, self.rule.path, where)
 
     def _active(self, link: Link) -> _Active:
         """A link where it is active; an old variable that is a new one, or a constant, is called so."""

@@ -104,12 +104,12 @@ class Move:
         allocation = at(before.body, self.path)
         if not isinstance(allocation, Allocate):
             raise Misfit("no buffer is allocated here")
-        b, without = allocation.buffer, replaced(before, self.path, 1, allocation.body)
+        b, without = allocation.buffer, replaced(before.body, self.path, 1, allocation.body)
         others = following(without, self.to, self.count - 1)
-        target = seq(at(without.body, self.to), *others)
-        if uses(replaced(without, self.to, self.count, SKIP).body, b):
+        target = seq(at(without, self.to), *others)
+        if uses(replaced(without, self.to, self.count, SKIP), b):
             raise Misfit(f"{b.name} is used outside of its new place")
-        after = replaced(without, self.to, self.count, Allocate(b, target, allocation.annotations))
+        after = before.with_body(replaced(without, self.to, self.count, Allocate(b, target, allocation.annotations)))
         context = context_at(after, self.to, entry)
         check_scope(context, Allocate(b, SKIP))
         owed = extents_safe(context, b, self.to)
@@ -119,11 +119,11 @@ class Move:
             raise Misfit(f"an opaque call may read what an earlier iteration left in {b.name}")
         return Rewrite(after, chain(owed, self._written_first(context, b, target)))
 
-    def _several(self, without: PrimFunc) -> bool:
+    def _several(self, without: Stmt) -> bool:
         """Whether a loop stands around the new place, and not around the old one."""
         pairs = zip(self.path[:-1], self.to, strict=False)
         shared = next((k for k, (x, y) in enumerate(pairs) if x != y), min(len(self.path) - 1, len(self.to)))
-        inside = (at(without.body, self.to[:k]) for k in range(shared + 1, len(self.to)))
+        inside = (at(without, self.to[:k]) for k in range(shared + 1, len(self.to)))
         return any(isinstance(s, (For, While)) for s in inside)
 
     def _written_first(self, context: Context, buffer: Buffer, target: Stmt) -> Iterator[Question]:

@@ -8,40 +8,41 @@ values of the loops around it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
+from verified_tir.ir.dtype import INT32
 from verified_tir.ir.expr import Expr, IntImm
+from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, at, places
-from verified_tir.ir.stmt import Block, Evaluate, For, If, Seq, Stmt, seq
-from verified_tir.ir.visit import map_children, sub_statements
+from verified_tir.ir.stmt import Block, Evaluate, For, If, LetStmt, Seq, Stmt, seq
+from verified_tir.ir.visit import map_children, nodes_of, sub_statements
 from verified_tir.kernel.context import Context
-from verified_tir.kernel.rules.common import known_safe, last_value_fits
+from verified_tir.kernel.obligation import Misfit, Question
+from verified_tir.kernel.rules.common import evaluated_safely, known_safe, last_value_fits, occurs, range_safely
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
 from verified_tir.semantics.encode import Encoded
 
 
-def is_skeleton(stmt: Stmt) -> bool:
-    return (
-        isinstance(stmt, (For, If, Seq)) or (isinstance(stmt, Block) and stmt.is_label) or number_of(stmt) is not None
-    )
+def hole(number: int) -> Stmt:
+    """The hole of a number."""
+    return Evaluate(IntImm(INT32, number))
 
 
-def number_of(stmt: Stmt) -> int | None:
-    """The number of a hole."""
+def number_of(stmt: Stmt) -> int:
+    """The number of a hole; -1 of anything else."""
     match stmt:
         case Evaluate(value=IntImm(value=k)):
             return k
-    return None
+    return -1
 
 
 def filled(skeleton: Stmt, texts: Sequence[Stmt]) -> Stmt:
     """The skeleton with its holes filled."""
-    number = number_of(skeleton)
-    if number is not None:
-        return texts[number]
+    if isinstance(skeleton, Evaluate):
+        return texts[number_of(skeleton)]
     if isinstance(skeleton, Seq):
         return seq(*[filled(s, texts) for s in skeleton.stmts])
     return map_children(skeleton, lambda n: filled(n, texts) if isinstance(n, Stmt) else n)
@@ -52,13 +53,13 @@ def evaluated_by(skeleton: Stmt, ran: frozenset[int] = frozenset()) -> Iterator[
     match skeleton:
         case For(min=low, extent=extent):
             yield from ((low, ran), (extent, ran))
-            ran = ran.union(Skeleton(skeleton).places)
+            ran = ran.union(map(number_of, nodes_of(skeleton, Evaluate)))
         case If(condition=c):
             yield c, ran
     for sub in sub_statements(skeleton):
         yield from evaluated_by(sub, ran)
         if isinstance(skeleton, Seq):
-            ran = ran.union(Skeleton(sub).places)
+            ran = ran.union(map(number_of, nodes_of(sub, Evaluate)))
 
 
 def known_of(context: Context, skeleton: Stmt) -> Iterator[Term]:
@@ -101,22 +102,75 @@ def enter(context: Context, skeleton: Stmt, path: Path, values: Sequence[Term] |
             case If(condition=c):
                 e = here.encoder().encode(c)
                 here.passed(Encoded(f.not_(e.value) if step else e.value, e.defined, e.data))
+            case LetStmt(var=v, value=value):
+                here.env[v] = here.encoder().encode(value)
         skeleton = sub_statements(skeleton)[step]
     return Inside(tuple(found), tuple(here.path[start:]), here)
 
 
+def safely(
+    here: Context, skeleton: Stmt, values: Mapping[int, Sequence[Expr]], known: tuple[Term, ...], path: Path
+) -> Iterator[Question]:
+    """Bounds and conditions, and what is evaluated in each hole, are safe and defined under what encloses them."""
+    found = list[Question]()
+    match skeleton:
+        case For(min=low, extent=extent):
+            found.extend(range_safely(here, low, extent, known, path))
+        case If(condition=c):
+            found.extend(evaluated_safely(here, (c,), known, path))
+        case Evaluate():
+            found.extend(evaluated_safely(here, values[number_of(skeleton)], known, path))
+    yield from (q for q in found if q.goal not in known)
+    for step, sub in enumerate(sub_statements(skeleton)):
+        yield from safely(enter(here, skeleton, (step,)).context, sub, values, known, path)
+
+
+def loops_around(stmt: Stmt, path: Path) -> list[For]:
+    """The loops in a statement around the place, outermost first."""
+    return [s for s in (at(stmt, path[:k]) for k in range(len(path))) if isinstance(s, For)]
+
+
+def check_fresh(before: PrimFunc, loops: Sequence[For], but: Sequence[For] = ()) -> None:
+    """The loops have variables of their own, which occur nowhere in the program, ``but`` as those of other loops.
+
+    :raises Misfit: if not.
+    """
+    variables = {s.var for s in loops}
+    if len(variables) != len(loops) or occurs(before, *(variables - {s.var for s in but})):
+        raise Misfit("the new loop variables are not fresh")
+
+
+def check_values(loops: Sequence[For], values: Sequence[Expr]) -> None:
+    """There is a value for each loop.
+
+    :raises Misfit: if not.
+    """
+    if len(loops) != len(values):
+        raise Misfit(f"the nest has {len(loops)} loops, the map {len(values)} expressions")
+    for loop, value in zip(loops, values, strict=True):
+        if value.dtype is not loop.var.dtype:
+            raise Misfit(f"the value of {loop.var.name} has type {value.dtype}")
+
+
 @final
 class Skeleton:
-    """A skeleton, and where its holes are."""
+    """A skeleton, and where its holes are.
+
+    :raises Misfit: if something else stands in it, or if its holes are not numbered from 0 on.
+    """
 
     def __init__(self, stmt: Stmt) -> None:
-        found = places(stmt, lambda s: isinstance(s, Evaluate))
-        self.stmt, self.places = stmt, {k: p for p, s in found if (k := number_of(s)) is not None}
+        for s in nodes_of(stmt, Stmt):
+            if not (isinstance(s, (For, If, Seq)) or (isinstance(s, Block) and s.is_label) or number_of(s) >= 0):
+                raise Misfit("something other than loops, branches and sequences stands around the holes")
+        holes = sorted((number_of(s), p) for p, s in places(stmt, lambda s: isinstance(s, Evaluate)))
+        if [k for k, _ in holes] != list(range(len(holes))):
+            raise Misfit("the holes are not numbered from 0 on, each in one place")
+        self.stmt, self.places = stmt, dict(holes)
 
     def loops(self, hole: int) -> list[For]:
         """The loops around a hole, outermost first."""
-        path = self.places[hole]
-        return [s for s in (at(self.stmt, path[:k]) for k in range(len(path))) if isinstance(s, For)]
+        return loops_around(self.stmt, self.places[hole])
 
     def named(self, hole: int) -> str:
         """Their variables, for people."""

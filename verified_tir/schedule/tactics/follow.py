@@ -23,11 +23,11 @@ from verified_tir.ir.sugar import binary
 from verified_tir.ir.visit import free_vars
 from verified_tir.kernel.obligation import Unproved
 from verified_tir.kernel.rules.common import loads_in
-from verified_tir.kernel.rules.repeat import NewLoop
 from verified_tir.kernel.rules.rewrite import ExprPath, Rewrite, expressions
 from verified_tir.schedule import moves
 from verified_tir.schedule.index_map import IndexMapError, NegativeIndex
 from verified_tir.schedule.loop_layout import Layout, Ranges, choices, layout_of
+from verified_tir.schedule.moves import NewLoop
 from verified_tir.schedule.recipes import Recipe
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.simplify_index import negate

@@ -17,9 +17,9 @@ from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Allocate, Block, For, If, Seq, Stmt
 from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import sub_statements, substitute
-from verified_tir.kernel.rules.repeat import NewLoop
 from verified_tir.kernel.rules.rewrite import ExprPath, Rewrite, expressions
 from verified_tir.schedule import moves
+from verified_tir.schedule.moves import NewLoop
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.tidy import guards_of
 

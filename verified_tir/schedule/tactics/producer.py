@@ -21,9 +21,9 @@ from verified_tir.ir.stmt import Allocate, AttrStmt, Block, For, ForKind, If, Se
 from verified_tir.ir.sugar import binary, const
 from verified_tir.ir.visit import free_vars, substitute, walk
 from verified_tir.kernel.effects import written_blocks
-from verified_tir.kernel.rules.repeat import NewLoop
 from verified_tir.schedule.bounds import Bounds
 from verified_tir.schedule.index_map import IndexMap, IndexMapError
+from verified_tir.schedule.moves import NewLoop
 from verified_tir.schedule.poly import Poly, as_poly, counted_in, render
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.simplify_index import Simplifier

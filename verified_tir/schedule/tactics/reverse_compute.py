@@ -28,9 +28,9 @@ from verified_tir.ir.stmt import Allocate, Block, For, If, Seq, Stmt, Store
 from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import free_vars, sub_statements, substitute, walk
 from verified_tir.kernel.rules.erase import Erase
-from verified_tir.kernel.rules.repeat import NewLoop
 from verified_tir.schedule import moves
 from verified_tir.schedule.bounds import Bounds
+from verified_tir.schedule.moves import NewLoop
 from verified_tir.schedule.poly import as_poly, counted_in, render
 from verified_tir.schedule.recipes import moved
 from verified_tir.schedule.session import Session, TacticFailed, fail

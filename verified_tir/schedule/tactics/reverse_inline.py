@@ -20,9 +20,9 @@ from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, Block, For, If, Seq, Stmt, Store
 from verified_tir.ir.visit import bound_vars, free_vars, substitute, walk
 from verified_tir.kernel.obligation import Unproved
-from verified_tir.kernel.rules.repeat import NewLoop
 from verified_tir.schedule import moves
 from verified_tir.schedule.bounds import Bounds
+from verified_tir.schedule.moves import NewLoop
 from verified_tir.schedule.poly import counted_in
 from verified_tir.schedule.recipes import labelled, unwrapped
 from verified_tir.schedule.session import Session, TacticFailed, fail

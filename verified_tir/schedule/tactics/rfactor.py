@@ -26,8 +26,8 @@ from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Block, For, If, LetStmt, Seq, Stmt, Store
 from verified_tir.ir.visit import free_vars, walk
 from verified_tir.kernel.rules.reassociate import Reassociate
-from verified_tir.kernel.rules.repeat import NewLoop
 from verified_tir.schedule import moves
+from verified_tir.schedule.moves import NewLoop
 from verified_tir.schedule.recipes import labelled, unwrapped
 from verified_tir.schedule.session import Session, fail, owner
 from verified_tir.schedule.tactics.in_turn import is_zero

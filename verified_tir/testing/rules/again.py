@@ -11,8 +11,8 @@ from verified_tir.ir.stmt import Allocate, Assume, If, Stmt, While, seq
 from verified_tir.ir.sugar import binary, const
 from verified_tir.ir.visit import free_vars
 from verified_tir.kernel.rules.erase import Erase
-from verified_tir.kernel.rules.repeat import NewLoop, Repeat
 from verified_tir.kernel.theorem import Rule
+from verified_tir.schedule.moves import NewLoop, repeat
 from verified_tir.testing.rules.building import load, store
 from verified_tir.testing.rules.family import Family
 from verified_tir.testing.rules.pool import Word, X, Y, integers, let, local, loop, n, plus, view
@@ -83,7 +83,7 @@ def _nests(p: Var, j: Expr) -> list[tuple[tuple[NewLoop, ...], tuple[Expr, ...]]
 
 
 def _repeated(extent: int, source: Word, guarded: int, between: int, user: Word, where: int) -> Made:
-    """``for i: S(i)``, then something, then ``for j: U(j)``, before (after, within) which instances run again."""
+    """``for i: S(i)``, something, then ``for j: U(j)``, in which or before which instances run again."""
 
     def first(i: Var) -> Stmt:
         body = source(i)
@@ -92,11 +92,11 @@ def _repeated(extent: int, source: Word, guarded: int, between: int, user: Word,
 
     middle = BETWEEN[between]
     producer = loop(const(EXTENTS[extent]), first)
-    consumer = loop(2, user, name="j")
+    consumer = loop(2, (lambda j: seq(user(j), store(Y, 6, 3))) if where == 1 else user, name="j")
     parts = [producer, *([] if middle is None else [middle()]), consumer]
     last = len(parts) - 1
     inner = (0, 0, 0) if guarded else (0, 0)
-    place, side = (((last, 0), "before"), ((last, 0), "after"), ((last,), "before"))[where]
+    place = ((last, 0), (last, 0, 1), (last,))[where]
     j: Expr = consumer.var if where < 2 else const(0)
     rules: list[Rule] = []
     for value in WITNESSES:
@@ -104,8 +104,8 @@ def _repeated(extent: int, source: Word, guarded: int, between: int, user: Word,
             p = Var.fresh("p")
             loops, guards = _nests(p, j)[nest]
             if loops or p not in free_vars(value(j, p)):
-                rules.append(Repeat(place, inner, loops, guards, (value(j, p),), side))  # type: ignore[arg-type]
-    rules.append(Repeat(place, (0,), (), (), (), side))  # type: ignore[arg-type]
+                rules.append(repeat(place, inner, loops, guards, (value(j, p),)))
+    rules.append(repeat(place, (0,), (), (), ()))
     return integers(seq(*parts)), rules
 
 
@@ -130,7 +130,7 @@ def _by_memory(known: int, extent: int, first: int, inner: int, last: int, value
     parts = [claim, loop(extent, run), Assume(second), store(Y, 7, 2)]
     source = (1, 0) if known % 3 == 0 else (1, 0, 0)
     values = (load(Y, 0), load(X, 3), const(0), const(1), load(Y, 0) + 1)
-    return integers(seq(*parts)), [Repeat((3,), source, (), (), (w,)) for w in values]
+    return integers(seq(*parts)), [repeat((3,), source, (), (), (w,)) for w in values]
 
 
 FILLS: tuple[Callable[[Buffer], Stmt], ...] = (

@@ -17,10 +17,10 @@ from verified_tir.kernel.calls import Arguments, instantiate, scalars_of
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.rules.call import Refine
 from verified_tir.kernel.rules.insert import Insert
-from verified_tir.kernel.rules.repeat import NewLoop
 from verified_tir.kernel.theorem import Refines, Rule, reflexive
 from verified_tir.logic.solver import Solver
 from verified_tir.schedule import moves
+from verified_tir.schedule.moves import NewLoop
 from verified_tir.schedule.recipes import Recipe
 from verified_tir.testing.rules.building import function, of_kind
 from verified_tir.testing.rules.family import Family, taken

@@ -8,9 +8,9 @@ from verified_tir.ir.expr import Binary, Expr, Var, all_of
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import For, If, Stmt, seq
 from verified_tir.ir.sugar import binary, const
-from verified_tir.kernel.rules.repeat import NewLoop
 from verified_tir.kernel.theorem import Rule
 from verified_tir.schedule import moves
+from verified_tir.schedule.moves import NewLoop
 from verified_tir.schedule.recipes import Recipe
 from verified_tir.testing.rules.building import load, store
 from verified_tir.testing.rules.family import Family

@@ -21,11 +21,11 @@ from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.relayout import Relayout
-from verified_tir.kernel.rules.repeat import NewLoop
 from verified_tir.kernel.rules.rewrite import Rewrite, expressions
 from verified_tir.kernel.rules.scope import Declare, Drop, Move
 from verified_tir.kernel.theorem import Rule
 from verified_tir.schedule import moves
+from verified_tir.schedule.moves import NewLoop
 from verified_tir.schedule.recipes import Recipe, in_a_loop, run_once
 from verified_tir.testing.rules.building import load, made, of_kind, store
 from verified_tir.testing.rules.random_programs import Draw, Scope, access, condition, one_of, value

@@ -12,10 +12,10 @@ from verified_tir.ir.stmt import Allocate, Assume, DeclBuffer, For, If, LetStmt,
 from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
-from verified_tir.kernel.rules.repeat import NewLoop
 from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.kernel.theorem import Rule
 from verified_tir.schedule import moves
+from verified_tir.schedule.moves import NewLoop
 from verified_tir.schedule.recipes import Recipe
 from verified_tir.testing.rules.building import function, load, of_kind, store
 from verified_tir.testing.rules.family import Family
