@@ -92,8 +92,8 @@ def _questions(context: Context, loop: For, new: Store, path: Path) -> Iterator[
     yield from _reads_before_writes(context, loop, path)
     here, name, var = context.fork(), new.buffer.name, loop.var.name
     k, low = here.bind_loop(loop), context.encoder().value(loop.min)
-    iteration = instance(here, loop.body, share_loads=True, with_safety=True)
-    vector = instance(here, new, share_loads=True, with_safety=True)
+    iteration = instance(here, loop.body, with_safety=True, written=())
+    vector = instance(here, new, with_safety=True, written=())
     (was,), (now,) = ([a for a in run.accesses if a.write] for run in (iteration, vector))
     # A lane of the vector store, and the iteration and the lane of its element that it stands for.
     (lane,), width = now.inner, f.integer(new.buffer.dtype.lanes)

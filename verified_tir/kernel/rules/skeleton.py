@@ -96,15 +96,15 @@ def enter(context: Context, skeleton: Stmt, path: Path, values: Sequence[Term] |
     """An arbitrary iteration, or the one of these values."""
     here, start, found = context.fork(), len(context.path), list[Term]()
     for step in path:
+        evaluated = list[Encoded]()
         match skeleton:
             case For():
                 found.append(here.bind_loop(skeleton, None if values is None else values[len(found)]))
-            case If(condition=c):
-                e = here.encoder().encode(c)
-                here.passed(Encoded(f.not_(e.value) if step else e.value, e.defined, e.data))
-            case LetStmt(var=v, value=value):
-                here.env[v] = here.encoder().encode(value)
-        skeleton = sub_statements(skeleton)[step]
+                skeleton = skeleton.body
+                continue
+            case If(condition=e) | LetStmt(value=e):
+                evaluated = [here.encoder().encode(e)]
+        skeleton = here.into(skeleton, step, evaluated)
     return Inside(tuple(found), tuple(here.path[start:]), here)
 
 
