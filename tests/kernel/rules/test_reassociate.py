@@ -156,7 +156,7 @@ def test_the_least_and_greatest_of_floats_may_be_infinite(op: str, identity: str
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("for k in range(4):\n    B[k] = B[k] + A[k]", "changes in the nest"),
+        ("for k in range(4):\n    B[k] = B[k] + A[k]", "k is not in scope here"),
         ("for k in range(4):\n    if B[0] > 3:\n        B[2] = B[2] + A[k]", "is read in the nest other than"),
         ("for k in range(4):\n    B[2] = B[2] + A[B[2]]", "is read in the nest other than"),
         ("for k in range(4):\n    B[2] = B[2] + A[k]\n    B[1] = 0", "no nest of loops around one store"),
@@ -188,7 +188,7 @@ def test_nests() -> None:
     k, l = variable(f, "k"), variable(f, "l")
     accepted(f, Reassociate((0,), Buffer.declare("P", (3, 2), "int32"), (k, l)))
     accepted(f, Reassociate((0, 0), Buffer.declare("P", (2,), "int32"), (l,)))
-    refused(f, Reassociate((), Buffer.declare("P", (2,), "int32"), (l,)), "changes in the nest")
+    refused(f, Reassociate((), Buffer.declare("P", (2,), "int32"), (l,)), "i is not in scope here")
     refused(f, Reassociate((0,), Buffer.declare("P", (2,), "int64"), (l,)), "must have the type of B")
     reads = tuple(n for n in walk(f) if isinstance(n, Load) and n.buffer.name == "A")
     refused(f, Reassociate((0,), Buffer.declare("P", (2,), "int32"), reads), "A[k * 2 + l] is defined (Refuted)")
@@ -244,7 +244,20 @@ for j0, j1 in T.grid(2, 4):
     B[j1] = B[j1] + P[j0, j1]""")  # fmt: skip
     refused(f, groups((), (2, 3), (k % 2, where), 1), "every term goes to one of the partial results")
     refused(f, groups((), (2, 4), (k % 2, where), 0), "belongs to the term's element of B (Refuted)")
-    refused(f, groups((), (2,), (k % 2,), None), "changes in the nest")
+    refused(f, groups((), (2,), (k % 2,), None), "k is not in scope here")
+
+
+def test_the_element_of_a_group_may_be_read_from_memory() -> None:
+    """From any but the result's, and where all of it may be touched."""
+    text = "for k in range(4):\n    T.assume(A[k] >= 0 and A[k] < 4)\nfor l in range(4):\n    B[A[l]] = B[A[l]] + n"
+    f = program(text, AB.format("int32"))
+    a, b, l, y = buffer_of(f, "A"), buffer_of(f, "B"), variable(f, "l"), Var.fresh("y")
+    start = reflexive(f, definite=True)
+    done = accepted(start, Reassociate((1,), partial("int32", 4), (l,), (y,), (load(a, y),)))
+    assert body_of(done).endswith("for j0 in range(4):\n    B[A[j0]] = B[A[j0]] + P[j0]")
+    refused(start, Reassociate((1,), partial("int32", 5), (l,), (y,), (load(a, y),)), "in bounds (Refuted)")
+    reads = "where a term goes may not depend on B"
+    refused(start, Reassociate((1,), partial("int32", 4), (l,), (y,), (load(b, y),)), reads)
 
 
 def test_symbolic_numbers_of_groups() -> None:
@@ -279,7 +292,7 @@ def test_the_buffer_of_partial_results() -> None:
         (Buffer.declare("P", (4,), "int32", elem_offset=-1), "no strides and no offset"),
         (Buffer.declare("P", (4,), "int64"), "must have the type of B"),
         (Buffer.declare("P", (4,), "int32", data=a.data), "P is not fresh"),
-        (Buffer.declare("P", (load(a, 0),), "int32"), "nor the shape of P on memory"),
+        (Buffer.declare("P", (load(a, 0),), "int32"), "an extent of P reads memory"),
         (Buffer.declare("P", (i + 4,), "int32"), "i is not in scope here"),
         (Buffer.declare("P", (4, 1), "int32"), "P has 2 dimensions"),
     ):
@@ -287,8 +300,8 @@ def test_the_buffer_of_partial_results() -> None:
     fine = Buffer.declare("P", (4,), "int32")
     accepted(f, Reassociate((), fine, (i,), (y,), (y,)))
     refused(f, Reassociate((), fine, (i,), (y,), (i,)), "i is not in scope here")
-    refused(f, Reassociate((), fine, (i,), (y,), (y, y)), "is given by its indices")
-    refused(f, Reassociate((), fine, (i,), (y,), (load(a, y),)), "from no memory")
+    refused(f, Reassociate((), fine, (i,), (y,), (y, y)), "B has 1 dimensions")
+    refused(f, Reassociate((), fine, (i,), (y,), (load(a, y),)), "belongs to the term's element of B (Refuted)")
     refused(f, Reassociate((), fine, (i,), (y, k), (y,)), "P has 1 dimensions")
     refused(f, Reassociate((), fine, (load(buffer_of(f, "B"), 0),), (y,), (y,)), "may not depend on B")
 

@@ -76,7 +76,6 @@ def test_what_does_not_fit() -> None:
         "P has 1 dimensions": [Reassociate((), partial(), (k % 3, k)), Reassociate((), partial(), ())],
         "an opaque call stays in its place": [
             Reassociate((), partial(), (call,)),
-            Reassociate((), Buffer.declare("P", (call,), "int32"), (k % 3,)),
             Reassociate((), partial(), (k % 3,), (k,), (call,)),
         ],
     }

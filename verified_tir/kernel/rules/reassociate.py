@@ -10,8 +10,8 @@ Theorem.  Nothing in the nest but the update itself touches B.  So the nest leav
 of the terms whose x it is.  ⊕ is exact (see ``reduction``): the terms may be summed in groups, empty ones too, and in
 any order.  *Partial results*: p says to which group a term goes, and y to which element a group belongs.  A term's
 group must belong to the term's element: y(p) = x.  Groups that no term meets leave B[y(j)] as it is, which may then be
-touched though it was not before.  *Another order*: the iterations are the same (see ``reorder``); only their order
-changes.
+touched though it was not before.  p and y may read memory, but not B: nothing else changes on the way.  *Another
+order*: the iterations are the same (see ``reorder``); only their order changes.
 
 If one of the terms is undefined, both results are.
 
@@ -31,18 +31,26 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Binary, Expr, IntImm, Load, Var, const
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, put
-from verified_tir.ir.stmt import SKIP, Allocate, For, LetStmt, Stmt, Store, seq
-from verified_tir.ir.visit import free_vars, substitute, walk
-from verified_tir.kernel.context import Context
+from verified_tir.ir.stmt import Allocate, For, Stmt, Store, seq
+from verified_tir.ir.visit import substitute
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import Misfit, Question
-from verified_tir.kernel.rules.common import check_scope, evaluated_safely, has_effect, loads_in, safe_questions
+from verified_tir.kernel.region import instance
+from verified_tir.kernel.rules.common import (
+    check_scope,
+    evaluated_safely,
+    has_effect,
+    loads_in,
+    occurs,
+    safe_questions,
+)
+from verified_tir.kernel.rules.layout import bound, in_box, values
 from verified_tir.kernel.rules.reduction import Reduction, reduction_at
 from verified_tir.kernel.rules.reorder import Reorder
 from verified_tir.kernel.rules.scope import extents_safe
 from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
-from verified_tir.semantics.encode import Encoded, Safety
+from verified_tir.semantics.encode import Safety
 
 
 @final
@@ -53,8 +61,8 @@ class Reassociate:
     :param partial: the fresh buffer of partial results, of the reduction's type.
     :param index: p: which partial result a term goes to, over the variables of the nest.
     :param inputs: variables that stand for the indices of ``partial``, and
-    :param element: y: over these, the element of B that a partial result belongs to; without them, it is the one
-        element that the nest updates.
+    :param element: y: over these, the element of B that a partial result belongs to; without it, it is the one element
+        that the nest updates.
     """
 
     path: Path
@@ -65,89 +73,61 @@ class Reassociate:
 
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
         found = reduction_at(before, self.path, entry)
-        start, inside = found.enter(before, entry)
-        problem = self._problem(before, found)
-        if problem is not None:
-            raise Misfit(problem)
-        check_scope(start, self._last(found))
-        after = before.with_body(put(before.body, self.path, self._split(found)))
-        questions = chain(found.any_order(start, inside), self._questions(found, start, inside))
-        heirs = ((self.partial.data, found.buffer.data),)
-        return Rewrite(after, questions, reassociated=found.reassociated, heirs=heirs)
+        old, new, op = found.buffer, self.partial, found.op
+        element = self.element or found.store.indices
+        self._check(before, old, element)
+        first, last = _indices(new), _indices(new)
+        y = tuple(substitute(e, dict(zip(self.inputs, last, strict=False))) for e in element)
+        operands = (Load(old, y), Load(new, last))
+        if op in ("and", "or") or (old.dtype.is_float and op in ("min", "max")):
+            operands = operands[::-1]  # the identity changes nothing as the left operand only
+        last_nest = _nest(last, new, Store(old, Binary(op, *operands), y))  # type: ignore[arg-type]
+        check_scope(found.start, Allocate(new, last_nest))
+        update = Store(new, Binary(op, Load(new, self.index), found.term), self.index)  # type: ignore[arg-type]
+        first_nest = _nest(first, new, Store(new, found.identity, first))
+        body = seq(first_nest, put(found.nest, found.inner, update), last_nest)
+        touched = _nest(last, new, Store(old, found.identity, y))
+        questions = chain(found.any_order(), self._questions(found, element), _may_be_touched(found, touched))
+        after = before.with_body(put(before.body, self.path, Allocate(new, body)))
+        return Rewrite(after, questions, reassociated=found.reassociated, heirs=((new.data, old.data),))
 
-    def _problem(self, before: PrimFunc, found: Reduction) -> str | None:
-        old, new = found.buffer, self.partial
-        if any(n is new.data for n in walk(before)):
-            return f"{new.name} is not fresh"
+    def _check(self, before: PrimFunc, old: Buffer, element: tuple[Expr, ...]) -> None:
+        new = self.partial
+        if occurs(before, new.data):
+            raise Misfit(f"{new.name} is not fresh")
         plain = not new.strides and isinstance(new.elem_offset, IntImm) and new.elem_offset.value == 0
         if not plain or new.dtype is not old.dtype:
-            return f"{new.name} must have the type of {old.name}, no strides and no offset"
-        if len(self.index) != len(new.shape) or (self.inputs and len(self.inputs) != len(new.shape)):
-            return f"{new.name} has {len(new.shape)} dimensions"
-        bound = {n.var for n in walk(found.nest) if isinstance(n, (For, LetStmt))}
-        if not self.inputs and any(v in bound for e in found.store.indices for v in free_vars(e)):
-            return f"the element of {old.name} that is updated changes in the nest"
-        if self.inputs and (len(self.element) != len(old.shape) or loads_in(self.element)):
-            return f"the element of {old.name} that a partial result belongs to is given by its indices, from no memory"
-        if old.data in loads_in(self.index) or loads_in(new.shape):
-            return f"where a term goes may not depend on {old.name}, nor the shape of {new.name} on memory"
-        if has_effect((*self.index, *new.shape, *self.element)):
-            return "an opaque call stays in its place"
-        return None
+            raise Misfit(f"{new.name} must have the type of {old.name}, no strides and no offset")
+        if len(self.index) != len(new.shape) or len(self.inputs) not in (0, len(new.shape)):
+            raise Misfit(f"{new.name} has {len(new.shape)} dimensions")
+        if len(element) != len(old.shape):
+            raise Misfit(f"{old.name} has {len(old.shape)} dimensions")
+        if old.data in loads_in((*self.index, *element)):
+            raise Misfit(f"where a term goes may not depend on {old.name}")
+        if has_effect((*self.index, *element)):
+            raise Misfit("an opaque call stays in its place")
 
-    def _target(self, found: Reduction, j: tuple[Expr, ...]) -> tuple[Expr, ...]:
-        """y(j)."""
-        if not self.inputs:
-            return found.store.indices
-        return tuple(substitute(e, dict(zip(self.inputs, j, strict=True))) for e in self.element)
-
-    def _last(self, found: Reduction) -> Stmt:
-        """The allocation, around the nest that adds the partial results up."""
-        new = self.partial
-        last = _indices(new)
-        target = self._target(found, last)
-        whole, part = Load(found.buffer, target), Load(new, last)
-        a, b = (part, whole) if found.identity_on_the_left else (whole, part)
-        return Allocate(new, _nest(last, new, Store(found.buffer, Binary(found.op, a, b), target)))  # type: ignore[arg-type]
-
-    def _split(self, found: Reduction) -> Stmt:
-        new = self.partial
-        update = Store(new, Binary(found.op, Load(new, self.index), found.term), self.index)  # type: ignore[arg-type]
-        first = _indices(new)
-        last = self._last(found)
-        assert isinstance(last, Allocate)
-        initial = _nest(first, new, Store(new, found.identity, first))
-        return Allocate(new, seq(initial, put(found.nest, found.inner, update), last.body))
-
-    def _questions(self, found: Reduction, start: Context, inside: Context) -> Iterator[Question]:
-        place, ran = (*found.path, *found.inner), found.ran(inside)
-        yield from extents_safe(start, self.partial, found.path)
+    def _questions(self, found: Reduction, element: tuple[Expr, ...]) -> Iterator[Question]:
+        inside, name = found.inside, self.partial.name
+        place = (*found.path, *found.inner)
+        safety: list[Safety] = []  # the update was run: its own indices could be evaluated, in bounds
+        x, _ = inside.encoder(safety).address(found.store.value, found.buffer, found.store.indices, None)
+        ran = tuple(f.implies(f.and_(*s.premises), s.condition) for s in safety)
+        yield from extents_safe(found.start, self.partial, found.path)
         yield from evaluated_safely(inside, self.index, ran, place)
-        encoder = inside.encoder()
-        where = [encoder.encode(e) for e in self.index]
-        extents = [encoder.value(e) for e in self.partial.shape]
-        name = self.partial.name
-        fits = [f.between(f.integer(0), w.value, n) for w, n in zip(where, extents, strict=True)]
+        where = values(inside, self.index)
         claim = f"every term goes to one of the partial results of {name}"
-        yield Question("partial", claim, inside, ran, f.and_(*fits), place)
-        if self.inputs:
-            there = inside.fork()
-            there.env.update({v: Encoded(w.value, f.TRUE, False) for v, w in zip(self.inputs, where, strict=True)})
-            target = [there.encoder().value(e) for e in self.element]
-            same = [f.eq(y, encoder.value(x)) for y, x in zip(target, found.store.indices, strict=True)]
-            claim = f"a term's partial result in {name} belongs to the term's element of {found.buffer.name}"
-            yield Question("partial", claim, inside, ran, f.and_(*same), place)
-        yield from self._touched(found, start.fork())
+        yield Question("partial", claim, inside, ran, in_box(inside, where, self.partial.shape), place)
+        y = values(bound(inside, self.inputs, where), element) if self.inputs else values(inside, element)
+        claim = f"a term's partial result in {name} belongs to the term's element of {found.buffer.name}"
+        yield Question("partial", claim, inside, ran, f.and_(*[f.eq(a, b) for a, b in zip(y, x, strict=True)]), place)
 
-    def _touched(self, found: Reduction, context: Context) -> Iterator[Question]:
-        """The elements of B that partial results belong to may be touched, also those that no term meets."""
-        indices = _indices(self.partial)
-        for v, extent in zip(indices, self.partial.shape, strict=True):
-            context.bind_loop(For(v, const(0, v.dtype), extent, SKIP))
-        target = self._target(found, indices)
-        safety: list[Safety] = []
-        context.encoder(safety).address(Load(found.buffer, target), found.buffer, target, None)
-        yield from safe_questions(context, safety, (), found.path)
+
+def _may_be_touched(found: Reduction, nest: Stmt) -> Iterator[Question]:
+    """The elements of B that partial results belong to may be touched, also those that no term meets."""
+    run = instance(found.start, nest, with_safety=True)
+    for _, safety in run.safety:
+        yield from safe_questions(run.context, (safety,), (), found.path)
 
 
 @final
@@ -166,7 +146,7 @@ class Reordered:
             raise Misfit("more than the reduction is put into another order")
         new = self.reorder.rewrite(before, entry)
         others = (q for q in new.questions if q.name != "order")
-        questions = chain(others, found.any_order(*found.enter(before, entry)))
+        questions = chain(others, found.any_order())
         return Rewrite(new.after, questions, reassociated=found.reassociated)
 
 

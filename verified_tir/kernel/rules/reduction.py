@@ -29,14 +29,14 @@ from typing import TYPE_CHECKING, final
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import Binary, Expr, Load, Var, const
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.paths import Path, at
+from verified_tir.ir.paths import Path, at, put
 from verified_tir.ir.stmt import Block, For, If, LetStmt, Stmt, Store
-from verified_tir.ir.visit import walk
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
+from verified_tir.kernel.effects import opaque_calls, read_blocks
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import Misfit, Question
-from verified_tir.kernel.rules.common import has_effect, safe_questions
+from verified_tir.kernel.rules.common import safe_questions
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
 from verified_tir.semantics.encode import Safety
@@ -48,8 +48,9 @@ if TYPE_CHECKING:
 @final
 @dataclass(frozen=True, slots=True)
 class Reduction:
-    """The nest ``nest`` at ``path``, in which ``store`` at ``inner`` is ``B[x] = B[x] ⊕ term``.
+    """A nest at ``path``, in which ``store`` at ``inner`` is ``B[x] = B[x] ⊕ term``.
 
+    ``start`` knows what is known before the nest, ``inside`` what is at the update, in an arbitrary iteration;
     ``licensed`` says whether a licence allows another order.
     """
 
@@ -61,6 +62,8 @@ class Reduction:
     term: Expr
     identity: Expr
     licensed: bool
+    start: Context
+    inside: Context
 
     @property
     def buffer(self) -> Buffer:
@@ -68,37 +71,13 @@ class Reduction:
         return self.store.buffer
 
     @property
-    def weakened(self) -> bool:
-        """Whether only the licence makes another order right."""
-        return self.licensed and self.buffer.dtype.is_float
-
-    @property
     def reassociated(self) -> frozenset[Var]:
-        """The block whose bits another order may change."""
-        return frozenset({self.buffer.data} if self.weakened else ())
+        """The block whose bits another order may change: that is right by licence only."""
+        return frozenset({self.buffer.data} if self.licensed and self.buffer.dtype.is_float else ())
 
-    @property
-    def identity_on_the_left(self) -> bool:
-        """Whether the identity changes nothing as the left operand only."""
-        return self.op in ("and", "or") or (self.buffer.dtype.is_float and self.op in ("min", "max"))
-
-    def enter(self, before: PrimFunc, entry: Entry) -> tuple[Context, Context]:
-        """What is known before the nest, and at the update in an arbitrary iteration."""
-        start = context_at(before, self.path, entry)
-        inside, stmt = start.fork(), self.nest
-        for step in self.inner:
-            stmt = inside.enter(stmt, step)
-        return start, inside
-
-    def ran(self, inside: Context) -> tuple[Term, ...]:
-        """What is known because the update was run: its own indices could be evaluated, in bounds."""
-        safety: list[Safety] = []
-        inside.encoder(safety).address(self.store.value, self.buffer, self.store.indices, None)
-        return tuple(f.implies(f.and_(*s.premises), s.condition) for s in safety)
-
-    def any_order(self, start: Context, inside: Context) -> Iterator[Question]:
+    def any_order(self) -> Iterator[Question]:
         """The order of the terms does not matter."""
-        place = (*self.path, *self.inner)
+        place, inside = (*self.path, *self.inner), self.inside
         if self.op in ("and", "or"):
             safety: list[Safety] = []
             term = inside.encoder(safety).encode(self.term)
@@ -106,19 +85,17 @@ class Reduction:
             yield from safe_questions(inside, safety, (), place)
             yield Question("rounding", claim, inside, (), term.defined, place)
         elif self.buffer.dtype.is_float and self.op in ("min", "max"):
-            yield from self._comparable(start, inside, place)
+            yield from self._comparable(place)
         elif self.buffer.dtype.is_float and not self.licensed:  # associativity of floats, which is false in every type
             what = {"add": "sum", "mul": "product"}[self.op]
             claim = f"the {what} of {self.buffer.dtype} into {self.buffer.name} has the same bits in any order"
             yield Question("rounding", claim, inside, (), f.FALSE, place)
 
-    def _comparable(self, start: Context, inside: Context, place: Path) -> Iterator[Question]:
+    def _comparable(self, place: Path) -> Iterator[Question]:
         """No NaN, and unless licensed no -0.0, among the terms and in the element before the nest."""
-        encoder = inside.encoder()
-        term = encoder.encode(self.term)
-        indices, _ = encoder.address(self.store.value, self.buffer, self.store.indices, None)
-        old = inside.load_from(start.memory, self.buffer, indices, None)
-        name = self.buffer.name
+        inside, name = self.inside, self.buffer.name
+        term = inside.encoder().encode(self.term)
+        old = inside.encoder(memory=self.start.memory).encode(Load(self.buffer, self.store.indices))
         for what, value, defined in (
             (f"no term of the {self.op} into {name}", term.value, term.defined),
             (f"no element of {name} that the {self.op} begins with", old.value, old.defined),
@@ -138,31 +115,25 @@ def reduction_at(before: PrimFunc, path: Path, entry: Entry) -> Reduction:
         raise Misfit("no nest of loops around one store")
     store = at(nest, inner)
     assert isinstance(store, Store)
+    old = store.buffer
     split = term_of(store)
     if split is None:
-        raise Misfit(f"the store to {store.buffer.name} is no update B[x] = B[x] + e")
+        raise Misfit(f"the store to {old.name} is no update B[x] = B[x] + e")
     op, term = split
-    problem = _problem(nest, store, term)
-    if problem is not None:
-        raise Misfit(problem)
-    identity = identity_of(op, store.buffer.dtype)
-    if identity is None:
-        raise Misfit(f"{op} on {store.buffer.dtype} is not associative with an identity")
-    return Reduction(path, nest, inner, store, op, term, identity, store.buffer.data in entry.licensed)
-
-
-def _problem(nest: Stmt, store: Store, term: Expr) -> str | None:
-    old = store.buffer
     if store.value.dtype is not old.dtype or old.dtype.lanes != 1 or store.predicate is not None:
-        return f"{old.name} is not updated one element at a time"
-    own = Load(old, store.indices)
-    others = tuple(_others(nest))
-    reads = [n for n in walk(nest) if isinstance(n, Load) and n.buffer.data is old.data]
-    if any(n is not own for n in reads) or any(n is own for e in (*others, term) for n in walk(e)):
-        return f"{old.name} is read in the nest other than by its own update"
-    if has_effect((*others, store.value, *store.indices)):
-        return "an opaque call stays in its place"
-    return None
+        raise Misfit(f"{old.name} is not updated one element at a time")
+    if opaque_calls(nest):
+        raise Misfit("an opaque call stays in its place")
+    if old.data in read_blocks(put(nest, inner, Store(old, term, store.indices))):
+        raise Misfit(f"{old.name} is read in the nest other than by its own update")
+    identity = identity_of(op, old.dtype)
+    if identity is None:
+        raise Misfit(f"{op} on {old.dtype} is not associative with an identity")
+    start = context_at(before, path, entry)
+    inside, stmt = start.fork(), nest
+    for step in inner:
+        stmt = inside.enter(stmt, step)
+    return Reduction(path, nest, inner, store, op, term, identity, old.data in entry.licensed, start, inside)
 
 
 def identity_of(op: str, dtype: DType) -> Expr | None:
@@ -209,13 +180,3 @@ def term_of(store: Store) -> tuple[str, Expr] | None:
         case Binary(op=op, a=a, b=b) if b is own and op not in ("and", "or"):
             return op, a
     return None
-
-
-def _others(nest: Stmt) -> Iterator[Expr]:
-    """What a nest evaluates besides its store: bounds, conditions, lets."""
-    for n in walk(nest):
-        match n:
-            case For(min=low, extent=extent):
-                yield from (low, extent)
-            case If(condition=e) | LetStmt(value=e):
-                yield e
