@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import FALSE, IntImm
-from verified_tir.kernel.memory import flat_address
+from verified_tir.kernel.memory import bytes_of, flat_address
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
-from verified_tir.semantics.encode import Encoded, Encoder
+from verified_tir.semantics.encode import Encoder
 
 if TYPE_CHECKING:
     from verified_tir.kernel.context import Context
@@ -23,8 +23,7 @@ def accessible(context: Context, buffer: Buffer, indices: tuple[Term, ...]) -> T
             place = indices if p.buffer is buffer else _seen_from(context, p.buffer, buffer, indices)
             if place is None:
                 return f.FALSE  # a view over partly inaccessible memory: not understood, so not allowed
-            env = {**context.env, **{v: Encoded(x, f.TRUE, False) for v, x in zip(p.indices, place, strict=True)}}
-            conditions.append(f.not_(Encoder(env).value(p.predicate)))
+            conditions.append(f.not_(context.bound(p.indices, place).encoder().value(p.predicate)))
     return f.and_(*conditions)
 
 
@@ -54,9 +53,7 @@ def _within_block(context: Context, buffer: Buffer, indices: tuple[Term, ...]) -
         return f.and_(*[f.le(f.integer(0), encoder.value(e)) for e in (*base.strides, base.elem_offset)])
     if base.strides:
         return f.FALSE  # which bytes between the elements belong to the block is not understood
-    size, first = f.integer(base.dtype.nbytes), f.mul(encoder.value(base.elem_offset), f.integer(base.dtype.nbytes))
-    for extent in base.shape:
-        size = f.mul(size, encoder.value(extent))
+    first = f.mul(encoder.value(base.elem_offset), f.integer(base.dtype.nbytes))
     start = f.mul(flat_address(buffer, indices, encoder), f.integer(buffer.dtype.nbytes))
-    end = f.add(start, f.integer(buffer.dtype.nbytes))
-    return f.and_(f.le(f.integer(0), start), f.le(first, start), f.le(end, f.add(first, size)))
+    end, last = f.add(start, f.integer(buffer.dtype.nbytes)), f.add(first, bytes_of(base, encoder))
+    return f.and_(f.le(f.integer(0), start), f.le(first, start), f.le(end, last))

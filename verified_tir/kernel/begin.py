@@ -22,7 +22,7 @@ from verified_tir.kernel.memory import (
 )  # fmt: skip
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
-from verified_tir.semantics.encode import Encoded, Encoder, in_range, sort_of
+from verified_tir.semantics.encode import Encoded, in_range, sort_of
 
 LARGEST = {32: 2**31 - 2**16, 64: 2**63 - 2**32}
 """Largest symbolic extent, by the width of the symbol; checked when the function is called."""
@@ -124,22 +124,17 @@ def entered(context: Context, e: Element, paddings: tuple[Padding, ...]) -> tupl
         if p.buffer is not e.buffer or context.several_views(p.buffer.data):
             in_undef.append(f.TRUE)
             continue
-        lanes = len(p.indices)
-        env = {**context.env}
-        env.update({v: Encoded(x, f.TRUE, False) for v, x in zip(p.indices, e.address[:lanes], strict=True)})
-        inside = Encoder(env).value(p.predicate)
+        here = context.bound(p.indices, e.address[: len(p.indices)])
+        inside = here.encoder().value(p.predicate)
         if p.at_entry is None:
             in_undef.append(inside)
             continue
-        here = context.fork()
-        here.env = env
         value = here.encoder(memory={e.buffer.data: e.version}).encode(p.at_entry)
+        in_undef.append(f.and_(inside, f.not_(value.defined)))
         if value.defined is f.FALSE:
-            in_undef.append(inside)
             known.append(f.implies(inside, f.not_(e.defined)))
         else:
             known.append(f.implies(inside, f.implies(value.defined, f.and_(e.defined, f.eq(e.value, value.value)))))
-            in_undef.append(f.and_(inside, f.not_(value.defined)))
     if context.entry.inputs_defined and _bits_have_a_value(context, e):
         known.append(f.or_(e.defined, *in_undef))
     return tuple(known)

@@ -88,6 +88,12 @@ class Context:
             observed=list(self.observed), line=set(self.line),
         )  # fmt: skip
 
+    def bound(self, variables: Iterable[Var], values: Iterable[Term]) -> Context:
+        """A fork in which variables have these values."""
+        here = self.fork()
+        here.env.update({v: Encoded(x, f.TRUE, False) for v, x in zip(variables, values, strict=True)})
+        return here
+
     def becomes(self, data: Var, event: Event) -> Version:
         """A block is in a new state from here on."""
         version = self.memory[data] = Version(data, event)

@@ -176,6 +176,14 @@ def flat_address(buffer: Buffer, indices: tuple[Term, ...], encoder: Encoder) ->
     return f.add(encoder.value(buffer.elem_offset), position)
 
 
+def bytes_of(buffer: Buffer, encoder: Encoder) -> Term:
+    """How many bytes the elements of a row-major buffer have."""
+    size = f.integer(buffer.dtype.nbytes)
+    for extent in buffer.shape:
+        size = f.mul(size, encoder.value(extent))
+    return size
+
+
 def address_of(
     buffer: Buffer, indices: tuple[Term, ...], lane: Term | None, several_views: bool, encoder: Encoder
 ) -> tuple[Term, ...]:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol, final
 
-from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import SKIP, Stmt
@@ -22,7 +21,6 @@ class Rewrite:
     after: PrimFunc
     questions: Iterable[Question]
     maps: tuple[ParameterMap, ...] = ()
-    rename: dict[Buffer, Buffer] = field(default_factory=dict)
     reassociated: frozenset[Var] = frozenset()
     """Blocks into which the step sums floats in another order, by licence."""
     heirs: tuple[tuple[Var, Var], ...] = ()

@@ -108,7 +108,8 @@ def _same(made: Rewrite, again: Step) -> Rewrite:
 def _extended(theorem: Statement, made: Rewrite) -> Statement:
     """What the theorem says after a step, but for how that was proved."""
     assumed = () if made.assumed is SKIP else (made.assumed,)
-    kept = tuple(p for p in theorem.paddings if p.buffer not in made.rename)
+    moved = {m.before for m in made.maps}
+    kept = tuple(p for p in theorem.paddings if p.buffer not in moved)
     return replace(
         theorem, assumed=(*theorem.assumed, *assumed), after=made.after, relation=(*theorem.relation, *made.maps),
         paddings=(*kept, *(p for m in made.maps for p in m.paddings)), licences=_inherited(theorem.licences, made),

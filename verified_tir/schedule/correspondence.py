@@ -40,15 +40,14 @@ def moves_to(theorem: Refines, after: PrimFunc) -> tuple[ParameterMap, ...]:
     """
     wanted = set(after.buffers)
     current = list(theorem.before.buffers)
-    done: list[ParameterMap] = []
-    for m in (*theorem.relation, None):
-        if set(current) == wanted:
-            return tuple(done)
-        if m is None:
-            break
+    last = 0 if set(current) == wanted else None
+    for k, m in enumerate(theorem.relation, 1):
         current = [m.after if b is m.before else b for b in current]
-        done.append(m)
-    raise NotExpressible("its parameters are not those of the schedule")
+        if set(current) == wanted:
+            last = k
+    if last is None:
+        raise NotExpressible("its parameters are not those of the schedule")
+    return theorem.relation[:last]
 
 
 def interface(

@@ -111,7 +111,11 @@ def test_two_negative_extents_make_no_block() -> None:
     scoped = accepted(f, run_once((0, 0)), run_once((0, 1)))
     accepted(scoped, Share((0,), (0, 1), Buffer.declare("w", (2, 4), "int32")))
     refused(scoped, Share((0,), (0, 1), Buffer.declare("w", (n, n * 2), "int32")), "not negative (Refuted)")
-    refused(scoped, Share((), (0, 1), Buffer.declare("w", (8,), "int32")), "sharing takes a sequence")
+    refused(
+        scoped,
+        Share((), (0, 1), Buffer.declare("w", (8,), "int32")),
+        "stand in a sequence",
+    )
 
 
 # -- parameters --------------------------------------------------------------------------------------------------------

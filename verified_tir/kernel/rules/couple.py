@@ -55,22 +55,19 @@ class Couple:
     separators: tuple[int, ...] = ()
 
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
-        match at(before.body, self.path):
-            case Allocate(buffer=old, body=body, annotations=annotations):
-                context = context_at(before, self.path, entry)
-                problem = self.layout.problem_of_all(old, context)
-                if problem is not None:
-                    raise Misfit(problem)
-                new = self.layout.moved(old, self.separators)
-                allocated = Allocate(new, self.layout.move(body, old, new), annotations)
-                questions = chain(
-                    extents_safe(context, new, self.path),
-                    self._live(context, old, body),
-                    masked_lanes_safe(context, allocated, new, self.path),
-                )
-                after = before.with_body(put(before.body, self.path, allocated))
-                return Rewrite(after, questions, heirs=((new.data, old.data),))
-        raise Misfit("no buffer is allocated here")
+        allocation = at(before.body, self.path)
+        if not isinstance(allocation, Allocate):
+            raise Misfit("no buffer is allocated here")
+        context, old = context_at(before, self.path, entry), allocation.buffer
+        new = self.layout.successor(old, context, self.separators)
+        allocated = Allocate(new, self.layout.move(allocation.body, old, new), allocation.annotations)
+        questions = chain(
+            extents_safe(context, new, self.path),
+            self._live(context, old, allocation.body),
+            masked_lanes_safe(context, allocated, new, self.path),
+        )
+        after = before.with_body(put(before.body, self.path, allocated))
+        return Rewrite(after, questions, heirs=((new.data, old.data),))
 
     def _live(self, context: Context, old: Buffer, body: Stmt) -> Iterator[Question]:
         """Every live element has a place of its own."""

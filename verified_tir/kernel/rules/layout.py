@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import TypeVar, final
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Binary, Broadcast, Expr, IntImm, Load, Ramp, Var, binary, const
@@ -12,13 +12,16 @@ from verified_tir.ir.node import IRError, Node
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Stmt, Store
 from verified_tir.ir.visit import free_vars, rewrite, substitute, walk
+from verified_tir.kernel.contents import equal
 from verified_tir.kernel.context import Context
-from verified_tir.kernel.obligation import Question
+from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.common import evaluated_safely, has_effect, safe_questions
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
 from verified_tir.semantics.encode import Encoded, fresh
+
+N = TypeVar("N", Expr, Stmt)
 
 
 @final
@@ -36,60 +39,57 @@ class LayoutMap:
     shape: tuple[Expr, ...]
     padding: Expr
 
-    def problem(self, buffer: Buffer, context: Context) -> str | None:
-        """Why the map does not fit the buffer, if it does not; in ``context`` its variables have a meaning."""
-        in_scope = set(context.env)
+    def check(self, buffer: Buffer, context: Context) -> None:
+        """That the map fits the buffer, and that in ``context`` its variables have a meaning.
+
+        :raises Misfit: if not.
+        """
         if len(self.inputs) != len(buffer.shape) or len(self.inverse) != len(buffer.shape):
-            return f"{buffer.name} has {len(buffer.shape)} dimensions, the map takes {len(self.inputs)}"
+            raise Misfit(f"{buffer.name} has {len(buffer.shape)} dimensions, the map takes {len(self.inputs)}")
         if len(self.outputs) != len(self.shape) or len(self.inverse_inputs) != len(self.shape):
-            return "the map's outputs and the new shape differ in rank"
+            raise Misfit("the map's outputs and the new shape differ in rank")
         for v in (*self.inputs, *self.inverse_inputs):
-            if v in in_scope:  # what is stated of padding would mean an index where it meant the program's variable
-                return f"the map's variable {v.name} is one of the program"
+            if v in context.env:  # what is stated of padding would mean an index where it meant the program's variable
+                raise Misfit(f"the map's variable {v.name} is one of the program")
         for exprs, variables in ((self.outputs, self.inputs), ((*self.inverse, self.padding), self.inverse_inputs),
                                  (self.shape, ())):  # fmt: skip
-            for e in exprs:
-                for v in free_vars(e):
-                    if v not in variables and v not in in_scope:
-                        return f"the map mentions {v.name}, which is not in scope"
-        return None  # nor does any part of it read memory: a load mentions the pointer of its buffer
+            for v in (v for e in exprs for v in free_vars(e)):  # a load mentions the pointer of its buffer, too
+                if v not in variables and v not in context.env:
+                    raise Misfit(f"the map mentions {v.name}, which is not in scope")
 
-    def problem_of_all(self, old: Buffer, context: Context) -> str | None:
-        """Why not all that uses the block of ``old`` can follow the map."""
+    def successor(self, old: Buffer, context: Context, separators: tuple[int, ...]) -> Buffer:
+        """The buffer that takes the place of ``old``.
+
+        :raises Misfit: if the map does not fit, or other views of the block would have to move, too.
+        """
         if context.several_views(old.data):
-            return f"{old.name} has other views or strides; they would have to move with it"
-        return self.problem(old, context)
-
-    def moved(self, old: Buffer, separators: tuple[int, ...]) -> Buffer:
-        """The buffer that takes the place of ``old``."""
+            raise Misfit(f"{old.name} has other views or strides; they would have to move with it")
+        self.check(old, context)
         return Buffer.fresh(old.name, old.dtype, self.shape, old.scope, separators)
 
-    def move(self, node: Stmt, old: Buffer, new: Buffer) -> Stmt:
+    def move(self, node: N, old: Buffer, new: Buffer) -> N:
         """Every access of ``old`` becomes one of ``new``.
 
-        :raises IRError: where an access by vector index has no counterpart, or φ would repeat or drop an opaque call.
+        :raises Misfit: where an access by vector index has no counterpart, or φ would repeat or drop an opaque call.
         """
-        if any(has_effect(n.indices) for n in walk(node) if isinstance(n, (Load, Store)) and n.buffer is old):
-            raise IRError(f"an opaque call is an index of {old.name}: the map may repeat it; bind it by a let first")
 
         def visit(n: Node) -> Node | None:
-            match n:
-                case Load(buffer=b, indices=indices, predicate=mask) if b is old:
-                    return Load(new, self.apply(indices), mask)
-                case Store(buffer=b, value=value, indices=indices, predicate=mask) if b is old:
-                    return Store(new, value, self.apply(indices), mask)
-            return None
+            if not (isinstance(n, (Load, Store)) and n.buffer is old):
+                return None
+            if has_effect(n.indices):
+                raise Misfit(f"an opaque call is an index of {old.name}: the map may repeat it; bind it by a let first")
+            to = Load(new, self.apply(n.indices), n.predicate)
+            return to if isinstance(n, Load) else Store(new, n.value, to.indices, to.predicate)
 
         moved = rewrite(node, visit)
         if any(n is old for n in walk(moved)):
-            raise IRError(f"{old.name} is used other than by loads and stores")
+            raise Misfit(f"{old.name} is used other than by loads and stores")
         return moved
 
     def apply(self, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
         """φ of an index tuple, lane by lane.
 
-        :raises IRError: if lanes would run over another index than the last or over none, or φ decides by lane what it
-            computes.
+        :raises IRError: if lanes would run over no index, or φ decides by lane what it computes.
         """
         mapping = dict(zip(self.inputs, indices, strict=True))
         lanes = indices[-1].dtype.lanes if indices else 1
@@ -104,11 +104,17 @@ class LayoutMap:
 
     # -- in the logic ---------------------------------------------------------------------------------------------
 
-    def image(self, context: Context, xs: Sequence[Term]) -> tuple[list[Term], Term, Term]:
-        """φ(x), that it lies within the new shape, and that the inverse leads back to x."""
-        ys = values(bound(context, self.inputs, xs), self.outputs)
-        back = values(bound(context, self.inverse_inputs, ys), self.inverse)
-        return ys, in_box(context, ys, self.shape), f.and_(*[f.eq(b, x) for b, x in zip(back, xs, strict=True)])
+    def image(self, context: Context, xs: Sequence[Term]) -> list[Term]:
+        """φ(x)."""
+        return values(context.bound(self.inputs, xs), self.outputs)
+
+    def origin(self, context: Context, ys: Sequence[Term]) -> list[Term]:
+        """ψ(y)."""
+        return values(context.bound(self.inverse_inputs, ys), self.inverse)
+
+    def padded(self, context: Context, ys: Sequence[Term]) -> Term:
+        """That no element lives at y."""
+        return context.bound(self.inverse_inputs, ys).encoder().value(self.padding)
 
     def coupled(
         self, context: Context, old: Buffer, xs: Sequence[Term], given: tuple[Term, ...], path: Path, kind: str
@@ -116,33 +122,25 @@ class LayoutMap:
         """An element x of ``old``, of some ``kind``, has a place of its own: φ is safe at x and within the new shape,
         and no other such element is mapped to φ(x), since the inverse leads back from there to x."""
         given = (*given, in_box(context, xs, old.shape))
-        yield from evaluated_safely(bound(context, self.inputs, xs), self.outputs, given, path)
-        _, inside, back = self.image(context, xs)
+        yield from evaluated_safely(context.bound(self.inputs, xs), self.outputs, given, path)
+        ys = self.image(context, xs)
         claim = f"every {kind} of {old.name} lies within the new shape"
-        yield Question("layout", claim, context, given, inside, path)
+        yield Question("layout", claim, context, given, in_box(context, ys, self.shape), path)
         claim = f"no two {kind}s of {old.name} are mapped to one place"
-        yield Question("layout", claim, context, given, back, path)
+        yield Question("layout", claim, context, given, equal(self.origin(context, ys), xs), path)
 
     def whole(self, context: Context, old: Buffer, path: Path) -> Iterator[Question]:
         """Every element of ``old`` has a place of its own."""
-        xs, at_x = anywhere(context, self.inputs, old.shape)
-        yield from self.coupled(at_x, old, xs, (), path, "element")
+        xs, here = anywhere(context, self.inputs, old.shape)
+        yield from self.coupled(here, old, xs, (), path, "element")
 
-    def exact(self, context: Context, old: Buffer, path: Path) -> Iterator[Question]:
+    def exact(self, context: Context, old: Buffer, path: Path) -> Question:
         """``padding`` holds exactly at those places of the new shape that are no φ(x)."""
-        ys, at_y = anywhere(context, self.inverse_inputs, self.shape)
-        xs = values(at_y, self.inverse)
-        again, _, _ = self.image(context, xs)
-        hit = f.and_(in_box(context, xs, old.shape), *[f.eq(a, y) for a, y in zip(again, ys, strict=True)])
-        goal = f.eq(at_y.encoder().value(self.padding), f.not_(hit))
-        yield Question("layout", f"the padding of {old.name} is exactly where no element lives", at_y, (), goal, path)
-
-
-def bound(context: Context, variables: tuple[Var, ...], terms: Sequence[Term]) -> Context:
-    """The context in which a map's variables have these values."""
-    here = context.fork()
-    here.env.update({v: Encoded(t, f.TRUE, False) for v, t in zip(variables, terms, strict=True)})
-    return here
+        ys, here = anywhere(context, self.inverse_inputs, self.shape)
+        xs = self.origin(here, ys)
+        hit = f.and_(in_box(here, xs, old.shape), equal(self.image(here, xs), ys))
+        claim = f"the padding of {old.name} is exactly where no element lives"
+        return Question("layout", claim, here, (), f.eq(self.padded(here, ys), f.not_(hit)), path)
 
 
 def values(context: Context, exprs: Sequence[Expr]) -> list[Term]:
@@ -156,12 +154,11 @@ def in_box(context: Context, indices: Sequence[Term], shape: tuple[Expr, ...]) -
 
 
 def anywhere(context: Context, variables: tuple[Var, ...], shape: tuple[Expr, ...]) -> tuple[list[Term], Context]:
-    """Unknown terms for a map's variables, and the context in which they lie somewhere in ``[0, shape)``."""
+    """An unknown index in ``[0, shape)`` for each variable, called as it is, and the context that says so."""
+    here = context.fork()
     terms = [fresh(v.name, f.INT) for v in variables]
-    here = bound(context, variables, terms)
     here.names.update({str(t.payload): v.name for t, v in zip(terms, variables, strict=True)})
-    for t, extent in zip(terms, values(context, shape), strict=True):
-        here.path.append(f.between(f.integer(0), t, extent))
+    here.passed(Encoded(in_box(context, terms, shape), f.TRUE, False))
     return terms, here
 
 
@@ -195,14 +192,9 @@ def masked_lanes_safe(context: Context, moved: Stmt, new: Buffer, path: Path) ->
 
     :param moved: the statement in which φ was applied; ``new`` is alive in ``context`` or allocated by it.
     """
-    evaluated = {
-        e
-        for n in walk(moved)
-        if isinstance(n, (Load, Store)) and n.buffer is new and n.predicate is not None
-        for i in n.indices
-        for e in walk(i)
-    }
-    if evaluated:
+    masked = [n for n in walk(moved) if isinstance(n, (Load, Store)) and n.buffer is new and n.predicate is not None]
+    evaluated = {e for n in masked for i in n.indices for e in walk(i)}
+    if masked:
         run = instance(context, moved, with_safety=True)
         for place, safety in run.safety:
             if safety.expr in evaluated:

@@ -40,6 +40,7 @@ from verified_tir.ir.stmt import Allocate, Block, For, If, Stmt, Store, While, s
 from verified_tir.ir.visit import refresh_binders, rewrite, walk
 from verified_tir.kernel.access import Access, overlap
 from verified_tir.kernel.begin import context_at
+from verified_tir.kernel.contents import equal
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import opaque_calls
 from verified_tir.kernel.memory import Allocated, Entry
@@ -53,7 +54,7 @@ from verified_tir.kernel.rules.common import (
     safe_questions,
 )  # fmt: skip
 from verified_tir.kernel.rules.last_write import Ran, overwrites, reads_of
-from verified_tir.kernel.rules.layout import LayoutMap, anywhere, bound, in_box, masked_lanes_safe, values
+from verified_tir.kernel.rules.layout import LayoutMap, anywhere, in_box, masked_lanes_safe
 from verified_tir.kernel.rules.scope import extents_safe
 from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
@@ -85,6 +86,7 @@ class Stage:
         problem = self._misfit(before, context, target)
         if problem is not None:
             raise Misfit(problem)
+        self.layout.check(self.buffer, context)
         new = Buffer.fresh(self.name, self.buffer.dtype, self.layout.shape, self.scope)
         moved = self._redirected(target, new)
         copies = self._copies(new)
@@ -119,7 +121,7 @@ class Stage:
             return f"{name} has strides, with which two indices may mean one element"
         if self.copy_out and len({b.dtype.scalar for b in context.views.get(data, ())}) > 1:
             return f"the block of {name} has views of several types; a copy at one of them is none at the others"
-        return self.layout.problem(self.buffer, context)
+        return None
 
     def _redirected(self, target: Stmt, new: Buffer) -> Stmt:
         """S on the new buffer.
@@ -198,10 +200,10 @@ class Stage:
         """An access through B at x finds, at φ(x), a place of T that is filled from x."""
         layout = self.layout
         given, place = (*a.given, in_box(context, a.indices, self.buffer.shape)), (*self.path, *a.place)
-        yield from evaluated_safely(bound(context, layout.inputs, a.indices), layout.outputs, given, place)
-        image, fits, back = layout.image(context, a.indices)
-        padding = bound(context, layout.inverse_inputs, image).encoder().value(layout.padding)
-        goal = f.and_(fits, f.not_(padding), back)
+        yield from evaluated_safely(context.bound(layout.inputs, a.indices), layout.outputs, given, place)
+        image = layout.image(context, a.indices)
+        back = equal(layout.origin(context, image), a.indices)
+        goal = f.and_(in_box(context, image, layout.shape), f.not_(layout.padded(context, image)), back)
         claim = f"what {'writes' if a.write else 'reads'} {self.buffer.name} lies in the region"
         yield Question("stage", claim, context, given, goal, place)
 
@@ -222,9 +224,10 @@ class Stage:
 
     def _element(self, context: Context) -> tuple[Context, Access]:
         """An arbitrary element of the region, as if it were accessed, and the context that says so."""
-        _, here = anywhere(context, self.layout.inverse_inputs, self.layout.shape)
-        here.path.append(f.not_(here.encoder().value(self.layout.padding)))
-        indices = tuple(values(here, self.layout.inverse))
+        ys, here = anywhere(context, self.layout.inverse_inputs, self.layout.shape)
+        here = here.bound(self.layout.inverse_inputs, ys)
+        here.path.append(f.not_(self.layout.padded(here, ys)))
+        indices = tuple(self.layout.origin(here, ys))
         lane = None
         if self.buffer.dtype.lanes > 1:
             lane = fresh("lane", f.INT)
@@ -233,9 +236,8 @@ class Stage:
         return here, Access(self.buffer, indices, lane, address, True, (), ())
 
     def _one_place(self, region: Context, element: Access) -> Question:
-        image, _, _ = self.layout.image(region, element.indices)
         ys = [region.env[v].value for v in self.layout.inverse_inputs]
-        goal = f.and_(*[f.eq(a, b) for a, b in zip(image, ys, strict=True)])
+        goal = equal(self.layout.image(region, element.indices), ys)
         claim = f"each element of the region has one place in {self.name}"
         return Question("stage", claim, region, (), goal, self.path)
 

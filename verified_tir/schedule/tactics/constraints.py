@@ -19,7 +19,7 @@ from verified_tir.ir.visit import free_vars, substitute, walk
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.effects import written_blocks
 from verified_tir.kernel.memory import Padding
-from verified_tir.kernel.rules.padding import at_exit, holds_value
+from verified_tir.kernel.rules.padding import holds_value
 from verified_tir.logic.verdict import Proved
 from verified_tir.schedule.bounds import Bounds
 from verified_tir.schedule.constraint import BufferConstraint, When
@@ -222,9 +222,11 @@ def _around(session: Session, start: Path, place: Path) -> tuple[list[For], list
 
 def _left_there(session: Session, c: BufferConstraint, path: Path) -> bool:
     """Whether the prover finds that the value stands there at the end of the buffer's life."""
-    end = at_exit(context_at(session.func, path, session.theorem.entry), session.stmt(path))
-    goal = holds_value(end, Padding(c.buffer, c.indices, c.predicate, c.value))
-    return isinstance(session.prover.prove(end, (), goal)[0], Proved)
+    end = context_at(session.func, (*path, 0), session.theorem.entry)
+    end.execute(session.stmt((*path, 0)))
+    assert c.value is not None
+    asked = holds_value(end, Padding(c.buffer, c.indices, c.predicate, c.value), c.value)
+    return isinstance(session.prover.prove(asked.context, asked.given, asked.goal)[0], Proved)
 
 
 __all__ = ["constraints", "of_padding", "only_assumes"]
