@@ -31,6 +31,10 @@ class ParameterMap:
     inverse: tuple[Expr, ...]
     paddings: tuple[Padding, ...]
 
+    def declared(self, earlier: tuple[Padding, ...]) -> tuple[Padding, ...]:
+        """The paddings of all parameters after the change."""
+        return (*(p for p in earlier if p.buffer is not self.before), *self.paddings)
+
 
 @final
 @dataclass(frozen=True, slots=True)

@@ -108,11 +108,12 @@ def _same(made: Rewrite, again: Step) -> Rewrite:
 def _extended(theorem: Statement, made: Rewrite) -> Statement:
     """What the theorem says after a step, but for how that was proved."""
     assumed = () if made.assumed is SKIP else (made.assumed,)
-    moved = {m.before for m in made.maps}
-    kept = tuple(p for p in theorem.paddings if p.buffer not in moved)
+    paddings = theorem.paddings
+    for m in made.maps:
+        paddings = m.declared(paddings)
     return replace(
         theorem, assumed=(*theorem.assumed, *assumed), after=made.after, relation=(*theorem.relation, *made.maps),
-        paddings=(*kept, *(p for m in made.maps for p in m.paddings)), licences=_inherited(theorem.licences, made),
+        paddings=paddings, licences=_inherited(theorem.licences, made),
         reassociated=theorem.reassociated.union(*(theorem.licences[b] for b in made.reassociated)),
     )  # fmt: skip
 

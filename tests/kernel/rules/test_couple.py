@@ -82,7 +82,7 @@ def test_what_does_not_fit() -> None:
     viewed = program('t = T.alloc_buffer((6,), "int32")\nv = T.decl_buffer((3, 2), "int32", data=t.data)\nv[0, 0] = 1')
     refused(viewed, Couple((), PAIRS), "t has other views or strides")
     vector = program('t = T.alloc_buffer((6,), "int32")\nt[0:2] = T.Broadcast(1, 2)')
-    refused(vector, Couple((), PAIRS), "lanes would run over an index that is not the last")
+    refused(vector, Couple((), PAIRS), "index 0 of t has lanes; only the last index may")
     refused(program(TEXT), Couple((0,), PAIRS), "no buffer is allocated here")
     memory = replace(PAIRS, outputs=(x // 2, Var.fresh("w")))
     refused(program(TEXT), Couple((), memory), "the map mentions w, which is not in scope")

@@ -78,18 +78,25 @@ class LayoutMap:
                 return None
             if has_effect(n.indices):
                 raise Misfit(f"an opaque call is an index of {old.name}: the map may repeat it; bind it by a let first")
-            to = Load(new, self.apply(n.indices), n.predicate)
-            return to if isinstance(n, Load) else Store(new, n.value, to.indices, to.predicate)
+            return self.moved(n, new)
 
         moved = rewrite(node, visit)
         if any(n is old for n in walk(moved)):
             raise Misfit(f"{old.name} is used other than by loads and stores")
         return moved
 
+    def moved(self, access: Load | Store, new: Buffer) -> Load | Store:
+        """An access as one of the new buffer."""
+        indices = self.apply(access.indices)
+        if isinstance(access, Load):
+            return Load(new, indices, access.predicate)
+        return Store(new, access.value, indices, access.predicate)
+
     def apply(self, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
         """φ of an index tuple, lane by lane.
 
-        :raises IRError: if lanes would run over no index, or φ decides by lane what it computes.
+        :raises IRError: if lanes would run over no index, or φ decides by lane what it computes.  (That they run over
+            the last one is asked of every access.)
         """
         mapping = dict(zip(self.inputs, indices, strict=True))
         lanes = indices[-1].dtype.lanes if indices else 1
@@ -98,8 +105,6 @@ class LayoutMap:
         if not self.outputs:
             raise IRError("no index would be left for the lanes to run over; change the layout before vectorizing")
         *leading, last = [_in_lanes(e, mapping) for e in self.outputs]
-        if any(e.dtype.lanes > 1 for e in leading):
-            raise IRError("lanes would run over an index that is not the last; change the layout before vectorizing")
         return (*leading, last if last.dtype.lanes == lanes else Broadcast(last, lanes))
 
     # -- in the logic ---------------------------------------------------------------------------------------------

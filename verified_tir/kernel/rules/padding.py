@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 from typing import final
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Expr, Load, Undef, Var
+from verified_tir.ir.expr import Expr, Load, Undef
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Evaluate
 from verified_tir.ir.visit import free_vars, nodes_of
@@ -59,7 +59,6 @@ class PadValue:
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
         buffer, k = self.buffer, self.position
         declared = [p for p in entry.paddings if p.buffer is buffer]
-        others = [p for p in entry.paddings if p.buffer is not buffer]
         if buffer not in before.buffers or not 0 <= k < len(declared):
             raise Misfit(f"{buffer.name} is no parameter with that padding")
         was = declared[k].value
@@ -70,11 +69,11 @@ class PadValue:
         if opaque_calls(before.body):
             raise Misfit("an opaque call could write the padding")
         declared[k] = replace(declared[k], value=self.value, owed=self.owed)
-        context = begin(before, replace(entry, paddings=(*others, *declared)))
+        same = declared[k].indices
+        record = ParameterMap(buffer, buffer, same, same, same, same, tuple(declared))
+        context = begin(before, replace(entry, paddings=record.declared(entry.paddings)))
         if context.several_views(buffer.data):
             raise Misfit(f"{buffer.name} has other views or strides")
-        index = tuple(Var.fresh(v.name, v.dtype) for v in declared[k].indices)
-        record = ParameterMap(buffer, buffer, index, index, index, index, tuple(declared))
         return Rewrite(before, holds(context, declared[k], untouched=was is None), (record,))
 
 
@@ -117,7 +116,7 @@ def _check(context: Context, p: Padding, value: Expr) -> None:
 
 def _read_elsewhere(here: Context, p: Padding, value: Expr) -> Iterator[Question]:
     """What the value reads is no padding whose value is read from memory in turn."""
-    for load in instance(here, Evaluate(value), share_loads=True).accesses:
+    for load in instance(here, Evaluate(value)).accesses:
         for q in here.entry.paddings:
             if q.buffer is p.buffer and q.value is not None and nodes_of(q.value, Load):
                 inside = here.bound(q.indices, load.indices).encoder().value(q.predicate)

@@ -6,7 +6,7 @@ Theorem.  φ is injective on the box of A, stays within that of A′, and ``padd
 If at entry A′[φ(x)] is A[x] for all x, that stays so: a store to x changes φ(x) and no other φ(x′).  The program never
 touches padding.  So padding that held a *value* at entry, as the relation assumes, holds it at exit, as the relation
 owes; where it is *undef* nothing is known and nothing is owed; where it is *None* touching it has no meaning.  A value
-that is itself read from a buffer that the program writes would not be kept; it is refused.
+that is itself read from a buffer that the program writes need not be the same at exit; then that is owed (``padding``).
 
 Padding declared earlier moves along: where A′'s element stands for an x in it, it keeps that declaration.
 
@@ -63,9 +63,8 @@ class Relayout:
         record = ParameterMap(
             old, new, layout.inputs, layout.outputs, layout.inverse_inputs, layout.inverse, (padding, *carried)
         )
-        others = [p for p in entry.paddings if p.buffer is not old]
         after = _moved(before, old, new, layout.move(before.body, old, new))
-        inside = begin(after, replace(entry, paddings=(*others, *record.paddings), shapes=(*entry.shapes, old)))
+        inside = begin(after, replace(entry, paddings=record.declared(entry.paddings), shapes=(*entry.shapes, old)))
         questions = chain(
             extents_safe(context, new, ()),
             layout.whole(context, old, ()),

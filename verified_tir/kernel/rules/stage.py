@@ -131,11 +131,8 @@ class Stage:
         """
 
         def visit(n: Node) -> Node | None:
-            match n:
-                case Load(buffer=b, indices=indices, predicate=mask) if b is self.buffer:
-                    return Load(new, self.layout.apply(indices), mask)
-                case Store(buffer=b, value=value, indices=indices, predicate=mask) if b is self.buffer:
-                    return Store(new, value, self.layout.apply(indices), mask) if self.copy_out else None
+            if isinstance(n, (Load, Store)) and n.buffer is self.buffer and (self.copy_out or isinstance(n, Load)):
+                return self.layout.moved(n, new)
             return None
 
         moved = target
