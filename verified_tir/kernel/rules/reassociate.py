@@ -44,7 +44,7 @@ from verified_tir.kernel.rules.common import (
     occurs,
     safe_questions,
 )
-from verified_tir.kernel.rules.layout import bound, in_box, values
+from verified_tir.kernel.rules.layout import in_box, values
 from verified_tir.kernel.rules.reduction import Reduction, reduction_at
 from verified_tir.kernel.rules.reorder import Reorder
 from verified_tir.kernel.rules.scope import extents_safe
@@ -118,7 +118,7 @@ class Reassociate:
         where = values(inside, self.index)
         claim = f"every term goes to one of the partial results of {name}"
         yield Question("partial", claim, inside, ran, in_box(inside, where, self.partial.shape), place)
-        y = values(bound(inside, self.inputs, where), element) if self.inputs else values(inside, element)
+        y = values(inside.bound(self.inputs, where), element) if self.inputs else values(inside, element)
         claim = f"a term's partial result in {name} belongs to the term's element of {found.buffer.name}"
         yield Question("partial", claim, inside, ran, f.and_(*[f.eq(a, b) for a, b in zip(y, x, strict=True)]), place)
 
