@@ -29,6 +29,7 @@ from verified_tir.ir.find import loop_path, reads_of, writes_of
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import For, Stmt, Store
 from verified_tir.ir.sugar import const
+from verified_tir.ir.visit import bound_vars, free_vars
 from verified_tir.kernel.rules.reassociate import Reassociate
 from verified_tir.lower.passes import Lowering, Pass
 from verified_tir.schedule.recipes import annotated, of_kind
@@ -86,6 +87,9 @@ def _result(loop: For, path: Path) -> Buffer:
     stores = writes_of(loop.body)
     if len(stores) != 1:
         raise fail(f"the body of the loop over {loop.var.name} is not one update of a result", path)
+    inside = {loop.var, *bound_vars(loop.body)}
+    if any(v in inside for e in stores[0].indices for v in free_vars(e)):
+        raise fail(f"the element of {stores[0].buffer.name} that is updated changes in the nest", path)
     return stores[0].buffer
 
 
