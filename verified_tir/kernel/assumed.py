@@ -11,52 +11,32 @@ from __future__ import annotations
 
 from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.node import Node
-from verified_tir.ir.stmt import Assume, Block, For, If, LetStmt, Seq, Stmt, While
-from verified_tir.ir.visit import sub_statements, walk
+from verified_tir.ir.stmt import Assume, For, If, Stmt, While
+from verified_tir.ir.visit import children, sub_statements, walk
 from verified_tir.kernel.effects import EVERYTHING, written_blocks
 
 
 def of_results(func: PrimFunc) -> Expr | None:
-    """What ``func`` assumes that reads, or stands under a condition that reads, what ``func`` may have written."""
-    if not any(isinstance(n, Assume) for n in walk(func.body)):
-        return None
+    """What ``func`` assumes that reads, or stands under a bound, a condition or a let that reads, what ``func`` may
+    have written."""
     written = written_blocks(func.body)
-    return _find(func.body, written if EVERYTHING in written else set(), frozenset())  # a call may come at any time
+    return _find(func.body, written if EVERYTHING in written else set())  # a call may come at any time
 
 
-def _find(stmt: Stmt, written: set[Var], computed: frozenset[Var]) -> Expr | None:
+def _find(stmt: Stmt, written: set[Var]) -> Expr | None:
     """The same in a statement.
 
     :param written: blocks that may have been written when it begins.
-    :param computed: variables bound to what was read of those.
     """
-
-    def reads(*exprs: Expr) -> bool:
-        nodes: list[Node] = [n for e in exprs for n in walk(e)]
-        return any(n in written or n in computed for n in nodes) or EVERYTHING in written
-
     if isinstance(stmt, (For, While)):  # by an earlier iteration, too
         written = written | written_blocks(stmt)
-    match stmt:
-        case Assume(condition=c) if reads(c):
-            return c
-        case LetStmt(var=v, value=value) if reads(value):
-            computed |= {v}
-        case If(condition=c) | While(condition=c) if reads(c):
-            return _any_in(stmt)
-        case For(min=low, extent=extent) if reads(low, extent):
-            return _any_in(stmt)
-        case _:
-            pass
+    evaluated = {n for e in children(stmt) if isinstance(e, Expr) for n in walk(e)}
+    if EVERYTHING in written or evaluated & written:
+        return next((n.condition for n in walk(stmt) if isinstance(n, Assume)), None)
     for s in sub_statements(stmt):
-        found = _find(s, written, computed)
+        found = _find(s, written)
         if found is not None:
             return found
-        if isinstance(stmt, (Seq, Block)):
+        if not isinstance(stmt, If):
             written = written | written_blocks(s)
     return None
-
-
-def _any_in(stmt: Stmt) -> Expr | None:
-    return next((n.condition for n in walk(stmt) if isinstance(n, Assume)), None)

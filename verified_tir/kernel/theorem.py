@@ -7,10 +7,9 @@ obligations it has proved first; :func:`licensed` proves a theorem again for a p
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.expr import Var
 from verified_tir.ir.func import PrimFunc
@@ -20,13 +19,12 @@ from verified_tir.ir.stmt import SKIP, Allocate
 from verified_tir.ir.visit import walk
 from verified_tir.kernel import admissible, assumed
 from verified_tir.kernel.begin import begin, shape_bounds
-from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import written_blocks
 from verified_tir.kernel.entry import contradictory, prove_program
 from verified_tir.kernel.exact import Inexact, exact_prover, exact_rule
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.memory import Entry
-from verified_tir.kernel.obligation import NoMatch, Question, Refusal, Unproved, discharge_all
+from verified_tir.kernel.obligation import Misfit, NoMatch, Question, Refusal, Unproved, discharge_all
 from verified_tir.kernel.refines import Refines, Statement, Step, _made, statement_of
 from verified_tir.kernel.rules.axiom import Axiom
 from verified_tir.kernel.rules.call import Refine
@@ -54,10 +52,10 @@ def apply(rule: Rule, theorem: Refines, prover: Prover) -> Refines | Refusal:
 
     :raises TypeError: for what is not a theorem, or not a prover of the kernel's.
     """
-    return _apply(rule, statement_of(theorem), exact_prover(prover), None)
+    return _apply(rule, statement_of(theorem), exact_prover(prover))
 
 
-def _apply(rule: Rule, theorem: Statement, prover: Prover, again: Step | None) -> Refines | Refusal:
+def _apply(rule: Rule, theorem: Statement, prover: Prover, again: Step | None = None) -> Refines | Refusal:
     """:param again: what the rule gave when it was applied to the same program before: names of bound variables are
     taken from there."""
     stored = prover.solver.statistics.stored
@@ -67,15 +65,13 @@ def _apply(rule: Rule, theorem: Statement, prover: Prover, again: Step | None) -
         place = getattr(rule, "path", ())
         made = rule.rewrite_both(theorem) if type(rule) is Axiom else rule.rewrite(theorem.after, theorem.entry)
         made = made if again is None else _same(made, again)
-        problem = _problem(theorem, made)
-        if problem is not None:
-            return NoMatch((), problem)
+        _check(theorem, made)
         new = _extended(theorem, made)
         discharged, failed = discharge_all(prover, _questions(theorem, new, made))
         if failed is not None:
             return Unproved(*failed, new.after, new.paddings, made.maps, made.reassociated)
         if made.assumed is not SKIP and contradictory(new.before, prover, Entry()):
-            return NoMatch((), "with this, what is assumed of the arguments contradicts itself: no input is left")
+            raise Misfit("with this, what is assumed of the arguments contradicts itself: no input is left")
     except (Unencodable, IRError, Inexact) as refused:
         return NoMatch(place, str(refused))
     step = Step(rule, made.after, discharged, replace(made, questions=()))
@@ -85,23 +81,22 @@ def _apply(rule: Rule, theorem: Statement, prover: Prover, again: Step | None) -
     return _made(replace(new, derivation=(*theorem.derivation, step), proved_by=theorem.proved_by | asked))
 
 
-def _problem(theorem: Statement, made: Rewrite) -> str | None:
-    """Why no theorem is about what a rule computed, as far as no proof is needed."""
+def _check(theorem: Statement, made: Rewrite) -> None:
+    """A theorem can be about what a rule computed, as far as no proof is needed."""
     inadmissible = admissible.problem(made.after)
     if inadmissible is not None:
-        return f"no theorem is about the result: {inadmissible}"
+        raise Misfit(f"no theorem is about the result: {inadmissible}")
     written = _newly_written(theorem.after, made.after)
     if written is not None:
-        return f"{written} would be written, which was only read: then no other argument may share it"
+        raise Misfit(f"{written} would be written, which was only read: then no other argument may share it")
     if not made.reassociated <= theorem.licensed:
-        return "floats are summed in another order without a licence"
-    return None
+        raise Misfit("floats are summed in another order without a licence")
 
 
 def _same(made: Rewrite, again: Step) -> Rewrite:
     """What a rule computes, if it computed the same before: with the names that it gave then."""
     if not structural_equal(made.after, again.after):
-        raise IRError("the rule does not give the program that it gave before")
+        raise Misfit("the rule does not give the program that it gave before")
     return replace(again.made, questions=made.questions, reassociated=made.reassociated)
 
 
@@ -141,18 +136,14 @@ def _newly_written(before: PrimFunc, after: PrimFunc) -> str | None:
     return next((b.name for a, b in pairs if b.data in new and a.data not in old), None)
 
 
-def _questions(theorem: Statement, new: Statement, made: Rewrite) -> Iterable[Question]:
+def _questions(theorem: Statement, new: Statement, made: Rewrite) -> Iterator[Question]:
+    """What a rule owes; and that a layout in the middle was that of an array, which is not checked at a call."""
     yield from made.questions
-    for m in made.maps:
-        if m.before not in theorem.start.buffers:
-            yield from _was_an_array(begin(new.after, new.entry), m.before)
-
-
-def _was_an_array(context: Context, buffer: Buffer) -> Iterable[Question]:
-    """A layout in the middle had the extents of an array: that is not checked at a call, so it is owed."""
-    claim = f"the layout that {buffer.name} had is that of an array: its extents and their product are not too large"
-    for bound in shape_bounds(context, buffer):
-        yield Question("layout", claim, context, (), bound, (), "after")
+    for b in [m.before for m in made.maps if m.before not in theorem.start.buffers]:
+        context = begin(new.after, new.entry)
+        claim = f"the layout that {b.name} had is that of an array: its extents and their product are not too large"
+        for bound in shape_bounds(context, b):
+            yield Question("layout", claim, context, (), bound, (), "after")
 
 
 # -- licences to reassociate -------------------------------------------------------------------------------------------

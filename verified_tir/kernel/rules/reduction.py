@@ -24,8 +24,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import final
 
+from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import Binary, Expr, Load, Var, const
 from verified_tir.ir.func import PrimFunc
@@ -36,13 +37,8 @@ from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import opaque_calls, read_blocks
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import Misfit, Question
-from verified_tir.kernel.rules.common import safe_questions
+from verified_tir.kernel.rules.common import evaluated_safely
 from verified_tir.logic import formula as f
-from verified_tir.logic.formula import Term
-from verified_tir.semantics.encode import Safety
-
-if TYPE_CHECKING:
-    from verified_tir.ir.buffer import Buffer
 
 
 @final
@@ -79,11 +75,7 @@ class Reduction:
         """The order of the terms does not matter."""
         place, inside = (*self.path, *self.inner), self.inside
         if self.op in ("and", "or"):
-            safety: list[Safety] = []
-            term = inside.encoder(safety).encode(self.term)
-            claim = f"every term that `{self.op}` puts into {self.buffer.name} is defined"
-            yield from safe_questions(inside, safety, (), place)
-            yield Question("rounding", claim, inside, (), term.defined, place)
+            yield from evaluated_safely(inside, (self.term,), (), place)
         elif self.buffer.dtype.is_float and self.op in ("min", "max"):
             yield from self._comparable(place)
         elif self.buffer.dtype.is_float and not self.licensed:  # associativity of floats, which is false in every type
@@ -94,25 +86,25 @@ class Reduction:
     def _comparable(self, place: Path) -> Iterator[Question]:
         """No NaN, and unless licensed no -0.0, among the terms and in the element before the nest."""
         inside, name = self.inside, self.buffer.name
-        term = inside.encoder().encode(self.term)
-        old = inside.encoder(memory=self.start.memory).encode(Load(self.buffer, self.store.indices))
-        for what, value, defined in (
-            (f"no term of the {self.op} into {name}", term.value, term.defined),
-            (f"no element of {name} that the {self.op} begins with", old.value, old.defined),
+        old = Load(self.buffer, self.store.indices)
+        for what, e in (
+            (f"no term of the {self.op} into {name}", inside.encoder().encode(self.term)),
+            (
+                f"no element of {name} that the {self.op} begins with",
+                inside.encoder(memory=self.start.memory).encode(old),
+            ),
         ):
-            given: tuple[Term, ...] = (defined,)
-            yield Question("rounding", f"{what} is NaN", inside, given, f.not_(f.fp_test("fp.isNaN", value)), place)
+            number = f.not_(f.fp_test("fp.isNaN", e.value))
+            yield Question("rounding", f"{what} is NaN", inside, (e.defined,), number, place)
             if not self.licensed:
-                zero = f.negative_zero(value.sort)
-                yield Question("rounding", f"{what} is -0.0", inside, given, f.ne(value, zero), place)
+                other = f.ne(e.value, f.negative_zero(e.value.sort))
+                yield Question("rounding", f"{what} is -0.0", inside, (e.defined,), other, place)
 
 
 def reduction_at(before: PrimFunc, path: Path, entry: Entry) -> Reduction:
     """The reduction whose nest stands at ``path``."""
     nest = at(before.body, path)
-    inner = update_in(nest)
-    if inner is None:
-        raise Misfit("no nest of loops around one store")
+    inner = _update_in(nest)
     store = at(nest, inner)
     assert isinstance(store, Store)
     old = store.buffer
@@ -139,36 +131,32 @@ def reduction_at(before: PrimFunc, path: Path, entry: Entry) -> Reduction:
 def identity_of(op: str, dtype: DType) -> Expr | None:
     """The value that changes nothing as the left operand of ⊕ and, unless ⊕ is ``and``, ``or`` or a float ``min`` or
     ``max``, as the right one.  ``None`` if ⊕ has none, or is not associative and commutative even of real numbers."""
-    neutral: float | bool | None
+    neutral: dict[str, float] = {}
     if dtype.is_float:
-        neutral = {"add": -0.0, "mul": 1.0, "min": float("inf"), "max": float("-inf")}.get(op)
+        neutral = {"add": -0.0, "mul": 1.0, "min": float("inf"), "max": float("-inf")}
     elif dtype.is_bool:
-        neutral = {"and": True, "or": False, "bitand": True, "bitor": False, "bitxor": False}.get(op)
+        neutral = {"and": True, "or": False, "bitand": True, "bitor": False, "bitxor": False}
     elif dtype.is_int:
         neutral = {
             "add": 0, "mul": 1, "min": dtype.max_value, "max": dtype.min_value, "bitor": 0, "bitxor": 0,
             "bitand": -1 if dtype.min_value < 0 else dtype.max_value,
-        }.get(op)  # fmt: skip
-    else:
-        neutral = None
-    return None if neutral is None else const(neutral, dtype)
+        }  # fmt: skip
+    return const(neutral[op], dtype) if op in neutral else None
 
 
-def update_in(stmt: Stmt) -> Path | None:
-    """Where the only store of a nest stands; the nest has at least one loop."""
-    path: list[int] = []
-    loops = 0
+def _update_in(stmt: Stmt) -> Path:
+    """Where the only store of a nest stands."""
+    path: Path = ()
     while not isinstance(stmt, Store):
         match stmt:
             case For(body=body) | If(then_body=body, else_body=None) | LetStmt(body=body):
-                loops += isinstance(stmt, For)
+                stmt = body
             case Block(is_label=True, body=body):
-                pass
+                stmt = body
             case _:
-                return None
-        path.append(0)
-        stmt = body
-    return tuple(path) if loops else None
+                raise Misfit("no nest of loops around one store")
+        path = (*path, 0)
+    return path
 
 
 def term_of(store: Store) -> tuple[str, Expr] | None:

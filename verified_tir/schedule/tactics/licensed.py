@@ -109,8 +109,6 @@ def _with_remedy(failed: TacticFailed, remedy: str, name: str) -> TacticFailed:
     claim = refusal.obligation.claim
     if claim.endswith(" is NaN"):
         how = "assume it: T.assume(x == x) is false of NaN"
-    elif claim.endswith(" is defined"):
-        return failed
     else:
         how = f"another order may be allowed: {remedy}"
     return TacticFailed(replace(refusal, obligation=replace(refusal.obligation, claim=f"{claim} ({how})")))
