@@ -262,9 +262,12 @@ def blocks(draw: Draw) -> Scene:
     seconds = [k for k, s in enumerate(at(body, path).stmts) if isinstance(s, Allocate)]  # type: ignore[attr-defined]
     dtype = one_of(draw, "int32", "int32", "float32", "int8", PAIR)
     if draw(st.booleans()):
-        return func, Share((*path,), tuple(seconds), Buffer.declare("s", shape, dtype))
+        one = one_of(draw, None, None, *(at(body, (*path, k)).buffer.data for k in seconds))  # type: ignore[attr-defined]
+        some = draw(st.lists(st.sampled_from(seconds), min_size=1, unique=True)) if one is None else seconds
+        return func, Share((*path,), tuple(some), Buffer.declare("s", shape, dtype, data=one))
     where, chosen = place(draw, func, Allocate)  # type: ignore[misc]
-    return func, Share(where, (), Buffer.declare("s", shape, dtype, data=chosen.buffer.data))
+    data = one_of(draw, None, chosen.buffer.data, chosen.buffer.data)
+    return func, Share(where, (), Buffer.declare("s", shape, dtype, data=data))
 
 
 # ---------------------------------------------------------------------------------------------------------------- bools

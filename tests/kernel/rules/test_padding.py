@@ -154,6 +154,21 @@ def test_within_an_allocation() -> None:
     holds(inside + "for i in range(5):\n    B[i // 2, i % 2] = t[i]\n" + STAGE.format("B[0, 0]"))
 
 
+def test_padding_that_may_not_be_touched_keeps_what_it_holds() -> None:
+    """A value that is read from the buffer is the same at the end if what it reads was not written."""
+    holds("C[0] = B[0, 0]", pad="none")
+    holds("B[1, 0] = 3", pad="none")
+    fails("B[0, 0] = 3", pad="none")
+    fails("for i in range(5):\n    B[i // 2, i % 2] = n", pad="none")
+
+
+def test_the_program_stays_as_it_is() -> None:
+    before = padded("C[0] = 1")
+    theorem = declared(before, const(7))
+    assert isinstance(theorem, Refines) and theorem.after is before.after
+    assert theorem.relation[-1].before is theorem.relation[-1].after is before.after.buffers[0]
+
+
 def reason(theorem: Refines, value: Expr, position: int = 0) -> str:
     found = declared(theorem, value, position)
     assert not isinstance(found, Refines)
