@@ -381,12 +381,8 @@ def test_accesses_of_several_types_overlap_in_bytes() -> None:
             (square, one): v // 4 == 2 * s[0] + s[1],
         }
         for (x, y), expected in meets.items():
-            assert overlap(context, x, y) is overlap(context, y, x) is f.boolean(expected)
-        lanes = [
-            f.replace(overlap(context, x, four), {four.inner[0]: f.integer(lane)})
-            for x in (a, one)
-            for lane in range(4)
-        ]
+            assert overlap(x, y) is overlap(y, x) is f.boolean(expected)
+        lanes = [f.replace(overlap(x, four), {four.inner[0]: f.integer(lane)}) for x in (a, one) for lane in range(4)]
         assert lanes == [f.boolean(w == k)] * 4 + [f.boolean(w * 4 + lane == v) for lane in range(4)]
 
 
@@ -406,5 +402,5 @@ def test_nothing_moves_past_a_barrier_and_reads_do_not_meet() -> None:
         ("wB", "rB"), ("wB", "w"), ("wB", "rB"), ("wB", "wB"),
     ]  # fmt: skip
     barrier = accesses[3]
-    assert all(overlap(context, barrier, x) is overlap(context, x, barrier) is f.TRUE for x in accesses)
-    assert overlap(context, accesses[2], accesses[5]) is f.FALSE
+    assert all(overlap(barrier, x) is overlap(x, barrier) is f.TRUE for x in accesses)
+    assert overlap(accesses[2], accesses[5]) is f.FALSE

@@ -199,7 +199,7 @@ def _axes(context: Context, block: Block, path: Path, around: Around) -> Iterato
         where = 0 if a.buffer is None or b.buffer is None else one.allocated.get(a.buffer.data, 0)
         # a buffer allocated inside some of the loops is another one in each of their iterations
         same_scope = [f.eq(x, y) for x, y in zip(one.loops[:where], two.loops[:where], strict=True)]
-        given = (*one.given, *two.given, different, *same_scope, *a.given, *b.given, overlap(merged, a, b))
+        given = (*one.given, *two.given, different, *same_scope, *a.given, *b.given, overlap(a, b))
         what = "an opaque call" if a.buffer is None else a.buffer.name
         claim = f"block {block.name}: instances that meet in {what} differ only in reduction axes, of {kinds}"
         yield Question("block", claim, merged, given, goal, path)

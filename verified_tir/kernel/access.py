@@ -10,10 +10,9 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Var
 from verified_tir.ir.paths import Path
 from verified_tir.kernel.context import Context
-from verified_tir.kernel.memory import flat_address
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
-from verified_tir.semantics.encode import Encoded, Encoder, Safety, fresh
+from verified_tir.semantics.encode import Encoded, Safety, fresh
 
 
 @final
@@ -70,34 +69,18 @@ class Instance:
         return apart
 
 
-def overlap(context: Context, a: Access, b: Access) -> Term:
+def overlap(a: Access, b: Access) -> Term:
     """When two accesses touch a common element."""
     if a.buffer is None or b.buffer is None:
         return f.TRUE
     if a.buffer.data is not b.buffer.data:
         return f.FALSE
-    if a.buffer is b.buffer:
-        return f.and_(*[f.eq(x, y) for x, y in zip(a.address, b.address, strict=True)])
     if a.buffer.dtype.scalar is b.buffer.dtype.scalar:
-        return f.eq(a.address[0], b.address[0])
-    return _bytes_overlap(context, a, b)
-
-
-def _bytes_overlap(context: Context, a: Access, b: Access) -> Term:
-    """Views of different element types: their bytes overlap."""
-    assert a.buffer is not None and b.buffer is not None
-    encoder = Encoder(context.env)
-    starts, ends = [], []
-    for x in (a, b):
-        assert x.buffer is not None
-        size = x.buffer.dtype.scalar.nbytes
-        flat = flat_address(x.buffer, x.indices, encoder)
-        if x.buffer.dtype.lanes > 1:
-            flat = f.add(f.mul(flat, f.integer(x.buffer.dtype.lanes)), x.lane if x.lane is not None else f.integer(0))
-        start = f.mul(flat, f.integer(size))
-        starts.append(start)
-        ends.append(f.add(start, f.integer(size)))
-    return f.and_(f.lt(starts[0], ends[1]), f.lt(starts[1], ends[0]))
+        return f.and_(*[f.eq(x, y) for x, y in zip(a.address, b.address, strict=True)])
+    # two views of one block: the addresses count scalars from where it starts
+    sizes = [f.integer(x.dtype.scalar.nbytes) for x in (a.buffer, b.buffer)]
+    first, second = (f.mul(x.address[0], size) for x, size in zip((a, b), sizes, strict=True))
+    return f.and_(f.lt(first, f.add(second, sizes[1])), f.lt(second, f.add(first, sizes[0])))
 
 
 def conflicts(xs: Iterable[Access], ys: Iterable[Access]) -> Iterator[tuple[Access, Access]]:

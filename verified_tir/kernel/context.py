@@ -31,7 +31,6 @@ from verified_tir.ir.stmt import (
     While,
 )  # fmt: skip
 from verified_tir.ir.visit import sub_statements
-from verified_tir.kernel.accessible import accessible
 from verified_tir.kernel.admissible import NOT_EXPANDED
 from verified_tir.kernel.effects import EVERYTHING, assumes, effects, opaque_calls, written_blocks
 from verified_tir.kernel.memory import (
@@ -44,6 +43,7 @@ from verified_tir.kernel.memory import (
     Repeating,
     Stored,
     Version,
+    accessible,
     address_of,
     element,
 )  # fmt: skip

@@ -110,7 +110,7 @@ def no_conflict_between_iterations(context: Context, loop: For, path: Path) -> I
                              if k not in merged.names})  # fmt: skip
         given = (*domain, f.lt(first, second), *a.given, *b.given)
         # Both orders of the pair are asked, since a and b come from all accesses of the body.
-        yield Question("licence", claim, merged, given, f.not_(overlap(context, a, b)), (*path, 0, *a.place), "after")
+        yield Question("licence", claim, merged, given, f.not_(overlap(a, b)), (*path, 0, *a.place), "after")
 
 
 def _common(run: Instance, loop: For) -> Iterator[Access]:

@@ -73,7 +73,7 @@ def never_meet(
         if a.buffer is None or b.buffer is None:
             continue
         claim = f"{why}: the {_verb(a)} and the {_verb(b)} of {a.buffer.name} touch different elements"
-        goal = f.not_(overlap(context, a, b))
+        goal = f.not_(overlap(a, b))
         yield Question("order", claim, context, (*given, *a.given, *b.given), goal, (*path, *a.place), where)
 
 

@@ -126,4 +126,4 @@ def _reads_before_writes(context: Context, loop: For, path: Path) -> Iterator[Qu
         assert a.buffer is not None
         claim = f"no iteration of the loop over {loop.var.name} reads what an earlier one wrote to {a.buffer.name}"
         given = (f.lt(first, second), *a.given, *b.given)
-        yield Question("lanes", claim, here, given, f.not_(overlap(context, a, b)), (*path, 0, *a.place))
+        yield Question("lanes", claim, here, given, f.not_(overlap(a, b)), (*path, 0, *a.place))

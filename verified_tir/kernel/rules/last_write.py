@@ -160,7 +160,7 @@ def dead(
     for read in reads_of(context, run, blocks):
         for _, a in conflicts([read.access], stores):
             claim = _not_read(a) if outlived else f"what is read of {_name(a)} was written after the erased statement"
-            given = (*a.given, *read.given, overlap(read.context, a, read.access))
+            given = (*a.given, *read.given, overlap(a, read.access))
             yield Question("dead", claim, read.context, given, read.written, (*path, *a.place), where)
     ran, end = [Ran(here, s, {}) for s, here in walked], walked[-1][1]
     for a in stores if outlived else ():

@@ -153,5 +153,5 @@ class Repeat:
             for a, b in conflicts([read.access], writes):
                 name = "" if a.buffer is None else a.buffer.name
                 claim = f"what the repeated statement reads and writes of {name}, it writes first"
-                goal = f.or_(read.written, f.not_(overlap(run.context, a, b)))
+                goal = f.or_(read.written, f.not_(overlap(a, b)))
                 yield Question("repeat", claim, read.context, (*read.given, *b.given), goal, read.place)

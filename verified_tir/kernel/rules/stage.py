@@ -181,7 +181,7 @@ class Stage:
             if a.write or self.copy_out:
                 verb = "writes" if a.write else "reads"
                 claim = f"what {verb} {a.buffer.name} without going through {self.name} misses the region"
-                goal = f.not_(overlap(region, a, element))
+                goal = f.not_(overlap(a, element))
                 late = () if self.copy_out else self._after_reads(context, target, a)
                 yield Question("stage", claim, region, a.given, goal, (*self.path, *a.place), otherwise=late)
         if self.copy_out:
@@ -215,7 +215,7 @@ class Stage:
         for a in (a for a in run.outer() if a.buffer is self.buffer and not a.write and self._goes(a)):
             earlier = happens_before(target, (store.place, store.inner), (a.place, a.inner))
             given = (*store.given, *a.given, earlier)
-            goal = f.not_(overlap(run.context, store, a))
+            goal = f.not_(overlap(store, a))
             found.append(Question("stage", claim, run.context, given, goal, (*self.path, *store.place)))
         return tuple(found)
 
