@@ -11,9 +11,9 @@ from verified_tir.ir.stmt import For, If
 from verified_tir.ir.visit import substitute
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.obligation import NoMatch, Unproved
-from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.kernel.theorem import apply
 from verified_tir.logic.solver import Solver
+from verified_tir.schedule.edits import rewritten
 
 
 def assert_structural_equal(s: Schedule | PrimFunc, displayed: PrimFunc) -> None:
@@ -42,7 +42,7 @@ def conditions_rewritten(s: Schedule, displayed: PrimFunc) -> Refines | Unproved
         wanted = substitute(branch.condition, names)
         here = at(theorem.after.body, path)
         if isinstance(here, If) and here.condition is not wanted:
-            result = apply(Rewrite(path, (0,), wanted), theorem, Prover(Solver()))
+            result = apply(rewritten(path, (0,), wanted), theorem, Prover(Solver()))
             if not isinstance(result, Refines):
                 return result
             theorem = result

@@ -7,8 +7,8 @@ import pytest
 from tests.kernel.programs import accepted, buffer, load, program, refused
 from verified_tir.ir.sugar import const
 from verified_tir.kernel.rules.erase import Erase
-from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.schedule import moves
+from verified_tir.schedule.edits import rewritten
 from verified_tir.schedule.recipes import moved
 
 LOCAL = 't = T.alloc_buffer((1,), "int32")\n'
@@ -51,7 +51,7 @@ def test_a_while_loop_does_not_leave_what_its_first_round_stored(value: int) -> 
 @pytest.mark.parametrize(("index", "known"), [(0, False), (1, True)])
 def test_the_condition_of_a_while_loop_is_evaluated_in_every_round(index: int, *, known: bool) -> None:
     f = program(f"A[0] = 0\nB[0] = 0\nwhile A[0] < 3:\n    A[{index}] = 3")
-    rule = Rewrite((2,), (0, 0), load(buffer(f, "B"), 0))
+    rule = rewritten((2,), (0, 0), load(buffer(f, "B"), 0))
     if known:
         accepted(f, rule)
     else:

@@ -10,8 +10,8 @@ from verified_tir.ir.expr import Call, StringImm, Var
 from verified_tir.ir.stmt import If, LetStmt, Stmt, seq
 from verified_tir.ir.sugar import binary
 from verified_tir.kernel.rules.insert import Insert
-from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.schedule import moves
+from verified_tir.schedule.edits import rewritten
 
 PARAMS = AB + ", n: T.int32"
 
@@ -35,18 +35,18 @@ def test_the_false_arm_is_evaluated_where_the_condition_is_false() -> None:
     n = variable(f, "n")
     least, most = binary("min", n, 0), binary("max", n, 0)
     for arm, same, other in ((1, most, least), (2, least, most)):
-        accepted(f, Rewrite((), (0, arm), same))
-        refused(f, Rewrite((), (0, arm), other), "equals n")
+        accepted(f, rewritten((), (0, arm), same))
+        refused(f, rewritten((), (0, arm), other), "equals n")
 
 
 def test_the_right_operand_is_evaluated_where_the_left_one_does_not_decide() -> None:
     f = program("if n < 0 or n == 3:\n    B[0] = 1", PARAMS)
     n = variable(f, "n")
-    accepted(f, Rewrite((), (0, 1), binary("eq", binary("max", n, 0), 3)))
-    refused(f, Rewrite((), (0, 1), binary("eq", n, binary("max", n, 3))), "equals n == 3")
+    accepted(f, rewritten((), (0, 1), binary("eq", binary("max", n, 0), 3)))
+    refused(f, rewritten((), (0, 1), binary("eq", n, binary("max", n, 3))), "equals n == 3")
     g = program("if n < 0 and n == -3:\n    B[0] = 1", PARAMS)
     n = variable(g, "n")
-    accepted(g, Rewrite((), (0, 1), binary("eq", binary("min", n, 0), -3)))
+    accepted(g, rewritten((), (0, 1), binary("eq", binary("min", n, 0), -3)))
 
 
 def test_what_was_known_before_a_while_loop_is_not_known_in_its_rounds() -> None:

@@ -14,9 +14,9 @@ from verified_tir.kernel.begin import begin
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import NoMatch, Unproved
-from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.logic.formula import Term, integer
 from verified_tir.logic.solver import Solver
+from verified_tir.schedule.edits import rewritten
 
 LAST = "if {}:\n    B[0] = 1"
 SIX = "for i in range(4):\n" + "".join(f"    A[i] = {k}\n" for k in range(1, 7))
@@ -133,9 +133,9 @@ def test_of_what_is_undefined_the_value_is_not_known(stored: str) -> None:
     f = program(text, PARAMS)
     a, x = buffer(f, "A"), buffer(f, "X")
     other = Select(binary("gt", load(x, 0), const(0)), load(a, 2), const(2))
-    refused(f, Rewrite((2,), (0,), other), "equals")
+    refused(f, rewritten((2,), (0,), other), "equals")
     same = Select(binary("le", load(x, 0), const(0)), const(1), load(a, 2))
-    accepted(f, Rewrite((2,), (0,), same))
+    accepted(f, rewritten((2,), (0,), same))
 
 
 FILLED = """

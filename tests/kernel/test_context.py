@@ -18,9 +18,9 @@ from verified_tir.kernel.begin import begin, context_at
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import read_blocks, written_blocks
 from verified_tir.kernel.memory import Entered, Entry, Padding, Stored
-from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.logic import formula as f
 from verified_tir.schedule import moves
+from verified_tir.schedule.edits import rewritten
 from verified_tir.semantics.encode import Encoded, Unencodable
 
 # -- the function begins -----------------------------------------------------------------------------------------------
@@ -259,7 +259,7 @@ def test_what_a_statement_reads_and_writes() -> None:
 def test_what_was_branched_on_is_defined() -> None:
     for text, path, fine in (("if A[0] > 3:\n    B[0] = 0", (0,), True), ("if n > 3:\n    B[0] = 0", (0,), False)):
         func = program(text, PARAMS)
-        rule = Rewrite(path, (0,), binary("mul", load(buffer(func, "A"), 0), 0))
+        rule = rewritten(path, (0,), binary("mul", load(buffer(func, "A"), 0), 0))
         if fine:
             accepted(func, rule)
         else:

@@ -58,9 +58,9 @@ from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.relayout import Relayout
-from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.kernel.theorem import Refines, reflexive
 from verified_tir.schedule import moves
+from verified_tir.schedule.edits import rewritten
 from verified_tir.schedule.moves import NewLoop
 from verified_tir.schedule.recipes import in_a_loop, moved, run_once
 
@@ -70,7 +70,7 @@ from verified_tir.schedule.recipes import in_a_loop, moved, run_once
 def test_a_view_that_is_not_declared() -> None:
     f = program("B[0] = A[1, 0]", 'A: T.Buffer((2, 3), "int32"), B: T.Buffer((4,), "int32")')
     view = Buffer.declare("V", (3, 2), "int32", data=buffer(f, "A").data)
-    refused(f, Rewrite((), (0,), load(view, 1, 0)), "buffer V is not declared here")
+    refused(f, rewritten((), (0,), load(view, 1, 0)), "buffer V is not declared here")
 
 
 def test_a_let_does_not_outlive_its_expression() -> None:
@@ -78,7 +78,7 @@ def test_a_let_does_not_outlive_its_expression() -> None:
     a, b, x = buffer(f, "A"), buffer(f, "B"), Var.fresh("x")
     value = IfThenElse(load(a, 1) > 0, LetExpr(x, load(a, 0), x), const(0))
     f = f.with_body(seq(store(b, value, 0), store(b, load(a, 0), 1)))
-    refused(f, Rewrite((1,), (0,), x), "variable x is not in scope here")
+    refused(f, rewritten((1,), (0,), x), "variable x is not in scope here")
 
 
 def test_an_expression_may_not_bind_a_variable_again() -> None:
@@ -146,7 +146,7 @@ def test_reinterpret_may_change_the_number_of_lanes() -> None:
     f = program("B[0] = T.int64(0)", 'B: T.Buffer((4,), "int64")')
     joined = Call(INT64, "reinterpret", (Broadcast(const(1), 2),))
     f = f.with_body(store(buffer(f, "B"), joined, 0))
-    refused(f, Rewrite((), (0,), const(1, INT64)), "the logic knows single lanes")
+    refused(f, rewritten((), (0,), const(1, INT64)), "the logic knows single lanes")
 
 
 # ------------------------------------------------------------------------------------------------ views and extents
@@ -206,8 +206,8 @@ def test_new_extents_are_not_negative() -> None:
 def test_an_accessibility_claim_is_no_comparison() -> None:
     f = program("T.assume(A[0] == T.undef())\nif B[0] == 0:\n    B[1] = 1")
     refused(f, moves.decide((1,), True), "the condition is always true here")
-    refused(f, Rewrite((0,), (0,), FALSE), "no comparison that could be replaced")
-    refused(f, Rewrite((0,), (0, 1), const(5)), "no comparison that could be replaced")
+    refused(f, rewritten((0,), (0,), FALSE), "no comparison that could be replaced")
+    refused(f, rewritten((0,), (0, 1), const(5)), "no comparison that could be replaced")
     refused(f, Bind((0,), Var.fresh("u"), Undef(INT32)), "undef takes no name")
 
 
@@ -279,7 +279,7 @@ def test_a_let_in_an_expression_keeps_its_users_data() -> None:
     a, b, n, x = buffer(f, "A"), buffer(f, "B"), variable(f, "n"), Var.fresh("x")
     wide = Cast(INT32, Cast(INT64, n))  # n, but data: operations on x wrap
     f = f.with_body(store(b, LetExpr(x, wide, load(a, 0) + x * 65536), 0))
-    refused(f, Rewrite((), (0, 0), n), "what wrapped would overflow")
+    refused(f, rewritten((), (0, 0), n), "what wrapped would overflow")
 
 
 # -------------------------------------------------------------------------------------------- opaque calls, barriers
@@ -312,7 +312,7 @@ def test_what_an_opaque_call_is_given_may_be_an_address() -> None:
     b = buffer(f, "B")
     address = Call(HANDLE, "address_of", (load(b, 0),))
     f = f.with_body(seq(f.body, Evaluate(Call(HANDLE, "call_extern", (StringImm("g"), address)))))
-    refused(f, Rewrite((1,), (0, 1, 0), const(3)), "by address")
+    refused(f, rewritten((1,), (0, 1, 0), const(3)), "by address")
 
 
 def test_nothing_moves_past_an_assertion() -> None:

@@ -12,8 +12,8 @@ from verified_tir.kernel.rules.couple import Couple
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.relayout import Relayout
-from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.schedule import moves
+from verified_tir.schedule.edits import rewritten
 
 EIGHT = 'A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32")'
 FIVE = "A.vstore([T.Ramp(0, 1, 8)], T.Broadcast(3, 8), predicate=T.Ramp(0, 1, 8) < T.Broadcast(5, 8))\n"
@@ -22,8 +22,8 @@ FIVE = "A.vstore([T.Ramp(0, 1, 8)], T.Broadcast(3, 8), predicate=T.Ramp(0, 1, 8)
 def test_contents_after_a_masked_store() -> None:
     text = FIVE + "for i in range({0}):\n    B[i] = A[i]"
     inside = program(text.format(5), EIGHT)
-    gives(inside, Rewrite((1, 0), (0,), const(3)), FIVE + "for i in range(5):\n    B[i] = 3")
-    refused(program(text.format(6), EIGHT), Rewrite((1, 0), (0,), const(3)), "equal")
+    gives(inside, rewritten((1, 0), (0,), const(3)), FIVE + "for i in range(5):\n    B[i] = 3")
+    refused(program(text.format(6), EIGHT), rewritten((1, 0), (0,), const(3)), "equal")
 
 
 def test_what_a_mask_spares_is_no_conflict() -> None:
@@ -44,9 +44,9 @@ def test_the_mask_of_a_load_may_go_where_all_lanes_are_in_bounds() -> None:
         f = program(text.format(start), EIGHT)
         bare = Load(buffer(f, "A"), (Ramp(const(start), const(1), 8),))
         if fine:
-            gives(f, Rewrite((), (0,), bare), "B[0:8] = A[T.Ramp(0, 1, 8)]")
+            gives(f, rewritten((), (0,), bare), "B[0:8] = A[T.Ramp(0, 1, 8)]")
         else:
-            refused(f, Rewrite((), (0,), bare), "in bounds")
+            refused(f, rewritten((), (0,), bare), "in bounds")
 
 
 def test_a_masked_lane_is_undef_and_a_mask_may_not_grow_smaller() -> None:
@@ -57,9 +57,9 @@ def test_a_masked_lane_is_undef_and_a_mask_may_not_grow_smaller() -> None:
         mask = binary("lt", ramp, Broadcast(const(limit), 8))
         new = Load(buffer(f, "A"), (ramp,), mask)
         if fine:
-            accepted(f, Rewrite((), (0,), new))
+            accepted(f, rewritten((), (0,), new))
         else:
-            refused(f, Rewrite((), (0,), new), "equal")
+            refused(f, rewritten((), (0,), new), "equal")
     assert isinstance(f.body, Store)
 
 

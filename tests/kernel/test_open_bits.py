@@ -29,9 +29,9 @@ from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.calls import Arguments
 from verified_tir.kernel.rules.call import Refine
 from verified_tir.kernel.rules.reassociate import Reassociate, Reordered
-from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.kernel.theorem import Refines, Rule, reflexive
 from verified_tir.schedule import moves
+from verified_tir.schedule.edits import rewritten
 from verified_tir.schedule.moves import NewLoop
 from verified_tir.schedule.recipes import in_a_loop
 from verified_tir.semantics.interpreter import run
@@ -58,7 +58,7 @@ def rolled(theorem: Refines, *, sums: bool = True) -> Refines:
             theorem, moves.reindex((place,), 1, (NewLoop(k, const(low), const(1)),), (), (k - low,), (v + low,))
         )
         if sums:
-            theorem = steps(theorem, Rewrite((place, 0), (0, 1, 0, 0), k))
+            theorem = steps(theorem, rewritten((place, 0), (0, 1, 0, 0), k))
     return steps(theorem, moves.join((), 1))
 
 
@@ -106,7 +106,7 @@ for k in range(4):
 B[0] = B[0] + T.float32(0)
 """
     f = program(text, PARAMS)
-    theorem = steps(f, Rewrite((2,), (0,), at(f.body, (2,)).value.a))  # type: ignore[attr-defined]
+    theorem = steps(f, rewritten((2,), (0,), at(f.body, (2,)).value.a))  # type: ignore[attr-defined]
     assert body_of(theorem.after).endswith("B[0] = B[0]")
     accepted(licensed_for(theorem, "B"), in_halves(f, variable(f, "k") % 2))
 
@@ -117,7 +117,7 @@ def test_that_a_factor_of_one_changes_nothing_says_nothing_of_the_result() -> No
         "B[0] = T.float32(0)\nfor k in range(4):\n    B[0] = B[0] + T.Cast('float32', D[k])\nC[0] = B[0] * T.float32(1)"
     )
     f = program(text, PARAMS + ', C: T.Buffer((1,), "float32")')
-    theorem = steps(f, Rewrite((2,), (0,), load(buffer_of(f, "B"), 0)))
+    theorem = steps(f, rewritten((2,), (0,), load(buffer_of(f, "B"), 0)))
     accepted(licensed_for(theorem, "B"), in_halves(f, variable(f, "k") % 2))
 
 
@@ -151,14 +151,14 @@ else:
 def test_a_product_that_begins_with_zero_is_nan_in_another_order() -> None:
     """0.0 · (1e30 · 1e30)."""
     f = program(PRODUCT.format("0", "1e30", ""), FLOATS)
-    rule = Rewrite((2,), (0,), const(0.0, "float32"))
+    rule = rewritten((2,), (0,), const(0.0, "float32"))
     refused_after(f, rule, in_halves(f, variable(f, "k")), "T.float32(0.0) equals B[0]")
 
 
 def test_a_product_that_is_never_negative_zero_is_so_in_another_order() -> None:
     """Each factor keeps what is not -0.0; the product of all of them may round to 0.0, if there are enough."""
     f = program(PRODUCT.format("-0.4", "0.6", " + T.float32(0)"), FLOATS)
-    rule = Rewrite((2,), (0,), load(buffer_of(f, "B"), 0))
+    rule = rewritten((2,), (0,), load(buffer_of(f, "B"), 0))
     refused_after(f, rule, in_halves(f, variable(f, "k")), "B[0] equals B[0] + T.float32(0.0)")
 
 
@@ -266,7 +266,7 @@ def test_that_a_product_is_no_nan_was_a_lemma() -> None:
     """Of H it was found out that it is defined throughout, by way of all that it was copied from: the obligation that
     uses it shows no float.  ``C[0] = 0`` becomes ``C[0] = H[0] * 0``, which is 0 if H[0] is defined."""
     f = program(MULTIPLIED, COPIED)
-    of_a_copy = Rewrite((8,), (0,), binary("mul", load(buffer_of(f, "H"), 0), const(0)))
+    of_a_copy = rewritten((8,), (0,), binary("mul", load(buffer_of(f, "H"), 0), const(0)))
     theorem = reflexive(f, definite=True)
     used = rolled(steps(theorem, of_a_copy), sums=False)
     step, reason = unlicensed(used, "B")

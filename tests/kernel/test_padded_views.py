@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kernel.programs import PROVER, why
+from tests.kernel.programs import PROVER, take, why
 from verified_tir import Refines, Schedule
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, Load
@@ -13,8 +13,8 @@ from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.obligation import NoMatch, Unproved
 from verified_tir.kernel.rules.scope import Declare
-from verified_tir.kernel.rules.view import View
 from verified_tir.kernel.theorem import apply
+from verified_tir.schedule.edits import redirected
 
 COPY = """
 @T.prim_func
@@ -37,7 +37,7 @@ def through_a_flat_view(s: Schedule, extent: Expr | int, shift: int = 0) -> str:
             for index, e in zip(n.indices, a.shape, strict=True):
                 at = at * e + index
             moves.append((n.indices, (at + shift,)))
-    result = apply(View((0,), a, flat, tuple(moves)), theorem, PROVER)
+    result = take(redirected((0,), a, flat, tuple(moves)), theorem)
     if isinstance(result, Refines):
         return ""
     assert isinstance(result, (NoMatch, Unproved))

@@ -11,8 +11,8 @@ from verified_tir.ir.stmt import For
 from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.relayout import Relayout
-from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.kernel.theorem import Refines, Rule, apply, reflexive
+from verified_tir.schedule.edits import rewritten
 
 x, y = Var.fresh("x"), Var.fresh("y")
 
@@ -37,7 +37,7 @@ def then(theorem: Refines, rule: Rule) -> Refines:
 
 def written(theorem: Refines, value: Expr) -> bool:
     """Whether the stored 0, or element, may be computed as ``value``."""
-    return isinstance(apply(Rewrite((), (0,), value), theorem, PROVER), Refines)
+    return isinstance(apply(rewritten((), (0,), value), theorem, PROVER), Refines)
 
 
 def element(theorem: Refines, index: int) -> Load:
@@ -58,7 +58,7 @@ def test_a_block_with_such_padding_is_not_defined_throughout(extent: int, *, kno
     loop = theorem.after.body
     assert isinstance(loop, For)
     value = Load(theorem.after.buffers[0], (loop.var,)) * 0
-    assert isinstance(apply(Rewrite((0,), (0,), value), theorem, PROVER), Refines) is known
+    assert isinstance(apply(rewritten((0,), (0,), value), theorem, PROVER), Refines) is known
 
 
 @pytest.mark.parametrize(("index", "known"), [(4, True), (5, True), (6, False), (7, False)])

@@ -31,12 +31,15 @@ from verified_tir.ir.stmt import Allocate, DeclBuffer, For, If, LetStmt, Stmt, S
 from verified_tir.ir.sugar import binary, const
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.facts import Prover
+from verified_tir.kernel.obligation import NoMatch
+from verified_tir.kernel.rules import rewrite as rule_module
 from verified_tir.kernel.rules import scope as scope_module
-from verified_tir.kernel.rules import view as rule_module
+from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.kernel.rules.scope import Declare, Drop
 from verified_tir.kernel.rules.share import Share
-from verified_tir.kernel.rules.view import View
 from verified_tir.kernel.theorem import Refines, Rule, apply, reflexive
+from verified_tir.schedule.edits import redirected
+from verified_tir.schedule.recipes import Recipe
 from verified_tir.testing.rules.lanes import FAMILIES
 from verified_tir.testing.rules.random_programs import Draw, Scope, bounds, condition, index, one_of, statement, value
 from verified_tir.testing.rules.random_rules import place, scope_at
@@ -50,7 +53,7 @@ CALM = settings(
     suppress_health_check=list(HealthCheck),
     database=None,
 )
-Scene: TypeAlias = tuple[PrimFunc, Rule | None]
+Scene: TypeAlias = tuple[PrimFunc, Rule | Recipe | None]
 PAIR = "int32x2"
 
 
@@ -192,7 +195,7 @@ def viewed(draw: Draw) -> Scene:
                 moves.append((indices, moved(draw, old, other, indices)))
             except IRError:
                 continue
-    return func, View(path, old, other, tuple(moves)) if moves else None
+    return func, redirected(path, old, other, tuple(moves)) if moves else None
 
 
 @st.composite
@@ -323,7 +326,7 @@ def bools(draw: Draw) -> Scene:
     moves = tuple((x, (x[0] + 1,) if wrong and x[0].dtype.lanes == 1 else x) for x in listed)
     nest = DeclBuffer(bytes_, nest) if seen else nest
     body = Allocate(t, DeclBuffer(new, nest)) if old is t else DeclBuffer(new, Allocate(t, nest))
-    return function([x, z, m, w, n], body), View((0, 0) if old is t else (0,), old, new, moves)
+    return function([x, z, m, w, n], body), redirected((0, 0) if old is t else (0,), old, new, moves)
 
 
 # ----------------------------------------------------------------------------------------------------------- the tests
@@ -336,8 +339,12 @@ SCENES: dict[str, Callable[[], st.SearchStrategy[Scene]]] = {
 }
 
 
-def disagreeing(func: PrimFunc, rule: Rule, count: Counter[str]) -> str | None:
+def disagreeing(func: PrimFunc, step: Rule | Recipe, count: Counter[str]) -> str | None:
     """What is wrong with the step, if it is accepted."""
+    rule = step(func) if callable(step) else step
+    if isinstance(rule, NoMatch):
+        count["refused"] += 1
+        return None
     result = apply(rule, reflexive(func), Prover(SOLVER))  # type: ignore[arg-type]
     count["accepted" if isinstance(result, Refines) else "refused"] += 1
     if not isinstance(result, Refines):
@@ -367,7 +374,7 @@ def tried(name: str, examples: int, count: Counter[str], **options: Any) -> Call
 @pytest.mark.parametrize("name", SCENES)
 def test_accepted_steps_agree_with_the_interpreter(name: str) -> None:
     count: Counter[str] = Counter()
-    rules = {"view": (View,), "declare": (Declare, Drop), "block": (Share,), "bool": (View,)}[name]
+    rules = {"view": (Rewrite,), "declare": (Declare, Drop), "block": (Share,), "bool": (Rewrite,)}[name]
     wanted = {"accepted": EXAMPLES // 10, "meaningful": EXAMPLES // 30, **{rule.__name__: 0 for rule in rules}}
     if name != "declare":
         wanted["refused"] = EXAMPLES // 20
@@ -381,14 +388,14 @@ def blind(*_: object, **__: object) -> tuple[Any, ...]:
     return ()
 
 
-def without_mask(original: Callable[[Any, Load | Store], Load]) -> Callable[[Any, Load | Store], Load]:
-    """Every lane of a masked access counts."""
+def without_mask(original: Callable[..., Store]) -> Callable[..., Store]:
+    """Every lane of a masked store counts."""
 
-    def place(self: Any, access: Load | Store) -> Load:
-        found = original(self, access)
-        return Load(found.buffer, found.indices)
+    def redirected(*arguments: Any) -> Store:
+        found = original(*arguments)
+        return Store(found.buffer, found.value, found.indices)
 
-    return place
+    return redirected
 
 
 FAULTS: dict[str, tuple[str, Callable[[pytest.MonkeyPatch], None]]] = {
@@ -397,7 +404,7 @@ FAULTS: dict[str, tuple[str, Callable[[pytest.MonkeyPatch], None]]] = {
     "all is safe": ("moved to views", unsafe_is_safe(rule_module)),
     "extents have a meaning": ("declare", setting(scope_module, "extents_safe", blind)),
     "any block is large enough": ("blocks", without("view", "holds")),
-    "masks are lost": ("bool", setting(rule_module._Mover, "place", without_mask(rule_module._Mover.place))),
+    "masks are lost": ("bool", setting(rule_module._Place, "redirected", without_mask(rule_module._Place.redirected))),
 }
 
 

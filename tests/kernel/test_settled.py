@@ -11,8 +11,8 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import places
 from verified_tir.ir.stmt import Store
 from verified_tir.kernel.obligation import NoMatch, Unproved
-from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.kernel.theorem import Refines, apply, reflexive
+from verified_tir.schedule.edits import rewritten
 
 PARAMS = 'A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32"), C: T.Buffer((8,), "int32"), n: T.int32'
 LAST = "\nC[0] = {}"
@@ -22,7 +22,7 @@ def replaced(first: str, old: str, new: str) -> Refines | NoMatch | Unproved:
     """After ``first``, the value ``old`` that is stored to ``C[0]`` replaced by ``new``."""
     f = program(first + LAST.format(old), PARAMS)
     *_, (path, _) = places(f.body, lambda x: isinstance(x, Store))
-    return apply(Rewrite(path, (0,), value(f, new)), reflexive(f), PROVER)
+    return apply(rewritten(path, (0,), value(f, new)), reflexive(f), PROVER)
 
 
 def value(f: PrimFunc, text: str) -> Expr:

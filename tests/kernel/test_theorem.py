@@ -28,8 +28,8 @@ from verified_tir.kernel.rules.axiom import Axiom
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.reassociate import Reassociate
 from verified_tir.kernel.rules.relayout import Relayout
-from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.kernel.theorem import Refines, Rule, reflexive
+from verified_tir.schedule.edits import rewritten
 from verified_tir.schedule.recipes import Recipe, labelled, of_kind
 
 
@@ -112,7 +112,7 @@ def test_what_shapes_showed_stays_known() -> None:
     f = program(AHEAD, SIZED)
     theorem = then(reflexive(f), tiled(buffer(f, "A")), labelled((2,), "next"))
     n = variable(f, "n")
-    again = then(theorem, Rewrite((1, 0), (0, 0), variable(theorem.after, "i") + n + 2))
+    again = then(theorem, rewritten((1, 0), (0, 0), variable(theorem.after, "i") + n + 2))
     assert "C[i + n + 2]" in body_of(again.after)
     without = program(AHEAD.replace("A[0]", "A[0, 0]"), SIZED.replace("(n,)", "((n + 3) // 4, 4)"))
     assert "licence" in not_then(reflexive(without), labelled((2,), "next"))

@@ -28,13 +28,13 @@ from verified_tir.kernel.obligation import NoMatch, Unproved
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.relayout import Relayout
-from verified_tir.kernel.rules.rewrite import Rewrite as Restate
 from verified_tir.kernel.rules.same import Same
 from verified_tir.kernel.step import Rewrite
 from verified_tir.kernel.theorem import Refines, apply, licensed, reflexive
 from verified_tir.logic.solver import Solver
 from verified_tir.logic.verdict import Proved
 from verified_tir.schedule import moves
+from verified_tir.schedule.edits import rewritten
 from verified_tir.semantics.interpreter import ArgumentError, run
 
 PROVER = Prover(Solver())
@@ -156,11 +156,11 @@ def test_what_a_guard_says_of_a_sum_is_not_used_of_its_terms() -> None:
     load = func.body.then_body.body.value.a  # type: ignore[attr-defined]
     other = binary("mul", load, const(1e38, "float32"))
     theorem = reflexive(func)
-    restated = apply(Restate((0, 0), (0,), other), theorem, PROVER)
+    restated = apply(rewritten((0, 0), (0,), other), theorem, PROVER)
     if isinstance(restated, Refines):  # true of the bits in this order
         found = licensed(restated, frozenset({func.buffers[0].data}), PROVER)
         assert isinstance(found, tuple) and found[0] == 0
-    fine = apply(Restate((0, 0), (0,), binary("mul", const(5.0, "float32"), load)), theorem, PROVER)
+    fine = apply(rewritten((0, 0), (0,), binary("mul", const(5.0, "float32"), load)), theorem, PROVER)
     assert isinstance(fine, Refines)
     assert isinstance(licensed(fine, frozenset({func.buffers[0].data}), PROVER), Refines)
 

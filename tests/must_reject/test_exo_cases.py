@@ -12,9 +12,9 @@ from verified_tir.ir.stmt import Store
 from verified_tir.ir.sugar import const
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.obligation import Unproved
-from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.kernel.theorem import Refines, apply
 from verified_tir.logic.solver import Solver
+from verified_tir.schedule.edits import rewritten
 
 
 def ints(*shape: int) -> np.ndarray:
@@ -114,7 +114,7 @@ def rewrite_stored_value(program: str, zero: object, dtype: str) -> object:
     """Ask the kernel to replace the stored value by a constant zero."""
     theorem = Schedule(program).theorem
     path, _ = next(iter(places(theorem.after.body, lambda s: isinstance(s, Store))))
-    return apply(Rewrite(path, (0,), const(zero, dtype)), theorem, Prover(Solver()))  # type: ignore[arg-type]
+    return apply(rewritten(path, (0,), const(zero, dtype)), theorem, Prover(Solver()))  # type: ignore[arg-type]
 
 
 def test_11_x_times_zero_is_not_zero_for_floats() -> None:

@@ -22,9 +22,10 @@ from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.obligation import Unproved
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
-from verified_tir.kernel.rules.rewrite import Rewrite, expressions
+from verified_tir.kernel.rules.rewrite import expressions
 from verified_tir.kernel.theorem import Refines, Rule, apply, reflexive
 from verified_tir.logic.verdict import Refuted
+from verified_tir.schedule.edits import rewritten
 from verified_tir.schedule.index_map import IndexMap
 
 TWO_STAGES = """
@@ -52,7 +53,7 @@ def value_of_last_store(func: PrimFunc, new: Callable[[PrimFunc], Expr]) -> Refi
     path, last = list(places(func.body, lambda s: isinstance(s, Store)))[-1]
     assert isinstance(last, Store)
     position = expressions(last).index(last.value)
-    return step(func, Rewrite(path, (position,), new(func)))
+    return step(func, rewritten(path, (position,), new(func)))
 
 
 # -- 19: index maps that are not injective

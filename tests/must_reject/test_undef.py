@@ -22,10 +22,10 @@ from verified_tir.ir.stmt import For, Store
 from verified_tir.ir.visit import substitute
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.obligation import Unproved
-from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.kernel.theorem import Refines, apply, reflexive
 from verified_tir.logic.solver import Solver
 from verified_tir.lower import RemoveAssume, RemoveStoreUndef
+from verified_tir.schedule.edits import rewritten
 from verified_tir.script import tir as T
 from verified_tir.semantics.interpreter import UndefinedBehaviour, refines, run
 
@@ -52,7 +52,7 @@ def holds(before: str, after: str, dtype: str, definite: bool = False) -> bool:
     blocks = {a.data: b.data for a, b in zip(other.buffers, one.buffers, strict=True)}
     value = substitute(value_of(other)[1], {other.body.var: one.body.var, **blocks})
     same = {a.with_data(b.data): b for a, b in zip(other.buffers, one.buffers, strict=True)}
-    found = apply(Rewrite(path, (0,), substitute_buffers(value, same)), reflexive(one, definite=definite), PROVER)
+    found = apply(rewritten(path, (0,), substitute_buffers(value, same)), reflexive(one, definite=definite), PROVER)
     assert isinstance(found, (Refines, Unproved)), found
     arrays = {b.name: (np.arange(4) + 1).astype(dtype) for b in one.buffers}
     agrees = not refines(run(one, arrays), run(other, arrays))
@@ -182,9 +182,9 @@ def test_an_undef_that_has_a_name() -> None:
     (path, store), *_ = places(s.func.body, lambda x: isinstance(x, Store))
     assert isinstance(store, Store)
     zero = parse_func(LET.format(value="7").replace("x - x", "0"))
-    assert isinstance(apply(Rewrite(path, (0,), value_of(zero)[1]), s.theorem, PROVER), Refines)
+    assert isinstance(apply(rewritten(path, (0,), value_of(zero)[1]), s.theorem, PROVER), Refines)
     (path, store), *_ = places(Schedule(zero).func.body, lambda x: isinstance(x, Store))
-    backwards = Rewrite(path, (0,), store.value - store.value)  # type: ignore[attr-defined]
+    backwards = rewritten(path, (0,), store.value - store.value)  # type: ignore[attr-defined]
     assert isinstance(apply(backwards, reflexive(zero), PROVER), Refines)  # 0 - 0
 
 

@@ -17,8 +17,8 @@ from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Allocate, Block, DeclBuffer, Evaluate, Region, Stmt, Store
 from verified_tir.ir.visit import sub_statements, walk
 from verified_tir.kernel.refines import Refines
+from verified_tir.kernel.rules.rewrite import Edit, Rewrite
 from verified_tir.kernel.rules.stage import Stage
-from verified_tir.kernel.rules.view import View
 from verified_tir.kernel.step import Rule
 from verified_tir.schedule.functions import called_function, program_of
 
@@ -110,12 +110,18 @@ class Twins:
     def moved(self, original: Any, made: Any) -> Any:
         """The rule with places of the twin for places of the original."""
         values = {f.name: getattr(made, f.name) for f in dataclasses.fields(made)}
-        for field in PATHS & set(values):
+        for field in PATHS & set(values) if not isinstance(original, Edit) else ():
             values[field] = self.place(getattr(original, field))
         if isinstance(original, Stage):
             here, there = original.path, values["path"]
             values["only"] = tuple(self.place((*here, *p))[len(there) :] for p in original.only)
-        for field in {Stage: ("buffer",), View: ("old",)}.get(type(original), ()):
+        if isinstance(original, Rewrite):
+            here, there = original.path, values["path"]
+            pairs = zip(original.edits, made.edits, strict=True)
+            values["edits"] = tuple(
+                dataclasses.replace(e, path=self.place((*here, *o.path))[len(there) :]) for o, e in pairs
+            )
+        for field in {Stage: ("buffer",)}.get(type(original), ()):
             values[field] = self.accessed.get(values[field], values[field])
         return type(made)(**values)
 

@@ -19,7 +19,6 @@ from verified_tir.ir.expr import IntImm, Load
 from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.obligation import Unproved
-from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.kernel.theorem import Refines, apply
 from verified_tir.logic.solver import Solver
 from verified_tir.script import tir as T
@@ -138,7 +137,7 @@ def ring(A: T.Buffer((14,), "int32"), B: T.Buffer((14,), "int32")):
     def rewritten(s: Schedule) -> Refines | Unproved | object:
         (i,) = s.loops()
         element = Load(s.buffer("A"), ((i + 1) // 5, (i + 1) % 5))
-        return apply(Rewrite((0,), (0,), element), s.theorem, Prover(Solver()))
+        return apply(rewritten((0,), (0,), element), s.theorem, Prover(Solver()))
 
     wrapped = accepted(program, padded("A", lambda io, ii, X: X[0, 0], shape))
     assert isinstance(rewritten(wrapped), Refines)

@@ -13,11 +13,10 @@ from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import SKIP, If, Seq
 from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.rules.insert import Insert
-from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.kernel.rules.scope import Declare
-from verified_tir.kernel.rules.view import View
 from verified_tir.kernel.theorem import Refines, Rule, apply, reflexive
 from verified_tir.schedule import moves
+from verified_tir.schedule.edits import redirected, rewritten
 from verified_tir.schedule.races import spoiled
 from verified_tir.schedule.recipes import Recipe, labelled, of_kind
 from verified_tir.schedule.session import Session
@@ -43,9 +42,9 @@ def test_reads_that_appear_in_a_parallel_loop_are_asked_about() -> None:
     f = program(FILL + "for i in T.parallel(4):\n    B[i] = A[i]\n    B[i] = B[i] * 1", AB)
     i, a, b = variable(f, "i"), buffer(f, "A"), buffer(f, "B")
     racing = load(a, i) + load(b, 3 - i) * 0
-    refused(f, Rewrite((1, 0, 0), (0,), racing), RACE)  # the same bits, but what another iteration writes is read
+    refused(f, rewritten((1, 0, 0), (0,), racing), RACE)  # the same bits, but what another iteration writes is read
     refused(f, moves.introduce((1, 0, 0), binary("gt", load(b, 3 - i), load(a, 0))), RACE)
-    assert asked(f, Rewrite((1, 0, 0), (0,), load(a, i) + load(a, 3 - i) * 0)) == [(1,)]
+    assert asked(f, rewritten((1, 0, 0), (0,), load(a, i) + load(a, 3 - i) * 0)) == [(1,)]
 
 
 def test_a_condition_that_reads_is_asked_about_where_it_goes() -> None:
@@ -102,7 +101,7 @@ def test_views_touch_the_same_bytes() -> None:
     flat = Buffer.declare("V", (2, 2), "int32", data=b.data)
     declared = apply(Declare((), flat, True), reflexive(f), PROVER)
     assert isinstance(declared, Refines)
-    assert asked(declared.after, View((0, 0), b, flat, (((i,), (i // 2, i % 2)),))) == []
+    assert asked(declared.after, redirected((0, 0), b, flat, (((i,), (i // 2, i % 2)),))) == []
 
 
 def test_a_step_that_comes_twice_forgets_nothing() -> None:

@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from verified_tir.certificate.canonical import BadJson, read, value_hash, write
 
-SCHEMA: Final = 2
+SCHEMA: Final = 3
 """Version of the format.  Another one is not read."""
 
 OTHER_SCHEMA: Final = f"this program reads {SCHEMA}: certify again, with --certify, into an empty folder"

@@ -22,8 +22,8 @@ from verified_tir.ir.stmt import Allocate, Stmt, Store
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.rules.scope import Declare, Drop
 from verified_tir.kernel.rules.share import Share
-from verified_tir.kernel.rules.view import View
 from verified_tir.lower.passes import Lowering, Pass
+from verified_tir.schedule.edits import redirected
 from verified_tir.schedule.session import Session, fail
 
 
@@ -69,7 +69,7 @@ def _local(work: Lowering, path: Path, stmt: Stmt) -> None:
 
 def _redirect(session: Session, path: Path, old: Buffer, new: Buffer) -> None:
     indices = dict.fromkeys(n.indices for n in _accesses(session.stmt(path), old))
-    session.apply(View(path, old, new, tuple((x, x) for x in indices)))
+    session.apply(redirected(path, old, new, tuple((x, x) for x in indices)))
 
 
 def _bytes(session: Session, old: Buffer) -> Buffer:

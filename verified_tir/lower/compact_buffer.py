@@ -25,10 +25,10 @@ from verified_tir.ir.visit import children, walk
 from verified_tir.kernel.rules.couple import Couple
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.scope import Drop
-from verified_tir.kernel.rules.view import Indices, View
 from verified_tir.lower.flatten_buffer import flat_indices, of_one_type
 from verified_tir.lower.passes import Lowering, Pass, reason
 from verified_tir.schedule.bounds import Bounds
+from verified_tir.schedule.edits import Indices, redirected
 from verified_tir.schedule.poly import Poly, as_poly, render
 from verified_tir.schedule.recipes import moved
 from verified_tir.schedule.session import Session, TacticFailed
@@ -125,7 +125,7 @@ def _without_views(session: Session, path: Path, buffer: Buffer) -> int:
             n.indices for n in walk(declared.body) if isinstance(n, (Load, Store)) and n.buffer is view
         )
         moves = tuple((x, _through(view, buffer, x)) for x in accesses)
-        session.apply(View((*where, 0), view, buffer, moves))
+        session.apply(redirected((*where, 0), view, buffer, moves))
         session.apply(Drop(where))
 
 

@@ -25,10 +25,10 @@ from verified_tir.ir.sugar import binary, const
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.rules.scope import Declare, Drop
 from verified_tir.kernel.rules.share import Share
-from verified_tir.kernel.rules.view import Indices, View
 from verified_tir.kernel.theorem import Rule
 from verified_tir.lower.passes import Lowering, Pass, reason
 from verified_tir.schedule.bounds import Bounds
+from verified_tir.schedule.edits import Indices, redirected
 from verified_tir.schedule.session import TacticFailed
 from verified_tir.schedule.simplify_index import Simplifier
 
@@ -105,7 +105,7 @@ def _redirect(work: Lowering, path: Path, old: Buffer, flat: Buffer) -> None:
     for widen, simple in ways:  # (2 * i + j) * m fits where 2 * m * i, which is simpler, may not
         moves = tuple((x, flat_indices(old, x, widen=widen, simple=simple)) for x in accesses)
         try:
-            work.session.apply(View(path, old, flat, moves))
+            work.session.apply(redirected(path, old, flat, moves))
             break
         except TacticFailed:
             if (widen, simple) == ways[-1]:

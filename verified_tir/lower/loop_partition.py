@@ -26,9 +26,9 @@ from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Annotations, For, If, Stmt
 from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import sub_statements, walk
-from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.lower.passes import Lowering, Pass
 from verified_tir.lower.tidy import remove_empty
+from verified_tir.schedule.edits import rewritten
 from verified_tir.schedule.recipes import annotated
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.tactics.boundaries import changes, clamped
@@ -94,7 +94,7 @@ def _partition(session: Session, path: Path, mid: Expr) -> list[Var]:
         place = loop_path(session.func, var)
         if place is None:
             continue
-        if session.attempt(Rewrite(place, (1,), const(0, var.dtype))):
+        if session.attempt(rewritten(place, (1,), const(0, var.dtype))):
             raise fail("one part is empty", place)
         drop_conjuncts(session, place)
         simplify(session, place)

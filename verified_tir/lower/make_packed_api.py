@@ -21,8 +21,8 @@ from verified_tir.ir.expr import Load
 from verified_tir.ir.stmt import Annotations, Store
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.rules.scope import Declare
-from verified_tir.kernel.rules.view import View
 from verified_tir.lower.passes import Lowering, Pass
+from verified_tir.schedule.edits import redirected
 from verified_tir.schedule.recipes import with_attributes
 
 PACKED = 1
@@ -52,4 +52,4 @@ class MakePackedAPI(Pass):
             if found and not b.strides:
                 view = Buffer(f"{b.name}_arg", b.data, b.dtype, b.shape, (), b.elem_offset, b.axis_separators)
                 session.apply(Declare((), view, True))
-                session.apply(View((0,), b, view, tuple((x, x) for x in found)))
+                session.apply(redirected((0,), b, view, tuple((x, x) for x in found)))

@@ -21,10 +21,10 @@ from verified_tir.ir.stmt import LetStmt, Stmt, Store
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.rules.bind import Inline
 from verified_tir.kernel.rules.erase import Erase
-from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.lower.passes import Lowering, Pass
 from verified_tir.lower.tidy import remove_empty
 from verified_tir.schedule import moves
+from verified_tir.schedule.edits import rewritten
 from verified_tir.schedule.simplify_index import negate
 
 
@@ -52,7 +52,7 @@ def _remove_part(work: Lowering, path: Path, value: Expr) -> None:
         case Select(condition=c, true_value=a, false_value=b) | IfThenElse(condition=c, true_value=a, false_value=b):
             if c.dtype.lanes == 1 and isinstance(a, Undef) is not isinstance(b, Undef):
                 c, kept = (c, a) if isinstance(b, Undef) else (negate(c), b)
-                only = Rewrite((*path, 0), (0,), kept)
+                only = rewritten((*path, 0), (0,), kept)
                 work.session.attempt(moves.introduce(path, c), only, Erase((*path, 1)), moves.reshape(path, "trim"))
 
 

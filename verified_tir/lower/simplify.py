@@ -23,6 +23,7 @@ from verified_tir.lower.batch import attempt_all, simplify_everywhere
 from verified_tir.lower.passes import Lowering, Pass
 from verified_tir.lower.tidy import remove_empty
 from verified_tir.schedule.bounds import Bounds
+from verified_tir.schedule.edits import rewritten
 from verified_tir.schedule.simplify_index import Simplifier
 from verified_tir.schedule.tactics.tidy import size
 
@@ -57,7 +58,7 @@ def _canonical(stmt: Stmt, path: Path, ranges: Mapping[Var, tuple[Expr, Expr]]) 
     if not isinstance(stmt, (Allocate, Block, Seq, For)):
         simplifier = Simplifier(Bounds(ranges))
         for k, e in enumerate(expressions(stmt)):
-            yield from (Rewrite(path, where, new) for where, new in _normal(e, (k,), simplifier))
+            yield from (rewritten(path, where, new) for where, new in _normal(e, (k,), simplifier))
     inner = {**ranges, stmt.var: (stmt.min, stmt.extent)} if isinstance(stmt, For) else ranges
     for k, sub in enumerate(sub_statements(stmt)):
         yield from _canonical(sub, (*path, k), inner)

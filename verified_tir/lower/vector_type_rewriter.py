@@ -26,9 +26,9 @@ from verified_tir.ir.sugar import binary, const
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.rules.scope import Declare, Drop
 from verified_tir.kernel.rules.share import Share
-from verified_tir.kernel.rules.view import View
 from verified_tir.lower.passes import Lowering, Pass, reason
 from verified_tir.schedule.bounds import Bounds
+from verified_tir.schedule.edits import redirected
 from verified_tir.schedule.session import Session, TacticFailed
 from verified_tir.schedule.simplify_index import Simplifier
 from verified_tir.schedule.tactics.tidy import size
@@ -132,11 +132,11 @@ def _cast(work: Lowering, path: Path, buffer: Buffer) -> None:
 def _redirect(work: Lowering, path: Path, buffer: Buffer, view: Buffer, moves: Moves) -> None:
     """All accesses that the kernel lets go through the view; the others are noted."""
     session = work.session
-    if session.attempt(View(path, buffer, view, moves)):
+    if session.attempt(redirected(path, buffer, view, moves)):
         return
     for move in moves:
         try:
-            session.apply(View(path, buffer, view, (move,)))
+            session.apply(redirected(path, buffer, view, (move,)))
         except TacticFailed as refused:
             at = ", ".join(script(i) for i in move[0])
             work.note(f"{buffer.name}[{at}] keeps its ramp: {reason(refused.refusal)}")
@@ -158,7 +158,7 @@ def _retype(work: Lowering, path: Path, buffer: Buffer) -> None:
     try:
         with session.atomic():
             session.apply(Share(path, (), block))
-            session.apply(View((*path, 0, 0), buffer, block, _moves(session, indices, lanes)))
+            session.apply(redirected((*path, 0, 0), buffer, block, _moves(session, indices, lanes)))
             session.apply(Drop((*path, 0)))
     except TacticFailed as refused:
         work.note(f"{buffer.name} stays an array of {buffer.dtype}: {reason(refused.refusal)}")

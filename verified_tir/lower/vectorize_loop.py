@@ -25,11 +25,11 @@ from verified_tir.kernel.rules.bind import Inline
 from verified_tir.kernel.rules.couple import Couple
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.lanes import Lanes as LanesRule
-from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.kernel.theorem import Rule
 from verified_tir.lower.passes import Lowering, Pass, reason
 from verified_tir.lower.vector_lanes import Lanes, NoVector
 from verified_tir.schedule import moves
+from verified_tir.schedule.edits import rewritten
 from verified_tir.schedule.recipes import Recipe, moved, of_kind, unwrapped
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.tactics.in_turn import is_zero
@@ -182,7 +182,7 @@ def _same_in_all_lanes_first(session: Session, path: Path, loop: For, branch: If
     rest = [c for c in parts if c not in same]
     ordered = Binary("and", all_of(same), all_of(rest))
     body = (*path, 0)
-    first = () if ordered is branch.condition else (Rewrite(body, (0,), ordered),)
+    first = () if ordered is branch.condition else (rewritten(body, (0,), ordered),)
     return session.attempt(*first, moves.reshape(body, "nest"), moves.hoist(path))
 
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
 from typing import Any, Final
 
-from verified_tir.ir.expr import Load
+from verified_tir.ir.expr import Cast, Expr, Load
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import Node
 from verified_tir.ir.paths import Path, at
@@ -29,10 +29,9 @@ from verified_tir.kernel.rules.reorder import Reorder
 from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.kernel.rules.same import Same
 from verified_tir.kernel.rules.scope import Declare, Drop
-from verified_tir.kernel.rules.view import View
 
 QUIET: Final = frozenset({
-    Bind, Declare, Drop, Erase, Inline, Reorder, Rewrite, Same, View,
+    Bind, Declare, Drop, Erase, Inline, Reorder, Rewrite, Same,
 })  # fmt: skip
 """Rules by which a statement touches nothing new, unless an expression among their arguments reads memory.  The loops
 that ``Reorder`` brings are asked about."""
@@ -67,7 +66,17 @@ def _assumed(func: PrimFunc) -> set[Stmt]:
 def _quiet(step: Step) -> bool:
     """Whether a step's statement touches the same elements as before, or fewer, and buffers are in the same scopes."""
     rule = step.rule
-    return type(rule) in QUIET and not step.made.heirs and (type(rule) is Same or not _loads(rule))
+    if type(rule) not in QUIET or step.made.heirs:
+        return False
+    if type(rule) is Rewrite and all(d.obligation.name != "equal" for d in step.obligations):
+        return not any(_loads(_redirected(e.new)) for e in rule.edits)
+    return type(rule) is Same or not _loads(rule)
+
+
+def _redirected(access: Expr) -> Expr | tuple[Any, ...]:
+    """What an access of the same element, through another view, evaluates."""
+    load = access.value if isinstance(access, Cast) else access
+    return (load.indices, load.predicate) if isinstance(load, Load) else access
 
 
 def _loads(value: Any) -> bool:

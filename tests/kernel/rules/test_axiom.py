@@ -17,8 +17,8 @@ from verified_tir.kernel.rules.axiom import Axiom
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.relayout import Relayout
-from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.kernel.theorem import Refines, Rule, apply, reflexive
+from verified_tir.schedule.edits import rewritten
 
 SEVEN = 'A: T.Buffer((7,), "int32"), B: T.Buffer((7,), "int32"), n: T.int32'
 TEXT = "for i in range(7):\n    B[i] = A[i] + n"
@@ -95,10 +95,10 @@ def test_the_next_steps_may_use_it() -> None:
     """``A[i] < 0`` is false everywhere; without the assumption nothing is known."""
     start = theorem_of("for i in range(7):\n    B[i] = T.Select(A[i] < 0, 1, 2)")
     a = start.before.buffers[0]
-    better = Rewrite((0, 0), (0,), const(2))
+    better = rewritten((0, 0), (0,), const(2))
     assert not isinstance(apply(better, start, PROVER), Refines)
     theorem = then(start, Axiom(for_all(a, lambda i: load(a, i) >= 0)))
-    then(theorem, Rewrite((1, 0), (0,), const(2)))
+    then(theorem, rewritten((1, 0), (0,), const(2)))
 
 
 def test_it_is_about_values_at_entry() -> None:
@@ -106,7 +106,7 @@ def test_it_is_about_values_at_entry() -> None:
     start = theorem_of("A[3] = n\nfor i in range(7):\n    B[i] = T.Select(A[i] < 0, 1, 2)")
     a = start.before.buffers[0]
     theorem = then(start, Axiom(for_all(a, lambda i: load(a, i) >= 0)))
-    found = apply(Rewrite((2, 0), (0,), const(2)), theorem, PROVER)
+    found = apply(rewritten((2, 0), (0,), const(2)), theorem, PROVER)
     assert isinstance(found, Unproved)
 
 

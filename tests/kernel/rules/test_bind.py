@@ -8,7 +8,7 @@ from verified_tir.ir.expr import Binary, Var
 from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.rules.bind import Bind, Inline
-from verified_tir.kernel.rules.rewrite import Rewrite
+from verified_tir.schedule.edits import rewritten
 
 ABN = AB + ", n: T.int32"
 
@@ -62,13 +62,13 @@ def test_a_name_that_is_put_in_later() -> None:
     named = accepted(f, Bind((), x, load(buffer(f, "B"), 0), replace=False))
     assert body_of(named) == "x: T.let[T.int32] = B[0]\nA[0] = 1\nB[1] = A[0]\nA[1] = B[0]"
     gives(named, Inline(()), "A[0] = 1\nB[1] = A[0]\nA[1] = B[0]")
-    used = accepted(named, Rewrite((0, 2), (0,), x))
+    used = accepted(named, rewritten((0, 2), (0,), x))
     assert body_of(used).endswith("A[1] = x")
     refused(used, Inline(()), "the body writes what the value reads")
     f = program("B[A[1] % 4] = 1\nA[1] = B[0]")
     x = Var.fresh("x")
     named = accepted(f, Bind((), x, load(buffer(f, "B"), 0), replace=False))
-    refused(named, Rewrite((0, 1), (0,), x), "equal: x equals B[0] (Refuted)")
+    refused(named, rewritten((0, 1), (0,), x), "equal: x equals B[0] (Refuted)")
 
 
 def test_what_is_evaluated_anyway_is_safe() -> None:

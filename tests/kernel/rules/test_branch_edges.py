@@ -8,8 +8,8 @@ from tests.kernel.programs import AB, accepted, body_of, buffer, gives, load, pr
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Block, Seq
 from verified_tir.kernel.rules.bind import Inline
-from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.schedule import moves
+from verified_tir.schedule.edits import rewritten
 
 ABN = AB + ", n: T.int32"
 RACE = "licence: the loop over k is parallel: no two of its iterations "
@@ -81,7 +81,7 @@ def test_bounds_that_were_never_evaluated() -> None:
 
 def test_a_value_that_another_iteration_writes() -> None:
     for f, fine in zip(both("B[k] = 0"), (True, False), strict=True):
-        rule = Rewrite((1, 0, 1), (0,), load(buffer(f, "A"), 3 - variable(f, "k")))
+        rule = rewritten((1, 0, 1), (0,), load(buffer(f, "A"), 3 - variable(f, "k")))
         if fine:
             assert body_of(accepted(f, rule)).endswith("B[k] = A[3 - k]")
         else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.kernel.programs import PROVER, accepted, body_of, buffer, program, refused, why
+from tests.kernel.programs import PROVER, accepted, body_of, buffer, program, refused, take, why
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import FALSE, Expr, Load, Var
 from verified_tir.ir.func import PrimFunc
@@ -16,8 +16,8 @@ from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.relayout import Relayout
 from verified_tir.kernel.rules.scope import Declare, Drop
 from verified_tir.kernel.rules.share import Share
-from verified_tir.kernel.rules.view import View
 from verified_tir.kernel.theorem import Refines, apply, reflexive
+from verified_tir.schedule.edits import redirected
 from verified_tir.semantics.interpreter import run
 
 LOCAL = """\
@@ -42,14 +42,14 @@ def same_places(func: PrimFunc, old: Buffer) -> tuple[tuple[tuple[Expr, ...], tu
 def of_parameter(func: PrimFunc, name: str) -> PrimFunc:
     old = buffer(func, name)
     new = as_bytes(old)
-    return accepted(func, Declare((), new, True), View((0,), old, new, same_places(func, old)))
+    return accepted(func, Declare((), new, True), redirected((0,), old, new, same_places(func, old)))
 
 
 def test_a_local_buffer() -> None:
     f = program(LOCAL)
     m = buffer(f, "m")
     new = as_bytes(m)
-    done = accepted(f, Share((), (), new), View((0, 0), m, new, same_places(f, m)), Drop((0,)))
+    done = accepted(f, Share((), (), new), redirected((0, 0), m, new, same_places(f, m)), Drop((0,)))
     assert (
         body_of(done)
         == """\
@@ -84,7 +84,7 @@ def test_bytes_that_are_no_bools_need_not_be_told_apart() -> None:
     )
     f = program(text, IN_OUT)
     m, v = buffer(f, "m"), buffer(f, "v")
-    accepted(f, View((0, 0), m, v, same_places(f, m)))
+    accepted(f, redirected((0, 0), m, v, same_places(f, m)))
 
 
 def test_a_byte_is_not_made_of_a_bool() -> None:
@@ -92,7 +92,7 @@ def test_a_byte_is_not_made_of_a_bool() -> None:
     f = program("B[0] = A[0]", 'A: T.Buffer((4,), "int8"), B: T.Buffer((4,), "int8")')
     bools = Buffer.declare("m", (4,), "bool", data=buffer(f, "A").data)
     declared = accepted(f, Declare((), bools, True))
-    refused(declared, View((0,), buffer(f, "A"), bools, same_places(f, buffer(f, "A"))), "A holds int8, m bool")
+    refused(declared, redirected((0,), buffer(f, "A"), bools, same_places(f, buffer(f, "A"))), "A holds int8, m bool")
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "int16", "float32"])
@@ -100,7 +100,9 @@ def test_other_types_are_no_bytes_of_a_bool(dtype: str) -> None:
     f = program("N[0] = M[0]", IN_OUT)
     other = Buffer.declare("v", (1,), dtype, data=buffer(f, "M").data)
     declared = accepted(f, Declare((), other, True))
-    refused(declared, View((0,), buffer(f, "M"), other, same_places(f, buffer(f, "M"))), f"M holds bool, v {dtype}")
+    refused(
+        declared, redirected((0,), buffer(f, "M"), other, same_places(f, buffer(f, "M"))), f"M holds bool, v {dtype}"
+    )
 
 
 def test_the_byte_is_the_one_of_that_bool() -> None:
@@ -108,8 +110,8 @@ def test_the_byte_is_the_one_of_that_bool() -> None:
     m = buffer(f, "M")
     new = as_bytes(m)
     declared = accepted(f, Declare((), new, True))
-    accepted(declared, View((0,), m, new, (((const(1),), (const(1),)),)))
-    refused(declared, View((0,), m, new, (((const(1),), (const(0),)),)), "the load of M_bytes reads where")
+    accepted(declared, redirected((0,), m, new, (((const(1),), (const(1),)),)))
+    refused(declared, redirected((0,), m, new, (((const(1),), (const(0),)),)), "the load of M_bytes reads where")
 
 
 def test_what_is_said_of_bools_stays_said_of_them() -> None:
@@ -124,5 +126,5 @@ def test_what_is_said_of_bools_stays_said_of_them() -> None:
         new = as_bytes(m)
         declared = apply(Declare((), new, True), theorem, PROVER)
         assert isinstance(declared, Refines)
-        found = apply(View((0,), m, new, same_places(theorem.after, m)), declared, PROVER)
+        found = take(redirected((0,), m, new, same_places(theorem.after, m)), declared)
         assert isinstance(found, Refines) if fine else "accessible" in why(found)  # type: ignore[arg-type]

@@ -15,7 +15,7 @@ from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.rules.scope import Declare, Drop
 from verified_tir.kernel.rules.share import Share
-from verified_tir.kernel.rules.view import View
+from verified_tir.schedule.edits import redirected
 from verified_tir.schedule.recipes import run_once, unlabelled
 
 NEST = "for i in range({0}):\n    for j in range({1}):\n        B[i, j] = A[i, j] + 1"
@@ -38,23 +38,33 @@ def test_flattening_parameters() -> None:
     a, b = flat(f, "A", 32), flat(f, "B", 32)
     good, bad = (((i, j), (i * 8 + j,)),), (((i, j), (i * 7 + j,)),)
     declare = (Declare((), a, True), Declare((0,), b, True))
-    moved = accepted(f, *declare, View((0, 0), buffer(f, "A"), a, good), View((0, 0), buffer(f, "B"), b, good))
+    moved = accepted(
+        f, *declare, redirected((0, 0), buffer(f, "A"), a, good), redirected((0, 0), buffer(f, "B"), b, good)
+    )
     assert body_of(moved) == (
         'A_flat = T.decl_buffer((32,), "float32", data=A.data)\nB_flat = T.decl_buffer((32,), "float32", data=B.data)\n'
         "for i, j in T.grid(4, 8):\n    B_flat[i * 8 + j] = A_flat[i * 8 + j] + T.float32(1.0)"
     )
     declared = accepted(f, *declare)
-    refused(declared, View((0, 0), buffer(f, "A"), a, bad), "the load of A_flat reads where the one of A did (Refuted)")
     refused(
-        declared, View((0, 0), buffer(f, "B"), b, bad), "the store to B_flat goes where the one to B went (Refuted)"
+        declared,
+        redirected((0, 0), buffer(f, "A"), a, bad),
+        "the load of A_flat reads where the one of A did (Refuted)",
     )
-    refused(declared, View((0, 0), buffer(f, "A"), b, good), "no view of the block")
-    refused(f, View((), buffer(f, "A"), a, good), "not declared")
+    refused(
+        declared,
+        redirected((0, 0), buffer(f, "B"), b, bad),
+        "the store to B_flat goes where the one to B went (Refuted)",
+    )
+    refused(declared, redirected((0, 0), buffer(f, "A"), b, good), "no view of the block")
+    refused(f, redirected((), buffer(f, "A"), a, good), "not declared")
     small = accepted(f, Declare((), flat(f, "A", 31), True))
     new = buffer(small, "A_flat")
-    refused(small, View((0,), buffer(f, "A"), new, good), "in bounds (Refuted)")
+    refused(small, redirected((0,), buffer(f, "A"), new, good), "in bounds (Refuted)")
     large = accepted(f, Declare((), flat(f, "A", 33), True))  # a view may be larger than its block ...
-    accepted(large, View((0,), buffer(f, "A"), buffer(large, "A_flat"), good))  # ... if nothing beyond it is touched
+    accepted(
+        large, redirected((0,), buffer(f, "A"), buffer(large, "A_flat"), good)
+    )  # ... if nothing beyond it is touched
 
 
 def test_symbolic_extents() -> None:
@@ -62,8 +72,8 @@ def test_symbolic_extents() -> None:
     i, j, n, m = (variable(f, name) for name in "ijnm")
     a = flat(f, "A", n * m)
     declared = accepted(f, Declare((), a, True))
-    accepted(declared, View((0,), buffer(f, "A"), a, (((i, j), (i * m + j,)),)))
-    refused(declared, View((0,), buffer(f, "A"), a, (((i, j), (i * n + j,)),)), "(Refuted)")
+    accepted(declared, redirected((0,), buffer(f, "A"), a, (((i, j), (i * m + j,)),)))
+    refused(declared, redirected((0,), buffer(f, "A"), a, (((i, j), (i * n + j,)),)), "(Refuted)")
 
 
 def test_lanes_and_pointer_casts() -> None:
@@ -73,15 +83,15 @@ def test_lanes_and_pointer_casts() -> None:
     wide = flat(f, "A", 2, dtype="float32x4")
     ramp = Ramp(i * 4, const(1), 4)
     declared = accepted(f, Declare((), wide, True))
-    moved = accepted(declared, View((0,), buffer(f, "A"), wide, (((ramp,), (i,)),)))
+    moved = accepted(declared, redirected((0,), buffer(f, "A"), wide, (((ramp,), (i,)),)))
     assert "B[i * 4:i * 4 + 4] = A_flat[i] + " in body_of(moved)
-    refused(declared, View((0,), buffer(f, "A"), wide, (((ramp,), (i * 4,)),)), "in bounds")
+    refused(declared, redirected((0,), buffer(f, "A"), wide, (((ramp,), (i * 4,)),)), "in bounds")
     three = accepted(f, Declare((), flat(f, "B", 3, dtype="float32x4"), True))
     b = buffer(three, "B_flat")  # its third element ends beyond the block
-    accepted(three, View((0,), buffer(f, "B"), b, (((ramp,), (i,)),)))
-    refused(three, View((0,), buffer(f, "B"), b, (((ramp,), (i + 1,)),)), "(Refuted)")
+    accepted(three, redirected((0,), buffer(f, "B"), b, (((ramp,), (i,)),)))
+    refused(three, redirected((0,), buffer(f, "B"), b, (((ramp,), (i + 1,)),)), "(Refuted)")
     wrong = accepted(f, Declare((), flat(f, "A", 8, dtype="int32"), True))
-    refused(wrong, View((0,), buffer(f, "A"), buffer(wrong, "A_flat"), (((ramp,), (ramp,)),)), "holds float32")
+    refused(wrong, redirected((0,), buffer(f, "A"), buffer(wrong, "A_flat"), (((ramp,), (ramp,)),)), "holds float32")
 
 
 def test_an_element_of_lanes_by_lanes_of_the_index() -> None:
@@ -90,7 +100,7 @@ def test_an_element_of_lanes_by_lanes_of_the_index() -> None:
     declared = accepted(f, Declare((), flat(f, "A", 4, dtype="float32x2"), True))
     ramp = Ramp(const(0), const(2), 4)
     pair = Ramp(const(0), const(1), 2)
-    refused(declared, View((0,), buffer(f, "A"), buffer(declared, "A_flat"), (((ramp,), (pair,)),)), "(Refuted)")
+    refused(declared, redirected((0,), buffer(f, "A"), buffer(declared, "A_flat"), (((ramp,), (pair,)),)), "(Refuted)")
 
 
 def test_loads_within_indices_and_conditions() -> None:
@@ -99,7 +109,7 @@ def test_loads_within_indices_and_conditions() -> None:
     a = flat(f, "A", 2, 2, dtype="int32")
     moves = tuple((x, (x[0] // 2, x[0] % 2)) for x in indices_of(f, "A"))
     declared = accepted(f, Declare((), a, True))
-    moved = accepted(declared, View((0,), buffer(f, "A"), a, moves))
+    moved = accepted(declared, redirected((0,), buffer(f, "A"), a, moves))
     assert " A[" not in body_of(moved)
     unguarded = program("A[0] = 0\n" + text, 'A: T.Buffer((4,), "int32"), B: T.Buffer((4,), "int32")')
     assert isinstance(unguarded.body.stmts[0], Store)  # type: ignore[attr-defined]
@@ -111,7 +121,7 @@ def test_views_that_nobody_uses() -> None:
     declared = accepted(f, Declare((), a, True))
     assert accepted(declared, Drop(())) is f
     i, j = variable(f, "i"), variable(f, "j")
-    moved = accepted(declared, View((0,), buffer(f, "A"), a, (((i, j), (i * 8 + j,)),)))
+    moved = accepted(declared, redirected((0,), buffer(f, "A"), a, (((i, j), (i * 8 + j,)),)))
     refused(moved, Drop(()), "A_flat is used")
     refused(f, Drop(()), "no buffer is declared here")
     refused(declared, Declare((0,), a, True), "not fresh")
@@ -128,7 +138,7 @@ def test_a_local_buffer_of_another_shape() -> None:
     i, j = variable(f, "i"), variable(f, "j")
     w = Buffer.declare("w", (32,), data=t.data)
     moves = (((i, j), (i * 8 + j,)), ((const(3), const(7)), (const(31),)))
-    done = accepted(f, Share((), (), w), View((0, 0), t, w, moves), Drop((0,)))
+    done = accepted(f, Share((), (), w), redirected((0, 0), t, w, moves), Drop((0,)))
     assert body_of(done) == (
         'w = T.alloc_buffer((32,), "float32")\n'
         "for i, j in T.grid(4, 8):\n    w[i * 8 + j] = T.float32(1.0)\nB[0, 0] = w[31]"
@@ -172,8 +182,12 @@ def test_broadcast_indices_touch_one_element() -> None:
     a = flat(f, "A", 32)
     declared = accepted(f, Declare((), a, True))
     ones = Broadcast(const(1), 4)
-    accepted(declared, View((0,), buffer(f, "A"), a, (((const(0), ones), (ones,)),)))
-    refused(declared, View((0,), buffer(f, "A"), a, (((const(0), ones), (Ramp(const(1), const(1), 4),)),)), "(Refuted)")
+    accepted(declared, redirected((0,), buffer(f, "A"), a, (((const(0), ones), (ones,)),)))
+    refused(
+        declared,
+        redirected((0,), buffer(f, "A"), a, (((const(0), ones), (Ramp(const(1), const(1), 4),)),)),
+        "(Refuted)",
+    )
 
 
 def test_another_function_sees_the_shape_of_the_block_that_it_is_given() -> None:
@@ -217,8 +231,8 @@ def test_the_same_value_at_another_place_is_not_the_same_access() -> None:
     i, v = variable(f, "i"), flat(f, "B", 4)
     declared = accepted(f, Declare((), v, True))
     place = (0, 1, 0, 0)
-    accepted(declared, View(place, buffer(f, "B"), v, (((i,), (i,)),)))
-    refused(declared, View(place, buffer(f, "B"), v, (((i,), (3 - i,)),)), "the load of B_flat reads where")
+    accepted(declared, redirected(place, buffer(f, "B"), v, (((i,), (i,)),)))
+    refused(declared, redirected(place, buffer(f, "B"), v, (((i,), (3 - i,)),)), "the load of B_flat reads where")
 
 
 def test_indices_that_read_are_asked_about_in_parallel_loops() -> None:
@@ -228,4 +242,4 @@ def test_indices_that_read_are_asked_about_in_parallel_loops() -> None:
     i, v = variable(f, "i"), flat(f, "B", 4, dtype="int32")
     declared = accepted(f, Declare((), v, True))
     move = (((i,), (i + load(buffer(f, "A"), 3 - i) * 0,)),)
-    refused(declared, View((0, 1, 0, 0), buffer(f, "B"), v, move), "no two of its iterations")
+    refused(declared, redirected((0, 1, 0, 0), buffer(f, "B"), v, move), "no two of its iterations")

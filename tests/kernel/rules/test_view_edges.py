@@ -13,8 +13,8 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.rules.scope import Declare
 from verified_tir.kernel.rules.share import Share
-from verified_tir.kernel.rules.view import View
-from verified_tir.schedule.recipes import run_once
+from verified_tir.schedule.edits import redirected
+from verified_tir.schedule.recipes import Recipe, run_once
 from verified_tir.semantics.interpreter import UndefinedBehaviour, run
 
 ABN = AB + ", n: T.int32"
@@ -28,9 +28,9 @@ def viewed(text: str, params: str = ABN, extent: int = 4) -> PrimFunc:
     return accepted(f, Declare((), flat(f, "A", extent, dtype="int32"), True))
 
 
-def moved(f: PrimFunc, *moves: tuple[Expr | int, Expr | int]) -> View:
+def moved(f: PrimFunc, *moves: tuple[Expr | int, Expr | int]) -> Recipe:
     pairs: Moves = tuple(((const(a),), (const(b),)) for a, b in moves)
-    return View((0,), buffer(f, "A"), buffer(f, "A_flat"), pairs)
+    return redirected((0,), buffer(f, "A"), buffer(f, "A_flat"), pairs)
 
 
 def test_an_access_that_is_not_listed_stays() -> None:
@@ -50,7 +50,7 @@ def test_an_access_keeps_its_type() -> None:
     f = program("T.evaluate(A[4])", five)
     wide = flat(f, "A", 2, dtype="float32x4")
     declared = accepted(f, Declare((), wide, True))
-    rule = View((0,), buffer(f, "A"), wide, (((const(4),), (const(1),)),))
+    rule = redirected((0,), buffer(f, "A"), wide, (((const(4),), (const(1),)),))
     refused(declared, rule, "the access of A_flat has type float32x4, not float32")
     text = 'V = T.decl_buffer((2,), "float32x4", data=A.data)\nT.evaluate({})'
     array = {"A": np.zeros(5, np.float32)}

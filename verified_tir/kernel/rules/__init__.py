@@ -21,10 +21,9 @@ from verified_tir.kernel.rules.same import Same
 from verified_tir.kernel.rules.scope import Declare, Drop, Move
 from verified_tir.kernel.rules.share import Share
 from verified_tir.kernel.rules.stage import Stage
-from verified_tir.kernel.rules.view import View
 
 RULES: Final = frozenset({
     Axiom, Bind, Couple, Declare, Drop, Erase, Implement, Inline, Insert, Lanes, Move, PadValue, Reassociate, Refine,
-    Relayout, Reorder, Reordered, Repeat, Rewrite, Same, Share, Stage, View,
+    Relayout, Reorder, Reordered, Repeat, Rewrite, Same, Share, Stage,
 })  # fmt: skip
 """The types of rules that ``apply`` takes; an object of any other is refused."""

@@ -47,7 +47,7 @@ def check_scope(context: Context, node: Node) -> None:
     """
     inside = set(bound_vars(node))
     for v in free_vars(node):
-        if v.dtype.code != "handle" and v not in context.env and v not in inside:
+        if v.dtype.code != "handle" and v not in context.env:
             raise Misfit(f"{v.name} is not in scope here")
     for n in walk(node):
         if isinstance(n, Buffer) and n.data not in context.memory and n.data not in inside:

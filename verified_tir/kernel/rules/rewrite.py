@@ -1,36 +1,55 @@
-"""One expression becomes another.
+"""Expressions become others; accesses go through another view: reshapes, pointer casts, bools as bytes.
 
-    … old …        ⟶        … new …
+    … old …                 ⟶      … new …
+    … B[x] …, B[x] = v      ⟶      … V[y] …, V[y] = v
+    … B[x] …, B[x] = v      ⟶      … bool(V[y]) …, V[y] = int8(v)         (bools as bytes)
 
-Theorem.  At this place, in every run without undefined behaviour, ``new`` is safe, and where ``old`` is defined, so is
-``new``, with the same bits.  Statements are monotone in definedness, so the run goes on at least as defined.  The old
-expression was evaluated here, so that it was safe may be used.  Where the expression stands in the lazy part of
-``and``, ``or`` or ``if_then_else``, what leads there may be used too.
+Theorem (expressions).  At this place, in every run without undefined behaviour, ``new`` is safe, and where ``old`` is
+defined, so is ``new``, with the same bits.  Statements are monotone in definedness, so the run goes on at least as
+defined.  The old expression was evaluated here, so that it was safe may be used.  Where the expression stands in the
+lazy part of ``and``, ``or`` or ``if_then_else``, what leads there may be used too: the condition was defined, or the
+branch was undefined behaviour, so it is the same condition in both programs, whatever else is edited.
+
+Theorem (accesses).  A view is a way to name the bytes of a block (``scope`` declares one).  If y, in V, names the same
+bytes as x in B, lane by lane, and the element lies in V and in the block, then the access is the same access.  The
+scalar types must be equal; the lanes of an element may differ (four elements of a ``float32`` view are one element of a
+``float32x4`` view).
+
+Theorem (bools as bytes).  A bool is kept as one byte, 1 if it is true and 0 if not: so a store of v leaves the byte
+``int8(v)``, undefined if v is.  What B reads is ``bool(V[y])``, or undef if the byte is neither 0 nor 1, and undef may
+become anything.  Not the other way round: ``int8(bool(b))`` is not always b.
+
+Many edits are one step.  All is owed of the old program's run: up to a place the new program does the same, in a memory
+at least as defined, and what is owed is monotone too.  Where one edit lies within another, the outer one counts.
+
+If the statement makes an opaque call itself, its loads may come after that: nothing is known of what they see, nor of
+whether two of them see the same, so what leads to a place is not used.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias, final
 
 from verified_tir.ir.calls import is_pure
-from verified_tir.ir.expr import Binary, Call, Expr, IfThenElse, LetExpr, Load, Undef, Var
+from verified_tir.ir.dtype import INT8
+from verified_tir.ir.expr import Binary, Call, Cast, Expr, IfThenElse, LetExpr, Load, Undef
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.index_arith import is_index
-from verified_tir.ir.node import IRError, Node
+from verified_tir.ir.node import Node
 from verified_tir.ir.paths import Path, at, put
-from verified_tir.ir.stmt import Assume, LetStmt, Stmt, While
+from verified_tir.ir.stmt import Assume, LetStmt, Stmt, Store, While
 from verified_tir.ir.visit import children, map_children, refresh_binders, walk
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import Misfit, Question
-from verified_tir.kernel.rules.common import check_scope, safe_questions
+from verified_tir.kernel.rules.common import check_scope, has_effect, safe_questions
 from verified_tir.kernel.step import Rewrite as Rewritten
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
-from verified_tir.semantics.encode import Safety, fresh
+from verified_tir.semantics.encode import Encoded, Safety, fresh
 
 ExprPath: TypeAlias = tuple[int, ...]
 """Positions among the direct expressions of a statement (or of an expression), outermost first."""
@@ -39,121 +58,176 @@ ExprPath: TypeAlias = tuple[int, ...]
 def expressions(node: Node) -> list[Expr]:
     """Direct sub-expressions of a statement or expression, binders, buffers and sub-statements excluded."""
     binder = getattr(node, "var", None)
-    return [c for c in children(node) if isinstance(c, Expr) and not (c is binder and isinstance(c, Var))]
+    return [c for c in children(node) if isinstance(c, Expr) and c is not binder]
 
 
-def replace_expression(node: Node, where: ExprPath, new: Expr) -> Node:
-    """``node`` with the expression at ``where`` replaced."""
-    if not where:
-        return new
+def with_expressions(node: Node, new: Mapping[int, Expr]) -> Node:
+    """``node`` with other direct sub-expressions at some positions."""
     binder = getattr(node, "var", None)
-    position = -1
-
-    def visit(child: Node) -> Node:
-        nonlocal position
-        if not isinstance(child, Expr) or (child is binder and isinstance(child, Var)):
-            return child
-        position += 1
-        return replace_expression(child, where[1:], new) if position == where[0] else child
-
-    return map_children(node, visit)
+    parts = iter([new.get(k, e) for k, e in enumerate(expressions(node))])
+    return map_children(node, lambda c: next(parts) if isinstance(c, Expr) and c is not binder else c)
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Rewrite:
-    """Replace the expression at ``where`` within the statement at ``path`` by ``new``."""
+class Edit:
+    """In the statement at ``path``, the expression at ``where`` becomes ``new``.
+
+    If ``where`` is empty, the statement is a store, and goes to the element that ``new`` loads.
+    """
 
     path: Path
     where: ExprPath
     new: Expr
 
+
+@final
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """Make edits in the statement at ``path``; theirs begin there."""
+
+    path: Path
+    edits: tuple[Edit, ...]
+
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewritten:
-        target = at(before.body, self.path)
-        context = context_at(before, self.path, entry)
-        if isinstance(target, While):
-            context.repeat(target, target.body)  # its condition is evaluated in every iteration
-        found = self.descend(context, target)
-        old, premises = found
-        if old.dtype is not self.new.dtype:
-            raise Misfit(f"the old expression has type {old.dtype}, the new one {self.new.dtype}")
-        if isinstance(target, Assume) and any(isinstance(n, Undef) for n in walk(old)):
-            raise Misfit("in an assumption, `x == undef` is no comparison that could be replaced")
-        check_scope(context, self.new)
-        if self._unmasks(context, target):
-            raise Misfit("the new expression is index arithmetic where data was before: what wrapped would overflow")
-        try:
-            changed = replace_expression(target, self.where, refresh_binders(self.new)[0])
-        except IRError as problem:
-            raise Misfit(f"the result is ill-typed: {problem}") from None
-        assert isinstance(changed, Stmt)
-        after = before.with_body(put(before.body, self.path, changed))
-        return Rewritten(after, self.questions(context, old, premises))
+        target, owed = at(before.body, self.path), list[Question]()
+        for e in self.edits:
+            at(target, e.path)
+        new = self._edited(context_at(before, self.path, entry), target, (), owed)
+        return Rewritten(before.with_body(put(before.body, self.path, new)), owed)
 
-    def _unmasks(self, context: Context, target: Stmt) -> bool:
-        """Whether an operation around the place would turn from data, which wraps, to index arithmetic.
+    def _edited(self, context: Context, stmt: Stmt, below: Path, owed: list[Question]) -> Stmt:
+        """A statement after its edits; what they owe is added."""
+        mine = [e for e in self.edits if e.path[: len(below)] == below]
+        own = {e.where: e.new for e in mine if e.path == below}
+        new = _Place(context.fork(), stmt, (*self.path, *below), owed).edited(stmt, own) if own else stmt
+        assert isinstance(new, Stmt)
+        for k, sub, inner in context.inside(stmt, {e.path[len(below)] for e in mine if e.path != below}):
+            new = put(new, (k,), self._edited(inner, sub, (*below, k), owed))
+        return new
 
-        Its overflow would become undefined behaviour, which nothing here rules out.
-        """
-        data = {v for v, e in context.env.items() if e.data}
-        node: Node = target
-        for k, step in enumerate(self.where):
-            if isinstance(node, Expr) and not isinstance(node, Load) and not is_index(node, data):
-                if is_index(replace_expression(node, self.where[k:], self.new), data):  # type: ignore[arg-type]
-                    return True
-            if isinstance(node, LetExpr) and step == 0 and not is_index(node.value, data):
-                if is_index(replace_expression(node.value, self.where[k + 1 :], self.new), data):  # type: ignore[arg-type]
-                    return True
-            node = expressions(node)[step]
-        binds = isinstance(target, LetStmt) and not is_index(target.value, data)
-        return binds and is_index(replace_expression(target, self.where, self.new).value, data)  # type: ignore[attr-defined]
 
-    def descend(self, context: Context, target: Stmt) -> tuple[Expr, tuple[Term, ...]]:
-        """The old expression, and what holds where it is evaluated; lets on the way are bound in ``context``."""
-        node: Node = target
-        premises: list[Term] = []
-        for step in self.where:
-            parts = expressions(node)
+@final
+class _Place:
+    """A statement and what is known where it evaluates its expressions, and what its edits owe."""
+
+    def __init__(self, context: Context, stmt: Stmt, path: Path, owed: list[Question]) -> None:
+        self.context, self.stmt, self.path, self.owed = context, stmt, path, owed
+        if isinstance(stmt, While):
+            context.repeat(stmt, stmt.body)  # its condition is evaluated in every iteration
+        self.calls = [e for e in expressions(stmt) if has_effect((e,))]
+        for e in self.calls:
+            context.evaluated(e)
+
+    def edited(self, node: Node, edits: Mapping[ExprPath, Expr], premises: tuple[Term, ...] = ()) -> Node:
+        """The statement, or an expression of it, after its edits."""
+        if () in edits and isinstance(node, Expr):
+            return self.replaced(node, edits[()], premises)
+        parts, found = expressions(node), dict[int, Expr]()
+        for step in dict.fromkeys(where[0] for where in edits if where):
             if not 0 <= step < len(parts):
                 raise Misfit("there is no such expression in the statement")
-            match node:
-                case Call(op=op) if not is_pure(op):
-                    raise Misfit(f"{op} may take its argument by address and not by value")
-                case Binary(op="and", a=a) if step == 1 and a.dtype.lanes == 1:
-                    premises.append(context.encoder().value(a))
-                case Binary(op="or", a=a) if step == 1 and a.dtype.lanes == 1:
-                    premises.append(f.not_(context.encoder().value(a)))
-                case IfThenElse(condition=c) if step > 0:
-                    value = context.encoder().value(c)
-                    premises.append(value if step == 1 else f.not_(value))
-                case LetExpr(var=v, value=bound) if step == 1:
-                    context.env[v] = context.encoder().encode(bound, _lane(bound, premises))
-                case _:
-                    pass
-            node = parts[step]
-        if not self.where or not isinstance(node, Expr):
-            raise Misfit("the place names no expression")
-        return node, tuple(premises)
+            inner = {where[1:]: e for where, e in edits.items() if where[:1] == (step,)}
+            here = self.context.fork() if self.calls else self.context
+            leading = leading_to(here, node, step)
+            given = () if self.calls else (*premises, *leading)
+            found[step] = self.edited(parts[step], inner, given)  # type: ignore[assignment]
+        new = with_expressions(node, found)
+        if self.turns(node, new) or (isinstance(node, (LetExpr, LetStmt)) and self.turns(node.value, found.get(0))):
+            raise Misfit("there would be index arithmetic where data was before: what wrapped would overflow")
+        return self.redirected(node, new, edits[()]) if () in edits else new
 
-    def questions(self, context: Context, old: Expr, premises: tuple[Term, ...]) -> Iterator[Question]:
-        """The new expression is safe, and as defined as the old one, with the same bits."""
-        premise_list = list(premises)
-        lane = _lane(old, premise_list)
-        old_safety: list[Safety] = []
-        was = context.encoder(old_safety).encode(old, lane)
-        known = (*premise_list, *(f.implies(f.and_(*s.premises), s.condition) for s in old_safety))
-        safety: list[Safety] = []
-        now = context.encoder(safety).encode(self.new, lane)
-        yield from safe_questions(context, safety, known, self.path)
-        claim = (self.new, " equals ", old)
-        goal = f.and_(f.eq(was.value, now.value), now.defined)
-        yield Question("equal", claim, context, (*known, was.defined), goal, self.path)
+    def turns(self, old: Node, new: Node | None) -> bool:
+        """Whether an operation would turn from data, which wraps, to index arithmetic, whose overflow is undefined."""
+        if not (isinstance(old, Expr) and isinstance(new, Expr)):
+            return False
+        data = {v for v, e in self.context.env.items() if e.data}
+        return is_index(new, data) and not is_index(old, data)
+
+    def replaced(self, old: Expr, new: Expr, premises: tuple[Term, ...]) -> Expr:
+        """The new expression, which is safe, and as defined as the old one, with the same bits."""
+        if old.dtype is not new.dtype:
+            raise Misfit(f"the old expression has type {old.dtype}, the new one {new.dtype}")
+        if isinstance(self.stmt, Assume) and any(isinstance(n, Undef) for n in walk(old)):
+            raise Misfit("in an assumption, `x == undef` is no comparison that could be replaced")
+        to = _element_of(new)
+        if isinstance(old, Load) and to is not None and to.buffer is not old.buffer and _same_block(old, to):
+            self.same_element(old, to, "the load of {} reads where the one of {} did", premises)
+        else:
+            was, now, known = self.both(old, new, premises)
+            goal = f.and_(f.eq(was.value, now.value), now.defined)
+            claim = (new, " equals ", old)
+            self.owed.append(Question("equal", claim, self.context, (*known, was.defined), goal, self.path))
+        return refresh_binders(new)[0]
+
+    def redirected(self, old: Node, new: Node, to: Expr) -> Store:
+        """The store, its expressions edited, to the element that ``to`` loads: the one to which it went before."""
+        if not (isinstance(old, Store) and isinstance(new, Store) and isinstance(to, Load)):
+            raise Misfit("the place names no expression, and no store that could go to another element")
+        target, value = Load(old.buffer, old.indices, old.predicate), new.value
+        to = Load(to.buffer, to.indices, old.predicate)
+        if not _same_block(target, to):
+            raise Misfit(f"{to.buffer.name} is no view of the block of {old.buffer.name} that holds {old.buffer.dtype}")
+        if old.buffer.dtype.is_bool and not to.buffer.dtype.is_bool:
+            value = Cast(INT8.with_lanes(value.dtype.lanes), value)
+        moved = Store(to.buffer, value, refresh_binders(to)[0].indices, new.predicate)
+        self.same_element(target, to, "the store to {} goes where the one to {} went")
+        return moved
+
+    def same_element(self, old: Load, new: Load, claim: str, premises: tuple[Term, ...] = ()) -> None:
+        """Two accesses under one mask are of the same bytes, lane by lane."""
+        if new.buffer not in self.context.views[old.buffer.data]:
+            raise Misfit(f"buffer {new.buffer.name} is not declared here")
+        was, now, known = self.both(old, new, premises)
+        if old.predicate is not None:
+            known = (*known, self.context.encoder().mask(old, old.buffer, old.predicate, self.lane))
+        goal = f.and_(*[f.eq(x, y) for x, y in zip(was.value.args, now.value.args, strict=True)])
+        said = claim.format(new.buffer.name, old.buffer.name)
+        self.owed.append(Question("view", said, self.context, known, goal, self.path))
+
+    def both(self, old: Expr, new: Expr, premises: tuple[Term, ...] = ()) -> tuple[Encoded, Encoded, tuple[Term, ...]]:
+        """What both are (an arbitrary lane of them, if they have several), and what is known; the new one is safe."""
+        check_scope(self.context, new)
+        self.lane = fresh("lane", f.INT) if old.dtype.lanes > 1 else None
+        if self.lane is not None:
+            premises = (*premises, f.between(f.integer(0), self.lane, f.integer(old.dtype.lanes)))
+        was_safe, is_safe = list[Safety](), list[Safety]()
+        was = self.context.encoder(was_safe).encode(old, self.lane)
+        now = self.context.encoder(is_safe).encode(new, self.lane)
+        known = (*premises, *(f.implies(f.and_(*s.premises), s.condition) for s in was_safe))
+        self.owed.extend(safe_questions(self.context, is_safe, known, self.path))
+        return was, now, known
 
 
-def _lane(e: Expr, premises: list[Term]) -> Term | None:
-    """An arbitrary lane of an expression that has several."""
-    if e.dtype.lanes == 1:
-        return None
-    lane = fresh("lane", f.INT)
-    premises.append(f.between(f.integer(0), lane, f.integer(e.dtype.lanes)))
-    return lane
+def leading_to(context: Context, node: Node, step: int) -> tuple[Term, ...]:
+    """What holds where a direct sub-expression is evaluated; a let on the way is bound in ``context``."""
+    match node:
+        case Call(op=op) if not is_pure(op):
+            raise Misfit(f"{op} may take its argument by address and not by value")
+        case Binary(op="and", a=c) if step == 1 and c.dtype.lanes == 1:
+            return (context.encoder().value(c),)
+        case Binary(op="or", a=c) if step == 1 and c.dtype.lanes == 1:
+            return (f.not_(context.encoder().value(c)),)
+        case IfThenElse(condition=c) if step > 0:
+            value = context.encoder().value(c)
+            return (value if step == 1 else f.not_(value),)
+        case LetExpr(var=v, value=bound) if step == 1 and v.dtype.lanes == 1:
+            context.env[v] = context.encoder().encode(bound)
+    return ()
+
+
+def _element_of(e: Expr) -> Load | None:
+    """The load that an expression is, or that of the byte of which it makes a bool."""
+    match e:
+        case Load():
+            return e
+        case Cast(type=t, value=Load(buffer=b) as byte) if t.is_bool and b.dtype.scalar is INT8:
+            return byte
+    return None
+
+
+def _same_block(old: Load, new: Load) -> bool:
+    """Whether two accesses are, under one mask, of elements of one block, and of one type, or of bools and bytes."""
+    a, b = old.buffer, new.buffer
+    alike = a.dtype.scalar is b.dtype.scalar or (a.dtype.is_bool and b.dtype.scalar is INT8)
+    return a.data is b.data and old.predicate is new.predicate and alike

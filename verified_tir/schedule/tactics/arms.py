@@ -20,7 +20,8 @@ from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Block, For, If, LetStmt, Seq, Stmt, Store
 from verified_tir.ir.visit import sub_statements, substitute
 from verified_tir.kernel.rules.insert import Insert
-from verified_tir.kernel.rules.rewrite import ExprPath, Rewrite, expressions
+from verified_tir.kernel.rules.rewrite import ExprPath, expressions
+from verified_tir.schedule.edits import rewritten
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.tactics.no_op import erase
 
@@ -56,7 +57,7 @@ def _rewritten(session: Session, path: Path, wanted: Stmt) -> None:
     if found is None:
         raise fail("the branch does something else where its condition is false", path[:-1])
     for below, where, new in found:
-        session.apply(Rewrite((*path, *below), where, new))
+        session.apply(rewritten((*path, *below), where, new))
 
 
 def _differences(old: Stmt, new: Stmt, path: Path, names: dict[Var, Expr]) -> list[tuple[Path, ExprPath, Expr]] | None:

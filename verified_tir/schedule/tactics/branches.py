@@ -11,8 +11,8 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, Assert, Assume, AttrStmt, Block, DeclBuffer, For, If, Seq, Stmt, While
 from verified_tir.ir.visit import free_vars, sub_statements, walk
-from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.schedule import moves
+from verified_tir.schedule.edits import rewritten
 from verified_tir.schedule.index_eval import Grid, NotEvaluable, UnsafeIndex, evaluate
 from verified_tir.schedule.session import Session
 from verified_tir.schedule.tactics.tidy import conjuncts
@@ -43,7 +43,7 @@ def drop_conjuncts(session: Session, under: Path = ()) -> int:
         for part in parts:
             others = [c for c in left if c is not part]
             if others and False not in sides_taken(session.func, path, part):
-                left = others if session.attempt(Rewrite(path, (0,), all_of(others))) else left
+                left = others if session.attempt(rewritten(path, (0,), all_of(others))) else left
         return len(parts) - len(left)
 
     return each_branch(session, under, drop)

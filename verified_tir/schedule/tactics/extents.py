@@ -17,8 +17,8 @@ from verified_tir.ir.paths import Path, at, places
 from verified_tir.ir.stmt import Block, For, If, Stmt
 from verified_tir.ir.visit import substitute
 from verified_tir.kernel.rules.erase import Erase
-from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.schedule import moves
+from verified_tir.schedule.edits import rewritten
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.tactics.boundaries import boundaries
 from verified_tir.schedule.tactics.loops import cut
@@ -116,4 +116,4 @@ def _drop(session: Session, path: Path, condition: Expr) -> bool:
     others = [c for c in parts if c is not condition]
     if len(others) == len(parts):
         return False
-    return session.attempt(Rewrite(where, (0,), all_of(others)) if others else moves.decide(where, True))
+    return session.attempt(rewritten(where, (0,), all_of(others)) if others else moves.decide(where, True))

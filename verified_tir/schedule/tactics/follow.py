@@ -23,8 +23,9 @@ from verified_tir.ir.sugar import binary
 from verified_tir.ir.visit import free_vars
 from verified_tir.kernel.obligation import Unproved
 from verified_tir.kernel.rules.common import loads_in
-from verified_tir.kernel.rules.rewrite import ExprPath, Rewrite, expressions
+from verified_tir.kernel.rules.rewrite import ExprPath, expressions
 from verified_tir.schedule import moves
+from verified_tir.schedule.edits import rewritten
 from verified_tir.schedule.index_map import IndexMapError, NegativeIndex
 from verified_tir.schedule.loop_layout import Layout, Ranges, choices, layout_of
 from verified_tir.schedule.moves import NewLoop
@@ -179,7 +180,7 @@ def _straighten(session: Session, nest: Nest, buffer: Buffer, now: dict[int, Var
     first = where if target else (*where, 0)
     for d, var in now.items():
         if nest.indices[d] is not var:
-            session.attempt(Rewrite(nest.path, (*first[:-1], first[-1] + d), var))
+            session.attempt(rewritten(nest.path, (*first[:-1], first[-1] + d), var))
 
 
 def _where(node: Node, indices: tuple[Expr, ...]) -> Iterator[ExprPath]:

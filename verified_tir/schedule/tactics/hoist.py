@@ -25,8 +25,9 @@ from verified_tir.ir.visit import bound_vars, free_vars, map_children, substitut
 from verified_tir.kernel.effects import EVERYTHING, written_blocks
 from verified_tir.kernel.rules.bind import Bind, Inline
 from verified_tir.kernel.rules.erase import Erase
-from verified_tir.kernel.rules.rewrite import ExprPath, Rewrite, expressions, replace_expression
+from verified_tir.kernel.rules.rewrite import ExprPath, expressions
 from verified_tir.schedule import moves
+from verified_tir.schedule.edits import replace_expression, rewritten
 from verified_tir.schedule.session import Session, TacticFailed
 from verified_tir.schedule.tactics.conditionals import trim
 from verified_tir.schedule.tactics.tidy import is_empty
@@ -236,7 +237,7 @@ def _replace_everywhere(session: Session, path: Path, new: Callable[[Expr], Expr
             session.apply(moves.decide((*path, *where), bool(replacement.value)))
             continue
         narrowed, replacement = _narrowed(at_expr, old, replacement)
-        session.apply(Rewrite((*path, *where), narrowed, replacement))
+        session.apply(rewritten((*path, *where), narrowed, replacement))
 
 
 def _first_change(root: Stmt, new: Callable[[Expr], Expr]) -> Iterator[tuple[Path, ExprPath, Expr, Expr]]:

@@ -17,8 +17,9 @@ from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Allocate, Block, For, If, Seq, Stmt
 from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import sub_statements, substitute
-from verified_tir.kernel.rules.rewrite import ExprPath, Rewrite, expressions
+from verified_tir.kernel.rules.rewrite import ExprPath, expressions
 from verified_tir.schedule import moves
+from verified_tir.schedule.edits import rewritten
 from verified_tir.schedule.moves import NewLoop
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.tidy import guards_of
@@ -126,7 +127,7 @@ def split_in_turn(
 
 def write_as(session: Session, path: Path, wanted: Mapping[Expr, Expr]) -> None:
     """Write expressions at or below a place as others that are equal, where that is proved."""
-    rules = [Rewrite(p, where, e) for p, where, e in _occurrences(session.stmt(path), path, wanted)]
+    rules = [rewritten(p, where, e) for p, where, e in _occurrences(session.stmt(path), path, wanted)]
     if rules and not session.attempt(*rules):
         for rule in rules:
             session.attempt(rule)

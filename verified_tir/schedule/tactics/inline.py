@@ -24,8 +24,9 @@ from verified_tir.ir.visit import map_children, walk
 from verified_tir.kernel.effects import written_blocks
 from verified_tir.kernel.obligation import NoMatch
 from verified_tir.kernel.rules.erase import Erase
-from verified_tir.kernel.rules.rewrite import ExprPath, Rewrite, expressions, replace_expression
+from verified_tir.kernel.rules.rewrite import ExprPath, expressions
 from verified_tir.kernel.rules.scope import Drop
+from verified_tir.schedule.edits import replace_expression, rewritten
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.tactics.follow import sequential_buffer_access
 from verified_tir.schedule.tactics.stored import Piece, Place, lane_of, stored_values
@@ -224,7 +225,7 @@ def replace_with(session: Session, path: Path, where: ExprPath, new: Expr) -> No
         whole = replace_expression(expression_at(stmt, where[:depth]), where[depth:], new)
         assert isinstance(whole, Expr)
         try:
-            session.apply(Rewrite(path, where[:depth], whole))
+            session.apply(rewritten(path, where[:depth], whole))
             return
         except TacticFailed as refused:
             problem = refused

@@ -23,9 +23,10 @@ from verified_tir.ir.visit import map_children, sub_statements
 from verified_tir.kernel.effects import EVERYTHING, written_blocks
 from verified_tir.kernel.obligation import Unproved
 from verified_tir.kernel.rules.insert import Insert
-from verified_tir.kernel.rules.rewrite import Rewrite, expressions
+from verified_tir.kernel.rules.rewrite import expressions
 from verified_tir.schedule import moves
 from verified_tir.schedule.bounds import Bounds
+from verified_tir.schedule.edits import rewritten
 from verified_tir.schedule.poly import counted_in
 from verified_tir.schedule.recipes import annotated, labelled, unwrapped
 from verified_tir.schedule.session import Session, TacticFailed, fail
@@ -113,7 +114,7 @@ def _without(session: Session, path: Path, stmt: If, k: int, wrap_indices: bool)
     try:
         with session.atomic(), session.hastily():
             if k < len(others) or all_of([*others, parts[k]]) is not stmt.condition:
-                session.apply(Rewrite(path, (0,), all_of([*others, parts[k]])))
+                session.apply(rewritten(path, (0,), all_of([*others, parts[k]])))
             session.apply(moves.reshape(path, "nest"))
             _run_always(session, (*path, 0), wrap_indices)
     except TacticFailed:
@@ -256,7 +257,7 @@ def _wrapped(session: Session, path: Path) -> bool:
     assert isinstance(branch, If)
     found = list(_wrapping(branch.then_body, (*path, 0), *known_at(session, path)))
     for where, k, new in found:
-        session.apply(Rewrite(where, (k,), new))
+        session.apply(rewritten(where, (k,), new))
     return bool(found)
 
 

@@ -8,7 +8,8 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import places
 from verified_tir.ir.stmt import Store
-from verified_tir.kernel.rules.rewrite import Rewrite, expressions
+from verified_tir.kernel.rules.rewrite import expressions
+from verified_tir.schedule.edits import rewritten
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.assume import function_of
 from verified_tir.schedule.tactics.layout import find_buffer
@@ -36,4 +37,4 @@ def restate(session: Session, name: str | Buffer, value: Any) -> None:
         raise fail(f"{buffer.name} holds {store.value.dtype}, and the value given is {new.dtype}", path)
     if new is not store.value:
         position = next(k for k, e in enumerate(expressions(store)) if e is store.value)
-        session.apply(Rewrite(path, (position,), new))
+        session.apply(rewritten(path, (position,), new))

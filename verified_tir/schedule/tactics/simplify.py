@@ -15,6 +15,7 @@ from verified_tir.ir.visit import sub_statements, walk
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.rewrite import ExprPath, Rewrite, expressions
 from verified_tir.schedule.bounds import Bounds
+from verified_tir.schedule.edits import rewritten
 from verified_tir.schedule.session import Session, TacticFailed
 from verified_tir.schedule.simplify_index import Simplifier, junction
 from verified_tir.schedule.tactics.branches import decide_branches
@@ -42,7 +43,7 @@ def simplify_expressions(session: Session, under: Path = ()) -> int:
 def proposed_rewrites(session: Session, under: Path = ()) -> list[Rewrite]:
     """The replacements that the simplifier would make at or below a place; none of them moves another's place."""
     found = _proposals(session.stmt(under), under, *known_at(session, under))
-    return [Rewrite(path, where, new) for path, where, new in found]
+    return [rewritten(path, where, new) for path, where, new in found]
 
 
 def remove_trivial_loops(session: Session, under: Path = ()) -> int:

@@ -17,14 +17,13 @@ from typing import final
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Broadcast, Call, Cast, Expr, IntImm, LetExpr, Load, Not, Ramp, Shuffle, Undef, Var
 from verified_tir.ir.index_arith import is_index
-from verified_tir.ir.node import IRError
+from verified_tir.ir.node import IRError, Node
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import For, If, LetStmt, Seq, Store, While
 from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import free_vars, map_children, substitute
 from verified_tir.kernel.context import Context
-from verified_tir.kernel.obligation import NoMatch
-from verified_tir.kernel.rules.rewrite import ExprPath, Rewrite
+from verified_tir.kernel.rules.rewrite import ExprPath, expressions, leading_to
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
 from verified_tir.logic.verdict import Proved
@@ -88,10 +87,11 @@ class Place:
             context = self.session.context(self.path)
             if isinstance(stmt, While):
                 context.repeat(stmt, stmt.body)
-            found = Rewrite(self.path, self.where, const(0)).descend(context, stmt)
-            if isinstance(found, NoMatch):
-                raise fail(found.reason, self.path)
-            premises = found[1]
+            premises: tuple[Term, ...] = ()
+            node: Node = stmt
+            for step in self.where:
+                premises = (*premises, *leading_to(context, node, step))
+                node = expressions(node)[step]
             if self.lane is not None:
                 k = fresh("lane", f.INT)
                 context.env[self.lane] = Encoded(k, f.TRUE, False)

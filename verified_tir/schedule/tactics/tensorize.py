@@ -20,7 +20,7 @@ from verified_tir.kernel.rules.call import Implement, Refine
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.scope import Declare, Drop
-from verified_tir.kernel.rules.view import View
+from verified_tir.schedule.edits import redirected
 from verified_tir.schedule.functions import assumes, head
 from verified_tir.schedule.intrinsics import TensorIntrin, lemma
 from verified_tir.schedule.recipes import annotated, labelled
@@ -96,7 +96,7 @@ def _replace(session: Session, path: Path, intrin: TensorIntrin, *, forget: bool
         session.apply(Declare(inner, w.view, True))
         inner = (*inner, 0)
     for w in views:
-        session.apply(View(inner, w.buffer, w.view, w.moves))
+        session.apply(redirected(inner, w.buffer, w.view, w.moves))
     arguments = Arguments(tuple(w.view for w in windows), tuple(match.values.items()))
     if assumed is not SKIP:
         session.apply(Insert(inner, instantiate(described.with_body(assumed), arguments)))
@@ -168,7 +168,7 @@ def _without_views(session: Session, path: Path, views: list[Window]) -> None:
             with session.atomic():
                 nodes = [n for n in walk(session.stmt(path)) if isinstance(n, (Load, Store)) and n.buffer is w.view]
                 moves = tuple((n, w.through(n)) for n in dict.fromkeys(x.indices for x in nodes))
-                session.apply(View(path, w.view, w.buffer, moves))
+                session.apply(redirected(path, w.view, w.buffer, moves))
                 session.apply(Drop(where))
         except (TacticFailed, IRError):
             return

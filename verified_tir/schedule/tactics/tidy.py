@@ -17,8 +17,9 @@ from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import SKIP, Allocate, AttrStmt, Block, DeclBuffer, For, If, LetStmt, Seq, Stmt
 from verified_tir.ir.sugar import binary, const
 from verified_tir.ir.visit import children, map_children, sub_statements, substitute, walk
-from verified_tir.kernel.rules.rewrite import ExprPath, Rewrite, expressions
+from verified_tir.kernel.rules.rewrite import ExprPath, expressions
 from verified_tir.schedule import moves, recipes
+from verified_tir.schedule.edits import rewritten
 from verified_tir.schedule.session import Session
 
 Sum = dict[Expr, int]
@@ -96,7 +97,7 @@ def fold_at(session: Session, *paths: Path) -> None:
     """Fold constants in everything at or below the places."""
     for path in paths:
         for where, at, new in list(_proposals(session.stmt(path), path)):
-            session.attempt(Rewrite(where, at, new))
+            session.attempt(rewritten(where, at, new))
 
 
 def fold_bounds(session: Session, path: Path) -> None:
@@ -104,7 +105,7 @@ def fold_bounds(session: Session, path: Path) -> None:
     loop = session.stmt(path)
     assert isinstance(loop, For)
     for _, where, new in list(_bounds(loop, path)):
-        session.attempt(Rewrite(path, where, new))
+        session.attempt(rewritten(path, where, new))
 
 
 def _proposals(stmt: Stmt, path: Path) -> Iterator[tuple[Path, ExprPath, Expr]]:

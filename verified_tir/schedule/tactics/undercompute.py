@@ -30,9 +30,9 @@ from verified_tir.kernel.effects import EVERYTHING, written_blocks
 from verified_tir.kernel.obligation import Misfit
 from verified_tir.kernel.rules.common import check_scope
 from verified_tir.kernel.rules.erase import Erase
-from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.schedule import moves
 from verified_tir.schedule.bounds import Bounds
+from verified_tir.schedule.edits import rewritten
 from verified_tir.schedule.poly import counted_in
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.simplify_index import Simplifier, negate
@@ -231,4 +231,4 @@ def _positive(session: Session, path: Path) -> None:
     ranges, facts = known_at(session, path)
     new = Simplifier(Bounds(ranges, facts.facts)).expr(negate(negate(branch.condition)))
     if new is not branch.condition:
-        session.attempt(Rewrite(path, (0,), new))
+        session.attempt(rewritten(path, (0,), new))

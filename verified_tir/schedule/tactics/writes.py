@@ -20,8 +20,9 @@ from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Seq, Stmt, Store
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
-from verified_tir.kernel.rules.rewrite import ExprPath, Rewrite, expressions
+from verified_tir.kernel.rules.rewrite import ExprPath, expressions
 from verified_tir.kernel.rules.scope import Declare, Drop
+from verified_tir.schedule.edits import rewritten
 from verified_tir.schedule.recipes import labelled
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.inline import reads_of, replace_with
@@ -46,10 +47,10 @@ def split_write(session: Session, block: str) -> tuple[str, str]:
     session.apply(Declare(path, temporary))
     session.apply(Insert((*path, 0), Store(temporary, first, ())))
     body, split = (*path, 0), (*path, 0, 1)
-    session.apply(Rewrite(split, (0, 0), Load(temporary, ())))
+    session.apply(rewritten(split, (0, 0), Load(temporary, ())))
     session.apply(Insert(split, Store(store.buffer, Load(temporary, ()), store.indices), "before", killer=1))
-    session.apply(Rewrite((*body, 2), (0, 0), Load(store.buffer, store.indices)))
-    session.apply(Rewrite((*body, 1), (0,), first))
+    session.apply(rewritten((*body, 2), (0, 0), Load(store.buffer, store.indices)))
+    session.apply(rewritten((*body, 1), (0,), first))
     _forget(session, path, body, temporary)
     names = (f"{block}_0", f"{block}_1")
     for k, name in enumerate(names):
@@ -74,9 +75,9 @@ def merge_writes(session: Session, first: str, second: str) -> None:
     around = (*around, 0)
     session.apply(Insert((*around, here[-1]), Store(temporary, old.value, ())))
     killed, killer = (*around, here[-1] + 1), (*around, there[-1] + 1)
-    session.apply(Rewrite((*killed, 0), (0,), Load(temporary, ())))
+    session.apply(rewritten((*killed, 0), (0,), Load(temporary, ())))
     for where in _reads(session.stmt((*killer, 0)), old):
-        session.attempt(Rewrite((*killer, 0), where, Load(temporary, ())))
+        session.attempt(rewritten((*killer, 0), where, Load(temporary, ())))
     session.apply(Erase(killed, killer=killer[-1] - killed[-1]))
     final = (*around, killer[-1] - 1, 0)
     while (found := next(reads_of(session.stmt(final), temporary), None)) is not None:

@@ -13,13 +13,14 @@ from verified_tir.ir.sugar import binary, const
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.rules.lanes import Lanes
 from verified_tir.kernel.rules.share import Share
-from verified_tir.kernel.rules.view import View
 from verified_tir.kernel.theorem import Rule
+from verified_tir.schedule.edits import redirected
+from verified_tir.schedule.recipes import Recipe
 from verified_tir.testing.rules.building import function, load, store
 from verified_tir.testing.rules.family import Family
 from verified_tir.testing.rules.pool import X, Y, loop, n
 
-Made = tuple[PrimFunc, Sequence[Rule]]
+Made = tuple[PrimFunc, Sequence[Rule | Recipe]]
 REST = Buffer.declare("V", (5,), "int32", data=X.data, elem_offset=1)
 """X without its first element."""
 
@@ -130,14 +131,14 @@ def _viewed(own: bool, seen: int, store_at: int, load_at: int, around: int) -> M
     body: Stmt = DeclBuffer(new, For(i, const(0), (const(3), n)[around == 2], seq(write, read)))
     func = function([X, Y, n], Allocate(base, seq(body, store(X, load(base, 0), 0))) if own else body)
     path = (0, 0, 0) if own else (0,)
-    rules: list[Rule] = []
+    rules: list[Rule | Recipe] = []
     for nudge in NUDGES:
         moves = []
         for access in walk(body):
             if isinstance(access, (Load, Store)) and access.buffer is base:
                 moves.append((access.indices, indices(nudge(access.indices[0]))))
-        rules.append(View(path, base, new, tuple(dict(moves).items())))
-        rules.append(View((*path, 0, 0), base, new, tuple(dict(moves).items())))
+        rules.append(redirected(path, base, new, tuple(dict(moves).items())))
+        rules.append(redirected((*path, 0, 0), base, new, tuple(dict(moves).items())))
     return func, rules
 
 

@@ -21,10 +21,11 @@ from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.relayout import Relayout
-from verified_tir.kernel.rules.rewrite import Rewrite, expressions
+from verified_tir.kernel.rules.rewrite import expressions
 from verified_tir.kernel.rules.scope import Declare, Drop, Move
 from verified_tir.kernel.theorem import Rule
 from verified_tir.schedule import moves
+from verified_tir.schedule.edits import rewritten
 from verified_tir.schedule.moves import NewLoop
 from verified_tir.schedule.recipes import Recipe, in_a_loop, run_once
 from verified_tir.testing.rules.building import load, made, of_kind, store
@@ -124,7 +125,7 @@ def _rewrite(draw: Draw, func: PrimFunc) -> Rule | Recipe | None:
             old = parts[where[-1]]
     scope = scope_at(func, path)
     new = _variation(draw, scope, old)
-    return None if new is None else Rewrite(path, where, new)
+    return None if new is None else rewritten(path, where, new)
 
 
 def _variation(draw: Draw, scope: Scope, old: Expr) -> Expr | None:

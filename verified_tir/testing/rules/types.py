@@ -12,9 +12,9 @@ from verified_tir.ir.stmt import Allocate, Assume, DeclBuffer, For, If, LetStmt,
 from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
-from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.kernel.theorem import Rule
 from verified_tir.schedule import moves
+from verified_tir.schedule.edits import rewritten
 from verified_tir.schedule.moves import NewLoop
 from verified_tir.schedule.recipes import Recipe
 from verified_tir.testing.rules.building import function, load, of_kind, store
@@ -207,7 +207,7 @@ def _wrapped(where: int, old: int, new: int, known: bool) -> Made:
     path, make = CONTEXTS[where]
     body = make(TERMS[old](size))
     prelude = [store(X, size, 0)] if known else [store(Y, 0, 0)]
-    return function([X, Y, size], seq(*prelude, body)), [Rewrite((1,), path, TERMS[new](size))]
+    return function([X, Y, size], seq(*prelude, body)), [rewritten((1,), path, TERMS[new](size))]
 
 
 FAMILIES = (

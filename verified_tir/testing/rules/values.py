@@ -16,9 +16,9 @@ from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.rules.bind import Bind, Inline
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
-from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.kernel.theorem import Rule
 from verified_tir.schedule import moves
+from verified_tir.schedule.edits import rewritten
 from verified_tir.schedule.recipes import Recipe
 from verified_tir.testing.rules.building import load, store
 from verified_tir.testing.rules.family import Family
@@ -197,7 +197,7 @@ def _float_stored(a: Maker | None, b: Maker | None, value: Expr, place: int) -> 
 def _float_replaced(a: Maker | None, b: Maker | None, old: Expr, new: Expr) -> Made:
     parts = [e() for e in (a, b) if e is not None]
     func = floats(seq(*parts, store(G, old, 0)))
-    return func, [Rewrite((len(parts),) if parts else (), (0,), new)]
+    return func, [rewritten((len(parts),) if parts else (), (0,), new)]
 
 
 # ------------------------------------------------------------------------------------------------------- expressions
@@ -266,7 +266,7 @@ def _replaced(prelude: Maker | None, bounds: int, old: int, new: int, around: in
 
     body = For(v, *outer, store(Y, AROUND[around](options[old]), v % 4))
     path = (1, 0) if parts else (0,)
-    return integers(seq(*parts, body)), [Rewrite(path, wheres[around], options[new])]
+    return integers(seq(*parts, body)), [rewritten(path, wheres[around], options[new])]
 
 
 CONDITIONS: tuple[Callable[[Expr], Expr], ...] = (
@@ -291,7 +291,7 @@ def _conditions(a: Maker | None, old: int, new: int, how: int) -> Made:
     c, d = CONDITIONS[old](v), CONDITIONS[new](v)
     inner = seq(Assume(c), store(Y, 7, 0)) if how else If(c, store(Y, 7, 0))
     path = ((1,) if parts else ()) + ((0, 0) if how else (0,))
-    return integers(seq(*parts, For(v, const(0), const(3), inner))), [Rewrite(path, (0,), d)]
+    return integers(seq(*parts, For(v, const(0), const(3), inner))), [rewritten(path, (0,), d)]
 
 
 # ------------------------------------------------------------------------------------------------------------- names
