@@ -77,7 +77,7 @@ proofs: $(READY)
 # The rules of the kernel on a million programs of small grammars (in "unit": on some hundreds); takes hours.  When it is
 # stopped, the same command goes on from what exhaustive.jsonl says was done.
 exhaustive: $(READY)
-	$(BIN)/python -m tests.kernel.exhaustive.campaign --programs 1000000 --log exhaustive.jsonl
+	$(BIN)/python -m tests.kernel.exhaustive.campaign --programs 1000000 --jobs $(WORKERS) --log exhaustive.jsonl
 
 # The nets whole (in "unit": a sample of each): names, views, calls, licensed results, races, forgery; takes half an hour.
 nets: $(READY)

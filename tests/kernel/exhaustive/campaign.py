@@ -2,27 +2,35 @@
 
     python -m tests.kernel.exhaustive.campaign --programs 1000000 --log exhaustive.jsonl
 
-The families take turns, so that each is covered evenly from the start.  After each part of a family one line of JSON
-is appended to the log: the family, the turns, the counts, the findings.  The same command later reads the log and
-does the rest; the turns of a family do not depend on ``--programs``, so that number may be raised in between.  Ends
-with 1 if something was found, and prints it.
+The families take turns, so that each is covered evenly from the start; with ``--jobs`` several have theirs at a time.
+After each part of a family one line of JSON is appended to the log: the family, the turns, the counts, the findings.
+The same command later reads the log and does the rest; the turns of a family do not depend on ``--programs``, nor on
+``--jobs``, so that these may be others then.  Ends with 1 if something was found, and prints it.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
 import time
-from collections import Counter
+from collections import Counter, deque
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass, field
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from tests.kernel.exhaustive.family import Exploration, Family, Report
-from verified_tir.testing.rules.families import FAMILIES
+from tests.kernel.exhaustive.family import Exploration, Report
+from verified_tir.testing.rules.families import BY_NAME, FAMILIES
 
 PART = 100
 """How many turns a family has before the next one's."""
+REFUSALS = 50
+"""Every how many refusals one is looked at."""
+PAUSE = 10.0
+"""Seconds between two lines of progress."""
 COUNTS = ("programs", "meaningless", "applications", "accepted", "refused", "unmatched", "looked_at", "harmless")
 
 
@@ -42,11 +50,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--programs", type=int, default=1_000_000, help="how many combinations over all families")
     parser.add_argument("--log", type=Path, default=Path("exhaustive.jsonl"), help="what was done, line by line")
+    parser.add_argument("--jobs", type=int, default=1, help="how many processes")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="stop after so long")
     wanted = parser.parse_args()
     campaign = Campaign(shares(wanted.programs), wanted.log)
     try:
-        campaign.run(wanted.minutes * 60)
+        campaign.run(wanted.minutes * 60, wanted.jobs)
     except KeyboardInterrupt:
         print("stopped; the same command goes on from here", file=sys.stderr)
     return campaign.summary()
@@ -57,12 +66,11 @@ class Campaign:
 
     def __init__(self, wanted: dict[str, int], log: Path) -> None:
         self.wanted, self.log = wanted, log
-        self.families: dict[str, Family] = {family.name: family for family in FAMILIES}
+        self.families = BY_NAME
         self.done: Counter[str] = Counter()
         self.counts: Counter[str] = Counter()
         self.rules: Counter[str] = Counter()
         self.findings: list[str] = []
-        self.explorations: dict[str, Exploration] = {}
         if log.exists():
             for line in log.read_text().splitlines():
                 self._add(json.loads(line))
@@ -74,25 +82,31 @@ class Campaign:
         self.rules.update(record["rules"])
         self.findings += [f"{name} {text}" for text in (*record["unsound"], *record["crashes"])]
 
-    def run(self, seconds: float) -> None:
-        """All turns that are left, or as many as the time allows."""
-        start, first = time.monotonic(), self._turns()
-        while pending := [n for n in self.families if self.done[n] < self.wanted[n]]:
-            for name in pending:
-                self.part(name)
-                if time.monotonic() - start > seconds:
-                    return
-            spent = time.monotonic() - start
-            self.progress((self._turns() - first) / spent)
+    def run(self, seconds: float, jobs: int = 1) -> None:
+        """All turns that are left, or as many as the time allows; a family has one part at a time under way."""
+        end, clock = time.monotonic() + seconds, _Clock(self._turns())
+        with ProcessPoolExecutor(jobs, get_context("fork"), signal.signal, (signal.SIGINT, signal.SIG_IGN)) as workers:
+            running: dict[Future[dict[str, Any]], str] = {}
+            waiting = deque(name for name in self.families if self.done[name] < self.wanted[name])
+            while running or (waiting and time.monotonic() < end):
+                while waiting and len(running) < jobs and time.monotonic() < end:
+                    name = waiting.popleft()
+                    running[workers.submit(explored, *self.next_part(name))] = name
+                for part in wait(running, return_when=FIRST_COMPLETED).done:
+                    name = running.pop(part)
+                    self.add(part.result())
+                    if self.done[name] < self.wanted[name]:
+                        waiting.append(name)
+                if clock.is_time():
+                    self.progress(clock.rate(self._turns()))
 
-    def part(self, name: str) -> None:
-        """The next turns of one family."""
+    def next_part(self, name: str) -> tuple[str, int, int, int]:
+        """The family, how many turns it shall have, and which of them are next."""
         first, limit = self.done[name], self.wanted[name]
-        last = min(first + PART, limit)
-        if name not in self.explorations:
-            self.explorations[name] = Exploration(self.families[name], limit)
-        report = self.explorations[name].advance(first, last)
-        record = {"family": name, "from": first, "to": last, **as_record(report)}
+        return name, limit, first, min(first + PART, limit)
+
+    def add(self, record: dict[str, Any]) -> None:
+        """What one part has shown."""
         with self.log.open("a") as log:
             log.write(json.dumps(record) + "\n")
         self._add(record)
@@ -118,6 +132,37 @@ class Campaign:
         for finding in self.findings:
             print(f"\n{finding}")
         return 1 if self.findings else 0
+
+
+@dataclass(slots=True)
+class _Clock:
+    """When the next line is due, and how fast it goes."""
+
+    first: int
+    start: float = field(default_factory=time.monotonic)
+    last: float = field(default_factory=time.monotonic)
+
+    def is_time(self) -> bool:
+        now = time.monotonic()
+        due = now - self.last >= PAUSE
+        self.last = now if due else self.last
+        return due
+
+    def rate(self, turns: int) -> float:
+        """Turns a second."""
+        return (turns - self.first) / (time.monotonic() - self.start)
+
+
+_explorations: dict[str, Exploration] = {}
+"""Of this process, by family."""
+
+
+def explored(name: str, limit: int, first: int, last: int) -> dict[str, Any]:
+    """What some turns of a family show, as a line for the log."""
+    if first == 0 or name not in _explorations:
+        _explorations[name] = Exploration(BY_NAME[name], limit, look_at_refusals=REFUSALS)
+    report = _explorations[name].advance(first, last)
+    return {"family": name, "from": first, "to": last, **as_record(report)}
 
 
 def as_record(report: Report) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """The enumeration of a family: its programs in turn, each with its rules, and what became of them.
 
-Programs that differ only in the names of variables and buffers, with the same rule, are looked at once.
+Programs that differ only in the names of variables and buffers, with the same rules, are looked at once.
 """
 
 from __future__ import annotations
@@ -76,25 +76,21 @@ class Exploration:
             if made is None:
                 continue
             func, rules = made
-            fresh = self._unseen(func, rules[turn % self.thin :: self.thin])
-            if not fresh:
+            tried = rules[turn % self.thin :: self.thin]
+            if not tried or not self._is_new(func, tried):
                 continue
             report.programs += 1
-            _Trial(report, func, inputs_of(func, self.family.sizes), self.every).of(fresh, index)
+            _Trial(report, func, inputs_of(func, self.family.sizes), self.every).of(tried, index)
             if len(report.unsound) >= stop_after:
                 break
         return report
 
-    def _unseen(self, func: PrimFunc, rules: Sequence[Rule | Recipe | Chain]) -> list[Rule | Chain]:
-        """Rules that were not tried on such a program before."""
-        shape = structural_hash(func.body)
-        found = []
-        for rule in rules:
-            key = hash((shape, repr(_shape(rule))))
-            if key not in self.seen:
-                self.seen.add(key)
-                found.append(rule)
-        return found
+    def _is_new(self, func: PrimFunc, rules: Sequence[Rule | Recipe | Chain]) -> bool:
+        """Whether such a program was not tried with such rules before."""
+        key = hash((structural_hash(func.body), repr([_shape(rule) for rule in rules])))
+        new = key not in self.seen
+        self.seen.add(key)
+        return new
 
 
 def explore(family: Family, limit: int, look_at_refusals: int = 7, stop_after: int = 20) -> Report:
