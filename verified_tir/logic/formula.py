@@ -10,7 +10,7 @@ Equality on floats is ``=``, identity of values: one NaN, and two different zero
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Final
+from typing import Any, Final
 from weakref import WeakValueDictionary
 
 from verified_tir.ir.outside import shown
@@ -70,7 +70,6 @@ _OPERANDS: Final = {
     "not": BOOL, "and": BOOL, "or": BOOL, "=>": BOOL, "+": INT, "-": INT, "*": INT, "<=": INT, "<": INT, "div": INT,
     "mod": INT, "bvand": INT, "bvor": INT, "bvxor": INT, "fp.from_int": INT, "fp.from_bits": INT,
 }  # fmt: skip
-_ROUNDED: Final = frozenset({"fp.add", "fp.sub", "fp.mul", "fp.div", "fp.fma", "fp.sqrt", "fp.abs"})
 
 
 def _well_sorted(op: str, args: tuple[Term, ...], sort: str) -> bool:
@@ -79,7 +78,7 @@ def _well_sorted(op: str, args: tuple[Term, ...], sort: str) -> bool:
         return True
     if op == "ite":
         return args[0].sort == BOOL and args[1].sort == args[2].sort == sort
-    wanted = _OPERANDS.get(op, sort if op in _ROUNDED else args[0].sort)
+    wanted = _OPERANDS.get(op, args[0].sort)
     return all([a.sort == wanted for a in args])  # noqa: C419 (a list is faster)
 
 
@@ -89,6 +88,10 @@ FALSE: Final = make("const", (), BOOL, 0)
 
 def integer(value: int) -> Term:
     return make("const", (), INT, int(value))  # a bool or a numpy integer would print as something else
+
+
+ZERO: Final = integer(0)
+ONE: Final = integer(1)
 
 
 def boolean(value: bool) -> Term:
@@ -180,9 +183,6 @@ def _junction(op: str, args: Iterable[Term], neutral: Term, absorbing: Term) -> 
                 return absorbing
             if part is not neutral:
                 flat[part] = None
-    for part in flat:
-        if part.op == "not" and part.args[0] in flat:
-            return absorbing
     if not flat:
         return neutral
     parts = tuple(flat)
@@ -196,8 +196,6 @@ def implies(a: Term, b: Term) -> Term:
         return TRUE
     if b is FALSE:
         return not_(a)
-    if a is b:
-        return TRUE
     return make("=>", (a, b), BOOL)
 
 
@@ -206,8 +204,6 @@ def ite(c: Term, a: Term, b: Term) -> Term:
         return a
     if c is FALSE:
         return b
-    if a is TRUE and b is FALSE:
-        return c
     return make("ite", (c, a, b), a.sort)
 
 
@@ -218,11 +214,9 @@ def eq(a: Term, b: Term) -> Term:
         return TRUE
     if a.op == "const" and b.op == "const":
         return FALSE
-    if a.sort == BOOL:
-        if a.op == "const":
-            return b if a is TRUE else not_(b)
-        if b.op == "const":
-            return a if b is TRUE else not_(a)
+    if a.sort == BOOL and "const" in (a.op, b.op):
+        known, other = (a, b) if a.op == "const" else (b, a)
+        return other if known is TRUE else not_(other)
     return make("=", (a, b), BOOL)
 
 
@@ -253,13 +247,9 @@ def neg(a: Term) -> Term:
 
 def sub(a: Term, b: Term) -> Term:
     if a is b:
-        return integer(0)
+        return ZERO
     if b.op == "const":
         return add(a, integer(-value_of(b)))
-    if a.op == "+" and a.args[0] is b:
-        return a.args[1]
-    if a.op == "+" and a.args[1] is b:
-        return a.args[0]
     return make("-", (a, b), INT)
 
 
@@ -270,8 +260,6 @@ def mul(a: Term, b: Term) -> Term:
         k = value_of(a)
         if b.op == "const":
             return integer(k * value_of(b))
-        if k == 0:
-            return integer(0)
         if k == 1:
             return b
     return make("*", (a, b), INT)
@@ -300,55 +288,40 @@ def between(lo: Term, x: Term, hi: Term) -> Term:
 
 def euclid_div(a: Term, b: Term) -> Term:
     """SMT-LIB ``div``; the divisor must not be zero for the result to mean anything."""
-    if b.op == "const" and value_of(b) > 0:
-        k = value_of(b)
-        if k == 1:
-            return a
-        if a.op == "const":
-            return integer(value_of(a) // k)
-    return make("div", (a, b), INT)
+    if a.op == b.op == "const" and value_of(b) > 0:
+        return integer(value_of(a) // value_of(b))
+    return a if b is ONE else make("div", (a, b), INT)
 
 
 def euclid_mod(a: Term, b: Term) -> Term:
     """SMT-LIB ``mod``."""
-    if b.op == "const" and value_of(b) > 0:
-        k = value_of(b)
-        if k == 1:
-            return integer(0)
-        if a.op == "const":
-            return integer(value_of(a) % k)
-    return make("mod", (a, b), INT)
+    if a.op == b.op == "const" and value_of(b) > 0:
+        return integer(value_of(a) % value_of(b))
+    return ZERO if b is ONE else make("mod", (a, b), INT)
 
 
 def floordiv(a: Term, b: Term) -> Term:
     """Rounds to minus infinity, for either sign of the divisor (Euclidean division does so for positive ones)."""
-    if b.op == "const":
-        return euclid_div(a, b) if value_of(b) > 0 else euclid_div(neg(a), neg(b))
-    return ite(lt(integer(0), b), euclid_div(a, b), euclid_div(neg(a), neg(b)))
+    return ite(lt(ZERO, b), euclid_div(a, b), euclid_div(neg(a), neg(b)))
 
 
 def floormod(a: Term, b: Term) -> Term:
     """Has the divisor's sign."""
-    if b.op == "const":
-        return euclid_mod(a, b) if value_of(b) > 0 else neg(euclid_mod(neg(a), neg(b)))
-    return ite(lt(integer(0), b), euclid_mod(a, b), neg(euclid_mod(neg(a), neg(b))))
+    return ite(lt(ZERO, b), euclid_mod(a, b), neg(euclid_mod(neg(a), neg(b))))
 
 
 def truncdiv(a: Term, b: Term) -> Term:
     """Rounds to zero.  Euclidean division of a non-negative number does so for either sign of the divisor."""
-    return ite(le(integer(0), a), euclid_div(a, b), neg(euclid_div(neg(a), b)))
+    return ite(le(ZERO, a), euclid_div(a, b), neg(euclid_div(neg(a), b)))
 
 
 def truncmod(a: Term, b: Term) -> Term:
     """Has the dividend's sign."""
-    return ite(le(integer(0), a), euclid_mod(a, b), neg(euclid_mod(neg(a), b)))
+    return ite(le(ZERO, a), euclid_mod(a, b), neg(euclid_mod(neg(a), b)))
 
 
 def wrap(a: Term, bits: int, signed: bool) -> Term:
     """``a`` modulo 2**bits, in the type's range."""
-    if a.op == "const":
-        v = value_of(a) % (1 << bits)
-        return integer(v - (1 << bits) if signed and v >> (bits - 1) else v)
     if not signed:
         return euclid_mod(a, integer(1 << bits))
     half = integer(1 << (bits - 1))
@@ -406,16 +379,18 @@ _BUILDERS: dict[str, Callable[..., Term]] = {
 }  # fmt: skip
 
 
-def rebuild(t: Term, build: Callable[[Term, tuple[Term, ...]], Term], memo: dict[Term, Term]) -> Term:
-    """``t`` with every term of operands built anew, of what these became.  ``memo`` says what terms become, and what is
-    not a term of operands remains unless it does; what stands there is not searched for more to build."""
+def rebuild(t: Term, build: Callable[[Term, tuple[Any, ...]], Any], memo: dict[Term, Any]) -> Any:
+    """What ``build`` makes of ``t``, of what it made of its operands, from left to right.
+
+    :param memo: what is made of terms.  What has no operands remains as it is, unless it stands there.
+    """
     stack = [t]
     while stack:
         u = stack[-1]
         if u in memo or not u.args:
             stack.pop()
         elif pending := [a for a in u.args if a.args and a not in memo]:
-            stack.extend(pending)
+            stack.extend(reversed(pending))
         else:
             memo[u] = build(u, tuple([memo.get(a, a) for a in u.args]))
     return memo.get(t, t)
@@ -436,4 +411,5 @@ def replace(t: Term, mapping: Mapping[Term, Term], memo: dict[Term, Term] | None
     """
     memo = {} if memo is None else memo
     memo.update(mapping)
-    return rebuild(t, fold, memo)
+    made: Term = rebuild(t, fold, memo)
+    return made

@@ -10,11 +10,12 @@ float has such bits, so nothing follows from that assertion; only, two NaNs need
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TypeAlias, final
+from typing import Final, TypeAlias, final
 
-from verified_tir.logic.formula import BOOL, FLOAT_SORTS, INT, Payload, Term, make, not_, subterms, value_of
+from verified_tir.logic.formula import BOOL, FLOAT_SORTS, INT, Payload, Term, make, not_, rebuild, subterms, value_of
 
 
 def sort_text(sort: str) -> str:
@@ -43,9 +44,26 @@ class Script:
 Symbol: TypeAlias = tuple[str, Payload, str, tuple[Term, ...] | tuple[str, ...]]
 Names: TypeAlias = dict[Symbol, str]
 
-_LETTERS = {"var": "x", "app": "f", "fp.to_bits": "b"}
-_AS_THEY_ARE = frozenset({"and", "or", "not", "=>", "ite", "=", "+", "-", "*", "<=", "<", "div", "mod"})
-_ROUNDED = frozenset({"fp.add", "fp.sub", "fp.mul", "fp.div", "fp.fma", "fp.sqrt"})
+_LETTERS: Final = {"var": "x", "app": "f", "fp.to_bits": "b"}
+_FORMS: Final = {
+    "fp.add": "(fp.add RNE {0} {1})",
+    "fp.sub": "(fp.sub RNE {0} {1})",
+    "fp.mul": "(fp.mul RNE {0} {1})",
+    "fp.div": "(fp.div RNE {0} {1})",
+    "fp.fma": "(fp.fma RNE {0} {1} {2})",
+    "fp.sqrt": "(fp.sqrt RNE {0})",
+    "fp.roundToIntegral": "(fp.roundToIntegral {payload} {0})",
+    "fp.from_fp": "((_ to_fp {e} {s}) RNE {0})",
+    "fp.from_int": "((_ to_fp {e} {s}) RNE (to_real {0}))",
+    "fp.from_bits": "((_ to_fp {e} {s}) ((_ int_to_bv {payload}) {0}))",
+    "fp.to_int": "(to_int (fp.to_real (fp.roundToIntegral RTZ {0})))",
+    "bits": "((_ to_fp {e} {s}) {payload})",
+    "bvand": "(ubv_to_int (bvand ((_ int_to_bv {payload}) {0}) ((_ int_to_bv {payload}) {1})))",
+    "bvor": "(ubv_to_int (bvor ((_ int_to_bv {payload}) {0}) ((_ int_to_bv {payload}) {1})))",
+    "bvxor": "(ubv_to_int (bvxor ((_ int_to_bv {payload}) {0}) ((_ int_to_bv {payload}) {1})))",
+}
+"""How operations are written that are not called in SMT-LIB as they are here, or take more than their operands there;
+``e`` and ``s`` are the sizes of the result's exponent and significand."""
 
 
 def _const_text(t: Term) -> str:
@@ -62,45 +80,24 @@ def _const_text(t: Term) -> str:
     return f"(fp #b{v >> (e + s - 1)} #b{exponent:0{e}b} #b{fraction:0{s - 1}b})"
 
 
-def _convert_text(t: Term, a: str) -> str:
-    bits = t.payload
-    if t.op in ("fp.from_fp", "fp.from_int", "fp.from_bits"):
-        e, s = FLOAT_SORTS[t.sort]
-        if t.op == "fp.from_bits":
-            return f"((_ to_fp {e} {s}) ((_ int_to_bv {bits}) {a}))"
-        return f"((_ to_fp {e} {s}) RNE {a if t.op == 'fp.from_fp' else f'(to_real {a})'})"
-    return f"(to_int (fp.to_real (fp.roundToIntegral RTZ {a})))"
-
-
 def _symbol(t: Term) -> Symbol:
     """What tells variables and functions apart: a name may be used at several types."""
     return t.op, t.payload, t.sort, tuple([a.sort for a in t.args]) if t.op == "app" else t.args
 
 
-def apply_text(t: Term, args: list[str], names: Names) -> str:
+def apply_text(t: Term, args: Sequence[str], names: Names) -> str:
     """A term as text, of the texts of its operands and the names of variables and functions."""
-    op = t.op
-    if op in _AS_THEY_ARE:  # most are
-        return f"({op} {' '.join(args)})"
-    if op == "const":
+    if t.op == "const":
         return _const_text(t)
-    if op in ("var", "app"):
-        name = names[_symbol(t)]
-        return name if op == "var" else f"({name} {' '.join(args)})"
-    if op == "fp.to_bits":
-        return f"(ubv_to_int {names[_symbol(t)]})"
-    if op == "bits":
-        e, s = FLOAT_SORTS[t.sort]
-        return f"((_ to_fp {e} {s}) {t.payload})"
-    if op in _ROUNDED:
-        return f"({op} RNE {' '.join(args)})"
-    if op == "fp.roundToIntegral":
-        return f"({op} {t.payload} {args[0]})"
-    if op in ("fp.from_fp", "fp.from_int", "fp.from_bits", "fp.to_int"):
-        return _convert_text(t, args[0])
-    if op in ("bvand", "bvor", "bvxor"):
-        return f"(ubv_to_int ({op} ((_ int_to_bv {t.payload}) {args[0]}) ((_ int_to_bv {t.payload}) {args[1]})))"
-    return f"({op} {' '.join(args)})"
+    op = names[_symbol(t)] if t.op in _LETTERS else t.op
+    if t.op == "var":
+        return op
+    if t.op == "fp.to_bits":
+        return f"(ubv_to_int {op})"
+    if op not in _FORMS:
+        return f"({op} {' '.join(args)})"
+    e, s = FLOAT_SORTS.get(t.sort, (0, 0))
+    return _FORMS[op].format(*args, e=e, s=s, payload=t.payload)
 
 
 KEPT = 4096
@@ -116,56 +113,46 @@ def query(given: tuple[Term, ...], goal: Term) -> Script:
     declarations: list[str] = []
     converted: list[Term] = []
     uses: dict[Term, int] = {}
+    texts: dict[Term, str] = {}
     only_floats = True
     for t in subterms(*roots):
         only_floats = only_floats and t.sort != INT
         for a in t.args:
             uses[a] = uses.get(a, 0) + 1
-        if t.op in ("var", "app", "fp.to_bits") and (symbol := _symbol(t)) not in names:
+        if t.op in _LETTERS and (symbol := _symbol(t)) not in names:
             name = names[symbol] = f"{_LETTERS[t.op]}{len(names)}"
+            sort = sort_text(t.sort)
             if t.op == "fp.to_bits":
+                sort = f"(_ BitVec {t.payload})"
                 converted.append(t)
-                declarations.append(f"(declare-fun {name} () (_ BitVec {t.payload}))")
-                continue
-            ours[name] = t
-            domain = " ".join(sort_text(a.sort) for a in t.args)
-            declarations.append(f"(declare-fun {name} ({domain}) {sort_text(t.sort)})")
-    defined = [make("=", (make("bits", (), t.args[0].sort, names[_symbol(t)]), t.args[0]), BOOL) for t in converted]
-    lines = [*declarations, *[f"(assert {_with_lets(r, uses, names)})" for r in (*defined, *roots)]]
+            else:
+                ours[name] = t
+            domain = " ".join([sort_text(a.sort) for a in t.args if t.op == "app"])
+            declarations.append(f"(declare-fun {name} ({domain}) {sort})")
+        if not t.args or t.op == "fp.to_bits":
+            texts[t] = apply_text(t, (), names)
+    for t in converted:
+        bits = make("bits", (), t.args[0].sort, names[_symbol(t)])
+        texts[bits] = apply_text(bits, (), names)
+        declarations.append(f"(assert {_with_lets(make('=', (bits, t.args[0]), BOOL), uses, texts, names)})")
+    lines = [*declarations, *[f"(assert {_with_lets(r, uses, texts, names)})" for r in roots]]
     has_float = any(r.has_float for r in roots)
     return Script("\n".join(lines), ours, only_floats and has_float, has_float, roots)
 
 
-def _printed(t: Term) -> tuple[Term, ...]:
-    return () if t.op == "fp.to_bits" else t.args
+def _with_lets(root: Term, uses: dict[Term, int], texts: dict[Term, str], names: Names) -> str:
+    """A formula as text: what is used more than once is written once, and named.
 
-
-def _with_lets(root: Term, uses: dict[Term, int], names: Names) -> str:
-    memo: dict[Term, str] = {}
+    :param texts: of terms of which nothing is named.
+    """
     lets: list[str] = []
-    stack = [root]
-    while stack:
-        t = stack[-1]
-        below = _printed(t)
-        if t in memo:
-            stack.pop()
-            continue
-        waiting: list[Term] = []
-        for a in below:
-            if a in memo:
-                continue
-            if a.args:
-                waiting.append(a)
-            else:
-                memo[a] = apply_text(a, [], names)
-        if waiting:
-            stack.extend(reversed(waiting))
-            continue
-        stack.pop()
-        text = apply_text(t, [memo[a] for a in below], names)
-        if t.args and t is not root and uses.get(t, 0) > 1:
-            name = f"l{len(lets)}"
-            lets.append(f"(let (({name} {text})) ")
-            text = name
-        memo[t] = text
-    return "".join(lets) + memo[root] + ")" * len(lets)
+
+    def build(t: Term, args: tuple[str, ...]) -> str:
+        text = apply_text(t, args, names)
+        if t is root or uses[t] == 1:
+            return text
+        lets.append(f"(let ((l{len(lets)} {text})) ")
+        return f"l{len(lets) - 1}"
+
+    text: str = rebuild(root, build, dict(texts))
+    return "".join(lets) + text + ")" * len(lets)
