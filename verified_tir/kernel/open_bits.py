@@ -40,14 +40,13 @@ def stored(value: Encoded, blocks: Mapping[object, Var], written: Container[Var]
     :param blocks: the block of each unknown that stands for an element's value, by the unknown's name.
     :param written: the blocks that the program writes.
     """
-    anew = not any(t.op in ("app", "var") and blocks.get(t.payload) in written for t in f.subterms(value.value))
-    if anew:
+    if usable(value.value, blocks, written):  # it begins anew
         return value, ()
-    held = fresh("held", value.value.sort)
-    known: list[Term] = []
-    if held.sort in f.FLOAT_SORTS:
-        known.append(f.implies(f.eq(held, f.negative_zero(held.sort)), _may_be_negative_zero(value.value)))
-    return Encoded(held, value.defined, value.data), tuple(known)
+    held = Encoded(fresh("held", value.value.sort), value.defined, value.data)
+    if held.value.sort not in f.FLOAT_SORTS:
+        return held, ()
+    negative = f.eq(held.value, f.negative_zero(held.value.sort))
+    return held, (f.implies(negative, _may_be_negative_zero(value.value)),)
 
 
 def _may_be_negative_zero(t: Term) -> Term:
@@ -63,7 +62,7 @@ def _may_be_negative_zero(t: Term) -> Term:
 
 
 def usable(term: Term, blocks: Mapping[object, Var], licensed: Container[Var]) -> bool:
-    """Whether a premise holds of every tree: it mentions the value of no licensed element."""
+    """Whether a term mentions the value of no element of ``licensed`` blocks: a premise then holds of every tree."""
     return not any(t.op in ("app", "var") and blocks.get(t.payload) in licensed for t in f.subterms(term))
 
 
@@ -87,16 +86,14 @@ def adds_nothing(value: Term, old: Term) -> Term:
     if value.op == "ite":
         c, a, b = value.args
         return f.ite(c, adds_nothing(a, old), adds_nothing(b, old))
-    if value.op in ("fp.add", "fp.mul") and old in value.args and value.args[0] is not value.args[1]:
-        term = value.args[1] if value.args[0] is old else value.args[0]
-        if any(t is old for t in f.subterms(term)):
-            return f.FALSE
-        if value.op == "fp.mul":
-            return f.eq(term, f.floating(term.sort, _one(term.sort)))
-        negative = f.negative_zero(term.sort)
-        positive = f.and_(f.eq(term, f.positive_zero(term.sort)), f.ne(old, negative))
-        return f.or_(f.eq(term, negative), positive)
-    return f.FALSE
+    rest = [a for a in value.args if a is not old]
+    if value.op not in ("fp.add", "fp.mul") or len(rest) != 1 or old in f.subterms(rest[0]):
+        return f.FALSE
+    (term,) = rest
+    if value.op == "fp.mul":
+        return f.eq(term, f.floating(term.sort, _one(term.sort)))
+    negative = f.negative_zero(term.sort)
+    return f.or_(f.eq(term, negative), f.and_(f.eq(term, f.positive_zero(term.sort)), f.ne(old, negative)))
 
 
 def _one(sort: str) -> int:
