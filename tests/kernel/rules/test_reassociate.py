@@ -291,7 +291,7 @@ def test_the_buffer_of_partial_results() -> None:
         (Buffer.declare("P", (4,), "int32", strides=(2,)), "no strides and no offset"),
         (Buffer.declare("P", (4,), "int32", elem_offset=-1), "no strides and no offset"),
         (Buffer.declare("P", (4,), "int64"), "must have the type of B"),
-        (Buffer.declare("P", (4,), "int32", data=a.data), "P is not fresh"),
+        (Buffer.declare("P", (4,), "int32", data=a.data), "A is bound twice"),
         (Buffer.declare("P", (load(a, 0),), "int32"), "an extent of P reads memory"),
         (Buffer.declare("P", (i + 4,), "int32"), "i is not in scope here"),
         (Buffer.declare("P", (4, 1), "int32"), "P has 2 dimensions"),

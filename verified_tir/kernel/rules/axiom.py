@@ -31,7 +31,7 @@ from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.refines import Statement
 from verified_tir.kernel.region import instance
-from verified_tir.kernel.rules.common import check_scope, safe_questions
+from verified_tir.kernel.rules.common import safe_questions
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.step import Rewrite
 
@@ -55,12 +55,10 @@ class Axiom:
         written, _ = refresh_binders(self.stmt)
         context = begin(theorem.start, Entry(inputs_defined=True))
         _check(theorem.start, written)
-        check_scope(context, written)
         moved, _ = refresh_binders(self.stmt)
         for m in theorem.relation:
             layout = LayoutMap(m.inputs, m.outputs, m.inverse_inputs, m.inverse, m.after.shape, FALSE)
             moved = layout.move(moved, m.before, m.after)
-        check_scope(begin(theorem.after, theorem.entry), moved)
         after = theorem.after.with_body(seq(moved, theorem.after.body))
         alone = isinstance(moved, Seq) or theorem.after.body is SKIP
         context.execute(seq(*theorem.assumed))

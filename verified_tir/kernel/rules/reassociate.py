@@ -37,11 +37,8 @@ from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.common import (
-    check_scope,
     evaluated_safely,
-    has_effect,
     loads_in,
-    occurs,
     safe_questions,
 )
 from verified_tir.kernel.rules.layout import in_box, values
@@ -75,42 +72,38 @@ class Reassociate:
         found = reduction_at(before, self.path, entry)
         old, new, op = found.buffer, self.partial, found.op
         element = self.element or found.store.indices
-        self._check(before, old, element)
+        self._check(old, element)
         first, last = _indices(new), _indices(new)
         y = tuple(substitute(e, dict(zip(self.inputs, last, strict=False))) for e in element)
         operands = (Load(old, y), Load(new, last))
         if op in ("and", "or") or (old.dtype.is_float and op in ("min", "max")):
             operands = operands[::-1]  # the identity changes nothing as the left operand only
         last_nest = _nest(last, new, Store(old, Binary(op, *operands), y))  # type: ignore[arg-type]
-        check_scope(found.start, Allocate(new, last_nest))
         update = Store(new, Binary(op, Load(new, self.index), found.term), self.index)  # type: ignore[arg-type]
         first_nest = _nest(first, new, Store(new, found.identity, first))
         body = seq(first_nest, put(found.nest, found.inner, update), last_nest)
         touched = _nest(last, new, Store(old, found.identity, y))
-        questions = chain(found.any_order(), self._questions(found, element), _may_be_touched(found, touched))
+        questions = chain(found.any_order(), self._questions(found, element, touched))
         after = before.with_body(put(before.body, self.path, Allocate(new, body)))
         return Rewrite(after, questions, reassociated=found.reassociated, heirs=((new.data, old.data),))
 
-    def _check(self, before: PrimFunc, old: Buffer, element: tuple[Expr, ...]) -> None:
+    def _check(self, old: Buffer, element: tuple[Expr, ...]) -> None:
         new = self.partial
-        if occurs(before, new.data):
-            raise Misfit(f"{new.name} is not fresh")
         plain = not new.strides and isinstance(new.elem_offset, IntImm) and new.elem_offset.value == 0
         if not plain or new.dtype is not old.dtype:
             raise Misfit(f"{new.name} must have the type of {old.name}, no strides and no offset")
-        if len(self.index) != len(new.shape) or len(self.inputs) not in (0, len(new.shape)):
+        if len(self.inputs) not in (0, len(new.shape)):
             raise Misfit(f"{new.name} has {len(new.shape)} dimensions")
-        if len(element) != len(old.shape):
-            raise Misfit(f"{old.name} has {len(old.shape)} dimensions")
         if old.data in loads_in((*self.index, *element)):
             raise Misfit(f"where a term goes may not depend on {old.name}")
-        if has_effect((*self.index, *element)):
-            raise Misfit("an opaque call stays in its place")
 
-    def _questions(self, found: Reduction, element: tuple[Expr, ...]) -> Iterator[Question]:
+    def _questions(self, found: Reduction, element: tuple[Expr, ...], touched: Stmt) -> Iterator[Question]:
+        """
+        :param touched: the elements of B that partial results belong to, also those that no term meets.
+        """
         inside, name = found.inside, self.partial.name
         place = (*found.path, *found.inner)
-        safety: list[Safety] = []  # the update was run: its own indices could be evaluated, in bounds
+        safety: list[Safety] = []  # the update was run, so its own indices could be evaluated, in bounds
         x, _ = inside.encoder(safety).address(found.store.value, found.buffer, found.store.indices, None)
         ran = tuple(f.implies(f.and_(*s.premises), s.condition) for s in safety)
         yield from extents_safe(found.start, self.partial, found.path)
@@ -118,16 +111,12 @@ class Reassociate:
         where = values(inside, self.index)
         claim = f"every term goes to one of the partial results of {name}"
         yield Question("partial", claim, inside, ran, in_box(inside, where, self.partial.shape), place)
-        y = values(inside.bound(self.inputs, where), element) if self.inputs else values(inside, element)
+        y = values(inside.bound(self.inputs, where) if self.inputs else inside, element)
         claim = f"a term's partial result in {name} belongs to the term's element of {found.buffer.name}"
         yield Question("partial", claim, inside, ran, f.and_(*[f.eq(a, b) for a, b in zip(y, x, strict=True)]), place)
-
-
-def _may_be_touched(found: Reduction, nest: Stmt) -> Iterator[Question]:
-    """The elements of B that partial results belong to may be touched, also those that no term meets."""
-    run = instance(found.start, nest, with_safety=True)
-    for _, safety in run.safety:
-        yield from safe_questions(run.context, (safety,), (), found.path)
+        run = instance(found.start, touched, with_safety=True)
+        for _, needed in run.safety:
+            yield from safe_questions(run.context, (needed,), (), found.path)
 
 
 @final
