@@ -1,7 +1,6 @@
-"""Many rewrites of expressions at once.
+"""Many rewrites of expressions at once, which are one step.
 
-Whether marked loops race is asked of the program that all of them lead to.  If one is refused, the halves are tried,
-and so on down to the rewrite that is refused.
+If one is refused, the halves are tried, and so on down to the rewrite that is refused.
 """
 
 from __future__ import annotations
@@ -9,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from verified_tir.kernel.rules.rewrite import Rewrite
+from verified_tir.schedule.edits import together
 from verified_tir.schedule.session import Session
 from verified_tir.schedule.tactics.branches import decide_branches
 from verified_tir.schedule.tactics.conditionals import merge_conditionals
@@ -19,7 +19,7 @@ def attempt_all(session: Session, rules: Sequence[Rewrite]) -> int:
     """Take all steps that the kernel allows; gives how many."""
     if not rules:
         return 0
-    if session.attempt(*rules):
+    if session.attempt(together(rules)):
         return len(rules)
     if len(rules) == 1:
         return 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import INT8
@@ -23,6 +23,11 @@ Moves = tuple[tuple[Indices, Indices], ...]
 def rewritten(path: Path, where: ExprPath, new: Expr) -> Rewrite:
     """The expression at ``where`` in the statement at ``path`` becomes ``new``."""
     return Rewrite(path, (Edit((), where, new),))
+
+
+def together(rules: Sequence[Rewrite]) -> Rewrite:
+    """One step that makes the edits of all of these, none of which moves another's place."""
+    return Rewrite((), tuple(Edit((*r.path, *e.path), e.where, e.new) for r in rules for e in r.edits))
 
 
 def replace_expression(node: Node, where: ExprPath, new: Expr) -> Node:
