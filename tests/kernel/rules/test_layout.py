@@ -92,7 +92,7 @@ def test_a_block_is_row_major_and_starts_at_its_start() -> None:
     f = program('t = T.alloc_buffer((8,), "int32")\nt[0] = 1\nB[0] = t[0]')
     data = buffer(f, "t").data
     accepted(f, Share((), (), Buffer.declare("w", (2, 4), "int32", data=data)))
-    refused(f, Share((), (), Buffer.declare("w", (8,), "int32", data=data, strides=(2,))), "w must be row-major")
+    refused(f, Share((), (), Buffer.declare("w", (8,), "int32", data=data, strides=(2,))), "w has strides")
     offset = Buffer.declare("w", (16,), "int32", data=data, elem_offset=4)
     refused(f, Share((), (), offset), "view: the block of w holds t (Refuted)")
 
@@ -114,7 +114,7 @@ def test_two_negative_extents_make_no_block() -> None:
     refused(
         scoped,
         Share((), (0, 1), Buffer.declare("w", (8,), "int32")),
-        "stand in a sequence",
+        "no buffer is allocated here",
     )
 
 

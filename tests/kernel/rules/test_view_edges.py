@@ -123,3 +123,19 @@ def test_a_shared_block_is_large_enough_where_a_buffer_begins() -> None:
         scoped = accepted(f, run_once((1,)), run_once((3,)))
         rule = Share((), (1, 3), Buffer.declare("w", (8,), "int32"))
         accepted(scoped, rule) if fine else refused(scoped, rule, "view: the block of w holds ")
+
+
+def test_a_block_for_all_iterations_and_for_both_branches() -> None:
+    """What an earlier iteration left may stand in the buffer, which was undefined; the block has its size outside."""
+    text = 'for i in range(4):\n    t = T.alloc_buffer(({},), "int32")\n    t[0] = i\n    B[i] = t[0]'
+    block = Buffer.declare("w", (4,), "int32")
+    shared = body_of(accepted(program(text.format("i + 1")), Share((), (0,), block)))
+    assert shared.startswith('w = T.alloc_buffer((4,), "int32")\nfor i in range(4):\n')
+    assert 't = T.decl_buffer((i + 1,), "int32", data=w.data)' in shared
+    refused(program(text.format("i + 2")), Share((), (0,), block), "view: the block of w holds t (Refuted)")
+    f = program(text.format("4"))
+    i = f.body.var  # type: ignore[attr-defined]
+    refused(f, Share((), (0,), Buffer.declare("w", (i + 4,), "int32")), "i is not in scope here")
+    alloc = '    {0} = T.alloc_buffer((4,), "int32")\n    {0}[0] = 1\n    B[0] = {0}[0]\n'
+    f = program("if n > 0:\n" + alloc.format("t") + "else:\n" + alloc.format("u"), ABN)
+    assert body_of(accepted(f, Share((), (0, 1), block))).count("data=w.data") == 2

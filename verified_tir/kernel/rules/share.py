@@ -4,9 +4,10 @@
     A = alloc(…) in S; …;   ⟶    W = alloc(s′); A = decl_buffer(…, data=W.data) in S; …;
     B = alloc(…) in S′              B = decl_buffer(…, data=W.data) in S′
 
-Theorem.  W holds the bytes of each buffer, from its start; what is beyond nobody touches.  The scopes of A and B do not
-overlap in time.  What B finds in its place, as A left it, was undefined before, and undefined may become anything;
-nobody reads A any more.  A function of the module that is given the whole block would see its new shape: refused.
+Theorem.  W holds the bytes of each buffer, from its start; what is beyond nobody touches.  The scopes of A and B, which
+stand in different sub-statements of one statement, do not overlap in time.  What B finds in its place, as A left it (or
+B itself, in an earlier iteration of a loop), was undefined before, and undefined may become anything; nobody reads A
+any more.  A function of the module that is given the whole block would see its new shape: refused.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Call
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, at, put
-from verified_tir.ir.stmt import SKIP, Allocate, DeclBuffer, Seq
+from verified_tir.ir.stmt import SKIP, Allocate, DeclBuffer
 from verified_tir.ir.visit import nodes_of, substitute
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.memory import Entry, bytes_of
@@ -35,8 +36,8 @@ from verified_tir.logic import formula as f
 class Share:
     """The buffers that some statements allocate become views of one block.
 
-    :param path: the allocation, or the sequence in which several allocations stand.
-    :param positions: of these in the sequence; none if ``path`` is the allocation itself.
+    :param path: the allocation, or the statement in which allocations stand: a sequence, most often.
+    :param positions: of these among its sub-statements; none if ``path`` is the allocation itself.
     :param block: the buffer to allocate around.  Its data variable is fresh or that of one of the buffers, whose other
         views then stay what they are.
     """
@@ -47,8 +48,6 @@ class Share:
 
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
         block, target = self.block, at(before.body, self.path)
-        if self.positions and not isinstance(target, Seq):
-            raise Misfit("several allocations that share stand in a sequence")
         chosen: dict[Path, Allocate] = {}
         for place in [(*self.path, k) for k in self.positions] or [self.path]:
             allocation = at(before.body, place)
@@ -86,10 +85,8 @@ def _check_kind(block: Buffer, allocation: Allocate) -> None:
     :raises Misfit: for other scopes or strides, or if another function of the module would see the block's shape.
     """
     b = allocation.buffer
-    if block.strides:
-        raise Misfit(f"{block.name} must be row-major")
-    if b.strides:
-        raise Misfit(f"{b.name} has strides")
+    if block.strides or b.strides:
+        raise Misfit(f"{block.name if block.strides else b.name} has strides")
     if b.scope != block.scope:
         raise Misfit(f"{b.name} lives in scope {b.scope!r}, {block.name} in {block.scope!r}")
     for call in nodes_of(allocation, Call):
