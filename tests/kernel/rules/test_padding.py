@@ -162,6 +162,15 @@ def test_padding_that_may_not_be_touched_keeps_what_it_holds() -> None:
     fails("for i in range(5):\n    B[i // 2, i % 2] = n", pad="none")
 
 
+@pytest.mark.parametrize("pad", ["undef", "none"])
+def test_what_is_owed_is_written_by_somebody(pad: str) -> None:
+    """Nothing is supposed of it at entry: left alone it holds anything."""
+    theorem = padded("C[0] = 1", pad=pad)
+    found = apply(PadValue(theorem.after.buffers[0], 0, const(7), owed=True), theorem, PROVER)
+    assert isinstance(found, Unproved)
+    assert found.obligation.claim == "the padding of B holds its value at the end"
+
+
 def test_the_program_stays_as_it_is() -> None:
     before = padded("C[0] = 1")
     theorem = declared(before, const(7))

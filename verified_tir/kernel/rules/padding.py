@@ -8,7 +8,8 @@ those in which the padding holds v at entry.  So from each of them g does what f
 ends with A[y] == v wherever there is padding, it has kept ρ′ too, and f ⊑ρ′ g.  Where the padding is *untouched* in ρ,
 g has a meaning only if it leaves it alone; so it holds at the end what it held, and that is v if v is what it was.
 
-If it is *owed* only, ρ′ relates the memories that ρ relates, and says more of the end; the same proof, from less.
+If it is *owed* only, ρ′ relates the memories that ρ relates, and says more of the end; the same proof, from less.  What
+the padding held is then nothing that is known, so that it was left alone is not enough.
 
 ``v`` may read A: then it is the value that the elements read have at that moment, at entry and again at exit.  It may
 not be read from padding whose value is read from A in turn, this one or another: ``A[y] == A[y] + 1`` is true of no
@@ -93,7 +94,8 @@ def holds(context: Context, p: Padding, untouched: bool) -> Iterator[Question]:
     here.encoder(safety).encode(value)
     yield from safe_questions(here, safety, (), ())
     yield from _read_elsewhere(here, p, value)
-    if not untouched or (nodes_of(value, Load) and buffer.data in written_blocks(body)):
+    changes = bool(nodes_of(value, Load)) and buffer.data in written_blocks(body)
+    if not untouched or p.owed or changes:
         end = context.fork()
         end.execute(body)
         yield holds_value(end, p, value)
