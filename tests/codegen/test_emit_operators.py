@@ -27,7 +27,7 @@ from verified_tir.ir.expr import (
     Select,
     Var,
 )
-from verified_tir.ir.floats import round_to
+from verified_tir.ir.float_bits import round_to
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.numpy_types import numpy_dtype
 from verified_tir.ir.stmt import For, Store, seq

@@ -11,7 +11,7 @@ import pytest
 
 from tests.semantics.oracles import FLOATS, interesting_floats, key, nearest
 from verified_tir.ir.dtype import FLOAT32, FLOAT64, DType
-from verified_tir.ir.floats import round_to
+from verified_tir.ir.float_bits import round_to
 from verified_tir.semantics.intrinsics.array_fma import fma_float32, fma_float64
 from verified_tir.semantics.rounding import fma_operation
 

@@ -11,7 +11,7 @@ import pytest
 from tests.semantics.oracles import EXPONENT_BITS, FLOATS, infinity_pattern, interesting_floats, key, to_float
 from verified_tir.ir.calls import PURE_CALLS
 from verified_tir.ir.dtype import FLOAT64, DType
-from verified_tir.ir.floats import round_to
+from verified_tir.ir.float_bits import round_to
 from verified_tir.ir.numpy_types import numpy_dtype
 from verified_tir.semantics.intrinsics import EXPANDED, array_operation, scalar_operation
 

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from tests.semantics.oracles import FLOATS, interesting_floats, key, nearest
 from verified_tir.ir.dtype import BFLOAT16, FLOAT16, FLOAT32, FLOAT64, DType
-from verified_tir.ir.floats import bits_of, round_to
+from verified_tir.ir.float_bits import round_to
+from verified_tir.ir.floats import bits_of
 from verified_tir.semantics.rounding import fused_multiply_add, round_exact, round_integer, rounder
 
 fractions = st.builds(

@@ -30,7 +30,8 @@ from verified_tir.codegen.entry_plan import (
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import BFLOAT16, DType
 from verified_tir.ir.expr import Expr, IntImm, Var
-from verified_tir.ir.floats import bits_of, round_to
+from verified_tir.ir.float_bits import round_to
+from verified_tir.ir.floats import bits_of
 from verified_tir.ir.numpy_types import numpy_dtype
 from verified_tir.ir.script import script
 from verified_tir.semantics.errors import UndefinedBehaviour

@@ -1,4 +1,8 @@
-"""Floats from exact rationals, and from bits; what the kernel needs of floats is in ``floats``."""
+"""Floats from wider ones, from exact rationals and from bits; what the kernel needs of floats is in ``floats``.
+
+Rounding is to nearest, ties to even, subnormals kept.  It is written out here because ml_dtypes rounds a float64 to
+bfloat16 by way of float32, that is twice.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,26 @@ from fractions import Fraction
 
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.floats import exponent_bits, significand_bits
+
+_BINARY32 = struct.Struct("<f")
+
+
+def round_to(dtype: DType, value: float) -> float:
+    """``value`` rounded to the float type ``dtype``, as a Python float; overflow gives an infinity."""
+    if dtype.bits == 64 or not math.isfinite(value):
+        return value
+    if dtype.bits == 32:
+        try:
+            return float(_BINARY32.unpack(_BINARY32.pack(value))[0])
+        except OverflowError:
+            return math.copysign(math.inf, value)
+    precision, largest = significand_bits(dtype), 1 << (exponent_bits(dtype) - 1)
+    exponent = math.frexp(value)[1]
+    if exponent > largest:
+        return math.copysign(math.inf, value)
+    unit = max(exponent, 3 - largest) - precision  # 2**unit is the spacing of the type at value
+    rounded = math.ldexp(round(math.ldexp(value, -unit)), unit)
+    return math.copysign(rounded if abs(rounded) < math.ldexp(1.0, largest) else math.inf, value)
 
 
 def round_exact(dtype: DType, value: Fraction | int) -> float:

@@ -1,45 +1,30 @@
-"""Rounding of Python floats to the float types, and their bits.
-
-Rounding is to nearest, ties to even, subnormals kept.  It is written out here because ml_dtypes rounds a float64 to
-bfloat16 by way of float32, that is twice.
-"""
+"""Floats as bits."""
 
 from __future__ import annotations
 
 import math
-import struct
 
 from verified_tir.ir.dtype import DType
 
-_BINARY32 = struct.Struct("<f")
-
-
-def round_to(dtype: DType, value: float) -> float:
-    """``value`` rounded to the float type ``dtype``, as a Python float; overflow gives an infinity."""
-    if dtype.bits == 64 or not math.isfinite(value):
-        return value
-    if dtype.bits == 32:
-        try:
-            return float(_BINARY32.unpack(_BINARY32.pack(value))[0])
-        except OverflowError:
-            return math.copysign(math.inf, value)
-    precision, largest = significand_bits(dtype), 1 << (exponent_bits(dtype) - 1)
-    exponent = math.frexp(value)[1]
-    if exponent > largest:
-        return math.copysign(math.inf, value)
-    unit = max(exponent, 3 - largest) - precision  # 2**unit is the spacing of the type at value
-    rounded = math.ldexp(round(math.ldexp(value, -unit)), unit)
-    return math.copysign(rounded if abs(rounded) < math.ldexp(1.0, largest) else math.inf, value)
-
 
 def bits_of(dtype: DType, value: float) -> int:
-    """The bits of ``value`` in the float type ``dtype`` (NaN: the canonical quiet one)."""
+    """The bits of ``value`` rounded to the float type ``dtype``: to nearest, ties to even, subnormals kept (NaN: the
+    canonical quiet one).
+
+    The magnitude is a multiple of the spacing of the type there.  Bits of neighbours are neighbours: where the multiple
+    has no hidden bit the number is subnormal, where it is rounded up to a power of two the exponent grows, and past the
+    largest number comes infinity.
+    """
+    precision, largest = significand_bits(dtype), 1 << (exponent_bits(dtype) - 1)
+    infinity = (2 * largest - 1) << (precision - 1)
     if math.isnan(value):
-        exponent, significand = exponent_bits(dtype), significand_bits(dtype)
-        return (((1 << exponent) - 1) << (significand - 1)) | (1 << (significand - 2))
-    width = 32 if dtype.code == "bfloat" else dtype.bits  # a bfloat16 is the upper half of a float32
-    packed = struct.pack({16: "<e", 32: "<f", 64: "<d"}[width], round_to(dtype, value))
-    return int.from_bytes(packed, "little") >> (width - dtype.bits)
+        return infinity | 1 << (precision - 2)
+    magnitude = infinity if value else 0
+    if math.isfinite(value) and value:
+        binade = max(math.frexp(value)[1], 3 - largest)  # above 0 where 2**(binade - precision) is the spacing
+        multiple = round(math.ldexp(abs(value), precision - binade))
+        magnitude = min(infinity, ((binade - 3 + largest) << (precision - 1)) + multiple)
+    return magnitude | (math.copysign(1.0, value) < 0.0) << (dtype.bits - 1)
 
 
 def exponent_bits(dtype: DType) -> int:

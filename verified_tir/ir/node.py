@@ -95,7 +95,7 @@ def remade(node: N, **changes: object) -> N:
 class Node(metaclass=InternedMeta):
     """Base of expressions, statements, buffers and functions."""
 
-    __slots__ = ("__weakref__", "_below", "_known", "_made")
+    __slots__ = ("__weakref__", "_known", "_made")
     __match_args__: ClassVar[tuple[str, ...]] = ()
 
     def __copy__(self) -> Node:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, get_args
 
 from verified_tir.ir import expr as e
 from verified_tir.ir.dtype import BOOL, FLOAT32, INT32, DType, PointerType
-from verified_tir.ir.floats import round_to
+from verified_tir.ir.float_bits import round_to
 from verified_tir.ir.node import IRError
 from verified_tir.ir.outside import shown
 

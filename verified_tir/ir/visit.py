@@ -6,19 +6,23 @@ Shared subtrees are visited once: every function memoises by identity.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from itertools import chain
-from typing import TypeVar
+from operator import is_not
+from typing import Any, TypeVar
 
 from verified_tir.ir.dtype import DType, PointerType
 from verified_tir.ir.expr import Expr, LetExpr, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import Node, once
-from verified_tir.ir.stmt import Allocate, Block, For, LetStmt, Seq, Stmt
+from verified_tir.ir.stmt import Allocate, Block, For, LetStmt, Stmt
 
 N = TypeVar("N", bound=Node)
 K = TypeVar("K", bound=Node)
+
+_TYPES = (DType, PointerType)
+"""Nodes that are no sub-nodes."""
 
 
 def fields(node: Node) -> tuple[object, ...]:
@@ -26,90 +30,78 @@ def fields(node: Node) -> tuple[object, ...]:
     return tuple([getattr(node, name) for name in node.__match_args__])
 
 
+def map_children(node: N, f: Callable[[Node], Node]) -> N:
+    """The node with ``f`` applied to each direct sub-node; the same object if nothing changed."""
+    old = fields(node)
+    new = _mapped(old, f)
+    return node if new is old else type(node)(*new)
+
+
+def _mapped(values: tuple[Any, ...], f: Callable[[Node], Node]) -> tuple[Any, ...]:
+    """Fields, or what a tuple in one holds, with ``f`` applied to the nodes; the same object if that changed none."""
+    made = []
+    for value in values:
+        if isinstance(value, Node):
+            made.append(value if type(value) in _TYPES else f(value))
+        else:
+            made.append(_mapped(value, f) if type(value) is tuple else value)
+    return tuple(made) if any(map(is_not, made, values)) else values
+
+
 @once
 def children(node: Node) -> tuple[Node, ...]:
     """Direct sub-nodes: expressions, statements, buffers, regions, variables; types excluded."""
     found: list[Node] = []
-    _collect(fields(node), found)
+
+    def note(child: Node) -> Node:
+        found.append(child)
+        return child
+
+    map_children(node, note)
     return tuple(found)
-
-
-def _collect(values: Sequence[object], found: list[Node]) -> None:
-    """Add the nodes among fields, or in a tuple in one."""
-    for value in values:
-        if isinstance(value, Node):
-            if type(value) not in _TYPES:
-                found.append(value)
-        elif type(value) is tuple:
-            _collect(value, found)
-
-
-def map_children(node: N, f: Callable[[Node], Node]) -> N:
-    """The node with ``f`` applied to each direct sub-node; the same object if nothing changed."""
-    made, changed = _mapped(fields(node), f)
-    return type(node)(*made) if changed else node
-
-
-def _mapped(values: Sequence[object], f: Callable[[Node], Node]) -> tuple[list[object], bool]:
-    """Fields, or what a tuple in one holds, with ``f`` applied to the nodes; and whether that changed any."""
-    found: list[object] = []
-    changed = False
-    for value in values:
-        new = value
-        if isinstance(value, Node):
-            if type(value) not in _TYPES:
-                new = f(value)
-        elif type(value) is tuple:
-            made, differs = _mapped(value, f)
-            new = tuple(made) if differs else value
-        changed = changed or new is not value
-        found.append(new)
-    return found, changed
-
-
-_TYPES = (DType, PointerType)
-"""Nodes that are no sub-nodes."""
 
 
 def walk(node: Node) -> Iterator[Node]:
     """The node and everything below it, parents first, each object once."""
-    return chain((node,), _below(node))
+    return chain((node,), _below(Node)(node))
 
 
-def _below(node: Node) -> tuple[Node, ...]:
-    """What :func:`walk` gives after the node itself; kept, as each rule and each check of its result goes through it.
+def nodes_of(node: Node, kind: type[K]) -> tuple[K, ...]:
+    """The nodes of a class that :func:`walk` gives, in its order."""
+    below = _below(kind)(node)
+    return (node, *below) if isinstance(node, kind) else below
+
+
+@cache
+def _below(kind: type[K]) -> Callable[[Node], tuple[K, ...]]:
+    """What :func:`nodes_of` finds below a node; kept, as each rule and each check of its result asks.
 
     What is below a statement is put together from what is below its parts: in a changed program most of them are as
     they were.  All that is below a node has been seen when the node comes a second time, so the order is that of one
     walk.
     """
-    try:
-        return node._below  # type: ignore[attr-defined, no-any-return]
-    except AttributeError:
-        pending = [node]
-    while pending:  # not by recursion: programs are deep
-        n = pending[-1]
-        if not isinstance(n, (Stmt, PrimFunc)):
-            found = _walk(*children(n))
-        elif unknown := [c for c in children(n) if isinstance(c, Stmt) and not hasattr(c, "_below")]:
-            pending.extend(unknown)
-            continue
-        else:
-            found = chain.from_iterable([(c, *_below(c)) for c in children(n)])
-        object.__setattr__(pending.pop(), "_below", tuple(dict.fromkeys(found)))
-    return _below(node)
 
+    @once
+    def below(node: Node) -> tuple[K, ...]:
+        found: dict[Any, None] = {}
+        if isinstance(node, (Stmt, PrimFunc)):
+            for c in children(node):
+                if isinstance(c, kind):
+                    found[c] = None
+                if inner := below(c):
+                    found.update(dict.fromkeys(inner))
+            return tuple(found)
+        if kind is not Node:
+            return tuple([n for n in _below(Node)(node) if isinstance(n, kind)])
+        stack = [*reversed(children(node))]
+        while stack:
+            n = stack.pop()
+            if n not in found:
+                found[n] = None
+                stack.extend(reversed(children(n)))
+        return tuple(found)
 
-def _walk(*nodes: Node) -> Iterator[Node]:
-    seen: set[Node] = set()
-    stack = [*reversed(nodes)]
-    while stack:
-        n = stack.pop()
-        if n in seen:
-            continue
-        seen.add(n)
-        yield n
-        stack.extend(reversed(children(n)))
+    return below
 
 
 def rewrite(node: N, f: Callable[[Node], Node | None]) -> N:
@@ -117,14 +109,11 @@ def rewrite(node: N, f: Callable[[Node], Node | None]) -> N:
     memo: dict[Node, Node] = {}
 
     def go(n: Node) -> Node:
-        found = memo.get(n)
-        if found is None:
-            rebuilt = map_children(n, go) if children(n) else n
-            found = f(rebuilt)
-            if found is None:
-                found = rebuilt
-            memo[n] = found
-        return found
+        if n not in memo:
+            rebuilt = map_children(n, go)
+            new = f(rebuilt)
+            memo[n] = rebuilt if new is None else new
+        return memo[n]
 
     return go(node)  # type: ignore[return-value]
 
@@ -136,66 +125,26 @@ def substitute(node: N, mapping: Mapping[Var, Expr]) -> N:
     return rewrite(node, lambda n: mapping.get(n) if isinstance(n, Var) else None)
 
 
-def nodes_of(node: Node, kind: type[K]) -> tuple[K, ...]:
-    """The nodes of a class that :func:`walk` gives, in its order; statements keep what they have of each class."""
-    if not isinstance(node, Stmt):
-        return tuple([n for n in walk(node) if isinstance(n, kind)])
-    below = _found(kind)(node)
-    return (node, *below) if isinstance(node, kind) else below
-
-
-@cache
-def _found(kind: type[K]) -> Callable[[Stmt], tuple[K, ...]]:
-    """What :func:`nodes_of` finds below a statement."""
-
-    @once
-    def found(stmt: Stmt) -> tuple[K, ...]:
-        first: dict[K, None] = {}
-        for c in children(stmt):
-            try:  # what a part has is known, most often, and a sequence may be long
-                below = c._known[compute]  # type: ignore[attr-defined]
-                if isinstance(c, kind):
-                    first[c] = None
-            except (AttributeError, KeyError):
-                below = nodes_of(c, kind)
-            if below:
-                first.update(dict.fromkeys(below))
-        return tuple(first)
-
-    compute = found.__wrapped__  # type: ignore[attr-defined]
-    return found
-
-
 def mentions(node: Node, wanted: frozenset[Var]) -> bool:
-    """Whether one of the variables occurs in a node, free or bound.
+    """Whether one of the variables occurs in a node, free or bound."""
+    return not wanted.isdisjoint(nodes_of(node, Var))
 
-    What is below a sequence is not put together for that: in a changed program it would have to be made anew.
-    """
-    parts = (*node.params, *node.buffers, node.body) if isinstance(node, PrimFunc) else children(node)
-    if node in wanted or not wanted.isdisjoint(parts):
-        return True
-    if not isinstance(node, (PrimFunc, Seq)) and not any(isinstance(c, Seq) for c in parts):
-        return not wanted.isdisjoint(_below(node))
-    for c in parts:
-        below: tuple[Node, ...] | None = getattr(c, "_below", None)
-        if (not wanted.isdisjoint(below)) if below is not None else mentions(c, wanted):
-            return True
-    return False
+
+def binds(node: Node) -> tuple[Var, ...]:
+    """The variables that a node binds itself: loops, lets, block iteration variables, allocated data variables."""
+    match node:
+        case For(var=v) | LetStmt(var=v) | LetExpr(var=v):
+            return (v,)
+        case Allocate(buffer=b):
+            return (b.data,)
+        case Block(iter_vars=iter_vars, alloc_buffers=buffers):
+            return (*[iv.var for iv in iter_vars], *[b.data for b in buffers])
+    return ()
 
 
 def bound_vars(node: Node) -> list[Var]:
-    """Variables bound inside ``node``: loops, lets, block iteration variables, allocated data variables."""
-    found: list[Var] = []
-    for n in walk(node):
-        match n:
-            case For(var=v) | LetStmt(var=v) | LetExpr(var=v):
-                found.append(v)
-            case Allocate(buffer=b):
-                found.append(b.data)
-            case Block(iter_vars=iter_vars, alloc_buffers=buffers):
-                found.extend(iv.var for iv in iter_vars)
-                found.extend(b.data for b in buffers)
-    return list(dict.fromkeys(found))
+    """The variables that are bound in ``node``, by itself or below it."""
+    return list(dict.fromkeys([v for n in walk(node) for v in binds(n)]))
 
 
 def free_vars(node: Node) -> tuple[Var, ...]:
@@ -206,7 +155,7 @@ def free_vars(node: Node) -> tuple[Var, ...]:
 @once
 def _free_vars(node: Node) -> tuple[Var, ...]:
     bound = set(bound_vars(node))
-    return tuple([n for n in walk(node) if isinstance(n, Var) and n not in bound])
+    return tuple([v for v in nodes_of(node, Var) if v not in bound])
 
 
 def refresh_binders(node: N) -> tuple[N, dict[Var, Var]]:

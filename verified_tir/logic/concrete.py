@@ -17,8 +17,8 @@ from functools import cache
 from typing import Final, TypeAlias, final
 
 from verified_tir.ir.dtype import BFLOAT16, FLOAT16, FLOAT32, FLOAT64, DType
-from verified_tir.ir.float_bits import float_of, round_exact
-from verified_tir.ir.floats import bits_of, exponent_bits, round_to, significand_bits
+from verified_tir.ir.float_bits import float_of, round_exact, round_to
+from verified_tir.ir.floats import bits_of, exponent_bits, significand_bits
 from verified_tir.logic.formula import BOOL, FLOAT_SORTS, Payload, Term, value_of
 
 Value: TypeAlias = bool | int | float

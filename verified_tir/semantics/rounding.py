@@ -12,8 +12,7 @@ import struct
 from functools import cache, partial
 
 from verified_tir.ir.dtype import DType
-from verified_tir.ir.float_bits import round_exact
-from verified_tir.ir.floats import round_to
+from verified_tir.ir.float_bits import round_exact, round_to
 from verified_tir.semantics.values import Operation
 
 __all__ = ["fma_operation", "fused_multiply_add", "round_exact", "round_integer", "rounder"]

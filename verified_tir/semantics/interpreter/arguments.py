@@ -13,7 +13,7 @@ import numpy.typing as npt
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import Var
-from verified_tir.ir.floats import round_to
+from verified_tir.ir.float_bits import round_to
 from verified_tir.ir.numpy_types import numpy_dtype
 from verified_tir.semantics.errors import ArgumentError
 from verified_tir.semantics.interpreter.extents import LARGEST_EXTENT
