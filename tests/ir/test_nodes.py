@@ -181,6 +181,18 @@ def test_equality_needs_a_bijection() -> None:
     assert not structural_equal(const(0.0, "float32"), const(-0.0, "float32"))
 
 
+def test_equality_tells_bound_variables_from_free_ones_of_any_name_and_number() -> None:
+    a = Buffer.declare("A", (4,), "int32")
+    i, j = Var.fresh("i"), Var.fresh("j")
+    for number in range(4):
+        free = Var("", INT32, number)
+        loops = [For(v, const(0), const(4), Store(a, e, (const(0),))) for v in (i, j, free) for e in (i, j, free)]
+        for k, x in enumerate(loops):
+            for m, y in enumerate(loops):
+                own = k // 3 == k % 3, m // 3 == m % 3  # whether the loop stores its own variable
+                assert structural_equal(x, y) is (own == (True, True) or (not any(own) and k % 3 == m % 3))
+
+
 def test_equality_of_deep_shared_trees_takes_no_time() -> None:
     a, b = Var.fresh("a"), Var.fresh("b")
     x, y = a + 1, b + 1

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.dtype import DType
-from verified_tir.ir.expr import LetExpr, Var
+from verified_tir.ir.dtype import HANDLE, DType
+from verified_tir.ir.expr import LetExpr, Load, Undef, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import put
 from verified_tir.ir.stmt import SKIP, Allocate, DeclBuffer, For, LetStmt, Stmt, Store, seq
@@ -19,7 +20,7 @@ from verified_tir.ir.wellformed import problem
 A = Buffer.declare("A", (16,), "int32")
 T = Buffer.declare("t", (16,), "int32")
 VIEW = replace(A, name="V")
-X, Y = Var.fresh("x"), Var.fresh("y")
+X, Y, P = Var.fresh("x"), Var.fresh("y"), Var.fresh("p", HANDLE)
 LET = LetExpr(X, const(1), X + 1)
 
 
@@ -71,6 +72,35 @@ def test_it_is_a_program(stmts: tuple[Stmt, ...]) -> None:
 )
 def test_it_is_no_program(stmts: tuple[Stmt, ...], why: str) -> None:
     assert problem(function(*stmts)) == why
+
+
+@pytest.mark.parametrize(
+    ("bind", "words"),
+    [
+        (lambda body: LetStmt(P, Undef(HANDLE), body), "v is declared over p, which is no block here"),
+        (lambda body: loop(X, body), "v is declared over x, which is no block here"),
+        (lambda body: body, "v is declared over p, which is no block here"),
+        (lambda body: Allocate(T, body), None),
+    ],
+)
+@pytest.mark.parametrize("outside", [False, True])
+def test_views_lie_in_a_buffers_memory(bind: Callable[[Stmt], Stmt], words: str | None, *, outside: bool) -> None:
+    """Wherever the view is used; and what is bound elsewhere is not in scope here."""
+    data = T.data if words is None else X if " x," in words else P
+    view = Buffer.declare("v", (4,), "int32", data=data)
+    declared = DeclBuffer(view, SKIP if outside else Store(view, const(1), (const(0),)))
+    found = problem(function(bind(declared)))
+    assert found is None if words is None else found is not None and words in found
+    assert problem(function(bind(SKIP), declared)) is not None
+
+
+def test_extents_read_no_memory() -> None:
+    """Those of a parameter neither, nor where the buffer is not used."""
+    handles = Var.fresh("A", HANDLE), Var.fresh("B", HANDLE)
+    b = Buffer.declare("B", (Load(A, (const(0),)),), "int32")
+    found = problem(PrimFunc("f", handles, ((handles[0], A), (handles[1], b)), SKIP))
+    assert found == "an extent of B reads memory; it must be bound by a let first"
+    assert problem(function(Allocate(replace(b, data=Var.fresh("u")), SKIP))) == found
 
 
 def test_what_did_not_change_is_fine_only_where_it_fits() -> None:

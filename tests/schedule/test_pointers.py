@@ -20,7 +20,7 @@ def f({parameters}, A: T.Buffer((32,), "float32")):
     {view}
     {use}
 """
-NO_EXTENT = "d lies at data, a pointer that is passed without its extent; .* d = T.match_buffer"
+NO_EXTENT = "d is declared over data, which is no block here; .* d = T.match_buffer"
 
 
 def refused(program: str, words: str, line: str) -> None:

@@ -39,9 +39,11 @@ class PrimFunc(Node, FuncSugar):
         return _buffer_map(self).get(param)
 
     @property
+    @once
     def buffers(self) -> tuple[Buffer, ...]:
         """The parameter buffers, in the order of the parameters."""
-        return _buffers(self)
+        found = _buffer_map(self)
+        return tuple([found[p] for p in self.params if p in found])
 
     def with_body(self, body: Stmt) -> PrimFunc:
         return remade(self, body=body)
@@ -58,12 +60,6 @@ class IRModule(Node, ModuleSugar):
 @once
 def _buffer_map(func: PrimFunc) -> dict[Var, Buffer]:
     return dict(reversed(func.buffer_map))  # the first entry of a parameter counts
-
-
-@once
-def _buffers(func: PrimFunc) -> tuple[Buffer, ...]:
-    found = _buffer_map(func)
-    return tuple([found[p] for p in func.params if p in found])
 
 
 seal()

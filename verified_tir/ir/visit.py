@@ -39,7 +39,7 @@ def map_children(node: N, f: Callable[[Node], Node]) -> N:
 
 def _mapped(values: tuple[Any, ...], f: Callable[[Node], Node]) -> tuple[Any, ...]:
     """Fields, or what a tuple in one holds, with ``f`` applied to the nodes; the same object if that changed none."""
-    made = []
+    made: list[Any] = []
     for value in values:
         if isinstance(value, Node):
             made.append(value if type(value) in _TYPES else f(value))

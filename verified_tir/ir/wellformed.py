@@ -1,7 +1,12 @@
-"""Well-formedness: every variable bound once and used in its scope, every buffer declared where it is used.
+"""Well-formedness: what every program must be for the rules to speak about it.
 
-Rules that compute programs and tactics that build expressions rely on it: a substitution captures nothing because
-variables are bound once, and a fact about ``x`` is a fact about the only ``x``.
+Every variable is bound once and used in its scope, every buffer is declared where it is used.  Rules that compute
+programs and tactics that build expressions rely on it: a substitution captures nothing because variables are bound
+once, and a fact about ``x`` is a fact about the only ``x``.
+
+Buffers lie in a parameter's or an allocation's memory: what a computed address points to, no rule knows, nor what a
+pointer does that is passed without a buffer.  Their extents may not read memory: they are evaluated where a buffer is
+declared, and the logic writes them down wherever the buffer is used.  (A ``let`` around the declaration does.)
 
 Of each statement is known what it needs from its surroundings, and what it binds.  Both are put together from what is
 known of its parts, so that in a changed program only what changed is looked at.
@@ -9,17 +14,18 @@ known of its parts, so that in a changed program only what changed is looked at.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import chain
 from typing import TypeAlias
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Expr, LetExpr, Var
+from verified_tir.ir.calls import is_pure
+from verified_tir.ir.expr import Call, Expr, LetExpr, Load, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import Node, once
-from verified_tir.ir.paths import Path
+from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, AttrStmt, Block, DeclBuffer, For, LetStmt, Stmt
-from verified_tir.ir.visit import children, nodes_of, sub_statements, walk
+from verified_tir.ir.visit import binds, bound_vars, children, nodes_of, sub_statements, walk
 
 Name: TypeAlias = Var | Buffer
 """What is in scope at a place, or not: variables (data pointers among them) and buffers."""
@@ -32,48 +38,66 @@ def problem(func: PrimFunc) -> str | None:
 
 
 def misplaced(func: PrimFunc) -> tuple[Path, str] | None:
-    """Where and why the function is not well-formed; ``None`` if it is.
+    """Where and why the function is not well-formed; ``None`` if it is."""
+    return next(chain(_buffers(func), _scopes(func), _head(func)), None)
+
+
+def _head(func: PrimFunc) -> Iterator[tuple[Path, str]]:
+    """What is wrong with the parameters."""
+    if len(func.buffers) != len(func.buffer_map):
+        yield (), "a buffer stands for no parameter, or two of them for one"
+    for param, b in func.buffer_map:
+        if param.dtype.code != "handle":
+            yield (), f"{param.name} of type {param.dtype} cannot be the buffer {b.name}; it takes a handle"
+
+
+def _buffers(func: PrimFunc) -> Iterator[tuple[Path, str]]:
+    """Views of what is no buffer's memory, and buffers whose extents read memory."""
+    owners = (*nodes_of(func.body, Allocate), *nodes_of(func.body, Block))
+    blocks = {b.data for b in chain(func.buffers, *map(_declares, owners))}
+    for s in nodes_of(func.body, DeclBuffer):
+        if s.buffer.data not in blocks:
+            name, data = s.buffer.name, s.buffer.data.name
+            where = f"{name} is declared over {data}, which is no block here"
+            remedy = f"say at the head of the function what it points to: {name} = T.match_buffer({data}, shape, dtype)"
+            yield _declaration(func, s.buffer), f"{where}; declare it over a buffer's own data, or {remedy}"
+    for b in nodes_of(func, Buffer):
+        if _reads_memory(b):
+            yield _declaration(func, b), f"an extent of {b.name} reads memory; it must be bound by a let first"
+
+
+@once
+def _reads_memory(buffer: Buffer) -> bool:
+    """Whether an extent of the buffer loads something, or makes a call that might."""
+    return bool(nodes_of(buffer, Load)) or not all(is_pure(c.op) for c in nodes_of(buffer, Call))
+
+
+def _scopes(func: PrimFunc) -> Iterator[tuple[Path, str]]:
+    """Names that are used out of scope, and variables that are bound twice.
 
     A variable that is bound once and is needed nowhere outside of what binds it, is used in its scope.  The function's
     arrays bind the variables in their shapes.  A ``LetExpr`` that occurs several times (it is one object, then) binds
     its variable once.
     """
-    buffers = func.buffers
-    if len({*func.params}) != len(func.params):
-        twice = next(v for k, v in enumerate(func.params) if v in func.params[:k])
-        return (), f"{twice.name} is bound twice"
-    if len(buffers) != len(func.buffer_map):
-        return (), "a buffer stands for no parameter, or two of them for one"
-    for param, b in func.buffer_map:
-        if param.dtype.code != "handle":
-            return (), f"{param.name} of type {param.dtype} cannot be the buffer {b.name}; it takes a handle"
-    scope: set[Name] = {*func.params, *chain.from_iterable(map(_symbols, buffers))}
-    for b in buffers:
-        if b.data in scope:
-            return (), f"{b.data.name} is bound twice"
-        scope |= {b, b.data}
-        for n in _needed(b):
-            if n not in scope:
-                return (), _missing(n)
-    missing = next((n for n in _needed(func.body) if n not in scope), None)
-    if missing is not None:
-        view = next((b for b in nodes_of(func.body, Buffer) if b.data is missing), None)
-        why = _missing(missing)
-        if view is not None:
-            why = f"{view.name} is declared over {missing.name}, which is no block here"
-        return _innermost(func.body, missing, _needed), why
-    binders = [*_lets(buffers), *_binders(func.body)]
-    if len(scope.union([v for v, _ in binders])) == len(scope) + len(binders):
-        return None
-    bound: dict[Name, LetExpr | None] = dict.fromkeys(scope)
-    for v, binder in binders:
-        if v in bound and (binder is None or bound[v] is not binder):
-            return _innermost(func.body, v, _bound_in), f"{v.name} is bound twice"
-        bound[v] = binder
-    return None
+    bound = [*func.params, *[b.data for b in func.buffers]]
+    symbols = {v for b in func.buffers for v in nodes_of(b, Var)}.difference(bound)
+    scope: set[Name] = {*bound, *symbols, *func.buffers}
+    for n in _needed(func.body):
+        if n not in scope:
+            kind, how = ("buffer", "declared") if isinstance(n, Buffer) else ("variable", "in scope")
+            yield _innermost(func.body, n, _needed), f"{kind} {n.name} is not {how} here"
+    bound += [*symbols, *_bound(func.body), *[n.var for n in nodes_of(func, LetExpr)]]
+    if len({*bound}) < len(bound):
+        v = next(v for k, v in enumerate(bound) if v in bound[:k])
+        yield _innermost(func.body, v, bound_vars), f"{v.name} is bound twice"
 
 
-def _innermost(stmt: Stmt, name: Name, names: Callable[[Stmt], tuple[Name, ...]]) -> Path:
+def _declaration(func: PrimFunc, buffer: Buffer) -> Path:
+    """The place where a buffer is declared; that of the whole body for a parameter."""
+    return next((path for path, _ in places(func.body, lambda s: buffer in _declares(s))), ())
+
+
+def _innermost(stmt: Stmt, name: Name, names: Callable[[Stmt], Collection[Name]]) -> Path:
     """The place of the last, innermost statement that has a name among its ``names``."""
     subs = sub_statements(stmt)
     for k in range(len(subs) - 1, -1, -1):
@@ -82,14 +106,17 @@ def _innermost(stmt: Stmt, name: Name, names: Callable[[Stmt], tuple[Name, ...]]
     return ()
 
 
-def _bound_in(stmt: Stmt) -> tuple[Name, ...]:
-    return tuple(v for v, _ in _binders(stmt))
+def _declares(node: Node) -> tuple[Buffer, ...]:
+    """The buffers that a node declares itself."""
+    if isinstance(node, Block):
+        return node.alloc_buffers
+    return (node.buffer,) if isinstance(node, (Allocate, DeclBuffer)) else ()
 
 
-def _missing(name: Name) -> str:
-    if isinstance(name, Buffer):
-        return f"buffer {name.name} is not declared here"
-    return f"variable {name.name} is not in scope here"
+@once
+def _bound(stmt: Stmt) -> tuple[Var, ...]:
+    """The variables that statements bind in a statement, each as often as it is bound."""
+    return (*binds(stmt), *chain.from_iterable(map(_bound, sub_statements(stmt))))
 
 
 @once
@@ -98,68 +125,20 @@ def _needed(node: Node) -> tuple[Name, ...]:
 
     A buffer that is mentioned needs what its data and its shape need.
     """
-    outside: Iterable[Node] = ()
-    inside: Iterable[Node] = ()
-    own: set[Name] = set()
+    outside: Iterable[Node] = ()  # what is evaluated before the node binds anything
     match node:
-        case For(var=v, min=low, extent=extent, body=body):
-            outside, inside, own = (low, extent), (body,), {v}
-        case LetStmt(var=v, value=value, body=body) | LetExpr(var=v, value=value, body=body):
-            outside, inside, own = (value,), (body,), {v}
-        case Allocate(buffer=b, body=body):
-            inside, own = (b, body), {b, b.data}
-        case DeclBuffer(buffer=b, body=body):
-            outside, inside, own = (b.data,), (b, body), {b}
-        case Block(iter_vars=iter_vars, alloc_buffers=buffers):
+        case For(min=low, extent=extent):
+            outside = (low, extent)
+        case LetStmt(value=value) | LetExpr(value=value):
+            outside = (value,)
+        case DeclBuffer(buffer=b):
+            outside = (b.data,)
+        case Block(iter_vars=iter_vars):
             outside = [iv.value for iv in iter_vars]
-            domains = [e for iv in iter_vars for e in (iv.min, iv.extent)]
-            regions = (*(node.reads or ()), *(node.writes or ()))
-            parts = [p for p in (node.init, node.body) if p is not None]
-            inside = (*domains, node.predicate, *buffers, *regions, *parts)
-            own = {*(iv.var for iv in iter_vars), *buffers, *(b.data for b in buffers)}
         case AttrStmt(value=value, body=body):  # the node that an attribute is about may live further inside
-            outside = (value, body)
-        case Stmt():
-            outside = children(node)
-        case _ if any(isinstance(n, LetExpr) for n in walk(node)):
-            outside = children(node)
-        case _:
-            return tuple(n for n in walk(node) if isinstance(n, (Var, Buffer)))
-    mine = (node,) if isinstance(node, Buffer) else ()
-    rest = (n for p in inside for n in _needed(p) if n not in own)
-    return tuple(dict.fromkeys(chain(mine, (n for p in outside for n in _needed(p)), rest)))
-
-
-@once
-def _binders(stmt: Stmt) -> tuple[tuple[Var, LetExpr | None], ...]:
-    """The variables that are bound in a statement, each with the expression that binds it, or none if a statement
-    does."""
-    own: Iterable[Var] = ()
-    match stmt:
-        case For(var=v) | LetStmt(var=v):
-            own = (v,)
-        case Allocate(buffer=b):
-            own = (b.data,)
-        case Block(iter_vars=iter_vars, alloc_buffers=buffers):
-            own = (*(iv.var for iv in iter_vars), *(b.data for b in buffers))
-        case _:
-            pass
-    parts = children(stmt)
-    lets = _lets(c for c in parts if not isinstance(c, Stmt))
-    return (*((v, None) for v in own), *lets, *chain.from_iterable(_binders(c) for c in parts if isinstance(c, Stmt)))
-
-
-def _lets(nodes: Iterable[Node]) -> Iterator[tuple[Var, LetExpr]]:
-    return ((n.var, n) for node in nodes for n in walk(node) if isinstance(n, LetExpr))
-
-
-@once
-def _symbols(buffer: Buffer) -> tuple[Var, ...]:
-    """The variables that an array binds when it is passed."""
-    return tuple(n for e in (*buffer.shape, *buffer.strides, buffer.elem_offset) for n in _variables(e))
-
-
-def _variables(expr: Expr) -> list[Var]:
-    if isinstance(expr, Var):
-        return [expr]
-    return [v for child in children(expr) if isinstance(child, Expr) for v in _variables(child)]
+            return tuple(dict.fromkeys((*_needed(value), *_needed(body))))
+        case Expr() | Buffer() if not nodes_of(node, LetExpr):
+            return tuple([n for n in walk(node) if isinstance(n, (Var, Buffer))])
+    own = {*binds(node), *_declares(node)}
+    rest = [n for p in children(node) for n in _needed(p) if n not in own]
+    return tuple(dict.fromkeys(chain(*map(_needed, outside), rest)))
