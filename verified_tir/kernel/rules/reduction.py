@@ -73,40 +73,40 @@ class Reduction:
 
     def any_order(self) -> Iterator[Question]:
         """The order of the terms does not matter."""
-        place, inside = (*self.path, *self.inner), self.inside
+        place, inside, old = (*self.path, *self.inner), self.inside, self.buffer
         if self.op in ("and", "or"):
             yield from evaluated_safely(inside, (self.term,), (), place)
-        elif self.buffer.dtype.is_float and self.op in ("min", "max"):
-            yield from self._comparable(place)
-        elif self.buffer.dtype.is_float and not self.licensed:  # associativity of floats, which is false in every type
+        elif old.dtype.is_float and self.op in ("min", "max"):  # nothing is NaN, and unless licensed nothing is -0.0
+            first = inside.encoder(memory=self.start.memory).encode(Load(old, self.store.indices))
+            for what, e in (
+                (f"no term of the {self.op} into {old.name}", inside.encoder().encode(self.term)),
+                (f"no element of {old.name} that the {self.op} begins with", first),
+            ):
+                number = f.not_(f.fp_test("fp.isNaN", e.value))
+                yield Question("rounding", f"{what} is NaN", inside, (e.defined,), number, place)
+                if not self.licensed:
+                    other = f.ne(e.value, f.negative_zero(e.value.sort))
+                    yield Question("rounding", f"{what} is -0.0", inside, (e.defined,), other, place)
+        elif old.dtype.is_float and not self.licensed:  # associativity of floats, which is false in every type
             what = {"add": "sum", "mul": "product"}[self.op]
-            claim = f"the {what} of {self.buffer.dtype} into {self.buffer.name} has the same bits in any order"
+            claim = f"the {what} of {old.dtype} into {old.name} has the same bits in any order"
             yield Question("rounding", claim, inside, (), f.FALSE, place)
-
-    def _comparable(self, place: Path) -> Iterator[Question]:
-        """No NaN, and unless licensed no -0.0, among the terms and in the element before the nest."""
-        inside, name = self.inside, self.buffer.name
-        old = Load(self.buffer, self.store.indices)
-        for what, e in (
-            (f"no term of the {self.op} into {name}", inside.encoder().encode(self.term)),
-            (
-                f"no element of {name} that the {self.op} begins with",
-                inside.encoder(memory=self.start.memory).encode(old),
-            ),
-        ):
-            number = f.not_(f.fp_test("fp.isNaN", e.value))
-            yield Question("rounding", f"{what} is NaN", inside, (e.defined,), number, place)
-            if not self.licensed:
-                other = f.ne(e.value, f.negative_zero(e.value.sort))
-                yield Question("rounding", f"{what} is -0.0", inside, (e.defined,), other, place)
 
 
 def reduction_at(before: PrimFunc, path: Path, entry: Entry) -> Reduction:
     """The reduction whose nest stands at ``path``."""
-    nest = at(before.body, path)
-    inner = _update_in(nest)
-    store = at(nest, inner)
-    assert isinstance(store, Store)
+    nest = store = at(before.body, path)
+    if opaque_calls(nest):
+        raise Misfit("an opaque call stays in its place")
+    start = context_at(before, path, entry)
+    inside = start.fork()
+    inner: Path = ()
+    while not isinstance(store, Store):
+        match store:
+            case For() | If(else_body=None) | LetStmt() | Block(is_label=True):
+                store, inner = inside.enter(store, 0), (*inner, 0)
+            case _:
+                raise Misfit("no nest of loops around one store")
     old = store.buffer
     split = term_of(store)
     if split is None:
@@ -114,17 +114,11 @@ def reduction_at(before: PrimFunc, path: Path, entry: Entry) -> Reduction:
     op, term = split
     if store.value.dtype is not old.dtype or old.dtype.lanes != 1 or store.predicate is not None:
         raise Misfit(f"{old.name} is not updated one element at a time")
-    if opaque_calls(nest):
-        raise Misfit("an opaque call stays in its place")
     if old.data in read_blocks(put(nest, inner, Store(old, term, store.indices))):
         raise Misfit(f"{old.name} is read in the nest other than by its own update")
     identity = identity_of(op, old.dtype)
     if identity is None:
         raise Misfit(f"{op} on {old.dtype} is not associative with an identity")
-    start = context_at(before, path, entry)
-    inside, stmt = start.fork(), nest
-    for step in inner:
-        stmt = inside.enter(stmt, step)
     return Reduction(path, nest, inner, store, op, term, identity, old.data in entry.licensed, start, inside)
 
 
@@ -142,21 +136,6 @@ def identity_of(op: str, dtype: DType) -> Expr | None:
             "bitand": -1 if dtype.min_value < 0 else dtype.max_value,
         }  # fmt: skip
     return const(neutral[op], dtype) if op in neutral else None
-
-
-def _update_in(stmt: Stmt) -> Path:
-    """Where the only store of a nest stands."""
-    path: Path = ()
-    while not isinstance(stmt, Store):
-        match stmt:
-            case For(body=body) | If(then_body=body, else_body=None) | LetStmt(body=body):
-                stmt = body
-            case Block(is_label=True, body=body):
-                stmt = body
-            case _:
-                raise Misfit("no nest of loops around one store")
-        path = (*path, 0)
-    return path
 
 
 def term_of(store: Store) -> tuple[str, Expr] | None:
