@@ -203,8 +203,6 @@ MUTANTS: dict[str, tuple[Callable[[Patch], None], tuple[str, ...]]] = {
     "the copy is outdated": (setting(stage, "happens_before", lambda stmt, a, b: f.FALSE), ("staged",)),
     "an earlier iteration outdates it": (setting(moments, "lexicographic_less", lambda a, b: f.FALSE), ("staged",)),
     "two places for an element": (without("stage", "has one place"), ("staged",)),
-    "the copy is read unwritten": (without("stage", "is read of"), ("staged",)),
-    "the copy is stored unwritten": (without("stage", "is copied out"), ("staged",)),
     "unsafe is safe (stage)": (both(unsafe_is_safe(stage), setting(stage, "evaluated_safely", nothing)), ("staged",)),
     "outdated results are read": (without("dead", "was written after"), ("outdated",)),
     "terms outside the groups": (without("partial", "goes to one"), ("reduced",)),

@@ -56,6 +56,30 @@ def test_what_a_store_leaves_is_overwritten(later: str, killer: int, why: str) -
         assert not refines(run(f, given), run(after, given))
 
 
+@pytest.mark.parametrize(
+    ("stored", "later", "fine"),
+    [
+        ("B[0] = T.undef('int32')", "A[0] = B[0]", True),
+        ("B[0] = T.undef('int32')\n    B[1] = 5", "A[0] = B[0]\nB[1] = A[1]", True),
+        ("B[0] = T.undef('int32')\n    B[1] = 5", "A[0] = B[1]\nB[1] = A[1]", False),
+        ("B[0] = 5\n    B[0] = T.undef('int32')", "A[0] = B[0]", False),  # the first one is looked at alone
+        ("B[n] = T.undef('int32')\n    B[1] = 5", "A[0] = B[n]\nB[1] = A[1]", False),  # n may be 1
+        ("for i in range(2):\n        B[i] = T.Select(i == 0, T.undef('int32'), 5)", "A[0] = B[0]\nB[1] = 1", True),
+        ("for i in range(2):\n        B[i] = T.Select(i == 0, T.undef('int32'), 5)", "B[0] = B[1]\nB[1] = 1", False),
+    ],
+)
+def test_a_store_of_undef_need_not_be_dead(stored: str, later: str, fine: bool) -> None:
+    f = program(f'with T.sblock("s"):\n    {stored}\n{later}', ABN)
+    rule = Erase((0,), len(later.split("\n")))
+    if not fine:
+        refused(f, rule, "the store to B is dead")
+        return
+    after = accepted(f, rule)
+    for n in range(2):
+        given = {"A": np.array([1, 3, 1, 2], np.int32), "B": np.array([7, 8, 9, 6], np.int32), "n": n}
+        assert not refines(run(f, given), run(after, given))
+
+
 def test_what_stops_the_run_keeps_what_was_stored_before() -> None:
     """The caller sees B[0] == 1 where the assertion fails."""
     f = program("B[0] = 1\nassert A[0] > 0\nB[0] = 2", ABN)

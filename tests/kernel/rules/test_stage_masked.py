@@ -20,5 +20,5 @@ def test_the_map_is_evaluated_in_masked_lanes(start: int, fine: bool) -> None:
     f = program(MASKED.format(start), EIGHT)
     x, y = Var.fresh("x"), Var.fresh("y")
     layout = LayoutMap((x,), (x + const(100) // (10 - x) // 1000,), (y,), (y,), (const(8),), FALSE)
-    rule = Stage((), buffer(f, "A"), layout, "c", "local", copy_in=True, copy_out=False)
+    rule = Stage((), buffer(f, "A"), layout, "c", "local", copy_out=False)
     accepted(f, rule) if fine else refused(f, rule, "no division by zero (Refuted)")

@@ -17,13 +17,16 @@ same sequence: each read up to there sees a later write, and each of their eleme
 these allocations end: each read after S sees a later write, or an element that S does not store.  S may have stored
 more than is ever read (a producer whose consumer computes again what it needs: see ``repeat``).
 
+Of dead stores only those count that store something defined.  The others leave a place less defined than it is without
+them; so, by induction, whatever sees such a place in the new program finds there at least what it found in the old one.
+
 A store to a local block that nothing but S reads does not count.  An opaque call, ``assert`` or ``while`` stays.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 from verified_tir.ir.expr import Var
@@ -86,7 +89,11 @@ class Erase:
     def _dead(self, context: Context, target: Stmt, later: tuple[Stmt, ...], unread: set[Var]) -> Iterator[Question]:
         """Every store is dead.  Its address may depend on what S wrote before, so loads of that are fresh."""
         run = instance(context, target)
-        stores = [a for a in run.outer() if a.write and a.buffer is not None and a.buffer.data not in unread]
+        stores = [
+            replace(a, given=(*a.given, a.value.defined))
+            for a in run.outer()
+            if a.write and a.buffer is not None and a.value is not None and a.buffer.data not in unread
+        ]
         after = run.context.fork()
         after.execute(target)
         yield from dead(after, stores, later, self.path, "before", outlived=not self.outdated)

@@ -67,8 +67,8 @@ class LayoutMap:
         self.check(old, context)
         return Buffer.fresh(old.name, old.dtype, self.shape, old.scope, separators)
 
-    def move(self, node: N, old: Buffer, new: Buffer) -> N:
-        """Every access of ``old`` becomes one of ``new``.
+    def move(self, node: N, old: Buffer, new: Buffer, *, stores: bool = True) -> N:
+        """Every access of ``old`` (or every read) becomes one of ``new``.
 
         Whatever else uses ``old`` has lost its block: no rule leads to such a program.
 
@@ -76,7 +76,7 @@ class LayoutMap:
         """
 
         def visit(n: Node) -> Node | None:
-            if not (isinstance(n, (Load, Store)) and n.buffer is old):
+            if not (isinstance(n, (Load, Store)) and n.buffer is old and (stores or isinstance(n, Load))):
                 return None
             if has_effect(n.indices):
                 raise Misfit(f"an opaque call is an index of {old.name}: the map may repeat it; bind it by a let first")

@@ -14,11 +14,9 @@ is in the old program: so after the copy in, and kept by each store, which chang
 Outside R nothing differs.  After the copy out memory is what it was, and T is gone.
 
 Theorem (copy in only).  Reads through B go to T, which holds at φ(x) what B[x] was when S began.  So B[x] may be stored
-in S only after the last such read of x; in particular it may where S stores nothing in R.  Any of the reads may go to
-T, and the others stay.
+in S only after the last such read of x.  Any of the reads may go to T, and the others stay.
 
-Theorem (copy out only).  T[y] is what B[φ⁻¹(y)] is once S has written it.  So each read must see a write of S, and each
-element of R must be written by S (the copy out stores them all), unless it was undefined when S began.
+Where S writes all that it reads of R, and all of R, what is copied in is dead: ``erase`` removes that.
 
 Both copies must be safe: in bounds, and outside of padding that may not be touched.  A copy of bits that two types see
 is no copy (a NaN has none), and where strides let two indices meet one element has two places: then nothing is copied
@@ -27,17 +25,17 @@ out.  Whether the copies race in a loop marked parallel is another judgement (``
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import final
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import FALSE, Load, Not, const
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.node import IRError, Node
 from verified_tir.ir.paths import Path, at, put
-from verified_tir.ir.stmt import Allocate, Block, For, If, Stmt, Store, While, seq
-from verified_tir.ir.visit import refresh_binders, rewrite, walk
+from verified_tir.ir.stmt import Allocate, For, If, Stmt, Store, While, seq
+from verified_tir.ir.visit import nodes_of, refresh_binders
 from verified_tir.kernel.access import Access, overlap
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.contents import equal
@@ -47,13 +45,7 @@ from verified_tir.kernel.memory import Allocated, Entry
 from verified_tir.kernel.moments import happens_before
 from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.region import instance
-from verified_tir.kernel.rules.common import (
-    check_scope,
-    evaluated_safely,
-    occurs,
-    safe_questions,
-)  # fmt: skip
-from verified_tir.kernel.rules.last_write import Ran, overwrites, reads_of
+from verified_tir.kernel.rules.common import check_scope, evaluated_safely, occurs, safe_questions
 from verified_tir.kernel.rules.layout import LayoutMap, anywhere, in_box, masked_lanes_safe
 from verified_tir.kernel.rules.scope import extents_safe
 from verified_tir.kernel.step import Rewrite
@@ -76,81 +68,50 @@ class Stage:
     layout: LayoutMap
     name: str
     scope: str = "global"
-    copy_in: bool = True
     copy_out: bool = False
     only: tuple[Path, ...] = ()
 
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
         target = at(before.body, self.path)
         context = context_at(before, self.path, entry)
-        problem = self._misfit(before, context, target)
-        if problem is not None:
-            raise Misfit(problem)
-        self.layout.check(self.buffer, context)
+        self._check(before, context, target)
         new = Buffer.fresh(self.name, self.buffer.dtype, self.layout.shape, self.scope)
-        moved = self._redirected(target, new)
-        copies = self._copies(new)
-        check_scope(context, Allocate(new, seq(*copies)))
-        inwards, outwards = copies
-        parts = [*([inwards] if self.copy_in else []), moved, *([outwards] if self.copy_out else [])]
-        allocated = Allocate(new, seq(*parts))
-        questions = self._questions(context, target, new, allocated, inwards if self.copy_in else outwards)
-        heirs = ((new.data, self.buffer.data),) if self.copy_out else ()
-        return Rewrite(before.with_body(put(before.body, self.path, allocated)), questions, heirs=heirs)
-
-    def _misfit(self, before: PrimFunc, context: Context, target: Stmt) -> str | None:
-        """Why the parameters do not fit the program, if they do not."""
-        name, data = self.buffer.name, self.buffer.data
-        if not (self.copy_in or self.copy_out):
-            return "nothing would be copied"
-        if opaque_calls(target):
-            return f"an opaque call stands there, which may read and write {name}"
-        if any(isinstance(n, Block) and not n.is_label for n in walk(target)):
-            return "a block with iteration variables stands there; it must be expanded first"
-        variables = self.layout.inverse_inputs
-        if len(set(variables)) != len(variables) or occurs(before, *variables):
-            return "the variables of the copy are not fresh"
-        stores = any(isinstance(n, Store) and n.buffer is self.buffer for n in walk(target))
-        if self.only and self.copy_out:
-            return "what is copied out is used by the whole statement, or what one part stores the other would not see"
-        for place in self.only:
-            at(before.body, (*self.path, *place))
-        if self.copy_out and not stores:
-            return f"{name} is not written there, so there is nothing to copy out"
-        if self.copy_out and self.buffer.strides:
-            return f"{name} has strides, with which two indices may mean one element"
-        if self.copy_out and len({b.dtype.scalar for b in context.views.get(data, ())}) > 1:
-            return f"the block of {name} has views of several types; a copy at one of them is none at the others"
-        return None
-
-    def _redirected(self, target: Stmt, new: Buffer) -> Stmt:
-        """S on the new buffer.
-
-        :raises IRError: where an access by vector index has no counterpart, or B is used other than by loads and
-            stores.
-        """
-
-        def visit(n: Node) -> Node | None:
-            if isinstance(n, (Load, Store)) and n.buffer is self.buffer and (self.copy_out or isinstance(n, Load)):
-                return self.layout.moved(n, new)
-            return None
-
         moved = target
         for place in self.only or ((),):
-            moved = put(moved, place, rewrite(at(moved, place), visit))
-        left = any(n is self.buffer for place in self.only or ((),) for n in walk(at(moved, place)))
-        if left and (self.copy_out or not any(isinstance(n, Store) and n.buffer is self.buffer for n in walk(moved))):
-            raise IRError(f"{self.buffer.name} is used other than by loads and stores")
-        return moved
-
-    def _copies(self, new: Buffer) -> tuple[Stmt, Stmt]:
-        """Copy in and copy out."""
+            redirected = self.layout.move(at(moved, place), self.buffer, new, stores=self.copy_out)
+            moved = put(moved, place, redirected)
         here, there = Load(self.buffer, self.layout.inverse), Load(new, self.layout.inverse_inputs)
         inwards = self._nest(Store(new, here, self.layout.inverse_inputs))
         outwards = self._nest(Store(self.buffer, there, self.layout.inverse))
-        return inwards, refresh_binders(outwards)[0]
+        check_scope(context, Allocate(new, seq(inwards, outwards)))
+        allocated = Allocate(new, seq(inwards, moved, *([refresh_binders(outwards)[0]] if self.copy_out else [])))
+        questions = self._questions(context, target, new, allocated, inwards)
+        heirs = ((new.data, self.buffer.data),) if self.copy_out else ()
+        return Rewrite(before.with_body(put(before.body, self.path, allocated)), questions, heirs=heirs)
+
+    def _check(self, before: PrimFunc, context: Context, target: Stmt) -> None:
+        """The parameters fit the program.
+
+        :raises Misfit: if they do not.
+        """
+        name, data = self.buffer.name, self.buffer.data
+        if opaque_calls(target):
+            raise Misfit(f"an opaque call stands there, which may read and write {name}")
+        variables = self.layout.inverse_inputs
+        if len(set(variables)) != len(variables) or occurs(before, *variables):
+            raise Misfit("the variables of the copy are not fresh")
+        self.layout.check(self.buffer, context)
+        if not self.copy_out:
+            return
+        if self.only:
+            raise Misfit("what is copied out is used by all of the statement: parts do not see what others store")
+        if self.buffer.strides:
+            raise Misfit(f"{name} has strides, with which two indices may mean one element")
+        if len({b.dtype.scalar for b in context.views.get(data, ())}) > 1:
+            raise Misfit(f"the block of {name} has views of several types; a copy at one of them is none at the others")
 
     def _nest(self, copy: Stmt) -> Stmt:
+        """The loops over the box of T, and in them the condition, around a copy."""
         padding = self.layout.padding
         if padding is not FALSE:
             copy = If(padding.a if isinstance(padding, Not) else Not(padding), copy)
@@ -161,37 +122,28 @@ class Stage:
     # -- obligations --------------------------------------------------------------------------------------------
 
     def _questions(
-        self, context: Context, target: Stmt, new: Buffer, allocated: Stmt, copy: Stmt
+        self, context: Context, target: Stmt, new: Buffer, allocated: Stmt, inwards: Stmt
     ) -> Iterator[Question]:
         yield from extents_safe(context, new, self.path)
         inside = context.fork()
         inside.becomes(new.data, Allocated())
-        run = instance(inside, copy, with_safety=True)
-        for _, safety in run.safety:
-            yield from safe_questions(run.context, (safety,), (), self.path)
+        copy = instance(inside, inwards, with_safety=True)
+        yield from safe_questions(copy.context, (s for _, s in copy.safety), (), self.path)
         yield from masked_lanes_safe(context.fork(), allocated, new, self.path)
-        accesses = list(instance(context, target).outer())
-        through = [a for a in accesses if a.buffer is self.buffer and (self.copy_out or not a.write) and self._goes(a)]
-        for a in through:
-            yield from self._in_region(context, a)
-        region, element = self._element(context)
+        accesses = [a for a in instance(context, target).outer() if self._of_block(a)]
         for a in accesses:
-            if a.buffer is None or a.buffer.data is not self.buffer.data or any(a is t for t in through):
-                continue
-            if a.write or self.copy_out:
-                verb = "writes" if a.write else "reads"
-                claim = f"what {verb} {a.buffer.name} without going through {self.name} misses the region"
-                goal = f.not_(overlap(a, element))
-                late = () if self.copy_out else self._after_reads(context, target, a)
-                yield Question("stage", claim, region, a.given, goal, (*self.path, *a.place), otherwise=late)
-        if self.copy_out:
-            yield self._one_place(region, element)
-        if not self.copy_in:
-            yield from self._written(context, target, region, element)
+            if self._moves(a):
+                yield from self._in_region(context, a)
+        others = [a for a in accesses if not self._moves(a)]
+        yield from self._apart(context, others) if self.copy_out else self._after_reads(context, target, others)
 
-    def _goes(self, a: Access) -> bool:
-        """Whether an access stands where accesses are redirected."""
-        return not self.only or any(a.place[: len(place)] == place for place in self.only)
+    def _of_block(self, a: Access) -> bool:
+        return a.buffer is not None and a.buffer.data is self.buffer.data
+
+    def _moves(self, a: Access) -> bool:
+        """Whether an access of the block is one of T now."""
+        chosen = not self.only or any(a.place[: len(place)] == place for place in self.only)
+        return a.buffer is self.buffer and chosen and (self.copy_out or not a.write)
 
     def _in_region(self, context: Context, a: Access) -> Iterator[Question]:
         """An access through B at x finds, at φ(x), a place of T that is filled from x."""
@@ -204,51 +156,33 @@ class Stage:
         claim = f"what {'writes' if a.write else 'reads'} {self.buffer.name} lies in the region"
         yield Question("stage", claim, context, given, goal, place)
 
-    def _after_reads(self, context: Context, target: Stmt, store: Access) -> tuple[Question, ...]:
+    def _after_reads(self, context: Context, target: Stmt, others: Sequence[Access]) -> Iterator[Question]:
         """A store to the block, which T does not see, comes after all redirected reads of its element."""
-        if any(isinstance(n, While) for n in walk(target)):  # iterations of which nothing tells apart
-            return ()
-        name = store.buffer.name if store.buffer is not None else ""
-        claim = f"what writes {name} without going through {self.name} comes after its last read"
+        repeated = bool(nodes_of(target, While))  # iterations of which nothing tells apart
         run = instance(context, target)
-        found = []
-        for a in (a for a in run.outer() if a.buffer is self.buffer and not a.write and self._goes(a)):
+        reads = [a for a in run.outer() if self._of_block(a) and self._moves(a)]
+        for store, a in product((s for s in others if s.write), reads):
+            assert store.buffer is not None
+            claim = f"what writes {store.buffer.name} without going through {self.name} comes after its last read"
             earlier = happens_before(target, (store.place, store.inner), (a.place, a.inner))
-            given = (*store.given, *a.given, earlier)
+            given = (*store.given, *a.given, *([] if repeated else [earlier]))
             goal = f.not_(overlap(store, a))
-            found.append(Question("stage", claim, run.context, given, goal, (*self.path, *store.place)))
-        return tuple(found)
+            yield Question("stage", claim, run.context, given, goal, (*self.path, *store.place))
 
-    def _element(self, context: Context) -> tuple[Context, Access]:
-        """An arbitrary element of the region, as if it were accessed, and the context that says so."""
-        ys, here = anywhere(context, self.layout.inverse_inputs, self.layout.shape)
-        here = here.bound(self.layout.inverse_inputs, ys)
-        here.path.append(f.not_(self.layout.padded(here, ys)))
-        indices = tuple(self.layout.origin(here, ys))
-        lane = None
+    def _apart(self, context: Context, others: Sequence[Access]) -> Iterator[Question]:
+        """Other accesses miss the region, each element of which has one place."""
+        ys, region = anywhere(context, self.layout.inverse_inputs, self.layout.shape)
+        region.path.append(f.not_(self.layout.padded(region, ys)))
+        indices, lane = tuple(self.layout.origin(region, ys)), None
         if self.buffer.dtype.lanes > 1:
             lane = fresh("lane", f.INT)
-            here.path.append(f.between(f.integer(0), lane, f.integer(self.buffer.dtype.lanes)))
-        address = here.address(self.buffer, indices, lane)
-        return here, Access(self.buffer, indices, lane, address, True, (), ())
-
-    def _one_place(self, region: Context, element: Access) -> Question:
-        ys = [region.env[v].value for v in self.layout.inverse_inputs]
-        goal = equal(self.layout.image(region, element.indices), ys)
+            region.path.append(f.between(f.integer(0), lane, f.integer(self.buffer.dtype.lanes)))
+        element = Access(self.buffer, indices, lane, region.address(self.buffer, indices, lane), True, (), ())
+        for a in others:
+            assert a.buffer is not None
+            verb = "writes" if a.write else "reads"
+            claim = f"what {verb} {a.buffer.name} without going through {self.name} misses the region"
+            goal = f.not_(overlap(a, element))
+            yield Question("stage", claim, region, a.given, goal, (*self.path, *a.place))
         claim = f"each element of the region has one place in {self.name}"
-        return Question("stage", claim, region, (), goal, self.path)
-
-    def _written(self, context: Context, target: Stmt, region: Context, element: Access) -> Iterator[Question]:
-        """Without a copy in: T is read where S has written it, and filled by S."""
-        memory, name = context.memory, self.buffer.name
-        for read in reads_of(context, target, {self.buffer.data}, place=self.path):
-            a = read.access
-            if a.buffer is self.buffer:
-                old = context.load_from(memory, a.buffer, a.indices, a.lane).defined
-                claim = f"what is read of {name} was written before, or undefined to begin with"
-                goal = f.or_(read.written, f.not_(old))
-                yield Question("stage", claim, read.context, read.given, goal, read.place)
-        old = context.load_from(memory, self.buffer, element.indices, element.lane).defined
-        goal = f.or_(overwrites([Ran(region, target, {})], element), f.not_(old))
-        claim = f"what is copied out to {name} was written, or undefined to begin with"
-        yield Question("stage", claim, region, (), goal, self.path)
+        yield Question("stage", claim, region, (), equal(self.layout.image(region, indices), ys), self.path)

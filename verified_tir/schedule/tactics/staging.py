@@ -21,6 +21,7 @@ from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, AttrStmt, Block, DeclBuffer, For, If, Seq, Stmt, Store
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.effects import written_blocks
+from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.stage import Stage
 from verified_tir.schedule.recipes import labelled, unwrapped
 from verified_tir.schedule.session import Session, TacticFailed, fail
@@ -77,10 +78,10 @@ def cache_read(
     for span in spans[:-1]:
         try:
             with session.atomic():
-                return _stage(session, span, source, scope, name, copy_in=True, copy_out=False, only=only)
+                return _stage(session, span, source, scope, name, copy_out=False, only=only)
         except TacticFailed:
             continue
-    return _stage(session, spans[-1], source, scope, name, copy_in=True, copy_out=False, only=only)
+    return _stage(session, spans[-1], source, scope, name, copy_out=False, only=only)
 
 
 def cache_write(
@@ -102,17 +103,14 @@ def cache_write(
         span = _candidates(session, _shared(session, wanted), target)[0]
     else:
         span = Span(home_of(session, target))
-    try:
-        with session.atomic():
-            return _stage(session, span, target, scope, name, copy_in=False, copy_out=True)
-    except TacticFailed:
-        return _stage(session, span, target, scope, name, copy_in=True, copy_out=True)
+    if not _writes(session, span, target):
+        raise fail(f"{target.name} is not written there, so there is nothing to copy out", span.path)
+    return _stage(session, span, target, scope, name, copy_out=True)
 
 
 def _stage(
-    session: Session, span: Span, buffer: Buffer, scope: str, name: str, *, copy_in: bool, copy_out: bool,
-    only: Sequence[Path] = (),
-) -> Buffer:  # fmt: skip
+    session: Session, span: Span, buffer: Buffer, scope: str, name: str, *, copy_out: bool, only: Sequence[Path] = ()
+) -> Buffer:
     path = span.path
     if span.count > 1:
         session.apply(labelled(path, "staged", span.count))
@@ -123,8 +121,19 @@ def _stage(
     if box is None:
         raise fail(f"{buffer.name} is not {'used' if copy_out else 'read'} there", path)
     called = name or f"{buffer.name}_{scope.replace('.', '_')}"
-    session.apply(Stage(path, buffer, box.layout(), called, scope, copy_in, copy_out, relative))
+    session.apply(Stage(path, buffer, box.layout(), called, scope, copy_out, relative))
+    copy_in = not (copy_out and _gone(session, (*path, 0, 0)))
     return _tidied(session, span, box, called, copy_in=copy_in, copy_out=copy_out)
+
+
+def _gone(session: Session, copy: Path) -> bool:
+    """Whether what was copied in is overwritten before it is read, or was undefined: then the copy is removed."""
+    try:
+        with session.atomic():
+            session.apply(Erase(copy, outdated=True))
+    except TacticFailed:
+        return False
+    return True
 
 
 def _tidied(session: Session, span: Span, box: Box, called: str, *, copy_in: bool, copy_out: bool) -> Buffer:

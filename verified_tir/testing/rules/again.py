@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Expr, Undef, Var
+from verified_tir.ir.expr import Expr, Select, Undef, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Allocate, Assume, If, Stmt, While, seq
 from verified_tir.ir.sugar import binary, const
@@ -140,6 +140,8 @@ FILLS: tuple[Callable[[Buffer], Stmt], ...] = (
     lambda t: loop(3, lambda i: store(t, load(t, 0) + 1, i)),
     lambda t: If(load(X, 0) > 0, loop(3, lambda i: store(t, 3, i))),
     lambda t: seq(store(t, 1, 0), store(X, 1, 0)),
+    lambda t: store(t, Undef(t.dtype), 0),
+    lambda t: loop(2, lambda i: store(t, Select(i.equal(0), const(1), Undef(t.dtype)), i)),
 )
 READERS: tuple[Callable[[Buffer], Stmt], ...] = (
     lambda t: store(t, 5, 0),

@@ -66,7 +66,6 @@ EXTRA: tuple[Word, ...] = (
     lambda i: If(Binary("and", i.equal(5), load(X, 7) > 0), store(Y, load(X, 9), i)),
 )
 WORDS: tuple[Word, ...] = (*STORES, *INDIRECT, *GUARDED, *NESTED, *VECTORS, *EXTRA)
-COPIES = ((True, False), (True, True), (False, True))
 
 
 def _staged(
@@ -87,11 +86,11 @@ def _staged(
         nest = Allocate(buffer, seq(substitute_buffers(nest, {X: buffer}), store(X, load(buffer, 1), 1)))
     phi, inverse, extent, inside = REGIONS[region]
     rules: list[Rule] = []
-    for copy_in, copy_out in COPIES:
+    for copy_out in (False, True):
         x, y = Var.fresh("x"), Var.fresh("y")
         padding = FALSE if inside is None else Not(inside(inner, y))
         layout = LayoutMap((x,), (phi(inner, x),), (y,), (inverse(inner, y),), (extent(inner),), padding)
-        rules.append(Stage((*prefix, *path), buffer, layout, "c", "local", copy_in, copy_out))
+        rules.append(Stage((*prefix, *path), buffer, layout, "c", "local", copy_out))
     return integers(nest), rules
 
 
