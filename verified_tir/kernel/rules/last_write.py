@@ -153,19 +153,20 @@ def dead(
     """
     blocks = {a.buffer.data for a in stores if a.buffer is not None}
     run = Seq((*later, SKIP))
-    walked = [(s, here) for _, s, here in context.inside(run)]
-    for s, here in walked:
-        for a in stores if outlived and may_not_pass(s) else ():  # somebody else may read, or the run may end here
-            yield Question("dead", _not_read(a), here, a.given, f.FALSE, (*path, *a.place), where)
     for read in reads_of(context, run, blocks):
         for _, a in conflicts([read.access], stores):
             claim = _not_read(a) if outlived else f"what is read of {_name(a)} was written after the erased statement"
             given = (*a.given, *read.given, overlap(a, read.access))
             yield Question("dead", claim, read.context, given, read.written, (*path, *a.place), where)
-    ran, end = [Ran(here, s, {}) for s, here in walked], walked[-1][1]
-    for a in stores if outlived else ():
+    if not outlived:
+        return
+    ran = [Ran(here, s, {}) for _, s, here in context.inside(run)]
+    for r in ran:
+        for a in stores if may_not_pass(r.stmt) else ():  # somebody else may read, or the run may end here
+            yield Question("dead", _not_read(a), r.context, a.given, f.FALSE, (*path, *a.place), where)
+    for a in stores:
         claim = f"the store to {_name(a)} is dead: it is certainly overwritten later"
-        yield Question("dead", claim, end, a.given, overwrites(ran, a), (*path, *a.place), where)
+        yield Question("dead", claim, ran[-1].context, a.given, overwrites(ran, a), (*path, *a.place), where)
 
 
 def _not_read(a: Access) -> str:

@@ -141,7 +141,12 @@ class Repeat:
             replace(a, given=(*a.given, happens_before(whole, (inside, w), (a.place, a.inner))))
             for a in instance(origin, whole).outer()
         ]
-        others = (instance(r.context, r.stmt, env=r.env, given=r.given).outer() for r in now.ran)
+        touched = read_blocks(source) | written_blocks(source)
+        others = (
+            instance(r.context, r.stmt, env=r.env, given=r.given).outer()
+            for r in now.ran
+            if not touched.isdisjoint(written_blocks(r.stmt))
+        )
         since = [a for a in chain(later, *others) if a.write and a.buffer is not None]
         why = "what runs again was not stored to since"
         yield from never_meet(run.context, run.outer(), since, (), why, self.source)
