@@ -134,9 +134,10 @@ for _question, _module, _name in (
     ("attempt", "logic.strategy", "attempt"),
     ("model", "logic.model", "model_of"),
     ("model values", "logic.model", "values_of"),
+    ("settings", "logic.settings", "settings"),
     ("values", "logic.witness", "tried"),
     ("used", "logic.kept", "note_use"),
-    ("kept", "logic.kept", "thin"),
+    ("keep", "logic.kept", "keep"),
 ):
     answer(_question, _imported(_module, _name))
 

@@ -120,22 +120,6 @@ def test_what_failed_is_not_kept(store: VerdictStore, monkeypatch: pytest.Monkey
     assert not store.save("(assert true)", 1, ("failed", "no memory")) and files(store) == []
 
 
-def test_what_is_no_answer_is_not_believed(store: VerdictStore) -> None:
-    """Were it there, under the right name with the right hashes, it would not be an answer."""
-    for answer in (
-        ("unknown", None),
-        ("unknown", {}),
-        ("failed", "no memory"),
-        ("unsat", {}),
-        ("unsat", {}),
-        ("sat", [1]),
-        ("sat", {"x0": 1.5}),
-        ("sat", {"x0": True}),
-    ):
-        plant(store, "text", 7, answer)
-        assert store.load("text", 7) is None, answer
-
-
 def plant(store: VerdictStore, text: str, budget: int, body: object) -> Path:
     """An entry whose hash is right, whatever it says."""
     written = json.dumps(body).encode()

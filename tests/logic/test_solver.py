@@ -278,8 +278,8 @@ def test_the_cache_keeps_every_verdict() -> None:
 def test_values_are_found_when_somebody_looks_at_them(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
     run = module.run
-    monkeypatch.setattr(module, "run", lambda z3, make, script, budget: (
-        asked.append(script.text), run(z3, make, script, budget))[1])  # fmt: skip
+    monkeypatch.setattr(module, "run", lambda setting, script, budget: (
+        asked.append(script.text), run(setting, script, budget))[1])  # fmt: skip
     solver, given_, goal = Solver(), (f.lt(X, Y),), f.lt(f.add(X, ONE), Y)
     first, again = solver.prove(given_, goal), solver.prove(given_, goal)
     assert isinstance(first, Refuted) and isinstance(again, Refuted) and not asked

@@ -68,9 +68,9 @@ def without_z3(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only questions about integers get as far as Z3."""
     run: Callable[..., object] = module.run
 
-    def only_integers(z3: object, make: object, script: module.Script, budget: int) -> object:
+    def only_integers(setting: str, script: module.Script, budget: int) -> object:
         assert not script.has_float, script.text
-        return run(z3, make, script, budget)
+        return run(setting, script, budget)
 
     monkeypatch.setattr(module, "run", only_integers)
 

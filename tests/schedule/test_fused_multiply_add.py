@@ -23,8 +23,8 @@ def test_no_claim_about_an_accumulation_reaches_the_bits(dtype: str, monkeypatch
     answers: list[str] = []
     run = module.run
 
-    def recorded(z3: object, make: object, script: module.Script, budget: int) -> module.Answer:
-        answer: module.Answer = run(z3, make, script, budget)  # type: ignore[arg-type]
+    def recorded(setting: str, script: module.Script, budget: int) -> module.Answer:
+        answer: module.Answer = run(setting, script, budget)
         if "fp.fma" in script.text:
             answers.append(f"{answer[0]}: {script.text}")
         return answer

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import final
 
-from verified_tir.logic.entry_files import read_entry, write_entry
-from verified_tir.logic.kept import note_use
+from verified_tir.logic.entry_files import read_entry
+from verified_tir.logic.kept import note_use, write_entry
 
 MAGIC = b"verified_tir object code 1\n"
 SUFFIX = ".vtir"

@@ -1,8 +1,8 @@
 """What the trusted part asks of the rest of the package, and never believes.
 
 Text for people decides nothing.  Values that are tried can refute a claim, and never prove one.  A search for a proof
-calls the rules of a deduction (``logic.deduction``), and gets nothing in otherwise.  Whoever is told that a verdict was
-kept or used may remove kept ones.  Who answers says so when the package is imported.
+calls the rules of a deduction (``logic.deduction``), and gets nothing in otherwise.  What is written to be kept has a
+seal, and whoever is told that it was used may remove it.  Who answers says so when the package is imported.
 """
 
 from __future__ import annotations

@@ -35,11 +35,9 @@ class Prover(Protocol):
         self, given: tuple[Term, ...], goal: Term, small: tuple[Term, ...] = (), *, quick: bool = False
     ) -> Verdict:
         """Whether the goal follows."""
-        ...
 
     def ask(self, script: Script) -> Verdict:
         """One query, as a whole."""
-        ...
 
 
 def _terms(given: Iterable[Term]) -> tuple[Term, ...]:

@@ -1,11 +1,9 @@
-"""Entries of a cache as files: read only if nobody else can have written them, written whole or not at all."""
+"""Entries of a cache as files: read only if nobody else can have written them (written by ``kept``)."""
 
 from __future__ import annotations
 
-import contextlib
 import os
 import stat
-import tempfile
 from pathlib import Path
 
 
@@ -20,26 +18,6 @@ def read_entry(path: Path, largest: int | None = None) -> bytes | None:
             return file.read(-1 if largest is None else largest)
     except OSError:
         return None
-
-
-def write_entry(path: Path, content: bytes) -> bool:
-    """Write an entry under another name and rename it, so that no reader sees half of it; whether that went well.
-
-    Folders that are made, and the file, are for their owner only.
-    """
-    temporary = None
-    try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor, temporary = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=path.parent)
-        with open(descriptor, "wb") as file:
-            file.write(content)
-        os.replace(temporary, path)
-    except OSError:
-        if temporary is not None:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
-        return False
-    return True
 
 
 def _at_once(path: str, flags: int) -> int:

@@ -102,8 +102,8 @@ def floating(sort: str, bits: int) -> Term:
     """The float with these bits (every NaN is the same value)."""
     exponent, significand = FLOAT_SORTS[sort]
     assert 0 <= bits < 1 << (exponent + significand), (sort, bits)
-    field = (1 << (significand - 1)) - 1
-    if (bits >> (significand - 1)) & ((1 << exponent) - 1) == (1 << exponent) - 1 and bits & field:
+    infinity = ((1 << exponent) - 1) << (significand - 1)
+    if bits % (1 << (exponent + significand - 1)) > infinity:
         return not_a_number(sort)
     return make("const", (), sort, bits)
 
@@ -132,11 +132,9 @@ def value_of(t: Term) -> int:
 
 def names_in(t: Term) -> frozenset[tuple[Payload, str]]:
     """The variables and functions that occur in a term, each with its sort; the term keeps them."""
-    try:
-        return t._names
-    except AttributeError:
+    if not hasattr(t, "_names"):
         t._names = frozenset([(s.payload, s.sort) for s in subterms(t) if s.op in ("var", "app")])
-        return t._names
+    return t._names
 
 
 def subterms(*roots: Term) -> Iterator[Term]:

@@ -1,6 +1,7 @@
-"""Housekeeping where verdicts and object code are kept: how much there is, and what goes when there is too much.
+"""Where verdicts and object code are kept: how they are written, how much there is, and what goes if it is too much.
 
-Nothing rests on it: what goes is asked again.
+Nothing rests on it: what goes is asked again, and what was not written as it was given has not its seal
+(``verdict_store``).
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +22,34 @@ which a half-written one was given up."""
 
 MOST_IN_FOLDER = 128
 """Entries in each of the 256 folders: 32,768 in all, which take 128 MB where a file takes 4 KB at the least."""
+
+
+def keep(path: Path, content: bytes) -> bool:
+    """Write a verdict, and remove others if there are too many; whether that went well."""
+    if not write_entry(path, content):
+        return False
+    thin(path.parent)
+    return True
+
+
+def write_entry(path: Path, content: bytes) -> bool:
+    """Write an entry under another name and rename it, so that no reader sees half of it; whether that went well.
+
+    Folders that are made, and the file, are for their owner only.
+    """
+    temporary = None
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor, temporary = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=path.parent)
+        with open(descriptor, "wb") as file:
+            file.write(content)
+        os.replace(temporary, path)
+    except OSError:
+        if temporary is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+        return False
+    return True
 
 
 def note_use(path: Path) -> None:

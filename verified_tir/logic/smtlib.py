@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, TypeAlias, final
 
-from verified_tir.logic.formula import BOOL, FLOAT_SORTS, INT, Payload, Term, make, not_, rebuild, subterms, value_of
+from verified_tir.logic.formula import BOOL, FLOAT_SORTS, INT, Term, not_, not_a_number, rebuild, subterms, value_of
 
 
 def sort_text(sort: str) -> str:
@@ -41,7 +41,7 @@ class Script:
     roots: tuple[Term, ...] = ()
 
 
-Symbol: TypeAlias = tuple[str, Payload, str, tuple[Term, ...] | tuple[str, ...]]
+Symbol: TypeAlias = tuple[object, ...]
 Names: TypeAlias = dict[Symbol, str]
 
 _LETTERS: Final = {"var": "x", "app": "f", "fp.to_bits": "b"}
@@ -57,7 +57,6 @@ _FORMS: Final = {
     "fp.from_int": "((_ to_fp {e} {s}) RNE (to_real {0}))",
     "fp.from_bits": "((_ to_fp {e} {s}) ((_ int_to_bv {payload}) {0}))",
     "fp.to_int": "(to_int (fp.to_real (fp.roundToIntegral RTZ {0})))",
-    "bits": "((_ to_fp {e} {s}) {payload})",
     "bvand": "(ubv_to_int (bvand ((_ int_to_bv {payload}) {0}) ((_ int_to_bv {payload}) {1})))",
     "bvor": "(ubv_to_int (bvor ((_ int_to_bv {payload}) {0}) ((_ int_to_bv {payload}) {1})))",
     "bvxor": "(ubv_to_int (bvxor ((_ int_to_bv {payload}) {0}) ((_ int_to_bv {payload}) {1})))",
@@ -73,11 +72,10 @@ def _const_text(t: Term) -> str:
     if t.sort == INT:
         return str(v) if v >= 0 else f"(- {-v})"
     e, s = FLOAT_SORTS[t.sort]
-    exponent = (v >> (s - 1)) & ((1 << e) - 1)
-    fraction = v & ((1 << (s - 1)) - 1)
-    if exponent == (1 << e) - 1 and fraction:
+    if t is not_a_number(t.sort):
         return f"(_ NaN {e} {s})"
-    return f"(fp #b{v >> (e + s - 1)} #b{exponent:0{e}b} #b{fraction:0{s - 1}b})"
+    bits = f"{v:0{e + s}b}"
+    return f"(fp #b{bits[0]} #b{bits[1 : e + 1]} #b{bits[e + 1 :]})"
 
 
 def _symbol(t: Term) -> Symbol:
@@ -132,9 +130,9 @@ def query(given: tuple[Term, ...], goal: Term) -> Script:
         if not t.args or t.op == "fp.to_bits":
             texts[t] = apply_text(t, (), names)
     for t in converted:
-        bits = make("bits", (), t.args[0].sort, names[_symbol(t)])
-        texts[bits] = apply_text(bits, (), names)
-        declarations.append(f"(assert {_with_lets(make('=', (bits, t.args[0]), BOOL), uses, texts, names)})")
+        e, s = FLOAT_SORTS[t.args[0].sort]
+        value = _with_lets(t.args[0], uses, texts, names)
+        declarations.append(f"(assert (= ((_ to_fp {e} {s}) {names[_symbol(t)]}) {value}))")
     lines = [*declarations, *[f"(assert {_with_lets(r, uses, texts, names)})" for r in roots]]
     has_float = any(r.has_float for r in roots)
     return Script("\n".join(lines), ours, only_floats and has_float, has_float, roots)

@@ -7,29 +7,17 @@ remained unknown, and another budget asks again.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Protocol, final
+from typing import Any, final
 
 from verified_tir.ir.outside import ask
 from verified_tir.logic.deduction import Deduction
 from verified_tir.logic.formula import FALSE, Term
 from verified_tir.logic.smtlib import Script
 from verified_tir.logic.verdict import Proved, Refuted, Unknown, Verdict
+from verified_tir.logic.verdict_store import VerdictsInMemory, VerdictStore
 from verified_tir.logic.z3_query import INTEGER_BUDGET, NO_VALUES, Z3, Answer
-
-
-class Store(Protocol):
-    """Answers that outlive the process.  They are believed, so whoever opens a store vouches for it."""
-
-    def load(self, text: str, budget: int) -> Answer | None:
-        """The answer to a query that was asked with this budget, if there is one."""
-        ...
-
-    def save(self, text: str, budget: int, answer: Answer) -> bool:
-        """Keep an answer; whether it is kept."""
-        ...
 
 
 @final
@@ -54,14 +42,15 @@ class Solver:
     """A Z3 session with its cache.  Not for use from several threads at once.
 
     :param budget: resource limit of an integer query, at least 1; queries about floats alone get ten times as much.
-    :param store: answers of other processes; none unless given.
+    :param store: answers of other solvers, none unless given.  They are believed, so whoever opens a store vouches for
+        it.
     :param small: whether small values are sought for a refutation, where somebody may read them.
     :raises ValueError: for a smaller budget (Z3 takes 0 for no limit).
     """
 
     budget: int = INTEGER_BUDGET
     statistics: Statistics = field(init=False, default_factory=Statistics)
-    store: Store | None = None
+    store: VerdictStore | VerdictsInMemory | None = None
     small: bool = True
     _cache: dict[tuple[str, int], Answer] = field(init=False, default_factory=dict)
     _z3: Z3 = field(init=False, default_factory=Z3)
@@ -101,8 +90,7 @@ class Solver:
         counts.cached += answer is not None
         if answer is None:
             counts.queries += 1
-            answer, how = self._timed(self._z3.check, script, self.budget), "z3"
-            self._keep(key, answer)
+            answer, how = self._check(script, self.budget), "z3"
         self._cache[key] = answer
         match answer:
             case "unsat", _:
@@ -114,21 +102,18 @@ class Solver:
 
     def _values(self, script: Script, budget: int) -> Any:
         """Values for a query that is known to have some; none if the budget does not suffice to find them."""
-        key = script.text, budget
-        answer = self._cache.get(key, NO_VALUES)
+        answer = self._cache.get((script.text, budget), NO_VALUES)
         if answer == NO_VALUES:
-            answer = self._timed(self._z3.check_afresh, script, budget)
-            if answer[0] == "sat":
-                self._keep(key, answer)
+            answer = self._check(script, budget, afresh=True)
         return answer[1] if answer[0] == "sat" else None
 
-    def _keep(self, key: tuple[str, int], answer: Answer) -> None:
-        self._cache[key] = answer
-        if self.store is not None:
-            self.store.save(*key, answer)
-
-    def _timed(self, check: Callable[[Script, int], Answer], script: Script, budget: int) -> Answer:
+    def _check(self, script: Script, budget: int, *, afresh: bool = False) -> Answer:
+        """Z3's answer, which is kept; ``afresh`` for the values of a query that was refuted before."""
         start = time.perf_counter()
-        answer = check(script, budget)
+        answer = self._z3.check(script, budget, afresh=afresh)
         self.statistics.solving += time.perf_counter() - start
+        if answer[0] == "sat" or not afresh:
+            self._cache[script.text, budget] = answer
+            if self.store is not None:
+                self.store.save(script.text, budget, answer)
         return answer

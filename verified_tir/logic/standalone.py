@@ -15,7 +15,7 @@ from typing import Final
 from verified_tir.logic.formula import INT, Term, not_, subterms
 from verified_tir.logic.smtlib import query
 
-_BITS: Final = frozenset({"bvand", "bvor", "bvxor", "fp.to_bits", "fp.from_bits", "bits"})
+_BITS: Final = frozenset({"bvand", "bvor", "bvxor", "fp.to_bits", "fp.from_bits"})
 _HEADER: Final = re.compile(r"\(set-logic ([A-Z_]+)\)")
 _CHECK: Final = "(check-sat)"
 

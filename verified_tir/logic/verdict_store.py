@@ -1,14 +1,12 @@
 """Verdicts on disk: what Z3 was asked once is not asked again, by any process.
 
 An entry is one small file, named by its key: a hash of the query's text, the budget, the solver's version and the way
-it is asked (``z3_query``).  It holds a hash of the key and the rest, and the rest (JSON): ``unsat``,
-``sat`` with the values of the model, or ``unknown`` with the reason.  A question remains unknown for one budget and one
-version of the solver: they are part of the key, so others ask again.  What came of a failure (no memory, for one) is
-not kept.
+it is asked (``z3_query``).  It holds a hash of the key and the rest, and the rest (JSON): ``unsat``, ``sat`` with the
+values of the model, or ``unknown`` with the reason.  A question remains unknown for one budget and one version of the
+solver: they are part of the key, so others ask again.  What came of a failure (no memory, for one) is not kept.
 
-An entry is written under another name and renamed, so that no reader sees half of one, and processes need not wait for
-each other.  What cannot be read, or does not have its hash or the form of an answer, is as good as absent and is
-written anew.  Somebody else keeps the folders small (``logic.kept``): an entry that goes is asked again.
+Somebody else writes entries, and keeps the folders small (``kept``).  What cannot be read, or does not have its hash,
+is as good as absent and is written anew.  What has it was saved by this file as it is now: its text is part of the key.
 
 A kept ``unsat`` is *believed*; a kept ``unknown`` proves nothing, and costs a refusal at the worst.  The hash says that
 the entry is whole, and that it was written for this key; so if SHA-256 has no collisions and Z3 gave the answer of an
@@ -27,7 +25,7 @@ from pathlib import Path
 from typing import final
 
 from verified_tir.ir.outside import ask
-from verified_tir.logic.entry_files import read_entry, write_entry
+from verified_tir.logic.entry_files import read_entry
 from verified_tir.logic.z3_query import Answer
 
 SUFFIX = ".verdict"
@@ -47,7 +45,7 @@ def how_asked() -> str:
         for library in sorted(Path(folder, "lib").glob("libz3*")):
             digest.update(f"{library.name} {library.stat().st_size}\n".encode())
     digest.update(os.environ.get("Z3_LIBRARY_PATH", "").encode())  # another library, then
-    for name in ("model.py", "z3_query.py", "witness.py", "concrete.py"):
+    for name in ("model.py", "settings.py", "z3_query.py", "witness.py", "concrete.py", "verdict_store.py"):
         digest.update(Path(__file__).with_name(name).read_bytes())
     return f"z3 {version('z3-solver')} {digest.hexdigest()}"
 
@@ -78,17 +76,8 @@ class VerdictStore:
         if content is None or content[:64] != seal(key, content[64:]):
             return None
         ask("used", self.path(key))
-        try:
-            match json.loads(content[64:]):
-                case ["unsat" | "sat" as kind, None]:
-                    return kind, None
-                case ["unknown", str(reason)]:
-                    return "unknown", reason
-                case ["sat", dict(values)] if all(type(v) is int for v in values.values()):
-                    return "sat", values
-        except (ValueError, RecursionError):
-            pass
-        return None
+        kind, detail = json.loads(content[64:])
+        return kind, detail
 
     def save(self, text: str, budget: int, answer: Answer) -> bool:
         """Keep the answer to a query; whether it is kept."""
@@ -99,10 +88,7 @@ class VerdictStore:
             body = json.dumps(answer, sort_keys=True).encode()
         except ValueError:  # Python writes no number of thousands of digits
             return False
-        if len(body) > LARGEST - 64 or not write_entry(self.path(key), seal(key, body) + body):
-            return False
-        ask("kept", self.path(key).parent)
-        return True
+        return len(body) <= LARGEST - 64 and bool(ask("keep", self.path(key), seal(key, body) + body))
 
 
 def seal(key: str, body: bytes) -> bytes:

@@ -29,6 +29,7 @@ from verified_tir.logic.concrete import (
     special_values,
 )
 from verified_tir.logic.formula import BOOL, FALSE, FLOAT_SORTS, INT, TRUE, Term, integer, replace, subterms, var
+from verified_tir.logic.settings import part
 from verified_tir.logic.smtlib import Script, query
 
 Integers: TypeAlias = Callable[[tuple[Term, ...]], dict[str, int] | None]
@@ -50,11 +51,8 @@ def tried(script: Script, limit: int) -> dict[str, int] | None:
     def integers(roots: tuple[Term, ...]) -> dict[str, int] | None:
         if not roots:
             return {}
-        import z3
-
         asked = query(roots, FALSE)
-        budget = max(1, limit // z3_query.SHARED_PART)
-        kind, found = z3_query.run(z3, lambda c: z3.SimpleSolver(ctx=c), asked, budget)
+        kind, found = z3_query.run("SimpleSolver", asked, part(limit))
         if kind != "sat" or found is None:
             return None
         return {str(asked.names[short].payload): value for short, value in found.items()}

@@ -1,9 +1,10 @@
 """Z3 itself: one query in SMT-LIB text, one answer.
 
-An answer is a function of the query's text, the budget and the solver's version.  Work is bounded by Z3's resource
-counter and not by time, so the machine does not matter.  What was asked before must not matter either; but in a context
-with a history terms have another order, and so searches take other ways, and find other models.  Therefore a context of
-its own, with fixed seeds, decides each query.
+An answer is a function of the query's text, the budget, the solver's version and the settings (``settings``, which need
+not be trusted: in any of them ``unsat`` is Z3's answer to the text).  Work is bounded by Z3's resource counter and not
+by time, so the machine does not matter.  What was asked before must not matter either; but in a context with a history
+terms have another order, and so searches take other ways, and find other models.  Therefore a context of its own, with
+fixed seeds, decides each query.
 
 For a query about integers that costs thrice what it costs in a context that is there already.  It is asked there first,
 with a small part of the budget, and what is found is believed: the fresh context could do no more than fail to find it
@@ -14,17 +15,16 @@ A question about floats is first tried at special values (``witness``): most fal
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
-from typing import Any, TypeAlias, final
+from functools import cache, partial
+from typing import Any, Final, TypeAlias, final
 
 from verified_tir.ir.outside import ask
 from verified_tir.logic.smtlib import Script
 
-INTEGER_BUDGET = 3_000_000
-FLOAT_BUDGET = 30_000_000
-SHARED_PART = 30  # of the budget, one part is for the shared context; proofs about programs take a hundredth at most
+INTEGER_BUDGET: Final = 3_000_000
+SHARED: Final = "shared"
+"""The setting in which queries are asked one after the other in one context."""
 
 
 @cache
@@ -46,14 +46,6 @@ NO_VALUES: Answer = ("sat", None)
 """Refuted, and by which values nobody has asked."""
 
 
-@cache
-def _z3() -> Any:
-    """The solver's module, which takes a while to load."""
-    import z3
-
-    return z3
-
-
 @final
 @dataclass(slots=True)
 class Z3:
@@ -62,35 +54,22 @@ class Z3:
     _shared: tuple[Any, int] | None = field(init=False, default=None)
     """The context in which many questions were asked, and the budget that it has."""
 
-    def check(self, script: Script, limit: int) -> Answer:
+    def check(self, script: Script, limit: int, *, afresh: bool = False) -> Answer:
         """The answer to a query; ``limit`` is the budget of one about integers."""
-        z3 = _z3()
         if script.has_float and (values := ask("values", script, limit)) is not None:
             return "sat", values
-        # A question that mixes floats and integers seldom ends when it does not end soon.
-        budget = limit * (FLOAT_BUDGET // INTEGER_BUDGET) if script.only_floats else limit
-        if script.only_floats:
-            return run(z3, lambda context: z3.SolverFor("QF_FP", ctx=context), script, budget)
-        if script.has_float:  # bit-blasting floats incrementally is ten times slower
-            return run(z3, lambda context: z3.Solver(ctx=context), script, budget)
-        shared = self._in_shared_context(script, max(1, budget // SHARED_PART))
-        if shared == z3.unsat:
-            return "unsat", None
-        if shared == z3.sat:
-            return NO_VALUES
-        return self.check_afresh(script, budget)
-
-    def check_afresh(self, script: Script, budget: int) -> Answer:
-        """The answer to a question about integers in a context of its own."""
-        z3 = _z3()
-        answer = run(z3, lambda context: z3.SimpleSolver(ctx=context), script, budget)
-        if answer[0] not in ("unsat", "sat"):  # this one is fast; the other one, which looks for a tactic, knows more
-            answer = run(z3, lambda context: z3.Solver(ctx=context), script, budget)
+        answer: Answer = "failed", "there is no setting to ask it in"
+        for setting, budget in ask("settings", script, limit, afresh) or ():
+            asked = self._in_shared_context if setting == SHARED else partial(run, setting)
+            answer = asked(script, budget)
+            if answer[0] in ("unsat", "sat"):
+                break
         return answer
 
-    def _in_shared_context(self, script: Script, budget: int) -> Any:
-        """Z3's result where many questions were asked before; ``unknown`` there says nothing."""
-        z3 = _z3()
+    def _in_shared_context(self, script: Script, budget: int) -> Answer:
+        """Z3's answer where many questions were asked before; values are not looked for."""
+        import z3
+
         if self._shared is None or self._shared[1] != budget:
             solver = z3.SimpleSolver()
             solver.set(random_seed=0, rlimit=budget, ctrl_c=False)
@@ -102,26 +81,28 @@ class Z3:
             parts = z3.parse_smt2_string(script.text, ctx=shared.ctx)
             for k in range(len(parts)):  # ``shared.add(parts)``, without an object of Python's for each part
                 core.Z3_solver_assert(context, shared.solver, core.Z3_ast_vector_get(context, parts.vector, k))
-            return shared.check()
-        except z3.Z3Exception:
-            return z3.unknown
+            return str(shared.check()), None
+        except z3.Z3Exception as problem:
+            return "failed", str(problem)
         finally:
             shared.pop()
 
 
-def run(z3: Any, make: Callable[[Any], Any], script: Script, budget: int) -> Answer:
-    """Ask in a fresh context: ``unsat``, ``sat`` with values, ``unknown`` or ``failed`` with the reason."""
+def run(setting: str, script: Script, budget: int) -> Answer:
+    """The answer of a fresh context; ``setting`` is a class of solvers, or the logic of one."""
+    import z3
+
     try:
-        solver = make(z3.Context())
+        context = z3.Context()
+        known = {"Solver": z3.Solver, "SimpleSolver": z3.SimpleSolver}
+        solver = known[setting](ctx=context) if setting in known else z3.SolverFor(setting, ctx=context)
         # an interrupt is Python's, not an "unknown"; it comes when the query ends
         solver.set(random_seed=0, rlimit=budget, ctrl_c=False)
         solver.from_string(script.text)
         result = solver.check()
-        if result == z3.unsat:
-            return "unsat", None
         if result == z3.sat:
             return "sat", ask("model values", solver.model(), script)
-        reason = solver.reason_unknown()
-        return "failed" if reason in _OF_THE_MACHINE else "unknown", reason
+        reason = solver.reason_unknown() if result == z3.unknown else None
+        return "failed" if reason in _OF_THE_MACHINE else str(result), reason
     except z3.Z3Exception as problem:
         return "failed", str(problem)

@@ -1,0 +1,35 @@
+"""The settings in which Z3 is asked, one after the other, until it answers: they only decide what it finds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from verified_tir.logic.smtlib import Script
+from verified_tir.logic.z3_query import SHARED
+
+FLOATS_PER_INTEGERS: Final = 10
+"""How many times as much a question about floats alone may take."""
+SHARED_PART: Final = 30
+"""Of the budget, one part is for the shared context; proofs about programs take a hundredth at most."""
+
+
+def settings(script: Script, limit: int, afresh: bool) -> Iterator[tuple[str, int]]:
+    """Settings with their budgets; ``limit`` is that of a query about integers.
+
+    :param afresh: ask in contexts without a history only.
+    """
+    if script.only_floats:
+        yield "QF_FP", limit * FLOATS_PER_INTEGERS
+    elif script.has_float:  # one that mixes them seldom ends when it does not end soon
+        yield "Solver", limit  # bit-blasting floats incrementally is ten times slower
+    else:
+        if not afresh:
+            yield SHARED, part(limit)
+        yield "SimpleSolver", limit  # this one is fast
+        yield "Solver", limit  # this one, which looks for a tactic, knows more
+
+
+def part(limit: int) -> int:
+    """The budget of a first attempt."""
+    return max(1, limit // SHARED_PART)
