@@ -27,6 +27,5 @@ def _at_once(path: str, flags: int) -> int:
 
 def _trusted(found: os.stat_result) -> bool:
     """A plain file that nobody else can have written."""
-    if not stat.S_ISREG(found.st_mode):
-        return False
-    return not hasattr(os, "geteuid") or (found.st_uid == os.geteuid() and not found.st_mode & 0o022)
+    own = not hasattr(os, "geteuid") or (found.st_uid == os.geteuid() and not found.st_mode & 0o022)
+    return own and stat.S_ISREG(found.st_mode)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from verified_tir.logic.formula import BITWISE, INT, Term, between, eq, euclid_mod, implies, integer, make, neg
+from verified_tir.logic.formula import BITWISE, INT, ZERO, Term, between, eq, euclid_mod, implies, integer, make, neg
 
 
 def is_hard(t: Term) -> bool:
@@ -23,13 +23,12 @@ def facts_about(t: Term) -> Iterator[Term]:
     The operands of a bitwise operation count modulo 2**bits (its payload), and its result lies between 0 and that.
     """
     a, b = t.args
-    zero = integer(0)
     yield eq(t, make(t.op, (b, a), INT, t.payload))
     if t.op != "*":
         end = integer(2 ** int(str(t.payload)))
         a, b = euclid_mod(a, end), euclid_mod(b, end)
-        yield between(zero, t, end)
-        yield implies(eq(a, b), eq(t, zero if t.op == "bvxor" else a))
+        yield between(ZERO, t, end)
+        yield implies(eq(a, b), eq(t, ZERO if t.op == "bvxor" else a))
     for x, y in ((a, b), (b, a)):
         for operand, result in _with_one_known(t, y):
             yield implies(eq(x, operand), eq(t, result))
@@ -37,8 +36,7 @@ def facts_about(t: Term) -> Iterator[Term]:
 
 def _with_one_known(t: Term, y: Term) -> tuple[tuple[Term, Term], ...]:
     """Numbers that one operand may be, with the result for each; ``y`` is the other operand."""
-    zero = integer(0)
     if t.op == "*":
-        return (zero, zero), (integer(1), y), (integer(-1), neg(y))
+        return (ZERO, ZERO), (integer(1), y), (integer(-1), neg(y))
     every = integer(2 ** int(str(t.payload)) - 1)
-    return {"bvand": ((zero, zero), (every, y)), "bvor": ((zero, y), (every, every)), "bvxor": ((zero, y),)}[t.op]
+    return {"bvand": ((ZERO, ZERO), (every, y)), "bvor": ((ZERO, y), (every, every)), "bvxor": ((ZERO, y),)}[t.op]

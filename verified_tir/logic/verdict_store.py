@@ -39,12 +39,11 @@ def how_asked() -> str:
     from importlib.metadata import version
     from importlib.util import find_spec
 
-    digest = hashlib.sha256()
+    digest = hashlib.sha256(os.environ.get("Z3_LIBRARY_PATH", "").encode())  # another library, then
     spec = find_spec("z3")
     for folder in (spec.submodule_search_locations or []) if spec is not None else []:
         for library in sorted(Path(folder, "lib").glob("libz3*")):
             digest.update(f"{library.name} {library.stat().st_size}\n".encode())
-    digest.update(os.environ.get("Z3_LIBRARY_PATH", "").encode())  # another library, then
     for name in ("model.py", "settings.py", "z3_query.py", "witness.py", "concrete.py", "verdict_store.py"):
         digest.update(Path(__file__).with_name(name).read_bytes())
     return f"z3 {version('z3-solver')} {digest.hexdigest()}"
