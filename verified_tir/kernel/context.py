@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import final
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Expr, Var
+from verified_tir.ir.expr import Expr, Load, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import (
     Allocate,
@@ -217,7 +217,7 @@ class Context:
                 self.passed(self.evaluated(c, claim=isinstance(stmt, Assume)))
             case Store(buffer=b, value=value, indices=indices) if value.dtype.lanes == 1 and not opaque_calls(stmt):
                 encoder = self.encoder()
-                address, lane = encoder.address(value, b, indices, None)
+                address, lane, _ = encoder.access(Load(b, indices), None)
                 left = self.held(b, encoder.encode(value))
                 where = self.address(b, address, lane)
                 self.becomes(b.data, Stored(self.memory[b.data], b, where, left))

@@ -267,14 +267,9 @@ class _Walker:
             self.result.unknown.append(value.value)
             self.result.held.add(value.value)
         encoder = self.encoder()
-        target = Load(stmt.buffer, stmt.indices, stmt.predicate)
-        if stmt.predicate is None:
-            indices, element_lane = encoder.address(target, stmt.buffer, stmt.indices, lane)
-        else:
-            encoder.premises = (encoder.mask(target, stmt.buffer, stmt.predicate, lane),)
-            indices, element_lane = encoder.address(target, stmt.buffer, stmt.indices, lane, ())
+        indices, element_lane, taken = encoder.access(Load(stmt.buffer, stmt.indices, stmt.predicate), lane)
         self.keep_safety(encoder)
-        self.context.path.extend(encoder.premises)
+        self.context.path.extend(taken)
         address = self.context.address(stmt.buffer, indices, element_lane)
         self.note(stmt.buffer, indices, element_lane, address, True, self.given, value, written)
         self.loops = loops

@@ -9,7 +9,8 @@ condition); with a load, cast or call beneath it, integer arithmetic is data and
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NamedTuple, final
 
@@ -73,7 +74,7 @@ class Encoder:
     :param accessible: when an element may be touched at all (padding may be declared inaccessible).
     """
 
-    __slots__ = ("_vectors", "accessible", "env", "load", "premises", "safety")
+    __slots__ = ("accessible", "env", "load", "premises", "safety", "vectors")
 
     def __init__(
         self,
@@ -87,13 +88,22 @@ class Encoder:
         self.load = load
         self.safety = safety
         self.premises: tuple[Term, ...] = ()
-        # let variables with lanes: what they were bound to, and the lanes of it that were encoded
-        self._vectors: dict[ir.Var, tuple[ir.Expr, dict[Term, Encoded]]] = {}
+        self.vectors: dict[ir.Var, ir.Expr] = {}  # what let variables with lanes were bound to
 
     def require(self, kind: str, expr: ir.Expr, condition: Term) -> None:
         """Note a safety condition under the premises in force."""
         if self.safety is not None and condition is not f.TRUE:
             self.safety.append(Safety(kind, expr, self.premises, condition))
+
+    @contextmanager
+    def under(self, *premises: Term) -> Iterator[None]:
+        """What is evaluated here is evaluated where these premises hold."""
+        outer = self.premises
+        self.premises = (*outer, *premises)
+        try:
+            yield
+        finally:
+            self.premises = outer
 
     def value(self, expr: ir.Expr, lane: Term | None = None) -> Term:
         """The value alone."""
@@ -106,21 +116,25 @@ class Encoder:
                 return self._variable(expr, lane)
             case ir.IntImm(type=t, value=v):
                 return Encoded(f.boolean(bool(v)) if t.is_bool else f.integer(v), f.TRUE, False)
-            case ir.FloatImm(type=t, value=x):
-                return Encoded(f.floating(sort_of(t), bits_of(t, x)), f.TRUE, True)
-            case ir.Undef(type=t):
-                return Encoded(fresh("undef", sort_of(t)), f.FALSE, True)
             case ir.Binary(op="and" | "or"):
                 return self._lazy(expr, lane, self.encode)
             case ir.Binary():
                 return self._binary(expr, lane)
+            case ir.Load():
+                return self._load(expr, lane)
+            case ir.FloatImm(type=t, value=x):
+                return Encoded(f.floating(sort_of(t), bits_of(t, x)), f.TRUE, True)
+            case ir.Undef(type=t):
+                return Encoded(fresh("undef", sort_of(t)), f.FALSE, True)
             case ir.Not(a=a):
                 e = self.encode(a, lane)
                 return Encoded(f.not_(e.value), e.defined, e.data)
             case ir.Select() | ir.IfThenElse():
                 return self._choice(expr, lane)
-            case ir.Cast():
-                return self._cast(expr, lane)
+            case ir.Cast(type=t, value=v):
+                e = self.encode(v, lane)
+                value, defined = operators.encode_cast(v.dtype.scalar, t.scalar, e.value)
+                return Encoded(value, f.and_(e.defined, defined), True)
             case ir.Ramp():
                 return self._ramp(expr, lane)
             case ir.Broadcast(value=v):
@@ -128,11 +142,7 @@ class Encoder:
             case ir.Shuffle():
                 return self._shuffle(expr, lane)
             case ir.LetExpr():
-                data = self._bind(expr.var, expr.value)
-                result = self.encode(expr.body, lane)
-                return Encoded(result.value, result.defined, result.data or data)
-            case ir.Load():
-                return self._load(expr, lane)
+                return self._let(expr, lane)
             case ir.Call():
                 return self._call(expr, lane)
             case ir.StringImm():
@@ -141,20 +151,29 @@ class Encoder:
                 raise AssertionError(expr)
 
     def _variable(self, var: ir.Var, lane: Term | None) -> Encoded:
-        if var.dtype.lanes > 1:
-            assert lane is not None
-            if var not in self._vectors:
-                raise Unencodable(f"{var.name} is a let of several lanes; proofs need its value written in place")
-            bound, known = self._vectors[var]
-            if lane not in known:
-                known[lane] = self._quietly(bound, lane)
-            return known[lane]
+        if var in self.vectors:
+            quiet = Encoder(self.env, self.load)  # the safety of all lanes was noted where it was bound
+            quiet.vectors = self.vectors
+            return quiet.encode(self.vectors[var], lane)
         found = self.env.get(var)
-        if found is None:
-            if var.dtype.code == "handle":
-                raise Unencodable(f"the pointer {var.name} is no value that proofs know; only a call may take it")
-            raise Unencodable(f"variable {var.name} is not in scope")
-        return found if not var.dtype.is_float else Encoded(found.value, found.defined, True)
+        if found is not None and var.dtype.lanes == 1:
+            return found if not var.dtype.is_float else Encoded(found.value, found.defined, True)
+        if var.dtype.lanes > 1:
+            raise Unencodable(f"{var.name} is a let of several lanes; proofs need its value written in place")
+        if var.dtype.code == "handle":
+            raise Unencodable(f"the pointer {var.name} is no value that proofs know; only a call may take it")
+        raise Unencodable(f"variable {var.name} is not in scope")
+
+    def _let(self, expr: ir.LetExpr, lane: Term | None) -> Encoded:
+        """Binds the variable to the value, all of which is evaluated here."""
+        lanes = expr.var.dtype.lanes
+        bound = [self.encode(expr.value, f.integer(k) if lanes > 1 else None) for k in range(lanes)]
+        if lanes > 1:
+            self.vectors[expr.var] = expr.value
+        else:
+            self.env[expr.var] = bound[0]
+        result = self.encode(expr.body, lane)
+        return Encoded(result.value, result.defined, result.data or any(e.data for e in bound))
 
     def _choice(self, expr: ir.Select | ir.IfThenElse, lane: Term | None) -> Encoded:
         c, a, b = expr.condition, expr.true_value, expr.false_value
@@ -163,7 +182,10 @@ class Encoder:
             ea, eb = self.encode(a, lane), self.encode(b, lane)
         else:
             self.require("a branch on undef", c, ec.defined)
-            ea, eb = self._under(ec.value, a, lane), self._under(f.not_(ec.value), b, lane)
+            with self.under(ec.value):
+                ea = self.encode(a, lane)
+            with self.under(f.not_(ec.value)):
+                eb = self.encode(b, lane)
         defined = f.and_(ec.defined, f.ite(ec.value, ea.defined, eb.defined))
         return Encoded(f.ite(ec.value, ea.value, eb.value), defined, ec.data or ea.data or eb.data)
 
@@ -173,34 +195,9 @@ class Encoder:
             raise Unencodable(f"the result of the opaque call {op} is unknown")
         if any(a.dtype.lanes != t.lanes for a in args):
             raise Unencodable(f"{op} of {args[0].dtype.lanes} lanes gives {t.lanes}; the logic knows single lanes")
-        parts = [self.encode(a, lane if a.dtype.lanes > 1 else None) for a in args]
+        parts = [self.encode(a, lane) for a in args]
         value, defined = operators.encode_call(op, t.scalar, [a.dtype.scalar for a in args], [p.value for p in parts])
         return Encoded(value, f.and_(defined, *[p.defined for p in parts]), True)
-
-    def _bind(self, var: ir.Var, bound: ir.Expr) -> bool:
-        """Let ``var`` stand for ``bound``, all of which is evaluated here; whether it is data."""
-        if var.dtype.lanes == 1:
-            self.env[var] = self.encode(bound)
-            return self.env[var].data
-        known = {k: self.encode(bound, k) for k in map(f.integer, range(var.dtype.lanes))}
-        self._vectors[var] = bound, known
-        return any(e.data for e in known.values())
-
-    def _quietly(self, expr: ir.Expr, lane: Term) -> Encoded:
-        """Encode a lane again whose safety has been noted already."""
-        noted, self.safety = self.safety, None
-        try:
-            return self.encode(expr, lane)
-        finally:
-            self.safety = noted
-
-    def _under(self, premise: Term, expr: ir.Expr, lane: Term | None) -> Encoded:
-        outer = self.premises
-        self.premises = (*outer, premise)
-        try:
-            return self.encode(expr, lane)
-        finally:
-            self.premises = outer
 
     def claim(self, expr: ir.Expr) -> Encoded:
         """An assumed condition, in which ``x == undef`` is no comparison: it says that ``x`` may be evaluated."""
@@ -217,18 +214,11 @@ class Encoder:
         a = part(expr.a, lane)
         self.require("a branch on undef", expr.a, a.defined)
         undecided = a.value if expr.op == "and" else f.not_(a.value)
-        outer = self.premises
-        if expr.dtype.lanes == 1:  # with lanes both operands are evaluated, and then each lane decides for itself
-            self.premises = (*outer, undecided)
-        b = part(expr.b, lane)
-        self.premises = outer
+        # With lanes both operands are evaluated, and then each lane decides for itself.
+        with self.under(*((undecided,) if expr.dtype.lanes == 1 else ())):
+            b = part(expr.b, lane)
         value = f.and_(a.value, b.value) if expr.op == "and" else f.or_(a.value, b.value)
         return Encoded(value, f.and_(a.defined, f.implies(undecided, b.defined)), a.data or b.data)
-
-    def _cast(self, expr: ir.Cast, lane: Term | None) -> Encoded:
-        e = self.encode(expr.value, lane)
-        value, defined = operators.encode_cast(expr.value.dtype.scalar, expr.type.scalar, e.value)
-        return Encoded(value, f.and_(e.defined, defined), True)
 
     def _ramp(self, expr: ir.Ramp, lane: Term | None) -> Encoded:
         assert lane is not None or expr.lanes == 1
@@ -243,64 +233,48 @@ class Encoder:
             for v in expr.vectors
             for k in range(v.dtype.lanes)
         ]
-        picked = [sources[i] for i in expr.indices]
-        value, defined = picked[-1].value, picked[-1].defined
-        for k in range(len(picked) - 2, -1, -1):
+        *first, last = [sources[i] for i in expr.indices]
+        value, defined = last.value, last.defined
+        for k, e in reversed([*enumerate(first)]):
             here = f.eq(lane if lane is not None else f.integer(0), f.integer(k))
-            value, defined = f.ite(here, picked[k].value, value), f.ite(here, picked[k].defined, defined)
+            value, defined = f.ite(here, e.value, value), f.ite(here, e.defined, defined)
         return Encoded(value, defined, any(s.data for s in sources))
 
     def _load(self, expr: ir.Load, lane: Term | None) -> Encoded:
         """What a load gives; a lane that is masked out is undefined."""
-        if expr.predicate is None:
-            indices, element_lane = self.address(expr, expr.buffer, expr.indices, lane)
+        indices, element_lane, taken = self.access(expr, lane)
+        with self.under(*taken):
             value, defined = self.load(expr.buffer, indices, element_lane)
-            return Encoded(value, defined, True)
-        taken = self.mask(expr, expr.buffer, expr.predicate, lane)
-        outer = self.premises
-        self.premises = (*outer, taken)
-        indices, element_lane = self.address(expr, expr.buffer, expr.indices, lane, outer)
-        value, defined = self.load(expr.buffer, indices, element_lane)
-        self.premises = outer
-        return Encoded(value, f.and_(taken, defined), True)
+        return Encoded(value, f.and_(*taken, defined), True)
 
-    def mask(self, expr: ir.Expr, buffer: Buffer, predicate: ir.Expr, lane: Term | None) -> Term:
-        """Whether a lane of a masked access takes place."""
-        assert lane is not None
-        e = self.encode(predicate, f.floordiv(lane, f.integer(buffer.dtype.lanes)) if buffer.dtype.lanes > 1 else lane)
-        self.require("a branch on undef", expr, e.defined)
-        return e.value
+    def access(self, expr: ir.Load, lane: Term | None) -> tuple[tuple[Term, ...], Term | None, tuple[Term, ...]]:
+        """Index terms of an access (of its lane ``lane``), the lane within a vector element, and when it takes place.
 
-    def address(
-        self, expr: ir.Expr, buffer: Buffer, indices: tuple[ir.Expr, ...], lane: Term | None,
-        evaluated: tuple[Term, ...] | None = None,
-    ) -> tuple[tuple[Term, ...], Term | None]:  # fmt: skip
-        """Index terms of an access (of its lane ``lane``), and the lane within a vector element.
-
-        A vector index into a vector buffer has element lanes × index lanes, the element's lanes innermost.
-
-        :param evaluated: the premises under which the indices are evaluated, where they differ from those under which
-            the element is accessed: a masked access evaluates all its indices.
+        A vector index into a vector buffer has element lanes × index lanes, the element's lanes innermost.  A masked
+        access evaluates all its indices, and touches an element only where the mask is true.
         """
-        accessed = self.premises
-        element_lane = None
-        index_lane = lane
+        buffer, index_lane, element_lane = expr.buffer, lane, None
         if buffer.dtype.lanes > 1:
             assert lane is not None
             width = f.integer(buffer.dtype.lanes)
             index_lane, element_lane = f.floordiv(lane, width), f.floormod(lane, width)
+        taken: tuple[Term, ...] = ()
+        if expr.predicate is not None:
+            mask = self.encode(expr.predicate, index_lane)
+            self.require("a branch on undef", expr, mask.defined)
+            taken = (mask.value,)
         terms = []
-        for index, extent in zip(indices, buffer.shape, strict=True):
-            self.premises = accessed if evaluated is None else evaluated
+        for index, extent in zip(expr.indices, buffer.shape, strict=True):
             e = self.encode(index, index_lane if index.dtype.lanes > 1 else None)
             self.require("an index that is undef", expr, e.defined)
-            self.premises = accessed
-            if self.safety is not None:
-                self.require("in bounds", expr, f.between(f.integer(0), e.value, self.value(extent)))
             terms.append(e.value)
+            if self.safety is not None:
+                with self.under(*taken):
+                    self.require("in bounds", expr, f.between(f.integer(0), e.value, self.value(extent)))
         if self.safety is not None and self.accessible is not None:
-            self.require("accessible", expr, self.accessible(buffer, tuple(terms), element_lane))
-        return tuple(terms), element_lane
+            with self.under(*taken):
+                self.require("accessible", expr, self.accessible(buffer, tuple(terms), element_lane))
+        return tuple(terms), element_lane, taken
 
     def integer(self, expr: ir.Expr, value: Term, defined: Term, data: bool) -> Encoded:
         """An integer result: data wraps, index arithmetic must not overflow."""
@@ -313,51 +287,25 @@ class Encoder:
 
     def _binary(self, expr: ir.Binary, lane: Term | None) -> Encoded:
         a, b = self.encode(expr.a, lane), self.encode(expr.b, lane)
-        defined = f.and_(a.defined, b.defined)
-        data = a.data or b.data
         operand = expr.a.dtype.scalar
-        if expr.op in ir.COMPARE_OPS:
-            return Encoded(operators.compare(expr.op, operand, a.value, b.value), defined, data)
-        if operand.is_float:
-            return Encoded(operators.float_binary(expr.op, sort_of(operand), a.value, b.value), defined, True)
-        if operand.is_bool:
-            return Encoded(operators.bool_binary(expr.op, a.value, b.value), defined, data)
-        return self._integer_binary(expr, a, b, defined, data)
+        if operand.is_int and expr.op not in ir.COMPARE_OPS:
+            self._partial(expr, a, b)
+        value = operators.encode_binary(expr.op, operand, a.value, b.value)
+        defined, data = f.and_(a.defined, b.defined), a.data or b.data
+        if operand.is_int and expr.op in ("add", "sub", "mul", "shl"):
+            return self.integer(expr, value, defined, data)
+        return Encoded(value, defined, data)
 
-    def _integer_binary(self, expr: ir.Binary, a: Encoded, b: Encoded, defined: Term, data: bool) -> Encoded:
-        """An operator on integers, and what makes it safe."""
-        x, y, t = a.value, b.value, expr.dtype.scalar
-        match expr.op:
-            case "add":
-                return self.integer(expr, f.add(x, y), defined, data)
-            case "sub":
-                return self.integer(expr, f.sub(x, y), defined, data)
-            case "mul":
-                return self.integer(expr, f.mul(x, y), defined, data)
-            case "min":
-                return Encoded(f.ite(f.lt(x, y), x, y), defined, data)
-            case "max":
-                return Encoded(f.ite(f.lt(y, x), x, y), defined, data)
-            case "floordiv" | "floormod" | "truncdiv" | "truncmod":
-                divide = {
-                    "floordiv": f.floordiv, "floormod": f.floormod, "truncdiv": f.truncdiv, "truncmod": f.truncmod,
-                }[expr.op]  # fmt: skip
-                self.require("a divisor that is undef", expr, b.defined)
-                self.require("no division by zero", expr, f.ne(y, f.integer(0)))
-                if t.code == "int" and not (y.op == "const" and f.value_of(y) != -1):
-                    # a dividend that is undef may be anything, so also the smallest integer
-                    least = f.and_(f.or_(f.not_(a.defined), f.eq(x, f.integer(t.min_value))), f.eq(y, f.integer(-1)))
-                    self.require("no overflow", expr, f.not_(least))
-                return Encoded(divide(x, y), defined, data)
-            case "bitand" | "bitor" | "bitxor":
-                name = {"bitand": "bvand", "bitor": "bvor", "bitxor": "bvxor"}[expr.op]
-                return Encoded(f.wrap(f.bitwise(name, t.bits, x, y), t.bits, t.code == "int"), defined, data)
-            case "shl" | "shr":
-                self.require("a shift amount that is undef", expr, b.defined)
-                self.require("a shift amount in range", expr, f.between(f.integer(0), y, f.integer(t.bits)))
-                power = operators.power_of_two(y, t.bits)
-                if expr.op == "shr":
-                    return Encoded(f.floordiv(x, power), defined, data)
-                return self.integer(expr, f.mul(x, power), defined, data)
-            case _:
-                raise AssertionError(expr.op)
+    def _partial(self, expr: ir.Binary, a: Encoded, b: Encoded) -> None:
+        """What an operator on integers that is not defined everywhere requires of its operands."""
+        t, zero = expr.dtype, f.integer(0)
+        if expr.op in ("shl", "shr"):
+            self.require("a shift amount that is undef", expr, b.defined)
+            self.require("a shift amount in range", expr, f.between(zero, b.value, f.integer(t.bits)))
+        elif expr.op in ("floordiv", "floormod", "truncdiv", "truncmod"):
+            self.require("a divisor that is undef", expr, b.defined)
+            self.require("no division by zero", expr, f.ne(b.value, zero))
+            if t.code == "int" and not (b.value.op == "const" and f.value_of(b.value) != -1):
+                # a dividend that is undef may be anything, so also the smallest integer
+                least = f.or_(f.not_(a.defined), f.eq(a.value, f.integer(t.min_value)))
+                self.require("no overflow", expr, f.not_(f.and_(least, f.eq(b.value, f.integer(-1)))))

@@ -6,8 +6,12 @@ equal arguments give equal results and nothing else.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Final
+
 from verified_tir.ir.calls import is_pure
 from verified_tir.ir.dtype import DType
+from verified_tir.ir.expr import COMPARE_OPS
 from verified_tir.ir.floats import bits_of
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
@@ -35,26 +39,46 @@ def power_of_two(exponent: Term, bits: int) -> Term:
     return result
 
 
-def bool_binary(op: str, a: Term, b: Term) -> Term:
-    """A bitwise operation on truth values."""
-    return f.and_(a, b) if op == "bitand" else f.or_(a, b) if op == "bitor" else f.ne(a, b)
+def _number(dtype: DType, value: int) -> Term:
+    """A small number as a constant of a type."""
+    return f.floating(sort_of(dtype), bits_of(dtype, value)) if dtype.is_float else f.integer(value)
 
 
-def float_binary(op: str, sort: str, a: Term, b: Term) -> Term:
-    """A float operation; ``min`` and ``max`` are selects on ``<`` and ``>``."""
-    if op == "min":
-        return f.ite(f.fp_test("fp.lt", a, b), a, b)
-    if op == "max":
-        return f.ite(f.fp_test("fp.lt", b, a), a, b)
-    return f.fp({"add": "fp.add", "sub": "fp.sub", "mul": "fp.mul", "div": "fp.div"}[op], sort, a, b)
+_BITS: Final = {"bitand": "bvand", "bitor": "bvor", "bitxor": "bvxor"}
+_TRUTH: Final[dict[str, Callable[[Term, Term], Term]]] = {"bitand": f.and_, "bitor": f.or_, "bitxor": f.ne}
+_INTEGERS: Final[dict[str, Callable[[Term, Term], Term]]] = {
+    "add": f.add, "sub": f.sub, "mul": f.mul, "floordiv": f.floordiv, "floormod": f.floormod, "truncdiv": f.truncdiv,
+    "truncmod": f.truncmod,
+}  # fmt: skip
 
 
-def compare(op: str, operand: DType, a: Term, b: Term) -> Term:
+def encode_binary(op: str, operand: DType, a: Term, b: Term) -> Term:
+    """An operator on two lanes of type ``operand``, of integers without a bound where it does not combine bits.
+
+    ``min`` and ``max`` are selects on ``<`` and ``>``.
+    """
+    if op in COMPARE_OPS:
+        return _compare(op, operand, a, b)
+    if op in ("min", "max"):
+        return f.ite(_compare("lt" if op == "min" else "gt", operand, a, b), a, b)
+    if operand.is_float:
+        return f.fp(f"fp.{op}", sort_of(operand), a, b)
+    if operand.is_bool:
+        return _TRUTH[op](a, b)
+    if op in _BITS:
+        return f.wrap(f.bitwise(_BITS[op], operand.bits, a, b), operand.bits, operand.code == "int")
+    if op in ("shl", "shr"):
+        power = power_of_two(b, operand.bits)
+        return f.mul(a, power) if op == "shl" else f.floordiv(a, power)
+    return _INTEGERS[op](a, b)
+
+
+def _compare(op: str, operand: DType, a: Term, b: Term) -> Term:
     """A comparison of two lanes of type ``operand``; with a NaN all but ``ne`` are false."""
     if op == "ne":
-        return f.not_(compare("eq", operand, a, b))
+        return f.not_(_compare("eq", operand, a, b))
     if op in ("gt", "ge"):
-        return compare("lt" if op == "gt" else "le", operand, b, a)
+        return _compare("lt" if op == "gt" else "le", operand, b, a)
     if operand.is_float:
         return f.fp_test({"eq": "fp.eq", "lt": "fp.lt", "le": "fp.leq"}[op], a, b)
     if op == "eq":
@@ -64,31 +88,28 @@ def compare(op: str, operand: DType, a: Term, b: Term) -> Term:
     return f.lt(a, b) if op == "lt" else f.le(a, b)
 
 
+def _is_finite(a: Term) -> Term:
+    return f.not_(f.or_(f.fp_test("fp.isNaN", a), f.fp_test("fp.isInfinite", a)))
+
+
 def encode_cast(source: DType, target: DType, value: Term) -> tuple[Term, Term]:
     """Value and definedness of one lane cast from ``source`` to ``target``."""
     if source is target:
         return value, f.TRUE
-    if source.is_bool:
-        if target.is_float:
-            one = f.floating(sort_of(target), bits_of(target, 1.0))
-            return f.ite(value, one, f.positive_zero(sort_of(target))), f.TRUE
-        return f.ite(value, f.integer(1), f.integer(0)), f.TRUE
     if target.is_bool:
-        if source.is_float:
-            return f.not_(f.fp_eq(value, f.positive_zero(sort_of(source)))), f.TRUE
-        return f.ne(value, f.integer(0)), f.TRUE
-    if source.is_float and target.is_float:
-        return f.convert("fp.from_fp", value, sort_of(target)), f.TRUE
+        return _compare("ne", source, value, _number(source, 0)), f.TRUE
+    if source.is_bool:
+        return f.ite(value, _number(target, 1), _number(target, 0)), f.TRUE
+    if target.is_float:
+        return f.convert("fp.from_fp" if source.is_float else "fp.from_int", value, sort_of(target)), f.TRUE
     if source.is_float:
         whole = f.convert("fp.to_int", value, f.INT)
-        finite = f.not_(f.or_(f.fp_test("fp.isNaN", value), f.fp_test("fp.isInfinite", value)))
-        return whole, f.and_(finite, in_range(whole, target))
-    if target.is_float:
-        return f.convert("fp.from_int", value, sort_of(target)), f.TRUE
+        return whole, f.and_(_is_finite(value), in_range(whole, target))
     return f.wrap(value, target.bits, target.code == "int"), f.TRUE
 
 
-_ROUNDING = {"floor": "RTN", "ceil": "RTP", "trunc": "RTZ", "nearbyint": "RNE", "round": "RNE"}
+_ROUNDING: Final = {"floor": "RTN", "ceil": "RTP", "trunc": "RTZ", "nearbyint": "RNE", "round": "RNE"}
+_TESTS: Final = {"isnan": "fp.isNaN", "isinf": "fp.isInfinite"}
 
 
 def encode_call(op: str, result: DType, types: list[DType], args: list[Term]) -> tuple[Term, Term]:
@@ -98,29 +119,26 @@ def encode_call(op: str, result: DType, types: list[DType], args: list[Term]) ->
     """
     assert is_pure(op), op
     sort = sort_of(result)
-    if op in ("fma", "sqrt") and result.is_float:
+    if op == "reinterpret":
+        return _reinterpret(types[0], result, args[0])
+    if op in ("fma", "sqrt") or (op == "abs" and result.is_float):
         return f.fp(f"fp.{op}", sort, *args), f.TRUE
     if op == "abs":
-        if result.is_float:
-            return f.fp("fp.abs", sort, *args), f.TRUE
         magnitude = f.ite(f.lt(args[0], f.integer(0)), f.neg(args[0]), args[0])
         return f.wrap(magnitude, result.bits, result.code == "int"), f.TRUE
     if op in _ROUNDING:
         return f.fp_round(_ROUNDING[op], args[0]), f.TRUE
-    if op in ("isnan", "isinf"):
-        return f.fp_test("fp.isNaN" if op == "isnan" else "fp.isInfinite", args[0]), f.TRUE
+    if op in _TESTS:
+        return f.fp_test(_TESTS[op], args[0]), f.TRUE
     if op == "isfinite":
-        return f.not_(f.or_(f.fp_test("fp.isNaN", args[0]), f.fp_test("fp.isInfinite", args[0]))), f.TRUE
+        return _is_finite(args[0]), f.TRUE
     if op == "likely":
         return args[0], f.TRUE
     if op == "bitwise_not":
-        base = f.integer(-1 if result.code == "int" else result.max_value)
-        return f.sub(base, args[0]), f.TRUE
+        return f.sub(f.integer(-1 if result.code == "int" else result.max_value), args[0]), f.TRUE
     if op in ("popcount", "clz"):
         return _bit_count(op, types[0], args[0]), f.TRUE
-    if op == "reinterpret":
-        return _reinterpret(types[0], result, args[0])
-    names = ".".join(sort_of(t) for t in types)
+    names = ".".join(map(sort_of, types))
     return f.app(f"{op}.{names}", tuple(args), sort), f.TRUE
 
 

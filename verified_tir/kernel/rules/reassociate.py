@@ -104,7 +104,7 @@ class Reassociate:
         inside, name = found.inside, self.partial.name
         place = (*found.path, *found.inner)
         safety: list[Safety] = []  # the update was run, so its own indices could be evaluated, in bounds
-        x, _ = inside.encoder(safety).address(found.store.value, found.buffer, found.store.indices, None)
+        x, _, _ = inside.encoder(safety).access(Load(found.buffer, found.store.indices), None)
         ran = tuple(f.implies(f.and_(*s.premises), s.condition) for s in safety)
         yield from extents_safe(found.start, self.partial, found.path)
         yield from evaluated_safely(inside, self.index, ran, place)

@@ -179,8 +179,7 @@ class _Place:
         if new.buffer not in self.context.views[old.buffer.data]:
             raise Misfit(f"buffer {new.buffer.name} is not declared here")
         was, now, known = self.both(old, new, premises)
-        if old.predicate is not None:
-            known = (*known, self.context.encoder().mask(old, old.buffer, old.predicate, self.lane))
+        known = (*known, *self.context.encoder().access(old, self.lane)[2])
         goal = f.and_(*[f.eq(x, y) for x, y in zip(was.value.args, now.value.args, strict=True)])
         said = claim.format(new.buffer.name, old.buffer.name)
         self.owed.append(Question("view", said, self.context, known, goal, self.path))
