@@ -21,6 +21,7 @@ from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.obligation import Unproved
 from verified_tir.kernel.theorem import Refines, apply
 from verified_tir.logic.solver import Solver
+from verified_tir.schedule.edits import rewritten
 from verified_tir.script import tir as T
 from verified_tir.semantics.interpreter import run
 
@@ -134,15 +135,15 @@ def ring(A: T.Buffer((14,), "int32"), B: T.Buffer((14,), "int32")):
 """
     shape = lambda i: [i // 5, i % 5]  # noqa: E731  # 15 places, one of padding
 
-    def rewritten(s: Schedule) -> Refines | Unproved | object:
+    def read_behind(s: Schedule) -> Refines | Unproved | object:
         (i,) = s.loops()
         element = Load(s.buffer("A"), ((i + 1) // 5, (i + 1) % 5))
         return apply(rewritten((0,), (0,), element), s.theorem, Prover(Solver()))
 
     wrapped = accepted(program, padded("A", lambda io, ii, X: X[0, 0], shape))
-    assert isinstance(rewritten(wrapped), Refines)
+    assert isinstance(read_behind(wrapped), Refines)
     other = accepted(program, padded("A", lambda io, ii, X: X[0, 1], shape))
-    assert isinstance(rewritten(other), Unproved)
+    assert isinstance(read_behind(other), Unproved)
 
 
 PRODUCERS = {

@@ -212,7 +212,7 @@ def test_nothing_is_assumed_of_a_symbol_that_is_gone() -> None:
     moved = then(f, Relayout(f.buffers[0], SAME, None))
     gone = apply(Axiom(Assume(o >= 4)), moved, PROVER)
     assert not isinstance(gone, Refines)
-    assert why(gone) == "o is not in scope here"
+    assert why(gone) == "no theorem is about the result: variable o is not in scope here"
 
 
 # -- padding of earlier layouts ----------------------------------------------------------------------------------------
