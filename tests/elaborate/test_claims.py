@@ -236,7 +236,7 @@ def test_what_verification_gives() -> None:
     expanded, proved = found
     assert "axis" not in script(expanded) and has_meaning(expanded)
     assert any("differ only in" in d.obligation.claim for d in proved)
-    apart, _ = verify_program(func, PROVER, Entry(inputs_defined=True))  # type: ignore[misc]
+    apart, _ = verify_program(func, PROVER, Entry(definite=True))  # type: ignore[misc]
     assert apart is expanded
 
 

@@ -31,9 +31,11 @@ INT = "(and (<= (- 2147483648) {0}) (<= {0} 2147483647))"
 AK = INT.format("(A k)")
 
 
-def facts_about(where: Context, element: Element, prover: Prover | None = None) -> tuple[Term, ...]:
+def facts_about(
+    where: Context, element: Element, prover: Prover | None = None, *, thorough: bool = False
+) -> tuple[Term, ...]:
     """What is found out about an element."""
-    return search.about((prover or Prover(Solver())).known(where, ()), element)
+    return search.about((prover or Prover(Solver())).known(where, (), thorough=thorough), element)
 
 
 Pad = tuple[Expr, Expr | Callable[[Buffer], Expr] | None]
@@ -49,7 +51,7 @@ def about(*pads: Pad, dtype: str = "int32", view: View | None = None, definite: 
     paddings = tuple(Padding(a, (i,), p, value(a) if callable(value) else value) for p, value in pads)
     other = Buffer.declare("B", (8,), "float32" if dtype == "int32" else "int32")
     func = function([other, a], SKIP if view is None else DeclBuffer(seen, SKIP))
-    where = begin(func, Entry(paddings, inputs_defined=definite))
+    where = begin(func, Entry(paddings, definite=definite))
     indices = tuple(f.var(name, f.INT) for name in "kl"[: len(seen.shape)])
     element = where.load_from(where.memory, seen, indices, None)
     facts = [re.sub(r"@\d+", "", str(t)) for t in facts_about(where, element)]
@@ -123,7 +125,7 @@ def test_of_padding_of_what_has_a_view_nothing_is_known() -> None:
     padding = Padding(a, (i, Var.fresh("j")), BEYOND, const(7))
     for viewed in (True, False):
         func = function([a], DeclBuffer(v, SKIP) if viewed else SKIP)
-        where = begin(func, Entry((padding,), inputs_defined=True))
+        where = begin(func, Entry((padding,), definite=True))
         indices = (f.var("k", f.INT), f.var("l", f.INT))
         facts = facts_about(where, where.load_from(where.memory, a, indices, None))
         assert (f.integer(7) in f.subterms(*facts)) is not viewed
@@ -159,14 +161,16 @@ def test_what_is_remembered_is_known_at_the_same_place_only() -> None:
         assert (where.path, where.env, where.memory) == (kept.path, kept.env, kept.memory)
         return after != before
 
-    def supposing(**entry: bool) -> None:
-        where.entry = replace(where.entry, **entry)
+    def definite() -> None:
+        where.entry = replace(where.entry, definite=True)
 
-    assert differs(a, lambda: supposing(inputs_defined=True))
+    assert differs(a, definite)
     assert isinstance(func.body, Seq)
     for s in func.body.stmts[:2]:
         where.execute(s)
-    assert differs(b, lambda: supposing(thorough=True))
+    at_end = where.load_from(where.memory, b, (f.integer(0),), None)
+    quickly = facts_about(where, at_end, prover)
+    assert facts_about(where, at_end, prover, thorough=True) != quickly == facts_about(where, at_end, prover)
     later = seq(func.body.stmts[2], func.body.stmts[0])
     assert differs(a, lambda: where.execute(later))
 

@@ -37,7 +37,7 @@ ASSUMED = "for i in range(4):\n    T.assume(A[i] == n)\n"
 def after(text: str) -> Context:
     """What is known where a program ends."""
     func = program(text, PARAMS)
-    where = begin(func, Entry(inputs_defined=True))
+    where = begin(func, Entry(definite=True))
     where.execute(func.body)
     return where
 
@@ -88,7 +88,7 @@ def test_of_what_another_place_has_been_through_nothing_is_said() -> None:
     """Of another function's run, and of a statement that has not run here: that it was safe is no fact."""
     func = program(FILLED + "for i in range(8):\n    B[0] = A[0] // X[0]", PARAMS)
     assert isinstance(func.body, Seq)
-    where = begin(func, Entry(inputs_defined=True))
+    where = begin(func, Entry(definite=True))
     where.execute(func.body.stmts[0])
     other, later = after(FILLED), where.fork()
     later.execute(func.body.stmts[1])
@@ -161,7 +161,7 @@ def test_blocks_that_are_not_defined_throughout_are_not_in_the_set() -> None:
         't = T.alloc_buffer((8,), "int32")\nfor i in range(4):\n    A[i] = t[i]\n    B[i] = A[i]\n    X[i] = X[i + 1]'
     )
     func = program(text, PARAMS)
-    where = begin(func, Entry(inputs_defined=True))
+    where = begin(func, Entry(definite=True))
     for _, _, inner in where.inside(func.body):
         inner.execute(func.body.body)  # type: ignore[attr-defined]
         blocks = {name: buffer(func, name).data for name in "ABX"}

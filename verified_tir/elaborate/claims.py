@@ -83,7 +83,7 @@ Around = tuple[tuple[Stmt, Context], ...]
 def block_questions(func: PrimFunc, entry: Entry) -> Iterator[Question]:
     """The claims of every block of a program as written."""
     if not all(b.is_label for b in nodes_of(func.body, Block)):
-        context = begin(func, replace(entry, definite=False, inputs_defined=True, shapes=()))
+        context = begin(func, replace(entry, definite=True, shapes=()))
         yield from _claims(context, func.body, (), ())
 
 

@@ -135,7 +135,7 @@ def entered(context: Context, e: Element, paddings: tuple[Padding, ...]) -> tupl
             known.append(f.implies(inside, f.not_(e.defined)))
         else:
             known.append(f.implies(inside, f.implies(value.defined, f.and_(e.defined, f.eq(e.value, value.value)))))
-    if context.entry.inputs_defined and _bits_have_a_value(context, e):
+    if context.entry.definite and _bits_have_a_value(context, e):
         known.append(f.or_(e.defined, *in_undef))
     return tuple(known)
 

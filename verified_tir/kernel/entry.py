@@ -30,7 +30,7 @@ from verified_tir.semantics.encode import Unencodable
 
 def program_questions(func: PrimFunc, entry: Entry) -> Iterator[Question]:
     """Everything that makes a program meaningful on arrays of definite values."""
-    context = begin(func, replace(entry, definite=False, inputs_defined=True))
+    context = begin(func, replace(entry, definite=True))
     yield from _visit(context, func.body, ())
 
 
@@ -56,7 +56,7 @@ def _visit(context: Context, stmt: Stmt, path: Path) -> Iterator[Question]:
 
 def contradictory(func: PrimFunc, prover: Prover, entry: Entry) -> bool:
     """Whether no input at all satisfies what the function assumes: then everything would be true of it."""
-    context = begin(func, Entry(entry.paddings, inputs_defined=True, shapes=entry.shapes))
+    context = begin(func, Entry(entry.paddings, definite=True, shapes=entry.shapes))
     context.execute(func.body)
     facts = prover.facts(context, tuple(context.path), tuple(context.path))
     return prover.solver.consistent((*context.path, *facts)) is False

@@ -38,7 +38,7 @@ from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
 from verified_tir.logic.guess import looked_up, values_of
 from verified_tir.logic.solver import Solver
-from verified_tir.logic.verdict import Discharged, Obligation, Proved, Refuted, Verdict
+from verified_tir.logic.verdict import Discharged, Obligation, Proved, Verdict
 from verified_tir.semantics.encode import Safety, in_range
 
 
@@ -51,48 +51,45 @@ class Prover:
     lemmas: list[Discharged] = field(init=False, default_factory=list)
     hasty: bool = False
     """Questions about floats that no lemma decides are left undecided, which saves much time where they are many."""
-    _known: dict[tuple[Term, ...], Known] = field(init=False, default_factory=dict)
+    _known: dict[tuple[tuple[Term, ...], bool], Known] = field(init=False, default_factory=dict)
     """What is known at the place that was asked about last, by premises."""
     _place: tuple[object, ...] = field(init=False, default=())
 
     def prove(
-        self, context: Context, given: tuple[Term, ...], goal: Term, *,
-        small: tuple[Term, ...] = (), quick: bool = False,
-    ) -> tuple[Verdict, tuple[Term, ...]]:  # fmt: skip
+        self, context: Context, given: tuple[Term, ...], goal: Term, small: tuple[Term, ...] = ()
+    ) -> tuple[Verdict, tuple[Term, ...]]:
         """The verdict, and the givens (facts included) under which it was reached.
 
-        ``quick`` is the solver's.
+        More and more facts are looked up: of what the question mentions, of what is mentioned on the way to its place
+        (loops whose bounds are loaded, as the rows of a sparse matrix are, need them), and thoroughly.
         """
-        base = context.usable(*context.path, *given)
-        used = base
+        path = tuple(context.path)
+        base = used = context.usable(*path, *given)
         verdict = self.solver.prove(base, goal, quick=True)
-        if not isinstance(verdict, Proved):
-            facts = self.facts(context, base, (goal, *given))
-            used = (*base, *facts)
-            if facts or small or not isinstance(verdict, Refuted):
-                verdict = self.solver.prove(used, goal, small, quick=quick)
-            if not isinstance(verdict, Proved):
-                # Loops whose bounds are loaded (the rows of a sparse matrix) need what is known of these loads, too.
-                more = self.facts(context, base, tuple(context.path))
-                if not set(more) <= set(facts):
-                    used = tuple(dict.fromkeys((*used, *more)))
-                    verdict = self.solver.prove(used, goal, small, quick=quick)
+        for thorough, roots in ((False, (goal, *given)), (False, path), (True, (goal, *given)), (True, path)):
+            if isinstance(verdict, Proved):
+                break
+            more = self.known(context, base, thorough=thorough).look_up(roots)
+            if not set(more) <= set(used) or (thorough and roots is not path):
+                used = tuple(dict.fromkeys((*used, *more)))
+                quick = self.hasty or not thorough
+                verdict = self.solver.prove(used, goal, small if thorough else (), quick=quick)
         return verdict, used
 
     def facts(self, context: Context, base: tuple[Term, ...], roots: tuple[Term, ...]) -> tuple[Term, ...]:
         """What is known of the elements that the roots mention, as far as it is found; it holds where ``base`` does."""
         return self.known(context, base).look_up(roots)
 
-    def known(self, context: Context, base: tuple[Term, ...]) -> Known:
+    def known(self, context: Context, base: tuple[Term, ...], *, thorough: bool = False) -> Known:
         """What is known where ``base`` holds; of the same place, what was known before, too."""
         place = context, context.entry, len(context.observed)
         if len(self._place) != len(place) or any(a is not b for a, b in zip(self._place, place, strict=True)):
             self._known, self._place = {}, place
-        if base not in self._known:
+        if (base, thorough) not in self._known:
             path = context.usable(*context.path)
-            outer = None if base == path else self.known(context, path)
-            self._known[base] = Known(self.solver, context, base, self.lemmas, outer)
-        return self._known[base]
+            outer = None if base == path else self.known(context, path, thorough=thorough)
+            self._known[base, thorough] = Known(self.solver, context, base, self.lemmas, outer, thorough=thorough)
+        return self._known[base, thorough]
 
 
 @final
@@ -111,6 +108,8 @@ class Known:
     lemmas: list[Discharged]
     outer: Known | None = None
     supposed: Supposed | None = None
+    thorough: bool = False
+    """How hard the search is to try.  Nothing here depends on it."""
     notes: dict[Any, Any] = field(init=False, default_factory=dict)
     """The search's own.  Nothing is read here."""
     _found: set[Term] = field(init=False, default_factory=set)
@@ -255,7 +254,7 @@ class Known:
         After a statement it is if ``blocks``, of which it is one, were before, and every store to one of them stores
         what is defined.  Gives the blocks of which that is not shown: none, or at least one.
         """
-        if version not in self.context.line or not self.context.entry.inputs_defined:
+        if version not in self.context.line or not self.context.entry.definite:
             return blocks | {version.block}
         missing = undefined(self, version, blocks | {version.block})
         if not missing:
@@ -317,7 +316,7 @@ class Known:
         mentioned = [here.elements[t] for t in f.subterms(goal, *given) if t in here.elements]
         hypotheses = [t for e in mentioned for t in here.usable_facts(e.version.block, *supposed.of(e))]
         base = tuple(dict.fromkeys((*self.base, *here.usable(*given), *hypotheses)))
-        there = Known(self.solver, here, base, [], self, supposed)
+        there = Known(self.solver, here, base, [], self, supposed, self.thorough)
         proved = (bool(hypotheses) and there.holds((), goal, claim)) or there.follows(goal, claim)
         self.lemmas.extend(there.lemmas if proved else ())
         return proved

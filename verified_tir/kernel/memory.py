@@ -50,18 +50,11 @@ class Padding:
 @final
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What is assumed at the function's entry.
-
-    ``inputs_defined`` holds when a question is about arrays of definite values.
-    """
+    """What is assumed at the function's entry."""
 
     paddings: tuple[Padding, ...] = ()
-    inputs_defined: bool = False
     definite: bool = False
-    """The theorem is about arguments of definite values (but for padding declared otherwise): ``inputs_defined`` may be
-    taken for granted where a question is not proved without."""
-    thorough: bool = False
-    """More properties of memory are tried."""
+    """The arguments are arrays of definite values (but for padding declared otherwise)."""
     shapes: tuple[Buffer, ...] = ()
     """Parameters as they were declared before their layouts changed: their extents are those of real arrays, too."""
     licensed: frozenset[Var] = frozenset()

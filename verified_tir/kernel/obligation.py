@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeAlias, final
 
 from verified_tir.ir.buffer import Buffer
@@ -92,19 +92,12 @@ def discharge(
 ) -> tuple[list[Discharged], tuple[Obligation, Verdict] | None]:
     """Prove a question.  Gives what was proved, and the obligation that could not be, if there is one.
 
-    What cannot be proved is tried once more, with more properties of memory and, if the theorem is about definite
-    arguments, with that.
-
     :param since: how many lemmas there were before a first attempt.  The prover remembers what it found out then, so
         the lemmas for it belong to what is proved instead.
     """
     before = len(prover.lemmas) if since is None else since
-    sizes = tuple(question.context.sizes)
-    small = sizes if not question.otherwise else ()
-    verdict, used = prover.prove(question.context, question.given, question.goal, quick=True)
-    if not isinstance(verdict, Proved):
-        context = _thorough(question.context)
-        verdict, used = prover.prove(context, question.given, question.goal, small=small, quick=prover.hasty)
+    small = () if question.otherwise else tuple(question.context.sizes)
+    verdict, used = prover.prove(question.context, question.given, question.goal, small)
     obligation = Obligation(
         question.name,
         in_words(question.claim),
@@ -139,9 +132,3 @@ def discharge_all(
         if failed is not None:
             return tuple(done), failed
     return tuple(done), None
-
-
-def _thorough(context: Context) -> Context:
-    here, entry = context.fork(), context.entry
-    here.entry = replace(entry, inputs_defined=entry.inputs_defined or entry.definite, thorough=True)
-    return here

@@ -140,7 +140,7 @@ def after_run(known: Known, e: Element) -> Iterator[Term]:
                 if sets:  # whatever was there before
                     yield from known.invariants(e, [("stays defined", DEFINED)], k)
     chosen = any(t.op == "ite" for a in run.touching if a.value is not None for t in f.subterms(a.value.value))
-    tried = properties(value_of(e.value.sort), DEFINED, chosen and known.context.entry.thorough)
+    tried = properties(value_of(e.value.sort), DEFINED, chosen and known.thorough)
     yield from known.invariants(e, tried)
 
 
@@ -215,7 +215,7 @@ def _loads(e: Expr) -> bool:
 
 def throughout(known: Known, version: Version) -> bool:
     """Whether every element of the block, in this version, is defined: asked with as few premises as will do."""
-    if not known.context.entry.inputs_defined:
+    if not known.context.entry.definite:
         return False
     while known.outer is not None and version in known.outer.context.line:
         known = known.outer

@@ -53,7 +53,7 @@ class Axiom:
     def rewrite_both(self, theorem: Statement) -> Rewrite:
         """Both programs with the assumption in front; that of ``before`` stands behind the earlier ones."""
         written, _ = refresh_binders(self.stmt)
-        context = begin(theorem.start, Entry(inputs_defined=True))
+        context = begin(theorem.start, Entry(definite=True))
         _check(theorem.start, written)
         moved, _ = refresh_binders(self.stmt)
         for m in theorem.relation:

@@ -199,7 +199,7 @@ def _possible(session: Session) -> None:
     first = session.theorem.before
     body = first.body
     leading = list(takewhile(only_assumes, body.stmts if isinstance(body, Seq) else (body,)))
-    context = begin(first, Entry(inputs_defined=True))
+    context = begin(first, Entry(definite=True))
     start = context.fork()
     for s in leading:
         context.execute(s)
