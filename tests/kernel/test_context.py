@@ -117,7 +117,7 @@ def test_elements_are_known_by_indices_or_by_flat_address() -> None:
     assert where.address(strided, (one, two), None) == (f.integer(12),)
     assert not where.several_views(a.data) and where.several_views(strided.data)
     found = where.load_from(where.memory, a, (one, two), lane)
-    assert where.elements[found.value] is found is where.elements[found.defined]
+    assert where.element_of(found.value) == found == where.element_of(found.defined)
 
 
 def test_stores_to_a_shadow_count_as_defined() -> None:

@@ -23,7 +23,7 @@ from verified_tir.kernel.begin import begin
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.facts import Known, Prover
 from verified_tir.kernel.induction import DEFINED, value_of
-from verified_tir.kernel.memory import Element, Entry, Ran, Repeating
+from verified_tir.kernel.memory import Element, Entry, Ran
 from verified_tir.kernel.obligation import NoMatch, Unproved
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
@@ -180,17 +180,35 @@ def test_blocks_that_are_not_defined_throughout_are_not_in_the_set() -> None:
         assert not known.throughout(inner.memory[blocks["X"]])
 
 
+MADE: dict[int, tuple[object, dict[Element, None]]] = {}
+"""The elements that each table of functions was asked for."""
+
+
+@pytest.fixture
+def hostile_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The hostile search is consulted, and hears of every element that is looked at."""
+    make = Context.element
+
+    def noted(self: Context, *place: Any) -> Element:
+        e = make(self, *place)
+        MADE.setdefault(id(self.functions), (self.functions, {}))[1][e] = None
+        return e
+
+    monkeypatch.setattr(Context, "element", noted)
+    monkeypatch.setitem(outside._answers, "facts", hostile)
+
+
 def hostile(known: Known, roots: tuple[Term, ...]) -> list[Any]:
     """Everything about everything, without a guard: asked in the midst of an induction, too, as long as it ends."""
     found: list[Any] = [f.FALSE, *roots, *itertools.chain(*known.context.held_facts.values())]
     if known.supposed is not None and known.outer is not None and known.outer.supposed is not None:
         return found
-    for e in list(dict.fromkeys(known.context.elements.values()))[-12:]:
+    for e in list(MADE.get(id(known.context.functions), ((), {}))[1])[-12:]:
         if ("asked", e) not in known.notes:
             known.notes["asked", e] = True
             known.notes.setdefault("found", []).extend(everything(known, e))
             event = e.version.event
-            if isinstance(event, (Ran, Repeating)):
+            if isinstance(event, Ran):
                 known.throughout(e.version, frozenset(event.memory))
     return found + known.notes.get("found", [])
 
@@ -200,9 +218,9 @@ def meaning(func: PrimFunc) -> str:
     return why(found) if isinstance(found, (NoMatch, Unproved)) else ""
 
 
+@pytest.mark.usefixtures("hostile_search")
 @pytest.mark.parametrize("name", ILLEGAL)
-def test_what_is_false_stays_unproved(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(outside._answers, "facts", hostile)
+def test_what_is_false_stays_unproved(name: str) -> None:
     assert "a branch on undef" in meaning(parse_func(ILLEGAL[name]))
 
 
@@ -215,9 +233,9 @@ FALSE = {
 }  # fmt: skip
 
 
+@pytest.mark.usefixtures("hostile_search")
 @pytest.mark.parametrize("name", FALSE)
-def test_no_branch_is_taken_for_dead(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(outside._answers, "facts", hostile)
+def test_no_branch_is_taken_for_dead(name: str) -> None:
     assert meaning(program(FALSE[name], PARAMS)) != ""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import final
 
@@ -69,6 +69,11 @@ class Instance:
         return apart
 
 
+def equal(xs: Sequence[Term], ys: Sequence[Term]) -> Term:
+    """That two addresses are the same."""
+    return f.and_(*[f.eq(x, y) for x, y in zip(xs, ys, strict=True)])
+
+
 def overlap(a: Access, b: Access) -> Term:
     """When two accesses touch a common element."""
     if a.buffer is None or b.buffer is None:
@@ -76,7 +81,7 @@ def overlap(a: Access, b: Access) -> Term:
     if a.buffer.data is not b.buffer.data:
         return f.FALSE
     if a.buffer.dtype.scalar is b.buffer.dtype.scalar:
-        return f.and_(*[f.eq(x, y) for x, y in zip(a.address, b.address, strict=True)])
+        return equal(a.address, b.address)
     # two views of one block: the addresses count scalars from where it starts
     sizes = [f.integer(x.dtype.scalar.nbytes) for x in (a.buffer, b.buffer)]
     first, second = (f.mul(x.address[0], size) for x, size in zip((a, b), sizes, strict=True))

@@ -28,10 +28,10 @@ from typing import TYPE_CHECKING, final
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.stmt import Stmt, While
 from verified_tir.ir.visit import walk
-from verified_tir.kernel.access import Access, Instance
+from verified_tir.kernel.access import Access, Instance, equal
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import EVERYTHING, written_blocks
-from verified_tir.kernel.memory import Element, Memory, Ran, Repeating, element
+from verified_tir.kernel.memory import Element, Memory, Ran
 from verified_tir.kernel.moments import happens_before
 from verified_tir.kernel.region import instance
 from verified_tir.logic import formula as f
@@ -74,10 +74,14 @@ class Run:
     _witnesses: list[Witness] = field(init=False, default_factory=list)
 
     @property
+    def event(self) -> Ran:
+        assert isinstance(self.element.version.event, Ran)
+        return self.element.version.event
+
+    @property
     def reached(self) -> Term | None:
         """Where the loop stands whose iterations are running."""
-        event = self.element.version.event
-        return event.reached if isinstance(event, Repeating) else None
+        return self.event.reached
 
     def touched(self, a: Access) -> Term:
         """That an instance of the access is one of the element."""
@@ -91,16 +95,11 @@ class Run:
         return tuple(self._witnesses)
 
 
-def equal(xs: Sequence[Term], ys: Sequence[Term]) -> Term:
-    """That two addresses are the same."""
-    return f.and_(*map(f.eq, xs, ys))
-
-
 def ran(known: Known, e: Element, older: Element) -> Run | None:
     """The run that made the element's version; ``None`` if it does not say which elements it stores to."""
     event = e.version.event
-    assert isinstance(event, (Ran, Repeating))
-    stmt, data = event.stmt if isinstance(event, Ran) else event.loop, e.version.block
+    assert isinstance(event, Ran)
+    stmt, data = event.stmt, e.version.block
     if EVERYTHING in written_blocks(stmt):
         return None
     before = known.context.fork()
@@ -109,7 +108,7 @@ def ran(known: Known, e: Element, older: Element) -> Run | None:
     stores = [a for a in found.accesses if a.write and a.buffer is not None and a.buffer.data is data]
     if any(a.buffer is not None and a.buffer.dtype.scalar is not e.buffer.dtype.scalar for a in stores):
         return None
-    if isinstance(event, Repeating) and event.reached is not None:  # the outermost of its loops runs in ascending order
+    if event.reached is not None:  # the outermost of its loops runs in ascending order
         stores = [replace(a, given=(*a.given, f.lt(a.inner[0], event.reached))) for a in stores]
     run = Run(known, e, older, before, stmt, found)
     return replace(run, touching=tuple([a for a in stores if not _misses(run, a)]))
@@ -131,7 +130,6 @@ def frame(run: Run) -> tuple[Term, ...]:
         claim = f"where the store at {w.access.place} touches the element, its witness does"
         if not run.known.holds((*w.access.given, run.touched(w.access)), stores[-1], claim):
             return ()
-    register(run.before, *stores)
     e, older = run.element, run.older
     return (f.or_(*stores, f.and_(f.eq(e.value, older.value), f.eq(e.defined, older.defined))),)
 
@@ -142,7 +140,6 @@ def contents(run: Run, k: int) -> tuple[Term, ...]:
     value = _value(run, w)
     if value is None or w.runs is None or not all(_precedes(run, x, w) for x in run.witnesses):
         return ()
-    register(run.before, *value, *w.runs)
     wrote = f.and_(f.eq(e.defined, value[1]), f.implies(value[1], f.eq(e.value, value[0])))
     return (f.implies(f.and_(*w.runs), wrote),)
 
@@ -152,8 +149,7 @@ def contents(run: Run, k: int) -> tuple[Term, ...]:
 
 def _witness(run: Run, a: Access) -> Witness:
     """A guess which instance stores to the element."""
-    event = run.element.version.event
-    told_apart = isinstance(event, Ran) or run.reached is not None
+    told_apart = run.event.after is not None or run.event.reached is not None
     solved = solve_address(a.address, run.element.address, list(a.inner), a.given)
     if solved is None or not told_apart or any(isinstance(n, While) for n in walk(run.stmt)):
         return Witness(a, {}, set(a.inner), None)
@@ -201,7 +197,7 @@ def _still_there(run: Run, terms: Sequence[Term], memory: Memory, w: Witness | N
         stores = [s for s in others if s.write and s.buffer is not None and s.buffer.data is b.data]
         address = x.address if w is None else tuple([f.replace(t, w.values) for t in x.address])
         if all(_apart(run, x, b, address, s, w) for s in stores):
-            now = run.before.know(element(memory[b.data], b, address, run.before.several_views(b.data)))
+            now = run.before.element(memory[b.data], b, address)
             found |= {loaded.value: now.value, loaded.defined: now.defined}
     return found
 
@@ -230,9 +226,8 @@ def _value(run: Run, w: Witness) -> tuple[Term, Term] | None:
     # Of bits that a licence leaves open nothing is said; but they are defined, or not.
     was = run.element.value if stored.value in run.instance.held else stored.value
     value, defined = f.replace(was, w.values, memo), f.replace(stored.defined, w.values, memo)
-    event = run.element.version.event
-    if isinstance(event, Ran) and _varies(run, value, defined):
-        still = _still_there(run, (value, defined), event.after, w)
+    if run.event.after is not None and _varies(run, value, defined):
+        still = _still_there(run, (value, defined), run.event.after, w)
         value, defined = f.replace(value, still), f.replace(defined, still)
     return None if _varies(run, value, defined) else (value, defined)
 
@@ -256,12 +251,3 @@ def _precedes(run: Run, x: Witness, w: Witness) -> bool:
 def _before(run: Run, b: Access, inner: Sequence[Term], a: Access, w: Witness) -> Term:
     """The instance of ``b`` at ``inner`` comes before the access ``a`` in the iteration of the witness."""
     return happens_before(run.stmt, (b.place, inner), (a.place, [w.values.get(v, v) for v in a.inner]))
-
-
-def register(context: Context, *terms: Term) -> None:
-    """Loads whose address changed with a substitution are elements too."""
-    by_function = {t.payload: e for t, e in context.elements.items()}
-    for t in f.subterms(*terms):
-        if t.op == "app" and t not in context.elements and t.payload in by_function:
-            like = by_function[t.payload]
-            context.know(element(like.version, like.buffer, t.args, context.several_views(like.buffer.data)))

@@ -40,12 +40,10 @@ from verified_tir.kernel.memory import (
     Event,
     Memory,
     Ran,
-    Repeating,
     Stored,
     Version,
     accessible,
-    address_of,
-    element,
+    flat_address,
 )  # fmt: skip
 from verified_tir.kernel.open_bits import only_compares, stored, usable
 from verified_tir.logic import formula as f
@@ -64,7 +62,9 @@ class Context:
     env: dict[Var, Encoded]
     memory: Memory
     views: dict[Var, tuple[Buffer, ...]]
-    elements: dict[Term, Element]
+    functions: dict[object, tuple[Version, Buffer]]
+    """What the functions of the logic stand for that give elements of memory, by name: a version, seen through a view;
+    shared by all forks."""
     names: dict[str, str]
     sizes: list[Term] = field(default_factory=list)
     observed: list[tuple[Memory, Stmt]] = field(default_factory=list)
@@ -108,20 +108,32 @@ class Context:
         return len(views) > 1 or any(b.strides for b in views)
 
     def load_from(self, memory: Memory, buffer: Buffer, indices: tuple[Term, ...], lane: Term | None) -> Element:
-        """The element as the logic knows it, registered so that facts about it can be looked up."""
+        """The element that a load gives."""
         if buffer.data not in memory:
             raise Unencodable(f"buffer {buffer.name} is not alive here")
-        address = self.address(buffer, indices, lane)
-        return self.know(element(memory[buffer.data], buffer, address, self.several_views(buffer.data)))
+        return self.element(memory[buffer.data], buffer, self.address(buffer, indices, lane))
 
-    def know(self, e: Element) -> Element:
-        """Facts about the element are looked up from now on, where its value is mentioned, or that it is defined."""
-        self.elements[e.value] = self.elements[e.defined] = e
-        self.blocks[e.value.payload] = e.version.block
-        return e
+    def element(self, version: Version, buffer: Buffer, address: tuple[Term, ...]) -> Element:
+        """The element at an address, as the logic knows it: views of another type are other functions."""
+        scalar = buffer.dtype.scalar
+        name = f"{version.function}:{scalar}" if self.several_views(version.block) else version.function
+        self.blocks[name] = version.block
+        _, view = self.functions.setdefault(name, (version, buffer))
+        self.functions[f"{name}.def"] = version, view
+        value, defined = f.app(name, address, sort_of(scalar)), f.app(f"{name}.def", address, f.BOOL)
+        return Element(version, view, address, value, defined)
+
+    def element_of(self, term: Term) -> Element | None:
+        """The element whose value a term is, or whose being defined it is."""
+        known = self.functions.get(term.payload) if term.op == "app" else None
+        return None if known is None else self.element(*known, term.args)
 
     def address(self, buffer: Buffer, indices: tuple[Term, ...], lane: Term | None) -> tuple[Term, ...]:
-        return address_of(buffer, indices, lane, self.several_views(buffer.data), Encoder(self.env))
+        """The address under which the logic knows an element (one scalar lane of it)."""
+        if not self.several_views(buffer.data):
+            return indices if lane is None else (*indices, lane)
+        flat, lanes = flat_address(buffer, indices, Encoder(self.env)), buffer.dtype.lanes
+        return (flat if lanes == 1 else f.add(f.mul(flat, f.integer(lanes)), f.integer(0) if lane is None else lane),)
 
     def held(self, buffer: Buffer, value: Encoded) -> Encoded:
         """What an element holds after a store (see ``shadow`` and ``open_bits``)."""
@@ -192,7 +204,7 @@ class Context:
         """
         before = self._seen_by(loop)
         for data in self.touched(body):
-            self.becomes(data, Repeating(before, loop, reached))
+            self.becomes(data, Ran(before, loop, None, reached))
 
     def _seen_by(self, stmt: Stmt) -> Memory:
         """The versions that a statement starts from, of the blocks that it may read or write: no load in it, and
@@ -247,7 +259,7 @@ class Context:
         if opaque_calls(call):
             before = dict(self.memory)
             for data in before:
-                self.becomes(data, Ran(before, call))
+                self.becomes(data, Ran(before, call, {}))
         elif expr.dtype.lanes == 1:
             return self.encoder().claim(expr) if claim else self.encoder().encode(expr)
         return Encoded(fresh("call", sort_of(expr.dtype.scalar)), f.TRUE, True)

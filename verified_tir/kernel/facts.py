@@ -27,12 +27,12 @@ from dataclasses import dataclass, field
 from typing import Any, final
 
 from verified_tir.ir.expr import Var
-from verified_tir.kernel.access import Instance
+from verified_tir.kernel.access import Instance, equal
 from verified_tir.kernel.begin import entered
-from verified_tir.kernel.contents import Run, contents, equal, frame, ran, register
+from verified_tir.kernel.contents import Run, contents, frame, ran
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.induction import Invariant, Supposed, kept, speaks_of_one_element, states, undefined
-from verified_tir.kernel.memory import Allocated, Element, Entered, Ran, Repeating, Stored, Version, element
+from verified_tir.kernel.memory import Allocated, Element, Entered, Ran, Stored, Version
 from verified_tir.kernel.region import instance
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
@@ -144,11 +144,7 @@ class Known:
 
     def _reached(self, e: Element) -> bool:
         """Whether this is an element, as the logic knows it, of memory that a run which gets here has been through."""
-        if type(e) is not Element or e.version not in self.context.line or e.value not in self.context.elements:
-            return False
-        data = e.version.block
-        known = e.buffer in self.context.views.get(data, ())
-        return known and e == element(e.version, e.buffer, e.address, self.context.several_views(data))
+        return type(e) is Element and e.version in self.context.line and e == self.context.element_of(e.value)
 
     # -- rules ----------------------------------------------------------------------------------------------------
 
@@ -172,15 +168,15 @@ class Known:
         match e.version.event if self._reached(e) else None:
             case Stored(before=version):
                 pass
-            case Ran(memory=memory) | Repeating(memory=memory):
+            case Ran(memory=memory):
                 version = memory[e.version.block]
             case _:
                 return None
-        return self.context.know(element(version, e.buffer, e.address, self.context.several_views(e.buffer.data)))
+        return self.context.element(version, e.buffer, e.address)
 
     def _stored(self, e: Element, stored: Stored) -> tuple[Term, ...]:
         older = self.older(e)
-        if older is None or stored.buffer.dtype is not e.buffer.dtype:
+        if older is None or stored.buffer.dtype.scalar is not e.buffer.dtype.scalar:
             return ()
         value, here = stored.value, equal(stored.address, e.address)
         unchanged = f.and_(f.eq(e.value, older.value), f.eq(e.defined, older.defined))
@@ -245,7 +241,6 @@ class Known:
         for i in reversed(begun):
             if since is None and i not in true:
                 del self.lemmas[begun[i]]  # nobody needs to know that it held before
-        register(run.before, *runs)
         return self._add(e, *[f.implies(f.and_(*runs), i.said(e)) for i in true])
 
     def throughout(self, version: Version, blocks: frozenset[Var] = frozenset()) -> frozenset[Var]:
@@ -280,8 +275,8 @@ class Known:
                     before = self.context.fork()
                     before.memory = memory
                     runs.append(instance(before, stmt))
-            run = self.run(e) if isinstance(e.version.event, Ran) else None
-            if run is not None:
+            run = self.run(e)
+            if run is not None and run.event.after is not None:
                 runs.append(instance(run.before, run.stmt, with_safety=True))
             self._ended[e] = tuple(runs)
         return self._ended.get(e, ())
@@ -304,16 +299,15 @@ class Known:
         if type(load) is Term and load.op == "app" and load.payload == e.value.payload:
             there = f.replace(load, witness, memo)
             premises.append(equal(there.args, e.address))
-            own = {there: e.value, f.app(str(e.defined.payload), there.args, f.BOOL): e.defined}
-            condition = f.replace(condition, own)
-        register(run.context, condition, *premises)
+            x = self.context.element(e.version, e.buffer, there.args)
+            condition = f.replace(condition, {x.value: e.value, x.defined: e.defined})
         facts = self.context.usable(f.implies(f.and_(*premises), condition))
         self._found.update(facts)
         return facts
 
     def inside(self, here: Context, given: Sequence[Term], supposed: Supposed, goal: Term, claim: str) -> bool:
         """Whether something holds at a place in a run, whatever the hypothesis is about being as is supposed."""
-        mentioned = [here.elements[t] for t in f.subterms(goal, *given) if t in here.elements]
+        mentioned = [e for t in f.subterms(goal, *given) if (e := here.element_of(t)) is not None]
         hypotheses = [t for e in mentioned for t in here.usable_facts(e.version.block, *supposed.of(e))]
         base = tuple(dict.fromkeys((*self.base, *here.usable(*given), *hypotheses)))
         there = Known(self.solver, here, base, [], self, supposed, self.thorough)

@@ -36,10 +36,10 @@ from typing import TYPE_CHECKING, final
 from verified_tir.ir.expr import Var
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import For, Stmt, Store
-from verified_tir.kernel.contents import equal
+from verified_tir.kernel.access import equal
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import EVERYTHING, written_blocks
-from verified_tir.kernel.memory import Element, Entered, Ran, Repeating, Stored, Version, moment
+from verified_tir.kernel.memory import Element, Entered, Ran, Stored, Version, moment
 from verified_tir.kernel.region import instance
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term, names_in
@@ -153,7 +153,7 @@ def undefined(known: Known, version: Version, blocks: frozenset[Var]) -> frozens
         case Stored(before=before, value=value) if len(blocks) == 1 and known.is_throughout(before):
             claim = f"what is stored to {version.block.name} is defined"
             return frozenset() if known.follows(value.defined, claim) else blocks
-        case Ran(memory=memory, stmt=stmt) | Repeating(memory=memory, loop=stmt):
+        case Ran(memory=memory, stmt=stmt):
             if EVERYTHING in written_blocks(stmt) or not all(
                 data in memory and known.is_throughout(memory[data]) for data in blocks
             ):
@@ -172,6 +172,6 @@ def undefined(known: Known, version: Version, blocks: frozenset[Var]) -> frozens
 def states(version: Version, blocks: Iterable[Var]) -> set[tuple[object, ...]]:
     """What is shown of blocks of which it is shown in this version: a run, or its end, is the same one for all."""
     match version.event:
-        case Ran(memory=memory, stmt=stmt) | Repeating(memory=memory, loop=stmt):
+        case Ran(memory=memory, stmt=stmt):
             return {(data, stmt, *(v.serial for v in memory.values())) for data in blocks}
     return {(version,)}

@@ -17,7 +17,7 @@ from verified_tir.ir.expr import FALSE, Expr, IntImm, Undef, Var
 from verified_tir.ir.stmt import Stmt
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
-from verified_tir.semantics.encode import Encoded, Encoder, sort_of
+from verified_tir.semantics.encode import Encoded, Encoder
 
 if TYPE_CHECKING:
     from verified_tir.kernel.context import Context
@@ -89,30 +89,20 @@ class Stored:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Ran:
-    """A statement ran that may have written the block.
+    """A statement ran that may have written the block, or began to.
 
-    ``memory`` is what it started from, ``after`` what it left of all the blocks that it may have written.
+    ``memory`` is what it started from, ``after`` what it left of all the blocks that it may have written.  If that is
+    ``None`` it has not ended: it is a loop, and this the head of an arbitrary iteration; ``reached`` is the value of
+    the loop's variable there, if known: only iterations before it have run.
     """
 
     memory: Memory
     stmt: Stmt
-    after: Memory = field(default_factory=dict)
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class Repeating:
-    """The head of an arbitrary iteration of a loop whose body may write the block.
-
-    ``reached`` is the value of the loop's variable there, if known: only iterations before it have run.
-    """
-
-    memory: Memory
-    loop: Stmt
+    after: Memory | None = None
     reached: Term | None = None
 
 
-Event: TypeAlias = Entered | Allocated | Stored | Ran | Repeating
+Event: TypeAlias = Entered | Allocated | Stored | Ran
 
 
 @final
@@ -178,27 +168,6 @@ def bytes_of(buffer: Buffer, encoder: Encoder) -> Term:
     for extent in buffer.shape:
         size = f.mul(size, encoder.value(extent))
     return size
-
-
-def address_of(
-    buffer: Buffer, indices: tuple[Term, ...], lane: Term | None, several_views: bool, encoder: Encoder
-) -> tuple[Term, ...]:
-    """The address under which the logic knows an element (one scalar lane of it)."""
-    if not several_views:
-        return indices if lane is None else (*indices, lane)
-    flat = flat_address(buffer, indices, encoder)
-    if buffer.dtype.lanes > 1:
-        flat = f.add(f.mul(flat, f.integer(buffer.dtype.lanes)), lane if lane is not None else f.integer(0))
-    return (flat,)
-
-
-def element(version: Version, buffer: Buffer, address: tuple[Term, ...], several_views: bool) -> Element:
-    """The element of a version at an address; views of another type are other functions."""
-    name = version.function
-    if several_views:
-        name += f":{buffer.dtype.scalar}"
-    sort = sort_of(buffer.dtype.scalar)
-    return Element(version, buffer, address, f.app(name, address, sort), f.app(f"{name}.def", address, f.BOOL))
 
 
 # -- access ------------------------------------------------------------------------------------------------------------

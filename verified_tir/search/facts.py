@@ -18,7 +18,7 @@ from verified_tir.kernel.access import Instance
 from verified_tir.kernel.effects import EVERYTHING, written_blocks
 from verified_tir.kernel.facts import Known
 from verified_tir.kernel.induction import DEFINED, value_of
-from verified_tir.kernel.memory import Allocated, Element, Entered, Ran, Repeating, Stored, Version
+from verified_tir.kernel.memory import Allocated, Element, Entered, Ran, Stored, Version
 from verified_tir.logic import formula as f
 from verified_tir.logic.addresses import solve_address
 from verified_tir.logic.formula import Term
@@ -64,7 +64,7 @@ def facts(known: Known, roots: tuple[Term, ...]) -> tuple[Term, ...]:
         fresh_facts: list[Term] = []
         elements = []
         for t in f.subterms(*frontier):
-            e = context.elements.get(t)
+            e = context.element_of(t)
             if e is not None and e.value not in seen:
                 elements.append(e)
             fresh_facts.extend(p for p in known.held(t) if p not in found)
@@ -88,12 +88,12 @@ def _about(known: Known, e: Element) -> tuple[Term, ...]:
     supposed = known.suppose(e)
     if supposed:
         return (*supposed, *known.event(e))
-    if meanwhile(known, e.version) and isinstance(e.version.event, (Ran, Repeating)):
+    if meanwhile(known, e.version) and isinstance(e.version.event, Ran):
         run = known.run(e)
         return (*(known.frame(e) if run is not None and not run.touching else ()), *known.event(e))
     throughout(known, e.version)
     found = [*known.everywhere(e)]
-    if isinstance(e.version.event, (Ran, Repeating)):
+    if isinstance(e.version.event, Ran):
         found.extend(after_run(known, e))
     found.extend(known.event(e))
     found.extend(assumed(known, e))
@@ -121,7 +121,7 @@ def after_run(known: Known, e: Element) -> Iterator[Term]:
         yield from known.frame(e, about(known, run.older))
         return
     count, unknown = len(run.touching), set(run.instance.unknown)
-    known_order = isinstance(e.version.event, Ran) or run.reached is not None
+    known_order = run.event.after is not None or run.reached is not None
     if known_order and count <= MOST_STORES:
         certain = False
         for k in range(count):
@@ -172,7 +172,7 @@ def _inner(run: Instance, a: Safety) -> list[Term]:
 def safe(known: Known, e: Element, k: int) -> Iterator[Term]:
     """What the witness of a store evaluated on its way, and what that says of memory."""
     run = known.run(e)
-    if run is None or not isinstance(e.version.event, Ran) or not _asks_memory(run.stmt):
+    if run is None or run.event.after is None or not _asks_memory(run.stmt):
         return
     place = run.touching[k].place
     again = known.ended(e)[-1]
@@ -228,7 +228,7 @@ def throughout(known: Known, version: Version) -> bool:
             return not known.throughout(version)
         case Stored(before=before):
             return throughout(known, before) and not known.throughout(version)
-        case Ran(memory=memory, stmt=stmt) | Repeating(memory=memory, loop=stmt):
+        case Ran(memory=memory, stmt=stmt):
             place = ("kept", stmt, *(v.serial for v in memory.values()))
             if any(k.notes.get(place) is PENDING for k in enclosing(known)):
                 return False
@@ -239,9 +239,8 @@ def _kept(known: Known, version: Version) -> frozenset[Var]:
     """The blocks that a statement writes, and that are defined throughout before, meanwhile and after: the largest such
     set is found by leaving out, again and again, those of which some store cannot be shown to be defined."""
     event = version.event
-    assert isinstance(event, (Ran, Repeating))
-    stmt = event.stmt if isinstance(event, Ran) else event.loop
-    written = written_blocks(stmt)
+    assert isinstance(event, Ran)
+    written = written_blocks(event.stmt)
     if EVERYTHING in written:
         return frozenset()
     blocks = frozenset(data for data in event.memory if data in written and throughout(known, event.memory[data]))
