@@ -55,7 +55,7 @@ def test_a_refinement_says_nothing_of_races() -> None:
 
 def test_of_some_loops() -> None:
     func = program("for i in T.parallel(4):\n    B[i] = i\nfor i in T.parallel(4):\n    A[0] = i", PARAMS)
-    assert marked_loops(func.body) == [(0,), (1,)]
+    assert marked_loops(func.body) == ((0,), (1,))
     assert prove_race_free(func, PROVER, Entry(), [(0,)])
     assert isinstance(prove_race_free(func, PROVER, Entry(), [(1,)]), Unproved)
     assert isinstance(prove_race_free(func, PROVER, Entry()), Unproved)

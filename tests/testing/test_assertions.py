@@ -38,7 +38,7 @@ F4 = np.array([1.0, -0.0, np.nan, 3.0], np.float32)
 
 def lenient(patch: pytest.MonkeyPatch) -> None:
     """A kernel that believes everything."""
-    patch.setattr(obligation, "discharge", lambda prover, question: ([], None))
+    patch.setattr(obligation, "discharge", lambda *_: ([], None))
 
 
 def test_a_right_schedule_refines() -> None:

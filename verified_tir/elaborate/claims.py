@@ -33,7 +33,7 @@ from verified_tir.kernel.entry import prove_program
 from verified_tir.kernel.exact import exact_prover
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.memory import Allocated, Entry
-from verified_tir.kernel.obligation import NoMatch, Question, Unproved, discharge
+from verified_tir.kernel.obligation import NoMatch, Question, Unproved, discharge_all
 from verified_tir.kernel.race_free import prove_race_free
 from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.common import changes
@@ -56,13 +56,10 @@ def verify_program(
     ill_formed = admissible.problem(expanded)
     if ill_formed is not None:
         return NoMatch(*(admissible.misplaced(func) or ((), ill_formed)))
-    claimed: list[Discharged] = []
     try:
-        for question in block_questions(written or func, entry or Entry()):
-            proved, failed = discharge(prover, question)
-            claimed.extend(proved)
-            if failed is not None:
-                return Unproved(*failed, written or func)
+        claimed, failed = discharge_all(prover, block_questions(written or func, entry or Entry()))
+        if failed is not None:
+            return Unproved(*failed, written or func)
     except (Unencodable, IRError) as problem:
         return NoMatch((), str(problem))
     for judgement in (prove_program, prove_race_free):
@@ -72,8 +69,8 @@ def verify_program(
                 return NoMatch((), reason)
             case NoMatch() | Unproved():
                 return found
-        claimed.extend(found)
-    return expanded, tuple(claimed)
+        claimed += found
+    return expanded, claimed
 
 
 Around = tuple[tuple[Stmt, Context], ...]

@@ -14,6 +14,7 @@ from typing import final
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, Load, Var
 from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import (
     Allocate,
     Assert,
@@ -308,7 +309,7 @@ class Context:
 
         :param wanted: the steps of those that are asked for; all unless given.
         """
-        here = self.fork()
+        here = self.fork() if isinstance(stmt, Seq) else self
         subs = sub_statements(stmt)
         for k, sub in enumerate(subs if wanted is None else subs[: max(wanted, default=-1) + 1]):
             if wanted is None or k in wanted:
@@ -318,3 +319,16 @@ class Context:
                 yield k, sub, inner
             if isinstance(stmt, Seq):
                 here.execute(sub)
+
+    def places(
+        self, stmt: Stmt, path: Path = (), wanted: Collection[Path] | None = None
+    ) -> Iterator[tuple[Path, Stmt, Context]]:
+        """Each statement of ``stmt``, which stands at ``path``, with its place and what is known where it begins.
+
+        :param wanted: the places to go to (and what is on the way there); everywhere, unless given.
+        """
+        yield path, stmt, self
+        n = len(path)
+        steps = None if wanted is None else {p[n] for p in wanted if p[:n] == path and p != path}
+        for k, sub, inner in self.inside(stmt, steps):
+            yield from inner.places(sub, (*path, k), wanted)

@@ -14,10 +14,9 @@ from weakref import WeakSet
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path
-from verified_tir.ir.stmt import Block, Seq, Stmt
+from verified_tir.ir.stmt import Block, Seq
 from verified_tir.kernel import admissible
 from verified_tir.kernel.begin import begin
-from verified_tir.kernel.context import Context
 from verified_tir.kernel.exact import exact_prover
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.memory import Entry
@@ -31,7 +30,14 @@ from verified_tir.semantics.encode import Unencodable
 def program_questions(func: PrimFunc, entry: Entry) -> Iterator[Question]:
     """Everything that makes a program meaningful on arrays of definite values."""
     context = begin(func, replace(entry, definite=True))
-    yield from _visit(context, func.body, ())
+    for path, stmt, here in context.places(func.body):
+        if not isinstance(stmt, (Seq, Block)):
+            try:
+                run = evaluation(here, stmt, with_safety=True)
+            except (Unencodable, IRError) as problem:
+                raise _Inexpressible(path, str(problem)) from None
+            kept = [s for _, s in run.safety if s.kind != "the assumption holds"]
+            yield from safe_questions(run.context, kept, (), path, "before")
 
 
 class _Inexpressible(Exception):
@@ -40,18 +46,6 @@ class _Inexpressible(Exception):
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(reason)
         self.path = path
-
-
-def _visit(context: Context, stmt: Stmt, path: Path) -> Iterator[Question]:
-    if not isinstance(stmt, (Seq, Block)):
-        try:
-            run = evaluation(context, stmt, with_safety=True)
-        except (Unencodable, IRError) as problem:
-            raise _Inexpressible(path, str(problem)) from None
-        kept = [s for _, s in run.safety if s.kind != "the assumption holds"]
-        yield from safe_questions(run.context, kept, (), path, "before")
-    for k, sub, inner in context.inside(stmt):
-        yield from _visit(inner, sub, (*path, k))
 
 
 def contradictory(func: PrimFunc, prover: Prover, entry: Entry) -> bool:

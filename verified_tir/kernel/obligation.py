@@ -87,48 +87,32 @@ class Misfit(IRError):
 Refusal: TypeAlias = NoMatch | Unproved
 
 
-def discharge(
-    prover: Prover, question: Question, since: int | None = None
-) -> tuple[list[Discharged], tuple[Obligation, Verdict] | None]:
-    """Prove a question.  Gives what was proved, and the obligation that could not be, if there is one.
+Outcome: TypeAlias = tuple[tuple[Discharged, ...], tuple[Obligation, Verdict] | None]
+"""What was proved, and the first obligation that could not be, if there is one."""
+
+
+def discharge(prover: Prover, question: Question, since: int | None = None) -> Outcome:
+    """Prove a question, or what will do instead.
 
     :param since: how many lemmas there were before a first attempt.  The prover remembers what it found out then, so
         the lemmas for it belong to what is proved instead.
     """
     before = len(prover.lemmas) if since is None else since
-    small = () if question.otherwise else tuple(question.context.sizes)
-    verdict, used = prover.prove(question.context, question.given, question.goal, small)
-    obligation = Obligation(
-        question.name,
-        in_words(question.claim),
-        used,
-        question.goal,
-        question.place,
-        question.where,
-        question.context.names,
-    )
+    context, given, goal = question.context, question.given, question.goal
+    verdict, used = prover.prove(context, given, goal, () if question.otherwise else tuple(context.sizes))
+    claim, place = in_words(question.claim), question.place
+    obligation = Obligation(question.name, claim, used, goal, place, question.where, context.names)
     if isinstance(verdict, Proved):
-        return [Discharged(obligation, verdict, tuple(prover.lemmas[before:]))], None
-    if not question.otherwise:
-        return [], (obligation, verdict)
-    done: list[Discharged] = []
-    for other in question.otherwise:
-        proved, failed = discharge(prover, other, before)
-        before = len(prover.lemmas)
-        done.extend(proved)
+        return (Discharged(obligation, verdict, tuple(prover.lemmas[before:])),), None
+    return discharge_all(prover, question.otherwise, before) if question.otherwise else ((), (obligation, verdict))
+
+
+def discharge_all(prover: Prover, questions: Iterable[Question], since: int | None = None) -> Outcome:
+    """Prove questions, one after the other, up to the first that cannot be proved."""
+    done: tuple[Discharged, ...] = ()
+    for question in questions:
+        proved, failed = discharge(prover, question, since)
+        done, since = (*done, *proved), None
         if failed is not None:
             return done, failed
     return done, None
-
-
-def discharge_all(
-    prover: Prover, questions: Iterable[Question]
-) -> tuple[tuple[Discharged, ...], tuple[Obligation, Verdict] | None]:
-    """Prove questions, one after the other, up to the first that cannot be proved."""
-    done: list[Discharged] = []
-    for question in questions:
-        proved, failed = discharge(prover, question)
-        done.extend(proved)
-        if failed is not None:
-            return tuple(done), failed
-    return tuple(done), None

@@ -57,32 +57,17 @@ def prove_race_free(
 
 def race_questions(func: PrimFunc, entry: Entry, only: Collection[Path] | None = None) -> Iterator[Question]:
     """What is owed so that marked loops may run as they are marked: all of them, or those at some places."""
-    asked = marked_loops(func.body) if only is None else only
-    if asked:
-        yield from _visit(begin(func, entry), func.body, (), asked)
-
-
-def marked_loops(stmt: Stmt, path: Path = ()) -> list[Path]:
-    """The places of the marked loops in a statement that stands at ``path``."""
-    if not _marked(stmt):
-        return []
-    own = [path] if isinstance(stmt, For) and stmt.kind in MARKED else []
-    return own + [p for k, sub in enumerate(sub_statements(stmt)) for p in marked_loops(sub, (*path, k))]
+    asked = {*(marked_loops(func.body) if only is None else only)}
+    for path, stmt, context in begin(func, entry).places(func.body, wanted=asked) if asked else ():
+        if path in asked and isinstance(stmt, For):
+            yield from no_conflict_between_iterations(context.fork(), stmt, path)
 
 
 @once
-def _marked(stmt: Stmt) -> bool:
-    """Whether a marked loop stands in a statement."""
-    own = isinstance(stmt, For) and stmt.kind in MARKED
-    return own or any(_marked(s) for s in sub_statements(stmt))
-
-
-def _visit(context: Context, stmt: Stmt, path: Path, asked: Collection[Path]) -> Iterator[Question]:
-    if path in asked and isinstance(stmt, For):
-        yield from no_conflict_between_iterations(context.fork(), stmt, path)
-    wanted = {p[len(path)] for p in asked if len(p) > len(path) and p[: len(path)] == path}
-    for k, sub, inner in context.inside(stmt, wanted):
-        yield from _visit(inner, sub, (*path, k), asked)
+def marked_loops(stmt: Stmt) -> tuple[Path, ...]:
+    """The places of the marked loops in a statement."""
+    own = ((),) if isinstance(stmt, For) and stmt.kind in MARKED else ()
+    return (*own, *[(k, *path) for k, sub in enumerate(sub_statements(stmt)) for path in marked_loops(sub)])
 
 
 def no_conflict_between_iterations(context: Context, loop: For, path: Path) -> Iterator[Question]:

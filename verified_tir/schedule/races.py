@@ -41,7 +41,7 @@ def spoiled(before: PrimFunc, after: PrimFunc, steps: Iterable[Step]) -> list[Pa
     """The marked loops of ``after`` that are to be asked about, once ``steps`` have led there from ``before``."""
     if before.body is after.body:
         return []
-    places = marked_loops(after.body)
+    places = [*marked_loops(after.body)]
     if not places or not _assumed(before) <= _assumed(after):
         return places
     steps = [*steps]

@@ -12,7 +12,7 @@ from verified_tir.ir.node import IRError, Node
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Stmt, Store
 from verified_tir.ir.visit import free_vars, rewrite, substitute, walk
-from verified_tir.kernel.contents import equal
+from verified_tir.kernel.access import equal
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.region import instance

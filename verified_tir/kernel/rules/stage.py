@@ -36,9 +36,8 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, at, put
 from verified_tir.ir.stmt import Allocate, For, If, Stmt, Store, While, seq
 from verified_tir.ir.visit import nodes_of, refresh_binders
-from verified_tir.kernel.access import Access, overlap
+from verified_tir.kernel.access import Access, equal, overlap
 from verified_tir.kernel.begin import context_at
-from verified_tir.kernel.contents import equal
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import opaque_calls
 from verified_tir.kernel.memory import Allocated, Entry
