@@ -60,6 +60,9 @@ class Instance:
         """Accesses to memory that exists outside the statement."""
         return (a for a in self.accesses if a.buffer is None or a.buffer.data not in self.local)
 
+    def stores_to(self, block: Var) -> list[Access]:
+        return [a for a in self.accesses if a.write and a.buffer is not None and a.buffer.data is block]
+
     def renamed_apart(self) -> dict[Term, Term]:
         """Other variables for what is unknown: an access looked at in a second iteration sees other values."""
         apart = {t: fresh("again", t.sort) for t in self.unknown}

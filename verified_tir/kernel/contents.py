@@ -26,7 +26,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, final
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.stmt import Stmt, While
+from verified_tir.ir.stmt import While
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.access import Access, Instance, equal
 from verified_tir.kernel.context import Context
@@ -58,7 +58,7 @@ class Witness:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Run:
-    """What made an element's version: ``stmt`` ran ``before``, where the element was ``older``.
+    """What made an element's version: a statement ran ``before``, where the element was ``older``.
 
     ``instance`` is an arbitrary run of it, and ``touching`` those of its stores that may touch the element where what
     is ``known`` holds.
@@ -66,22 +66,12 @@ class Run:
 
     known: Known
     element: Element
+    event: Ran
     older: Element
     before: Context
-    stmt: Stmt
     instance: Instance
     touching: tuple[Access, ...] = ()
     _witnesses: list[Witness] = field(init=False, default_factory=list)
-
-    @property
-    def event(self) -> Ran:
-        assert isinstance(self.element.version.event, Ran)
-        return self.element.version.event
-
-    @property
-    def reached(self) -> Term | None:
-        """Where the loop stands whose iterations are running."""
-        return self.event.reached
 
     def touched(self, a: Access) -> Term:
         """That an instance of the access is one of the element."""
@@ -95,22 +85,18 @@ class Run:
         return tuple(self._witnesses)
 
 
-def ran(known: Known, e: Element, older: Element) -> Run | None:
+def ran(known: Known, e: Element, event: Ran, older: Element) -> Run | None:
     """The run that made the element's version; ``None`` if it does not say which elements it stores to."""
-    event = e.version.event
-    assert isinstance(event, Ran)
-    stmt, data = event.stmt, e.version.block
-    if EVERYTHING in written_blocks(stmt):
+    if EVERYTHING in written_blocks(event.stmt):
         return None
-    before = known.context.fork()
-    before.memory = event.memory
-    found = instance(before, stmt)
-    stores = [a for a in found.accesses if a.write and a.buffer is not None and a.buffer.data is data]
+    before = known.context.at(event.memory)
+    found = instance(before, event.stmt)
+    stores = found.stores_to(e.version.block)
     if any(a.buffer is not None and a.buffer.dtype.scalar is not e.buffer.dtype.scalar for a in stores):
         return None
     if event.reached is not None:  # the outermost of its loops runs in ascending order
         stores = [replace(a, given=(*a.given, f.lt(a.inner[0], event.reached))) for a in stores]
-    run = Run(known, e, older, before, stmt, found)
+    run = Run(known, e, event, older, before, found)
     return replace(run, touching=tuple([a for a in stores if not _misses(run, a)]))
 
 
@@ -151,7 +137,7 @@ def _witness(run: Run, a: Access) -> Witness:
     """A guess which instance stores to the element."""
     told_apart = run.event.after is not None or run.event.reached is not None
     solved = solve_address(a.address, run.element.address, list(a.inner), a.given)
-    if solved is None or not told_apart or any(isinstance(n, While) for n in walk(run.stmt)):
+    if solved is None or not told_apart or any(isinstance(n, While) for n in walk(run.event.stmt)):
         return Witness(a, {}, set(a.inner), None)
     values, loose = solved
     memo: dict[Term, Term] = {}
@@ -186,7 +172,7 @@ def _still_there(run: Run, terms: Sequence[Term], memory: Memory, w: Witness | N
     """Loads of what the statement writes that give what is in ``memory``: before it ran, as no store touches what is
     loaded; or after it, of the witness ``w``, as each store that touches it comes before."""
     unknown = set(run.instance.unknown).intersection(f.subterms(*terms))
-    others = instance(run.before, run.stmt).accesses if unknown else []
+    others = instance(run.before, run.event.stmt) if unknown else run.instance
     found: dict[Term, Term] = {}
     for x in run.instance.accesses:
         b, loaded = x.buffer, x.value
@@ -194,9 +180,8 @@ def _still_there(run: Run, terms: Sequence[Term], memory: Memory, w: Witness | N
             continue
         if b.data not in memory or (w is not None and not w.loose.isdisjoint(f.subterms(*x.address))):
             continue
-        stores = [s for s in others if s.write and s.buffer is not None and s.buffer.data is b.data]
         address = x.address if w is None else tuple([f.replace(t, w.values) for t in x.address])
-        if all(_apart(run, x, b, address, s, w) for s in stores):
+        if all(_apart(run, x, b, address, s, w) for s in others.stores_to(b.data)):
             now = run.before.element(memory[b.data], b, address)
             found |= {loaded.value: now.value, loaded.defined: now.defined}
     return found
@@ -211,7 +196,7 @@ def _apart(run: Run, x: Access, b: Buffer, address: Sequence[Term], s: Access, w
         claim = f"what is read of {b.name} at {x.place} is not written meanwhile"
         return run.known.holds((*x.given, *s.given), f.not_(touched), claim)
     claim = f"what is read of {b.name} at {x.place} is not stored to afterwards"
-    return run.known.holds((*w.runs, *s.given, touched), _before(run, s, s.inner, x, w), claim)
+    return run.known.holds((*w.runs, *s.given, touched), _before(run, s, x, w), claim)
 
 
 # -- what was stored last ----------------------------------------------------------------------------------------------
@@ -236,18 +221,15 @@ def _precedes(run: Run, x: Witness, w: Witness) -> bool:
     """Whether each instance of a store that touches the element comes before the witness ``w``; or, of the store of
     which that is one, whether it is the witness, or differs from it in free loops only."""
     assert w.runs is not None
-    a, determined, memo = x.access, {v: t for v, t in x.values.items() if v not in x.loose}, dict[Term, Term]()
-    given, only = (*a.given, run.touched(a)), f.and_(*[f.eq(v, t) for v, t in determined.items()])
-    alone = run.known.holds(given, only, "all stores to the element write one value")
+    a = x.access
+    given = (*a.given, run.touched(a))
     if x is w:
-        return alone
-    if alone:
-        given = tuple([f.replace(g, determined, memo) for g in given])
-    inner = [determined.get(v, v) for v in a.inner] if alone else a.inner
+        only = f.and_(*[f.eq(v, t) for v, t in x.values.items() if v not in x.loose])
+        return run.known.holds(given, only, "all stores to the element write one value")
     claim = f"the store to the element at {a.place} comes before that at {w.access.place}, if it touches it at all"
-    return run.known.holds((*w.runs, *given), _before(run, a, inner, w.access, w), claim)
+    return run.known.holds((*w.runs, *given), _before(run, a, w.access, w), claim)
 
 
-def _before(run: Run, b: Access, inner: Sequence[Term], a: Access, w: Witness) -> Term:
-    """The instance of ``b`` at ``inner`` comes before the access ``a`` in the iteration of the witness."""
-    return happens_before(run.stmt, (b.place, inner), (a.place, [w.values.get(v, v) for v in a.inner]))
+def _before(run: Run, b: Access, a: Access, w: Witness) -> Term:
+    """An instance of ``b`` comes before the access ``a`` in the iteration of the witness."""
+    return happens_before(run.event.stmt, (b.place, b.inner), (a.place, [w.values.get(v, v) for v in a.inner]))

@@ -95,6 +95,12 @@ class Context:
         here.env.update({v: Encoded(x, f.TRUE, False) for v, x in zip(variables, values, strict=True)})
         return here
 
+    def at(self, memory: Memory) -> Context:
+        """A copy in which the blocks are in other states: those of before a statement, for instance."""
+        here = self.fork()
+        here.memory = memory
+        return here
+
     def becomes(self, data: Var, event: Event) -> Version:
         """A block is in a new state from here on."""
         version = self.memory[data] = Version(data, event)

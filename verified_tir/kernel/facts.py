@@ -31,7 +31,7 @@ from verified_tir.kernel.access import Instance, equal
 from verified_tir.kernel.begin import entered
 from verified_tir.kernel.contents import Run, contents, frame, ran
 from verified_tir.kernel.context import Context
-from verified_tir.kernel.induction import Invariant, Supposed, kept, speaks_of_one_element, states, undefined
+from verified_tir.kernel.induction import Invariant, Supposed, kept, speaks_of_one_element, state, undefined
 from verified_tir.kernel.memory import Allocated, Element, Entered, Ran, Stored, Version
 from verified_tir.kernel.region import instance
 from verified_tir.logic import formula as f
@@ -187,7 +187,8 @@ class Known:
         """The statement that made the element's version, with its stores that may have touched the element."""
         if e not in self._runs:
             older = self.older(e)
-            self._runs[e] = None if older is None or isinstance(e.version.event, Stored) else ran(self, e, older)
+            event = None if older is None else e.version.event
+            self._runs[e] = ran(self, e, event, older) if isinstance(event, Ran) and older is not None else None
         return self._runs[e]
 
     def frame(self, e: Element, facts: Sequence[Term] = ()) -> tuple[Term, ...]:
@@ -229,19 +230,21 @@ class Known:
         runs = None if run is None else () if since is None else run.witnesses[since].runs
         if run is None or runs is None:
             return ()
-        begun: dict[Invariant, int] = {}
-        for name, holds in properties:
-            if speaks_of_one_element(holds, e.value.sort):
-                i = Invariant(str(name), holds, frozenset({e.version.block}), e)
-                if since is not None or self.follows(i.said(run.older), f"{e.buffer.name} {name} before the loop"):
-                    begun[i] = len(self.lemmas) - 1
+        stores = [a.place for a in run.touching]
         setting = None if since is None else run.touching[since].place
-        stores = sorted([a.place for a in run.touching], key=lambda place: place != setting)
-        true = kept(self, run.before, run.stmt, list(begun), stores, since=setting, reached=run.reached)
-        for i in reversed(begun):
-            if since is None and i not in true:
-                del self.lemmas[begun[i]]  # nobody needs to know that it held before
-        return self._add(e, *[f.implies(f.and_(*runs), i.said(e)) for i in true])
+        found: list[Term] = []
+        for name, holds in properties:
+            if not speaks_of_one_element(holds, e.value.sort):
+                continue
+            i = Invariant(str(name), holds, frozenset({e.version.block}), e)
+            if since is None and not self.follows(i.said(run.older), f"{e.buffer.name} {name} before the loop"):
+                continue
+            begun = len(self.lemmas) - 1
+            if kept(self, run.before, run.event.stmt, i, stores, since=setting, reached=run.event.reached):
+                found.append(f.implies(f.and_(*runs), i.said(e)))
+            elif since is None:
+                del self.lemmas[begun]  # nobody needs to know that it held before
+        return self._add(e, *found)
 
     def throughout(self, version: Version, blocks: frozenset[Var] = frozenset()) -> frozenset[Var]:
         """That a block is defined in all its elements; :meth:`everywhere` says so of each from then on.
@@ -253,12 +256,12 @@ class Known:
             return blocks | {version.block}
         missing = undefined(self, version, blocks | {version.block})
         if not missing:
-            self._throughout.update(states(version, blocks | {version.block}))
+            self._throughout.update(state(version, data) for data in (*blocks, version.block))
         return missing
 
     def is_throughout(self, version: Version) -> bool:
         """Whether that is known."""
-        known = self._throughout.issuperset(states(version, {version.block}))
+        known = state(version, version.block) in self._throughout
         return known or (self.outer is not None and self.outer.is_throughout(version))
 
     def everywhere(self, e: Element) -> tuple[Term, ...]:
@@ -272,12 +275,10 @@ class Known:
             runs = []
             for memory, stmt in self.context.observed:
                 if memory.get(e.version.block) is e.version:
-                    before = self.context.fork()
-                    before.memory = memory
-                    runs.append(instance(before, stmt))
+                    runs.append(instance(self.context.at(memory), stmt))
             run = self.run(e)
             if run is not None and run.event.after is not None:
-                runs.append(instance(run.before, run.stmt, with_safety=True))
+                runs.append(instance(run.before, run.event.stmt, with_safety=True))
             self._ended[e] = tuple(runs)
         return self._ended.get(e, ())
 

@@ -104,39 +104,35 @@ class Supposed:
 
 
 def kept(
-    known: Known, before: Context, stmt: Stmt, invariants: list[Invariant], stores: Iterable[Path], *,
+    known: Known, before: Context, stmt: Stmt, invariant: Invariant, stores: Iterable[Path], *,
     since: Path | None = None, reached: Term | None = None,
-) -> list[Invariant]:  # fmt: skip
-    """Those of some invariants, about the same elements, that all of some stores keep.
+) -> bool:  # fmt: skip
+    """Whether all of some stores keep an invariant.
 
     :param before: the place where ``stmt`` begins to run.
-    :param since: the store since which they hold; from the beginning, unless given.
+    :param since: the store since which it holds; from the beginning, unless given.
     :param reached: the loop ``stmt`` has run to here.
     """
-    for path in stores if invariants else ():
+    for path in stores:
         here, begun, store = before.fork(), moment(), stmt
         try:
             for step in path:
                 store = here.enter(store, step)
             (a,) = [x for x in instance(here, store, written=()).accesses if x.write]
         except Unencodable:
-            return []
+            return False
         assert a.buffer is not None and a.value is not None
         now = here.memory[a.buffer.data].serial
         interval = (begun, moment()) if since is None else (now - 1, now) if path != since else (now, now)
         given = [*here.path, *a.given]
-        if invariants[0].element is not None:
-            given.append(equal(a.address, invariants[0].element.address))
+        if invariant.element is not None:
+            given.append(equal(a.address, invariant.element.address))
         if reached is not None and isinstance(stmt, For):
             given.append(f.lt(here.env[stmt.var].value, reached))
-        claim = f"the store to {a.buffer.name} at {path} keeps it "
-        invariants = [
-            i for i in invariants
-            if known.inside(here, given, Supposed(i, *interval), i.said(a.value), claim + i.name)
-        ]  # fmt: skip
-        if not invariants:
-            break
-    return invariants
+        claim = f"the store to {a.buffer.name} at {path} keeps it {invariant.name}"
+        if not known.inside(here, given, Supposed(invariant, *interval), invariant.said(a.value), claim):
+            return False
+    return True
 
 
 # -- blocks that are defined throughout --------------------------------------------------------------------------------
@@ -158,20 +154,18 @@ def undefined(known: Known, version: Version, blocks: frozenset[Var]) -> frozens
                 data in memory and known.is_throughout(memory[data]) for data in blocks
             ):
                 return blocks
-            start = context.fork()
-            start.memory = memory
             invariant = Invariant("defined, if all that it may come from is", DEFINED, blocks)
             for path, s in places(stmt, lambda s: isinstance(s, Store)):
                 if isinstance(s, Store) and s.buffer.data in blocks:
-                    if not kept(known, start, stmt, [invariant], [path]):
+                    if not kept(known, context.at(memory), stmt, invariant, [path]):
                         return frozenset({s.buffer.data})
             return frozenset()
     return blocks
 
 
-def states(version: Version, blocks: Iterable[Var]) -> set[tuple[object, ...]]:
-    """What is shown of blocks of which it is shown in this version: a run, or its end, is the same one for all."""
+def state(version: Version, block: Var) -> tuple[object, ...]:
+    """A state of a block: of all that a run writes it is shown at once, and of the run and its end."""
     match version.event:
         case Ran(memory=memory, stmt=stmt):
-            return {(data, stmt, *(v.serial for v in memory.values())) for data in blocks}
-    return {(version,)}
+            return (block, stmt, *memory.values())
+    return (version,)

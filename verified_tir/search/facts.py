@@ -121,7 +121,7 @@ def after_run(known: Known, e: Element) -> Iterator[Term]:
         yield from known.frame(e, about(known, run.older))
         return
     count, unknown = len(run.touching), set(run.instance.unknown)
-    known_order = run.event.after is not None or run.reached is not None
+    known_order = run.event.after is not None or run.event.reached is not None
     if known_order and count <= MOST_STORES:
         certain = False
         for k in range(count):
@@ -172,7 +172,7 @@ def _inner(run: Instance, a: Safety) -> list[Term]:
 def safe(known: Known, e: Element, k: int) -> Iterator[Term]:
     """What the witness of a store evaluated on its way, and what that says of memory."""
     run = known.run(e)
-    if run is None or run.event.after is None or not _asks_memory(run.stmt):
+    if run is None or run.event.after is None or not _asks_memory(run.event.stmt):
         return
     place = run.touching[k].place
     again = known.ended(e)[-1]
