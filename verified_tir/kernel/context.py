@@ -64,8 +64,8 @@ class Context:
     memory: Memory
     views: dict[Var, tuple[Buffer, ...]]
     functions: dict[object, tuple[Version, Buffer]]
-    """What the functions of the logic stand for that give elements of memory, by name: a version, seen through a view;
-    shared by all forks."""
+    """What the functions of the logic stand for that give elements of memory: a version, seen through a view; shared by
+    all forks."""
     names: dict[str, str]
     sizes: list[Term] = field(default_factory=list)
     observed: list[tuple[Memory, Stmt]] = field(default_factory=list)
@@ -125,14 +125,14 @@ class Context:
         scalar = buffer.dtype.scalar
         name = f"{version.function}:{scalar}" if self.several_views(version.block) else version.function
         self.blocks[name] = version.block
-        _, view = self.functions.setdefault(name, (version, buffer))
-        self.functions[f"{name}.def"] = version, view
         value, defined = f.app(name, address, sort_of(scalar)), f.app(f"{name}.def", address, f.BOOL)
+        for t in (value, defined):
+            _, view = self.functions.setdefault(_function(t), (version, buffer))
         return Element(version, view, address, value, defined)
 
     def element_of(self, term: Term) -> Element | None:
         """The element whose value a term is, or whose being defined it is."""
-        known = self.functions.get(term.payload) if term.op == "app" else None
+        known = self.functions.get(_function(term))
         return None if known is None else self.element(*known, term.args)
 
     def address(self, buffer: Buffer, indices: tuple[Term, ...], lane: Term | None) -> tuple[Term, ...]:
@@ -338,3 +338,8 @@ class Context:
         steps = None if wanted is None else {p[n] for p in wanted if p[:n] == path and p != path}
         for k, sub, inner in self.inside(stmt, steps):
             yield from inner.places(sub, (*path, k), wanted)
+
+
+def _function(t: Term) -> object:
+    """The function that a term applies; one without arguments is a variable."""
+    return t.op in ("app", "var"), t.payload, t.sort, len(t.args)
