@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kernel.programs import AB, accepted, buffer, program, refused, store, variable
+from tests.kernel.programs import AB, accepted, buffer, program, refused, steps, store, variable
 from verified_tir.ir.dtype import INT32
 from verified_tir.ir.expr import Call, StringImm, Var
 from verified_tir.ir.stmt import If, LetStmt, Stmt, seq
@@ -12,6 +12,7 @@ from verified_tir.ir.sugar import binary
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.schedule import moves
 from verified_tir.schedule.edits import rewritten
+from verified_tir.schedule.recipes import with_else
 
 PARAMS = AB + ", n: T.int32"
 
@@ -19,15 +20,15 @@ PARAMS = AB + ", n: T.int32"
 def test_an_inserted_else_runs_where_the_condition_is_false() -> None:
     f = program("if A[0] == 1:\n    A[0] = 1\n    B[0] = 2", PARAMS)
     a = buffer(f, "A")
-    refused(f, Insert((), store(a, 1, 0), "else"), "writes the bits that are there already")
+    refused(steps(f, with_else(())), Insert((1,), store(a, 1, 0)), "writes the bits that are there already")
     g = program("if A[0] != 1:\n    A[0] = 3\n    B[0] = 2", PARAMS)
-    accepted(g, Insert((), store(buffer(g, "A"), 1, 0), "else"))
+    accepted(g, with_else(()), Insert((1,), store(buffer(g, "A"), 1, 0)))
 
 
 def test_what_an_inserted_else_evaluates_is_safe_where_it_runs() -> None:
     f = program("if 0 <= n and n < 4:\n    B[n] = A[n]\n    A[0] = 1", PARAMS)
     a, n = buffer(f, "A"), variable(f, "n")
-    refused(f, Insert((), store(a, a[n], n), "else"), "in bounds")
+    refused(steps(f, with_else(())), Insert((1,), store(a, a[n], n)), "in bounds")
 
 
 def test_the_false_arm_is_evaluated_where_the_condition_is_false() -> None:

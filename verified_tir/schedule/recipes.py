@@ -15,7 +15,7 @@ from verified_tir.ir.expr import Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path, at
-from verified_tir.ir.stmt import Allocate, Annotations, AttrStmt, Block, For, ForKind, If, Seq, Stmt, seq
+from verified_tir.ir.stmt import SKIP, Allocate, Annotations, AttrStmt, Block, For, ForKind, If, Seq, Stmt, seq
 from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import substitute
 from verified_tir.kernel.obligation import NoMatch
@@ -108,6 +108,17 @@ def annotated(path: Path, annotations: Annotations) -> Recipe:
             case Block(is_label=True, name=name, body=body):
                 return Block.label(name, body, annotations)
         return "neither a loop nor an allocation nor a label: it has no annotations"
+
+    return _of(path, change)
+
+
+def with_else(path: Path) -> Recipe:
+    """The ``if`` at ``path``, which has no else branch, gets one in which nothing is done."""
+
+    def change(stmt: Stmt) -> Stmt | str:
+        if not isinstance(stmt, If) or stmt.else_body is not None:
+            return "not an if without else"
+        return If(stmt.condition, stmt.then_body, SKIP)
 
     return _of(path, change)
 

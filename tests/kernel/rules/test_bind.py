@@ -39,7 +39,7 @@ def test_bind_needs_the_value_to_stay_and_to_be_safe() -> None:
 def test_inline() -> None:
     text = "x = A[0]\n{}[0] = 1\nB[1] = x"
     gives(program(text.format("B")), Inline(()), "B[0] = 1\nB[1] = A[0]")
-    refused(program(text.format("A")), Inline(()), "the body writes what the value reads")
+    refused(program(text.format("A")), Inline(()), "the statement writes what the value reads")
     refused(program("B[0] = 1"), Inline(()), "not a let")
 
 
@@ -64,7 +64,7 @@ def test_a_name_that_is_put_in_later() -> None:
     gives(named, Inline(()), "A[0] = 1\nB[1] = A[0]\nA[1] = B[0]")
     used = accepted(named, rewritten((0, 2), (0,), x))
     assert body_of(used).endswith("A[1] = x")
-    refused(used, Inline(()), "the body writes what the value reads")
+    refused(used, Inline(()), "the statement writes what the value reads")
     f = program("B[A[1] % 4] = 1\nA[1] = B[0]")
     x = Var.fresh("x")
     named = accepted(f, Bind((), x, load(buffer(f, "B"), 0), replace=False))

@@ -8,6 +8,7 @@ from tests.kernel.programs import AB, accepted, buffer, gives, load, program, re
 from verified_tir.ir.stmt import Seq
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
+from verified_tir.schedule.recipes import with_else
 
 ABN = AB + ", n: T.int32"
 
@@ -44,8 +45,9 @@ def test_a_killer_writes(killer: str, fine: bool) -> None:
 def test_in_the_other_branch_the_condition_is_false() -> None:
     f = program("T.assume(n >= -4 and n < 4)\nif n >= 0:\n    B[0] = 1\nA[0] = 1", ABN)
     a, n = buffer(f, "A"), variable(f, "n")
-    accepted(f, Insert((1,), store(a, load(a, n + 4), n + 4), "else"))
-    refused(f, Insert((1,), store(a, load(a, n), n), "else"), "safety: ")
+    f = accepted(f, with_else((1,)))
+    accepted(f, Insert((1, 1), store(a, load(a, n + 4), n + 4)))
+    refused(f, Insert((1, 1), store(a, load(a, n), n)), "safety: ")
 
 
 @pytest.mark.parametrize(
@@ -66,8 +68,8 @@ def test_what_others_could_notice_neither_comes_nor_goes(text: str) -> None:
 
 def test_an_else_takes_the_place_of_none() -> None:
     f = program("if n >= 0:\n    B[0] = 1\nelse:\n    B[0] = 2\nB[0] = 3", ABN)
-    nothing = store(buffer(f, "B"), load(buffer(f, "B"), 0), 0)
-    refused(f, Insert((0,), nothing, "else"), "not an if without else")
-    refused(f, Insert((1,), nothing, "else"), "not an if without else")
+    refused(f, with_else((0,)), "not an if without else")
+    refused(f, with_else((1,)), "not an if without else")
     f = program("if n >= 0:\n    B[0] = 1\nB[0] = 3", ABN)
-    refused(f, Insert((0,), store(buffer(f, "B"), 7, 0), "else", 1), "an else branch names no killer")
+    f = accepted(f, with_else((0,)))
+    refused(f, Insert((0, 1), store(buffer(f, "B"), 7, 0), "after", 1), "there are no 1 statements after this one")

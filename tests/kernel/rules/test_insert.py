@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from tests.kernel.programs import AB, buffer, gives, load, program, refused, store, variable
+from tests.kernel.programs import AB, accepted, buffer, gives, load, program, refused, store, variable
 from verified_tir.ir.expr import FloatImm, Var
 from verified_tir.ir.stmt import Assert, Assume, For, If, seq
 from verified_tir.ir.sugar import const
 from verified_tir.kernel.rules.insert import Insert
+from verified_tir.schedule.recipes import with_else
 
 FG = 'F: T.Buffer((4,), "float32"), G: T.Buffer((4,), "float32")'
 CHANGES = "no-op: the inserted store to {} writes the bits that are there already (Refuted)"
@@ -45,12 +46,13 @@ def test_else() -> None:
     text = "for i in range(4):\n    A[i] = i\nfor i in range(4):\n    if B[i] > 0:\n        A[i] = 7"
     f = program(text)
     a, i = buffer(f, "A"), f.body.stmts[1].var  # type: ignore[attr-defined]
+    f = accepted(f, with_else((1, 0)))
     arm = text + "\n    else:\n        {}"
-    gives(f, Insert((1, 0), store(a, i, i), "else"), arm.format("A[i] = i"))
-    gives(f, Insert((1, 0), store(a, load(a, i), i), "else"), arm.format("A[i] = A[i]"))
+    gives(f, Insert((1, 0, 1), store(a, i, i)), arm.format("A[i] = i"))
+    gives(f, Insert((1, 0, 1), store(a, load(a, i), i)), arm.format("A[i] = A[i]"))
     earlier = store(a, 3 - i, 3 - i)  # an earlier iteration may have stored a 7 there
-    refused(f, Insert((1, 0), earlier, "else"), CHANGES.format("A"))
-    refused(f, Insert((1, 0), store(a, 7, i), "else"), CHANGES.format("A"))  # what the other arm stores
+    refused(f, Insert((1, 0, 1), earlier), CHANGES.format("A"))
+    refused(f, Insert((1, 0, 1), store(a, 7, i)), CHANGES.format("A"))  # what the other arm stores
 
 
 def test_minus_zero() -> None:
@@ -84,7 +86,7 @@ def test_what_does_not_fit() -> None:
     refused(f, Insert((1,), store(a, i, 0)), "i is not in scope here")
     other = program('t = T.alloc_buffer((4,), "int32")\nB[0] = 1')
     refused(f, Insert((1,), store(buffer(other, "t"), 1, 0)), "buffer t is not alive here")
-    refused(f, Insert((1,), seq(store(a, 1, 0)), "else"), "not an if without else")
+    refused(f, with_else((1,)), "not an if without else")
 
 
 # ------------------------------------------------------------------------- dead stores that the statement itself reads

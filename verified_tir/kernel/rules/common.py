@@ -18,7 +18,7 @@ from verified_tir.kernel.effects import EVERYTHING, written_blocks
 from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
-from verified_tir.semantics.encode import Safety, in_range
+from verified_tir.semantics.encode import Safety, fresh, in_range
 
 
 def following(root: Stmt, path: Path, count: int) -> tuple[Stmt, ...]:
@@ -79,6 +79,14 @@ def never_meet(
 
 def _verb(a: Access) -> str:
     return "write" if a.write else "read"
+
+
+def arbitrary_lane(e: Expr) -> tuple[Term | None, tuple[Term, ...]]:
+    """An arbitrary lane of an expression that has several, and what is known of it."""
+    if e.dtype.lanes == 1:
+        return None, ()
+    lane = fresh("lane", f.INT)
+    return lane, (f.between(f.integer(0), lane, f.integer(e.dtype.lanes)),)
 
 
 def safe_questions(

@@ -33,7 +33,7 @@ from verified_tir.ir.expr import Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, at, put
 from verified_tir.ir.stmt import SKIP, Allocate, For, Seq, Stmt, While
-from verified_tir.ir.visit import walk
+from verified_tir.ir.visit import nodes_of
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import opaque_calls, read_blocks, written_blocks
@@ -41,8 +41,8 @@ from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.common import following
-from verified_tir.kernel.rules.insert import unchanged
-from verified_tir.kernel.rules.last_write import dead, may_not_pass, unread_blocks
+from verified_tir.kernel.rules.insert import stores_seen, unchanged
+from verified_tir.kernel.rules.last_write import dead, may_not_pass, name_of, unread_blocks
 from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
 
@@ -65,54 +65,49 @@ class Erase:
         target = at(before.body, self.path)
         if may_not_pass(target):
             raise Misfit("an opaque call, an assert or a while loop cannot be erased")
-        later = self._while_alive(before, target) if self.outdated else following(before.body, self.path, self.killer)
         context = context_at(before, self.path, entry)
         unread = unread_blocks(before, self.path)
         if not written_blocks(target) <= unread:
             unread -= read_blocks(target)  # such a store could feed another one, which must be looked at as it was
-        if self.outdated or self.killer:
-            questions = self._dead(context, target, later, unread)
+        if self.outdated:
+            questions = self._dead(context, target, self._while_alive(before.body, target), unread)
+        elif self.killer:
+            questions = self._dead(context, target, following(before.body, self.path, self.killer), unread)
         else:
             questions = self._no_op(context, target, unread)
         return Rewrite(before.with_body(put(before.body, self.path, SKIP)), questions)
 
     def _no_op(self, context: Context, target: Stmt, unread: set[Var]) -> Iterator[Question]:
         run = instance(context, target, written=())
-        for a in run.outer():
-            if not a.write or a.buffer is None or a.value is None or a.buffer.data in unread:
-                continue
-            old = context.load_from(context.memory, a.buffer, a.indices, a.lane)
-            claim = f"the erased store to {a.buffer.name} wrote the bits that were there already"
-            goal = f.and_(old.defined, unchanged(context, a, old))
-            yield Question("no-op", claim, run.context, (*a.given, a.value.defined), goal, (*self.path, *a.place))
+        for a in stores_seen(run, unread):
+            old, new, same = unchanged(context, a)
+            claim = f"the erased store to {name_of(a)} wrote the bits that were there already"
+            yield Question("no-op", claim, run.context, (*a.given, new), f.and_(old, same), (*self.path, *a.place))
 
     def _dead(self, context: Context, target: Stmt, later: tuple[Stmt, ...], unread: set[Var]) -> Iterator[Question]:
         """Every store is dead.  Its address may depend on what S wrote before, so loads of that are fresh."""
         run = instance(context, target)
         stores = [
-            replace(a, given=(*a.given, a.value.defined))
-            for a in run.outer()
-            if a.write and a.buffer is not None and a.value is not None and a.buffer.data not in unread
+            replace(a, given=(*a.given, a.value.defined)) for a in stores_seen(run, unread) if a.value is not None
         ]
         after = run.context.fork()
         after.execute(target)
         yield from dead(after, stores, later, self.path, "before", outlived=not self.outdated)
 
-    def _while_alive(self, before: PrimFunc, target: Stmt) -> tuple[Stmt, ...]:
+    def _while_alive(self, body: Stmt, target: Stmt) -> tuple[Stmt, ...]:
         """What runs after the statement while a block to which it stores is alive, in order."""
-        blocks = written_blocks(target) - {n.buffer.data for n in walk(target) if isinstance(n, Allocate)}
-        around = [at(before.body, self.path[:k]) for k in range(len(self.path))]
-        found = {s.buffer.data: k for k, s in enumerate(around) if isinstance(s, Allocate) and s.buffer.data in blocks}
-        missing = next((v.name for v in blocks if v not in found), None)
-        if missing is not None:
-            raise Misfit(f"{missing} outlives the function, so what is stored there is seen")
-        first = min(found.values(), default=len(self.path))
-        if any(isinstance(s, (For, While)) for s in around[first:]):
-            raise Misfit("a loop stands between an allocation and this; sink the allocation first")
+        blocks = written_blocks(target) - {s.buffer.data for s in nodes_of(target, Allocate)}
         later: list[Stmt] = []
-        for s, step in reversed(list(zip(around[first:], self.path[first:], strict=True))):
-            if isinstance(s, Seq):
-                later += s.stmts[step + 1 :]
+        for k in reversed(range(len(self.path))):
+            around = at(body, self.path[:k])
+            if blocks and isinstance(around, (For, While)):
+                raise Misfit("a loop stands between an allocation and this; sink the allocation first")
+            if blocks and isinstance(around, Seq):
+                later += around.stmts[self.path[k] + 1 :]
+            if isinstance(around, Allocate):
+                blocks.discard(around.buffer.data)
+        if blocks:
+            raise Misfit(f"{min(v.name for v in blocks)} outlives the function, so what is stored there is seen")
         if any(opaque_calls(s) for s in later):
             raise Misfit("an opaque call comes later, which may read everything")
         return tuple(later)

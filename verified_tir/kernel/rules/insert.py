@@ -26,18 +26,18 @@ from typing import Literal, final
 from verified_tir.ir.expr import Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, at, put
-from verified_tir.ir.stmt import DeclBuffer, If, Stmt, Store, seq
+from verified_tir.ir.stmt import DeclBuffer, Stmt, Store, seq
 from verified_tir.ir.visit import refresh_binders, walk
-from verified_tir.kernel.access import Access
+from verified_tir.kernel.access import Access, Instance
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import read_blocks, written_blocks
-from verified_tir.kernel.memory import Element, Entry
+from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.open_bits import adds_nothing
 from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.common import check_scope, following, safe_questions
-from verified_tir.kernel.rules.last_write import dead, may_not_pass, unread_blocks
+from verified_tir.kernel.rules.last_write import dead, may_not_pass, name_of, unread_blocks
 from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
@@ -46,7 +46,7 @@ from verified_tir.logic.formula import Term
 @final
 @dataclass(frozen=True, slots=True)
 class Insert:
-    """Insert ``stmt`` before or after the statement at ``path``, or as the missing else branch of the ``if`` there.
+    """Insert ``stmt`` before or after the statement at ``path``.
 
     :param killer: how many statements after the place, in the same sequence, one stands that overwrites what this one
         stores; 0 if none is named.
@@ -54,35 +54,23 @@ class Insert:
 
     path: Path
     stmt: Stmt
-    where: Literal["before", "after", "else"] = "before"
+    where: Literal["before", "after"] = "before"
     killer: int = 0
 
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
-        target = at(before.body, self.path)
-        if may_not_pass(self.stmt):
+        target, added = at(before.body, self.path), refresh_binders(self.stmt)[0]
+        if may_not_pass(added):
             raise Misfit("an opaque call, an assert or a while loop cannot be inserted")
         context = context_at(before, self.path, entry)
-        problem = views_problem(context, self.stmt)
-        if problem is not None:
-            raise Misfit(problem)
-        added, _ = refresh_binders(self.stmt)
-        if self.where == "after":
+        if self.where == "before":
+            new = seq(added, target)
+            later = (target, *following(before.body, self.path, self.killer - 1))[: self.killer]
+        else:
             context.execute(target)
             new = seq(target, added)
-        elif self.where == "before":
-            new = seq(added, target)
-        elif isinstance(target, If) and target.else_body is None:
-            condition = context.encoder().encode(target.condition)
-            context.path.extend((f.not_(condition.value), condition.defined))
-            new = If(target.condition, target.then_body, added)
-        else:
-            raise Misfit("not an if without else")
+            later = following(before.body, self.path, self.killer)
         check_scope(context, added)
-        later = following(before.body, self.path, self.killer - (self.where == "before"))
-        if self.killer and self.where == "else":
-            raise Misfit("an else branch names no killer")
-        if self.killer and self.where == "before":
-            later = (target, *later)
+        _check_views(context, added)
         after = before.with_body(put(before.body, self.path, new))
         return Rewrite(after, self._questions(context, added, later, unread_blocks(before) - read_blocks(added)))
 
@@ -93,34 +81,36 @@ class Insert:
         run = instance(context, added, written=fed, with_safety=True)
         for place, safety in run.safety:
             yield from safe_questions(run.context, (safety,), (), (*self.path, *place))
-        for a in run.outer():
-            if not a.write or a.buffer is None or a.value is None or a.buffer.data in unread:
-                continue
-            old = context.load_from(context.memory, a.buffer, a.indices, a.lane)
-            claim = f"the inserted store to {a.buffer.name} writes the bits that are there already"
-            goal = f.and_(a.value.defined, unchanged(context, a, old))
-            place = (*self.path, *a.place)
+        for a in stores_seen(run, unread):
+            old, new, same = unchanged(context, a)
+            claim = f"the inserted store to {name_of(a)} writes the bits that are there already"
+            goal, place = f.and_(new, same), (*self.path, *a.place)
             otherwise = dead(run.context, [a], later, self.path, "after", outlived=True) if later else ()
-            yield Question("no-op", claim, run.context, (*a.given, old.defined), goal, place, "after", tuple(otherwise))
+            yield Question("no-op", claim, run.context, (*a.given, old), goal, place, "after", tuple(otherwise))
 
 
-def unchanged(context: Context, a: Access, old: Element) -> Term:
-    """That a store leaves an element's bits as they are; those of each order of its terms, if its block is licensed."""
-    assert a.written is not None and a.buffer is not None
-    if a.buffer.data in context.entry.licensed:
-        return adds_nothing(a.written.value, old.value)
-    return f.eq(a.written.value, old.value)
+def stores_seen(run: Instance, unread: set[Var]) -> list[Access]:
+    """The stores of a run to what exists outside of it, but for blocks that nobody reads."""
+    return [a for a in run.outer() if a.write and a.buffer is not None and a.buffer.data not in unread]
 
 
-def views_problem(context: Context, stmt: Stmt) -> str | None:
-    """Why a statement's views are not understood.
+def unchanged(context: Context, a: Access) -> tuple[Term, Term, Term]:
+    """That an element is defined before a store and after it, and that the store leaves its bits as they are: those of
+    each order of its terms, if its block is licensed."""
+    assert a.buffer is not None and a.value is not None and a.written is not None
+    old, new = context.load_from(context.memory, a.buffer, a.indices, a.lane), a.written.value
+    licensed = a.buffer.data in context.entry.licensed
+    return old.defined, a.value.defined, adds_nothing(new, old.value) if licensed else f.eq(new, old.value)
+
+
+def _check_views(context: Context, stmt: Stmt) -> None:
+    """A statement's views are understood.
 
     A view that appears would be known by other addresses than the block's other views are.  A block seen at several
     types may hold at one of them what is undefined at another: that place is not free to be stored to.
     """
     for n in walk(stmt):
         if isinstance(n, DeclBuffer):
-            return f"{n.buffer.name} is another view of a block; none can be inserted"
+            raise Misfit(f"{n.buffer.name} is another view of a block; none can be inserted")
         if isinstance(n, Store) and len({b.dtype.scalar for b in context.views.get(n.buffer.data, ())}) > 1:
-            return f"{n.buffer.name} is stored to, whose block has views of several types"
-    return None
+            raise Misfit(f"{n.buffer.name} is stored to, whose block has views of several types")

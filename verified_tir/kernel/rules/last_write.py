@@ -155,7 +155,7 @@ def dead(
     run = Seq((*later, SKIP))
     for read in reads_of(context, run, blocks):
         for _, a in conflicts([read.access], stores):
-            claim = _not_read(a) if outlived else f"what is read of {_name(a)} was written after the erased statement"
+            claim = _not_read(a) if outlived else f"what is read of {name_of(a)} was written after the erased statement"
             given = (*a.given, *read.given, overlap(a, read.access))
             yield Question("dead", claim, read.context, given, read.written, (*path, *a.place), where)
     if not outlived:
@@ -165,15 +165,16 @@ def dead(
         for a in stores if may_not_pass(r.stmt) else ():  # somebody else may read, or the run may end here
             yield Question("dead", _not_read(a), r.context, a.given, f.FALSE, (*path, *a.place), where)
     for a in stores:
-        claim = f"the store to {_name(a)} is dead: it is certainly overwritten later"
+        claim = f"the store to {name_of(a)} is dead: it is certainly overwritten later"
         yield Question("dead", claim, ran[-1].context, a.given, overwrites(ran, a), (*path, *a.place), where)
 
 
 def _not_read(a: Access) -> str:
-    return f"the store to {_name(a)} is dead: what is overwritten later is not read before that"
+    return f"the store to {name_of(a)} is dead: what is overwritten later is not read before that"
 
 
-def _name(a: Access) -> str:
+def name_of(a: Access) -> str:
+    """The name of the buffer that an access goes through."""
     return "" if a.buffer is None else a.buffer.name
 
 

@@ -45,11 +45,11 @@ from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import Misfit, Question
-from verified_tir.kernel.rules.common import check_scope, has_effect, safe_questions
+from verified_tir.kernel.rules.common import arbitrary_lane, check_scope, has_effect, safe_questions
 from verified_tir.kernel.step import Rewrite as Rewritten
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
-from verified_tir.semantics.encode import Encoded, Safety, fresh
+from verified_tir.semantics.encode import Encoded, Safety
 
 ExprPath: TypeAlias = tuple[int, ...]
 """Positions among the direct expressions of a statement (or of an expression), outermost first."""
@@ -187,13 +187,11 @@ class _Place:
     def both(self, old: Expr, new: Expr, premises: tuple[Term, ...] = ()) -> tuple[Encoded, Encoded, tuple[Term, ...]]:
         """What both are (an arbitrary lane of them, if they have several), and what is known; the new one is safe."""
         check_scope(self.context, new)
-        self.lane = fresh("lane", f.INT) if old.dtype.lanes > 1 else None
-        if self.lane is not None:
-            premises = (*premises, f.between(f.integer(0), self.lane, f.integer(old.dtype.lanes)))
+        self.lane, given = arbitrary_lane(old)
         was_safe, is_safe = list[Safety](), list[Safety]()
         was = self.context.encoder(was_safe).encode(old, self.lane)
         now = self.context.encoder(is_safe).encode(new, self.lane)
-        known = (*premises, *(f.implies(f.and_(*s.premises), s.condition) for s in was_safe))
+        known = (*given, *premises, *(f.implies(f.and_(*s.premises), s.condition) for s in was_safe))
         self.owed.extend(safe_questions(self.context, is_safe, known, self.path))
         return was, now, known
 

@@ -4,6 +4,7 @@
     with T.attr(…): S                  ⟷     S
     for i in …, annotations={…}        ⟷     for i in …, annotations={…′}       (so for allocations and labels)
     for i in range(n): S               ⟷     for i in T.parallel(n): S
+    if c: S                            ⟷     if c: S  else: nothing
     B = alloc(s, scope="global"); S    ⟷     B = alloc(s, scope="shared"); S
     T.func_attr({…})                   ⟷     T.func_attr({…′})
 
@@ -24,7 +25,7 @@ from verified_tir.ir.expr import Call, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import once
 from verified_tir.ir.paths import Path, at, put
-from verified_tir.ir.stmt import Allocate, Annotations, AttrStmt, Block, For, Seq, Stmt, seq
+from verified_tir.ir.stmt import Allocate, Annotations, AttrStmt, Block, For, If, Seq, Stmt, seq
 from verified_tir.ir.visit import map_children, nodes_of, substitute, walk
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import Misfit
@@ -52,7 +53,7 @@ class Same:
         blocks = zip(_allocated(self.new), _allocated(old), strict=False)
         moved = {a: b for a, b in blocks if a is not b}
         if bare(substitute(self.new, moved)) is not bare(old):
-            raise Misfit("they differ in more than labels, attributes, annotations, kinds and scopes")
+            raise Misfit("they differ in more than labels, attributes, annotations, kinds, scopes and empty branches")
         for a, b in moved.items():
             if occurs(before, a) or not _differ_in_scope(a, b):
                 raise Misfit(f"{a.name} is not fresh, or differs from {b.name} in more than its scope")
@@ -75,6 +76,8 @@ def bare(stmt: Stmt) -> Stmt:
             return seq(*stmts)
         case For(var=v, min=low, extent=extent, body=body):
             return For(v, low, extent, body)
+        case If(condition=c, then_body=body, else_body=Seq(stmts=())):
+            return If(c, body)
         case Allocate(buffer=b, body=body):
             return Allocate(b, body)
     return inner

@@ -28,7 +28,7 @@ from verified_tir.schedule import moves
 from verified_tir.schedule.bounds import Bounds
 from verified_tir.schedule.edits import rewritten
 from verified_tir.schedule.poly import counted_in
-from verified_tir.schedule.recipes import annotated, labelled, unwrapped
+from verified_tir.schedule.recipes import annotated, labelled, unwrapped, with_else
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.simplify_index import Simplifier, negate
 from verified_tir.schedule.tactics.arms import make_equal
@@ -91,7 +91,7 @@ def _run_always(session: Session, path: Path, wrap_indices: bool) -> None:
         return
     try:
         with session.atomic():
-            session.apply(Insert(path, stmt.then_body, "else"))
+            session.apply(with_else(path), Insert((*path, 1), stmt.then_body))
             session.apply(moves.merge(path))
         return
     except TacticFailed as problem:

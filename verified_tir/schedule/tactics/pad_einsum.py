@@ -36,6 +36,7 @@ from verified_tir.kernel.rules.reduction import term_of
 from verified_tir.schedule import moves
 from verified_tir.schedule.moves import NewLoop
 from verified_tir.schedule.poly import counted_in
+from verified_tir.schedule.recipes import with_else
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.tactics.in_turn import is_zero
 from verified_tir.schedule.tactics.layout import lay_out
@@ -251,7 +252,7 @@ def _run_always(session: Session, var: Var, einsum: Einsum) -> None:
     guard = session.stmt((*path, 0))
     assert isinstance(guard, If)
     try:
-        session.apply(Insert((*path, 0), guard.then_body, "else"))
+        session.apply(with_else((*path, 0)), Insert((*path, 0, 1), guard.then_body))
     except TacticFailed as failed:
         raise _with_remedy(failed, var, einsum) from None
     session.apply(moves.merge((*path, 0)))

@@ -17,7 +17,7 @@ from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.scope import Declare, Drop
 from verified_tir.kernel.theorem import Rule
 from verified_tir.schedule import moves
-from verified_tir.schedule.recipes import Recipe, moved
+from verified_tir.schedule.recipes import Recipe, moved, with_else
 from verified_tir.testing.rules.building import load, store
 from verified_tir.testing.rules.family import Chain, Family
 from verified_tir.testing.rules.pool import (
@@ -200,7 +200,7 @@ def _else(a: Word, b: Word, c: int) -> Made:
     """The missing else branch."""
     i = Var.fresh("i")
     func = integers(For(i, const(0), const(3), If(CONDITIONS[c](i), a(i))))
-    return func, [Insert((0,), b(i), "else"), Insert((0,), SKIP, "else")]
+    return func, [(with_else((0,)), Insert((0, 1), b(i))), (with_else((0,)), Insert((0, 1), SKIP))]
 
 
 _R = (*range(len(EXTENTS)),)
