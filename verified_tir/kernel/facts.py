@@ -237,13 +237,9 @@ class Known:
             if not speaks_of_one_element(holds, e.value.sort):
                 continue
             i = Invariant(str(name), holds, frozenset({e.version.block}), e)
-            if since is None and not self.follows(i.said(run.older), f"{e.buffer.name} {name} before the loop"):
-                continue
-            begun = len(self.lemmas) - 1
-            if kept(self, run.before, run.event.stmt, i, stores, since=setting, reached=run.event.reached):
+            begun = since is not None or self.follows(i.said(run.older), f"{e.buffer.name} {name} before the loop")
+            if begun and kept(self, run.before, run.event.stmt, i, stores, since=setting, reached=run.event.reached):
                 found.append(f.implies(f.and_(*runs), i.said(e)))
-            elif since is None:
-                del self.lemmas[begun]  # nobody needs to know that it held before
         return self._add(e, *found)
 
     def throughout(self, version: Version, blocks: frozenset[Var] = frozenset()) -> frozenset[Var]:
