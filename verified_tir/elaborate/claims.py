@@ -187,9 +187,7 @@ def _axes(context: Context, block: Block, path: Path, around: Around) -> Iterato
     other = [f.ne(one.axes[iv.var].value, two.axes[iv.var].value) for iv in block.iter_vars if iv.kind != "spatial"]
     free = any(iv.kind == "opaque" for iv in block.iter_vars)
     goal = f.and_(*spatial) if free else f.and_(*spatial, f.or_(*other))
-    merged = outer.fork()
-    merged.names.update(one.run.context.names)
-    merged.names.update({k: f"{v}'" for k, v in two.run.context.names.items() if k not in merged.names})
+    merged = outer.of_both(one.run.context, two.run.context)
     different = f.or_(*[f.ne(x, y) for x, y in zip(one.loops, two.loops, strict=True)])
     kinds = ", ".join(f"{iv.var.name} ({iv.kind})" for iv in block.iter_vars)
     for a, b in conflicts(one.run.outer(), two.run.outer()):

@@ -95,6 +95,13 @@ class Context:
         here.env.update({v: Encoded(x, f.TRUE, False) for v, x in zip(variables, values, strict=True)})
         return here
 
+    def of_both(self, first: Context, second: Context) -> Context:
+        """A fork that knows what two instances call their variables: those of the second have a prime."""
+        here = self.fork()
+        here.names.update(first.names)
+        here.names.update({k: f"{v}'" for k, v in second.names.items() if k not in here.names})
+        return here
+
     def at(self, memory: Memory) -> Context:
         """A copy in which the blocks are in other states: those of before a statement, for instance."""
         here = self.fork()

@@ -32,9 +32,8 @@ from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import NoMatch, Question, Unproved, discharge_all
 from verified_tir.kernel.region import instance
 from verified_tir.logic import formula as f
-from verified_tir.logic.formula import Term
 from verified_tir.logic.verdict import Discharged
-from verified_tir.semantics.encode import Encoded, Unencodable, fresh
+from verified_tir.semantics.encode import Encoded, Unencodable
 
 MARKED = ("parallel", "vectorized", "thread_binding")
 """Kinds of loops whose iterations may run at once."""
@@ -72,28 +71,20 @@ def marked_loops(stmt: Stmt) -> tuple[Path, ...]:
 
 def no_conflict_between_iterations(context: Context, loop: For, path: Path) -> Iterator[Question]:
     """Two different iterations of ``loop`` touch no common element, unless both only read it."""
-    encoder = context.encoder()
-    low, extent = encoder.value(loop.min), encoder.value(loop.extent)
+    first, second = context.bind_loop(loop), context.bind_loop(loop)
+    context.names[str(second.payload)] += "'"
     context.repeat(loop, loop.body)
-    name = loop.var.name
-    first, second = fresh(name, f.INT), fresh(name, f.INT)
-    context.names[str(first.payload)] = name
-    context.names[str(second.payload)] = f"{name}'"
-    domain = [f.and_(f.le(low, v), f.lt(v, f.add(low, extent))) for v in (first, second)]
-    runs = [instance(context, loop.body, env={loop.var: Encoded(v, f.TRUE, False)}, given=()) for v in (first, second)]
-    yield from _reached(context, loop, runs[0], (domain[0],), path)
+    runs = [instance(context, loop.body, env={loop.var: Encoded(v, f.TRUE, False)}) for v in (first, second)]
+    yield from _reached(loop, runs[0], path)
+    merged = context.of_both(runs[0].context, runs[1].context)
     for a, b in conflicts(_common(runs[0], loop), _common(runs[1], loop)):
-        what = f"the loop over {name} is {loop.kind}"
+        what = f"the loop over {loop.var.name} is {loop.kind}"
         if a.buffer is None or b.buffer is None:
             claim = f"{what}: no opaque call, assertion or while loop stands in its body"
         else:
             verbs = f"{'write' if a.write else 'read'} and {'write' if b.write else 'read'}"
             claim = f"{what}: no two of its iterations {verbs} the same element of {a.buffer.name}"
-        merged = context.fork()
-        merged.names.update(runs[0].context.names)
-        merged.names.update({k: v if v.endswith("'") else f"{v}'" for k, v in runs[1].context.names.items()
-                             if k not in merged.names})  # fmt: skip
-        given = (*domain, f.lt(first, second), *a.given, *b.given)
+        given = (f.lt(first, second), *a.given, *b.given)
         # Both orders of the pair are asked, since a and b come from all accesses of the body.
         yield Question("licence", claim, merged, given, f.not_(overlap(a, b)), (*path, 0, *a.place), "after")
 
@@ -106,7 +97,7 @@ def _common(run: Instance, loop: For) -> Iterator[Access]:
             yield a
 
 
-def _reached(context: Context, loop: For, run: Instance, given: tuple[Term, ...], path: Path) -> Iterator[Question]:
+def _reached(loop: For, run: Instance, path: Path) -> Iterator[Question]:
     """No iteration uses memory from outside that is another's alone."""
     private = {"threadIdx": ("local",), "blockIdx": ("local", "shared", "warp", "wmma")}.get(loop.thread[:-2], ())
     for a in run.outer():  # each access: one that no run gets to says nothing of the others
@@ -115,7 +106,7 @@ def _reached(context: Context, loop: For, run: Instance, given: tuple[Term, ...]
                 f"the loop over {loop.var.name} is bound to {loop.thread}: none of its iterations uses "
                 f"{a.buffer.name} of scope {a.buffer.scope} from outside, of which each has its own"
             )
-            yield Question("licence", claim, run.context, (*given, *a.given), f.FALSE, (*path, 0, *a.place), "after")
+            yield Question("licence", claim, run.context, a.given, f.FALSE, (*path, 0, *a.place), "after")
 
 
 def _kind(buffer: Buffer) -> str:

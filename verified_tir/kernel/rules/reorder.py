@@ -272,7 +272,7 @@ class _Work:
         for xs, ys in shared:
             same, given = f.and_(*_equal(xs, ys)), (*a.given, *b.given)
             if f.and_(same, *given) is not f.FALSE:
-                claim, context = "no old iteration is run twice", _merged(self.start, a.old.context, b.old.context)
+                claim, context = "no old iteration is run twice", self.start.of_both(a.old.context, b.old.context)
                 yield Question("bijection", claim, context, given, f.not_(same), self.rule.path)
 
     def _in_order(self, first: tuple[int, _Active], second: tuple[int, _Active]) -> Iterator[Question]:
@@ -288,7 +288,7 @@ class _Work:
         if new_first in (f.TRUE, old_first) or f.and_(old_first, *given) is f.FALSE:
             return
         (mine, xs), (theirs, ys) = self._accesses(m, a), self._accesses(n, b)
-        context, differ = _merged(self.start, mine, theirs), a.link.leaf != b.link.leaf
+        context, differ = self.start.of_both(mine, theirs), a.link.leaf != b.link.leaf
         why = "the two statements may change places" if differ else "iterations change their order"
         otherwise = never_meet(context, xs, ys, (*given, old_first, f.not_(new_first)), why, ())
         if differ and (old_first is f.TRUE or new_first is f.FALSE):
@@ -308,11 +308,3 @@ class _Work:
 
 def _equal(xs: Iterable[Term], ys: Iterable[Term]) -> tuple[Term, ...]:
     return tuple(f.eq(x, y) for x, y in zip(xs, ys, strict=True))
-
-
-def _merged(start: Context, first: Context, second: Context) -> Context:
-    """The context of both, for messages: what is of the second one has a prime."""
-    both = start.fork()
-    both.names.update(first.names)
-    both.names.update({k: f"{v}'" for k, v in second.names.items() if k not in both.names})
-    return both
