@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-
 import pytest
 
 from verified_tir.ir.buffer import Buffer
@@ -25,7 +23,8 @@ from verified_tir.ir.expr import (
     Undef,
     Var,
 )
-from verified_tir.ir.index_arith import _LEAVES, data_vars, is_index
+from verified_tir.ir.find import data_vars
+from verified_tir.ir.index_arith import is_index
 from verified_tir.ir.stmt import SKIP, LetStmt, Store, seq
 from verified_tir.ir.sugar import binary, const
 
@@ -80,16 +79,3 @@ def test_lets_of_expressions_are_found_too() -> None:
     assert data_vars(seq(store, SKIP)) == {x}
     assert data_vars(LetStmt(y, LetExpr(x, i, x + 1), SKIP)) == set()
     assert data_vars(LetStmt(y, LetExpr(x, READ, x + 1), SKIP)) == {x, y}
-
-
-def test_what_is_remembered_does_not_keep_expressions_alive() -> None:
-    expr: Expr | None = Var.fresh("gone") * 7 + 1
-    assert expr is not None and is_index(expr) and expr in _LEAVES
-    del expr
-    gc.collect()
-    size = len(_LEAVES)
-    expr = Var.fresh("gone") * 7 + 1
-    assert is_index(expr)
-    del expr
-    gc.collect()
-    assert len(_LEAVES) <= size, "what other tests left may go meanwhile"

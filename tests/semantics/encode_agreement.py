@@ -24,8 +24,9 @@ from hypothesis.vendor.pretty import RepresentationPrinter as PrettyPrinter
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import Binary, Call, Cast, Expr, LetExpr, Load, Var
+from verified_tir.ir.find import data_vars
 from verified_tir.ir.floats import bits_of
-from verified_tir.ir.index_arith import data_vars, is_index
+from verified_tir.ir.index_arith import is_index
 from verified_tir.ir.script import script
 from verified_tir.ir.visit import walk
 from verified_tir.logic import formula as f

@@ -13,8 +13,9 @@ from tests.semantics.oracles import FLOATS, interesting_floats, key
 from verified_tir.ir.calls import PURE_CALLS
 from verified_tir.ir.dtype import FLOAT32, FLOAT64, INT32, DType
 from verified_tir.ir.expr import Binary, Call, Cast, Expr, FloatImm, IntImm, LetExpr, Select, Var
+from verified_tir.ir.find import data_vars
 from verified_tir.ir.float_bits import round_to
-from verified_tir.ir.index_arith import data_vars, is_index
+from verified_tir.ir.index_arith import is_index
 from verified_tir.ir.node import IRError
 from verified_tir.ir.numpy_types import numpy_dtype
 from verified_tir.ir.sugar import const

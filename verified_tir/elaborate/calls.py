@@ -15,9 +15,8 @@ from typing import Final
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.calls import is_pure
 from verified_tir.ir.expr import Call, Expr, Load, Undef, Var
-from verified_tir.ir.find import recursion
+from verified_tir.ir.find import data_vars, recursion
 from verified_tir.ir.func import IRModule, PrimFunc
-from verified_tir.ir.index_arith import data_vars
 from verified_tir.ir.node import IRError, Node
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, Block, DeclBuffer, Evaluate, Stmt, Store

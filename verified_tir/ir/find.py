@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Call, Load, Var
+from verified_tir.ir.expr import Call, LetExpr, Load, Var
 from verified_tir.ir.func import IRModule, PrimFunc
+from verified_tir.ir.index_arith import is_index
 from verified_tir.ir.node import Node
 from verified_tir.ir.paths import Path
-from verified_tir.ir.stmt import Allocate, Block, For, Stmt, Store
+from verified_tir.ir.stmt import Allocate, Block, For, LetStmt, Stmt, Store
 from verified_tir.ir.visit import nodes_of, rewrite, sub_statements, walk
 
 N = TypeVar("N", bound=Node)
@@ -66,6 +67,20 @@ def substitute_buffers(node: N, mapping: Mapping[Buffer, Buffer]) -> N:
     if not mapping:
         return node
     return rewrite(node, lambda n: mapping.get(n) if isinstance(n, Buffer) else None)
+
+
+def data_vars(root: Node) -> frozenset[Var]:
+    """The let-bound variables below ``root`` that hold data: those whose value is not index arithmetic.
+
+    Variables are bound once in a program, so the set serves every place in it.
+    """
+    found: set[Var] = set()
+    for node in walk(root):  # parents first: an outer let is settled before the lets in its scope
+        match node:
+            case LetStmt(var=var, value=value) | LetExpr(var=var, value=value):
+                if not is_index(value, found):
+                    found.add(var)
+    return frozenset(found)
 
 
 def recursion(module: IRModule) -> list[str] | None:

@@ -5,65 +5,36 @@ arithmetic) and constants only.  A subexpression of it that overflows its type i
 compute with mathematical integers.  An operation with a load, cast, call, ``undef``, float or data variable anywhere
 beneath it is *data*: it wraps in two's complement.
 
-The interpreter and the encoding into logic both ask here, so that they cannot disagree.
+The encoding into logic finds out for itself (``Encoded.data``); the interpreter asks here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from weakref import WeakKeyDictionary
 
 from verified_tir.ir.expr import Binary, Broadcast, Expr, IfThenElse, IntImm, LetExpr, Not, Ramp, Select, Shuffle, Var
-from verified_tir.ir.node import Node
-from verified_tir.ir.stmt import LetStmt
-from verified_tir.ir.visit import children, walk
+from verified_tir.ir.node import once
+from verified_tir.ir.visit import nodes_of
 
-_LEAVES: WeakKeyDictionary[Expr, frozenset[Var] | None] = WeakKeyDictionary()
+_INDEX = (IntImm, Binary, Not, Select, IfThenElse, Ramp, Broadcast, Shuffle, LetExpr)
 
 
 def is_index(expr: Expr, data_vars: Collection[Var] = ()) -> bool:
     """Whether ``expr`` is index arithmetic, when the variables in ``data_vars`` are known to hold data.
 
     A comparison or conjunction of index arithmetic counts as index arithmetic too (it cannot overflow, and a
-    ``select`` between indices may ask it).
+    ``select`` between indices may ask it).  What is bound inside, to index arithmetic then, holds no data.
     """
-    leaves = _leaves(expr)
-    return leaves is not None and (not data_vars or leaves.isdisjoint(data_vars))
+    if _computes_data(expr):
+        return False
+    bound = {n.var for n in nodes_of(expr, LetExpr)}
+    return not any(v in data_vars and v not in bound for v in nodes_of(expr, Var))
 
 
-def data_vars(root: Node) -> frozenset[Var]:
-    """The let-bound variables below ``root`` that hold data: those whose value is not index arithmetic.
-
-    Variables are bound once in a program, so the set serves every place in it.
-    """
-    found: set[Var] = set()
-    for node in walk(root):  # parents first: an outer let is settled before the lets in its scope
-        match node:
-            case LetStmt(var=var, value=value) | LetExpr(var=var, value=value):
-                if not is_index(value, found):
-                    found.add(var)
-    return frozenset(found)
-
-
-def _leaves(expr: Expr) -> frozenset[Var] | None:
-    """The variables that index arithmetic is built from; ``None`` if something below is data whatever they hold."""
-    if isinstance(expr, Var):  # not remembered: an entry that held its own key would never go away
-        return frozenset((expr,)) if expr.dtype.is_int or expr.dtype.is_bool else None
-    if expr not in _LEAVES:
-        _LEAVES[expr] = _find_leaves(expr)
-    return _LEAVES[expr]
-
-
-def _find_leaves(expr: Expr) -> frozenset[Var] | None:
-    match expr:
-        case IntImm():
-            return frozenset()
-        case Binary() | Not() | Select() | IfThenElse() | Ramp() | Broadcast() | Shuffle() | LetExpr():
-            found: frozenset[Var] = frozenset()
-            for child in children(expr):
-                leaves = _leaves(child) if isinstance(child, Expr) else None
-                if leaves is None:
-                    return None
-                found |= leaves
-            return found - {expr.var} if isinstance(expr, LetExpr) else found
-    return None
+@once
+def _computes_data(expr: Expr) -> bool:
+    """Whether something in the expression is data whatever its variables of integers hold."""
+    return not all(
+        isinstance(e, _INDEX) or (isinstance(e, Var) and (e.dtype.is_int or e.dtype.is_bool))
+        for e in nodes_of(expr, Expr)
+    )

@@ -19,8 +19,8 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import HANDLE, VOID, PointerType
 from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.expr import Call, Expr, Load, Var
+from verified_tir.ir.find import data_vars
 from verified_tir.ir.func import IRModule, PrimFunc
-from verified_tir.ir.index_arith import data_vars
 from verified_tir.ir.node import IRError, Node
 from verified_tir.ir.script import parse, script
 from verified_tir.ir.stmt import SKIP, Allocate, Assume, Block, DeclBuffer, Evaluate, For, If, Seq, Stmt, Store, seq

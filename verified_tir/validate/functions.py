@@ -13,8 +13,8 @@ from typing import final
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.calls import is_pure
 from verified_tir.ir.expr import Call, Expr, Load, Undef, Var
+from verified_tir.ir.find import data_vars
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.index_arith import data_vars
 from verified_tir.ir.node import Node
 from verified_tir.ir.stmt import Allocate, Block, DeclBuffer, Evaluate, LetStmt, Stmt
 from verified_tir.ir.visit import map_children, refresh_binders, substitute, walk

@@ -10,8 +10,8 @@ import numpy as np
 
 from verified_tir.ir.dtype import PointerType
 from verified_tir.ir.expr import Call, Var
+from verified_tir.ir.find import data_vars
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.index_arith import data_vars
 from verified_tir.ir.stmt import Store
 from verified_tir.ir.visit import walk
 from verified_tir.validate.access import Access

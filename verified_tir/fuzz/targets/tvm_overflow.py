@@ -11,8 +11,9 @@ from typing import Final
 
 from verified_tir.ir.dtype import FLOAT64
 from verified_tir.ir.expr import Binary, Call, Cast, Expr, LetExpr, Select, Undef, Var
+from verified_tir.ir.find import data_vars
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.index_arith import data_vars, is_index
+from verified_tir.ir.index_arith import is_index
 from verified_tir.ir.node import Node
 from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import map_children

@@ -42,7 +42,7 @@ from verified_tir.semantics.operators import binary_operation, cast_operation, f
 from verified_tir.semantics.values import UNDEF, Operation, Scalar, Value, lanes_of, vector
 
 DataVars = Set[Var]
-"""The let-bound variables that hold data (``index_arith.data_vars``)."""
+"""The let-bound variables that hold data (``find.data_vars``)."""
 
 
 def meaning_of(expr: Expr, data: DataVars) -> Meaning:  # noqa: PLR0911 (one case for each class)

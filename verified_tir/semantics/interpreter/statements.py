@@ -12,7 +12,7 @@ from typing import final
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import BOOL
 from verified_tir.ir.expr import Binary, Call, Expr, Undef
-from verified_tir.ir.index_arith import data_vars
+from verified_tir.ir.find import data_vars
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import (

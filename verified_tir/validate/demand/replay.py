@@ -15,7 +15,7 @@ import numpy as np
 
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import Var
-from verified_tir.ir.index_arith import data_vars
+from verified_tir.ir.find import data_vars
 from verified_tir.ir.stmt import Store
 from verified_tir.semantics.errors import UndefinedBehaviour
 from verified_tir.semantics.interpreter.expressions import indices_of, mask_of, meaning_of, number

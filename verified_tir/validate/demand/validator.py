@@ -18,8 +18,8 @@ import numpy as np
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import BOOL, PointerType
 from verified_tir.ir.expr import Var
+from verified_tir.ir.find import data_vars
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.index_arith import data_vars
 from verified_tir.logic.solver import Solver
 from verified_tir.validate.compare import Gap, compare, extra_events
 from verified_tir.validate.concrete import Side
