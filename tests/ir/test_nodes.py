@@ -12,26 +12,13 @@ from verified_tir.ir import node as node_module
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import BOOL, FLOAT32, INT32, DType, PointerType
 from verified_tir.ir.equal import structural_equal
-from verified_tir.ir.expr import (
-    Binary,
-    Broadcast,
-    Cast,
-    FloatImm,
-    IfThenElse,
-    IntImm,
-    Load,
-    Ramp,
-    Select,
-    Shuffle,
-    Var,
-    all_of,
-)
+from verified_tir.ir.expr import Binary, Broadcast, Cast, FloatImm, IfThenElse, IntImm, Load, Ramp, Select, Shuffle, Var
 from verified_tir.ir.find import block_path, loop_path
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import at, places, put
 from verified_tir.ir.script import parse_func
 from verified_tir.ir.stmt import SKIP, Block, For, Seq, Store, seq
-from verified_tir.ir.sugar import any_of, const
+from verified_tir.ir.sugar import all_of, any_of, const
 from verified_tir.ir.visit import bound_vars, free_vars, refresh_binders, substitute, walk
 from verified_tir.testing.structural_hash import structural_hash
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from verified_tir.ir.expr import TRUE, Binary, Expr, Load, all_of
+from verified_tir.ir.expr import TRUE, Binary, Expr, Load
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import Node, once
 from verified_tir.ir.stmt import Allocate, Block, If, LetStmt, Stmt, seq
+from verified_tir.ir.sugar import all_of
 from verified_tir.ir.visit import map_children, substitute, walk
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, final, get_args
 
@@ -359,14 +359,6 @@ def binary(op: BinaryOp, a: Expr, b: Expr) -> Expr:
     if (op, y) in (("add", 0), ("sub", 0), ("mul", 1), ("floordiv", 1)):
         return a
     return b if (op, x) in (("add", 0), ("mul", 1)) else made
-
-
-def all_of(conditions: Sequence[Expr]) -> Expr:
-    """The lazy conjunction of the conditions, left to right (true if there is none)."""
-    result = conditions[0] if conditions else TRUE
-    for c in conditions[1:]:
-        result = Binary("and", result, c)
-    return result
 
 
 TRUE = IntImm(BOOL, 1)

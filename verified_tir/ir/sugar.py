@@ -242,6 +242,14 @@ def binary(op: e.BinaryOp, a: ExprLike, b: ExprLike) -> e.Expr:
     return e.binary(op, a, b)
 
 
+def all_of(conditions: Sequence[e.Expr]) -> e.Expr:
+    """The lazy conjunction of the conditions, left to right (true if there is none)."""
+    result = conditions[0] if conditions else e.TRUE
+    for c in conditions[1:]:
+        result = e.Binary("and", result, c)
+    return result
+
+
 def any_of(conditions: Sequence[e.Expr]) -> e.Expr:
     """The lazy disjunction of the conditions, left to right (false if there is none)."""
     if not conditions:

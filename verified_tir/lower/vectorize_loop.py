@@ -16,9 +16,10 @@ from dataclasses import dataclass
 from typing import final
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Binary, Expr, IntImm, all_of
+from verified_tir.ir.expr import Binary, Expr, IntImm
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, Block, For, If, LetStmt, Seq, Stmt, Store
+from verified_tir.ir.sugar import all_of
 from verified_tir.ir.visit import free_vars
 from verified_tir.kernel.obligation import NoMatch
 from verified_tir.kernel.rules.bind import Inline

@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from verified_tir.ir.expr import Expr, Var, all_of
+from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.node import IRError
-from verified_tir.ir.sugar import const
+from verified_tir.ir.sugar import all_of, const
 from verified_tir.ir.visit import substitute
 from verified_tir.logic.verdict import Proved, Refuted
 from verified_tir.schedule import isl_search

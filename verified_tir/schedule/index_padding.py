@@ -15,8 +15,8 @@ from typing import final
 
 import numpy as np
 
-from verified_tir.ir.expr import FALSE, Expr, all_of
-from verified_tir.ir.sugar import any_of
+from verified_tir.ir.expr import FALSE, Expr
+from verified_tir.ir.sugar import all_of, any_of
 from verified_tir.ir.visit import substitute, walk
 from verified_tir.logic.verdict import Proved
 from verified_tir.schedule import isl_search

@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from verified_tir.ir.expr import Expr, Select, Var, all_of
-from verified_tir.ir.sugar import any_of, const
+from verified_tir.ir.expr import Expr, Select, Var
+from verified_tir.ir.sugar import all_of, any_of, const
 
 Ints: TypeAlias = npt.NDArray[np.int64]
 Mask: TypeAlias = npt.NDArray[np.bool_]

@@ -15,9 +15,9 @@ from functools import lru_cache
 from typing import Any, TypeVar
 
 from verified_tir.ir.dtype import DType
-from verified_tir.ir.expr import COMPARE_OPS, Binary, Expr, IfThenElse, IntImm, Not, Select, Var, all_of
+from verified_tir.ir.expr import COMPARE_OPS, Binary, Expr, IfThenElse, IntImm, Not, Select, Var
 from verified_tir.ir.node import IRError
-from verified_tir.ir.sugar import any_of, const
+from verified_tir.ir.sugar import all_of, any_of, const
 from verified_tir.schedule.index_box import Box
 
 OPERATIONS = 30_000

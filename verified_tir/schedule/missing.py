@@ -16,10 +16,10 @@ import numpy as np
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import DType
-from verified_tir.ir.expr import Binary, Expr, Load, Var, all_of
+from verified_tir.ir.expr import Binary, Expr, Load, Var
 from verified_tir.ir.script import script
 from verified_tir.ir.stmt import Assume, For, Stmt, seq
-from verified_tir.ir.sugar import const
+from verified_tir.ir.sugar import all_of, const
 from verified_tir.ir.visit import free_vars, walk
 from verified_tir.kernel.effects import written_blocks
 from verified_tir.kernel.facts import Prover

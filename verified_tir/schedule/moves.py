@@ -12,12 +12,12 @@ from functools import wraps
 from typing import Any, Concatenate, Literal, ParamSpec, final
 
 from verified_tir.ir.equal import structural_equal
-from verified_tir.ir.expr import Binary, Expr, IntImm, Not, Var, all_of
+from verified_tir.ir.expr import Binary, Expr, IntImm, Not, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path, at
 from verified_tir.ir.stmt import SKIP, Annotations, Block, Evaluate, For, ForKind, If, Seq, Stmt, seq
-from verified_tir.ir.sugar import const
+from verified_tir.ir.sugar import all_of, const
 from verified_tir.ir.visit import free_vars
 from verified_tir.kernel.obligation import NoMatch
 from verified_tir.kernel.rules.reassociate import Reordered

@@ -20,13 +20,13 @@ import numpy.typing as npt
 
 from verified_tir.elaborate.blocks import expand
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import FALSE, TRUE, Binary, Expr, IntImm, Var, all_of
+from verified_tir.ir.expr import FALSE, TRUE, Binary, Expr, IntImm, Var
 from verified_tir.ir.find import block_path, local_buffers, loop_path
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import at, places
 from verified_tir.ir.stmt import For, Stmt
-from verified_tir.ir.sugar import binary, const
+from verified_tir.ir.sugar import all_of, binary, const
 from verified_tir.ir.visit import free_vars, substitute
 from verified_tir.schedule.index_eval import UnsafeIndex, evaluate
 from verified_tir.schedule.loop_layout import Ranges

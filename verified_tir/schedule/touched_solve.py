@@ -14,9 +14,9 @@ from typing import Any, TypeAlias, final
 import numpy as np
 
 from verified_tir.ir.dtype import INT64
-from verified_tir.ir.expr import FALSE, Expr, IntImm, Var, all_of
+from verified_tir.ir.expr import FALSE, Expr, IntImm, Var
 from verified_tir.ir.stmt import SKIP, For
-from verified_tir.ir.sugar import binary, const
+from verified_tir.ir.sugar import all_of, binary, const
 from verified_tir.ir.visit import free_vars, substitute
 from verified_tir.ir.widen import Widening
 from verified_tir.schedule.bounds import Bounds

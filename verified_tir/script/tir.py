@@ -14,7 +14,7 @@ from typing import Any, final, overload
 from verified_tir.ir.buffer import Buffer as IRBuffer
 from verified_tir.ir.calls import PURE_CALLS
 from verified_tir.ir.dtype import BOOL, HANDLE, DType
-from verified_tir.ir.expr import Binary, BinaryOp, Expr, IfThenElse, Undef, Var, all_of
+from verified_tir.ir.expr import Binary, BinaryOp, Expr, IfThenElse, Undef, Var
 from verified_tir.ir.expr import Broadcast as _Broadcast
 from verified_tir.ir.expr import Call as _Call
 from verified_tir.ir.expr import Not as _Not
@@ -26,7 +26,7 @@ from verified_tir.ir.script.dtypes import dtype_named, is_dtype_name
 from verified_tir.ir.script.python import from_python
 from verified_tir.ir.script.values import converted as _convert
 from verified_tir.ir.script.values import unified
-from verified_tir.ir.sugar import ExprLike, any_of, as_expr, const
+from verified_tir.ir.sugar import ExprLike, all_of, any_of, as_expr, const
 
 __all__ = [
     "And", "Broadcast", "Buffer", "Cast", "Not", "Or", "Ramp", "Select", "cast", "ceildiv", "floordiv", "floormod",

@@ -7,10 +7,10 @@ from itertools import takewhile
 from typing import Any
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import FALSE, Expr, IntImm, Undef, Var, all_of
+from verified_tir.ir.expr import FALSE, Expr, IntImm, Undef, Var
 from verified_tir.ir.node import IRError
 from verified_tir.ir.stmt import Assume, For, Seq, Stmt
-from verified_tir.ir.sugar import as_expr, const
+from verified_tir.ir.sugar import all_of, as_expr, const
 from verified_tir.ir.visit import rewrite, substitute, walk
 from verified_tir.kernel.begin import begin
 from verified_tir.kernel.effects import written_blocks

@@ -6,10 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from verified_tir.ir.expr import Expr, IntImm, Var, all_of
+from verified_tir.ir.expr import Expr, IntImm, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, Assert, Assume, AttrStmt, Block, DeclBuffer, For, If, Seq, Stmt, While
+from verified_tir.ir.sugar import all_of
 from verified_tir.ir.visit import free_vars, sub_statements, walk
 from verified_tir.schedule import moves
 from verified_tir.schedule.edits import rewritten

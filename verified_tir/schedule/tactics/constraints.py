@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import FALSE, Binary, Expr, Load, Undef, Var, all_of
+from verified_tir.ir.expr import FALSE, Binary, Expr, Load, Undef, Var
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, Assume, AttrStmt, Block, DeclBuffer, For, If, LetStmt, Seq, Stmt, Store
-from verified_tir.ir.sugar import any_of
+from verified_tir.ir.sugar import all_of, any_of
 from verified_tir.ir.visit import free_vars, substitute, walk
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.effects import written_blocks

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from verified_tir.ir.expr import Expr, Var, all_of
+from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.paths import Path, at, places
 from verified_tir.ir.stmt import Block, For, If, Stmt
+from verified_tir.ir.sugar import all_of
 from verified_tir.ir.visit import substitute
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.schedule import moves

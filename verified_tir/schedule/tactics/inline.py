@@ -15,11 +15,11 @@ from collections.abc import Iterator
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.calls import is_pure
-from verified_tir.ir.expr import Binary, Call, Expr, IfThenElse, Load, Not, Undef, Var, all_of
+from verified_tir.ir.expr import Binary, Call, Expr, IfThenElse, Load, Not, Undef, Var
 from verified_tir.ir.node import Node
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import SKIP, Allocate, Assume, For, Stmt, Store
-from verified_tir.ir.sugar import const
+from verified_tir.ir.sugar import all_of, const
 from verified_tir.ir.visit import map_children, walk
 from verified_tir.kernel.effects import written_blocks
 from verified_tir.kernel.obligation import NoMatch

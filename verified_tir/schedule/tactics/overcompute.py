@@ -16,9 +16,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from verified_tir.ir.equal import structural_equal
-from verified_tir.ir.expr import Expr, Load, Var, all_of
+from verified_tir.ir.expr import Expr, Load, Var
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import SKIP, Block, For, If, Seq, Stmt, Store
+from verified_tir.ir.sugar import all_of
 from verified_tir.ir.visit import map_children, sub_statements
 from verified_tir.kernel.effects import EVERYTHING, written_blocks
 from verified_tir.kernel.obligation import Unproved

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import FALSE, Expr, FloatImm, IntImm, Load, Undef, Var, all_of
+from verified_tir.ir.expr import FALSE, Expr, FloatImm, IntImm, Load, Undef, Var
 from verified_tir.ir.node import IRError, Node
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Allocate, AttrStmt, Block, DeclBuffer, For, If, Seq, Stmt, Store
-from verified_tir.ir.sugar import const
+from verified_tir.ir.sugar import all_of, const
 from verified_tir.ir.visit import rewrite, substitute, walk
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.layout import LayoutMap

@@ -17,12 +17,12 @@ from functools import reduce
 from typing import final
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import FALSE, Broadcast, Expr, IntImm, Load, Not, Ramp, Var, all_of
+from verified_tir.ir.expr import FALSE, Broadcast, Expr, IntImm, Load, Not, Ramp, Var
 from verified_tir.ir.index_arith import is_index
 from verified_tir.ir.node import IRError, Node
 from verified_tir.ir.paths import Path, at
 from verified_tir.ir.stmt import For, LetStmt, Stmt, Store
-from verified_tir.ir.sugar import binary, const
+from verified_tir.ir.sugar import all_of, binary, const
 from verified_tir.ir.visit import children, substitute
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.schedule.bounds import Bounds

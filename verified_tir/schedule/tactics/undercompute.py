@@ -21,9 +21,10 @@ from dataclasses import dataclass
 from typing import final
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Binary, Expr, Load, Undef, Var, all_of
+from verified_tir.ir.expr import Binary, Expr, Load, Undef, Var
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Assume, For, If, Seq, Stmt, Store
+from verified_tir.ir.sugar import all_of
 from verified_tir.ir.visit import children, free_vars, substitute, walk
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import EVERYTHING, written_blocks

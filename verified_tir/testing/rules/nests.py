@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from verified_tir.ir.expr import Binary, Expr, Var, all_of
+from verified_tir.ir.expr import Binary, Expr, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import For, If, Stmt, seq
-from verified_tir.ir.sugar import binary, const
+from verified_tir.ir.sugar import all_of, binary, const
 from verified_tir.kernel.theorem import Rule
 from verified_tir.schedule import moves
 from verified_tir.schedule.moves import NewLoop

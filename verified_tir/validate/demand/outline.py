@@ -19,7 +19,7 @@ import numpy as np
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.calls import is_pure
 from verified_tir.ir.dtype import DType
-from verified_tir.ir.expr import Binary, Call, Expr, IntImm, LetExpr, Load, Undef, Var, all_of
+from verified_tir.ir.expr import Binary, Call, Expr, IntImm, LetExpr, Load, Undef, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import (
     Allocate,
@@ -38,6 +38,7 @@ from verified_tir.ir.stmt import (
     Store,
     While,
 )
+from verified_tir.ir.sugar import all_of
 from verified_tir.ir.visit import walk
 from verified_tir.validate.calls import BARRIER, needs_order
 from verified_tir.validate.demand.intervals import Tape
