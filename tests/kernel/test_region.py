@@ -209,9 +209,9 @@ CASES = {
         True,
         "",
         """
-        - writes V[(+ n 1)] = 3 (true) at (0,)
+        - writes V[(+ (+ n (* 0 n)) 1)] = 3 (true) at (0,)
         - in bounds: (< 0 n) at (0,)
-        - accessible: (and (<= 0 (* 4 (+ n 1))) (<= (+ (* 4 (+ n 1)) 4) 32)) at (0,)
+        - accessible: (and (<= 0 (* 4 (+ (+ n (* 0 n)) 1))) (<= (+ (* 4 (+ (+ n (* 0 n)) 1)) 4) 32)) at (0,)
         - unknown:
         """,
     ),

@@ -19,8 +19,8 @@ from tests.kernel.exhaustive.family import Exploration, Family, explore, plain_s
 from verified_tir.ir.stmt import SKIP, For, Seq
 from verified_tir.kernel import contents, context, facts, moments, race_free
 from verified_tir.kernel.rules import (
-    arguments,
     bind,
+    call,
     common,
     insert,
     last_write,
@@ -48,8 +48,9 @@ def never(*_: object, **__: object) -> bool:
     return False
 
 
-def nobody_minds(*_: object, **__: object) -> None:
-    """Nothing is wrong with it."""
+def no_blocks(*_: object, **__: object) -> set[Any]:
+    """Nothing is read."""
+    return set()
 
 
 def all_of_them(known: object, before: object, stmt: object, invariants: Any, *_: object, **__: object) -> Any:
@@ -170,7 +171,7 @@ MUTANTS: dict[str, tuple[Callable[[Patch], None], tuple[str, ...]]] = {
     "arguments overlap (call)": (without("call", "have nothing in common"), ("calls",)),
     "arguments fold (call)": (without("call", "mean one element"), ("calls",)),
     "arguments end early (call)": (without("call", "may be touched"), ("calls",)),
-    "pointers to anywhere (call)": (setting(arguments, "_pointed", never), ("pointers",)),
+    "pointers to anywhere (call)": (setting(call, "_pointed", never), ("pointers",)),
     "half a licence": (first_order_only, ("licences",)),
     "unsafe is safe (rewrite)": (unsafe_is_safe(rewrite), ("values", "conditions")),
     "unsafe is safe (insert)": (unsafe_is_safe(insert), ("in and out",)),
@@ -210,12 +211,12 @@ MUTANTS: dict[str, tuple[Callable[[Patch], None], tuple[str, ...]]] = {
     "groups of elements out of bounds": (unsafe_is_safe(reassociate), ("reduced",)),
     "unsafe groups": (setting(reassociate, "evaluated_safely", nothing), ("reduced",)),
     "fewer groups than none": (setting(reassociate, "extents_safe", nothing), ("reduced",)),
-    "sums that read themselves": (setting(reduction, "_problem", nobody_minds), ("reduced",)),
+    "sums that read themselves": (setting(reduction, "read_blocks", no_blocks), ("reduced",)),
     "sums of floats are exact": (without("rounding", "same bits"), ("float reductions",)),
     "terms that are NaN": (without("rounding", "is NaN"), ("float reductions",)),
     "zeros of both signs": (without("rounding", "is -0.0"), ("float reductions",)),
-    "terms that are undefined": (without("rounding", "is defined"), ("bool reductions",)),
-    "unsafe is safe (reduction)": (unsafe_is_safe(reduction), ("bool reductions",)),
+    "terms that are undefined": (without("safety", "is defined"), ("bool reductions",)),
+    "unsafe is safe (reduction)": (setting(reduction, "evaluated_safely", nothing), ("bool reductions",)),
 }
 """What is dropped, and the families of which one at least must notice."""
 

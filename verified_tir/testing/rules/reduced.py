@@ -124,7 +124,7 @@ def _reduced(bounds: int, second: int, guard: int, op: str, left: int, target: i
     whole, loops = nest(bounds, second, GUARDS[guard], update)
     ((stored, i, j),) = made
     body, path = (whole, ()) if not before else (seq(store(Y, 0, 0), whole, store(X, load(Y, 0), 1)), (1,))
-    return integers(body), [*groups(path, stored, i, j, (3, n, n - 1)), *other_orders(path, loops)]
+    return integers(body), [*groups(path, stored, i, j, (3, n, n // 2 - 1)), *other_orders(path, loops)]
 
 
 def number(value: float) -> Expr:
