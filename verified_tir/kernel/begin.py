@@ -91,20 +91,16 @@ def _constant(buffer: Buffer) -> bool:
 def shape_bounds(context: Context, buffer: Buffer) -> Iterator[Term]:
     """What is true of a buffer for which an array is passed: its extents are not negative, and neither they nor the
     number of elements are too large for index arithmetic."""
-    count = f.integer(1)
-    symbolic = 0
+    count, most = f.integer(1), None
     for extent in buffer.shape:
-        if isinstance(extent, IntImm):
-            count = f.mul(count, f.integer(extent.value))
-            continue
         term = context.encoder().value(extent)
-        largest = f.integer(LARGEST.get(extent.dtype.bits, LARGEST[32]))
-        yield from (f.le(f.integer(0), term), f.le(term, largest))
         count = f.mul(count, term)
-        symbolic += 1
-    if symbolic:
-        bits = next((e.dtype.bits for e in buffer.shape if not isinstance(e, IntImm)), 32)
-        yield f.le(count, f.integer(LARGEST.get(bits, LARGEST[32])))
+        if not isinstance(extent, IntImm):
+            largest = f.integer(LARGEST.get(extent.dtype.bits, LARGEST[32]))
+            most = most or largest
+            yield from (f.le(f.integer(0), term), f.le(term, largest))
+    if most is not None:
+        yield f.le(count, most)
 
 
 def context_at(func: PrimFunc, path: Path, entry: Entry) -> Context:
