@@ -11,27 +11,32 @@ import typer
 from verified_tir.cli.mutate import MISTAKE, OK, Options, run, seconds
 from verified_tir.mutation.engine import Engine
 from verified_tir.mutation.listing import select
+from verified_tir.mutation.mutant import Mutant
 from verified_tir.mutation.sources import NotACheckout, checkout
 
 ROOT = checkout()
 
 
 RULE = "reorder"
-ASKED = select(ROOT, [RULE], ["obligations"])
 
 
-def test_list(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.fixture(scope="module")
+def asked() -> list[Mutant]:
+    return select(ROOT, [RULE], ["obligations"])
+
+
+def test_list(asked: list[Mutant], capsys: pytest.CaptureFixture[str]) -> None:
     assert run(Options((RULE,), ("obligations",), list=True)) == OK
-    assert capsys.readouterr().out.splitlines() == [*(f"{m.id}  {m.words}" for m in ASKED), f"{len(ASKED)} mutants"]
+    assert capsys.readouterr().out.splitlines() == [*(f"{m.id}  {m.words}" for m in asked), f"{len(asked)} mutants"]
     assert run(Options((RULE,), ("obligations",), list=True, json=True)) == OK
-    assert [m["id"] for m in json.loads(capsys.readouterr().out)] == [m.id for m in ASKED]
+    assert [m["id"] for m in json.loads(capsys.readouterr().out)] == [m.id for m in asked]
 
 
-def test_show(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(Options(show=ASKED[0].id)) == OK
+def test_show(asked: list[Mutant], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(Options(show=asked[0].id)) == OK
     shown = capsys.readouterr().out
-    assert f"--- {ASKED[0].file}\n+++ {ASKED[0].file}\n" in shown
-    assert ASKED[0].text in "".join(line for line in shown.splitlines() if line.startswith("+"))
+    assert f"--- {asked[0].file}\n+++ {asked[0].file}\n" in shown
+    assert asked[0].text in "".join(line for line in shown.splitlines() if line.startswith("+"))
 
 
 @pytest.mark.parametrize(
@@ -61,7 +66,7 @@ def test_budgets() -> None:
 
 
 @pytest.mark.nightly
-def test_real_mutants_are_killed_by_the_tests_of_their_rules(tmp_path: Path) -> None:
-    chosen = ASKED[:2]
+def test_real_mutants_are_killed_by_the_tests_of_their_rules(asked: list[Mutant], tmp_path: Path) -> None:
+    chosen = asked[:2]
     results = Engine(ROOT, tmp_path, tests=(f"tests/kernel/rules/test_{RULE}.py",)).run(chosen)
     assert [(r.id, r.status) for r in results] == [(m.id, "killed") for m in chosen]

@@ -206,7 +206,7 @@ def compare_corners(group: str) -> None:
         assert trouble is None, trouble
 
 
-@pytest.mark.sample(40)
+@pytest.mark.sample(1)  # ``test_no_cell_is_empty`` looks at all
 @pytest.mark.parametrize("group", GROUPS)
 def test_corner_cases(group: str) -> None:
     compare_corners(group)
