@@ -13,6 +13,5 @@
 (assert (<= 0 x1))
 (assert (< x1 8))
 (assert (< (+ (+ (* 8 x0) x1) (- 2)) 0))
-(assert true)
 (assert (and (= x0 0) (< x1 2)))
 (check-sat)

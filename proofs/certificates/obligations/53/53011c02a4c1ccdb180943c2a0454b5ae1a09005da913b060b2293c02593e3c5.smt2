@@ -1,6 +1,0 @@
-(set-logic QF_LIA)
-(declare-fun x0 () Int)
-(assert (<= 0 x0))
-(assert (< x0 3))
-(assert (let ((l0 (- 21 (* 8 x0)))) (let ((l1 (ite (< 8 l0) 8 l0))) (not (and (<= 0 l1) (<= l1 2147418112))))))
-(check-sat)

@@ -1,8 +1,0 @@
-(set-logic QF_LIA)
-(declare-fun x0 () Int)
-(declare-fun x1 () Int)
-(assert (let ((l0 (<= 0 x0))) (let ((l1 (< x0 8))) (and l0 l1))))
-(assert (let ((l0 (<= 0 x1))) (let ((l1 (< x1 60))) (and l0 l1))))
-(assert (let ((l0 (<= 0 x0))) (let ((l1 (< x0 8))) (let ((l2 (<= 0 x1))) (let ((l3 (< x1 60))) (and l0 l1 l2 l3))))))
-(assert (not (= (+ (* 16 (div x1 16)) (mod x1 16)) x1)))
-(check-sat)
