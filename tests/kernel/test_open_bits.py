@@ -29,6 +29,7 @@ from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.calls import Arguments
 from verified_tir.kernel.rules.call import Refine
 from verified_tir.kernel.rules.reassociate import Reassociate, Reordered
+from verified_tir.kernel.rules.share import Share
 from verified_tir.kernel.theorem import Refines, Rule, reflexive
 from verified_tir.schedule import moves
 from verified_tir.schedule.edits import rewritten
@@ -295,3 +296,23 @@ def test_what_needed_no_licence_may_need_one_then() -> None:
     assert step == 0 and "no term of the max into B is -0.0" in reason
     assert licensed_for(theorem, "B", "C").reassociated == blocks_of(f, "B")
     assert licensed_for(f, "B", "C").reassociated == frozenset()
+
+
+def test_a_block_that_is_shared_with_one_without_licence_has_none() -> None:
+    """Whether the block is a new one or that of the licensed buffer."""
+    f = program(
+        "".join(
+            f'with T.alloc_buffer((1,), "float32") as {p}:\n    {p}[0] = T.float32(0)\n    for {k} in range(4):\n'
+            f"        {p}[0] = {p}[0] + A[{k}]\n    B[{x}] = {p}[0]\n"
+            for p, k, x in (("P", "k", 0), ("Q", "l", 1))
+        ),
+        'A: T.Buffer((4,), "float32"), B: T.Buffer((2,), "float32")',
+    )
+    partial = Buffer.declare("R", (2,), "float32")
+    for data in (None, buffer_of(f, "P").data, buffer_of(f, "Q").data):
+        block = Buffer.declare("w", (1,), "float32", data=data)
+        share, split = Share((), (0, 1), block), Reassociate((0, 1, 0, 1), partial, (variable(f, "l") % 2,))
+        assert block.data not in steps(licensed_for(f, "P"), share).licensed
+        refused(steps(licensed_for(f, "P"), share), split, "the same bits in any order")
+        done = steps(licensed_for(f, "P", "Q"), share, split)
+        assert done.reassociated == blocks_of(f, "P", "Q")

@@ -121,6 +121,11 @@ class Context:
         views = self.views.get(data, ())
         return len(views) > 1 or any(b.strides for b in views)
 
+    def several_types(self, data: Var) -> bool:
+        """Whether a block is seen at several types: bits that mean nothing at one (a NaN's, those of a byte that is no
+        bool) may be defined at another, so that to store there what was read there may lose them."""
+        return len({b.dtype.scalar for b in self.views.get(data, ())}) > 1
+
     def load_from(self, memory: Memory, buffer: Buffer, indices: tuple[Term, ...], lane: Term | None) -> Element:
         """The element that a load gives."""
         if buffer.data not in memory:

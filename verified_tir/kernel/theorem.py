@@ -120,6 +120,8 @@ def _inherited(licences: Mapping[Var, frozenset[Var]], made: Rewrite) -> dict[Va
         olds = [old for n, old in made.heirs if n is new]
         if all(old in licences for old in olds):
             found[new] = frozenset().union(*(licences[old] for old in olds))
+        else:  # it may be one of them (see ``share``)
+            found.pop(new, None)
     return found
 
 

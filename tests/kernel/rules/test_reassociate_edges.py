@@ -91,3 +91,19 @@ def test_an_opaque_call_is_no_index_of_a_reduction() -> None:
     f = program(f"for k in range(10):\n    B[{g}] = B[{g}] + A[k]", AB.format("int32"))
     found = refused(f, Reassociate((), partial(), (variable(f, "k") % 3,)), "an opaque call stays in its place")
     assert found.reason == "an opaque call stays in its place"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "other", "op"), [("bool", "int8", "B[2] & A[k]"), ("float32", "int32", "B[2] * A[k]")]
+)
+def test_a_result_that_no_term_meets_may_be_no_value_of_its_type(dtype: str, other: str, op: str) -> None:
+    """B[2] & true is undefined where the byte is 2, and its bits were another view's; so are those of a NaN."""
+    view = f'V = T.decl_buffer((4,), "{other}", data=B.data)\n'
+    text = f"{view}for k in range(T.min(n, 10)):\n    B[2] = {op}\nV[1] = V[2]"
+    f = program(text, AB.format(dtype))
+    start = licensed_for(f, "B") if dtype == "float32" else f
+    refused(start, Reassociate((0, 0), partial(dtype), (variable(f, "k") % 3,)), "has views of several types")
+    text = text.replace(f'"{other}"', f'"{dtype}"')
+    f = program(text, AB.format(dtype))
+    start = licensed_for(f, "B") if dtype == "float32" else f
+    accepted(start, Reassociate((0, 0), partial(dtype), (variable(f, "k") % 3,)))

@@ -112,5 +112,5 @@ def _check_views(context: Context, stmt: Stmt) -> None:
     for n in walk(stmt):
         if isinstance(n, DeclBuffer):
             raise Misfit(f"{n.buffer.name} is another view of a block; none can be inserted")
-        if isinstance(n, Store) and len({b.dtype.scalar for b in context.views.get(n.buffer.data, ())}) > 1:
+        if isinstance(n, Store) and context.several_types(n.buffer.data):
             raise Misfit(f"{n.buffer.name} is stored to, whose block has views of several types")

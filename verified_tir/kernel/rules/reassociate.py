@@ -10,8 +10,9 @@ Theorem.  Nothing in the nest but the update itself touches B.  So the nest leav
 of the terms whose x it is.  ⊕ is exact (see ``reduction``): the terms may be summed in groups, empty ones too, and in
 any order.  *Partial results*: p says to which group a term goes, and y to which element a group belongs.  A term's
 group must belong to the term's element: y(p) = x.  Groups that no term meets leave B[y(j)] as it is, which may then be
-touched though it was not before.  p and y may read memory, but not B: nothing else changes on the way.  *Another
-order*: the iterations are the same (see ``reorder``); only their order changes.
+touched though it was not before (so B's block has one type: at another, bits are lost where B[y(j)] is NaN or undef).
+p and y may read memory, but not B: nothing else changes on the way.  *Another order*: the iterations are the same (see
+``reorder``); only their order changes.
 
 If one of the terms is undefined, both results are.
 
@@ -72,7 +73,7 @@ class Reassociate:
         found = reduction_at(before, self.path, entry)
         old, new, op = found.buffer, self.partial, found.op
         element = self.element or found.store.indices
-        self._check(old, element)
+        self._check(found, element)
         first, last = _indices(new), _indices(new)
         y = tuple(substitute(e, dict(zip(self.inputs, last, strict=False))) for e in element)
         operands = (Load(old, y), Load(new, last))
@@ -87,8 +88,8 @@ class Reassociate:
         after = before.with_body(put(before.body, self.path, Allocate(new, body)))
         return Rewrite(after, questions, reassociated=found.reassociated, heirs=((new.data, old.data),))
 
-    def _check(self, old: Buffer, element: tuple[Expr, ...]) -> None:
-        new = self.partial
+    def _check(self, found: Reduction, element: tuple[Expr, ...]) -> None:
+        old, new = found.buffer, self.partial
         plain = not new.strides and isinstance(new.elem_offset, IntImm) and new.elem_offset.value == 0
         if not plain or new.dtype is not old.dtype:
             raise Misfit(f"{new.name} must have the type of {old.name}, no strides and no offset")
@@ -96,6 +97,8 @@ class Reassociate:
             raise Misfit(f"{new.name} has {len(new.shape)} dimensions")
         if old.data in loads_in((*self.index, *element)):
             raise Misfit(f"where a term goes may not depend on {old.name}")
+        if found.start.several_types(old.data):
+            raise Misfit(f"the block of {old.name} has views of several types, at which bits may be lost")
 
     def _questions(self, found: Reduction, element: tuple[Expr, ...], touched: Stmt) -> Iterator[Question]:
         """

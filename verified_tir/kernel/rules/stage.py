@@ -106,7 +106,7 @@ class Stage:
             raise Misfit("what is copied out is used by all of the statement: parts do not see what others store")
         if self.buffer.strides:
             raise Misfit(f"{name} has strides, with which two indices may mean one element")
-        if len({b.dtype.scalar for b in context.views.get(data, ())}) > 1:
+        if context.several_types(data):
             raise Misfit(f"the block of {name} has views of several types; a copy at one of them is none at the others")
 
     def _nest(self, copy: Stmt) -> Stmt:
