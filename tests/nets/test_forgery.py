@@ -5,10 +5,12 @@ Rules are drawn with fields of all sorts, of their types and of others; whatever
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import dataclasses
 import pickle
 import random
+import types
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -20,14 +22,21 @@ from tests.kernel.programs import take
 from tests.nets.values import ALL_RULES, Anything, Drawer, Impostor, Several, Text, Whole, fields_of
 from tests.nightly import WHOLE
 from verified_tir.elaborate.claims import verify_program
+from verified_tir.ir import outside
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import IntImm, Load, Var
+from verified_tir.ir.calls import check_call, result_type
+from verified_tir.ir.dtype import DType
+from verified_tir.ir.exact import field_readers
+from verified_tir.ir.expr import Binary, Call, IntImm, Load, Var
+from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError, Node
 from verified_tir.ir.paths import at
 from verified_tir.ir.script import parse_func
-from verified_tir.ir.stmt import For, Seq, Store
+from verified_tir.ir.stmt import SKIP, For, Seq, Store
 from verified_tir.ir.sugar import const
+from verified_tir.ir.visit import nodes_of
 from verified_tir.kernel.calls import Arguments
+from verified_tir.kernel.entry import has_meaning, prove_program
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.obligation import NoMatch, Unproved
 from verified_tir.kernel.refines import Refines
@@ -35,11 +44,14 @@ from verified_tir.kernel.rules import RULES
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.same import Same
-from verified_tir.kernel.theorem import apply, licensed, reflexive
+from verified_tir.kernel.theorem import Rewrite, apply, licensed, reflexive
+from verified_tir.logic import formula as f
 from verified_tir.logic import smtlib
+from verified_tir.logic.formula import Term
+from verified_tir.logic.smtlib import Script, query
 from verified_tir.logic.solver import Solver
-from verified_tir.logic.verdict import Proved, Unknown
-from verified_tir.logic.verdict_store import VerdictsInMemory
+from verified_tir.logic.verdict import Proved, Refuted, Unknown
+from verified_tir.logic.verdict_store import VerdictsInMemory, VerdictStore
 from verified_tir.schedule import moves
 from verified_tir.schedule.moves import NewLoop
 from verified_tir.semantics.interpreter import refines, run
@@ -264,6 +276,103 @@ def test_provers_of_other_classes_prove_nothing() -> None:
         ):
             with pytest.raises(TypeError):
                 ask(prover)
+
+
+class Mimic(type):
+    """A class of classes that are equal to every other; ``like`` is the one that they are taken for."""
+
+    like: type
+
+    def __hash__(cls) -> int:
+        return hash(cls.like)
+
+    def __eq__(cls, other: object) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("kind", ALL_RULES, ids=lambda k: k.__name__)
+def test_classes_that_are_equal_to_a_rules_are_none(kind: type) -> None:
+    def leads_anywhere(self: object, before: PrimFunc, entry: object) -> Rewrite:
+        return Rewrite(before.with_body(SKIP), ())
+
+    forged = Mimic("Forged", (), {"like": kind, "path": (), "__dataclass_fields__": {}, "rewrite": leads_anywhere})
+    assert isinstance(apply(forged(), reflexive(FUNC), PROVER), NoMatch)
+
+
+def test_classes_that_are_equal_to_a_stores_or_a_verdicts_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    believing = {"load": lambda *_: ("unsat", None), "save": lambda *_: True}
+    for kind in (VerdictsInMemory, VerdictStore, type(None)):
+        store = Mimic("Store", (), {"like": kind, **believing})()
+        with pytest.raises(TypeError):
+            apply(FALSE, reflexive(FUNC), Prover(Solver(store=store)))
+    for kind in (Unknown, Refuted):
+        verdict = Mimic("Verdict", (Proved,), {"like": kind})()
+        monkeypatch.setitem(outside._answers, "attempt", lambda *_, verdict=verdict: verdict)
+        assert type(Solver().prove((), f.FALSE)) is Unknown
+
+
+def test_what_is_kept_is_kept_of_exact_values_only() -> None:
+    """No object that is equal to a type, a class or a text is what something is remembered under."""
+    int16 = DType("int", 16, 3)
+
+    class Wide:
+        code, bits, lanes, is_int, scalar = "int", 16, 3, True, int16
+        min_value, max_value = -(2**40), 2**40
+
+        def __hash__(self) -> int:
+            return hash(int16)
+
+        def __eq__(self, other: object) -> bool:
+            return True
+
+    wide: Any = Wide()
+    operand: Any = types.SimpleNamespace(dtype=wide)
+    for attempt in (
+        lambda: result_type("sub", wide, wide),
+        lambda: check_call("abs", [wide], wide),
+        lambda: Binary("sub", operand, operand),
+        lambda: Call(int16, "abs", (operand,)),
+    ):
+        with pytest.raises((IRError, TypeError)):
+            attempt()
+    x = Var.fresh("x", int16)
+    assert Binary("sub", x, x).dtype is int16 and Call(int16, "abs", (x,)).dtype is int16
+    with pytest.raises(TypeError):
+        nodes_of(FUNC, Mimic("Loop", (), {"like": type("Asked", (), {})}))
+    with pytest.raises(IRError):
+        field_readers(Mimic("Fields", (), {"like": type("Read", (), {}), "__dataclass_fields__": {}}))
+    with pytest.raises(TypeError):
+        Solver().ask(Script(Text("(assert false)"), {}))
+    with pytest.raises(TypeError):
+        query((), Impostor(Term))  # type: ignore[arg-type]
+
+
+def test_terms_are_made_of_exact_values() -> None:
+    parts: list[tuple[Any, ...]] = [
+        (Text("not"), (f.FALSE,), f.BOOL), ("not", Several((f.FALSE,)), f.BOOL), ("var", (), Text(f.BOOL), "p"),
+        ("const", (), f.INT, Whole(7919)), ("var", (), f.INT, Text("x")), ("var", (), f.INT, ("value", Anything())),
+    ]  # fmt: skip
+    for wrong in parts:
+        with contextlib.suppress(TypeError):  # one that is there already may be found
+            t = f.make(*wrong)
+            assert type(t.op) is type(t.sort) is str and type(t.args) is tuple
+            assert type(t.payload) in (int, str, type(None))
+    with pytest.raises(TypeError):
+        Term()
+    assert f.integer(7919).payload == 7919
+
+
+@pytest.mark.parametrize("name", ["op", "a", "type"])
+def test_no_field_is_given_twice(name: str) -> None:
+    with pytest.raises(TypeError):
+        Binary("add", const(1), const(2), **{name: const(3)})  # type: ignore[arg-type]
+
+
+def test_a_program_has_a_meaning_if_it_is_one() -> None:
+    for forged in (Impostor(PrimFunc), Anything(), None):
+        with pytest.raises(TypeError):
+            prove_program(forged, PROVER)  # type: ignore[arg-type]
+        assert not has_meaning(forged)  # type: ignore[arg-type]
 
 
 def test_theorems_from_elsewhere_are_none() -> None:

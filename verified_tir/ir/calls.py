@@ -72,6 +72,8 @@ def result_type(op: str, *operands: DType) -> DType:
 
     :raises IRError: for operands of other types, or another number of them.
     """
+    if type(op) is not str or any(type(o) is not DType for o in operands):  # it is kept for all that compare equal
+        raise IRError("operators have names and operands of types")
     info = OPERATORS.get(op) or PURE_CALLS[op]
     if len(operands) != info.arity:
         raise IRError(f"{op} takes {info.arity} argument{'s' * (info.arity != 1)}, not {len(operands)}")

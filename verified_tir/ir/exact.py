@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import types
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any, TypeVar
 
@@ -96,6 +96,11 @@ def _sequence(items: tuple[Any, ...]) -> Reader:
     return read
 
 
+def is_one_of(kind: type, kinds: Iterable[type]) -> bool:
+    """Whether a class is one of some others; what its own class says of how it compares plays no part."""
+    return any(k is kind for k in kinds)
+
+
 def _is_node(kind: type) -> bool:
     return NODES.get(kind.__name__) is kind
 
@@ -134,6 +139,8 @@ def reader(hint: Any) -> Reader:
 @cache
 def field_readers(record: type) -> tuple[tuple[str, Reader], ...]:
     """What reads the fields of a dataclass, in order."""
+    if type(record) is not type and not _is_node(record):  # it might compare equal to another
+        raise Inexact("this is no class of ours")
     return tuple((name, reader(hint)) for name, hint in field_types(record))
 
 
@@ -154,6 +161,17 @@ def _annotation(value: Any) -> Any:
 
 
 READERS[_AnnotationValue] = _annotation
+
+
+def read_values(record: type, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values for fields of a record, each of exactly its field's type."""
+    readers, found = dict(field_readers(record)), dict(values)
+    for name in found.keys() & readers:
+        try:
+            found[name] = readers[name](found[name])
+        except Inexact as problem:
+            raise Inexact(f"{record.__name__}.{name}: {problem}") from None
+    return found
 
 
 def read_fields(record: T, make: Callable[..., T]) -> T:

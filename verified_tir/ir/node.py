@@ -14,7 +14,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
 from weakref import WeakValueDictionary
 
-from verified_tir.ir.exact import NODES, IRError, field_readers, read_fields
+from verified_tir.ir.exact import NODES, IRError, field_readers, read_values
 
 __all__ = ["IRError", "Node", "once", "remade", "seal"]
 
@@ -65,8 +65,13 @@ class InternedMeta(type):
                 found = _TABLE.get((cls, *map(_key, args)))
                 if found is not None:
                     return found
-            make = super().__call__
-            made = read_fields(make(*args, **kwargs), make)
+            # What a constructor looks at, and what is kept of that (``result_type``), is exact.
+            readers = field_readers(cls)
+            given = dict(zip([name for name, _ in readers], args, strict=False))
+            named = {str.__str__(name): value for name, value in kwargs.items()}
+            if not given.keys().isdisjoint(named):
+                raise TypeError(f"{cls.__name__} is given a field twice")
+            made = super().__call__(*args[len(readers) :], **read_values(cls, {**given, **named}))
             return _interned(made, (cls, *[_key(getattr(made, name)) for name in cls.__match_args__]))
 
 

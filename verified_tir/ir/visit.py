@@ -13,6 +13,7 @@ from operator import is_not
 from typing import Any, TypeVar
 
 from verified_tir.ir.dtype import DType, PointerType
+from verified_tir.ir.exact import NODES
 from verified_tir.ir.expr import Expr, LetExpr, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import Node, once
@@ -80,6 +81,9 @@ def _below(kind: type[K]) -> Callable[[Node], tuple[K, ...]]:
     they were.  All that is below a node has been seen when the node comes a second time, so the order is that of one
     walk.
     """
+
+    if NODES.get(kind.__name__) is not kind:  # it might compare equal to another
+        raise TypeError(f"{kind.__name__} is no class of nodes")
 
     @once
     def below(node: Node) -> tuple[K, ...]:

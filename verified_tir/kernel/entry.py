@@ -65,7 +65,7 @@ def has_meaning(func: PrimFunc) -> bool:
     ``p ⊑ p`` is a theorem of every program p, also of one that leaves its arrays; machine code is made of those only
     that do not.
     """
-    return func in _MEANINGFUL
+    return type(func) is PrimFunc and func in _MEANINGFUL
 
 
 def prove_program(
@@ -73,7 +73,10 @@ def prove_program(
 ) -> tuple[Discharged, ...] | NoMatch | Unproved:
     """What was proved of the program, or the first thing that could not be."""
     exact_prover(prover)
-    entry = entry or Entry()
+    if type(func) is not PrimFunc:
+        raise TypeError(f"a program is a PrimFunc, not a {type(func).__name__}")
+    bare = entry is None
+    entry = Entry() if entry is None else entry
     untold: str | None = None
     ill_formed = admissible.misplaced(func)
     if ill_formed is not None:
@@ -93,6 +96,6 @@ def prove_program(
         return NoMatch((), str(problem))
     if untold is not None:
         return NoMatch((), untold)
-    if entry == Entry():
+    if bare:
         _MEANINGFUL.add(func)
     return done

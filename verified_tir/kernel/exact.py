@@ -9,7 +9,7 @@ from __future__ import annotations
 from types import NoneType
 from typing import Any, TypeVar
 
-from verified_tir.ir.exact import READERS, Inexact
+from verified_tir.ir.exact import READERS, Inexact, is_one_of
 from verified_tir.ir.exact import exact as record
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.refines import Refines, statement_of
@@ -28,7 +28,7 @@ def exact_rule(rule: Rule) -> Rule:
 
     :raises Inexact: for what is not a rule of the kernel, or has a field that is not of its type.
     """
-    if type(rule) not in RULES:
+    if not is_one_of(type(rule), RULES):
         raise Inexact(f"a {type(rule).__name__} is not a rule of the kernel")
     return record(rule)
 
@@ -40,7 +40,7 @@ def exact_prover(prover: Prover) -> Prover:
     """
     if type(prover) is not Prover or type(prover.solver) is not Solver:
         raise TypeError("obligations are proved by the kernel's own prover and solver only")
-    if type(prover.solver.store) not in (NoneType, VerdictStore, VerdictsInMemory):
+    if not is_one_of(type(prover.solver.store), (NoneType, VerdictStore, VerdictsInMemory)):
         raise TypeError("verdicts are kept in the stores of this package only")
     return prover
 

@@ -45,8 +45,19 @@ class Term:
     has_bits: bool
     _names: frozenset[tuple[Payload, str]]
 
+    def __init__(self) -> None:
+        raise TypeError("terms are made by the functions of this module")
+
     def __repr__(self) -> str:
         return shown(self)
+
+
+def _plain(payload: object) -> bool:
+    """Whether it equals nothing but what it is."""
+    kind = type(payload)
+    if kind is tuple:
+        return all(map(_plain, payload))  # type: ignore[call-overload]
+    return kind is str or kind is int or payload is None or kind is Term
 
 
 def make(op: str, args: tuple[Term, ...], sort: str, payload: Payload = None) -> Term:
@@ -55,8 +66,10 @@ def make(op: str, args: tuple[Term, ...], sort: str, payload: Payload = None) ->
     found = _TABLE.get(key)
     if found is not None:
         return found
+    if not (type(op) is type(sort) is str and type(args) is tuple and _plain(payload)):
+        raise TypeError("a term is made of a name, terms, a sort and a payload of plain values")
     assert _well_sorted(op, args, sort), (op, args, sort)
-    t = Term()
+    t = object.__new__(Term)
     t.op, t.args, t.sort, t.payload = op, args, sort, payload
     t.has_float, t.has_bits = sort in FLOAT_SORTS, op in BITWISE
     for a in args:

@@ -105,6 +105,8 @@ KEPT = 4096
 @lru_cache(maxsize=KEPT)
 def query(given: tuple[Term, ...], goal: Term) -> Script:
     """The query whose unsatisfiability is the theorem ``given ⟹ goal``."""
+    if any(type(t) is not Term for t in (*given, goal)):
+        raise TypeError("a query is about terms")
     roots = (*given, not_(goal))
     names: Names = {}
     ours: dict[str, Term] = {}

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, final
 
+from verified_tir.ir.exact import is_one_of
 from verified_tir.ir.outside import ask
 from verified_tir.logic.deduction import Deduction
 from verified_tir.logic.formula import FALSE, Term
@@ -73,7 +74,7 @@ class Solver:
         verdict = ask("attempt", question, small, quick)
         if question.proved:
             return verdict if type(verdict) is Proved else Proved()
-        return verdict if type(verdict) in (Refuted, Unknown) else Unknown("no proof was found")
+        return verdict if is_one_of(type(verdict), (Refuted, Unknown)) else Unknown("no proof was found")
 
     def consistent(self, given: tuple[Term, ...]) -> bool | None:
         """Whether the givens can all be true (``None``: not known)."""
@@ -82,6 +83,8 @@ class Solver:
 
     def ask(self, script: Script) -> Verdict:
         """One query to Z3, or its cached verdict."""
+        if type(script.text) is not str:
+            raise TypeError("a query is a text")
         key, counts, how = (script.text, self.budget), self.statistics, "cached"
         answer = self._cache.get(key)
         if answer is None and self.store is not None:
