@@ -278,6 +278,16 @@ def test_provers_of_other_classes_prove_nothing() -> None:
                 ask(prover)
 
 
+class Others(frozenset):  # type: ignore[type-arg]
+    """Lies within every set, and has none of what it is gone through."""
+
+    def __le__(self, other: object) -> bool:
+        return True
+
+    def __contains__(self, other: object) -> bool:
+        return False
+
+
 class Mimic(type):
     """A class of classes that are equal to every other; ``like`` is the one that they are taken for."""
 
@@ -385,7 +395,12 @@ def test_theorems_from_elsewhere_are_none() -> None:
         with pytest.raises(TypeError):
             reflexive(forged_program)  # type: ignore[arg-type]
     theorem = reflexive(FUNC)
-    for blocks in (frozenset({"B"}), frozenset({Var.fresh("B")}), frozenset({Impostor(Var)})):
+    for blocks in (
+        Others({FUNC.buffers[1].data}),
+        frozenset({"B"}),
+        frozenset({Var.fresh("B")}),
+        frozenset({Impostor(Var)}),
+    ):
         with pytest.raises(TypeError):
             licensed(theorem, blocks, PROVER)  # type: ignore[arg-type]
 

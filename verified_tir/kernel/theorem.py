@@ -160,7 +160,8 @@ def licensed(theorem: Refines, blocks: frozenset[Var], prover: Prover) -> Refine
     said, prover = statement_of(theorem), exact_prover(prover)
     start = said.start
     allocated = (n.buffer for n in walk(start.body) if isinstance(n, Allocate))
-    if not blocks <= {b.data for b in (*start.buffers, *allocated)}:
+    own = {b.data for b in (*start.buffers, *allocated)}
+    if type(blocks) is not frozenset or any(type(b) is not Var for b in blocks) or not blocks <= own:
         raise TypeError("a licence is about blocks of the program that the theorem begins with")
     relied = assumed.of_results(start)
     if relied is not None:
