@@ -316,3 +316,25 @@ def test_a_block_that_is_shared_with_one_without_licence_has_none() -> None:
         refused(steps(licensed_for(f, "P"), share), split, "the same bits in any order")
         done = steps(licensed_for(f, "P", "Q"), share, split)
         assert done.reassociated == blocks_of(f, "P", "Q")
+
+
+def test_a_value_does_not_become_a_term_of_a_sum() -> None:
+    """B[0] begins anew with the term A[0] + A[1], which is 0.0 here, so that each order gives 2.0; were A[1] a term of
+    its own, another order would give 1.0."""
+    f = program(
+        "B[0] = A[0]\nx: T.let[T.float32] = B[0]\nfor k in range(3):\n"
+        "    B[0] = T.if_then_else(k == 0, A[0] + A[1], B[0] + A[k + 1])",
+        params := 'A: T.Buffer((4,), "float32"), B: T.Buffer((1,), "float32")',
+    )
+    k, a, b = variable(f, "k"), buffer_of(f, "A"), buffer_of(f, "B")
+    path, own = (1, 0, 0), load(b, 0)
+    update = binary("add", own, load(a, k + 1))
+    accepted(f, rewritten(path, (0,), update))
+    start, words = licensed_for(f, "B"), "reads what a licence leaves open, and in another way"
+    refused(start, rewritten(path, (0,), update), words)
+    refused(start, rewritten(path, (0, 1, 0), own), words)
+    refused(start, rewritten(path, (0, 1, 0), variable(f, "x")), words)
+    done = accepted(start, rewritten(path, (0, 2), binary("add", load(b, k - k), load(a, 1 + k))))
+    assert "T.if_then_else(k == 0, A[0] + A[1], B[k - k] + A[1 + k])" in body_of(done)
+    g = program("x: T.let[T.float32] = B[0]\nB[0] = B[0] + A[1]", params)
+    assert "B[0] = x + A[1]" in body_of(accepted(licensed_for(g, "B"), rewritten((0,), (0, 0), variable(g, "x"))))

@@ -22,6 +22,11 @@ become anything.  Not the other way round: ``int8(bool(b))`` is not always b.
 Many edits are one step.  All is owed of the old program's run: up to a place the new program does the same, in a memory
 at least as defined, and what is owed is monotone too.  Where one edit lies within another, the outer one counts.
 
+What is stored to a licensed block (see ``open_bits``), or bound by a let, and reads what the licence leaves open, is
+the old expression part by part, or the same element: ``B[0] = a + b`` does not become ``B[0] = B[0] + b``, though B[0]
+be a; b would be a term of its own then, that another order may part from a.  A neutral
+term may go, and both sides change places.
+
 If the statement makes an opaque call itself, its loads may come after that: nothing is known of what they see, nor of
 whether two of them see the same, so what leads to a place is not used.
 """
@@ -45,6 +50,7 @@ from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import Misfit, Question
+from verified_tir.kernel.open_bits import adds_nothing
 from verified_tir.kernel.rules.common import arbitrary_lane, check_scope, has_effect, safe_questions
 from verified_tir.kernel.step import Rewrite as Rewritten
 from verified_tir.logic import formula as f
@@ -115,6 +121,10 @@ class _Place:
         self.context, self.stmt, self.path, self.owed = context, stmt, path, owed
         if isinstance(stmt, While):
             context.repeat(stmt, stmt.body)  # its condition is evaluated in every iteration
+        blocks = (
+            context.entry.licensed
+        )  # what is stored to one, or is bound and may be put in there, are terms of a sum
+        self.sums = isinstance(stmt, LetStmt) or (isinstance(stmt, Store) and stmt.buffer.data in blocks)
         self.calls = [e for e in expressions(stmt) if has_effect((e,))]
         for e in self.calls:
             context.evaluated(e)
@@ -144,7 +154,7 @@ class _Place:
         data = {v for v, e in self.context.env.items() if e.data}
         return is_index(new, data) and not is_index(old, data)
 
-    def replaced(self, old: Expr, new: Expr, premises: tuple[Term, ...]) -> Expr:
+    def replaced(self, old: Expr, new: Expr, premises: tuple[Term, ...]) -> Node:
         """The new expression, which is safe, and as defined as the old one, with the same bits."""
         if old.dtype is not new.dtype:
             raise Misfit(f"the old expression has type {old.dtype}, the new one {new.dtype}")
@@ -156,9 +166,19 @@ class _Place:
         else:
             was, now, known = self.both(old, new, premises)
             goal = f.and_(f.eq(was.value, now.value), now.defined)
+            same = was.value is now.value or (isinstance(old, Binary) and new is Binary(old.op, old.b, old.a))
+            if self.sums and not same and not self.context.usable(now.value):
+                if not self.stores_itself(old, new):
+                    return self.edited(old, _parts(old, new), premises)
+                goal = f.and_(goal, adds_nothing(was.value, now.value))
             claim = (new, " equals ", old)
             self.owed.append(Question("equal", claim, self.context, (*known, was.defined), goal, self.path))
         return refresh_binders(new)[0]
+
+    def stores_itself(self, old: Expr, new: Expr) -> bool:
+        """Whether the element that is stored to is to be stored, in place of all that was."""
+        own = self.stmt
+        return isinstance(own, Store) and old is own.value and new is Load(own.buffer, own.indices, own.predicate)
 
     def redirected(self, old: Node, new: Node, to: Expr) -> Store:
         """The store, its expressions edited, to the element that ``to`` loads: the one to which it went before."""
@@ -211,6 +231,17 @@ def leading_to(context: Context, node: Node, step: int) -> tuple[Term, ...]:
         case LetExpr(var=v, value=bound) if step == 1 and v.dtype.lanes == 1:
             context.env[v] = context.encoder().encode(bound)
     return ()
+
+
+def _parts(old: Expr, new: Expr) -> dict[ExprPath, Expr]:
+    """The edits of direct sub-expressions that make one expression of another.
+
+    :raises Misfit: if there are none.
+    """
+    mine, theirs = expressions(old), expressions(new)
+    if len(mine) != len(theirs) or not mine or with_expressions(old, dict(enumerate(theirs))) is not new:
+        raise Misfit("the new expression reads what a licence leaves open, and in another way than the old one")
+    return {(k,): e for k, e in enumerate(theirs) if e is not mine[k]}
 
 
 def _element_of(e: Expr) -> Load | None:
