@@ -121,10 +121,9 @@ class _Place:
         self.context, self.stmt, self.path, self.owed = context, stmt, path, owed
         if isinstance(stmt, While):
             context.repeat(stmt, stmt.body)  # its condition is evaluated in every iteration
-        blocks = (
-            context.entry.licensed
-        )  # what is stored to one, or is bound and may be put in there, are terms of a sum
-        self.sums = isinstance(stmt, LetStmt) or (isinstance(stmt, Store) and stmt.buffer.data in blocks)
+        # What is stored to a licensed block, and what is bound and may be put in there, are terms of a sum.
+        stored = isinstance(stmt, Store) and stmt.buffer.data in context.entry.licensed
+        self.sums = stored or isinstance(stmt, LetStmt)
         self.calls = [e for e in expressions(stmt) if has_effect((e,))]
         for e in self.calls:
             context.evaluated(e)
