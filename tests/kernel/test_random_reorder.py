@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.kernel.programs import function
@@ -166,7 +166,7 @@ def test_whenever_it_applies_the_interpreter_agrees(turn: int) -> None:
 def test_many_of_them_apply() -> None:
     seen: list[bool] = []
 
-    @CALM
+    @settings(CALM, max_examples=100)
     @given(st.data())
     def run(data: st.DataObject) -> None:
         try:

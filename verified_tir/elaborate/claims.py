@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import final
 
 from verified_tir.elaborate.blocks import expand, expand_blocks, starts
@@ -63,8 +64,12 @@ def verify_program(
             return Unproved(*failed, written or func)
     except (Unencodable, IRError) as problem:
         return NoMatch((), str(problem))
-    for judgement in (prove_program, prove_race_free):
-        found = judgement(expanded, prover, entry or Entry())
+    judgements = (
+        partial(prove_program, expanded, prover, entry),  # it notes that there is a meaning where nothing is assumed
+        partial(prove_race_free, expanded, prover, entry or Entry()),
+    )
+    for judgement in judgements:
+        found = judgement()
         match found:
             case NoMatch(reason=reason) if expanded is not func:
                 return NoMatch((), reason)
