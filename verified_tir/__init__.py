@@ -132,10 +132,8 @@ for _question, _module, _name in (
     ("address", "logic.addresses", "solve_address"),
     ("facts", "search.facts", "facts"),
     ("attempt", "logic.strategy", "attempt"),
-    ("model", "logic.model", "model_of"),
-    ("model values", "logic.model", "values_of"),
-    ("settings", "logic.settings", "settings"),
-    ("values", "logic.witness", "tried"),
+    ("query", "logic.answers", "answered"),
+    ("statistics", "logic.answers", "Statistics"),
     ("used", "logic.kept", "note_use"),
     ("keep", "logic.kept", "keep"),
 ):

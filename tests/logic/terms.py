@@ -114,7 +114,7 @@ def is_nan(a: Term) -> Term:
 
 def prove_by_lemma(solver: Solver, given: tuple[Term, ...], goal: Term) -> Proved | None:
     """A proof without knowing of floats, or by a lemma about floats alone, as a step of a deduction."""
-    d = Deduction(solver, given, goal)
+    d = Deduction(solver.ask, given, goal)
     found = by_lemma(d, d.given)
     assert d.proved or found is None
     return found

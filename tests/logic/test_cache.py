@@ -12,16 +12,17 @@ from pathlib import Path
 
 import pytest
 
+from verified_tir.logic import answers, kept
 from verified_tir.logic import formula as f
-from verified_tir.logic import kept
 from verified_tir.logic import verdict_store as module
+from verified_tir.logic.answers import LARGEST, seal
 from verified_tir.logic.formula import INT, Term
 from verified_tir.logic.kept import SELDOM
+from verified_tir.logic.model import Answer
 from verified_tir.logic.smtlib import query
 from verified_tir.logic.solver import Solver
 from verified_tir.logic.verdict import Proved, Refuted, Unknown
-from verified_tir.logic.verdict_store import LARGEST, VerdictStore, seal
-from verified_tir.logic.z3_query import Answer
+from verified_tir.logic.verdict_store import VerdictStore
 
 X, Y, Z = (f.var(n, INT) for n in "xyz")
 A = f.var("a", "F32")
@@ -43,9 +44,34 @@ def files(store: VerdictStore) -> list[Path]:
     return sorted(store.folder.glob("*/*.verdict"))
 
 
+def reopened(store: VerdictStore | None) -> VerdictStore:
+    """The store as another process opens it."""
+    return VerdictStore() if store is None else VerdictStore(store.folder, store.asked)
+
+
+def entry(store: VerdictStore, text: str, budget: int) -> Path:
+    """Where it is kept that a text is unsatisfiable."""
+    assert store.folder is not None
+    return store._entry(store.folder, text, budget)[0]
+
+
+def save(store: VerdictStore, text: str, budget: int, answer: Answer) -> bool:
+    """Keep an answer as a solver does."""
+    assert store.folder is not None
+    if answer[0] == "unsat":
+        return kept.keep(*store._entry(store.folder, text, budget))
+    return answers.save(store, text, budget, answer)
+
+
+def load(store: VerdictStore, text: str, budget: int) -> Answer | None:
+    """What another process finds."""
+    store = reopened(store)
+    return ("unsat", None) if store.proved(text, budget) else answers.load(store, text, budget)
+
+
 def asked(store: VerdictStore | None, *claims: Term, budget: int = 300_000) -> tuple[list[object], Solver]:
-    """Verdicts without the time they took, and the solver that gave them."""
-    solver = Solver(budget, store=store)
+    """Verdicts of another process, without the time they took, and the solver that gave them."""
+    solver = Solver(budget, reopened(store))
     found: list[object] = []
     for claim in claims:
         match solver.prove((), claim):
@@ -68,12 +94,12 @@ def test_another_solver_asks_nothing(store: VerdictStore) -> None:
     assert cold.statistics.stored == 0 < cold.statistics.queries
     assert (warm.statistics.queries, warm.statistics.stored) == (0, cold.statistics.queries)
     assert warm.statistics.solving == 0.0
-    assert warm._z3._shared is None, "Z3 need not even be loaded"
+    assert warm.store._z3 is None, "Z3 need not even be loaded"
 
 
 def test_each_is_read_once(store: VerdictStore) -> None:
     asked(store, TRUE_CLAIM)
-    solver = Solver(300_000, store=store)
+    solver = Solver(300_000, reopened(store))
     for _ in range(3):
         assert solver.prove((), TRUE_CLAIM).how == "cached"
     assert (solver.statistics.cached, solver.statistics.stored, solver.statistics.queries) == (3, 1, 0)
@@ -89,10 +115,10 @@ def test_models_speak_of_the_asker_s_names(store: VerdictStore) -> None:
 
 
 def test_unknown_is_kept_for_its_budget_and_proves_nothing(store: VerdictStore) -> None:
-    first = Solver(20_000, store=store)
+    first = Solver(20_000, reopened(store))
     before = first.prove(POSITIVE, HARD)
     assert isinstance(before, Unknown) and first.statistics.queries > 0
-    again = Solver(20_000, store=store)
+    again = Solver(20_000, reopened(store))
     after = again.prove(POSITIVE, HARD)
     assert isinstance(after, Unknown) and after.reason == before.reason and after.how == "cached"
     assert again.statistics.queries == 0 < again.statistics.stored
@@ -102,9 +128,9 @@ def test_unknown_is_kept_for_its_budget_and_proves_nothing(store: VerdictStore) 
 def test_unknown_is_asked_again_with_another_budget_or_version(store: VerdictStore) -> None:
     claim = f.le(X, f.add(Y, f.integer(7)))
     given = (f.lt(X, Y),)
-    starved = Solver(1, store=store)
+    starved = Solver(1, reopened(store))
     assert isinstance(starved.prove(given, claim), Unknown)
-    assert isinstance(Solver(100_000, store=store).prove(given, claim), Proved)
+    assert isinstance(Solver(100_000, reopened(store)).prove(given, claim), Proved)
     other = Solver(1, store=VerdictStore(store.folder, asked="another version"))
     assert isinstance(other.prove(given, claim), Unknown)
     assert other.statistics.queries > 0 == other.statistics.stored
@@ -114,19 +140,18 @@ def test_unknown_is_asked_again_with_another_budget_or_version(store: VerdictSto
 def test_what_failed_is_not_kept(store: VerdictStore, monkeypatch: pytest.MonkeyPatch, reason: str) -> None:
     """Neither are failures of the machine, which say nothing of the question."""
     monkeypatch.setattr("z3.Solver.reason_unknown", lambda _: reason)
-    solver = Solver(20_000, store=store)
+    solver = Solver(20_000, reopened(store))
     assert isinstance(solver.prove(POSITIVE, HARD), Unknown)
     assert files(store) == []
-    assert not store.save("(assert true)", 1, ("failed", "no memory")) and files(store) == []
+    assert not save(store, "(assert true)", 1, ("failed", "no memory")) and files(store) == []
 
 
 def plant(store: VerdictStore, text: str, budget: int, body: object) -> Path:
     """An entry whose hash is right, whatever it says."""
     written = json.dumps(body).encode()
-    key = store.key(text, budget)
-    path = store.path(key)
+    path = answers.entry(store, text, budget)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(seal(key, written) + written)
+    path.write_bytes(seal(path, written) + written)
     path.chmod(0o600)
     return path
 
@@ -136,6 +161,8 @@ def test_a_planted_proof_is_believed(store: VerdictStore) -> None:
     claim = f.lt(X, Y)
     text = query((), claim).text
     plant(store, text, 300_000, ["unsat", None])
+    assert asked(store, claim)[0] == ["Unknown"], "it is not where proofs are kept"
+    save(store, text, 300_000, ("unsat", None))
     assert asked(store, claim)[0] == ["Proved"] != asked(None, claim)[0]
 
 
@@ -173,33 +200,33 @@ def test_damaged_entries_are_asked_anew_and_replaced(damage: str, store: Verdict
 
 def test_every_byte_counts(store: VerdictStore) -> None:
     """However one byte of an entry is changed, it is no entry."""
-    store.save("text", 7, ("sat", {"x0": 12, "x1": -3}))
+    save(store, "text", 7, ("sat", {"x0": 12, "x1": -3}))
     (path,) = files(store)
     sound = path.read_bytes()
     for k in range(len(sound)):
         path.write_bytes(sound[:k] + bytes([sound[k] ^ 1]) + sound[k + 1 :])
-        assert store.load("text", 7) is None, k
+        assert load(store, "text", 7) is None, k
     path.write_bytes(sound)
-    assert store.load("text", 7) == ("sat", {"x0": 12, "x1": -3})
+    assert load(store, "text", 7) == ("sat", {"x0": 12, "x1": -3})
 
 
 def test_entries_of_other_queries_do_not_pass(store: VerdictStore) -> None:
     """A sound entry under another query's name."""
-    store.save("one", 7, ("unsat", None))
+    save(store, "one", 7, ("unsat", None))
     (path,) = files(store)
-    other = store.path(store.key("other", 7))
+    other = entry(store, "other", 7)
     other.parent.mkdir(parents=True, exist_ok=True)
     other.write_bytes(path.read_bytes())
     other.chmod(0o600)
-    assert store.load("other", 7) is None and store.load("one", 7) == ("unsat", None)
+    assert load(store, "other", 7) is None and load(store, "one", 7) == ("unsat", None)
 
 
 def test_budget_solver_and_text_are_the_key(store: VerdictStore) -> None:
-    store.save("text", 7, ("unsat", None))
-    assert store.load("text", 8) is None
-    assert store.load("text ", 7) is None
-    assert VerdictStore(store.folder, asked="z3 99").load("text", 7) is None
-    assert VerdictStore(store.folder).load("text", 7) == ("unsat", None)
+    save(store, "text", 7, ("unsat", None))
+    assert load(store, "text", 8) is None
+    assert load(store, "text ", 7) is None
+    assert load(VerdictStore(store.folder, asked="z3 99"), "text", 7) is None
+    assert load(VerdictStore(store.folder), "text", 7) == ("unsat", None)
 
 
 def test_how_it_is_asked_is_the_version_and_the_sources(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,7 +234,7 @@ def test_how_it_is_asked_is_the_version_and_the_sources(monkeypatch: pytest.Monk
     mine = fresh()
     assert mine == module.how_asked() and mine.startswith("z3 ")
     with monkeypatch.context() as patch:
-        patch.setattr("importlib.metadata.version", lambda _: "4.8.7")
+        patch.setattr("importlib.metadata.Distribution.version", "4.8.7")
         assert fresh().startswith("z3 4.8.7 ")
     with monkeypatch.context() as patch:
         patch.setenv("Z3_LIBRARY_PATH", "elsewhere")
@@ -219,30 +246,30 @@ def test_how_it_is_asked_is_the_version_and_the_sources(monkeypatch: pytest.Monk
 
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="permissions are those of Unix")
 def test_what_others_may_write_is_not_read(store: VerdictStore) -> None:
-    store.save("text", 7, ("unsat", None))
+    save(store, "text", 7, ("unsat", None))
     (path,) = files(store)
     assert path.stat().st_mode & 0o777 == 0o600 and path.parent.stat().st_mode & 0o077 == 0
     for mode in (0o620, 0o602):
         path.chmod(mode)
-        assert store.load("text", 7) is None
+        assert load(store, "text", 7) is None
     path.chmod(0o644)
-    assert store.load("text", 7) == ("unsat", None)
+    assert load(store, "text", 7) == ("unsat", None)
 
 
 def test_only_plain_files_are_read(store: VerdictStore) -> None:
-    path = store.path(store.key("text", 7))
+    path = entry(store, "text", 7)
     path.mkdir(parents=True)
-    assert store.load("text", 7) is None and not store.save("text", 7, ("unsat", None))
+    assert load(store, "text", 7) is None and not save(store, "text", 7, ("unsat", None))
     assert list(path.parent.iterdir()) == [path], "what was half written is gone"
     path.rmdir()
     os.mkfifo(path, 0o600)  # nobody writes to it: whoever opens it would wait
-    assert store.load("text", 7) is None and store.save("text", 7, ("unsat", None))
-    assert store.load("text", 7) == ("unsat", None)
+    assert load(store, "text", 7) is None and save(store, "text", 7, ("unsat", None))
+    assert load(store, "text", 7) == ("unsat", None)
 
 
 def test_large_models_are_not_kept(store: VerdictStore) -> None:
-    assert not store.save("text", 7, ("sat", {f"x{k}": k for k in range(LARGEST // 4)}))
-    assert not store.save("text", 7, ("sat", {"x0": 1 << 20_000}))
+    assert not save(store, "text", 7, ("sat", {f"x{k}": k for k in range(LARGEST // 4)}))
+    assert not save(store, "text", 7, ("sat", {"x0": 1 << 20_000}))
     assert files(store) == []
 
 
@@ -254,28 +281,28 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
 
 def test_old_entries_go_first(store: VerdictStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept, "MOST_IN_FOLDER", 8)
-    texts = [text for text in map(str, range(4000)) if store.key(text, 7).startswith("00")][:12]
+    texts = [text for text in map(str, range(4000)) if entry(store, text, 7).parent.name == "00"][:12]
     past = time.time() - 10 * SELDOM
     for k, text in enumerate(texts[:8]):
-        store.save(text, 7, ("unsat", None))
-        os.utime(store.path(store.key(text, 7)), (past + k, past + k))
+        save(store, text, 7, ("unsat", None))
+        os.utime(entry(store, text, 7), (past + k, past + k))
     assert kept.size(store.folder)[0] == 8
-    assert store.load(texts[0], 7) is not None  # used: it is the youngest now
-    store.save(texts[8], 7, ("unsat", None))
-    left = [text for text in texts[:9] if store.load(text, 7) is not None]
+    assert load(store, texts[0], 7) is not None  # used: it is the youngest now
+    save(store, texts[8], 7, ("unsat", None))
+    left = [text for text in texts[:9] if load(store, text, 7) is not None]
     assert left == [texts[0], *texts[4:9]]
 
 
 def test_what_a_killed_writer_left_goes_too(store: VerdictStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept, "MOST_IN_FOLDER", 8)
-    texts = [text for text in map(str, range(4000)) if store.key(text, 7).startswith("00")][:9]
+    texts = [text for text in map(str, range(4000)) if entry(store, text, 7).parent.name == "00"][:9]
     (store.folder / "00").mkdir(parents=True)
     old, new = store.folder / "00" / ".old.tmp", store.folder / "00" / ".new.tmp"
     for path in (old, new):
         path.write_text("half")
     os.utime(old, (0, 0))
     for text in texts:
-        store.save(text, 7, ("unsat", None))
+        save(store, text, 7, ("unsat", None))
     assert not old.exists() and new.exists()
 
 
@@ -306,9 +333,9 @@ def hammer(folder: str, seed: int, rounds: int) -> tuple[int, int]:
         text = str(rng.randrange(40))
         match rng.randrange(12):
             case 0 | 1 | 2 | 3 | 4:
-                store.save(text, 7, right(text))
+                save(store, text, 7, right(text))
             case 5:
-                path = store.path(store.key(text, 7))
+                path = entry(store, text, 7)
                 try:
                     content = path.read_bytes()
                     path.write_bytes(content[: rng.randrange(len(content) + 1)])
@@ -317,7 +344,7 @@ def hammer(folder: str, seed: int, rounds: int) -> tuple[int, int]:
             case 6 if rng.random() < 0.1:
                 kept.clear(store.folder)
             case _:
-                answer = store.load(text, 7)
+                answer = load(store, text, 7)
                 found += answer is not None
                 wrong += answer is not None and answer != right(text)
     return found, wrong
@@ -330,7 +357,7 @@ def test_processes_do_not_disturb_each_other(tmp_path: Path) -> None:
     assert all(found > 0 for found, _ in results) and sum(wrong for _, wrong in results) == 0
     left = VerdictStore(tmp_path / "v")
     for text in map(str, range(40)):
-        assert left.load(text, 7) in (None, right(text))
+        assert load(left, text, 7) in (None, right(text))
 
 
 def test_nobody_who_reads_no_values_pays_for_them(tmp_path: Path) -> None:
@@ -349,12 +376,12 @@ def test_nobody_who_reads_no_values_pays_for_them(tmp_path: Path) -> None:
 def test_values_are_kept_once_they_were_found(tmp_path: Path) -> None:
     store, goal = VerdictStore(tmp_path), f.lt(f.var("x", f.INT), f.integer(7))
     text, budget = query((), goal).text, Solver().budget
-    found = Solver(store=store).prove((), goal)
-    assert isinstance(found, Refuted) and store.load(text, budget) == ("sat", None)
+    found = Solver(store=reopened(store)).prove((), goal)
+    assert isinstance(found, Refuted) and load(store, text, budget) == ("sat", None)
     values = found.model.values
-    kept = store.load(text, budget)
+    kept = load(store, text, budget)
     assert kept is not None and list(kept[1].values()) == list(values.values())
-    solver = Solver(store=store)
+    solver = Solver(store=reopened(store))
     again = solver.prove((), goal)
     assert isinstance(again, Refuted) and again.model.values == values
     assert (solver.statistics.queries, solver.statistics.solving) == (0, 0.0)

@@ -13,7 +13,9 @@ from verified_tir.logic import formula as f
 from verified_tir.logic.deduction import Deduction
 from verified_tir.logic.formula import Term
 from verified_tir.logic.generalise import Hidden, generalise
+from verified_tir.logic.smtlib import query
 from verified_tir.logic.solver import Solver
+from verified_tir.logic.strategy import search
 from verified_tir.logic.verdict import Proved, Refuted, Unknown
 
 X, Y, Z = (f.var(name, f.INT) for name in "xyz")
@@ -23,7 +25,7 @@ ONE = f.integer(1)
 
 
 def deduction(*given: Term, goal: Term) -> Deduction:
-    return Deduction(Solver(), given, goal)
+    return Deduction(Solver().ask, given, goal)
 
 
 # -- the rules ---------------------------------------------------------------------------------------------------------
@@ -45,10 +47,10 @@ def test_premises_of_the_goal_are_givens() -> None:
 def test_what_is_asked_of_unknown_formulas_is_not_learnt() -> None:
     d = deduction(f.lt(X, Y), goal=f.lt(X, Z))
     assert isinstance(d.ask((f.lt(X, Y), f.lt(Y, Z)), f.lt(X, Z)), Proved) and not d.proved
-    assert isinstance(d.prove((f.lt(X, Y), f.lt(Y, Z)), f.lt(X, Z)), Proved) and not d.proved
+    assert isinstance(d.ask((f.lt(X, Y), f.lt(Y, Z)), f.lt(X, Z), search=search), Proved) and not d.proved
     assert isinstance(d.ask((f.FALSE,), f.lt(X, Z)), Proved) and not d.proved
     assert isinstance(d.ask((f.lt(X, Y),), f.lt(X, Z)), Refuted) and not d.proved
-    assert isinstance(d.prove((f.lt(X, Y),), f.le(f.add(X, ONE), Y)), Proved)
+    assert isinstance(d.ask((f.lt(X, Y),), f.le(f.add(X, ONE), Y), search=search), Proved)
     assert d.resolve(f.or_(f.lt(Y, f.add(X, ONE)), P)) is P and not d.proved
 
 
@@ -138,7 +140,7 @@ def test_what_does_not_follow_does_not_follow_whatever_is_hidden(
 ) -> None:
     d = deduction(*given, goal=goal)
     d.ask(given, goal, hidden)
-    d.prove(given, goal, hidden)
+    d.ask(given, goal, hidden, search)
     assert not d.proved
 
 
@@ -158,23 +160,23 @@ def test_the_same_becomes_the_same() -> None:
 # -- searches that are wrong -------------------------------------------------------------------------------------------
 
 
-def says_proved(d: Deduction, *_: object) -> Any:
+def says_proved(_: Solver, d: Deduction, *others: object) -> Any:
     return Proved()
 
 
-def says_nothing(d: Deduction, *_: object) -> Any:
+def says_nothing(_: Solver, d: Deduction, *others: object) -> Any:
     return None
 
 
-def claims_a_subclass(d: Deduction, *_: object) -> Any:
+def claims_a_subclass(_: Solver, d: Deduction, *others: object) -> Any:
     return type("Yes", (), {"how": "z3"})()
 
 
-def asks_something_else(d: Deduction, *_: object) -> Any:
+def asks_something_else(_: Solver, d: Deduction, *others: object) -> Any:
     return d.ask((), f.TRUE)
 
 
-def assumes_the_goal(d: Deduction, *_: object) -> Any:
+def assumes_the_goal(_: Solver, d: Deduction, *others: object) -> Any:
     d.ask((d.goal,), d.goal)
     d.ask((f.FALSE,), d.goal)
     d.resolve(f.or_(d.goal, f.FALSE))
@@ -182,7 +184,7 @@ def assumes_the_goal(d: Deduction, *_: object) -> Any:
     return Proved()
 
 
-def hides_until_it_is_equal(d: Deduction, *_: object) -> Any:
+def hides_until_it_is_equal(_: Solver, d: Deduction, *others: object) -> Any:
     terms = frozenset(f.subterms(d.goal))
     for hidden in (Hidden(values=terms), Hidden(operations=terms), Hidden(floats=True), Hidden(terms, terms, True)):
         d.ask(d.given, d.goal, hidden)
@@ -203,13 +205,39 @@ class Lookalike:
         return other is self.term
 
 
-def asks_of_lookalikes(d: Deduction, *_: object) -> Any:
+def searches_for_something_else(_: Solver, d: Deduction, *others: object) -> Any:
+    d.ask(d.given, d.goal, search=lambda inner: inner.ask((), f.TRUE))
+    d.ask(d.given, d.goal, search=lambda inner: Proved())
+    d.ask(d.given, d.goal, search=lambda inner: inner.ask((f.FALSE,), inner.goal))
+    return Proved()
+
+
+def says_what_the_text_does_not(solver: Solver, d: Deduction, *others: object) -> Any:
+    solver.store.check("(assert false)", solver.budget, "Solver", 1000)
+    solver.store.notes[query(d.given, d.goal).text, solver.budget] = "unsat", None
+    with pytest.raises(TypeError, match="is a text"):
+        solver.store.check(Text("(assert false)"), solver.budget, "Solver", 1000)
+    d.ask(d.given, d.goal)
+    return Proved()
+
+
+class Text(str):
+    """Equal to whatever text it is compared with."""
+
+    def __hash__(self) -> int:
+        return 0
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+
+def asks_of_lookalikes(_: Solver, d: Deduction, *others: object) -> Any:
     given: Any = Lookalike(d.given[0])
     goal: Any = Lookalike(d.goal)
     for step in (
         lambda: d.ask((given,), d.goal),
         lambda: d.ask(d.given, goal),
-        lambda: d.prove((given,), d.goal),
+        lambda: d.ask((given,), d.goal, search=search),
         lambda: d.resolve(given),
         lambda: d.facts(given),
         lambda: d.substitute({}, [given]),
@@ -229,13 +257,15 @@ WRONG = [
     asks_something_else,
     assumes_the_goal,
     hides_until_it_is_equal,
+    searches_for_something_else,
+    says_what_the_text_does_not,
     asks_of_lookalikes,
 ]
 
 
-@pytest.mark.parametrize("search", WRONG)
-def test_a_search_that_is_wrong_proves_nothing(search: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(outside._answers, "attempt", search)
+@pytest.mark.parametrize("wrong", WRONG)
+def test_a_search_that_is_wrong_proves_nothing(wrong: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(outside._answers, "attempt", wrong)
     assert isinstance(Solver().prove((f.lt(X, Y),), f.lt(Y, X)), Unknown)
     assert isinstance(Solver().prove((f.lt(X, Y),), f.eq(f.mul(X, Y), f.mul(Y, Z))), Unknown)
 

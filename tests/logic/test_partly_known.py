@@ -28,7 +28,7 @@ def load(address: Term) -> Term:
 
 
 def proved(given: tuple[Term, ...], goal: Term) -> bool:
-    question = Deduction(Solver(), given, goal)
+    question = Deduction(Solver().ask, given, goal)
     verdict = question.ask(*partly_known(question, question.given))
     assert isinstance(verdict, Proved) == question.proved
     return question.proved
@@ -73,7 +73,7 @@ DOES_NOT: list[tuple[tuple[Term, ...], Term]] = [
 
 @pytest.mark.parametrize(("given", "goal"), FOLLOWS)
 def test_what_follows_from_equal_operands(given: tuple[Term, ...], goal: Term) -> None:
-    question = Deduction(Solver(), given, goal)
+    question = Deduction(Solver().ask, given, goal)
     premises, claim, hidden = partly_known(question, given)
     assert has_hard_operations(*given, goal) and not has_hard_operations(*generalise((*premises, claim), hidden))
     assert proved(given, goal)

@@ -6,6 +6,7 @@ import itertools
 
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
+from verified_tir.logic.settings import settings
 from verified_tir.logic.smtlib import query
 from verified_tir.logic.solver import Solver
 from verified_tir.logic.verdict import Proved, Refuted
@@ -119,8 +120,8 @@ def test_every_kind_of_term_as_text() -> None:
 (= (ubv_to_int (bvxor ((_ int_to_bv 8) x2) ((_ int_to_bv 8) (- 1)))) (mod x2 (- 3))))))"""
     )
     assert script.names == {"x0": f.var("p", f.BOOL), "x1": x, "x2": f.var("i", f.INT)}
-    assert not script.only_floats
-    assert query((), f.fp_test("fp.isNaN", f.fp_round("RNA", x))).only_floats
+    assert [setting for setting, _ in settings(script, 1, False)] == ["Solver"]
+    assert [k for k, _ in settings(query((), f.fp_test("fp.isNaN", f.fp_round("RNA", x))), 1, False)] == ["QF_FP"]
 
 
 # ------------------------------------------------------------------------------------------------- the bits of floats

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import time
 from itertools import product
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -277,24 +278,34 @@ def test_the_cache_keeps_every_verdict() -> None:
 
 def test_values_are_found_when_somebody_looks_at_them(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    run = module.run
-    monkeypatch.setattr(module, "run", lambda setting, script, budget: (
-        asked.append(script.text), run(setting, script, budget))[1])  # fmt: skip
+    fresh = module.fresh
+
+    def noting(setting: str, budget: int) -> Any:
+        if budget == Solver().budget:
+            asked.append(setting)
+        return fresh(setting, budget)
+
+    monkeypatch.setattr(module, "fresh", noting)
     solver, given_, goal = Solver(), (f.lt(X, Y),), f.lt(f.add(X, ONE), Y)
     first, again = solver.prove(given_, goal), solver.prove(given_, goal)
     assert isinstance(first, Refuted) and isinstance(again, Refuted) and not asked
     assert is_counterexample(first.model, given_, goal) and len(asked) == 1
     assert (first.model.values, first.model.sorts, len(asked)) == (again.model.values, again.model.sorts, 1)
-    fresh = Solver().prove(given_, goal)
-    assert isinstance(fresh, Refuted)
-    copied = pickle.loads(pickle.dumps(fresh)).model
+    other = Solver().prove(given_, goal)
+    assert isinstance(other, Refuted)
+    copied = pickle.loads(pickle.dumps(other)).model
     assert (copied.values, copied.sorts, len(asked)) == (first.model.values, first.model.sorts, 2)
     assert solver.statistics.queries == 1 and solver.statistics.solving > 0
 
 
 def test_values_that_cannot_be_found_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
     """The shared context may know more than a fresh one: refuted it is all the same."""
-    monkeypatch.setattr(module, "run", lambda *_: ("unknown", "it is Sunday"))
+    check = module.Z3.check
+
+    def only_shared(self: module.Z3, text: str, setting: str, budget: int) -> tuple[str, Any]:
+        return check(self, text, setting, budget) if setting == module.SHARED else ("unknown", None)
+
+    monkeypatch.setattr(module.Z3, "check", only_shared)
     found = Solver().prove((), f.le(X, Y))
     assert isinstance(found, Refuted) and (found.model.values, found.model.sorts) == ({}, {})
 

@@ -8,13 +8,13 @@ from collections.abc import Callable
 import pytest
 
 from verified_tir.logic import formula as f
-from verified_tir.logic import z3_query as module
 from verified_tir.logic.concrete import DTYPES
 from verified_tir.logic.formula import BOOL, INT, Term
-from verified_tir.logic.smtlib import query
+from verified_tir.logic.smtlib import Script, query
 from verified_tir.logic.solver import Solver
 from verified_tir.logic.verdict import Proved, Refuted, Unknown
 from verified_tir.logic.witness import witness
+from verified_tir.logic.z3_query import Z3
 
 A, B, C = (f.var(n, "F32") for n in "abc")
 I, N = f.var("i", INT), f.var("n", INT)
@@ -66,13 +66,13 @@ TRUE_CLAIMS: list[tuple[tuple[Term, ...], Term]] = [
 @pytest.fixture
 def without_z3(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only questions about integers get as far as Z3."""
-    run: Callable[..., object] = module.run
+    check: Callable[..., object] = Z3.check
 
-    def only_integers(setting: str, script: module.Script, budget: int) -> object:
-        assert not script.has_float, script.text
-        return run(setting, script, budget)
+    def only_integers(self: Z3, text: str, setting: str, budget: int) -> object:
+        assert "FloatingPoint" not in text
+        return check(self, text, setting, budget)
 
-    monkeypatch.setattr(module, "run", only_integers)
+    monkeypatch.setattr(Z3, "check", only_integers)
 
 
 @pytest.mark.parametrize("k", range(len(FALSE_CLAIMS)))
@@ -97,7 +97,7 @@ def test_z3_has_the_same_counterexample(k: int) -> None:
         constant = f.boolean(bool(value)) if sort == BOOL else f.integer(value) if sort == INT else None
         at.append(f.eq(f.var(name, sort), constant if constant is not None else f.floating(sort, value)))
     asked = query((*given, *at), goal)
-    plain = module.Script(asked.text, asked.names, asked.only_floats, asked.has_float)  # nothing is tried
+    plain = Script(asked.text, asked.names)  # nothing is tried
     assert isinstance(Solver().ask(plain), Refuted), at
 
 

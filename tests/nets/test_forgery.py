@@ -51,7 +51,8 @@ from verified_tir.logic.formula import Term
 from verified_tir.logic.smtlib import Script, query
 from verified_tir.logic.solver import Solver
 from verified_tir.logic.verdict import Proved, Refuted, Unknown
-from verified_tir.logic.verdict_store import VerdictsInMemory, VerdictStore
+from verified_tir.logic.verdict_store import VerdictStore
+from verified_tir.logic.z3_query import Z3
 from verified_tir.schedule import moves
 from verified_tir.schedule.moves import NewLoop
 from verified_tir.semantics.interpreter import refines, run
@@ -237,15 +238,17 @@ FALSE = moves.swap((0,), 0)
 
 def test_solvers_are_made_of_nothing_from_outside() -> None:
     """What a solver remembers is what it found out itself, and Z3 is the one that this package imports."""
-    for options in ({"_cache": {}}, {"_z3": Anything()}, {"_shared": (Anything(), 1)}, {"statistics": Anything()}):
-        with pytest.raises(TypeError):
-            Solver(**options)  # type: ignore[arg-type]
+    with pytest.raises(TypeError):
+        Solver(statistics=Anything())  # type: ignore[call-arg]
     for options in ({"lemmas": []}, {"_memo": {}}, {"_busy": set()}, {"throughout": Anything()}):
         with pytest.raises(TypeError):
             Prover(Solver(), **options)  # type: ignore[arg-type]
     with pytest.raises(TypeError):
-        VerdictsInMemory(_answers={})  # type: ignore[call-arg]
-    for place, name in ((Solver(), "prove"), (Prover(Solver()), "prove"), (VerdictsInMemory(), "load")):
+        Z3(_shared={})  # type: ignore[call-arg]
+    for options in ({"_unsat": set()}, {"_z3": Anything()}, {"kept": 0}, {"notes": {}}):
+        with pytest.raises(TypeError):
+            VerdictStore(**options)  # type: ignore[arg-type]
+    for place, name in ((Solver(), "prove"), (Prover(Solver()), "prove"), (VerdictStore(), "proved"), (Z3(), "check")):
         with pytest.raises(AttributeError):
             setattr(place, name, lambda *_, **__: Proved())
 
@@ -255,9 +258,9 @@ def test_provers_of_other_classes_prove_nothing() -> None:
         def prove(self, *_: object, **__: object) -> Any:
             return Proved()
 
-    class Store(VerdictsInMemory):  # type: ignore[misc]
-        def load(self, text: str, budget: int) -> Any:
-            return "unsat", None
+    class Store(VerdictStore):  # type: ignore[misc]
+        def proved(self, text: str, budget: int) -> bool:
+            return True
 
     class BelievingProver(Prover):  # type: ignore[misc]
         def prove(self, *_: object, **__: object) -> Any:
@@ -265,7 +268,7 @@ def test_provers_of_other_classes_prove_nothing() -> None:
 
     theorem = reflexive(FUNC)
     block = frozenset({FUNC.buffers[1].data})
-    stores = [Solver(store=s) for s in (Store(), Anything(), Impostor(VerdictsInMemory), {})]  # type: ignore[arg-type]
+    stores = [Solver(store=s) for s in (Store(), Anything(), Impostor(VerdictStore), {}, None)]  # type: ignore[arg-type]
     solvers = [Believer(), Impostor(Solver), Anything(), None, *stores]
     provers = [BelievingProver(Solver()), Impostor(Prover), Anything(), None, Proved(), Unknown("?")]
     for prover in (*provers, *[Prover(s) for s in solvers]):  # type: ignore[arg-type]
@@ -310,11 +313,9 @@ def test_classes_that_are_equal_to_a_rules_are_none(kind: type) -> None:
 
 
 def test_classes_that_are_equal_to_a_stores_or_a_verdicts_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    believing = {"load": lambda *_: ("unsat", None), "save": lambda *_: True}
-    for kind in (VerdictsInMemory, VerdictStore, type(None)):
-        store = Mimic("Store", (), {"like": kind, **believing})()
-        with pytest.raises(TypeError):
-            apply(FALSE, reflexive(FUNC), Prover(Solver(store=store)))
+    store = Mimic("Store", (), {"like": VerdictStore, "proved": lambda *_: True, "kept": 0})()
+    with pytest.raises(TypeError):
+        apply(FALSE, reflexive(FUNC), Prover(Solver(store=store)))
     for kind in (Unknown, Refuted):
         verdict = Mimic("Verdict", (Proved,), {"like": kind})()
         monkeypatch.setitem(outside._answers, "attempt", lambda *_, verdict=verdict: verdict)

@@ -51,7 +51,7 @@ def test_not_if_told_so(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not folder.exists()
     for off in ("off", "0", "no"):
         monkeypatch.setenv("VTIR_VERDICT_CACHE", off)
-        assert open_store() is None
+        assert open_store().folder is None
         run()
     assert not folder.exists()
     monkeypatch.setenv("VTIR_VERDICT_CACHE", "on")
@@ -62,16 +62,16 @@ def test_not_if_told_so(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_solver_that_is_given_keeps_its_own_ways(folder: Path) -> None:
     from verified_tir.logic.solver import Solver
 
-    assert Schedule(COPY, solver=Solver()).solver.store is None
+    assert Schedule(COPY, solver=Solver()).solver.store.folder is None
     assert not folder.exists()
 
 
 def test_the_tests_run_without() -> None:
-    assert open_store() is None
+    assert open_store().folder is None
 
 
 def test_without_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("VTIR_VERDICT_CACHE")
     monkeypatch.setattr(importlib.import_module("verified_tir.schedule.verdicts"), "cache_folder", lambda: None)
-    assert verdicts_folder() is None and open_store() is None
+    assert verdicts_folder() is None and open_store().folder is None
     run()

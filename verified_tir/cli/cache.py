@@ -26,7 +26,7 @@ def run(*, clear: bool) -> int:
         return 0
     print(f"folder:      {folder}")
     print(f"object code: {len(code)} programs, {_megabytes(sum(_size(path) for path in code))}")
-    off = "" if open_store() is not None else " (VTIR_VERDICT_CACHE is off: none are read or kept)"
+    off = "" if open_store().folder is not None else " (VTIR_VERDICT_CACHE is off: none are read or kept)"
     print(f"verdicts:    {count} queries, {_megabytes(size)}{off}")
     return 0
 

@@ -17,8 +17,7 @@ from verified_tir.cli.discover import Found, find_files
 from verified_tir.cli.progress import Bar
 from verified_tir.cli.second_opinion import Asked, When
 from verified_tir.cli.verify import Listener, Settings, verify_file, warm_up
-from verified_tir.logic.solver import Solver
-from verified_tir.logic.z3_query import INTEGER_BUDGET
+from verified_tir.logic.solver import INTEGER_BUDGET, Solver
 from verified_tir.report.as_json import to_json
 from verified_tir.report.collect import Told
 from verified_tir.report.model import FileReport, Report, ScheduleReport

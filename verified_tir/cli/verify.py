@@ -14,9 +14,8 @@ from verified_tir.cli.discover import Found
 from verified_tir.cli.load import BadFileError, describe, line_of, loaded, raised_at
 from verified_tir.cli.second_opinion import LITTLE, Asked, ask, opinion_report
 from verified_tir.logic.formula import INT, integer, le, var
-from verified_tir.logic.solver import Solver
-from verified_tir.logic.verdict_store import VerdictsInMemory
-from verified_tir.logic.z3_query import INTEGER_BUDGET
+from verified_tir.logic.solver import INTEGER_BUDGET, Solver
+from verified_tir.logic.verdict_store import VerdictStore
 from verified_tir.report.collect import Told, input_of, refusal_of, steps_of
 from verified_tir.report.model import (
     ErrorReport,
@@ -64,7 +63,7 @@ class Settings:
     to_llvm: bool = False
     written: Written | None = None
     cache: bool = True
-    during: VerdictsInMemory = field(default_factory=VerdictsInMemory)
+    during: VerdictStore = field(default_factory=VerdictStore)
     expected: Told = "all"
 
 
@@ -146,7 +145,8 @@ def _verify(
     """Run one schedule and report it.  An exception is an error of this schedule, not of the run."""
     full = Path(function.file)
     shown = file.shown if full == file.path.resolve() else function.file
-    store = (open_store() if settings.cache else None) or settings.during
+    store = open_store(settings.cache)
+    store = settings.during if store.folder is None else store
     solver = Solver(settings.budget, store=store)  # one for each schedule: verdicts do not depend on its neighbours
     listener.schedule_begins(name, solver)
     run = _Run()

@@ -6,7 +6,6 @@ whatever it does later, to whom it belongs or how it compares plays no part.
 
 from __future__ import annotations
 
-from types import NoneType
 from typing import Any, TypeVar
 
 from verified_tir.ir.exact import READERS, Inexact, is_one_of
@@ -16,7 +15,7 @@ from verified_tir.kernel.refines import Refines, statement_of
 from verified_tir.kernel.rules import RULES
 from verified_tir.kernel.step import Rule
 from verified_tir.logic.solver import Solver
-from verified_tir.logic.verdict_store import VerdictsInMemory, VerdictStore
+from verified_tir.logic.verdict_store import VerdictStore
 
 __all__ = ["Inexact", "exact_prover", "exact_rule"]
 
@@ -40,7 +39,7 @@ def exact_prover(prover: Prover) -> Prover:
     """
     if type(prover) is not Prover or type(prover.solver) is not Solver:
         raise TypeError("obligations are proved by the kernel's own prover and solver only")
-    if not is_one_of(type(prover.solver.store), (NoneType, VerdictStore, VerdictsInMemory)):
+    if type(prover.solver.store) is not VerdictStore:
         raise TypeError("verdicts are kept in the stores of this package only")
     return prover
 

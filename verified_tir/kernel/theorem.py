@@ -30,8 +30,7 @@ from verified_tir.kernel.rules.axiom import Axiom
 from verified_tir.kernel.rules.call import Refine
 from verified_tir.kernel.step import Rewrite, Rule
 from verified_tir.logic.verdict import in_words
-from verified_tir.logic.verdict_store import VerdictStore
-from verified_tir.logic.z3_query import version
+from verified_tir.logic.verdict_store import how_asked
 from verified_tir.semantics.encode import Unencodable
 
 __all__ = ["Refines", "Rewrite", "Rule", "Step", "apply", "licensed", "reflexive", "without_licence"]
@@ -58,7 +57,6 @@ def apply(rule: Rule, theorem: Refines, prover: Prover) -> Refines | Refusal:
 def _apply(rule: Rule, theorem: Statement, prover: Prover, again: Step | None = None) -> Refines | Refusal:
     """:param again: what the rule gave when it was applied to the same program before: names of bound variables are
     taken from there."""
-    stored = prover.solver.statistics.stored
     place: Path = ()
     try:
         rule = exact_rule(rule)
@@ -75,8 +73,7 @@ def _apply(rule: Rule, theorem: Statement, prover: Prover, again: Step | None = 
     except (Unencodable, IRError, Inexact) as refused:
         return NoMatch(place, str(refused))
     step = Step(rule, made.after, discharged, replace(made, questions=()))
-    kept = prover.solver.statistics.stored > stored and type(prover.solver.store) is VerdictStore
-    asked = {f"z3 {version()}", *(["kept verdicts"] if kept else [])}
+    asked = {how_asked(), *(["kept verdicts"] if prover.solver.store.kept else [])}
     asked |= rule.lemma.proved_by if type(rule) is Refine else set()
     return _made(replace(new, derivation=(*theorem.derivation, step), proved_by=theorem.proved_by | asked))
 

@@ -4,8 +4,8 @@ A :class:`Deduction` holds formulas that are *known*: true wherever the givens a
 rules only:
 
 * *given*: a given, and the parts of a known conjunction;
-* *ask*: what follows from known formulas, as the solver says of them, or of a generalisation (``generalise``);
-* *prove*: the same, as a question that is proved by steps of its own;
+* *ask*: what follows from known formulas, or does so if less is known of what they mean (``generalise``): as the solver
+  says, or by steps of its own;
 * *fact*: what holds of an operation for all operands (``partly_known``);
 * *resolve*: a known disjunction without alternatives whose negations are known;
 * *substitute*: a known formula with equals put for equals.
@@ -16,8 +16,8 @@ methods, and gets nothing in otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Protocol, final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import final
 
 from verified_tir.logic.formula import FALSE, TRUE, Term, eq, not_, or_, replace
 from verified_tir.logic.generalise import Hidden, generalise
@@ -26,18 +26,6 @@ from verified_tir.logic.smtlib import Script, query
 from verified_tir.logic.verdict import Proved, Verdict
 
 NOTHING = Hidden()
-
-
-class Prover(Protocol):
-    """Whoever answers the questions that a deduction asks."""
-
-    def prove(
-        self, given: tuple[Term, ...], goal: Term, small: tuple[Term, ...] = (), *, quick: bool = False
-    ) -> Verdict:
-        """Whether the goal follows."""
-
-    def ask(self, script: Script) -> Verdict:
-        """One query, as a whole."""
 
 
 def _terms(given: Iterable[Term]) -> tuple[Term, ...]:
@@ -52,12 +40,14 @@ def _terms(given: Iterable[Term]) -> tuple[Term, ...]:
 class Deduction:
     """Does ``goal`` follow from ``given``?  The premises of an implication that is to be shown are givens."""
 
-    def __init__(self, prover: Prover, given: Iterable[Term], goal: Term) -> None:
+    def __init__(self, solver: Callable[[Script], Verdict], given: Iterable[Term], goal: Term) -> None:
+        """:param solver: says whether the text of a query is unsatisfiable."""
         given = dict.fromkeys(g for g in given if g is not TRUE)
         while goal.op == "=>" and goal not in given:
             given[goal.args[0]] = None
             goal = goal.args[1]
-        self.prover, self.given, self.goal = prover, tuple(given), goal
+        self.given, self.goal = tuple(given), goal
+        self._solver = solver
         self._known: set[Term] = set()
         self._goals = {goal}
         """Formulas of which each implies the goal where the givens are true."""
@@ -77,23 +67,20 @@ class Deduction:
             g is TRUE or g in known or (g.op == "and" and known.issuperset(g.args)) for g in self._goals
         )
 
-    def ask(self, given: Sequence[Term], goal: Term, hidden: Hidden = NOTHING) -> Verdict:
-        """What the solver says of a query."""
-        sequent = _terms((*given, goal))
-        *premises, claim = generalise(sequent, hidden)
-        return self._heard(self.prover.ask(query(tuple(premises), claim)), sequent)
-
-    def prove(
-        self, given: Sequence[Term], goal: Term, hidden: Hidden = NOTHING, *,
-        small: tuple[Term, ...] = (), quick: bool = False,
+    def ask(
+        self, given: Sequence[Term], goal: Term, hidden: Hidden = NOTHING,
+        search: Callable[[Deduction], Verdict] | None = None,
     ) -> Verdict:  # fmt: skip
-        """What is found out about a question of its own."""
+        """What is found out about a question: by the solver, or by a search for its steps if there is one."""
         sequent = _terms((*given, goal))
         *premises, claim = generalise(sequent, hidden)
-        return self._heard(self.prover.prove(tuple(premises), claim, small, quick=quick), sequent)
-
-    def _heard(self, verdict: Verdict, sequent: tuple[Term, ...]) -> Verdict:
-        if type(verdict) is Proved and self._known.issuperset(sequent[:-1]):
+        if search is None:
+            verdict = self._solver(query(tuple(premises), claim))
+            proved = type(verdict) is Proved
+        else:
+            question = Deduction(self._solver, premises, claim)
+            verdict, proved = search(question), question.proved
+        if proved and self._known.issuperset(sequent[:-1]):
             self._learn(sequent[-1:])
         return verdict
 

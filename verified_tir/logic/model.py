@@ -7,7 +7,7 @@ found when somebody asks (:meth:`Model.later`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias, final
+from typing import Any, Final, TypeAlias, final
 
 from verified_tir.logic.formula import BOOL, INT, not_a_number, value_of
 from verified_tir.logic.smtlib import Script
@@ -56,7 +56,7 @@ class Model:
         return Model, self._all
 
 
-def model_of(script: Script, find: Callable[[], Any]) -> Model:
+def model_of(script: Script, find: Callable[[], Values | None]) -> Model:
     """The model of a query that was refuted; ``find`` gives its values by the names in its text, or ``None``."""
 
     def named() -> tuple[Values, Sorts]:
@@ -85,3 +85,33 @@ def values_of(model: Any, script: Script) -> dict[str, int]:
         else:
             found[short] = z3.simplify(z3.fpToIEEEBV(value, value.ctx)).as_long()
     return found
+
+
+Answer: TypeAlias = tuple[str, Any]
+"""``unsat``; ``sat`` with values by the names in the query's text; ``unknown`` with the reason; ``failed`` with what Z3
+said, where it came to no end (a text that it cannot read, no memory).  That is not kept on disk."""
+
+_OF_THE_MACHINE: Final = frozenset({"timeout", "memout", "interrupted from keyboard", "interrupted"})
+"""Reasons for which Z3 gives up that are not in the question, nor in the budget."""
+
+
+def answer_of(kind: str, found: Any, script: Script) -> Answer:
+    """What comes of Z3's answer (``z3_query``): that, and what the solver that gave it, if there is one, says of it."""
+    if found is None or kind in ("unsat", "failed"):
+        return kind, found if kind == "failed" else None
+    import z3
+
+    try:
+        if kind == "sat":
+            return "sat", values_of(found.model(), script)
+        reason = found.reason_unknown()
+    except z3.Z3Exception as problem:
+        return "failed", str(problem)
+    return "failed" if reason in _OF_THE_MACHINE else kind, reason
+
+
+def run(setting: str, script: Script, budget: int) -> Answer:
+    """The answer of a fresh context."""
+    from verified_tir.logic.z3_query import Z3
+
+    return answer_of(*Z3().check(script.text, setting, budget), script)

@@ -122,7 +122,7 @@ def _for_any_operation(solver: SolverName, body: str, budget: int) -> bool:
         return False
     if not has_hard_operations(*given, goal):
         return False
-    question = Deduction(_Parts(solver, budget), given, goal)
+    question = Deduction(_Parts(solver, budget).ask, given, goal)
     question.ask(*partly_known(question, given))
     return question.proved
 
@@ -133,24 +133,18 @@ def _in_parts(solver: SolverName, body: str, budget: int) -> bool:
         given, goal = read(body)
     except NotCanonical:
         return False
-    return isinstance(_Parts(solver, budget).prove(given, goal), Proved)
+    question = Deduction(_Parts(solver, budget).ask, given, goal)
+    search(question)
+    return question.proved
 
 
 @final
 class _Parts:
-    """Proves a question by others that imply it."""
+    """Answers the questions that imply another."""
 
     def __init__(self, solver: SolverName, budget: int) -> None:
         self._solver: SolverName = solver
         self._budget = budget
-
-    def prove(
-        self, given: tuple[Term, ...], goal: Term, small: tuple[Term, ...] = (), *, quick: bool = False
-    ) -> Verdict:
-        """Proved, or unknown: what is false of a part need not be of the whole."""
-        question = Deduction(self, given, goal)
-        search(question)
-        return Proved() if question.proved else Unknown("not in parts")
 
     def ask(self, script: Script) -> Verdict:
         """A query, in the smallest logic that holds it."""

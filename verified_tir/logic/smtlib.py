@@ -31,13 +31,11 @@ def sort_text(sort: str) -> str:
 class Script:
     """A query as text, and which of its names stands for which variable or function of ours.
 
-    ``has_float``: a float occurs in it; ``only_floats``: no integer does.  ``roots``: what is asserted, if it is known.
+    ``roots``: what is asserted, if it is known.
     """
 
     text: str
     names: dict[str, Term]  # by SMT-LIB names; of a function, one of its applications
-    only_floats: bool = False
-    has_float: bool = False
     roots: tuple[Term, ...] = ()
 
 
@@ -114,9 +112,7 @@ def query(given: tuple[Term, ...], goal: Term) -> Script:
     converted: list[Term] = []
     uses: dict[Term, int] = {}
     texts: dict[Term, str] = {}
-    only_floats = True
     for t in subterms(*roots):
-        only_floats = only_floats and t.sort != INT
         for a in t.args:
             uses[a] = uses.get(a, 0) + 1
         if t.op in _LETTERS and (symbol := _symbol(t)) not in names:
@@ -136,8 +132,7 @@ def query(given: tuple[Term, ...], goal: Term) -> Script:
         value = _with_lets(t.args[0], uses, texts, names)
         declarations.append(f"(assert (= ((_ to_fp {e} {s}) {names[_symbol(t)]}) {value}))")
     lines = [*declarations, *[f"(assert {_with_lets(r, uses, texts, names)})" for r in roots]]
-    has_float = any(r.has_float for r in roots)
-    return Script("\n".join(lines), ours, only_floats and has_float, has_float, roots)
+    return Script("\n".join(lines), ours, roots)
 
 
 def _with_lets(root: Term, uses: dict[Term, int], texts: dict[Term, str], names: Names) -> str:

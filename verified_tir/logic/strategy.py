@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 from verified_tir.logic import formula as f
 from verified_tir.logic.deduction import Deduction
@@ -29,16 +29,18 @@ from verified_tir.logic.generalise import Hidden
 from verified_tir.logic.partly_known import is_hard
 from verified_tir.logic.verdict import Proved, Refuted, Unknown, Verdict
 
+if TYPE_CHECKING:
+    from verified_tir.logic.solver import Solver
+
 WITHOUT_FLOATS = Hidden(floats=True)
 
 
-def attempt(question: Deduction, small: tuple[Term, ...], quick: bool) -> Verdict:
+def attempt(solver: Solver, question: Deduction, small: tuple[Term, ...], quick: bool) -> Verdict:
     """The verdict on a solver's question, with what it took."""
-    solver: Any = question.prover
     counts = solver.statistics
     queries, cached, solving = counts.queries, counts.cached, counts.solving
     counts.trivial += question.proved
-    verdict = search(question, small if solver.small else (), quick)
+    verdict = search(question, small if counts.small else (), quick)
     how = verdict.how
     if counts.queries == queries:
         how = "trivial" if counts.cached == cached else "cached"
@@ -74,7 +76,7 @@ def _conjunction(d: Deduction, near: tuple[Term, ...], small: tuple[Term, ...], 
     if not d.goal.has_float and isinstance(verdict := _decide(d, near, quick), Proved):
         return verdict
     for part in d.goal.args:
-        verdict = d.prove(d.given, part, small=small, quick=quick)
+        verdict = d.ask(d.given, part, search=lambda question: search(question, small, quick))
         if not isinstance(verdict, Proved):
             return verdict
     return Proved()
@@ -123,7 +125,7 @@ def relevant(given: tuple[Term, ...], goal: Term) -> tuple[Term, ...]:
 def by_lemma(d: Deduction, given: tuple[Term, ...]) -> Proved | None:
     """A proof without knowing of floats, or by a lemma about floats alone; or ``None``."""
     goal = d.goal
-    verdict = d.prove(given, goal, WITHOUT_FLOATS)
+    verdict = d.ask(given, goal, WITHOUT_FLOATS, search)
     if isinstance(verdict, Proved):
         return Proved(how="congruence") if goal.has_float else verdict
     if not goal.has_float:
@@ -164,9 +166,9 @@ def _discharged(d: Deduction, given: Iterable[Term]) -> list[Term]:
         rest = d.resolve(h)
         if rest is h:
             if h.op == "=>" and not h.args[0].has_float:
-                d.prove(plain, h.args[0])
+                d.ask(plain, h.args[0], search=search)
             elif h.op == "or" and h.has_float and not all(a.has_float for a in h.args):
-                d.prove(plain, f.and_(*[f.not_(a) for a in h.args if not a.has_float]))
+                d.ask(plain, f.and_(*[f.not_(a) for a in h.args if not a.has_float]), search=search)
             rest = d.resolve(h)
         (known if rest is h else pending).append(rest)
     return known

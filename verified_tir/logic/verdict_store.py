@@ -1,112 +1,92 @@
-"""Verdicts on disk: what Z3 was asked once is not asked again, by any process.
+"""Texts that Z3 found unsatisfiable, and the only ways to become one: Z3 says so, or said so when an entry was written.
 
-An entry is one small file, named by its key: a hash of the query's text, the budget, the solver's version and the way
-it is asked (``z3_query``).  It holds a hash of the key and the rest, and the rest (JSON): ``unsat``, ``sat`` with the
-values of the model, or ``unknown`` with the reason.  A question remains unknown for one budget and one version of the
-solver: they are part of the key, so others ask again.  What came of a failure (no memory, for one) is not kept.
+With a folder what Z3 was asked once is not asked again, by any process.  An entry is one small file, named by its key:
+a hash of the query's text, the budget, the solver's version and the way it is asked (``how_asked``).  It holds another
+hash of the key.  With another budget or version a query is asked again, so that a verdict does not depend on what was
+asked before.
 
-Somebody else writes entries, and keeps the folders small (``kept``).  What cannot be read, or does not have its hash,
-is as good as absent and is written anew.  What has it was saved by this file as it is now: its text is part of the key.
+Somebody else writes entries, and keeps the folders small (``kept``); there, too, is what was not proved.  What cannot
+be read, or holds anything else, is as good as absent and is written anew.  What holds it was written for this file as
+it is now: its text is part of the key.
 
-A kept ``unsat`` is *believed*; a kept ``unknown`` proves nothing, and costs a refusal at the worst.  The hash says that
-the entry is whole, and that it was written for this key; so if SHA-256 has no collisions and Z3 gave the answer of an
-entry when it was written, what is loaded is Z3's answer to this query.  The hash finds damage, not malice: who can
-write the files can have anything believed.  So files that another user owns or may write are not read.
+A kept entry is *believed*.  If SHA-256 has no collisions and Z3 gave the answer when the entry was written, what is
+believed is Z3's answer to this query.  The hash finds damage, not malice: who can write the files can have anything
+believed.  So files that another user owns or may write are not read.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import final
+from typing import Any, final
 
 from verified_tir.ir.outside import ask
 from verified_tir.logic.entry_files import read_entry
-from verified_tir.logic.z3_query import Answer
 
 SUFFIX = ".verdict"
-LARGEST = 1 << 16
-"""Bytes of an entry: larger models are not kept."""
+SOURCES = ("answers", "concrete", "model", "settings", "verdict_store", "witness", "z3_query")
+"""What asks Z3."""
 
 
 @cache
 def how_asked() -> str:
-    """The solver, its version, and how it is asked: the sources of what asks it."""
-    from importlib.metadata import version
-    from importlib.util import find_spec
+    """The solver, its version and its files, and the sources of what asks it."""
+    from importlib.metadata import distribution
 
-    digest = hashlib.sha256(os.environ.get("Z3_LIBRARY_PATH", "").encode())  # another library, then
-    spec = find_spec("z3")
-    for folder in (spec.submodule_search_locations or []) if spec is not None else []:
-        for library in sorted(Path(folder, "lib").glob("libz3*")):
-            digest.update(f"{library.name} {library.stat().st_size}\n".encode())
-    for name in ("model.py", "settings.py", "z3_query.py", "witness.py", "concrete.py", "verdict_store.py"):
-        digest.update(Path(__file__).with_name(name).read_bytes())
-    return f"z3 {version('z3-solver')} {digest.hexdigest()}"
+    z3 = distribution("z3-solver")
+    digest = hashlib.sha256(f"{os.environ.get('Z3_LIBRARY_PATH', '')}\n{z3.read_text('RECORD')}".encode())
+    for name in SOURCES:
+        digest.update(Path(__file__).with_name(f"{name}.py").read_bytes())
+    return f"z3 {z3.version} {digest.hexdigest()}"
 
 
 @final
 @dataclass(slots=True)
 class VerdictStore:
-    """The verdicts in a folder, which need not exist yet.
+    """The texts that Z3 found unsatisfiable: of this process, and those in a folder, which need not exist yet.
+
+    Not for use from several threads at once.
 
     :ivar asked: the solver and how it is asked; verdicts found otherwise are not seen.
+    :ivar kept: how many were found on disk.
+    :ivar notes: the search's own.  Nothing is read here.
     """
 
-    folder: Path
+    folder: Path | None = None
     asked: str = field(default_factory=how_asked)
+    kept: int = field(init=False, default=0)
+    notes: dict[Any, Any] = field(init=False, default_factory=dict)
+    _unsat: set[tuple[str, int]] = field(init=False, default_factory=set)
+    _z3: Any = field(init=False, default=None)
 
-    def key(self, text: str, budget: int) -> str:
-        """The name of a query, 64 hexadecimal digits."""
-        return hashlib.sha256(f"{self.asked}\n{budget}\n{text}".encode()).hexdigest()
+    def proved(self, text: str, budget: int) -> bool:
+        """Whether Z3 found the text unsatisfiable when it was asked by a solver of this budget."""
+        if (text, budget) not in self._unsat and self.folder is not None:
+            path, content = self._entry(self.folder, text, budget)
+            if read_entry(path, len(content)) == content:
+                ask("used", path)
+                self.kept += 1
+                self._unsat.add((text, budget))
+        return (text, budget) in self._unsat
 
-    def path(self, key: str) -> Path:
-        """Where the entry of a key is kept: one of 256 folders has it."""
-        return self.folder / key[:2] / f"{key}{SUFFIX}"
+    def check(self, text: str, budget: int, setting: str, limit: int) -> tuple[str, Any]:
+        """What Z3 says of a text (``Z3.check``), for a solver of this budget; ``limit`` bounds the work."""
+        from verified_tir.logic.z3_query import Z3
 
-    def load(self, text: str, budget: int) -> Answer | None:
-        """The answer to a query, if there is a sound entry."""
-        key = self.key(text, budget)
-        content = read_entry(self.path(key), LARGEST)
-        if content is None or content[:64] != seal(key, content[64:]):
-            return None
-        ask("used", self.path(key))
-        kind, detail = json.loads(content[64:])
-        return kind, detail
+        if type(text) is not str:
+            raise TypeError("a query is a text")
+        self._z3 = self._z3 or Z3()
+        answer: tuple[str, Any] = self._z3.check(text, setting, limit)
+        if answer[0] == "unsat":
+            self._unsat.add((text, budget))
+            if self.folder is not None:
+                ask("keep", *self._entry(self.folder, text, budget))
+        return answer
 
-    def save(self, text: str, budget: int, answer: Answer) -> bool:
-        """Keep the answer to a query; whether it is kept."""
-        if answer[0] not in ("unsat", "sat", "unknown"):
-            return False
-        key = self.key(text, budget)
-        try:
-            body = json.dumps(answer, sort_keys=True).encode()
-        except ValueError:  # Python writes no number of thousands of digits
-            return False
-        return len(body) <= LARGEST - 64 and bool(ask("keep", self.path(key), seal(key, body) + body))
-
-
-def seal(key: str, body: bytes) -> bytes:
-    """What an entry begins with."""
-    return hashlib.sha256(key.encode() + body).hexdigest().encode()
-
-
-@final
-@dataclass(slots=True)
-class VerdictsInMemory:
-    """The verdicts of one process, for solvers that are to share them and nothing else."""
-
-    _answers: dict[tuple[str, int], Answer] = field(init=False, default_factory=dict)
-
-    def load(self, text: str, budget: int) -> Answer | None:
-        """The answer to a query, if it was asked before."""
-        return self._answers.get((text, budget))
-
-    def save(self, text: str, budget: int, answer: Answer) -> bool:
-        """Keep the answer to a query."""
-        self._answers[text, budget] = answer
-        return True
+    def _entry(self, folder: Path, text: str, budget: int) -> tuple[Path, bytes]:
+        """Where the entry of a text is kept, one of 256 folders has it; and what it holds."""
+        key = hashlib.sha256(f"{self.asked}\n{budget}\n{text}".encode()).hexdigest()
+        return folder / key[:2] / f"{key}{SUFFIX}", hashlib.sha256(f"unsat {key}".encode()).hexdigest().encode()

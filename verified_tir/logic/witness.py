@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, TypeAlias
 
-from verified_tir.logic import z3_query
+from verified_tir.logic import model
 from verified_tir.logic.concrete import (
     Evaluation,
     Key,
@@ -52,7 +52,7 @@ def tried(script: Script, limit: int) -> dict[str, int] | None:
         if not roots:
             return {}
         asked = query(roots, FALSE)
-        kind, found = z3_query.run("SimpleSolver", asked, part(limit))
+        kind, found = model.run("SimpleSolver", asked, part(limit))
         if kind != "sat" or found is None:
             return None
         return {str(asked.names[short].payload): value for short, value in found.items()}

@@ -25,9 +25,8 @@ from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import NoMatch, Unproved
 from verified_tir.kernel.race_free import prove_race_free
 from verified_tir.kernel.theorem import Refines, Step, reflexive
-from verified_tir.logic.solver import Solver
+from verified_tir.logic.solver import INTEGER_BUDGET, Solver
 from verified_tir.logic.verdict import Discharged
-from verified_tir.logic.z3_query import INTEGER_BUDGET
 from verified_tir.schedule.copies import block_of_copy
 from verified_tir.schedule.errors import NotApplicable, ScheduleError
 from verified_tir.schedule.functions import program_of
@@ -118,7 +117,7 @@ class Schedule(
         self._records: list[StepRecord] = []
         self._refusals: list[ScheduleError] = []
         self._call: Call | None = None
-        prover = Prover(solver or Solver(budget, store=open_store() if cache else None))
+        prover = Prover(solver or Solver(budget, open_store(cache)))
         start = time.perf_counter()
         with walked("the program itself", program):
             result = verify_program(program, prover, written=written)

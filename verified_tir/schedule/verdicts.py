@@ -25,12 +25,11 @@ def verdicts_folder() -> Path | None:
     return None if folder is None else folder / FOLDER
 
 
-def open_store() -> VerdictStore | None:
-    """The store for a schedule's solver; ``None`` if verdicts are not to be kept, or cannot be."""
-    if _OFF.get() or os.environ.get("VTIR_VERDICT_CACHE", "").lower() in ("off", "0", "no", "false"):
-        return None
-    folder = verdicts_folder()
-    return None if folder is None else VerdictStore(folder)
+def open_store(wanted: bool = True) -> VerdictStore:
+    """The store for a schedule's solver; in memory if verdicts are not ``wanted`` to be kept, or cannot be."""
+    if not wanted or _OFF.get() or os.environ.get("VTIR_VERDICT_CACHE", "").lower() in ("off", "0", "no", "false"):
+        return VerdictStore()
+    return VerdictStore(verdicts_folder())
 
 
 @contextmanager

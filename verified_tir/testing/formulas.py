@@ -312,7 +312,7 @@ def _check_verdict(
 def _rewritings(given: tuple[Term, ...], goal: Term) -> list[tuple[str, tuple[tuple[Term, ...], Term]]]:
     found = []
     if has_hard_operations(*given, goal):
-        found.append(("partly_known", generalised(*partly_known(Deduction(Solver(), given, goal), given))))
+        found.append(("partly_known", generalised(*partly_known(Deduction(Solver().ask, given, goal), given))))
     if any(t.has_float for t in (*given, goal)):
         found.append(("congruence", generalised(given, goal, WITHOUT_FLOATS)))
     return found

@@ -66,8 +66,8 @@ class Cases:
         """All claims hold, and they are no contradiction."""
         assert len(self.claims) > 1
         head, claims = "\n".join(self.question.lines), " ".join(self.claims)
-        assert isinstance(SOLVER.ask(Script(f"{head}\n(assert (not (and {claims})))\n", {}, has_float=True)), Proved)
-        assert isinstance(SOLVER.ask(Script(f"{head}\n(assert (and {claims}))\n", {}, has_float=True)), Refuted)
+        assert isinstance(SOLVER.ask(Script(f"{head}\n(assert (not (and {claims})))\n", {})), Proved)
+        assert isinstance(SOLVER.ask(Script(f"{head}\n(assert (and {claims}))\n", {})), Refuted)
 
 
 INTEGER_OPERATORS = (

@@ -109,7 +109,7 @@ class KernelTarget:
         if isinstance(case, RuleCase):
             examine(case, observed, self._plain)
             return
-        if len(self._solver._cache) > REMEMBERED:
+        if len(self._solver.store.notes) > REMEMBERED:
             self._solver = Solver(BUDGET)
         with brief_replays(REPLAYED):
             _Examination(case, observed, self._solver).run()

@@ -18,6 +18,7 @@ from verified_tir.kernel.obligation import NoMatch, Refusal
 from verified_tir.kernel.race_free import prove_race_free
 from verified_tir.kernel.theorem import Refines, Rule, apply
 from verified_tir.logic.solver import Solver
+from verified_tir.logic.verdict_store import VerdictStore
 from verified_tir.schedule.recipes import Recipe
 
 
@@ -26,13 +27,15 @@ def plain_solver() -> Solver:
 
     Verdicts are kept by the text of the question, and most questions come up again and again.
     """
-    return Solver(budget=300_000, small=False)
+    solver = Solver(budget=300_000)
+    solver.statistics.small = False
+    return solver
 
 
 def prover_for(solver: Solver) -> Prover:
     """A prover for one more program; the solver forgets what it was asked once that is much."""
-    if len(solver._cache) > 300_000:
-        solver._cache.clear()
+    if len(solver.store.notes) > 300_000:
+        solver.store = VerdictStore()
     return Prover(solver)
 
 

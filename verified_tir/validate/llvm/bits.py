@@ -100,7 +100,7 @@ class Question:
         return [f"(assert (not (and {self.term(g, 'program')[0]} {self.term(c, 'program')[0]})))" for g, c in pairs]
 
     def _script(self, asserts: list[str]) -> Script:
-        return Script("\n".join([*self.lines, *asserts, ""]), {}, has_float=True)
+        return Script("\n".join([*self.lines, *asserts, ""]), {})
 
     # ------------------------------------------------------------------------------------------- translation
 
