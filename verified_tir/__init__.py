@@ -131,6 +131,7 @@ def _imported(module: str, name: str) -> Callable[..., Any]:
 for _question, _module, _name in (
     ("address", "logic.addresses", "solve_address"),
     ("facts", "search.facts", "facts"),
+    ("attempts", "search.facts", "attempts"),
     ("attempt", "logic.strategy", "attempt"),
     ("query", "logic.answers", "answered"),
     ("statistics", "logic.answers", "Statistics"),

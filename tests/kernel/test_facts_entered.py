@@ -35,7 +35,9 @@ def facts_about(
     where: Context, element: Element, prover: Prover | None = None, *, thorough: bool = False
 ) -> tuple[Term, ...]:
     """What is found out about an element."""
-    return search.about((prover or Prover(Solver())).known(where, (), thorough=thorough), element)
+    known = (prover or Prover(Solver())).known(where, ())
+    known.notes[search.THOROUGH] = thorough
+    return search.about(known, element)
 
 
 Pad = tuple[Expr, Expr | Callable[[Buffer], Expr] | None]

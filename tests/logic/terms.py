@@ -104,6 +104,10 @@ def times(a: Term, b: Term) -> Term:
     return f.fp("fp.mul", a.sort, a, b)
 
 
+def rounded(mode: str, a: Term) -> Term:
+    return f.convert("fp.roundToIntegral", a, a.sort, mode)
+
+
 def below(a: Term, b: Term) -> Term:
     return f.fp_test("fp.lt", a, b)
 

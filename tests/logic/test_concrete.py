@@ -103,7 +103,7 @@ def test_functions_have_one_value_at_equal_arguments() -> None:
     [
         f.euclid_div(f.integer(1), f.var("n", INT)),
         f.convert("fp.to_int", f.positive_zero("F32"), INT),
-        f.fp_round("RTZ", f.positive_zero("F32")),
+        f.convert("fp.roundToIntegral", f.positive_zero("F32"), "F32", "RTZ"),
     ],
 )
 def test_what_is_not_known_has_no_value(term: Term) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.logic.terms import below, plus
+from tests.logic.terms import below, plus, rounded
 from verified_tir.ir import outside
 from verified_tir.logic import formula as f
 from verified_tir.logic.deduction import Deduction
@@ -97,7 +97,7 @@ def test_truths_are_equal_to_true() -> None:
 
 
 def test_zeros_that_compare_equal_are_no_equals() -> None:
-    d = deduction(f.fp_eq(A, B), f.eq(A, f.positive_zero("F32")), goal=f.eq(B, f.positive_zero("F32")))
+    d = deduction(f.fp_test("fp.eq", A, B), f.eq(A, f.positive_zero("F32")), goal=f.eq(B, f.positive_zero("F32")))
     d.substitute({A: B}, list(d.given))
     assert not d.proved
 
@@ -128,7 +128,7 @@ PRODUCT, OTHER = f.mul(X, Y), f.mul(X, Z)
         ((f.eq(f.app("a", (X,), f.INT), f.app("a", (Y,), f.INT)),),
          f.eq(f.app("a", (X,), "F32"), f.app("a", (Y,), "F32")), Hidden(floats=True)),
         ((f.eq(f.var("a", "F64"), f.var("b", "F64")),), f.eq(A, B), Hidden(floats=True)),
-        ((), f.eq(f.fp_round("RNE", A), f.fp_round("RTZ", A)), Hidden(floats=True)),
+        ((), f.eq(rounded("RNE", A), rounded("RTZ", A)), Hidden(floats=True)),
         ((), f.eq(f.convert("fp.from_bits", X, "F32", 32), f.convert("fp.from_int", X, "F32")), Hidden(floats=True)),
         ((f.eq(P, below(A, B)),), f.eq(P, below(B, A)), Hidden(values=(A, B), floats=True)),
         ((f.eq(plus(A, B), A),), f.eq(plus(B, A), A), Hidden(values=(plus(A, B), plus(B, A)))),
@@ -196,7 +196,7 @@ class Lookalike:
 
     def __init__(self, term: Term) -> None:
         self.term, self.op, self.args, self.sort, self.payload = term, "const", (), f.BOOL, 0
-        self.has_float = self.has_bits = False
+        self.has_float = False
 
     def __hash__(self) -> int:
         return hash(self.term)

@@ -110,7 +110,7 @@ def hard() -> list[Script]:
         ):
             found.append(query((), goal))
         whole = f.convert("fp.from_int", n, sort)
-        found.append(query((f.between(zero, n, f.integer(100)),), f.not_(f.fp_eq(whole, plus(a, a)))))
+        found.append(query((f.between(zero, n, f.integer(100)),), f.not_(f.fp_test("fp.eq", whole, plus(a, a)))))
     return found
 
 

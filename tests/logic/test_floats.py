@@ -53,7 +53,7 @@ def true_claims(sort: str) -> dict[str, Question]:
         "subtracting 0.0": ((), f.eq(minus(a, zero), a)),
         "multiplying by 1.0": ((), f.eq(times(a, one), a)),
         "a sum commutes": ((), f.eq(plus(a, b), plus(b, a))),
-        "a == a for numbers": ((number,), f.fp_eq(a, a)),
+        "a == a for numbers": ((number,), f.fp_test("fp.eq", a, a)),
         "a - a = 0.0 if finite": ((finite,), f.eq(minus(a, a), zero)),
         "0.0 + 0.0": ((f.eq(a, zero),), f.eq(plus(a, a), zero)),
         "a NaN stays": ((is_nan(a),), f.eq(plus(a, b), f.not_a_number(sort))),
@@ -65,7 +65,7 @@ def true_claims(sort: str) -> dict[str, Question]:
             (number, f.not_(is_nan(b))),
             f.eq(f.not_(below(a, b)), f.fp_test("fp.leq", b, a)),
         ),
-        "identity is IEEE equality for numbers": ((number, f.eq(a, b)), f.fp_eq(a, b)),
+        "identity is IEEE equality for numbers": ((number, f.eq(a, b)), f.fp_test("fp.eq", a, b)),
     }
 
 
@@ -76,17 +76,17 @@ def false_claims(sort: str) -> dict[str, Question]:
     return {
         "adding 0.0": ((), f.eq(plus(a, zero), a)),
         "adding 0.0 to numbers": ((number,), f.eq(plus(a, zero), a)),
-        "adding 0.0 to what is == 0.0": ((f.fp_eq(a, zero),), f.eq(plus(a, zero), a)),
+        "adding 0.0 to what is == 0.0": ((f.fp_test("fp.eq", a, zero),), f.eq(plus(a, zero), a)),
         "subtracting -0.0": ((), f.eq(minus(a, negative), a)),
         "times 0.0": ((), f.eq(times(a, zero), zero)),
         "times 0.0, of numbers": ((number,), f.eq(times(a, zero), zero)),
         "times 0.0, of positive numbers": ((below(zero, a),), f.eq(times(a, zero), zero)),
-        "times 0.0, IEEE": ((), f.fp_eq(times(a, zero), zero)),
+        "times 0.0, IEEE": ((), f.fp_test("fp.eq", times(a, zero), zero)),
         "a - a = 0.0": ((), f.eq(minus(a, a), zero)),
         "a - a = 0.0, of numbers": ((number,), f.eq(minus(a, a), zero)),
-        "a == a": ((), f.fp_eq(a, a)),
-        "IEEE equality is identity": ((f.fp_eq(a, b),), f.eq(a, b)),
-        "IEEE equality of both is identity of sums": ((f.fp_eq(a, b),), f.eq(plus(a, c), plus(b, c))),
+        "a == a": ((), f.fp_test("fp.eq", a, a)),
+        "IEEE equality is identity": ((f.fp_test("fp.eq", a, b),), f.eq(a, b)),
+        "IEEE equality of both is identity of sums": ((f.fp_test("fp.eq", a, b),), f.eq(plus(a, c), plus(b, c))),
         "(a + b) - a = b": ((), f.eq(minus(plus(a, b), a), b)),
         "a sum associates": ((), f.eq(plus(plus(a, b), c), plus(a, plus(b, c)))),
         "a sum associates, of positive numbers": (
@@ -198,9 +198,9 @@ ONE_F = _one("F32")
         # the second equation for a variable is not forgotten, and not believed of another
         ((f.eq(A, B), f.eq(A, C)), f.eq(plus(B, ZERO), C)),
         # IEEE equality is not an equation
-        ((f.fp_eq(A, MINUS),), f.eq(plus(B, A), B)),
-        ((f.fp_eq(A, B),), f.eq(f.app("g", (A,), "F32"), f.app("g", (B,), "F32"))),
-        ((f.fp_eq(A, ZERO),), f.eq(f.convert("fp.from_fp", A, "F64"), f.positive_zero("F64"))),
+        ((f.fp_test("fp.eq", A, MINUS),), f.eq(plus(B, A), B)),
+        ((f.fp_test("fp.eq", A, B),), f.eq(f.app("g", (A,), "F32"), f.app("g", (B,), "F32"))),
+        ((f.fp_test("fp.eq", A, ZERO),), f.eq(f.convert("fp.from_fp", A, "F64"), f.positive_zero("F64"))),
         # of another element, function, or size
         ((f.eq(load(I), MINUS),), f.eq(plus(A, load(J)), A)),
         ((f.eq(load(I), MINUS),), f.eq(plus(A, load(f.add(I, ONE))), A)),
@@ -304,10 +304,10 @@ def test_congruence_takes_the_same_operations_on_equal_arguments_only(left: Term
 
 def test_a_contradiction_after_replacing_proves_no_more_than_before() -> None:
     """The hypotheses become ``false`` when facts are put in: so they were contradictory, which is a proof."""
-    contradictory = (f.ite(P, f.eq(A, NAN), f.eq(A, ZERO)), f.fp_eq(A, A), P)
+    contradictory = (f.ite(P, f.eq(A, NAN), f.eq(A, ZERO)), f.fp_test("fp.eq", A, A), P)
     assert SOLVER.consistent(contradictory) is False
     assert isinstance(SOLVER.prove(contradictory, below(B, C)), Proved)
-    harmless = (f.ite(P, f.eq(A, NAN), f.eq(A, ZERO)), f.fp_eq(A, A), f.not_(P))
+    harmless = (f.ite(P, f.eq(A, NAN), f.eq(A, ZERO)), f.fp_test("fp.eq", A, A), f.not_(P))
     assert SOLVER.consistent(harmless) is True
     assert isinstance(SOLVER.prove(harmless, below(B, C)), Refuted)
 
@@ -348,7 +348,7 @@ def test_a_term_shared_many_times_is_seen_once() -> None:
 
 def test_alternatives_that_the_integers_exclude() -> None:
     """``i < 3 or a == 0.0``, within other facts: of use where i is at least 3, and only there."""
-    either = f.or_(f.lt(I, f.integer(3)), f.fp_eq(A, ZERO))
+    either = f.or_(f.lt(I, f.integer(3)), f.fp_test("fp.eq", A, ZERO))
     claim = f.eq(plus(B, A), B)
     rest = (f.ne(B, MINUS),)
     for known in (either, f.implies(f.lt(f.integer(0), I), either), f.and_(f.le(J, I), either)):
@@ -359,11 +359,11 @@ def test_alternatives_that_the_integers_exclude() -> None:
 
 
 def test_alternatives_about_floats_stay_alternatives() -> None:
-    several = f.or_(f.lt(I, f.integer(3)), f.fp_eq(A, ZERO), f.eq(A, NAN))
+    several = f.or_(f.lt(I, f.integer(3)), f.fp_test("fp.eq", A, ZERO), f.eq(A, NAN))
     given = (f.le(f.integer(3), I), several, f.ne(B, MINUS))
     assert prove_by_lemma(SOLVER, given, f.eq(plus(B, A), B)) is None
     found = prove_by_lemma(SOLVER, given, f.or_(f.eq(plus(B, A), B), f.eq(A, NAN)))
     assert isinstance(found, Proved)
-    neither = (f.or_(P, f.fp_eq(A, ZERO)), f.ne(B, MINUS))
+    neither = (f.or_(P, f.fp_test("fp.eq", A, ZERO)), f.ne(B, MINUS))
     assert prove_by_lemma(SOLVER, neither, f.eq(plus(B, A), B)) is None  # nothing is known of p
     assert isinstance(prove_by_lemma(SOLVER, (f.not_(P), *neither), f.eq(plus(B, A), B)), Proved)

@@ -19,7 +19,8 @@ from tests.logic.evaluate import Value, evaluate
 from tests.logic.terms import BOOLS, INTS, bool_terms, int_terms
 from tests.nightly import few
 from verified_tir.logic import formula as f
-from verified_tir.logic.formula import Term, make, names_in
+from verified_tir.logic.formula import Term, make
+from verified_tir.logic.names import has_bits, names_in
 from verified_tir.logic.readable import readable
 from verified_tir.logic.smtlib import query
 from verified_tir.logic.solver import Solver
@@ -52,7 +53,7 @@ def test_a_term_knows_what_occurs_in_it(pair: tuple[Term, Term], bits: bool, flo
     if floats:
         t = f.or_(f.eq(f.app("load", (X,), "F32"), A), t)
     inside = list(f.subterms(t))
-    assert t.has_bits == any(s.op in ("bvand", "bvor", "bvxor") for s in inside)
+    assert has_bits(t) == any(s.op in ("bvand", "bvor", "bvxor") for s in inside)
     assert t.has_float == any(s.sort == "F32" for s in inside)
     for _ in range(2):  # found, and remembered
         assert names_in(t) == {(s.payload, s.sort) for s in inside if s.op in ("var", "app")}

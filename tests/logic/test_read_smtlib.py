@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.logic.terms import bool_terms
+from tests.logic.terms import bool_terms, rounded
 from verified_tir.logic import formula as f
 from verified_tir.logic import recheck
 from verified_tir.logic.formula import Term
@@ -31,7 +31,7 @@ def terms_of_every_operation() -> list[Term]:
     floats = [
         f.fp("fp.add", "F32", P, Q), f.fp("fp.sub", "F32", P, g), f.fp("fp.mul", "F32", P, Q),
         f.fp("fp.div", "F32", P, Q), f.fp("fp.fma", "F32", P, Q, g),
-        f.fp("fp.sqrt", "F32", P), f.fp("fp.abs", "F32", P), f.fp_round("RNA", P),
+        f.fp("fp.sqrt", "F32", P), f.fp("fp.abs", "F32", P), rounded("RNA", P),
         f.convert("fp.from_fp", HALF, "F32"), f.convert("fp.from_int", X, "F32"),
         f.convert("fp.from_bits", X, "F32", 32),
         f.not_a_number("F32"), f.negative_zero("F32"), f.floating("F32", 0x3F800001), f.ite(f.le(X, Y), P, Q),

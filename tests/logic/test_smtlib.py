@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 
+from tests.logic.terms import rounded
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
 from verified_tir.logic.settings import settings
@@ -30,7 +31,7 @@ def sample_question(g: str) -> Question:
     given = (
         f.between(f.integer(0), i, n),
         f.implies(p, f.eq(x, element)),
-        f.or_(p, f.fp_eq(y, f.negative_zero("F32"))),
+        f.or_(p, f.fp_test("fp.eq", y, f.negative_zero("F32"))),
     )
     total = f.fp("fp.add", "F32", x, y)
     return given, f.and_(f.eq(total, f.fp("fp.add", "F32", element, y)), f.le(i, f.add(n, f.floordiv(i, four))))
@@ -97,7 +98,7 @@ def test_every_kind_of_term_as_text() -> None:
     x, i = f.var("x", "F16"), f.var("i", f.INT)
     wide = f.convert("fp.from_fp", x, "BF16")
     goal = f.and_(
-        f.eq(f.fp("fp.fma", "F16", x, x, f.negative_zero("F16")), f.fp_round("RTZ", x)),
+        f.eq(f.fp("fp.fma", "F16", x, x, f.negative_zero("F16")), rounded("RTZ", x)),
         f.fp_test("fp.leq", wide, f.convert("fp.from_int", i, "BF16")),
         f.fp_test("fp.lt", f.floating("F16", 0x7E00), f.convert("fp.from_bits", i, "F16", 16)),
         f.lt(f.convert("fp.to_bits", f.fp("fp.abs", "F16", x), f.INT, 16), f.convert("fp.to_int", x, f.INT)),
@@ -121,7 +122,7 @@ def test_every_kind_of_term_as_text() -> None:
     )
     assert script.names == {"x0": f.var("p", f.BOOL), "x1": x, "x2": f.var("i", f.INT)}
     assert [setting for setting, _ in settings(script, 1, False)] == ["Solver"]
-    assert [k for k, _ in settings(query((), f.fp_test("fp.isNaN", f.fp_round("RNA", x))), 1, False)] == ["QF_FP"]
+    assert [k for k, _ in settings(query((), f.fp_test("fp.isNaN", rounded("RNA", x))), 1, False)] == ["QF_FP"]
 
 
 # ------------------------------------------------------------------------------------------------- the bits of floats
@@ -134,7 +135,7 @@ def test_the_bits_of_a_float_are_its_bits() -> None:
     back = f.convert("fp.from_bits", bits, "F32", 32)
     assert isinstance(solver.prove((), f.eq(back, x)), Proved)  # of a NaN too: there is one NaN
     assert isinstance(solver.prove((f.eq(x, f.negative_zero("F32")),), f.eq(bits, f.integer(1 << 31))), Proved)
-    assert isinstance(solver.prove((f.fp_eq(x, f.positive_zero("F32")),), f.eq(bits, f.integer(0))), Refuted)
+    assert isinstance(solver.prove((f.fp_test("fp.eq", x, f.positive_zero("F32")),), f.eq(bits, f.integer(0))), Refuted)
     assert isinstance(solver.prove((), f.between(f.integer(0), bits, f.integer(1 << 32))), Proved)
     infinity = f.floating("F32", 0x7F800000)
     assert isinstance(solver.prove((f.eq(x, infinity),), f.eq(bits, f.integer(0x7F800000))), Proved)

@@ -108,7 +108,7 @@ def test_relevant_givens_are_those_connected_with_the_goal() -> None:
 )
 def test_contradictory_givens_prove_everything(given_: tuple[Term, ...]) -> None:
     solver = Solver()
-    for goal in (f.FALSE, f.eq(Z, ONE), f.fp_eq(f.var("c", "F32"), f.var("d", "F32"))):
+    for goal in (f.FALSE, f.eq(Z, ONE), f.fp_test("fp.eq", f.var("c", "F32"), f.var("d", "F32"))):
         assert isinstance(solver.prove(given_, goal), Proved)
     assert solver.consistent(given_) is False
 
@@ -118,7 +118,7 @@ def test_consistent_givens_are_found_so() -> None:
     assert solver.consistent(()) is True
     assert solver.consistent((f.lt(X, Y), f.lt(Y, Z), P)) is True
     nan = f.fp_test("fp.isNaN", f.var("a", "F32"))
-    assert solver.consistent((nan, f.not_(f.fp_eq(f.var("a", "F32"), f.var("a", "F32"))))) is True
+    assert solver.consistent((nan, f.not_(f.fp_test("fp.eq", f.var("a", "F32"), f.var("a", "F32"))))) is True
 
 
 # ------------------------------------------------------------------------------------------------- shapes of goals
@@ -159,16 +159,16 @@ def test_models_of_floats_are_bits() -> None:
     for sort in f.FLOAT_SORTS:
         a, b = f.var("a", sort), f.var("b", sort)
         goals: list[tuple[tuple[Term, ...], Term]] = [
-            ((), f.fp_eq(a, a)),  # a NaN
+            ((), f.fp_test("fp.eq", a, a)),  # a NaN
             ((), f.eq(f.fp("fp.add", sort, a, f.positive_zero(sort)), a)),  # the negative zero
-            ((f.fp_eq(a, b),), f.eq(a, b)),  # two zeros
+            ((f.fp_test("fp.eq", a, b),), f.eq(a, b)),  # two zeros
             ((), f.eq(f.fp("fp.sub", sort, f.fp("fp.add", sort, a, b), a), b)),
             ((f.fp_test("fp.lt", a, b),), f.fp_test("fp.lt", a, f.fp("fp.sub", sort, b, a))),
         ]
         for given_, goal in goals:
             verdict = solver.prove(given_, goal)
             assert refuted(verdict, given_, goal), (verdict, given_, goal)
-    verdict = solver.prove((), f.fp_eq(f.var("a", "F32"), f.var("a", "F32")))
+    verdict = solver.prove((), f.fp_test("fp.eq", f.var("a", "F32"), f.var("a", "F32")))
     assert isinstance(verdict, Refuted)
     assert verdict.model.values == {"a": 0x7FC00000}
     assert verdict.model.sorts == {"a": "F32"}
@@ -346,7 +346,7 @@ def test_seconds_are_counted_once() -> None:
     a, b = f.var("a", "F32"), f.var("b", "F32")
     premises = tuple(f.implies(f.le(X, f.add(Y, f.integer(k))), f.fp_test("fp.lt", a, b)) for k in range(1, 30))
     start = time.perf_counter()
-    verdict = solver.prove((f.lt(X, Y), *premises), f.not_(f.fp_eq(a, b)))
+    verdict = solver.prove((f.lt(X, Y), *premises), f.not_(f.fp_test("fp.eq", a, b)))
     whole = time.perf_counter() - start
     assert isinstance(verdict, Proved)
     assert solver.statistics.queries > 10

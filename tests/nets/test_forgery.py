@@ -358,6 +358,23 @@ def test_what_is_kept_is_kept_of_exact_values_only() -> None:
         query((), Impostor(Term))  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("op", "sort", "payload"),
+    [
+        ("or false))) (assert false) (assert (and (or", f.BOOL, None),
+        ("f", "Bool) (assert false) (declare-fun y () Bool", None),
+        ("fp.roundToIntegral", "F32", "RNE x0) x0) (= x0"),
+        ("not\n", f.BOOL, None), ("not;", f.BOOL, None), ("|not|", f.BOOL, None), ("", "", ""),
+    ],
+)  # fmt: skip
+def test_no_name_ends_an_assertion(op: str, sort: str, payload: str | None) -> None:
+    """A search that may make terms cannot make one whose text says more than one term."""
+    a = f.var("a", "F32") if op.startswith("fp.") else f.var("p", f.BOOL)
+    for args in ((a,), ()):
+        with pytest.raises(TypeError):
+            f.make(op, args, sort, payload)
+
+
 def test_terms_are_made_of_exact_values() -> None:
     parts: list[tuple[Any, ...]] = [
         (Text("not"), (f.FALSE,), f.BOOL), ("not", Several((f.FALSE,)), f.BOOL), ("var", (), Text(f.BOOL), "p"),

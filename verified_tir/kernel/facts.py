@@ -27,6 +27,7 @@ from dataclasses import dataclass, field
 from typing import Any, final
 
 from verified_tir.ir.expr import Var
+from verified_tir.ir.outside import ask
 from verified_tir.kernel.access import Instance, equal
 from verified_tir.kernel.begin import entered
 from verified_tir.kernel.contents import Run, contents, frame, ran
@@ -36,9 +37,9 @@ from verified_tir.kernel.memory import Allocated, Element, Entered, Ran, Stored,
 from verified_tir.kernel.region import instance
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
-from verified_tir.logic.guess import looked_up, values_of
+from verified_tir.logic.guess import values_of
 from verified_tir.logic.solver import Solver
-from verified_tir.logic.verdict import Discharged, Obligation, Proved, Verdict
+from verified_tir.logic.verdict import Discharged, Obligation, Proved, Unknown, Verdict
 from verified_tir.semantics.encode import Safety, in_range
 
 
@@ -51,7 +52,7 @@ class Prover:
     lemmas: list[Discharged] = field(init=False, default_factory=list)
     hasty: bool = False
     """Questions about floats that no lemma decides are left undecided, which saves much time where they are many."""
-    _known: dict[tuple[tuple[Term, ...], bool], Known] = field(init=False, default_factory=dict)
+    _known: dict[tuple[Term, ...], Known] = field(init=False, default_factory=dict)
     """What is known at the place that was asked about last, by premises."""
     _place: tuple[object, ...] = field(init=False, default=())
 
@@ -60,36 +61,32 @@ class Prover:
     ) -> tuple[Verdict, tuple[Term, ...]]:
         """The verdict, and the givens (facts included) under which it was reached.
 
-        More and more facts are looked up: of what the question mentions, of what is mentioned on the way to its place
-        (loops whose bounds are loaded, as the rows of a sparse matrix are, need them), and thoroughly.
+        With which facts it is tried, and how hard, is search (``search.facts.attempts``).
         """
-        path = tuple(context.path)
-        base = used = context.usable(*path, *given)
-        verdict = self.solver.prove(base, goal, quick=True)
-        for thorough, roots in ((False, (goal, *given)), (False, path), (True, (goal, *given)), (True, path)):
+        base = used = context.usable(*context.path, *given)
+        known = self.known(context, base)
+        verdict: Verdict = Unknown("nobody searches for a proof")
+        for facts, *how in ask("attempts", known, goal, given, small, self.hasty) or ():
+            used = (*base, *known.chosen(facts))
+            verdict = self.solver.prove(used, goal, *how)
             if isinstance(verdict, Proved):
                 break
-            more = self.known(context, base, thorough=thorough).look_up(roots)
-            if not set(more) <= set(used) or (thorough and roots is not path):
-                used = tuple(dict.fromkeys((*used, *more)))
-                quick = self.hasty or not thorough
-                verdict = self.solver.prove(used, goal, small if thorough else (), quick=quick)
         return verdict, used
 
     def facts(self, context: Context, base: tuple[Term, ...], roots: tuple[Term, ...]) -> tuple[Term, ...]:
         """What is known of the elements that the roots mention, as far as it is found; it holds where ``base`` does."""
         return self.known(context, base).look_up(roots)
 
-    def known(self, context: Context, base: tuple[Term, ...], *, thorough: bool = False) -> Known:
+    def known(self, context: Context, base: tuple[Term, ...]) -> Known:
         """What is known where ``base`` holds; of the same place, what was known before, too."""
         place = context, context.entry, len(context.observed)
         if len(self._place) != len(place) or any(a is not b for a, b in zip(self._place, place, strict=True)):
             self._known, self._place = {}, place
-        if (base, thorough) not in self._known:
+        if base not in self._known:
             path = context.usable(*context.path)
-            outer = None if base == path else self.known(context, path, thorough=thorough)
-            self._known[base, thorough] = Known(self.solver, context, base, self.lemmas, outer, thorough=thorough)
-        return self._known[base, thorough]
+            outer = None if base == path else self.known(context, path)
+            self._known[base] = Known(self.solver, context, base, self.lemmas, outer)
+        return self._known[base]
 
 
 @final
@@ -108,8 +105,6 @@ class Known:
     lemmas: list[Discharged]
     outer: Known | None = None
     supposed: Supposed | None = None
-    thorough: bool = False
-    """How hard the search is to try.  Nothing here depends on it."""
     notes: dict[Any, Any] = field(init=False, default_factory=dict)
     """The search's own.  Nothing is read here."""
     _found: set[Term] = field(init=False, default_factory=set)
@@ -120,7 +115,11 @@ class Known:
 
     def look_up(self, roots: tuple[Term, ...]) -> tuple[Term, ...]:
         """The formulas that the search chooses for a question that mentions ``roots``."""
-        return tuple(dict.fromkeys(t for t in looked_up(self, roots) if type(t) is Term and self._has(t)))
+        return self.chosen(ask("facts", self, roots) or ())
+
+    def chosen(self, formulas: Iterable[object]) -> tuple[Term, ...]:
+        """Those of some formulas that are known here."""
+        return tuple(dict.fromkeys(t for t in formulas if type(t) is Term and self._has(t)))
 
     def _has(self, formula: Term) -> bool:
         return formula in self._found or (self.outer is not None and self.outer._has(formula))
@@ -307,7 +306,7 @@ class Known:
         mentioned = [e for t in f.subterms(goal, *given) if (e := here.element_of(t)) is not None]
         hypotheses = [t for e in mentioned for t in here.usable_facts(e.version.block, *supposed.of(e))]
         base = tuple(dict.fromkeys((*self.base, *here.usable(*given), *hypotheses)))
-        there = Known(self.solver, here, base, [], self, supposed, self.thorough)
+        there = Known(self.solver, here, base, [], self, supposed)
         proved = (bool(hypotheses) and there.holds((), goal, claim)) or there.follows(goal, claim)
         self.lemmas.extend(there.lemmas if proved else ())
         return proved

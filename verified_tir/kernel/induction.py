@@ -42,7 +42,7 @@ from verified_tir.kernel.effects import EVERYTHING, written_blocks
 from verified_tir.kernel.memory import Element, Entered, Ran, Stored, Version, moment
 from verified_tir.kernel.region import instance
 from verified_tir.logic import formula as f
-from verified_tir.logic.formula import Term, names_in
+from verified_tir.logic.formula import Term
 from verified_tir.semantics.encode import Encoded, Unencodable
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def speaks_of_one_element(holds: object, sort: str) -> bool:
     """
     if type(holds) is not Term or holds.sort != f.BOOL:
         return False
-    return bool(names_in(holds) <= names_in(value_of(sort)) | names_in(DEFINED))
+    return all(t in (value_of(sort), DEFINED) for t in f.subterms(holds) if t.op in ("var", "app"))
 
 
 @final

@@ -4,11 +4,12 @@ Sorts are ``Bool``, ``Int`` (mathematical integers) and the IEEE formats.  Terms
 (``verified_tir.logic.smtlib``); the functions here build them and fold constants, nothing more.  ``div`` and ``mod``
 are SMT-LIB's (Euclidean, and a function even at zero); :func:`floordiv` and friends are what programs mean.
 
-Equality on floats is ``=``, identity of values: one NaN, and two different zeros.  IEEE ``==`` is :func:`fp_eq`.
+Equality on floats is ``=``, identity of values: one NaN, and two different zeros.  IEEE ``==`` is ``fp.eq``.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 from weakref import WeakValueDictionary
@@ -21,6 +22,8 @@ FLOAT_SORTS: Final[dict[str, tuple[int, int]]] = {"F16": (5, 11), "BF16": (8, 8)
 
 BITWISE: Final = frozenset({"bvand", "bvor", "bvxor"})
 
+_SYMBOL: Final = re.compile(r"[\w.=<>+*-]+")
+
 Payload = int | str | tuple[object, ...] | None
 
 _TABLE: WeakValueDictionary[tuple[object, ...], Term] = WeakValueDictionary()
@@ -32,18 +35,15 @@ class Term:
     Terms are interned: equal terms are the same object.  Build them with the functions of this module.
 
     :ivar has_float: whether a float occurs in it.
-    :ivar has_bits: whether it combines integers bit by bit.
     """
 
-    __slots__ = ("__weakref__", "_names", "args", "has_bits", "has_float", "op", "payload", "sort")
+    __slots__ = ("__weakref__", "args", "has_float", "op", "payload", "sort")
 
     op: str
     args: tuple[Term, ...]
     sort: str
     payload: Payload
     has_float: bool
-    has_bits: bool
-    _names: frozenset[tuple[Payload, str]]
 
     def __init__(self) -> None:
         raise TypeError("terms are made by the functions of this module")
@@ -61,20 +61,23 @@ def _plain(payload: object) -> bool:
 
 
 def make(op: str, args: tuple[Term, ...], sort: str, payload: Payload = None) -> Term:
-    """The interned term; no folding."""
+    """The interned term; no folding.
+
+    It means what its text says, so what is written of it is one symbol each: no name of an operation ends an assertion.
+    """
     key = (op, args, sort, payload)
     found = _TABLE.get(key)
     if found is not None:
         return found
     if not (type(op) is type(sort) is str and type(args) is tuple and _plain(payload)):
         raise TypeError("a term is made of a name, terms, a sort and a payload of plain values")
+    printed = f"{op}{sort}" if op in ("const", "var", "app") else f"{op}{sort}{payload}"
+    if not _SYMBOL.fullmatch(printed):
+        raise TypeError(f"{printed!r} would not be one symbol in a text")
     assert _well_sorted(op, args, sort), (op, args, sort)
     t = object.__new__(Term)
     t.op, t.args, t.sort, t.payload = op, args, sort, payload
-    t.has_float, t.has_bits = sort in FLOAT_SORTS, op in BITWISE
-    for a in args:
-        t.has_float |= a.has_float
-        t.has_bits |= a.has_bits
+    t.has_float = sort in FLOAT_SORTS or any([a.has_float for a in args])  # noqa: C419 (a list is faster)
     _TABLE[key] = t
     return t
 
@@ -112,19 +115,24 @@ def boolean(value: bool) -> Term:
 
 
 def floating(sort: str, bits: int) -> Term:
-    """The float with these bits (every NaN is the same value)."""
+    """The float with these bits.  Every NaN is the same value, written as the quiet one without sign or payload."""
     exponent, significand = FLOAT_SORTS[sort]
     assert 0 <= bits < 1 << (exponent + significand), (sort, bits)
     infinity = ((1 << exponent) - 1) << (significand - 1)
-    if bits % (1 << (exponent + significand - 1)) > infinity:
-        return not_a_number(sort)
-    return make("const", (), sort, bits)
+    is_nan = bits % (1 << (exponent + significand - 1)) > infinity
+    return make("const", (), sort, infinity | 1 << (significand - 2) if is_nan else bits)
 
 
 def not_a_number(sort: str) -> Term:
-    """The NaN, written as the quiet one without sign or payload."""
-    exponent, significand = FLOAT_SORTS[sort]
-    return make("const", (), sort, ((1 << exponent) - 1) << (significand - 1) | 1 << (significand - 2))
+    return floating(sort, (1 << sum(FLOAT_SORTS[sort])) - 1)
+
+
+def positive_zero(sort: str) -> Term:
+    return floating(sort, 0)
+
+
+def negative_zero(sort: str) -> Term:
+    return floating(sort, 1 << (sum(FLOAT_SORTS[sort]) - 1))
 
 
 def var(name: str, sort: str) -> Term:
@@ -141,13 +149,6 @@ def value_of(t: Term) -> int:
     """The value of a constant (bits for a float)."""
     assert t.op == "const" and isinstance(t.payload, int)
     return t.payload
-
-
-def names_in(t: Term) -> frozenset[tuple[Payload, str]]:
-    """The variables and functions that occur in a term, each with its sort; the term keeps them."""
-    if not hasattr(t, "_names"):
-        t._names = frozenset([(s.payload, s.sort) for s in subterms(t) if s.op in ("var", "app")])
-    return t._names
 
 
 def subterms(*roots: Term) -> Iterator[Term]:
@@ -352,33 +353,16 @@ def fp(op: str, sort: str, *args: Term) -> Term:
     return make(op, args, sort)
 
 
-def fp_round(mode: str, a: Term) -> Term:
-    """Round to an integral float; ``mode`` is ``RNE``, ``RNA``, ``RTZ``, ``RTP`` or ``RTN``."""
-    return make("fp.roundToIntegral", (a,), a.sort, mode)
-
-
 def fp_test(op: str, *args: Term) -> Term:
     """``fp.eq``, ``fp.lt``, ``fp.leq``, ``fp.isNaN``, ``fp.isInfinite``, ``fp.isNegative``, ``fp.isZero``."""
     return make(op, args, BOOL)
 
 
-def fp_eq(a: Term, b: Term) -> Term:
-    """IEEE ``==``: the zeros are equal, a NaN equals nothing."""
-    return fp_test("fp.eq", a, b)
-
-
-def convert(op: str, a: Term, sort: str, bits: int = 0) -> Term:
-    """Conversions: ``fp.from_fp``, ``fp.from_int``, ``fp.to_int`` (towards zero), ``fp.from_bits``, ``fp.to_bits``."""
-    return make(op, (a,), sort, bits)
-
-
-def positive_zero(sort: str) -> Term:
-    return make("const", (), sort, 0)
-
-
-def negative_zero(sort: str) -> Term:
-    exponent, significand = FLOAT_SORTS[sort]
-    return make("const", (), sort, 1 << (exponent + significand - 1))
+def convert(op: str, a: Term, sort: str, how: int | str = 0) -> Term:
+    """Conversions: ``fp.from_fp``, ``fp.from_int``, ``fp.to_int`` (towards zero); ``fp.from_bits``, ``fp.to_bits``,
+    with the number of bits; ``fp.roundToIntegral``, with the mode (``RNE``, ``RNA``, ``RTZ``, ``RTP`` or ``RTN``).
+    """
+    return make(op, (a,), sort, how)
 
 
 # -- traversal -----------------------------------------------------------------------------------------------------

@@ -9,7 +9,6 @@ said with them is either an instance of what holds for all values, or is proved.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from verified_tir.ir.outside import ask
 from verified_tir.logic.formula import Term
@@ -34,8 +33,3 @@ def values_of(values: Mapping[Term, object], unknowns: Iterable[Term]) -> dict[T
     """The terms among some values for unknowns, of the same sorts."""
     found = {u: values[u] for u in unknowns if u in values}
     return {u: t for u, t in found.items() if type(t) is Term and t.sort == u.sort}
-
-
-def looked_up(known: Any, roots: tuple[Term, ...]) -> Iterable[object]:
-    """What the search for facts chooses of those that it has got ``known`` to hold, for a question about ``roots``."""
-    return ask("facts", known, roots) or ()

@@ -24,8 +24,9 @@ from typing import TYPE_CHECKING
 
 from verified_tir.logic import formula as f
 from verified_tir.logic.deduction import Deduction
-from verified_tir.logic.formula import FLOAT_SORTS, Term, names_in, subterms
+from verified_tir.logic.formula import FLOAT_SORTS, Term, subterms
 from verified_tir.logic.generalise import Hidden
+from verified_tir.logic.names import has_bits, names_in
 from verified_tir.logic.partly_known import is_hard
 from verified_tir.logic.verdict import Proved, Refuted, Unknown, Verdict
 
@@ -90,7 +91,7 @@ def _decide(d: Deduction, given: tuple[Term, ...], quick: bool) -> Verdict:
             return proved
         if quick:
             return Unknown("it is not decided without the floats, and no float lemma applies")
-    elif any(t.has_bits for t in roots):
+    elif any(map(has_bits, roots)):
         verdict = d.ask(*partly_known(d, given))
         if isinstance(verdict, Proved):
             return verdict

@@ -19,7 +19,8 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.numpy_types import numpy_dtype
 from verified_tir.logic import formula as f
 from verified_tir.logic.concrete import NoValue, Value, evaluate
-from verified_tir.logic.formula import Term, names_in
+from verified_tir.logic.formula import Term
+from verified_tir.logic.names import names_in
 from verified_tir.logic.solver import Solver
 from verified_tir.logic.verdict import Proved, Refuted
 from verified_tir.schedule.exhibit_claims import Claim, ConcreteClaims, Place

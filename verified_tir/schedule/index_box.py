@@ -20,6 +20,7 @@ from verified_tir.ir.expr import TRUE, Binary, Expr, IntImm, Var
 from verified_tir.ir.node import Node
 from verified_tir.ir.sugar import all_of, const
 from verified_tir.ir.visit import free_vars, rewrite, walk
+from verified_tir.logic.names import has_bits
 from verified_tir.logic.verdict import Proved, Refuted, Unknown
 from verified_tir.schedule.index_eval import Grid, NotEvaluable, UnsafeIndex, evaluate, open_grid
 from verified_tir.schedule.poly import as_poly, render
@@ -210,7 +211,7 @@ def proves(given: Sequence[Expr], goal: Expr, evaluated: Sequence[Expr] = ()) ->
             encoder.value(expr)
     except Unencodable as problem:
         return Unknown(str(problem))
-    if claim.has_bits or any(p.has_bits for p in premises):  # operations on the bits of a type: beyond it they wrap
+    if any(map(has_bits, (claim, *premises))):  # operations on the bits of a type: beyond it they wrap
         ranges = ((v, v.dtype.min_value, v.dtype.max_value) for v in symbols if v.dtype.is_int)
         premises += tuple(
             [formula.between(formula.integer(low), env[v].value, formula.integer(high + 1)) for v, low, high in ranges]

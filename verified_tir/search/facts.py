@@ -32,6 +32,9 @@ DEPTH = 4
 MOST_STORES = 6
 """So many stores that may touch an element are compared with each other."""
 
+THOROUGH = "thorough"
+"""The note how hard to try."""
+
 PENDING: frozenset[Var] = frozenset()
 """That a set of blocks is being looked for."""
 
@@ -52,6 +55,43 @@ def enclosing(known: Known | None) -> Iterator[Known]:
     while known is not None:
         yield known
         known = known.outer
+
+
+def is_thorough(known: Known) -> bool:
+    """Whether facts are looked for thoroughly."""
+    return any(k.notes.get(THOROUGH) for k in enclosing(known))
+
+
+def attempts(
+    known: Known, goal: Term, given: tuple[Term, ...], small: tuple[Term, ...], hasty: bool
+) -> Iterator[tuple[tuple[Term, ...], tuple[Term, ...], bool]]:
+    """With which facts a question is tried, which terms are to be small in a refutation, and whether quickly.
+
+    More and more facts are looked up: of what the question mentions, of what is mentioned on the way to its place
+    (loops whose bounds are loaded, as the rows of a sparse matrix are, need them), and thoroughly.
+
+    :param hasty: leave questions about floats that no lemma decides undecided.
+    """
+    yield (), (), True
+    path = tuple(known.context.path)
+    used = dict.fromkeys(known.base)
+    found: dict[Term, None] = {}
+    for thorough, roots in ((False, (goal, *given)), (False, path), (True, (goal, *given)), (True, path)):
+        more = _looked_up(known, roots, thorough)
+        if not used.keys() >= set(more) or (thorough and roots is not path):
+            found |= dict.fromkeys(t for t in more if t not in used)
+            used |= found
+            yield tuple(found), small if thorough else (), hasty or not thorough
+
+
+def _looked_up(known: Known, roots: tuple[Term, ...], thorough: bool) -> tuple[Term, ...]:
+    for k in enclosing(known):
+        k.notes[THOROUGH] = thorough
+    try:
+        return known.look_up(roots)
+    finally:
+        for k in enclosing(known):
+            k.notes[THOROUGH] = False
 
 
 def facts(known: Known, roots: tuple[Term, ...]) -> tuple[Term, ...]:
@@ -81,7 +121,7 @@ def facts(known: Known, roots: tuple[Term, ...]) -> tuple[Term, ...]:
 
 def about(known: Known, e: Element) -> tuple[Term, ...]:
     """Facts about one element."""
-    return once(known, ("about", e.value), (), lambda: _about(known, e))
+    return once(known, ("about", e.value, is_thorough(known)), (), lambda: _about(known, e))
 
 
 def _about(known: Known, e: Element) -> tuple[Term, ...]:
@@ -140,7 +180,7 @@ def after_run(known: Known, e: Element) -> Iterator[Term]:
                 if sets:  # whatever was there before
                     yield from known.invariants(e, [("stays defined", DEFINED)], k)
     chosen = any(t.op == "ite" for a in run.touching if a.value is not None for t in f.subterms(a.value.value))
-    tried = properties(value_of(e.value.sort), DEFINED, chosen and known.thorough)
+    tried = properties(value_of(e.value.sort), DEFINED, chosen and is_thorough(known))
     yield from known.invariants(e, tried)
 
 
@@ -229,7 +269,7 @@ def throughout(known: Known, version: Version) -> bool:
         case Stored(before=before):
             return throughout(known, before) and not known.throughout(version)
         case Ran(memory=memory, stmt=stmt):
-            place = ("kept", stmt, *(v.serial for v in memory.values()))
+            place = ("kept", stmt, is_thorough(known), *(v.serial for v in memory.values()))
             if any(k.notes.get(place) is PENDING for k in enclosing(known)):
                 return False
             return version.block in once(known, place, PENDING, lambda: _kept(known, version))

@@ -127,7 +127,7 @@ def encode_call(op: str, result: DType, types: list[DType], args: list[Term]) ->
         magnitude = f.ite(f.lt(args[0], f.integer(0)), f.neg(args[0]), args[0])
         return f.wrap(magnitude, result.bits, result.code == "int"), f.TRUE
     if op in _ROUNDING:
-        return f.fp_round(_ROUNDING[op], args[0]), f.TRUE
+        return f.convert("fp.roundToIntegral", args[0], sort, _ROUNDING[op]), f.TRUE
     if op in _TESTS:
         return f.fp_test(_TESTS[op], args[0]), f.TRUE
     if op == "isfinite":

@@ -1,0 +1,30 @@
+"""What occurs in a term, found once for each: the search asks it of the same givens again and again."""
+
+from __future__ import annotations
+
+from weakref import WeakKeyDictionary
+
+from verified_tir.logic.formula import BITWISE, Payload, Term, subterms
+
+Names = frozenset[tuple[Payload, str]]
+
+_FOUND: WeakKeyDictionary[Term, tuple[Names, bool]] = WeakKeyDictionary()
+
+
+def names_in(t: Term) -> Names:
+    """The variables and functions that occur in a term, each with its sort."""
+    return _found(t)[0]
+
+
+def has_bits(t: Term) -> bool:
+    """Whether a term combines integers bit by bit."""
+    return _found(t)[1]
+
+
+def _found(t: Term) -> tuple[Names, bool]:
+    found = _FOUND.get(t)
+    if found is None:
+        inside = list(subterms(t))
+        names = frozenset([(s.payload, s.sort) for s in inside if s.op in ("var", "app")])
+        found = _FOUND[t] = names, any(s.op in BITWISE for s in inside)
+    return found
