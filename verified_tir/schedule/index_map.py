@@ -22,10 +22,10 @@ from typing import Any, Final, TypeAlias, final
 import numpy as np
 import numpy.typing as npt
 
-from verified_tir.ir.dtype import INT32, INT64, DType
+from verified_tir.ir.dtype import HANDLE, INT32, INT64, DType, PointerType
 from verified_tir.ir.expr import Expr, IntImm, Var
 from verified_tir.ir.sugar import const
-from verified_tir.ir.visit import substitute
+from verified_tir.ir.visit import free_vars, substitute
 from verified_tir.logic.verdict import Proved
 from verified_tir.schedule.index_box import holds
 from verified_tir.schedule.index_errors import (
@@ -142,8 +142,10 @@ class IndexMap:
     def on(self, shape: Sequence[Expr | int]) -> MapOnBox:
         """The map on a box, where its extents, inverse and padding are computed.
 
-        :raises IndexMapError: if the shape has the wrong rank or an extent the wrong type.
+        :raises IndexMapError: if the shape has the wrong rank or an extent the wrong type, or an output is loaded.
         """
+        if any(v.type is HANDLE or isinstance(v.type, PointerType) for e in self.outputs for v in free_vars(e)):
+            raise IndexMapError("an output is loaded from memory, and no function of the indices")
         if len(shape) != len(self.inputs):
             raise IndexMapError(f"a map of {len(self.inputs)} indices meets a shape of {len(shape)} dimensions")
         extents = tuple(_extent(e, v.dtype) for e, v in zip(shape, self.inputs, strict=True))
