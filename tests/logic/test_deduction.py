@@ -15,7 +15,7 @@ from verified_tir.logic.formula import Term
 from verified_tir.logic.generalise import Hidden, generalise
 from verified_tir.logic.smtlib import query
 from verified_tir.logic.solver import Solver
-from verified_tir.logic.strategy import search
+from verified_tir.logic.strategy import resolved, search
 from verified_tir.logic.verdict import Proved, Refuted, Unknown
 
 X, Y, Z = (f.var(name, f.INT) for name in "xyz")
@@ -51,25 +51,25 @@ def test_what_is_asked_of_unknown_formulas_is_not_learnt() -> None:
     assert isinstance(d.ask((f.FALSE,), f.lt(X, Z)), Proved) and not d.proved
     assert isinstance(d.ask((f.lt(X, Y),), f.lt(X, Z)), Refuted) and not d.proved
     assert isinstance(d.ask((f.lt(X, Y),), f.le(f.add(X, ONE), Y), search=search), Proved)
-    assert d.resolve(f.or_(f.lt(Y, f.add(X, ONE)), P)) is P and not d.proved
+    assert resolved(d, f.or_(f.lt(Y, f.add(X, ONE)), P)) is P and not d.proved
 
 
 def test_alternatives_go_where_they_are_excluded() -> None:
     either = f.or_(P, f.lt(X, Y), Q)
     d = deduction(either, f.not_(P), goal=f.or_(f.lt(X, Y), Q))
-    assert not d.proved and d.resolve(either) is d.goal and d.proved
+    assert not d.proved and resolved(d, either) is d.goal and d.proved
     d = deduction(either, P, goal=f.or_(f.lt(X, Y), Q))
-    assert d.resolve(either) is either and not d.proved
+    assert resolved(d, either) is either and not d.proved
     d = deduction(f.not_(P), goal=Q)
-    assert d.resolve(f.or_(P, Q)) is Q and not d.proved, "the disjunction itself is not known"
+    assert resolved(d, f.or_(P, Q)) is Q and not d.proved, "the disjunction itself is not known"
     d = deduction(f.implies(P, Q), P, goal=Q)
-    assert d.resolve(f.implies(P, Q)) is Q and d.proved
+    assert resolved(d, f.implies(P, Q)) is Q and d.proved
     d = deduction(f.implies(P, Q), Q, goal=P)
-    assert d.resolve(f.implies(P, Q)) is f.implies(P, Q) and not d.proved
+    assert resolved(d, f.implies(P, Q)) is f.implies(P, Q) and not d.proved
     d = deduction(f.implies(P, Q), f.not_(Q), goal=f.not_(P))
-    assert d.resolve(f.implies(P, Q)) is f.not_(P) and d.proved
+    assert resolved(d, f.implies(P, Q)) is f.not_(P) and d.proved
     for t in (P, f.and_(P, Q), f.ite(P, Q, R)):
-        assert deduction(t, f.not_(Q), goal=R).resolve(t) is t
+        assert resolved(deduction(t, f.not_(Q), goal=R), t) is t
 
 
 @pytest.mark.parametrize("order", [f.eq(X, Y), f.eq(Y, X)])
@@ -179,7 +179,7 @@ def asks_something_else(_: Solver, d: Deduction, *others: object) -> Any:
 def assumes_the_goal(_: Solver, d: Deduction, *others: object) -> Any:
     d.ask((d.goal,), d.goal)
     d.ask((f.FALSE,), d.goal)
-    d.resolve(f.or_(d.goal, f.FALSE))
+    d.substitute({d.goal: f.TRUE}, [f.implies(d.goal, d.goal)])
     d.substitute({d.goal: f.TRUE}, [d.goal])
     return Proved()
 
@@ -238,7 +238,6 @@ def asks_of_lookalikes(_: Solver, d: Deduction, *others: object) -> Any:
         lambda: d.ask((given,), d.goal),
         lambda: d.ask(d.given, goal),
         lambda: d.ask((given,), d.goal, search=search),
-        lambda: d.resolve(given),
         lambda: d.facts(given),
         lambda: d.substitute({}, [given]),
         lambda: d.substitute({given: f.FALSE}, [d.goal]),

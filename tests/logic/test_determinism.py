@@ -23,7 +23,6 @@ from verified_tir.logic import formula as f
 from verified_tir.logic.smtlib import Script, query
 from verified_tir.logic.solver import Solver
 from verified_tir.logic.verdict import Proved, Refuted, Unknown, Verdict
-from verified_tir.logic.z3_query import Z3
 from verified_tir.schedule.errors import ScheduleError
 from verified_tir.schedule.registry import ScheduleFunction, collecting
 
@@ -159,7 +158,7 @@ def test_the_shared_context_proves_nothing_that_a_fresh_one_would_not(
 ) -> None:
     """It is given a part of the budget only, so that it is the faster way to the same verdict."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Z3, "_in_shared_context", lambda *_: ("unknown", ""))
+        patch.setattr("verified_tir.logic.z3_query._in_scope", lambda *_: "unknown")
         assert answers(Solver(), asked_by_examples) == answered
 
 

@@ -7,6 +7,7 @@ import itertools
 from tests.logic.terms import rounded
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
+from verified_tir.logic.model import our_names
 from verified_tir.logic.settings import settings
 from verified_tir.logic.smtlib import query
 from verified_tir.logic.solver import Solver
@@ -73,7 +74,7 @@ def test_one_name_at_several_types_is_several_symbols() -> None:
     calls = [f.app("s", (x,), f.INT), f.app("s", (x, x), f.INT), f.app("s", (y,), f.INT), f.app("s", (x,), f.BOOL)]
     script = query((), f.and_(f.eq(calls[0], x), f.eq(calls[1], calls[2]), calls[3], y))
     assert script.text.count("declare-fun") == 6
-    assert [t.payload for t in script.names.values()] == ["s"] * 6
+    assert [name for name, _ in our_names(script).values()] == ["s"] * 6
     solver = Solver()
     assert isinstance(solver.prove((f.eq(x, calls[0]),), f.eq(x, f.app("s", (calls[0],), f.INT))), Proved)
     assert isinstance(solver.prove((), f.eq(calls[0], calls[2])), Refuted)
@@ -120,7 +121,7 @@ def test_every_kind_of_term_as_text() -> None:
 (< (ubv_to_int b3) (to_int (fp.to_real (fp.roundToIntegral RTZ x1)))) \
 (= (ubv_to_int (bvxor ((_ int_to_bv 8) x2) ((_ int_to_bv 8) (- 1)))) (mod x2 (- 3))))))"""
     )
-    assert script.names == {"x0": f.var("p", f.BOOL), "x1": x, "x2": f.var("i", f.INT)}
+    assert our_names(script) == {"x0": ("p", f.BOOL), "x1": (x.payload, x.sort), "x2": ("i", f.INT)}
     assert [setting for setting, _ in settings(script, 1, False)] == ["Solver"]
     assert [k for k, _ in settings(query((), f.fp_test("fp.isNaN", rounded("RNA", x))), 1, False)] == ["QF_FP"]
 

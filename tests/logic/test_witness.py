@@ -8,13 +8,13 @@ from collections.abc import Callable
 import pytest
 
 from verified_tir.logic import formula as f
+from verified_tir.logic import z3_query as module
 from verified_tir.logic.concrete import DTYPES
 from verified_tir.logic.formula import BOOL, INT, Term
 from verified_tir.logic.smtlib import Script, query
 from verified_tir.logic.solver import Solver
 from verified_tir.logic.verdict import Proved, Refuted, Unknown
 from verified_tir.logic.witness import witness
-from verified_tir.logic.z3_query import Z3
 
 A, B, C = (f.var(n, "F32") for n in "abc")
 I, N = f.var("i", INT), f.var("n", INT)
@@ -66,13 +66,13 @@ TRUE_CLAIMS: list[tuple[tuple[Term, ...], Term]] = [
 @pytest.fixture
 def without_z3(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only questions about integers get as far as Z3."""
-    check: Callable[..., object] = Z3.check
+    check: Callable[..., object] = module.check
 
-    def only_integers(self: Z3, text: str, setting: str, budget: int) -> object:
+    def only_integers(text: str, *others: object) -> object:
         assert "FloatingPoint" not in text
-        return check(self, text, setting, budget)
+        return check(text, *others)
 
-    monkeypatch.setattr(Z3, "check", only_integers)
+    monkeypatch.setattr(module, "check", only_integers)
 
 
 @pytest.mark.parametrize("k", range(len(FALSE_CLAIMS)))

@@ -52,7 +52,6 @@ from verified_tir.logic.smtlib import Script, query
 from verified_tir.logic.solver import Solver
 from verified_tir.logic.verdict import Proved, Refuted, Unknown
 from verified_tir.logic.verdict_store import VerdictStore
-from verified_tir.logic.z3_query import Z3
 from verified_tir.schedule import moves
 from verified_tir.schedule.moves import NewLoop
 from verified_tir.semantics.interpreter import refines, run
@@ -244,11 +243,11 @@ def test_solvers_are_made_of_nothing_from_outside() -> None:
         with pytest.raises(TypeError):
             Prover(Solver(), **options)  # type: ignore[arg-type]
     with pytest.raises(TypeError):
-        Z3(_shared={})  # type: ignore[call-arg]
-    for options in ({"_unsat": set()}, {"_z3": Anything()}, {"kept": 0}, {"notes": {}}):
+        VerdictStore(_shared={})  # type: ignore[call-arg]
+    for options in ({"_unsat": set()}, {"kept": 0}, {"notes": {}}):
         with pytest.raises(TypeError):
             VerdictStore(**options)  # type: ignore[arg-type]
-    for place, name in ((Solver(), "prove"), (Prover(Solver()), "prove"), (VerdictStore(), "proved"), (Z3(), "check")):
+    for place, name in ((Solver(), "prove"), (Prover(Solver()), "prove"), (VerdictStore(), "proved")):
         with pytest.raises(AttributeError):
             setattr(place, name, lambda *_, **__: Proved())
 

@@ -125,7 +125,7 @@ def load(store: VerdictStore, text: str, budget: int) -> Answer | None:
     if store.folder is None:
         return None
     path = entry(store, text, budget)
-    content = read_entry(path, LARGEST)
+    content = read_entry(path)
     if content is None or content[:64] != seal(path, content[64:]):
         return None
     note_use(path)

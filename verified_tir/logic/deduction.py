@@ -7,7 +7,6 @@ rules only:
 * *ask*: what follows from known formulas, or does so if less is known of what they mean (``generalise``): as the solver
   says, or by steps of its own;
 * *fact*: what holds of an operation for all operands (``partly_known``);
-* *resolve*: a known disjunction without alternatives whose negations are known;
 * *substitute*: a known formula with equals put for equals.
 
 Which steps are tried in which order is search (``strategy``), which has no place here: whoever searches calls these
@@ -19,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import final
 
-from verified_tir.logic.formula import FALSE, TRUE, Term, eq, not_, or_, replace
+from verified_tir.logic.formula import FALSE, TRUE, Term, eq, replace
 from verified_tir.logic.generalise import Hidden, generalise
 from verified_tir.logic.partly_known import facts_about, is_hard
 from verified_tir.logic.smtlib import Script, query
@@ -90,16 +89,9 @@ class Deduction:
         self._learn(found)
         return found
 
-    def resolve(self, t: Term) -> Term:
-        """A disjunction (or an implication, which is one) without the alternatives that cannot be."""
-        (t,) = _terms((t,))
-        parts = (not_(t.args[0]), t.args[1]) if t.op == "=>" else t.args if t.op == "or" else ()
-        left = [p for p in parts if not_(p) not in self._known]
-        if len(left) == len(parts):
-            return t
-        if t in self._known:
-            self._learn((or_(*left),))
-        return or_(*left)
+    def knows(self, t: Term) -> bool:
+        """Whether a formula is known."""
+        return t in self._known
 
     def substitute(self, equal: Mapping[Term, Term], formulas: Sequence[Term]) -> list[Term]:
         """The formulas with equals put for equals.

@@ -56,12 +56,18 @@ class Model:
         return Model, self._all
 
 
+def our_names(script: Script) -> dict[str, tuple[str, str]]:
+    """What the variables and functions in a text are called by us, with their sorts, by their names there."""
+    return {short: (str(name), sort) for (kind, name, sort, _), short in script.names.items() if kind in ("var", "app")}
+
+
 def model_of(script: Script, find: Callable[[], Values | None]) -> Model:
     """The model of a query that was refuted; ``find`` gives its values by the names in its text, or ``None``."""
 
     def named() -> tuple[Values, Sorts]:
-        known = [(script.names[short], value) for short, value in (find() or {}).items() if short in script.names]
-        return {str(t.payload): value for t, value in known}, {str(t.payload): t.sort for t, _ in known}
+        ours = our_names(script)
+        known = [(*ours[short], value) for short, value in (find() or {}).items() if short in ours]
+        return {name: value for name, _, value in known}, {name: sort for name, sort, _ in known}
 
     return Model.later(named)
 
@@ -71,11 +77,12 @@ def values_of(model: Any, script: Script) -> dict[str, int]:
     import z3
 
     found: dict[str, int] = {}
+    ours = our_names(script)
     for declaration in model.decls():
         short = declaration.name()
-        if declaration.arity() or short not in script.names:
+        if declaration.arity() or short not in ours:
             continue
-        value, sort = model[declaration], script.names[short].sort
+        value, sort = model[declaration], ours[short][1]
         if sort == INT:
             found[short] = value.as_long()
         elif sort == BOOL:
@@ -112,6 +119,6 @@ def answer_of(kind: str, found: Any, script: Script) -> Answer:
 
 def run(setting: str, script: Script, budget: int) -> Answer:
     """The answer of a fresh context."""
-    from verified_tir.logic.z3_query import Z3
+    from verified_tir.logic.z3_query import check
 
-    return answer_of(*Z3().check(script.text, setting, budget), script)
+    return answer_of(*check(script.text, setting, budget, {}), script)

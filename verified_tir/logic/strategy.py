@@ -164,15 +164,25 @@ def _discharged(d: Deduction, given: Iterable[Term]) -> list[Term]:
         if h.op == "and":
             pending.extend(reversed(h.args))
             continue
-        rest = d.resolve(h)
+        rest = resolved(d, h)
         if rest is h:
             if h.op == "=>" and not h.args[0].has_float:
                 d.ask(plain, h.args[0], search=search)
             elif h.op == "or" and h.has_float and not all(a.has_float for a in h.args):
                 d.ask(plain, f.and_(*[f.not_(a) for a in h.args if not a.has_float]), search=search)
-            rest = d.resolve(h)
+            rest = resolved(d, h)
         (known if rest is h else pending).append(rest)
     return known
+
+
+def resolved(d: Deduction, t: Term) -> Term:
+    """A disjunction (or an implication, which is one) without the alternatives that cannot be."""
+    equal: dict[Term, Term] = {}
+    if t.op == "=>" and d.knows(t.args[0]):
+        equal[t.args[0]] = f.TRUE
+    if t.op in ("or", "=>"):
+        equal |= {p: f.FALSE for p in (t.args if t.op == "or" else t.args[1:]) if d.knows(f.not_(p))}
+    return d.substitute(equal, [t])[0] if equal else t
 
 
 def _is_equation(h: Term) -> bool:

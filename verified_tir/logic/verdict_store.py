@@ -60,26 +60,25 @@ class VerdictStore:
     kept: int = field(init=False, default=0)
     notes: dict[Any, Any] = field(init=False, default_factory=dict)
     _unsat: set[tuple[str, int]] = field(init=False, default_factory=set)
-    _z3: Any = field(init=False, default=None)
+    _shared: dict[int, Any] = field(init=False, default_factory=dict)
 
     def proved(self, text: str, budget: int) -> bool:
         """Whether Z3 found the text unsatisfiable when it was asked by a solver of this budget."""
         if (text, budget) not in self._unsat and self.folder is not None:
             path, content = self._entry(self.folder, text, budget)
-            if read_entry(path, len(content)) == content:
+            if read_entry(path) == content:
                 ask("used", path)
                 self.kept += 1
                 self._unsat.add((text, budget))
         return (text, budget) in self._unsat
 
     def check(self, text: str, budget: int, setting: str, limit: int) -> tuple[str, Any]:
-        """What Z3 says of a text (``Z3.check``), for a solver of this budget; ``limit`` bounds the work."""
-        from verified_tir.logic.z3_query import Z3
+        """What Z3 says of a text (``z3_query.check``), for a solver of this budget; ``limit`` bounds the work."""
+        from verified_tir.logic import z3_query
 
         if type(text) is not str:
             raise TypeError("a query is a text")
-        self._z3 = self._z3 or Z3()
-        answer: tuple[str, Any] = self._z3.check(text, setting, limit)
+        answer = z3_query.check(text, setting, limit, self._shared)
         if answer[0] == "unsat":
             self._unsat.add((text, budget))
             if self.folder is not None:

@@ -55,13 +55,13 @@ def tried(script: Script, limit: int) -> dict[str, int] | None:
         kind, found = model.run("SimpleSolver", asked, part(limit))
         if kind != "sat" or found is None:
             return None
-        return {str(asked.names[short].payload): value for short, value in found.items()}
+        ours = model.our_names(asked)
+        return {ours[short][0]: value for short, value in found.items()}
 
     found = witness(script.roots, integers) if script.roots else None
     if found is None:
         return None
-    ours = {short: (str(t.payload), t.sort) for short, t in script.names.items()}
-    return {short: found[name] for short, name in ours.items() if name in found}
+    return {short: found[name] for short, name in model.our_names(script).items() if name in found}
 
 
 def witness(roots: tuple[Term, ...], integers: Integers) -> dict[tuple[str, str], int] | None:

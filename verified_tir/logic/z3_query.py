@@ -9,8 +9,7 @@ third of the time.  In which setting a text is asked is chosen outside (``settin
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, Final, final
+from typing import Any, Final
 
 import z3
 
@@ -18,39 +17,22 @@ SHARED: Final = "shared"
 """The setting in which queries are asked one after the other in one context."""
 
 
-@final
-@dataclass(slots=True)
-class Z3:
-    """A session with Z3."""
+def check(text: str, setting: str, budget: int, shared: dict[int, Any]) -> tuple[str, Any]:
+    """Z3's answer: ``unsat``, ``sat`` or ``unknown``, with the solver if its context was a fresh one; or ``failed``
+    with what Z3 said, where it came to no end (a text that it cannot read, no memory).
 
-    _shared: dict[int, Any] = field(init=False, default_factory=dict)
-    """The contexts in which many questions were asked, by the budgets that they have."""
-
-    def check(self, text: str, setting: str, budget: int) -> tuple[str, Any]:
-        """Z3's answer: ``unsat``, ``sat`` or ``unknown``, with the solver if its context was a fresh one; or ``failed``
-        with what Z3 said, where it came to no end (a text that it cannot read, no memory)."""
-        try:
-            if setting == SHARED:
-                return self._in_shared_context(text, budget), None
-            solver = fresh(setting, budget)
-            solver.from_string(text)
-            return str(solver.check()), solver
-        except z3.Z3Exception as problem:
-            return "failed", str(problem)
-
-    def _in_shared_context(self, text: str, budget: int) -> str:
-        if budget not in self._shared:
-            self._shared[budget] = fresh("SimpleSolver", budget)
-        shared, core = self._shared[budget], z3.z3core
-        context = shared.ctx.ref()
-        shared.push()
-        try:
-            parts = z3.parse_smt2_string(text, ctx=shared.ctx)
-            for k in range(len(parts)):  # ``shared.add(parts)``, without an object of Python's for each part
-                core.Z3_solver_assert(context, shared.solver, core.Z3_ast_vector_get(context, parts.vector, k))
-            return str(shared.check())
-        finally:
-            shared.pop()
+    :param shared: the solvers that were asked many questions, by the budgets that they have.
+    """
+    try:
+        if setting == SHARED:
+            if budget not in shared:
+                shared[budget] = fresh("SimpleSolver", budget)
+            return _in_scope(shared[budget], text), None
+        solver = fresh(setting, budget)
+        solver.from_string(text)
+        return str(solver.check()), solver
+    except z3.Z3Exception as problem:
+        return "failed", str(problem)
 
 
 def fresh(setting: str, budget: int) -> Any:
@@ -61,3 +43,16 @@ def fresh(setting: str, budget: int) -> Any:
     # an interrupt is Python's, not an "unknown"; it comes when the query ends
     solver.set(random_seed=0, rlimit=budget, ctrl_c=False)
     return solver
+
+
+def _in_scope(solver: Any, text: str) -> str:
+    """What a solver says of a text that it is asked about in a scope."""
+    core, context = z3.z3core, solver.ctx.ref()
+    solver.push()
+    try:
+        parts = z3.parse_smt2_string(text, ctx=solver.ctx)
+        for k in range(len(parts)):  # ``solver.add(parts)``, without an object of Python's for each part
+            core.Z3_solver_assert(context, solver.solver, core.Z3_ast_vector_get(context, parts.vector, k))
+        return str(solver.check())
+    finally:
+        solver.pop()

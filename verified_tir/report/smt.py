@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from verified_tir.logic.model import our_names
 from verified_tir.logic.smtlib import query
 from verified_tir.logic.verdict import Obligation
 from verified_tir.report.collect import verdict_name
@@ -54,7 +55,7 @@ def write_refusal(folder: Path, name: str, refused: ScheduleError) -> int:
 def _write(folder: Path, name: str, step: str, o: Obligation, verdict: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     script = query(o.given, o.goal)
-    called = [(short, o.names[ours]) for short, t in script.names.items() if (ours := str(t.payload)) in o.names]
+    called = [(short, o.names[ours]) for short, (ours, _) in our_names(script).items() if ours in o.names]
     header = [
         f"claim: {o.claim}",
         f"step: {step}",

@@ -21,6 +21,7 @@ from verified_tir.logic import formula as f
 from verified_tir.logic.deduction import Deduction
 from verified_tir.logic.formula import Term
 from verified_tir.logic.generalise import Hidden, generalise
+from verified_tir.logic.model import our_names
 from verified_tir.logic.read_smtlib import NotCanonical, read
 from verified_tir.logic.recheck import ask, has_hard_operations
 from verified_tir.logic.smtlib import query
@@ -273,7 +274,7 @@ def _check_text(given: tuple[Term, ...], goal: Term, names: list[str]) -> None:
         raise Mismatch("text-unreadable", "smtlib", f"{problem}:\n{text}") from problem
     if query(again_given, again_goal).text != text:
         raise Mismatch("text-differs", "smtlib", f"reads back as another question:\n{text}")
-    back = {short: str(t.payload) for short, t in query(given, goal).names.items()}
+    back = {short: ours for short, (ours, _) in our_names(query(given, goal)).items()}
     renamed = {f.var(short, _sort(ours)): f.var(ours, _sort(ours)) for short, ours in back.items()}
     at = points_of(names)
     for old, new in zip((*given, f.not_(goal)), (*again_given, f.not_(again_goal)), strict=True):
