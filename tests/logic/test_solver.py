@@ -110,15 +110,17 @@ def test_contradictory_givens_prove_everything(given_: tuple[Term, ...]) -> None
     solver = Solver()
     for goal in (f.FALSE, f.eq(Z, ONE), f.fp_test("fp.eq", f.var("c", "F32"), f.var("d", "F32"))):
         assert isinstance(solver.prove(given_, goal), Proved)
-    assert solver.consistent(given_) is False
+    assert solver.contradictory(given_)
 
 
 def test_consistent_givens_are_found_so() -> None:
     solver = Solver()
-    assert solver.consistent(()) is True
-    assert solver.consistent((f.lt(X, Y), f.lt(Y, Z), P)) is True
+    assert isinstance(solver.prove((), f.FALSE), Refuted)
+    assert isinstance(solver.prove((f.lt(X, Y), f.lt(Y, Z), P), f.FALSE), Refuted)
     nan = f.fp_test("fp.isNaN", f.var("a", "F32"))
-    assert solver.consistent((nan, f.not_(f.fp_test("fp.eq", f.var("a", "F32"), f.var("a", "F32"))))) is True
+    assert isinstance(
+        solver.prove((nan, f.not_(f.fp_test("fp.eq", f.var("a", "F32"), f.var("a", "F32")))), f.FALSE), Refuted
+    )
 
 
 # ------------------------------------------------------------------------------------------------- shapes of goals
@@ -182,7 +184,7 @@ def test_models_with_functions_can_be_completed() -> None:
     assert isinstance(verdict, Refuted)
     assert set(verdict.model.values) <= {"x", "y"}
     known = tuple(f.eq(f.var(name, f.INT), constant(f.INT, value)) for name, value in verdict.model.values.items())
-    assert SHARED.consistent((*given_, *known, f.not_(goal))) is True
+    assert isinstance(SHARED.prove((*given_, *known, f.not_(goal)), f.FALSE), Refuted)
 
 
 def test_counterexamples_are_sought_small() -> None:
@@ -214,7 +216,7 @@ def test_what_is_not_decided_is_unknown() -> None:
     verdict = solver.prove(POWERS, FERMAT)
     assert isinstance(verdict, Unknown)
     assert verdict.reason
-    assert solver.consistent((*POWERS, f.not_(FERMAT))) is None
+    assert isinstance(solver.prove((*POWERS, f.not_(FERMAT)), f.FALSE), Unknown)
     assert isinstance(solver.prove(POWERS, f.and_(f.lt(ZERO, X), FERMAT)), Unknown)
     assert isinstance(solver.prove(POWERS, f.implies(P, FERMAT)), Unknown)
     assert isinstance(solver.prove(POWERS, FERMAT, small=(X,)), Unknown)  # small is a wish, not an assumption

@@ -241,9 +241,25 @@ def test_no_branch_is_taken_for_dead(name: str) -> None:
     assert meaning(program(FALSE[name], PARAMS)) != ""
 
 
+@pytest.mark.parametrize("name", FALSE)
+def test_attempts_are_made_with_what_is_known(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With whatever formulas a question is to be tried, those that were shown here are all that counts."""
+
+    def attempts(known: Known, goal: Term, given: tuple[Term, ...], *_: object) -> Iterator[Any]:
+        yield (f.FALSE, goal, *given, *map(f.not_, given)), (), False
+        yield [*hostile(known, (goal,)), "true", None, 3], (), "quick"
+        inner = Known(known.solver, known.context, (f.FALSE,), [])
+        yield hostile(inner, (goal,)), (), False
+
+    monkeypatch.setitem(outside._answers, "attempts", attempts)
+    assert meaning(program(FALSE[name], PARAMS)) != ""
+
+
 def test_without_a_search_the_kernel_proves_less(monkeypatch: pytest.MonkeyPatch) -> None:
     stored = program("A[0] = 5\nB[A[0]] = 1", PARAMS)
     assert meaning(stored) == ""
     monkeypatch.delitem(outside._answers, "facts")
     assert "undef" in meaning(stored)
     assert meaning(program("B[0] = 1", PARAMS)) == ""
+    monkeypatch.delitem(outside._answers, "attempts")
+    assert meaning(program("for i in range(8):\n    B[i] = 1", PARAMS)) != "", "nobody says what is to be asked"

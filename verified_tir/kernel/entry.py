@@ -53,7 +53,7 @@ def contradictory(func: PrimFunc, prover: Prover, entry: Entry) -> bool:
     context = begin(func, Entry(entry.paddings, definite=True, shapes=entry.shapes))
     context.execute(func.body)
     facts = prover.facts(context, tuple(context.path), tuple(context.path))
-    return prover.solver.consistent((*context.path, *facts)) is False
+    return prover.solver.contradictory((*context.path, *facts))
 
 
 _MEANINGFUL: WeakSet[PrimFunc] = WeakSet()

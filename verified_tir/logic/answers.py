@@ -30,7 +30,7 @@ from verified_tir.logic.model import Answer, answer_of, model_of
 from verified_tir.logic.settings import has_float, settings
 from verified_tir.logic.smtlib import Script
 from verified_tir.logic.verdict import Proved, Refuted, Unknown, Verdict
-from verified_tir.logic.verdict_store import SUFFIX, VerdictStore
+from verified_tir.logic.verdict_store import SUFFIX, VerdictStore, how_asked
 from verified_tir.logic.witness import tried
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def save(store: VerdictStore, text: str, budget: int, answer: Answer) -> bool:
 def entry(store: VerdictStore, text: str, budget: int) -> Path:
     """Where the answer to a query is kept: one of 256 folders has it."""
     assert store.folder is not None
-    key = hashlib.sha256(f"answer {store.asked}\n{budget}\n{text}".encode()).hexdigest()
+    key = hashlib.sha256(f"answer {how_asked()}\n{budget}\n{text}".encode()).hexdigest()
     return store.folder / key[:2] / f"{key}{SUFFIX}"
 
 

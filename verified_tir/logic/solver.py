@@ -46,10 +46,9 @@ class Solver:
         said = ask("attempt", self, question, small, quick)
         return _verdict(question.proved, said)
 
-    def consistent(self, given: tuple[Term, ...]) -> bool | None:
-        """Whether the givens can all be true (``None``: not known)."""
-        verdict = self.prove(given, FALSE)
-        return None if isinstance(verdict, Unknown) else isinstance(verdict, Refuted)
+    def contradictory(self, given: tuple[Term, ...]) -> bool:
+        """Whether it is proved that not all of the givens can be true."""
+        return isinstance(self.prove(given, FALSE), Proved)
 
     def ask(self, script: Script) -> Verdict:
         """Whether the text of a query is unsatisfiable; how Z3 is asked is chosen outside (``answers``)."""

@@ -50,13 +50,11 @@ class VerdictStore:
 
     Not for use from several threads at once.
 
-    :ivar asked: the solver and how it is asked; verdicts found otherwise are not seen.
     :ivar kept: how many were found on disk.
     :ivar notes: the search's own.  Nothing is read here.
     """
 
     folder: Path | None = None
-    asked: str = field(default_factory=how_asked)
     kept: int = field(init=False, default=0)
     notes: dict[Any, Any] = field(init=False, default_factory=dict)
     _unsat: set[tuple[str, int]] = field(init=False, default_factory=set)
@@ -87,5 +85,5 @@ class VerdictStore:
 
     def _entry(self, folder: Path, text: str, budget: int) -> tuple[Path, bytes]:
         """Where the entry of a text is kept, one of 256 folders has it; and what it holds."""
-        key = hashlib.sha256(f"{self.asked}\n{budget}\n{text}".encode()).hexdigest()
+        key = hashlib.sha256(f"{how_asked()}\n{budget}\n{text}".encode()).hexdigest()
         return folder / key[:2] / f"{key}{SUFFIX}", hashlib.sha256(f"unsat {key}".encode()).hexdigest().encode()

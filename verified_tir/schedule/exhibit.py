@@ -343,7 +343,7 @@ class _Search:
         claims = instances(self.symbolic.claims)
         given = (*self.symbolic.bounds, *self.symbolic.ranges(claims))
         formulas = [c.formula for c in claims]
-        if self.solver.consistent((*given, *formulas)) is False:
+        if self.solver.contradictory((*given, *formulas)):
             self.contradiction = contradictory(self.solver, given, claims)
             return True
         if not self.symbolic.sizes or len(self.impossible) < len(self.tried):

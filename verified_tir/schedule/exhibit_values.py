@@ -127,7 +127,7 @@ def contradictory(solver: Solver, given: Iterable[Term], claims: Sequence[Claim]
     kept = list(claims)
     for path in dict.fromkeys(c.path for c in claims):
         rest = [c for c in kept if c.path != path]
-        if solver.consistent((*given, *[c.formula for c in rest])) is False:
+        if solver.contradictory((*given, *[c.formula for c in rest])):
             kept = rest
     return kept
 

@@ -15,5 +15,5 @@ def unreachable_places(func: PrimFunc, prover: Prover, entry: Entry) -> list[Pat
     return [
         path
         for path, stmt, context in begin(func, entry).places(func.body)
-        if isinstance(stmt, Store) and prover.solver.consistent(tuple(context.path)) is False
+        if isinstance(stmt, Store) and prover.solver.contradictory(tuple(context.path))
     ]

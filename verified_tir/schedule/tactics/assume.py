@@ -207,7 +207,7 @@ def _possible(session: Session) -> None:
         for a in instance(start, s, written=()).assumed:
             given = (*context.path, *a.premises, a.condition)
             facts = session.prover.facts(context, given, given)
-            if session.solver.consistent((*given, *facts)) is False:
+            if session.solver.contradictory((*given, *facts)):
                 raise fail(
                     f"with this, what is assumed of the arguments contradicts itself: {_text_of(s)} is true of no "
                     "input on which it is evaluated"
