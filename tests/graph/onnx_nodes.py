@@ -78,7 +78,8 @@ def computed(model: Any, arrays: list[Any]) -> list[Any]:
     """The results on these inputs; inputs become constants where the importer says that they must be."""
     while True:
         try:
-            return build(from_onnx(model)).run(arrays)
+            shapes = {i.name: a.shape for i, a in zip(model.graph.input, arrays, strict=True)}
+            return build(from_onnx(model, shapes)).run(arrays)
         except GraphError as refused:
             if "must be a constant" not in str(refused):
                 raise

@@ -19,7 +19,7 @@ def nn_relu(x: T.Buffer((1, 4, 3, 3), "float32"), relu: T.Buffer((1, 4, 3, 3), "
     for i0, i1, i2, i3 in T.grid(1, 4, 3, 3):
         with T.sblock("relu"):
             v_i0, v_i1, v_i2, v_i3 = T.axis.remap("SSSS", [i0, i1, i2, i3])
-            relu[v_i0, v_i1, v_i2, v_i3] = T.max(x[0, v_i1, v_i2, v_i3], T.float32(0.0))
+            relu[v_i0, v_i1, v_i2, v_i3] = T.max(T.float32(0.0), x[0, v_i1, v_i2, v_i3])
 
 
 @R.function

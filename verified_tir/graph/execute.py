@@ -17,7 +17,7 @@ from verified_tir.codegen.errors import CodegenError
 from verified_tir.codegen.runtime import Function
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import Array, Graph, Node, TensorType, Value
-from verified_tir.graph.memory import Placement, Workspace, aligned, empty, place
+from verified_tir.graph.memory import Placement, Workspace, aligned, empty, machine_memory, needed, place
 from verified_tir.graph.node_program import program_key, program_of
 from verified_tir.graph.schedules import VECTORS, Scheduled, scheduled
 from verified_tir.ir.dtype import DType
@@ -105,8 +105,16 @@ def build(
 
     :param schedules: whether programs get vectors and register tiles (``graph.schedules``), each step proved; without
         them they run as they are written.
-    :raises GraphError: if a node is no legal program, or cannot be compiled; the message names it.
+    :raises GraphError: if a node is no legal program, or cannot be compiled (the message names it), or if the graph
+        takes more memory than there is.
     """
+    placement = place(graph)
+    if (bytes_needed := needed(graph, placement)) > machine_memory():
+        largest = max(graph.values(), key=lambda v: v.type.nbytes)
+        raise GraphError(
+            f"{graph.name} needs {_size(bytes_needed)} of memory, and there are {_size(machine_memory())}; the largest "
+            f"tensor is {largest}"
+        )
     made: dict[Any, _Compiled] = {}
     code: list[tuple[Node, Callable[..., None]]] = []
     packed: dict[tuple[Node, int], Array] = {}
@@ -129,7 +137,7 @@ def build(
     theorems = tuple(c.function.theorem for c in made.values())
     used = {v for n in graph.nodes for k, v in enumerate(n.inputs) if (n, k) not in packed} | {*graph.outputs}
     plain = {v: aligned(a) for v, a in graph.constants.items() if v in used}
-    return Executable(graph, tuple(code), theorems, place(graph), refused, plain, packed)
+    return Executable(graph, tuple(code), theorems, placement, refused, plain, packed)
 
 
 @final
@@ -170,6 +178,11 @@ def _compiled(node: Node, known: Sequence[bool], threads: int | None, schedules:
         if len(b.shape) != len(a.shape) or any(m is not n for m, n in zip(b.shape, a.shape, strict=True))
     )  # fmt: skip
     return _Compiled(str(node), function, moved, made.refused)
+
+
+def _size(nbytes: int) -> str:
+    """For people: 1.5 GiB."""
+    return f"{nbytes / 2**30:.1f} GiB"
 
 
 def _empty(t: TensorType) -> Array:

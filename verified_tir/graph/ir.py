@@ -12,6 +12,7 @@ Shapes are numbers.  Values are compared by identity; their names are for reader
 from __future__ import annotations
 
 import keyword
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, final
@@ -53,7 +54,7 @@ class TensorType:
     @property
     def size(self) -> int:
         """How many elements."""
-        return int(np.prod(self.shape, dtype=np.int64))
+        return math.prod(self.shape)
 
     @property
     def nbytes(self) -> int:

@@ -7,7 +7,10 @@ grows (best fit).  The results of the graph stand apart, as they outlive the run
 
 from __future__ import annotations
 
+import contextlib
+import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import final
 
 import numpy as np
@@ -77,6 +80,23 @@ class Workspace:
         """An array for each value that has a piece."""
 
 
+def needed(graph: Graph, placement: Placement) -> int:
+    """The bytes of a run: inputs, constants, results, and what flows between the nodes."""
+    return placement.nbytes + sum(v.type.nbytes for v in {*graph.inputs, *graph.constants, *graph.outputs})
+
+
+def machine_memory() -> int:
+    """The bytes of memory that may be taken; very many if the system does not say (Linux does)."""
+    found = [2**63]
+    for path, pattern, unit in (
+        ("/proc/meminfo", r"MemAvailable:\s*(\d+) kB", 1024), ("/sys/fs/cgroup/memory.max", r"(\d+)", 1),
+    ):  # fmt: skip
+        with contextlib.suppress(OSError, UnicodeDecodeError):
+            said = re.search(pattern, Path(path).read_text(encoding="ascii"))
+            found += [int(said[1]) * unit] if said is not None else []
+    return min(found)
+
+
 def empty(t: TensorType) -> Array:
     """A new array with elements that are not set."""
     return np.ndarray(t.shape, numpy_dtype(DType.parse(t.dtype)), _aligned(t.nbytes).data)
@@ -98,4 +118,4 @@ def _aligned(nbytes: int) -> Array:
     return whole[first : first + max(1, nbytes)]
 
 
-__all__ = ["Placement", "Workspace", "aligned", "empty", "place"]
+__all__ = ["Placement", "Workspace", "aligned", "empty", "machine_memory", "needed", "place"]

@@ -1,6 +1,7 @@
 """From tensors to the program that defines them: one nest of loops for each operation, in the order of use.
 
 The nest of a reduction runs over the result's axes, then over those that are reduced; its block begins with ``T.init``.
+Where an axis that is reduced is known to be empty, the nest stores what the reduction begins with.
 This program is what a schedule refines: the left side of every theorem of :func:`verified_tir.te.lower`.
 """
 
@@ -11,7 +12,7 @@ from typing import TypeAlias
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import HANDLE
-from verified_tir.ir.expr import TRUE, Expr, Load, Var
+from verified_tir.ir.expr import TRUE, Expr, IntImm, Load, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Allocate, Block, For, If, IterVar, LetStmt, Stmt, Store, seq
 from verified_tir.ir.sugar import const
@@ -116,7 +117,11 @@ def _nest(op: ComputeOp, block: str) -> Stmt:
         iters.append(IterVar(inside, low, extent, "reduce", loop))
         at[axis] = inside
     indices = tuple(at[a] for a in op.spatial)
-    if op.reduce is None:
+    if op.reduce is not None and any(isinstance(n, IntImm) and n.value <= 0 for _, n in map(domain, op.reduce_axis)):
+        # nothing is reduced, so no iteration would begin with ``T.init``: the results are what a reduction begins with
+        loops, iters = loops[: len(op.spatial)], iters[: len(op.spatial)]
+        body, init = _stores(op.buffers, indices, [substitute(e, at) for e in op.reduce.first()]), None
+    elif op.reduce is None:
         body, init = _stores(op.buffers, indices, [substitute(v, at) for v in op.values]), None
     else:
         body, init = _update(op, op.reduce, indices, at)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from verified_tir.graph.ir import Value
@@ -69,11 +70,14 @@ def _matmul(c: Converter) -> Value:
 def _gemm(c: Converter) -> Value:
     a, b = c.value(0), c.value(1)
     alpha, beta = c.attributes.get("alpha", 1.0), c.attributes.get("beta", 1.0)
+    for name, factor in (("alpha", alpha), ("beta", beta)):
+        if np.dtype(a.dtype).kind in "iu" and factor != int(factor):
+            raise c.fail(f"{name} is {factor}, and its elements are {a.dtype}")
     at, bt = bool(c.attributes.get("transA", 0)), bool(c.attributes.get("transB", 0))
     y: Value = c.op("nn.dense", a, b) if bt and not at else c.op("matmul", a, b, transpose_a=at, transpose_b=bt)
     if alpha != 1.0:
         y = c.op("multiply", y, c.builder.constant(np.asarray(alpha, y.dtype), "alpha"))
-    if c.has(2):
+    if c.has(2) and beta != 0.0:  # nothing is added then, not even 0 times infinity
         bias = c.value(2)
         if beta != 1.0:
             bias = c.op("multiply", bias, c.builder.constant(np.asarray(beta, bias.dtype), "beta"))
@@ -95,13 +99,19 @@ for _theirs, _ours in {"Sum": "add", "Max": "maximum", "Min": "minimum"}.items()
     CONVERSIONS[_theirs] = lambda c, name=_ours: _chain(c, name)  # type: ignore[misc]
 
 
+def _number(x: Any) -> int | float:
+    """A bound of a type as a number of Python's."""
+    return x if isinstance(x, int) else float(x)
+
+
 @conversion("Clip")
 def _clip(c: Converter) -> Value:
     x = c.value(0)
-    info: Any = np.finfo(x.dtype) if np.dtype(x.dtype).kind == "f" else np.iinfo(x.dtype)
+    bounds: Any = ml_dtypes.iinfo if np.dtype(x.dtype).kind in "iu" else ml_dtypes.finfo
+    info = bounds(x.dtype)
     low, high = c.array(1, "least value"), c.array(2, "greatest value")
-    least = c.attributes.get("min", info.min) if low is None else low.item()
-    greatest = c.attributes.get("max", info.max) if high is None else high.item()
+    least = c.attributes.get("min", _number(info.min)) if low is None else low.item()
+    greatest = c.attributes.get("max", _number(info.max)) if high is None else high.item()
     made: Value = c.op("clip", x, min=least, max=greatest)
     return made
 
@@ -139,9 +149,12 @@ def _power(c: Converter) -> Value:
     x, y = c.value(0), c.value(1)
     if np.dtype(x.dtype).kind != "f":
         raise c.fail(f"powers of {x.dtype} are not known here; a Cast to float32 before and one back after it are")
-    if y.dtype != x.dtype:
-        y = c.op("astype", y, dtype=x.dtype)
-    made: Value = c.op("power", x, y)
+    made: Value
+    if y.dtype == x.dtype:
+        made = c.op("power", x, y)
+        return made
+    wide = [c.op("astype", v, dtype="float64") for v in (x, y)]  # a float32 has no room for an odd 16777217
+    made = c.op("astype", c.op("power", *wide), dtype=x.dtype)
     return made
 
 
@@ -181,21 +194,40 @@ def _batch_norm(c: Converter) -> Value:
     c.attributes.get("momentum")  # a matter of training
     if c.attributes.get("spatial", 1) != 1:
         raise c.fail("statistics for each place, spatial=0, are not known here")
-    if c.attributes.get("training_mode", 0):
+    if c.attributes.get("training_mode", 0) or (c.opset < 14 and any(c.node.output[1:])):
         raise c.fail("training is not known here")
     made: Value = c.op("nn.batch_norm", *c.values(), epsilon=float(c.attributes.get("epsilon", 1e-5)))
     return made
 
 
 @conversion("LayerNormalization")
-def _layer_norm(c: Converter) -> Value:
+def _layer_norm(c: Converter) -> Any:
     x, scale = c.value(0), c.value(1)
-    axis = c.attributes.get("axis", -1) % len(x.shape)
-    zero = np.zeros(scale.shape, scale.dtype)
-    bias = c.value(2) if c.has(2) else c.builder.constant(zero, "bias")
-    axes = tuple(range(axis, len(x.shape)))
-    made: Value = c.op("nn.layer_norm", x, scale, bias, axes=axes, epsilon=float(c.attributes.get("epsilon", 1e-5)))
-    return made
+    axis = axis_of(c.attributes.get("axis", -1), len(x.shape))
+    axes, epsilon = tuple(range(axis, len(x.shape))), float(c.attributes.get("epsilon", 1e-5))
+    stash = c.reader.dtype(c.attributes.get("stash_type", 1), "stash_type")
+    bias = c.value(2) if c.has(2) else None
+    made: Value
+    if stash == x.dtype and not any(c.node.output[1:]) and list(scale.shape) == list(x.shape[axis:]):
+        zero = c.builder.constant(np.zeros(scale.shape, scale.dtype), "bias") if bias is None else bias
+        made = c.op("nn.layer_norm", x, scale, zero, axes=axes, epsilon=epsilon)
+        return made
+    mean, inverse, made = _normalised(c, x, axes, epsilon, stash)
+    made = c.op("multiply", made if stash == x.dtype else c.op("astype", made, dtype=x.dtype), scale)
+    return [made if bias is None else c.op("add", made, bias), mean, inverse]
+
+
+def _normalised(
+    c: Converter, x: Value, axes: tuple[int, ...], epsilon: float, stash: str
+) -> tuple[Value, Value, Value]:
+    """Mean, inverse deviation, and what has mean 0 and variance 1, computed in the type ``stash``."""
+    wide = x if x.dtype == stash else c.op("astype", x, dtype=stash)
+    mean = c.op("mean", wide, axis=axes, keepdims=True)
+    centred = c.op("subtract", wide, mean)
+    variance = c.op("mean", c.op("multiply", centred, centred), axis=axes, keepdims=True)
+    root = c.op("sqrt", c.op("add", variance, c.builder.constant(np.asarray(epsilon, stash), "epsilon")))
+    inverse = c.op("divide", c.builder.constant(np.asarray(1, stash), "one"), root)
+    return mean, inverse, c.op("multiply", centred, inverse)
 
 
 @conversion("LRN")
@@ -253,17 +285,33 @@ def _slice(c: Converter) -> Value:
     assert starts is not None and ends is not None
     axes = c.numbers(3, "axes") or list(range(len(starts)))
     steps = c.numbers(4, "steps") or [1] * len(starts)
-    made: Value = c.op("strided_slice", x, axes=tuple(axes), begin=tuple(starts), end=tuple(ends), strides=tuple(steps))
+    if not len(starts) == len(ends) == len(axes) == len(steps):
+        raise c.fail(
+            f"{len(starts)} starts, {len(ends)} ends, {len(axes)} axes and {len(steps)} steps do not go together"
+        )
+    if len({axis_of(a, len(x.shape)) for a in axes}) != len(axes):
+        raise c.fail(f"an axis stands twice in {axes}")
+    begin = [_clamped(b, x.shape[a], s) for b, a, s in zip(starts, axes, steps, strict=True)]
+    made: Value = c.op("strided_slice", x, axes=tuple(axes), begin=tuple(begin), end=tuple(ends), strides=tuple(steps))
     return made
+
+
+def _clamped(start: int, size: int, step: int) -> int:
+    """Where a slice begins: going backwards from below the first element, at that, and not nowhere as in Python."""
+    return -size if step < 0 and start < -size else start
 
 
 @conversion("Reshape")
 def _reshape(c: Converter) -> Value:
     x, shape = c.value(0), c.numbers(1, "shape")
     assert shape is not None
+    made: Value
     if c.attributes.get("allowzero", 0) and 0 in shape:
-        raise c.fail("a shape with an extent 0 is not known here")
-    made: Value = c.op("reshape", x, shape=tuple(shape))
+        if -1 in shape or x.type.size:
+            raise c.fail(f"{list(x.shape)} cannot take the shape {shape}")
+        made = c.op("empty", x, shape=tuple(shape))
+        return made
+    made = c.op("reshape", x, shape=tuple(shape))
     return made
 
 
@@ -283,6 +331,11 @@ def _transpose(c: Converter) -> Value:
 @conversion("Squeeze", "Unsqueeze")
 def _squeeze(c: Converter) -> Value:
     axes = c.numbers(1, "axes")
+    rank = len(c.value(0).shape)
+    if axes is not None:
+        all_of = rank if c.node.op_type == "Squeeze" else rank + len(axes)
+        if len({axis_of(a, all_of) for a in axes}) != len(axes):
+            raise c.fail(f"an axis stands twice in {axes}")
     name = "squeeze" if c.node.op_type == "Squeeze" else "expand_dims"
     made: Value = c.op(name, c.value(0), axis=None if axes is None else tuple(axes))
     return made
@@ -300,7 +353,14 @@ def _expand(c: Converter) -> Value:
 
 @conversion("Gather")
 def _gather(c: Converter) -> Value:
-    made: Value = c.op("take", c.value(0), c.value(1), axis=c.attributes.get("axis", 0))
+    x, axis = c.value(0), c.attributes.get("axis", 0)
+    known = c.reader.arrays.get(c.node.input[1])
+    size = x.shape[axis_of(axis, len(x.shape))]
+    if known is not None and known.size and not (-size <= known.min() and known.max() < size):
+        raise c.fail(f"its indices are {known.min()} to {known.max()}, and there are {size} elements")
+    if not size and c.value(1).type.size:
+        raise c.fail("there are no elements to be taken")
+    made: Value = c.op("take", x, c.value(1), axis=axis)
     return made
 
 
@@ -309,12 +369,13 @@ def _pad(c: Converter) -> Value:
     x, pads = c.value(0), c.numbers(1, "pads")
     assert pads is not None
     rank = len(x.shape)
-    axes = c.array(3, "axes")
-    if axes is not None:
-        some, pads = pads, [0] * (2 * rank)
-        for k, a in enumerate(axes.reshape(-1).tolist()):
-            axis = axis_of(a, rank)
-            pads[axis], pads[axis + rank] = some[k], some[k + axes.size]
+    found = c.numbers(3, "axes")
+    axes = list(range(rank)) if found is None else [axis_of(a, rank) for a in found]
+    if len(pads) != 2 * len(axes) or len(set(axes)) != len(axes):
+        raise c.fail(f"pads are two numbers for each axis of {axes}, each of which stands once; they are {pads}")
+    some, pads = pads, [0] * (2 * rank)
+    for k, axis in enumerate(axes):
+        pads[axis], pads[axis + rank] = some[k], some[k + len(axes)]
     value = c.array(2, "value")
     fill = float(c.attributes.get("value", 0.0)) if value is None else value.item()
     width = tuple(pads[k + side * rank] for k in range(rank) for side in (0, 1))

@@ -1,11 +1,13 @@
 """Reading ONNX models.
 
-Nodes whose operands are all constants are computed at once (by the evaluator of the ``onnx`` package); the others
-become operators of the graph (``convert``).  Shapes must be numbers: sizes of symbolic dimensions are given by name.
+Each node is checked against ONNX's own schemas first (``schema``).  Nodes whose operands are all constants are computed
+at once (by the evaluator of the ``onnx`` package); the others become operators of the graph (``convert``), with results
+of the types that the schema infers.  Shapes must be numbers: sizes of symbolic dimensions are given by name.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias, final
@@ -14,11 +16,18 @@ import numpy as np
 
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import Array, Graph, GraphBuilder, Value
+from verified_tir.graph.onnx.schema import Shape, inferred, opset_of, type_of
+from verified_tir.ir.dtype import DType
+from verified_tir.ir.numpy_types import numpy_dtype
 
 Sizes: TypeAlias = "Mapping[str, int | Sequence[int]]"
 
 MOST_FOLDED = 2**26
 """Results with more elements are not computed in advance."""
+
+NOT_FOLDED = ("Dropout", "Softmax", "LogSoftmax", "Hardmax")
+"""Operators that the evaluator of the ``onnx`` package computes in another way than their opset says: it knows the
+meaning of opset 13 only, and draws random numbers."""
 
 
 def load_onnx(path: Path | str, sizes: Sizes | None = None) -> Graph:
@@ -149,8 +158,7 @@ class _Reader:
         self.model = model
         self.sizes = sizes
         self.builder = GraphBuilder(name)
-        versions = [i.version for i in model.opset_import if i.domain in ("", "ai.onnx")]
-        self.opset = max(versions, default=1)
+        self.opset = opset_of(model)
         self.arrays: dict[str, Array] = {}
         """Constants by their names in the model; values of the graph are made of those that it uses."""
         self.known: dict[str, Value] = {}
@@ -169,8 +177,7 @@ class _Reader:
         for i in inputs:
             self.known[i.name] = self.input(i)
         for node in graph.node:
-            if not self.folded(node):
-                self.convert(node)
+            self.node(node)
         outputs = [self.value(o.name, None) for o in graph.output]
         made = self.builder.finish(*outputs)
         return Graph(made.name, made.inputs, made.constants, made.nodes, made.outputs)
@@ -185,12 +192,12 @@ class _Reader:
             raise GraphError(f"the input {i.name} has {len(t.shape.dim)} dimensions, and is given {len(whole)}")
         shape: list[int] = []
         for k, d in enumerate(t.shape.dim):
-            wanted = whole[k] if isinstance(whole, Sequence) else self.sizes.get(d.dim_param, 0)
-            size = d.dim_value if d.HasField("dim_value") else wanted if isinstance(wanted, int) else 0
+            wanted = whole[k] if isinstance(whole, Sequence) else self.sizes.get(d.dim_param, -1)
+            size = d.dim_value if d.HasField("dim_value") else wanted if isinstance(wanted, int) else -1
             what = d.dim_param or f"dimension {k}"
             if d.HasField("dim_value") and isinstance(whole, Sequence) and whole[k] != size:
                 raise GraphError(f"the input {i.name} has size {size} in {what} by the model, and is given {whole[k]}")
-            if size <= 0:
+            if size < 0:
                 example = "x".join(str(e.dim_value) if e.HasField("dim_value") else "1" for e in t.shape.dim)
                 one = f", or {d.dim_param}=1" if d.dim_param else ""
                 raise GraphError(
@@ -226,10 +233,35 @@ class _Reader:
             self.known[name] = self.builder.constant(self.arrays[name], name)
         return self.known[name]
 
-    def folded(self, node: Any) -> bool:
+    def node(self, node: Any) -> None:
+        """Take a node: what is known of its results becomes known, or an operator computes them."""
+        c = Converter(self, node)
+        try:
+            types = {n: self.type(n, c) for n in node.input if n}
+            wanted = inferred(node, self.opset, types, self.arrays, self.model.opset_import)
+            if not self.folded(node, wanted):
+                self.convert(c, wanted)
+        except GraphError as problem:
+            said = str(problem)
+            raise problem if said.startswith("node ") else c.fail(said.removeprefix(f"{c.name}: ")) from None
+        except (ArithmeticError, LookupError, TypeError, ValueError) as problem:  # an attribute that makes no sense
+            raise c.fail(f"it makes no sense: {type(problem).__name__}: {problem}") from problem
+
+    def type(self, name: str, where: Converter) -> Any:
+        """The type of an operand, as ONNX writes it."""
+        found = self.arrays.get(name)
+        if found is not None:
+            return type_of(found.dtype, found.shape)
+        v = self.value(name, where)
+        return type_of(numpy_dtype(DType.parse(v.dtype)), v.shape)
+
+    def folded(self, node: Any, wanted: Mapping[str, tuple[str, Shape]]) -> bool:
         """Compute a node whose operands are constants."""
-        if node.op_type == "Dropout" or any(n and n not in self.arrays for n in node.input):
+        if node.op_type in NOT_FOLDED or any(n and n not in self.arrays for n in node.input):
             return self.shape_of(node)
+        sizes = [math.prod(e or 0 for e in shape) for _, shape in wanted.values() if shape is not None]
+        if any(n > MOST_FOLDED for n in sizes):
+            raise GraphError(f"it computes {max(sizes)} elements of constants; {MOST_FOLDED} is the most here")
         from onnx.reference import ReferenceEvaluator
 
         graph = self.onnx.helper.make_graph(
@@ -240,36 +272,53 @@ class _Reader:
         try:
             results = ReferenceEvaluator(model).run(None, {n: self.arrays[n] for n in node.input if n})
         except Exception as problem:  # whatever the evaluator raises, it is about this node
-            raise GraphError(f"node {node.name or node.output[0]} ({node.op_type}): {problem}") from None
+            raise GraphError(str(problem)) from None
         for n, array in zip([n for n in node.output if n], results, strict=True):
-            self.arrays[n] = np.asarray(array)
+            found = np.asarray(array)
+            dtype, shape = wanted.get(n, ("", None))
+            if dtype and str(found.dtype) != dtype:
+                raise GraphError(f"computed in advance, its result {n} is {found.dtype}, and not {dtype}")
+            if shape is not None and not _fits(found.shape, shape):
+                raise GraphError(
+                    f"computed in advance, its result {n} has shape {list(found.shape)}, not {list(shape)}"
+                )
+            self.arrays[n] = found
         return True
 
     def shape_of(self, node: Any) -> bool:
-        """``Shape`` of a value is a constant, since shapes are numbers."""
-        if node.op_type != "Shape" or node.input[0] not in self.known:
+        """``Shape`` and ``Size`` of a value are constants, since shapes are numbers."""
+        if node.op_type not in ("Shape", "Size") or node.input[0] not in self.known:
             return False
         shape = self.known[node.input[0]].shape
         attrs = {a.name: self.attribute(a) for a in node.attribute}
-        self.arrays[node.output[0]] = np.array(shape[attrs.get("start", 0) : attrs.get("end", len(shape))], np.int64)
+        if node.op_type == "Size":
+            self.arrays[node.output[0]] = np.array(math.prod(shape), np.int64)
+        else:
+            some = shape[attrs.get("start", 0) : attrs.get("end", len(shape))]
+            self.arrays[node.output[0]] = np.array(some, np.int64)
         return True
 
-    def convert(self, node: Any) -> None:
+    def convert(self, c: Converter, types: Mapping[str, tuple[str, Shape]]) -> None:
         from verified_tir.graph.onnx.convert import CONVERSIONS
 
-        c = Converter(self, node)
+        node = c.node
         if node.domain not in ("", "ai.onnx") or node.op_type not in CONVERSIONS:
             raise c.fail(f"the operator {node.domain + '.' if node.domain else ''}{node.op_type} is not known here")
-        try:
-            made = CONVERSIONS[node.op_type](c)
-        except GraphError as problem:
-            said = str(problem)
-            raise problem if said.startswith("node ") else c.fail(said.removeprefix(f"{c.name}: ")) from None
+        made = CONVERSIONS[node.op_type](c)
         if c.attributes.unknown:
             raise c.fail(f"the attribute {', '.join(c.attributes.unknown)} is not known here (opset {self.opset})")
         results: Sequence[Value] = made if isinstance(made, (tuple, list)) else [made]
-        wanted = [n for n in node.output if n]
-        for n in wanted[len(results) :]:
-            if n in self.used:
+        for k, n in enumerate(node.output):
+            if n and k < len(results):
+                self.known[n] = results[k]
+            elif n in self.used:
                 raise c.fail(f"its result {n} is used, which is not known here")
-        self.known.update(zip(wanted, results, strict=False))
+        for n, (dtype, shape) in types.items():
+            v = self.known.get(n)
+            if v is not None and ((dtype and v.dtype != dtype) or (shape is not None and not _fits(v.shape, shape))):
+                raise c.fail(f"its result {n} is {dtype}{list(shape or ())} by ONNX's schema, and {v.type} here")
+
+
+def _fits(shape: Sequence[int], wanted: Sequence[int | None]) -> bool:
+    """Whether a shape is one that was inferred, in which some extents may be open."""
+    return len(shape) == len(wanted) and all(w is None or n == w for n, w in zip(shape, wanted, strict=True))

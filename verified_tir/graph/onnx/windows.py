@@ -17,6 +17,9 @@ def _pair(c: Converter, name: str, default: int, rank: int) -> tuple[int, int]:
     found = list(c.attributes.get(name, [default] * rank))
     if len(found) != rank:
         raise c.fail(f"{name} has {rank} numbers, one for each dimension of a window, not {found}")
+    least = 0 if name == "output_padding" else 1
+    if any(n < least for n in found):
+        raise c.fail(f"{name} is {least} at least, not {found}")
     return (default, found[0]) if rank == 1 else (found[0], found[1])
 
 

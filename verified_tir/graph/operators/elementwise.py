@@ -51,6 +51,25 @@ def mapped(name: str, function: Callable[..., Any], *operands: Tensor) -> Tensor
     return result
 
 
+def _is_nan(a: Expr) -> Expr:
+    return T.Not(a.equal(a))
+
+
+def greatest(a: Expr, b: Expr) -> Expr:
+    """The greater of two, NaN if one is (``T.max`` gives the other one of a NaN on its left)."""
+    return T.Select(_is_nan(a), a, T.max(a, b)) if a.dtype.is_float else T.max(a, b)
+
+
+def least(a: Expr, b: Expr) -> Expr:
+    """The lesser of two, NaN if one is."""
+    return T.Select(_is_nan(a), a, T.min(a, b)) if a.dtype.is_float else T.min(a, b)
+
+
+def clipped(x: Expr, low: Expr, high: Expr) -> Expr:
+    """No less than ``low``, and no more than ``high``, which decides; NaN stays, since it stands on the right."""
+    return T.min(high, T.max(low, x))
+
+
 def _quotient(a: Expr, b: Expr) -> Expr:
     if a.dtype.is_float:
         return a / b
@@ -65,8 +84,8 @@ _BINARY: dict[str, tuple[str, Callable[[Expr, Expr], Any]]] = {
     "subtract": ("a - b", lambda a, b: a - b),
     "multiply": ("a * b", lambda a, b: a * b),
     "divide": ("a / b; of integers rounded towards zero, and 0 where b is", _quotient),
-    "maximum": ("the greater of a and b", T.max),
-    "minimum": ("the lesser of a and b", T.min),
+    "maximum": ("the greater of a and b, NaN if one is", greatest),
+    "minimum": ("the lesser of a and b, NaN if one is", least),
     "power": ("a to the power of b", te.power),
     "less": ("a < b", lambda a, b: a < b),
     "less_equal": ("a <= b", lambda a, b: a <= b),
@@ -120,17 +139,18 @@ def _softplus(x: Expr) -> Expr:
 def _sign(x: Expr) -> Expr:
     zero, one = const(0, x.dtype), _one(x)
     negative = -one if x.dtype.is_float or x.dtype.min_value < 0 else x  # nothing is negative there
-    found: Expr = T.Select(x > zero, one, T.Select(x < zero, negative, x))
+    rest = T.Select(x.equal(zero), zero, x) if x.dtype.is_float else x  # of -0.0, and NaN
+    found: Expr = T.Select(x > zero, one, T.Select(x < zero, negative, rest))
     return found
 
 
 def _hard_sigmoid(x: Expr, alpha: float, beta: float) -> Expr:
     line = x * const(alpha, x.dtype) + const(beta, x.dtype)
-    return T.min(T.max(line, const(0, x.dtype)), _one(x))
+    return clipped(line, const(0, x.dtype), _one(x))
 
 
 _UNARY: dict[str, tuple[str, Callable[[Expr], Any]]] = {
-    "nn.relu": ("max(x, 0)", lambda x: T.max(x, const(0, x.dtype))),
+    "nn.relu": ("max(0, x), which keeps NaN and -0.0", lambda x: T.max(const(0, x.dtype), x)),
     "nn.gelu": ("x/2 · (1 + erf(x/√2))", _gelu),
     "nn.gelu_tanh": ("gelu by the hyperbolic tangent: x/2 · (1 + tanh(√(2/π) · (x + 0.044715 x³)))", _gelu_tanh),
     "nn.softplus": ("log(1 + exp(x)), as max(x, 0) + log(1 + exp(-|x|))", _softplus),
@@ -147,7 +167,7 @@ _UNARY: dict[str, tuple[str, Callable[[Expr], Any]]] = {
     "floor": ("rounded down", te.floor),
     "ceil": ("rounded up", te.ceil),
     "round": ("rounded to the nearest whole number, to the even one of two", te.nearbyint),
-    "sign": ("1, 0 or -1; a zero and NaN stay", _sign),
+    "sign": ("1, 0 or -1; NaN stays", _sign),
     "sin": ("the sine", te.sin),
     "cos": ("the cosine", te.cos),
     "negative": ("-x", lambda x: -x),
@@ -169,8 +189,8 @@ for _name, (_text, _map) in _UNARY.items():
 
 @operator("clip")
 def clip(x: Tensor, *, min: float, max: float) -> Tensor:
-    """No less than ``min`` and no more than ``max``."""
-    return mapped("clip", lambda e: T.min(T.max(e, const(min, e.dtype)), const(max, e.dtype)), x)
+    """No less than ``min`` and no more than ``max``; NaN stays."""
+    return mapped("clip", lambda e: clipped(e, const(min, e.dtype), const(max, e.dtype)), x)
 
 
 @operator("nn.leaky_relu")

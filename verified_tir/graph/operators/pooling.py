@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from verified_tir import te
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.operators.convolution import padded, window_attributes
-from verified_tir.graph.operators.elementwise import extents
+from verified_tir.graph.operators.elementwise import extents, greatest
 from verified_tir.graph.operators.registry import operator
 from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.sugar import const
@@ -15,7 +15,8 @@ from verified_tir.script import tir as T  # noqa: N812
 from verified_tir.te.reduction import CommReducer, least_value
 from verified_tir.te.tensor import Tensor
 
-_MAX = CommReducer(te.max.combine, least_value, "max")
+_MAX = CommReducer(lambda so_far, x: T.max(x, so_far), least_value, "max")  # a NaN is passed over
+_GREATEST = CommReducer(greatest, least_value, "max")
 
 
 def _extent(size: int, kernel: int, stride: int, ceil: bool, before: int, after: int) -> tuple[int, int]:
@@ -39,7 +40,7 @@ def max_pool2d(
     dilation: Sequence[int] = (1, 1),
     ceil_mode: bool = False,
 ) -> Tensor:
-    """Greatest element of each window of x[n, c, h, w]; padding never wins."""
+    """Greatest element of each window of x[n, c, h, w]; padding never wins, nor does NaN (as in onnxruntime)."""
     (sh, sw), (top, left, bottom, right), (dh, dw) = window_attributes("max_pool2d", strides, padding, dilation)
     n, c, h, w = _image(x)
     kh, kw = pool_size
@@ -114,11 +115,11 @@ def global_avg_pool2d(x: Tensor) -> Tensor:
 
 @operator("nn.global_max_pool2d")
 def global_max_pool2d(x: Tensor) -> Tensor:
-    """Greatest element over height and width; both become 1."""
+    """Greatest element over height and width, NaN if one is; both become 1."""
     n, c, h, w = _image(x)
     rh, rw = te.reduce_axis((0, h), "rh"), te.reduce_axis((0, w), "rw")
     result: Tensor = te.compute(
-        (n, c, 1, 1), lambda b, k, i, j: _MAX(x[b, k, rh, rw], axis=[rh, rw]), name="global_max_pool2d"
+        (n, c, 1, 1), lambda b, k, i, j: _GREATEST(x[b, k, rh, rw], axis=[rh, rw]), name="global_max_pool2d"
     )
     return result
 

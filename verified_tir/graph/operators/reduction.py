@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from verified_tir import te
 from verified_tir.graph.errors import GraphError
-from verified_tir.graph.operators.elementwise import at, extents
+from verified_tir.graph.operators.elementwise import at, extents, greatest, least
 from verified_tir.graph.operators.registry import operator
 from verified_tir.graph.operators.shape import axis_of
 from verified_tir.ir.expr import Expr, Var
@@ -19,8 +19,8 @@ from verified_tir.te.tensor import Tensor
 _REDUCERS = {
     "sum": te.sum,
     "prod": te.prod,
-    "max": CommReducer(te.max.combine, least_value, "max"),
-    "min": CommReducer(te.min.combine, greatest_value, "min"),
+    "max": CommReducer(greatest, least_value, "max"),
+    "min": CommReducer(least, greatest_value, "min"),
 }
 
 
@@ -143,6 +143,8 @@ def lrn(
     x: Tensor, *, size: int = 5, axis: int = 1, alpha: float = 1e-4, beta: float = 0.75, bias: float = 1.0
 ) -> Tensor:
     """x / (bias + α/size · Σ x²)^β, the sum over ``size`` channels around each."""
+    if len(extents(x)) != 4:
+        raise GraphError(f"lrn takes x[n, c, h, w], not {len(extents(x))} dimensions")
     n, c, h, w = extents(x)
     if axis != 1 or size < 1:
         raise GraphError(f"lrn goes over axis 1 and a positive number of channels, not axis {axis} and {size}")

@@ -105,7 +105,13 @@ def define(
         made = op.define(*inputs, **attrs)
     except (GraphError, te.TEError, IRError) as problem:
         raise GraphError(f"{where or name}: {problem}") from None
-    return inputs, list(made) if isinstance(made, (tuple, list)) else [made]
+    results = list(made) if isinstance(made, (tuple, list)) else [made]
+    return inputs, [_copied(t) if t in inputs else t for t in results]  # a result is an array of its own
+
+
+def _copied(t: Tensor) -> Tensor:
+    made: Tensor = te.compute(t.shape, t, name="copy")
+    return made
 
 
 def type_of(t: Tensor) -> TensorType:

@@ -93,6 +93,14 @@ def squeeze(x: Tensor, *, axis: Sequence[int] | None = None) -> Tensor:
     return result
 
 
+@operator("empty")
+def empty(x: Tensor, *, shape: Sequence[int]) -> Tensor:
+    """No elements, as x has none, in another shape."""
+    if math.prod(extents(x)) or math.prod(shape):
+        raise GraphError(f"{extents(x)} and {list(shape)} are not both empty")
+    return _same_elements(x, shape)
+
+
 def _same_elements(x: Tensor, shape: Sequence[int]) -> Tensor:
     """An empty tensor of another shape."""
     rank = len(extents(x))

@@ -1,0 +1,210 @@
+"""Single ONNX operators on what is easily got wrong: empty dimensions, NaN, zeros, old opsets, illegal nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from numpy import inf, nan
+from onnx import helper, numpy_helper
+
+from verified_tir.graph import GraphError
+from verified_tir.graph.execute import build, evaluate
+from verified_tir.graph.onnx import from_onnx
+
+Known = dict[int, Any]
+
+
+def f4(*elements: Any) -> Any:
+    return np.array(elements, np.float32)
+
+
+def ints(*elements: int) -> Any:
+    return np.array(elements, np.int64)
+
+
+def node(
+    op: str, *operands: Any, known: Sequence[int] = (), outs: Sequence[str] = ("y",), opset: int = 17, **attributes: Any
+) -> tuple[Any, list[Any]]:
+    """A model of one node, and its inputs; operands whose places are ``known`` are constants."""
+    names = [f"x{k}" for k in range(len(operands))]
+    given = {n: np.asarray(a) for n, a in zip(names, operands, strict=True)}
+    live = [n for k, n in enumerate(names) if k not in known]
+    types = {n: helper.np_dtype_to_tensor_dtype(a.dtype) for n, a in given.items()}
+    graph = helper.make_graph(
+        [helper.make_node(op, names, list(outs), name="the_node", **attributes)], "g",
+        [helper.make_tensor_value_info(n, types[n], given[n].shape) for n in live],
+        [helper.make_empty_tensor_value_info(o) for o in outs if o],
+        [numpy_helper.from_array(given[n], n) for n in names if n not in live],
+    )  # fmt: skip
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)]), [given[n] for n in live]
+
+
+def computed(*what: Any, **how: Any) -> list[Any]:
+    """The results, compiled; the interpreter gives the same."""
+    model, arrays = node(*what, **how)
+    graph = from_onnx(model)
+    results = build(graph).run(arrays)
+    for a, b in zip(results, evaluate(graph, arrays), strict=True):
+        np.testing.assert_array_equal(a, b)
+    return results
+
+
+NONE = np.zeros((0, 3), np.float32)
+
+
+@pytest.mark.parametrize(
+    ("op", "operands", "attributes", "expected"),
+    [
+        ("ReduceSum", (NONE, ints(0)), {"known": [1]}, f4([0, 0, 0])),
+        ("ReduceProd", (NONE,), {"axes": [0]}, f4([1, 1, 1])),
+        ("ReduceMax", (NONE,), {"axes": [0]}, f4([-inf] * 3)),
+        ("ReduceMin", (NONE.astype(np.int32),), {"axes": [0], "opset": 17}, np.array([[2**31 - 1] * 3], np.int32)),
+        ("ReduceMean", (NONE,), {"axes": [0], "keepdims": 0}, f4(nan, nan, nan)),
+        ("MatMul", (NONE.T[:2], NONE), {}, np.zeros((2, 3), np.float32)),
+        ("Gemm", (NONE.T[:2], NONE, f4(1, 2, 3)), {}, f4([1, 2, 3], [1, 2, 3])),
+        ("Softmax", (NONE.T,), {}, NONE.T),
+        ("Softmax", (NONE,), {"axis": 0}, NONE),
+        ("Conv", (np.zeros((1, 0, 3, 3), np.float32), np.zeros((1, 0, 2, 2), np.float32)), {}, np.zeros((1, 1, 2, 2))),
+    ],
+)  # fmt: skip
+def test_a_reduction_of_nothing_is_its_neutral_element(op: str, operands: Any, attributes: Any, expected: Any) -> None:
+    (found,) = computed(op, *operands, **attributes)
+    np.testing.assert_array_equal(found, expected)
+
+
+X = f4([nan, 1, 2], [1, nan, 2], [1, 2, nan], [-0.0, 0.0, -0.0], [inf, -inf, 1])
+
+
+@pytest.mark.parametrize(
+    ("op", "operands", "attributes", "expected"),
+    [
+        ("Relu", (X,), {}, f4([nan, 1, 2], [1, nan, 2], [1, 2, nan], [-0.0, 0, -0.0], [inf, 0, 1])),
+        ("Sign", (X,), {}, f4([nan, 1, 1], [1, nan, 1], [1, 1, nan], [0, 0, 0], [1, -1, 1])),
+        ("Clip", (X, np.float32(-1), np.float32(1)), {"known": [1, 2]},
+         f4([nan, 1, 1], [1, nan, 1], [1, 1, nan], [-0.0, 0, -0.0], [1, -1, 1])),
+        ("Clip", (f4(0, 5), np.float32(3), np.float32(1)), {"known": [1, 2]}, f4(1, 1)),
+        ("Max", (f4(nan, 1, nan, 2), f4(1, nan, nan, 3)), {}, f4(nan, nan, nan, 3)),
+        ("Min", (f4(nan, 1, nan, 2), f4(1, nan, nan, 3), f4(1, 1, 1, 1)), {}, f4(nan, nan, nan, 1)),
+        ("ReduceMax", (X,), {"axes": [1], "keepdims": 0}, f4(nan, nan, nan, -0.0, inf)),
+        ("ReduceMin", (X,), {"axes": [1], "keepdims": 0}, f4(nan, nan, nan, -0.0, -inf)),
+        ("MaxPool", (X.reshape(5, 1, 3),), {"kernel_shape": [3]}, f4(2, 2, 2, -0.0, inf).reshape(5, 1, 1)),
+        ("HardSigmoid", (f4(nan, 9, -9),), {}, f4(nan, 1, 0)),
+        ("Gemm", (f4([1, 2]), f4([1], [2]), f4(inf)), {"beta": 0.0}, f4([5])),
+    ],
+)  # fmt: skip
+def test_nan_and_zeros_are_as_in_onnx(op: str, operands: Any, attributes: Any, expected: Any) -> None:
+    (found,) = computed(op, *operands, **attributes)
+    np.testing.assert_array_equal(found, expected)
+    zeros = expected == 0
+    np.testing.assert_array_equal(np.signbit(found[zeros]), np.signbit(expected[zeros]))
+
+
+def test_a_part_that_nobody_names_is_a_part() -> None:
+    (found,) = computed("Split", np.arange(6, dtype=np.float32), ints(2, 4), known=[1], outs=["", "z"])
+    np.testing.assert_array_equal(found, [2, 3, 4, 5])
+
+
+@pytest.mark.parametrize("known", [[], [0]])
+def test_softmax_before_opset_13_goes_over_all_dimensions_from_its_axis_on(known: list[int]) -> None:
+    ones = np.ones((2, 3, 4), np.float32)
+    (found,) = computed("Softmax", ones, known=known, opset=11)
+    np.testing.assert_allclose(found, ones / 12, rtol=1e-6)
+    (found,) = computed("LogSoftmax", ones, known=known, opset=11)
+    np.testing.assert_allclose(found, -np.log(12 * ones), rtol=1e-6)
+
+
+def test_layer_normalization_computes_in_the_type_of_stash() -> None:
+    """The squares are too large for 16 bits."""
+    x = np.array([[1000, 2000, 3000, 10000]], np.float16)
+    outs = ["y", "mean", "inverse"]
+    y, mean, inverse = computed("LayerNormalization", x, np.ones(4, np.float16), outs=outs)
+    wide = x.astype(np.float32)
+    np.testing.assert_allclose(y, (wide - 4000) / wide.std(), rtol=1e-3)
+    assert (y.dtype, mean.dtype, inverse.dtype) == (np.float16, np.float32, np.float32)
+    np.testing.assert_allclose([mean[0, 0], inverse[0, 0]], [4000, 1 / wide.std()], rtol=1e-6)
+
+
+def test_an_exponent_is_not_rounded_to_the_type_of_the_base() -> None:
+    (found,) = computed("Pow", f4(-1, -1, 2), ints(2**24 + 1, 3, -2))
+    np.testing.assert_array_equal(found, f4(-1, -1, 0.25))
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "step", "expected"),
+    [(-100, -200, -1, [0]), (100, -200, -2, [4, 2, 0]), (-100, 100, 2, [0, 2, 4]), (3, 1, 1, []), (-1, -3, -1, [4, 3])],
+)
+def test_slices_are_clamped_as_onnx_says(start: int, end: int, step: int, expected: list[int]) -> None:
+    x = np.arange(5, dtype=np.float32)
+    (found,) = computed("Slice", x, ints(start), ints(end), ints(0), ints(step), known=[1, 2, 3, 4])
+    np.testing.assert_array_equal(found, f4(*expected))
+
+
+def test_a_sum_of_a_number_is_a_copy_of_it() -> None:
+    assert computed("ReduceSum", np.float32(3)) == [3]
+
+
+ONES = np.ones((2, 3), np.float32)
+IMAGE = np.ones((1, 1, 3, 3), np.float32)
+
+
+@pytest.mark.parametrize(
+    ("what", "message"),
+    [
+        (node("Split", np.arange(6.0), ints(2, 3), known=[1], outs=["y", "z"]), "sum of 'split' .5."),
+        (node("Softmax", np.ones((2, 3, 4)), axis=5), r"axis.*5"),
+        (node("Flatten", ONES, axis=9), "9"),
+        (node("Relu", ONES, opset=999), "opset 999 is not known here"),
+        (node("Gather", np.arange(5.0), ints(7), known=[1]), "its indices are 7 to 7, and there are 5 elements"),
+        (node("Gather", np.arange(5.0), ints(-6), known=[1]), "its indices are -6 to -6"),
+        (node("Unsqueeze", ONES, ints(0, 0), known=[1]), "more than once"),
+        (node("ConvTranspose", IMAGE, IMAGE, output_padding=[-1, -1], strides=[2, 2]), "output_padding"),
+        (node("BatchNormalization", IMAGE, *[f4(1)] * 4, opset=9, outs=list("yabcd")), "training is not known here"),
+        (node("Gemm", np.ones((1, 2), np.int32), np.ones((2, 1), np.int32), alpha=0.5), "alpha is 0.5"),
+        (node("ReduceSum", np.float32(3), ints(0), known=[1]), "axis"),
+        (node("LRN", np.ones((1, 4, 3), np.float32), size=3), "not 3 dimensions"),
+        (node("Clip", np.ones(3, bool)), "which Clip does not take"),
+        (node("Add", ONES, ONES.astype(np.float64)), "its operand B is double, and the one before float"),
+        (node("Pad", ONES, ints(1, 1), known=[1]), "[Pp]ads"),
+        (node("Split", ONES, axis=5, outs=["y", "z"]), "axis"),
+        (node("Slice", ONES, ints(0, 1), ints(2), known=[1, 2]), "starts and ends"),
+        (node("LayerNormalization", np.float32(1), np.float32(1)), "axis"),
+        (node("Conv", IMAGE, IMAGE, auto_pad="SAME_UPPER", strides=[0, 0]), "strides"),
+        (node("Conv", IMAGE, IMAGE, group=0), "group"),
+        (node("MaxPool", IMAGE, kernel_shape=[0, 0]), "kernel_shape"),
+        (node("Expand", ONES, ints(2**40, 2, 3), known=[1]), "1099511627776"),
+        (node("ConstantOfShape", ints(2**40), known=[0]), "the most here"),
+        (node("Reshape", ONES, ints(-1, -1), known=[1]), "-1|dimension"),
+        (node("Transpose", ONES, perm=[0, 0]), "perm"),
+        (node("Concat", ONES, ONES, axis=4), "axis"),
+        (node("Concat", ONES, ONES), "the attribute axis is missing"),
+        (node("Squeeze", ONES, ints(0), known=[1]), "[Dd]imension"),
+        (node("LeakyRelu", np.ones(2, np.int32)), "which LeakyRelu does not take"),
+        (node("LeakyRelu", ONES, alpha="x"), "the attribute alpha"),
+        (node("Upsample", IMAGE, f4(1, 1, 2, 2), known=[1]), "no operator of opset 17 any more"),
+        (node("Relu", ONES, ONES), "it has 2 operands; Relu has 1"),
+        (node("Cast", ONES, to=77), "valid type|77"),
+        (node("Nope", ONES), "there is no operator Nope in opset 17"),
+    ],
+)
+def test_what_is_not_legal_is_refused_with_the_node(what: tuple[Any, Any], message: str) -> None:
+    with pytest.raises(GraphError, match=message) as refused:
+        from_onnx(what[0])
+    assert "the_node" in str(refused.value) or "opset 999" in str(refused.value)
+
+
+def test_types_of_sixteen_bits_have_bounds_of_their_own() -> None:
+    x = np.array([-3, 4], ml_dtypes.bfloat16)
+    (found,) = computed("Clip", x)
+    np.testing.assert_array_equal(found, x)
+
+
+def test_memory_that_there_is_not_is_not_taken() -> None:
+    model, _ = node("Pad", ONES, ints(10**6, 10**6, 10**6, 10**6), known=[1])
+    with pytest.raises(
+        GraphError, match=r"needs \d+\.\d GiB of memory, and there are \d+\.\d GiB; the largest tensor is y"
+    ):
+        build(from_onnx(model))
