@@ -38,7 +38,11 @@ def window(start: int, statement: str) -> str:
 
 def test_7_a_window_that_reads_the_staged_region_is_refused() -> None:
     statement = "A[i] = B[i]\n                B[i + 4] = window[i]"
-    refused(window(0, statement), lambda s: s.cache_write("A", "A"), "reads window without going through A_global")
+    refused(
+        window(0, statement),
+        lambda s: s.cache_write("A", "A"),
+        "without going through A_global misses the region: the read and the write of window",
+    )
     accepted(window(4, statement), lambda s: s.cache_write("A", "A"), A=ints(8), B=ints(8) + 1)
 
 

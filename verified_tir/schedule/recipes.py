@@ -17,10 +17,10 @@ from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path, at
 from verified_tir.ir.stmt import SKIP, Allocate, Annotations, AttrStmt, Block, For, ForKind, If, Seq, Stmt, seq
 from verified_tir.ir.sugar import const
-from verified_tir.ir.visit import substitute
+from verified_tir.ir.visit import mentions, substitute
 from verified_tir.kernel.obligation import NoMatch
 from verified_tir.kernel.rules.same import Same
-from verified_tir.kernel.rules.scope import Move, uses
+from verified_tir.kernel.rules.scope import Move
 from verified_tir.kernel.step import Rule
 from verified_tir.schedule import moves
 from verified_tir.schedule.moves import NewLoop
@@ -184,7 +184,7 @@ def _target(stmt: Stmt, how: str) -> tuple[Path, int] | str:
         case "widen", Allocate(body=body):
             return ((0,), len(body.stmts) + 1) if isinstance(body, Seq) else ((), 2)
         case "narrow", Allocate(buffer=b, body=Seq(stmts=stmts)):
-            used = [k for k, s in enumerate(stmts) if uses(s, b)]
+            used = [k for k, s in enumerate(stmts) if mentions(s, frozenset({b.data}))]
             return ((used[0],), used[-1] + 1 - used[0]) if used else f"{b.name} is not used"
         case "narrow", Allocate(body=If(else_body=None)) | Allocate(body=Allocate()):
             return (0,), 1

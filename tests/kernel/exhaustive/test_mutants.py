@@ -200,7 +200,7 @@ MUTANTS: dict[str, tuple[Callable[[Patch], None], tuple[str, ...]]] = {
     "unsafe is safe (repeat)": (setting(skeleton, "evaluated_safely", nothing), ("repeated",)),
     "values may change (repeat)": (changes_unseen(repeat), ("by memory",)),
     "accesses outside the region": (without("stage", "in the region"), ("staged",)),
-    "accesses past the copy": (without("stage", "misses the region"), ("staged",)),
+    "accesses past the copy": (without("order", "misses the region"), ("staged",)),
     "the copy is outdated": (setting(stage, "happens_before", lambda stmt, a, b: f.FALSE), ("staged",)),
     "an earlier iteration outdates it": (setting(moments, "lexicographic_less", lambda a, b: f.FALSE), ("staged",)),
     "two places for an element": (without("stage", "has one place"), ("staged",)),

@@ -114,7 +114,7 @@ for i in range(4):
 
 
 SIX = 'A: T.Buffer((6,), "int32"), B: T.Buffer((6,), "int32")'
-LIES, MISSES, PLACE = "lies in the region (Refuted)", "misses the region (Refuted)", "has one place in c (Refuted)"
+LIES, MISSES, PLACE = "lies in the region (Refuted)", "misses the region", "has one place in c (Refuted)"
 LATE = "comes after its last read (Refuted)"
 
 
@@ -256,7 +256,8 @@ def test_other_views_miss_the_region_or_only_read_it(statement: str, reading: bo
     if writing is None:
         accepted(f, stage)
     else:
-        refused(f, stage, f"what {writing.replace('A', 'V')} without going through c {MISSES}")
+        met = f"the {writing.replace('s A', '')} and the write of V touch different elements (Refuted)"
+        refused(f, stage, f"each access without going through c {MISSES}: {met}")
 
 
 def test_what_is_copied_in_only_is_overwritten_after_its_last_read() -> None:
@@ -457,7 +458,7 @@ def test_a_view_inside_the_statement() -> None:
     view = Buffer.declare("V", (2,), "int32", data=a.data, elem_offset=const(2))
     g = f.with_body(seq(f.body, DeclBuffer(view, store(view, 5, 1))))
     accepted(g, written(g, window(0, 3)))
-    refused(g, written(g, window(0, 4)), f"what writes V without going through c {MISSES}")
+    refused(g, written(g, window(0, 4)), f"each access without going through c {MISSES}: the write and the write of V")
 
 
 # ------------------------------------------------------------------------------------------------ the classic faults

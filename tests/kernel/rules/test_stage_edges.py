@@ -21,7 +21,7 @@ from verified_tir.schedule.recipes import Recipe, moved
 ABN = AB + ", n: T.int32"
 ALLOC = 't = T.alloc_buffer((4,), "int32")\n'
 CARRIED = "scope: the read of t sees a write of its own iteration (Refuted)"
-MISSES = "without going through c misses the region (Refuted)"
+MISSES = "each access without going through c misses the region"
 VIEW = 'v = T.decl_buffer((4,), "int32", data=B.data)\n'
 
 

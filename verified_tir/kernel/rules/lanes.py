@@ -22,16 +22,15 @@ from typing import final
 from verified_tir.ir.expr import Expr, IntImm
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, at, put
-from verified_tir.ir.stmt import Block, For, If, Stmt, Store
+from verified_tir.ir.stmt import For, If, Store
 from verified_tir.ir.visit import refresh_binders
-from verified_tir.kernel.access import conflicts, overlap
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import opaque_calls
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.region import instance
-from verified_tir.kernel.rules.common import check_scope, safe_questions
+from verified_tir.kernel.rules.common import check_scope, never_meet, safe_questions
 from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
 from verified_tir.semantics.encode import Encoded
@@ -56,7 +55,7 @@ class Lanes:
         loop = at(before.body, self.path)
         if not isinstance(loop, For) or not isinstance(loop.extent, IntImm) or loop.extent.value < 2:
             raise Misfit("no loop of a constant extent of at least 2")
-        labels, store = _only_store(loop)
+        store = _only_store(loop)
         if store.indices and store.indices[-1].dtype.lanes > 1:
             raise Misfit(f"the loop over {loop.var.name} holds a vector store already")
         new = Store(store.buffer, self.value, self.indices, self.predicate)
@@ -66,26 +65,18 @@ class Lanes:
             raise Misfit("an opaque call stays in its place")
         context = context_at(before, self.path, entry)
         check_scope(context, new)
-        result: Stmt = refresh_binders(new)[0]
-        for label in reversed(labels):
-            result = Block.label(label.name, result, label.annotations)
-        after = before.with_body(put(before.body, self.path, result))
+        after = before.with_body(put(before.body, self.path, refresh_binders(new)[0]))
         return Rewrite(after, _questions(context, loop, new, self.path))
 
 
-def _only_store(loop: For) -> tuple[list[Block], Store]:
-    """The labels, outermost first, around the only store of a loop, which may stand under conditions."""
-    labels, body = list[Block](), loop.body
-    while not isinstance(body, Store):
-        match body:
-            case If(then_body=inner, else_body=None):
-                pass
-            case Block(is_label=True, body=inner):
-                labels.append(body)
-            case _:
-                raise Misfit(f"the body of the loop over {loop.var.name} is not one store: distribute it first")
-        body = inner
-    return labels, body
+def _only_store(loop: For) -> Store:
+    """The only store of a loop, which may stand under conditions."""
+    body = loop.body
+    while isinstance(body, If) and body.else_body is None:
+        body = body.then_body
+    if not isinstance(body, Store):
+        raise Misfit(f"the body of the loop over {loop.var.name} is not one store: distribute it first, without labels")
+    return body
 
 
 def _questions(context: Context, loop: For, new: Store, path: Path) -> Iterator[Question]:
@@ -122,8 +113,6 @@ def _reads_before_writes(context: Context, loop: For, path: Path) -> Iterator[Qu
     first, second = here.bind_loop(loop), here.bind_loop(loop)
     here.names[str(second.payload)] += "'"
     runs = [instance(here, loop.body, env={loop.var: Encoded(v, f.TRUE, False)}) for v in (first, second)]
-    for a, b in conflicts(runs[0].accesses, (x for x in runs[1].accesses if not x.write)):
-        assert a.buffer is not None
-        claim = f"no iteration of the loop over {loop.var.name} reads what an earlier one wrote to {a.buffer.name}"
-        given = (f.lt(first, second), *a.given, *b.given)
-        yield Question("lanes", claim, here, given, f.not_(overlap(a, b)), (*path, 0, *a.place))
+    reads = [a for a in runs[1].accesses if not a.write]
+    why = f"no iteration of the loop over {loop.var.name} reads what an earlier one wrote"
+    yield from never_meet(here, runs[0].accesses, reads, (f.lt(first, second),), why, (*path, 0))

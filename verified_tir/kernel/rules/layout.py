@@ -8,9 +8,9 @@ from typing import TypeVar, final
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Binary, Broadcast, Expr, IntImm, Load, Ramp, Var, binary, const
-from verified_tir.ir.node import IRError, Node
+from verified_tir.ir.node import IRError, Node, remade
 from verified_tir.ir.paths import Path
-from verified_tir.ir.stmt import Stmt, Store
+from verified_tir.ir.stmt import For, Stmt, Store
 from verified_tir.ir.visit import free_vars, rewrite, substitute, walk
 from verified_tir.kernel.access import equal
 from verified_tir.kernel.context import Context
@@ -80,16 +80,9 @@ class LayoutMap:
                 return None
             if has_effect(n.indices):
                 raise Misfit(f"an opaque call is an index of {old.name}: the map may repeat it; bind it by a let first")
-            return self.moved(n, new)
+            return remade(n, buffer=new, indices=self.apply(n.indices))
 
         return rewrite(node, visit)
-
-    def moved(self, access: Load | Store, new: Buffer) -> Load | Store:
-        """An access as one of the new buffer."""
-        indices = self.apply(access.indices)
-        if isinstance(access, Load):
-            return Load(new, indices, access.predicate)
-        return Store(new, access.value, indices, access.predicate)
 
     def apply(self, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
         """φ of an index tuple, lane by lane.
@@ -155,6 +148,13 @@ def in_box(context: Context, indices: Sequence[Term], shape: tuple[Expr, ...]) -
     """That indices are those of an element of a buffer of this shape."""
     extents = values(context, shape)
     return f.and_(*[f.between(f.integer(0), i, n) for i, n in zip(indices, extents, strict=True)])
+
+
+def over_box(variables: tuple[Var, ...], shape: tuple[Expr, ...], body: Stmt) -> Stmt:
+    """The loops over the indices in ``[0, shape)``, around ``body``."""
+    for v, extent in reversed(list(zip(variables, shape, strict=True))):
+        body = For(v, const(0, v.dtype), extent, body)
+    return body
 
 
 def anywhere(context: Context, variables: tuple[Var, ...], shape: tuple[Expr, ...]) -> tuple[list[Term], Context]:

@@ -29,10 +29,10 @@ from itertools import chain
 from typing import final
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Binary, Expr, IntImm, Load, Var, const
+from verified_tir.ir.expr import Binary, Expr, IntImm, Load, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, put
-from verified_tir.ir.stmt import Allocate, For, Stmt, Store, seq
+from verified_tir.ir.stmt import Allocate, Stmt, Store, seq
 from verified_tir.ir.visit import substitute
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import Misfit, Question
@@ -42,7 +42,7 @@ from verified_tir.kernel.rules.common import (
     loads_in,
     safe_questions,
 )
-from verified_tir.kernel.rules.layout import in_box, values
+from verified_tir.kernel.rules.layout import in_box, over_box, values
 from verified_tir.kernel.rules.reduction import Reduction, reduction_at
 from verified_tir.kernel.rules.reorder import Reorder
 from verified_tir.kernel.rules.scope import extents_safe
@@ -79,11 +79,11 @@ class Reassociate:
         operands = (Load(old, y), Load(new, last))
         if op in ("and", "or") or (old.dtype.is_float and op in ("min", "max")):
             operands = operands[::-1]  # the identity changes nothing as the left operand only
-        last_nest = _nest(last, new, Store(old, Binary(op, *operands), y))  # type: ignore[arg-type]
+        last_nest = over_box(last, new.shape, Store(old, Binary(op, *operands), y))  # type: ignore[arg-type]
         update = Store(new, Binary(op, Load(new, self.index), found.term), self.index)  # type: ignore[arg-type]
-        first_nest = _nest(first, new, Store(new, found.identity, first))
+        first_nest = over_box(first, new.shape, Store(new, found.identity, first))
         body = seq(first_nest, put(found.nest, found.inner, update), last_nest)
-        touched = _nest(last, new, Store(old, found.identity, y))
+        touched = over_box(last, new.shape, Store(old, found.identity, y))
         questions = chain(found.any_order(), self._questions(found, element, touched))
         after = before.with_body(put(before.body, self.path, Allocate(new, body)))
         return Rewrite(after, questions, reassociated=found.reassociated, heirs=((new.data, old.data),))
@@ -144,9 +144,3 @@ class Reordered:
 
 def _indices(buffer: Buffer) -> tuple[Var, ...]:
     return tuple(Var.fresh(f"j{k}", e.dtype) for k, e in enumerate(buffer.shape))
-
-
-def _nest(variables: tuple[Var, ...], buffer: Buffer, body: Stmt) -> Stmt:
-    for v, extent in reversed(list(zip(variables, buffer.shape, strict=True))):
-        body = For(v, const(0, v.dtype), extent, body)
-    return body

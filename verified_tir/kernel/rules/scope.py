@@ -21,25 +21,26 @@ from itertools import chain
 from typing import final
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Expr
 from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.node import Node
 from verified_tir.ir.paths import Path, at, put
 from verified_tir.ir.stmt import SKIP, Allocate, DeclBuffer, For, Stmt, While, seq
-from verified_tir.ir.visit import walk
+from verified_tir.ir.visit import nodes_of
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import opaque_calls
 from verified_tir.kernel.memory import Allocated, Entry
 from verified_tir.kernel.obligation import Misfit, Question
-from verified_tir.kernel.rules.common import check_scope, evaluated_safely, following, occurs, replaced
+from verified_tir.kernel.rules.common import check_scope, evaluated_safely, following, replaced
 from verified_tir.kernel.rules.last_write import reads_of
 from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
 
 
-def uses(node: Stmt | Expr, buffer: Buffer) -> bool:
-    """Whether the block of ``buffer`` occurs in ``node``."""
-    return any(n is buffer.data for n in walk(node))
+def _occurs(declared: Allocate | DeclBuffer, node: Node) -> bool:
+    """Whether what is declared occurs in a node: the view, or the block of an allocation."""
+    own = declared.buffer if isinstance(declared, DeclBuffer) else declared.buffer.data
+    return own in nodes_of(node, type(own))
 
 
 @final
@@ -54,10 +55,10 @@ class Declare:
 
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
         target = at(before.body, self.path)
-        if any(n is self.buffer for n in walk(before)) if self.view else occurs(before, self.buffer.data):
+        declared = (DeclBuffer if self.view else Allocate)(self.buffer, target)
+        if _occurs(declared, before):
             raise Misfit(f"{self.buffer.name} is not fresh")
         context = context_at(before, self.path, entry)
-        declared = (DeclBuffer if self.view else Allocate)(self.buffer, target)
         check_scope(context, declared)
         after = before.with_body(put(before.body, self.path, declared))
         return Rewrite(after, extents_safe(context, self.buffer, self.path))
@@ -80,12 +81,12 @@ class Drop:
     path: Path
 
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
-        match at(before.body, self.path):
-            case Allocate(buffer=b, body=body) | DeclBuffer(buffer=b, body=body) as declared:
-                if uses(body, b) if isinstance(declared, Allocate) else any(n is b for n in walk(body)):
-                    raise Misfit(f"{b.name} is used")
-                return Rewrite(before.with_body(put(before.body, self.path, body)), ())
-        raise Misfit("no buffer is declared here")
+        declared = at(before.body, self.path)
+        if not isinstance(declared, (Allocate, DeclBuffer)):
+            raise Misfit("no buffer is declared here")
+        if _occurs(declared, declared.body):
+            raise Misfit(f"{declared.buffer.name} is used")
+        return Rewrite(before.with_body(put(before.body, self.path, declared.body)), ())
 
 
 @final
@@ -107,7 +108,7 @@ class Move:
         b, without = allocation.buffer, replaced(before.body, self.path, 1, allocation.body)
         others = following(without, self.to, self.count - 1)
         target = seq(at(without, self.to), *others)
-        if uses(replaced(without, self.to, self.count, SKIP), b):
+        if _occurs(allocation, replaced(without, self.to, self.count, SKIP)):
             raise Misfit(f"{b.name} is used outside of its new place")
         after = before.with_body(replaced(without, self.to, self.count, Allocate(b, target, allocation.annotations)))
         context = context_at(after, self.to, entry)

@@ -31,10 +31,10 @@ from itertools import product
 from typing import final
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import FALSE, Load, Not, const
+from verified_tir.ir.expr import FALSE, Load, Not
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, at, put
-from verified_tir.ir.stmt import Allocate, For, If, Stmt, Store, While, seq
+from verified_tir.ir.stmt import Allocate, If, Stmt, Store, While, seq
 from verified_tir.ir.visit import nodes_of, refresh_binders
 from verified_tir.kernel.access import Access, equal, overlap
 from verified_tir.kernel.begin import context_at
@@ -44,8 +44,8 @@ from verified_tir.kernel.memory import Allocated, Entry
 from verified_tir.kernel.moments import happens_before
 from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.region import instance
-from verified_tir.kernel.rules.common import check_scope, evaluated_safely, occurs, safe_questions
-from verified_tir.kernel.rules.layout import LayoutMap, anywhere, in_box, masked_lanes_safe
+from verified_tir.kernel.rules.common import check_scope, evaluated_safely, never_meet, occurs, safe_questions
+from verified_tir.kernel.rules.layout import LayoutMap, anywhere, in_box, masked_lanes_safe, over_box
 from verified_tir.kernel.rules.scope import extents_safe
 from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
@@ -114,9 +114,7 @@ class Stage:
         padding = self.layout.padding
         if padding is not FALSE:
             copy = If(padding.a if isinstance(padding, Not) else Not(padding), copy)
-        for v, extent in reversed(list(zip(self.layout.inverse_inputs, self.layout.shape, strict=True))):
-            copy = For(v, const(0, v.dtype), extent, copy)
-        return copy
+        return over_box(self.layout.inverse_inputs, self.layout.shape, copy)
 
     # -- obligations --------------------------------------------------------------------------------------------
 
@@ -177,11 +175,7 @@ class Stage:
             lane = fresh("lane", f.INT)
             region.path.append(f.between(f.integer(0), lane, f.integer(self.buffer.dtype.lanes)))
         element = Access(self.buffer, indices, lane, region.address(self.buffer, indices, lane), True, (), ())
-        for a in others:
-            assert a.buffer is not None
-            verb = "writes" if a.write else "reads"
-            claim = f"what {verb} {a.buffer.name} without going through {self.name} misses the region"
-            goal = f.not_(overlap(a, element))
-            yield Question("stage", claim, region, a.given, goal, (*self.path, *a.place))
+        why = f"each access without going through {self.name} misses the region"
+        yield from never_meet(region, others, [element], (), why, self.path)
         claim = f"each element of the region has one place in {self.name}"
         yield Question("stage", claim, region, (), equal(self.layout.image(region, indices), ys), self.path)

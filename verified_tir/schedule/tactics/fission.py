@@ -5,7 +5,7 @@ from __future__ import annotations
 from verified_tir.ir.expr import Var
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Allocate, Block, For, If, Seq, Stmt, seq
-from verified_tir.kernel.rules.scope import uses
+from verified_tir.ir.visit import mentions
 from verified_tir.schedule.moves import distribute, fuse, join, swap
 from verified_tir.schedule.recipes import moved, split_label
 from verified_tir.schedule.session import Session, fail
@@ -78,7 +78,7 @@ def separate(
             session.apply(swap(where, position - 2))
             position -= 1
         stmt = session.stmt(around)
-        if isinstance(stmt, Allocate) and alone and not uses(session.stmt((*where, 0)), stmt.buffer):
+        if isinstance(stmt, Allocate) and alone and not mentions(stmt.body, frozenset({stmt.buffer.data})):
             session.apply(moved(around, "narrow"))
             _, two = pair_at(session, around)
             where, position = two[:-1], two[-1]
