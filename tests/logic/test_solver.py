@@ -236,10 +236,10 @@ def test_a_tiny_budget_decides_nothing_wrongly() -> None:
 
 
 def test_what_the_solver_does_not_understand_is_unknown() -> None:
-    nonsense = make("no.such.operator", (X,), f.BOOL)
+    nonsense = make("fp.no_such", (X,), f.BOOL)
     verdict = Solver().prove((), nonsense)
     assert isinstance(verdict, Unknown)
-    assert "no.such.operator" in verdict.reason
+    assert "fp.no_such" in verdict.reason
 
 
 # ----------------------------------------------------------------------------------------------------------- cache

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import dataclasses
+import itertools
 import pickle
 import random
 import types
@@ -363,7 +364,10 @@ def test_what_is_kept_is_kept_of_exact_values_only() -> None:
         ("or false))) (assert false) (assert (and (or", f.BOOL, None),
         ("f", "Bool) (assert false) (declare-fun y () Bool", None),
         ("fp.roundToIntegral", "F32", "RNE x0) x0) (= x0"),
-        ("not\n", f.BOOL, None), ("not;", f.BOOL, None), ("|not|", f.BOOL, None), ("", "", ""),
+        ("fp.abs\n", f.BOOL, None), ("fp.abs;", f.BOOL, None), ("|not|", f.BOOL, None), ("", "", ""),
+        ("f0", f.BOOL, None), ("x0", f.BOOL, None), ("l0", f.BOOL, None), ("true", f.BOOL, None),
+        ("const", f.BOOL, 2), ("const", f.INT, 7654321),
+        ("fp.abs", "Int) (x0", None), ("fp.from_bits", "F32", ("a",)), ("var", "Real", "x"),
     ],
 )  # fmt: skip
 def test_no_name_ends_an_assertion(op: str, sort: str, payload: str | None) -> None:
@@ -372,6 +376,24 @@ def test_no_name_ends_an_assertion(op: str, sort: str, payload: str | None) -> N
     for args in ((a,), ()):
         with pytest.raises(TypeError):
             f.make(op, args, sort, payload)
+
+
+@pytest.mark.parametrize("op", ["=>", "<=", "<", "=", "not", "+", "-", "*", "div", "mod", "ite", "bvand"])
+def test_operations_have_so_many_operands(op: str) -> None:
+    """``true => true => false`` is false, and what was taken for ``true => true`` would be true."""
+    x, y, p = f.var("x", f.INT), f.var("y", f.INT), f.var("p", f.BOOL)
+    right = {"=>": 2, "not": 1, "ite": 3}.get(op, 2)
+    for args in itertools.product((x, y), (x, y), (x, y), (x, y)):
+        for operands in [(p,) * n for n in range(5) if n != right] + [args[:n] for n in range(5) if n != right]:
+            for sort in (f.BOOL, f.INT):
+                with pytest.raises(TypeError):
+                    f.make(op, operands, sort, 8 if op == "bvand" else None)
+
+
+def test_operands_are_terms() -> None:
+    for wrong in (Impostor(Term), "true", None, 1, (f.TRUE,)):
+        with pytest.raises((TypeError, AttributeError)):
+            f.make("not", (wrong,), f.BOOL)  # type: ignore[arg-type]
 
 
 def test_terms_are_made_of_exact_values() -> None:

@@ -24,8 +24,6 @@ from verified_tir.logic.partly_known import facts_about, is_hard
 from verified_tir.logic.smtlib import Script, query
 from verified_tir.logic.verdict import Proved, Verdict
 
-NOTHING = Hidden()
-
 
 def _terms(given: Iterable[Term]) -> tuple[Term, ...]:
     """The same, once and for all, if they are terms: what another object would compare equal to plays no part."""
@@ -67,12 +65,12 @@ class Deduction:
         )
 
     def ask(
-        self, given: Sequence[Term], goal: Term, hidden: Hidden = NOTHING,
+        self, given: Sequence[Term], goal: Term, hidden: Hidden | None = None,
         search: Callable[[Deduction], Verdict] | None = None,
     ) -> Verdict:  # fmt: skip
         """What is found out about a question: by the solver, or by a search for its steps if there is one."""
         sequent = _terms((*given, goal))
-        *premises, claim = generalise(sequent, hidden)
+        *premises, claim = sequent if hidden is None else generalise(sequent, hidden)
         if search is None:
             verdict = self._solver(query(tuple(premises), claim))
             proved = type(verdict) is Proved

@@ -9,7 +9,6 @@ Equality on floats is ``=``, identity of values: one NaN, and two different zero
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 from weakref import WeakValueDictionary
@@ -20,9 +19,8 @@ BOOL: Final = "Bool"
 INT: Final = "Int"
 FLOAT_SORTS: Final[dict[str, tuple[int, int]]] = {"F16": (5, 11), "BF16": (8, 8), "F32": (8, 24), "F64": (11, 53)}
 
+SORTS: Final = frozenset({BOOL, INT, *FLOAT_SORTS})
 BITWISE: Final = frozenset({"bvand", "bvor", "bvxor"})
-
-_SYMBOL: Final = re.compile(r"[\w.=<>+*-]+")
 
 Payload = int | str | tuple[object, ...] | None
 
@@ -63,47 +61,63 @@ def _plain(payload: object) -> bool:
 def make(op: str, args: tuple[Term, ...], sort: str, payload: Payload = None) -> Term:
     """The interned term; no folding.
 
-    It means what its text says, so what is written of it is one symbol each: no name of an operation ends an assertion.
+    :raises TypeError: if it does not mean by its text, in SMT-LIB, what the functions here take it to mean.
     """
-    key = (op, args, sort, payload)
-    found = _TABLE.get(key)
+    found = _TABLE.get((op, args, sort, payload))
     if found is not None:
         return found
-    if not (type(op) is type(sort) is str and type(args) is tuple and _plain(payload)):
+    if not (type(op) is type(sort) is str and type(args) is tuple and _plain((args, payload))):
         raise TypeError("a term is made of a name, terms, a sort and a payload of plain values")
-    printed = f"{op}{sort}" if op in ("const", "var", "app") else f"{op}{sort}{payload}"
-    if not _SYMBOL.fullmatch(printed):
-        raise TypeError(f"{printed!r} would not be one symbol in a text")
-    assert _well_sorted(op, args, sort), (op, args, sort)
-    t = object.__new__(Term)
-    t.op, t.args, t.sort, t.payload = op, args, sort, payload
-    t.has_float = sort in FLOAT_SORTS or any([a.has_float for a in args])  # noqa: C419 (a list is faster)
-    _TABLE[key] = t
+    if not _has_meaning(op, args, sort, payload):
+        raise TypeError(f"there is no such term: {op!r} with {payload!r}, of sort {sort!r}, of {args}")
+    return _interned(op, args, sort, payload)
+
+
+def _interned(op: str, args: tuple[Term, ...], sort: str, payload: Payload) -> Term:
+    key = (op, args, sort, payload)
+    t = _TABLE.get(key)
+    if t is None:
+        t = _TABLE[key] = object.__new__(Term)
+        t.op, t.args, t.sort, t.payload = key
+        t.has_float = sort in FLOAT_SORTS or any([a.has_float for a in args])  # noqa: C419 (a list is faster)
     return t
 
 
-_OPERANDS: Final = {
-    "not": BOOL, "and": BOOL, "or": BOOL, "=>": BOOL, "+": INT, "-": INT, "*": INT, "<=": INT, "<": INT, "div": INT,
-    "mod": INT, "bvand": INT, "bvor": INT, "bvxor": INT, "fp.from_int": INT, "fp.from_bits": INT,
+_SIGNATURES: Final = {
+    "not": (BOOL, BOOL), "=>": (BOOL, BOOL, BOOL), **dict.fromkeys(("<=", "<"), (BOOL, INT, INT)),
+    **dict.fromkeys(("+", "-", "*", "div", "mod", *BITWISE), (INT, INT, INT)),
 }  # fmt: skip
+"""The sorts of results and operands."""
 
 
-def _well_sorted(op: str, args: tuple[Term, ...], sort: str) -> bool:
-    """Z3 would take a Bool for an Int where we do not mean it to."""
-    if not args or op == "app":
-        return True
-    if op == "ite":
-        return args[0].sort == BOOL and args[1].sort == args[2].sort == sort
-    wanted = _OPERANDS.get(op, args[0].sort)
-    return all([a.sort == wanted for a in args])  # noqa: C419 (a list is faster)
+def _has_meaning(op: str, args: tuple[Term, ...], sort: str, payload: object) -> bool:
+    """Whether an operation is one, of so many operands of such sorts, and printed by symbols.
+
+    Z3 would take a Bool for an Int where we do not mean it to, and read a name as whatever has this name in a text.
+    What begins with ``fp.`` has no such name, and is taken to mean what a solver takes it to mean, if it knows it.
+    Constants are made elsewhere: there is one of each value.
+    """
+    sorts = (sort, *[a.sort for a in args])
+    match op:
+        case "var" | "app":
+            return sort in SORTS
+        case "and" | "or":
+            return set(sorts) == {BOOL}
+        case "=":
+            return sorts in [(BOOL, s, s) for s in SORTS]
+        case "ite":
+            return sorts == (sort, BOOL, sort, sort)
+    known = op[:3] == "fp." and op[3:].isidentifier() and sort in SORTS and len(set(sorts[1:])) == 1
+    known = sorts == _SIGNATURES[op] if op in _SIGNATURES else known
+    return known and (payload is None or type(payload) is int or payload in ("RNE", "RNA", "RTZ", "RTP", "RTN"))
 
 
-TRUE: Final = make("const", (), BOOL, 1)
-FALSE: Final = make("const", (), BOOL, 0)
+TRUE: Final = _interned("const", (), BOOL, 1)
+FALSE: Final = _interned("const", (), BOOL, 0)
 
 
 def integer(value: int) -> Term:
-    return make("const", (), INT, int(value))  # a bool or a numpy integer would print as something else
+    return _interned("const", (), INT, int(value))  # a bool or a numpy integer would print as something else
 
 
 ZERO: Final = integer(0)
@@ -120,7 +134,7 @@ def floating(sort: str, bits: int) -> Term:
     assert 0 <= bits < 1 << (exponent + significand), (sort, bits)
     infinity = ((1 << exponent) - 1) << (significand - 1)
     is_nan = bits % (1 << (exponent + significand - 1)) > infinity
-    return make("const", (), sort, infinity | 1 << (significand - 2) if is_nan else bits)
+    return _interned("const", (), sort, infinity | 1 << (significand - 2) if is_nan else bits)
 
 
 def not_a_number(sort: str) -> Term:

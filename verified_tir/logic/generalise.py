@@ -36,8 +36,6 @@ class Hidden(NamedTuple):
 
 def generalise(terms: tuple[Term, ...], hidden: Hidden) -> tuple[Term, ...]:
     """The terms without what is hidden."""
-    if not any(hidden):
-        return terms
 
     def sort_of(t: Term) -> str:
         return INT if hidden.floats and t.sort in FLOAT_SORTS else t.sort
