@@ -66,21 +66,23 @@ def make(op: str, args: tuple[Term, ...], sort: str, payload: Payload = None) ->
     found = _TABLE.get((op, args, sort, payload))
     if found is not None:
         return found
-    if not (type(op) is type(sort) is str and type(args) is tuple and _plain((args, payload))):
+    exact = type(args) is tuple and all([type(a) is Term for a in args])  # noqa: C419 (a list is faster)
+    if not (exact and type(op) is type(sort) is str and _plain(payload)):
         raise TypeError("a term is made of a name, terms, a sort and a payload of plain values")
     if not _has_meaning(op, args, sort, payload):
         raise TypeError(f"there is no such term: {op!r} with {payload!r}, of sort {sort!r}, of {args}")
-    return _interned(op, args, sort, payload)
+    return _new(op, args, sort, payload)
 
 
-def _interned(op: str, args: tuple[Term, ...], sort: str, payload: Payload) -> Term:
-    key = (op, args, sort, payload)
-    t = _TABLE.get(key)
-    if t is None:
-        t = _TABLE[key] = object.__new__(Term)
-        t.op, t.args, t.sort, t.payload = key
-        t.has_float = sort in FLOAT_SORTS or any([a.has_float for a in args])  # noqa: C419 (a list is faster)
+def _new(op: str, args: tuple[Term, ...], sort: str, payload: Payload) -> Term:
+    t = _TABLE[op, args, sort, payload] = object.__new__(Term)
+    t.op, t.args, t.sort, t.payload = op, args, sort, payload
+    t.has_float = sort in FLOAT_SORTS or any([a.has_float for a in args])  # noqa: C419 (a list is faster)
     return t
+
+
+def _constant(sort: str, value: int) -> Term:
+    return _TABLE.get(("const", (), sort, value)) or _new("const", (), sort, value)
 
 
 _SIGNATURES: Final = {
@@ -98,6 +100,8 @@ def _has_meaning(op: str, args: tuple[Term, ...], sort: str, payload: object) ->
     Constants are made elsewhere: there is one of each value.
     """
     sorts = (sort, *[a.sort for a in args])
+    if op in _SIGNATURES:
+        return sorts == _SIGNATURES[op] and (payload is None or type(payload) is int)
     match op:
         case "var" | "app":
             return sort in SORTS
@@ -108,16 +112,15 @@ def _has_meaning(op: str, args: tuple[Term, ...], sort: str, payload: object) ->
         case "ite":
             return sorts == (sort, BOOL, sort, sort)
     known = op[:3] == "fp." and op[3:].isidentifier() and sort in SORTS and len(set(sorts[1:])) == 1
-    known = sorts == _SIGNATURES[op] if op in _SIGNATURES else known
     return known and (payload is None or type(payload) is int or payload in ("RNE", "RNA", "RTZ", "RTP", "RTN"))
 
 
-TRUE: Final = _interned("const", (), BOOL, 1)
-FALSE: Final = _interned("const", (), BOOL, 0)
+TRUE: Final = _constant(BOOL, 1)
+FALSE: Final = _constant(BOOL, 0)
 
 
 def integer(value: int) -> Term:
-    return _interned("const", (), INT, int(value))  # a bool or a numpy integer would print as something else
+    return _constant(INT, int(value))  # a bool or a numpy integer would print as something else
 
 
 ZERO: Final = integer(0)
@@ -134,7 +137,7 @@ def floating(sort: str, bits: int) -> Term:
     assert 0 <= bits < 1 << (exponent + significand), (sort, bits)
     infinity = ((1 << exponent) - 1) << (significand - 1)
     is_nan = bits % (1 << (exponent + significand - 1)) > infinity
-    return _interned("const", (), sort, infinity | 1 << (significand - 2) if is_nan else bits)
+    return _constant(sort, infinity | 1 << (significand - 2) if is_nan else bits)
 
 
 def not_a_number(sort: str) -> Term:
