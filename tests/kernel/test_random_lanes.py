@@ -45,6 +45,7 @@ from verified_tir.ir.sugar import binary, const
 from verified_tir.ir.visit import free_vars, substitute
 from verified_tir.kernel.access import Access, conflicts
 from verified_tir.kernel.facts import Prover
+from verified_tir.kernel.rules import common
 from verified_tir.kernel.rules import lanes as rule_module
 from verified_tir.kernel.rules.lanes import Lanes
 from verified_tir.kernel.theorem import Refines, apply, reflexive
@@ -310,7 +311,7 @@ FAULTS: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
     "lanes may go anywhere": without("lanes", "where its iteration"),
     "lanes may store anything": without("lanes", "what its iteration"),
     "all is safe": setting(rule_module, "safe_questions", silent),
-    "aliases are not seen": setting(rule_module, "conflicts", same_buffer),
+    "aliases are not seen": setting(common, "conflicts", same_buffer),
 }
 
 

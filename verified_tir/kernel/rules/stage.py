@@ -127,18 +127,16 @@ class Stage:
         copy = instance(inside, inwards, with_safety=True)
         yield from safe_questions(copy.context, (s for _, s in copy.safety), (), self.path)
         yield from masked_lanes_safe(context.fork(), allocated, new, self.path)
-        accesses = [a for a in instance(context, target).outer() if self._of_block(a)]
-        for a in accesses:
+        others: list[Access] = []
+        for a in instance(context, target).outer():
             if self._moves(a):
                 yield from self._in_region(context, a)
-        others = [a for a in accesses if not self._moves(a)]
+            elif a.buffer is not None and a.buffer.data is self.buffer.data:
+                others.append(a)
         yield from self._apart(context, others) if self.copy_out else self._after_reads(context, target, others)
 
-    def _of_block(self, a: Access) -> bool:
-        return a.buffer is not None and a.buffer.data is self.buffer.data
-
     def _moves(self, a: Access) -> bool:
-        """Whether an access of the block is one of T now."""
+        """Whether an access is one of T now."""
         chosen = not self.only or any(a.place[: len(place)] == place for place in self.only)
         return a.buffer is self.buffer and chosen and (self.copy_out or not a.write)
 
@@ -157,8 +155,8 @@ class Stage:
         """A store to the block, which T does not see, comes after all redirected reads of its element."""
         repeated = bool(nodes_of(target, While))  # iterations of which nothing tells apart
         run = instance(context, target)
-        reads = [a for a in run.outer() if self._of_block(a) and self._moves(a)]
-        for store, a in product((s for s in others if s.write), reads):
+        reads = [a for a in run.outer() if self._moves(a)]
+        for store, a in product((s for s in others if s.write), reads):  # equal accesses at other moments, too
             assert store.buffer is not None
             claim = f"what writes {store.buffer.name} without going through {self.name} comes after its last read"
             earlier = happens_before(target, (store.place, store.inner), (a.place, a.inner))
