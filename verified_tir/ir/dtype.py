@@ -44,12 +44,6 @@ class DType(Node, TypeSugar):
         if self.lanes < 1:
             raise IRError(f"a type has at least one lane, not {self.lanes}")
 
-    def __str__(self) -> str:
-        name = self.code if self.code in ("bool", "handle", "void") else f"{self.code}{self.bits}"
-        return name if self.lanes == 1 else f"{name}x{self.lanes}"
-
-    __repr__ = __str__
-
     @property
     def is_int(self) -> bool:
         """Signed or unsigned integer (bool is neither)."""
@@ -94,11 +88,6 @@ class PointerType(Node):
 
     element: DType
     scope: str = "global"
-
-    def __str__(self) -> str:
-        return f"{self.element}*" if self.scope == "global" else f"{self.element}* {self.scope}"
-
-    __repr__ = __str__
 
 
 BOOL = DType("bool", 1)

@@ -174,32 +174,20 @@ def read_values(record: type, values: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def read_fields(record: T, make: Callable[..., T]) -> T:
-    """The record, made anew if a field is not of exactly its type.
-
-    :raises Inexact: for a field that is of another type, or not there.
-    """
-    changed = False
-    fields = []
-    kind: type = type(record)
-    for name, read in field_readers(kind):
-        try:
-            value = getattr(record, name)
-            fields.append(read(value))
-        except (Inexact, AttributeError) as problem:
-            raise Inexact(f"{kind.__name__}.{name}: {problem}") from None
-        changed |= fields[-1] is not value
-    return make(*fields) if changed else record
-
-
 def exact(value: T) -> T:
-    """The value, if it is a node (whose fields were read when it was made); a record, of fields that were read.
+    """The value, if it is a node (whose fields were read when it was made); a record, made anew if a field is not of
+    exactly its type.
 
     :raises Inexact: for a field that is not of its type, or not there; for a node that its class has not made.
     """
-    kind = type(value)
-    if not _is_node(kind):
-        return read_fields(value, kind)
-    if not hasattr(value, "_known"):
-        raise Inexact(f"this {kind.__name__} was not made by calling its class")
-    return value
+    kind: type = type(value)
+    if _is_node(kind):
+        if not hasattr(value, "_known"):
+            raise Inexact(f"this {kind.__name__} was not made by calling its class")
+        return value
+    try:
+        given = {name: getattr(value, name) for name, _ in field_readers(kind)}
+    except AttributeError as problem:
+        raise Inexact(f"{kind.__name__}: {problem}") from None
+    found = read_values(kind, given)
+    return value if all(found[name] is given[name] for name in given) else kind(**found)

@@ -34,15 +34,11 @@ class PrimFunc(Node, FuncSugar):
     attrs: Annotations = ()
     ret_type: DType | None = None
 
-    def buffer_of(self, param: Var) -> Buffer | None:
-        """The buffer behind a parameter, if it is one."""
-        return _buffer_map(self).get(param)
-
     @property
     @once
     def buffers(self) -> tuple[Buffer, ...]:
         """The parameter buffers, in the order of the parameters."""
-        found = _buffer_map(self)
+        found = dict(reversed(self.buffer_map))  # the first entry of a parameter counts
         return tuple([found[p] for p in self.params if p in found])
 
     def with_body(self, body: Stmt) -> PrimFunc:
@@ -55,11 +51,6 @@ class IRModule(Node, ModuleSugar):
     """Functions by name, in the order of the text."""
 
     functions: tuple[tuple[str, PrimFunc], ...]
-
-
-@once
-def _buffer_map(func: PrimFunc) -> dict[Var, Buffer]:
-    return dict(reversed(func.buffer_map))  # the first entry of a parameter counts
 
 
 seal()

@@ -38,10 +38,6 @@ def put(root: Stmt, path: Path, new: Stmt) -> Stmt:
     if not path:
         return new
     step, rest = path[0], path[1:]
-    if isinstance(root, Seq):
-        stmts = list(root.stmts)
-        stmts[step] = put(stmts[step], rest, new)
-        return seq(*stmts)
     position = -1
 
     def visit(child: Node) -> Node:
@@ -51,7 +47,8 @@ def put(root: Stmt, path: Path, new: Stmt) -> Stmt:
         position += 1
         return put(child, rest, new) if position == step else child
 
-    return map_children(root, visit)
+    made = map_children(root, visit)
+    return seq(*made.stmts) if isinstance(made, Seq) else made
 
 
 def places(root: Stmt, wanted: Callable[[Stmt], bool]) -> Iterator[tuple[Path, Stmt]]:

@@ -58,12 +58,10 @@ class For(Stmt):
     annotations: Annotations = ()
 
     def __post_init__(self) -> None:
-        if not (self.min.dtype is self.extent.dtype is self.var.dtype) or not self.var.dtype.is_int:
-            raise IRError(
-                f"loop {self.var.name} of type {self.var.dtype} has min {self.min.dtype}, extent {self.extent.dtype}"
-            )
-        if self.var.dtype.lanes != 1:
-            raise IRError(f"loop variable {self.var.name} must be a scalar")
+        t = self.var.dtype
+        if not (self.min.dtype is self.extent.dtype is t) or not t.is_int or t.lanes != 1:
+            types = f"type {t}, min {self.min.dtype} and extent {self.extent.dtype}"
+            raise IRError(f"loop {self.var.name} needs one scalar integer type, and has {types}")
         if (self.kind == "thread_binding") != bool(self.thread):
             raise IRError(f"loop {self.var.name}: a thread binding names its thread, and only a thread binding does")
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, get_args
 from verified_tir.ir import expr as e
 from verified_tir.ir.dtype import BOOL, FLOAT32, INT32, DType, PointerType
 from verified_tir.ir.float_bits import round_to
-from verified_tir.ir.node import IRError
+from verified_tir.ir.node import IRError, once
 from verified_tir.ir.outside import shown
 
 if TYPE_CHECKING:
@@ -177,6 +177,10 @@ class FuncSugar:
 
     __slots__ = ()
 
+    def buffer_of(self: Any, param: e.Var) -> Buffer | None:
+        """The buffer behind a parameter, if it is one."""
+        return _buffer_map(self).get(param)
+
     def buffer_named(self: Any, name: str) -> Buffer:
         """The parameter buffer called ``name``.
 
@@ -260,6 +264,28 @@ def any_of(conditions: Sequence[e.Expr]) -> e.Expr:
     return result
 
 
+@once
+def _buffer_map(func: PrimFunc) -> dict[e.Var, Buffer]:
+    return dict(reversed(func.buffer_map))  # the first entry of a parameter counts
+
+
+def _type_text(self: DType) -> str:
+    name = self.code if self.code in ("bool", "handle", "void") else f"{self.code}{self.bits}"
+    return name if self.lanes == 1 else f"{name}x{self.lanes}"
+
+
+def _pointer_text(self: PointerType) -> str:
+    return f"{self.element}*" if self.scope == "global" else f"{self.element}* {self.scope}"
+
+
+def _variable_text(self: e.Var) -> str:
+    return f"{self.name}#{self.uid}"
+
+
+TEXTS = ((DType, _type_text), (PointerType, _pointer_text), (e.Var, _variable_text))
+"""How types and variables are shown to people.  No verdict depends on it."""
+
+
 def methods() -> Iterator[tuple[type, str, Any]]:
     """What the classes of the IR are given: class, name, method."""
     from verified_tir.ir.buffer import Buffer
@@ -274,3 +300,5 @@ def methods() -> Iterator[tuple[type, str, Any]]:
 
 for _kind, _name, _method in methods():
     setattr(_kind, _name, _method)
+for _shown, _text in TEXTS:
+    _shown.__repr__ = _text  # type: ignore[method-assign, assignment]

@@ -146,19 +146,15 @@ def binds(node: Node) -> tuple[Var, ...]:
     return ()
 
 
-def bound_vars(node: Node) -> list[Var]:
+@once
+def bound_vars(node: Node) -> tuple[Var, ...]:
     """The variables that are bound in ``node``, by itself or below it."""
-    return list(dict.fromkeys([v for n in walk(node) for v in binds(n)]))
+    return tuple(dict.fromkeys([v for n in walk(node) for v in binds(n)]))
 
 
 def free_vars(node: Node) -> tuple[Var, ...]:
     """Variables that occur in ``node`` and are not bound inside it (data variables included)."""
-    return (node,) if isinstance(node, Var) else _free_vars(node)  # a variable that held itself would never go away
-
-
-@once
-def _free_vars(node: Node) -> tuple[Var, ...]:
-    bound = set(bound_vars(node))
+    bound = {*bound_vars(node)}
     return tuple([v for v in nodes_of(node, Var) if v not in bound])
 
 

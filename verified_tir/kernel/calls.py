@@ -47,7 +47,8 @@ class Arguments:
 
 def scalars_of(func: PrimFunc) -> list[Var]:
     """The scalar parameters of a function, then the symbols of its buffers."""
-    params = [p for p in func.params if func.buffer_of(p) is None]
+    behind = dict(func.buffer_map)
+    params = [p for p in func.params if p not in behind]
     symbols = [v for b in func.buffers for e in (*b.shape, *b.strides, b.elem_offset) for v in free_vars(e)]
     return list(dict.fromkeys((*params, *symbols)))
 

@@ -145,14 +145,13 @@ def encode_call(op: str, result: DType, types: list[DType], args: list[Term]) ->
 def _bit_count(op: str, dtype: DType, a: Term) -> Term:
     bits = dtype.bits
     raw = f.wrap(a, bits, signed=False)
-    if op == "popcount":
-        total = f.integer(0)
-        for k in range(bits):
-            total = f.add(total, f.floormod(f.floordiv(raw, f.integer(1 << k)), f.integer(2)))
-        return total
-    result = f.integer(bits)
-    for k in range(bits):  # highest bit wins, so it comes last
-        result = f.ite(f.le(f.integer(1 << k), raw), f.integer(bits - 1 - k), result)
+    result = f.integer(0 if op == "popcount" else bits)
+    for k in range(bits):
+        power = f.integer(1 << k)
+        if op == "popcount":
+            result = f.add(result, f.floormod(f.floordiv(raw, power), f.integer(2)))
+        else:  # the highest bit wins, so it comes last
+            result = f.ite(f.le(power, raw), f.integer(bits - 1 - k), result)
     return result
 
 
