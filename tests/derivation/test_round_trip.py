@@ -14,8 +14,9 @@ from tests.nets.values import ALL_RULES, Drawer
 from verified_tir.derivation.classes import records
 from verified_tir.derivation.codec import BadText, Quoted, Reader, Scope, read_program, write_program
 from verified_tir.derivation.theorems import NotDerived, as_data, derive, write_rule
+from verified_tir.ir.exact import Inexact
 from verified_tir.ir.func import PrimFunc
-from verified_tir.kernel.exact import Inexact, exact_rule
+from verified_tir.kernel.exact import exact_rule
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.obligation import NoMatch, Unproved
 from verified_tir.kernel.refines import Refines

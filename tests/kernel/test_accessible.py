@@ -28,7 +28,7 @@ def context(base: Buffer, *views: Buffer, closed: Expr | None = None, pad: Expr 
 
 def touched(where: Context, buffer: Buffer, places: range) -> list[int]:
     """The indices among ``places`` that may be touched."""
-    found = {k: where.accessible(buffer, (f.integer(k),), None) for k in places}
+    found = {k: where.accessible(buffer, (f.integer(k),)) for k in places}
     assert set(found.values()) <= {f.TRUE, f.FALSE}, "all is constant here"
     return [k for k, t in found.items() if t is f.TRUE]
 
@@ -43,7 +43,7 @@ def test_elements_that_are_padding_are_closed_in_other_views_too(offset: int, sh
     where = context(a, view, closed=BEYOND_TEN)
     assert touched(where, view, range(-4, 20)) == [*range(offset - shift, offset - shift + 10)]
     for k in range(12):
-        inside = where.accessible(a, (f.integer(k // 4), f.integer(k % 4)), None)
+        inside = where.accessible(a, (f.integer(k // 4), f.integer(k % 4)))
         assert inside is f.boolean(k < 10)
 
 
@@ -75,8 +75,8 @@ def test_what_is_not_understood_is_closed(
     a = Buffer.declare("A", shape, "int32", strides=strides)
     view = Buffer.declare("V", (4,), view_type, data=a.data, strides=view_strides)
     where = context(a, view, closed=binary("ge", i, 2))
-    assert where.accessible(view, (f.integer(0),), None) is f.FALSE
-    assert where.accessible(a, (f.integer(1), f.integer(0)), None) is f.TRUE
+    assert where.accessible(view, (f.integer(0),)) is f.FALSE
+    assert where.accessible(a, (f.integer(1), f.integer(0))) is f.TRUE
 
 
 def test_a_view_stays_inside_of_its_block() -> None:
@@ -95,7 +95,7 @@ def test_a_parameter_is_as_it_was_declared() -> None:
     """Its own elements are there, wherever it begins; but nothing lies in front of the block's first byte."""
     for offset in (n, const(-2)):
         a = Buffer.declare("A", (12,), "int32", elem_offset=offset)
-        assert context(a).accessible(a, (f.integer(0),), None) is f.TRUE
+        assert context(a).accessible(a, (f.integer(0),)) is f.TRUE
     view = Buffer.declare("V", (12,), "int32", data=a.data, elem_offset=-2)
     assert touched(context(a, view), view, range(-4, 14)) == [*range(2, 12)]
 
@@ -113,4 +113,4 @@ def test_no_padding_at_all_closes_nothing() -> None:
 def test_an_allocation_reaches_upwards_from_its_first_byte(strides: tuple[int, ...], offset: int, fine: bool) -> None:
     local = Buffer.declare("t", (4,), "int32", strides=strides, elem_offset=offset)
     where = begin(function([n], Allocate(local, store(local, 1, 0))), Entry())
-    assert where.accessible(local, (f.integer(0),), None) is f.boolean(fine)
+    assert where.accessible(local, (f.integer(0),)) is f.boolean(fine)

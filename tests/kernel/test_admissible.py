@@ -12,7 +12,7 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Call, Expr, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Allocate, DeclBuffer
-from verified_tir.kernel.admissible import problem
+from verified_tir.ir.wellformed import problem
 from verified_tir.kernel.obligation import NoMatch
 
 A = Buffer.declare("A", (8,), "int32")

@@ -13,7 +13,8 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import parse_func
 from verified_tir.ir.sugar import const
 from verified_tir.kernel import calls
-from verified_tir.kernel.calls import Arguments, scalars_of
+from verified_tir.kernel.begin import scalars_of
+from verified_tir.kernel.calls import Arguments
 from verified_tir.kernel.rules import call
 from verified_tir.kernel.rules.call import Refine
 from verified_tir.kernel.theorem import Refines, apply, reflexive

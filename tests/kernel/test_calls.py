@@ -10,7 +10,8 @@ from verified_tir.elaborate.calls import expand_calls
 from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.node import IRError
 from verified_tir.ir.sugar import const
-from verified_tir.kernel.calls import Arguments, scalars_of
+from verified_tir.kernel.begin import scalars_of
+from verified_tir.kernel.calls import Arguments
 from verified_tir.kernel.obligation import Misfit
 
 MODULE = """

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.kernel.programs import PROVER, accepted, buffer, function, load, program, refused, store, variable
@@ -38,10 +40,15 @@ def g(a: T.handle, b: T.handle, n: T.int32, m: T.int64, u: T.uint8, flag: T.bool
 """
 
 
+def _shown(terms: list[f.Term]) -> list[str]:
+    """Terms as text, without the numbers of unknowns."""
+    return [re.sub(r"![0-9]+", "", str(t)) for t in terms]
+
+
 def test_what_symbols_and_shapes_promise() -> None:
     """An extent is not negative, and so small that its elements can be counted; other numbers fit their types."""
     where = begin(parse_func(SYMBOLS), Entry())
-    assert [str(t) for t in where.path] == [
+    assert _shown(where.path) == [
         "(<= 0 n)",
         "(<= n 2147418112)",
         "(and (<= (- 9223372036854775808) m) (<= m 9223372036854775807))",
@@ -58,26 +65,28 @@ def test_what_symbols_and_shapes_promise() -> None:
         "(<= (+ q 1) 2147418112)",
         "(<= (* 2 (+ q 1)) 2147418112)",
     ]
-    assert {v.name: (str(e.value), e.defined is f.TRUE, e.data) for v, e in where.env.items()} == {
+    assert {v.name: (*_shown([e.value]), e.defined is f.TRUE, e.data) for v, e in where.env.items()} == {
         name: (name, True, name == "x") for name in ("n", "m", "u", "flag", "x", "w", "q", "s", "o")
     }
-    assert [str(t) for t in where.sizes] == ["n", "m", "u", "w", "q", "s", "o"]
-    assert [(v.name, version.event) for v, version in where.memory.items()] == [("A", Entered(())), ("B", Entered(()))]
+    assert _shown(where.sizes) == ["n", "m", "u", "w", "q", "s", "o"]
+    assert [(v.name, version.event) for v, version in where.memory.items()] == [("A", Entered()), ("B", Entered())]
 
 
 def test_counts_of_elements_are_as_wide_as_the_symbols() -> None:
     wide, short = Var.fresh("w", DType.parse("int64")), Var.fresh("h", DType.parse("int16"))
     where = begin(function([Buffer.declare("A", (4, wide)), wide], SKIP), Entry())
-    assert str(where.path[-1]) == "(<= (* 4 w) 9223372032559808512)"
+    assert _shown(where.path)[-1] == "(<= (* 4 w) 9223372032559808512)"
     where = begin(function([Buffer.declare("A", (short,)), short], SKIP), Entry())
-    assert str(where.path[0]) == "(and (<= (- 32768) h) (<= h 32767))"
+    assert _shown(where.path)[0] == "(and (<= (- 32768) h) (<= h 32767))"
 
 
-def test_symbols_of_one_name_are_told_apart() -> None:
+def test_a_parameter_is_the_same_unknown_in_each_context() -> None:
+    """Whatever it is called, and wherever it stands among parameters of the same name."""
     one, two = Var.fresh("n"), Var.fresh("n")
-    where = begin(function([Buffer.declare("A", (one,)), one, two], SKIP), Entry())
-    assert [str(where.env[v].value) for v in (one, two)] == ["n", "n.0"]
-    assert where.names == {"n": "n", "n.0": "n"}
+    here = begin(function([Buffer.declare("A", (one,)), one, two], SKIP), Entry())
+    there = begin(function([Buffer.declare("A", (two, one))], SKIP), Entry())
+    assert all(here.env[v].value is there.env[v].value for v in (one, two))
+    assert here.env[one].value is not here.env[two].value
 
 
 def test_no_parameter_is_called_as_something_else_is() -> None:
@@ -85,8 +94,7 @@ def test_no_parameter_is_called_as_something_else_is() -> None:
     a, names = Buffer.declare("A", (4,)), ("n", "n", "n.0", "i!7")
     params = [Var.fresh(name) for name in names]
     where = begin(function([a, *params], SKIP), Entry())
-    assert [str(where.env[v].value) for v in params] == ["n", "n.0", "n.0.0", "i!7.0"]
-    assert tuple(where.names.values()) == names
+    assert len({where.env[v].value for v in params}) == len(names)
     for k, one in enumerate(params):
         for m, two in enumerate(params):
             f = function([a, *params], If(binary("eq", one, two), store(a, 1, 0)))
@@ -101,8 +109,8 @@ def test_padding_belongs_to_its_buffer_and_earlier_shapes_count() -> None:
     a, b, old = Buffer.declare("A", (8,)), Buffer.declare("B", (8,)), Buffer.declare("A", (n,))
     padding = Padding(a, (i,), const(1) > i, None)
     where = begin(function([a, b, n], SKIP), Entry((padding,), shapes=(old,)))
-    assert [v.event for v in where.memory.values()] == [Entered((padding,)), Entered(())]
-    assert [str(t) for t in where.path] == 2 * ["(<= 0 n)", "(<= n 2147418112)"] + ["(<= n 2147418112)"]
+    assert [v.event for v in where.memory.values()] == [Entered(), Entered()]
+    assert _shown(where.path) == 2 * ["(<= 0 n)", "(<= n 2147418112)"] + ["(<= n 2147418112)"]
 
 
 # -- elements ----------------------------------------------------------------------------------------------------------
@@ -234,7 +242,7 @@ def test_a_store_is_one_step_of_its_block_alone() -> None:
     a, x = (v for v in where.memory if v.name in "AX")
     event = where.memory[a].event
     assert isinstance(event, Stored) and isinstance(where.memory[x].event, Entered)
-    assert [str(t) for t in event.address] == ["n"] and isinstance(event.before.event, Entered)
+    assert _shown(list(event.address)) == ["n"] and isinstance(event.before.event, Entered)
 
 
 def test_which_statements_are_remembered_as_having_assumed_something() -> None:

@@ -23,7 +23,8 @@ from verified_tir.ir.script import parse, script
 from verified_tir.ir.stmt import DeclBuffer, Evaluate, For, Stmt, seq
 from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import refresh_binders
-from verified_tir.kernel.calls import Arguments, instantiate, scalars_of
+from verified_tir.kernel.begin import scalars_of
+from verified_tir.kernel.calls import Arguments, instantiate
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.rules.call import Refine
 from verified_tir.kernel.theorem import Refines, apply, reflexive

@@ -12,7 +12,7 @@ from verified_tir.ir.func import IRModule, PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.stmt import SKIP, DeclBuffer, Store
 from verified_tir.ir.sugar import const
-from verified_tir.kernel.admissible import problem
+from verified_tir.ir.wellformed import problem
 
 VIEW = """@T.prim_func
 def f({parameters}, A: T.Buffer((32,), "float32")):

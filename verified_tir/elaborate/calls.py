@@ -21,7 +21,8 @@ from verified_tir.ir.node import IRError, Node
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, Block, DeclBuffer, Evaluate, Stmt, Store
 from verified_tir.ir.visit import children, map_children, substitute, walk
-from verified_tir.kernel.calls import Arguments, instantiate, scalars_of
+from verified_tir.kernel.begin import scalars_of
+from verified_tir.kernel.calls import Arguments, instantiate
 
 CALL: Final = "call"
 """The annotation of a label around what a function does: the function's name."""

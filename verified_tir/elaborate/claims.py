@@ -26,7 +26,7 @@ from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Allocate, Block, For, If, LetStmt, Region, Seq, Stmt, seq
 from verified_tir.ir.sugar import all_of
 from verified_tir.ir.visit import nodes_of, sub_statements, substitute
-from verified_tir.kernel import admissible
+from verified_tir.ir.wellformed import misplaced
 from verified_tir.kernel.access import Access, Instance, conflicts, overlap
 from verified_tir.kernel.begin import begin
 from verified_tir.kernel.context import Context
@@ -55,9 +55,9 @@ def verify_program(
     """
     exact_prover(prover)
     expanded = expand_blocks(func)
-    ill_formed = admissible.problem(expanded)
+    ill_formed = misplaced(func) or misplaced(expanded)
     if ill_formed is not None:
-        return NoMatch(*(admissible.misplaced(func) or ((), ill_formed)))
+        return NoMatch(*ill_formed)
     try:
         claimed, failed = discharge_all(prover, block_questions(written or func, entry or Entry()))
         if failed is not None:
@@ -193,7 +193,6 @@ def _axes(context: Context, block: Block, path: Path, around: Around) -> Iterato
     other = [f.ne(one.axes[iv.var].value, two.axes[iv.var].value) for iv in block.iter_vars if iv.kind != "spatial"]
     free = any(iv.kind == "opaque" for iv in block.iter_vars)
     goal = f.and_(*spatial) if free else f.and_(*spatial, f.or_(*other))
-    merged = outer.of_both(one.run.context, two.run.context)
     different = f.or_(*[f.ne(x, y) for x, y in zip(one.loops, two.loops, strict=True)])
     kinds = ", ".join(f"{iv.var.name} ({iv.kind})" for iv in block.iter_vars)
     for a, b in conflicts(one.run.outer(), two.run.outer()):
@@ -203,7 +202,7 @@ def _axes(context: Context, block: Block, path: Path, around: Around) -> Iterato
         given = (*one.given, *two.given, different, *same_scope, *a.given, *b.given, overlap(a, b))
         what = "an opaque call" if a.buffer is None else a.buffer.name
         claim = f"block {block.name}: instances that meet in {what} differ only in reduction axes, of {kinds}"
-        yield Question("block", claim, merged, given, goal, path)
+        yield Question("block", claim, outer, given, goal, path)
 
 
 @final

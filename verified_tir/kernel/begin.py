@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, IntImm, Var
@@ -17,12 +16,10 @@ from verified_tir.kernel.memory import (
     Element,
     Entered,
     Entry,
-    Padding,
-    views_of,
 )  # fmt: skip
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
-from verified_tir.semantics.encode import Encoded, in_range, sort_of
+from verified_tir.semantics.encode import Encoded, fresh, in_range, sort_of
 
 LARGEST = {32: 2**31 - 2**16, 64: 2**63 - 2**32}
 """Largest symbolic extent, by the width of the symbol; checked when the function is called."""
@@ -30,18 +27,13 @@ LARGEST = {32: 2**31 - 2**16, 64: 2**63 - 2**32}
 
 def begin(func: PrimFunc, entry: Entry) -> Context:
     """The context of the function's entry: parameters, shape symbols, and their axioms."""
-    context = Context(func, entry, [], {}, {}, _views(func), {}, {}, owners=_owners(func))
-    arrays = {v for v, _ in func.buffer_map}
-    varying = [b for b in func.buffers if not _constant(b)]
-    declared = [*dict.fromkeys((*varying, *[b for b in entry.shapes if not _constant(b)]))]
+    context = Context(func, entry, [], {}, {}, _views(func), {}, owners=_owners(func))
+    declared = [b for b in dict.fromkeys((*func.buffers, *entry.shapes)) if not _constant(b)]
     extents = {e for b in declared for e in b.shape if isinstance(e, Var)}
-    symbols = [v for b in varying for e in _declared(b) for v in free_vars(e)]
-    for v in dict.fromkeys((*(v for v in func.params if v not in arrays), *symbols)):
+    for v in scalars_of(func):
         if not (v.dtype.is_int or v.dtype.is_bool or v.dtype.is_float):
             continue
-        name = _free_name(v.name, context.names)
-        term = f.var(name, sort_of(v.dtype))
-        context.names[name] = v.name
+        term = _unknown(v)
         context.env[v] = Encoded(term, f.TRUE, v.dtype.is_float)
         if v.dtype.is_int:
             context.sizes.append(term)
@@ -51,22 +43,32 @@ def begin(func: PrimFunc, entry: Entry) -> Context:
                 context.path.append(in_range(term, v.dtype))
     for b in declared:
         context.path.extend(shape_bounds(context, b))
-    bare = Entered(())
     for b in func.buffers:
-        paddings = tuple([p for p in entry.paddings if p.buffer.data is b.data]) if entry.paddings else ()
-        context.becomes(b.data, Entered(paddings) if paddings else bare)
+        context.becomes(b.data, Entered())
     return context
 
 
-def _declared(buffer: Buffer) -> tuple[Expr, ...]:
+def declared_by(buffer: Buffer) -> tuple[Expr, ...]:
     """The expressions in a buffer's declaration."""
     return (*buffer.shape, *buffer.strides, buffer.elem_offset)
 
 
 @once
+def scalars_of(func: PrimFunc) -> tuple[Var, ...]:
+    """The scalar parameters of a function, then the symbols of its buffers."""
+    behind = dict(func.buffer_map)
+    params = [p for p in func.params if p not in behind]
+    symbols = [v for b in func.buffers for e in declared_by(b) for v in free_vars(e)]
+    return tuple(dict.fromkeys((*params, *symbols)))
+
+
+@once
 def _views(func: PrimFunc) -> dict[Var, tuple[Buffer, ...]]:
     """The views of each block in a function."""
-    return views_of((*(b for _, b in func.buffer_map), *nodes_of(func.body, Buffer)))
+    found: dict[Var, tuple[Buffer, ...]] = {}
+    for b in dict.fromkeys((*func.buffers, *nodes_of(func.body, Buffer))):
+        found[b.data] = (*found.get(b.data, ()), b)
+    return found
 
 
 @once
@@ -75,17 +77,16 @@ def _owners(func: PrimFunc) -> frozenset[Buffer]:
     return frozenset({*func.buffers, *(n.buffer for n in nodes_of(func.body, Allocate))})
 
 
-def _free_name(name: str, taken: Container[str]) -> str:
-    """What a parameter is called in the logic: as nothing else is, whatever the program calls it (``i!7`` is what
-    ``fresh`` may call a loop's variable)."""
-    numbered = (f"{name}.{k}" for k in itertools.count())
-    return name if name.isidentifier() and name not in taken else next(n for n in numbered if n not in taken)
+@once
+def _unknown(variable: Var) -> Term:
+    """What stands for a parameter or a symbol in the logic: the same in each context, whatever it is called."""
+    return fresh(variable.name, sort_of(variable.dtype))
 
 
 @once
 def _constant(buffer: Buffer) -> bool:
     """Whether they are numbers, of which nothing needs to be said."""
-    return all(isinstance(e, IntImm) for e in _declared(buffer))
+    return all(isinstance(e, IntImm) for e in declared_by(buffer))
 
 
 def shape_bounds(context: Context, buffer: Buffer) -> Iterator[Term]:
@@ -112,11 +113,11 @@ def context_at(func: PrimFunc, path: Path, entry: Entry) -> Context:
     return context
 
 
-def entered(context: Context, e: Element, paddings: tuple[Padding, ...]) -> tuple[Term, ...]:
+def entered(context: Context, e: Element) -> tuple[Term, ...]:
     """Declared padding.  Through another view than the declared one, nothing is known of it."""
     known: list[Term] = []
     in_undef: list[Term] = []
-    for p in paddings:
+    for p in context.entry.paddings_of(e.version.block):
         if p.buffer is not e.buffer or context.several_views(p.buffer.data):
             in_undef.append(f.TRUE)
             continue

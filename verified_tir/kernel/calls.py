@@ -13,7 +13,8 @@ from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import Node
 from verified_tir.ir.stmt import Stmt
-from verified_tir.ir.visit import free_vars, map_children, refresh_binders
+from verified_tir.ir.visit import map_children, refresh_binders
+from verified_tir.kernel.begin import scalars_of
 from verified_tir.kernel.obligation import Misfit
 
 
@@ -43,14 +44,6 @@ class Arguments:
         if len(self.values) != len(types) or {v: e.dtype for v, e in self.values} != types:
             listed = ", ".join(f"{v.name}: {v.dtype}" for v in types)
             raise Misfit(f"{func.name} takes one value for each of its scalars and symbols ({listed})")
-
-
-def scalars_of(func: PrimFunc) -> list[Var]:
-    """The scalar parameters of a function, then the symbols of its buffers."""
-    behind = dict(func.buffer_map)
-    params = [p for p in func.params if p not in behind]
-    symbols = [v for b in func.buffers for e in (*b.shape, *b.strides, b.elem_offset) for v in free_vars(e)]
-    return list(dict.fromkeys((*params, *symbols)))
 
 
 def instantiate(func: PrimFunc, arguments: Arguments) -> Stmt:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import final
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Expr, Load, Var
+from verified_tir.ir.expr import FALSE, Expr, IntImm, Load, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import (
@@ -32,7 +32,6 @@ from verified_tir.ir.stmt import (
     While,
 )  # fmt: skip
 from verified_tir.ir.visit import sub_statements
-from verified_tir.kernel.admissible import NOT_EXPANDED
 from verified_tir.kernel.effects import EVERYTHING, assumes, effects, opaque_calls, written_blocks
 from verified_tir.kernel.memory import (
     Allocated,
@@ -43,13 +42,16 @@ from verified_tir.kernel.memory import (
     Ran,
     Stored,
     Version,
-    accessible,
+    bytes_of,
     flat_address,
 )  # fmt: skip
 from verified_tir.kernel.open_bits import only_compares, stored, usable
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
 from verified_tir.semantics.encode import Encoded, Encoder, Safety, Unencodable, fresh, sort_of
+
+NOT_EXPANDED = "its blocks are not expanded"
+"""Why nothing is said of a program: its blocks must be labels.  The others are sugar, and expanded before."""
 
 
 @final
@@ -66,7 +68,6 @@ class Context:
     functions: dict[object, tuple[Version, Buffer]]
     """What the functions of the logic stand for that give elements of memory: a version, seen through a view; shared by
     all forks."""
-    names: dict[str, str]
     sizes: list[Term] = field(default_factory=list)
     observed: list[tuple[Memory, Stmt]] = field(default_factory=list)
     """Statements that ran and assumed something, each with the memory it started from."""
@@ -85,7 +86,7 @@ class Context:
     def fork(self) -> Context:
         """A copy to walk on with; the table of loads is shared."""
         return replace(
-            self, path=list(self.path), env=dict(self.env), memory=dict(self.memory), names=dict(self.names),
+            self, path=list(self.path), env=dict(self.env), memory=dict(self.memory),
             observed=list(self.observed), line=set(self.line),
         )  # fmt: skip
 
@@ -93,13 +94,6 @@ class Context:
         """A fork in which variables have these values."""
         here = self.fork()
         here.env.update({v: Encoded(x, f.TRUE, False) for v, x in zip(variables, values, strict=True)})
-        return here
-
-    def of_both(self, first: Context, second: Context) -> Context:
-        """A fork that knows what two instances call their variables: those of the second have a prime."""
-        here = self.fork()
-        here.names.update(first.names)
-        here.names.update({k: f"{v}'" for k, v in second.names.items() if k not in here.names})
         return here
 
     def at(self, memory: Memory) -> Context:
@@ -113,6 +107,14 @@ class Context:
         version = self.memory[data] = Version(data, event)
         self.line.add(version)
         return version
+
+    def any_lane(self, node: Expr | Buffer) -> Term | None:
+        """An arbitrary lane of what has several."""
+        if node.dtype.lanes == 1:
+            return None
+        lane = fresh("lane", f.INT)
+        self.path.append(f.between(f.integer(0), lane, f.integer(node.dtype.lanes)))
+        return lane
 
     # -- loads ---------------------------------------------------------------------------------------------------
 
@@ -179,9 +181,49 @@ class Context:
             return self.usable(*facts)
         return tuple([t for t in facts if only_compares(t, self.blocks, licensed)])
 
-    def accessible(self, buffer: Buffer, indices: tuple[Term, ...], lane: Term | None) -> Term:
-        """When touching this element is allowed (see ``accessible``)."""
-        return accessible(self, buffer, indices)
+    # -- access --------------------------------------------------------------------------------------------------
+
+    def accessible(self, buffer: Buffer, indices: tuple[Term, ...]) -> Term:
+        """When touching an element is allowed: it lies in its block, and in no padding that is declared
+        inaccessible."""
+        conditions = [self._within_block(buffer, indices)]
+        for p in self.entry.paddings_of(buffer.data):
+            if p.value is None and p.predicate is not FALSE:
+                place = indices if p.buffer is buffer else self._seen_from(p.buffer, buffer, indices)
+                if place is None:
+                    return f.FALSE  # a view over partly inaccessible memory: not understood, so not allowed
+                conditions.append(f.not_(self.bound(p.indices, place).encoder().value(p.predicate)))
+        return f.and_(*conditions)
+
+    def _seen_from(self, base: Buffer, view: Buffer, indices: tuple[Term, ...]) -> tuple[Term, ...] | None:
+        """The indices in ``base`` of an element of another view; ``None`` unless both are row-major with equal elements
+        and all extents of ``base`` but the first are constants.  Only for an element that lies in the block (see
+        ``_within_block``): an array that has strides, or no element, has none that other views may touch."""
+        inner = [e.value for e in base.shape[1:] if isinstance(e, IntImm)]
+        if view.strides or base.dtype is not view.dtype or len(inner) != len(base.shape) - 1:
+            return None
+        encoder = Encoder(self.env)
+        rest = f.sub(flat_address(view, indices, encoder), encoder.value(base.elem_offset))
+        found: list[Term] = []
+        for extent in reversed(inner):
+            found.insert(0, f.floormod(rest, f.integer(extent)))
+            rest = f.floordiv(rest, f.integer(extent))
+        return (rest, *found)
+
+    def _within_block(self, buffer: Buffer, indices: tuple[Term, ...]) -> Term:
+        """An element of a view lies inside the block that the view was declared over."""
+        base = next((b for b in self.views.get(buffer.data, ()) if b in self.owners), None)
+        if base is None or (base is buffer and base in self.func.buffers):
+            return f.TRUE
+        encoder = Encoder(self.env)
+        if base is buffer:  # an allocation is as large as its elements reach, upwards from 0
+            return f.and_(*[f.le(f.integer(0), encoder.value(e)) for e in (*base.strides, base.elem_offset)])
+        if base.strides:
+            return f.FALSE  # which bytes between the elements belong to the block is not understood
+        first = f.mul(encoder.value(base.elem_offset), f.integer(base.dtype.nbytes))
+        start = f.mul(flat_address(buffer, indices, encoder), f.integer(buffer.dtype.nbytes))
+        end, last = f.add(start, f.integer(buffer.dtype.nbytes)), f.add(first, bytes_of(base, encoder))
+        return f.and_(f.le(f.integer(0), start), f.le(first, start), f.le(end, last))
 
     def encoder(self, safety: list[Safety] | None = None, memory: Memory | None = None) -> Encoder:
         """Encodes expressions as they are evaluated here (or with an earlier memory)."""
@@ -211,8 +253,6 @@ class Context:
         encoder = self.encoder()
         low, extent = [e.value for e in bounds or map(encoder.encode, (loop.min, loop.extent))]
         self.env[loop.var] = Encoded(v, f.TRUE, False)
-        if v.op == "var":
-            self.names[str(v.payload)] = loop.var.name
         self.path.extend((f.le(low, v), f.lt(v, f.add(low, extent))))
         return v
 
@@ -274,11 +314,10 @@ class Context:
 
         That of an opaque call, which may have written everything, is unknown.
         """
-        call = Evaluate(expr)
-        if opaque_calls(call):
+        if opaque_calls(expr):
             before = dict(self.memory)
             for data in before:
-                self.becomes(data, Ran(before, call, {}))
+                self.becomes(data, Ran(before, Evaluate(expr), {}))
         elif expr.dtype.lanes == 1:
             return self.encoder().claim(expr) if claim else self.encoder().encode(expr)
         return Encoded(fresh("call", sort_of(expr.dtype.scalar)), f.TRUE, True)

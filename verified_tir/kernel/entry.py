@@ -13,9 +13,8 @@ from weakref import WeakSet
 
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
-from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Block, Seq
-from verified_tir.kernel import admissible
+from verified_tir.ir.wellformed import misplaced
 from verified_tir.kernel.begin import begin
 from verified_tir.kernel.exact import exact_prover
 from verified_tir.kernel.facts import Prover
@@ -41,11 +40,7 @@ def program_questions(func: PrimFunc, entry: Entry) -> Iterator[Question]:
 
 
 class _Inexpressible(Exception):
-    """What a statement says has no form in the logic; caught by :func:`verify_program`."""
-
-    def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(reason)
-        self.path = path
+    """What a statement says has no form in the logic: the place of the statement, and why."""
 
 
 def contradictory(func: PrimFunc, prover: Prover, entry: Entry) -> bool:
@@ -75,27 +70,19 @@ def prove_program(
     exact_prover(prover)
     if type(func) is not PrimFunc:
         raise TypeError(f"a program is a PrimFunc, not a {type(func).__name__}")
-    bare = entry is None
-    entry = Entry() if entry is None else entry
-    untold: str | None = None
-    ill_formed = admissible.misplaced(func)
+    ill_formed = misplaced(func)
     if ill_formed is not None:
         return NoMatch(*ill_formed)
     try:
-        try:
-            if contradictory(func, prover, entry):
-                return NoMatch((), "what it assumes of its arguments contradicts itself: no input is left")
-        except (Unencodable, IRError) as problem:
-            untold = str(problem)  # the questions below come to the place, and say it
-        done, failed = discharge_all(prover, program_questions(func, entry))
+        done, failed = discharge_all(prover, program_questions(func, entry or Entry()))
         if failed is not None:
             return Unproved(*failed, func)
+        if contradictory(func, prover, entry or Entry()):
+            return NoMatch((), "what it assumes of its arguments contradicts itself: no input is left")
     except _Inexpressible as problem:
-        return NoMatch(problem.path, str(problem))
+        return NoMatch(*problem.args)
     except (Unencodable, IRError) as problem:
         return NoMatch((), str(problem))
-    if untold is not None:
-        return NoMatch((), untold)
-    if bare:
+    if entry is None:
         _MEANINGFUL.add(func)
     return done

@@ -17,8 +17,6 @@ from verified_tir.kernel.step import Rule
 from verified_tir.logic.solver import Solver
 from verified_tir.logic.verdict_store import VerdictStore
 
-__all__ = ["Inexact", "exact_prover", "exact_rule"]
-
 T = TypeVar("T")
 
 
@@ -44,13 +42,11 @@ def exact_prover(prover: Prover) -> Prover:
     return prover
 
 
-def _theorem(value: Any) -> Refines:
+def _theorem(value: Any) -> Any:
     try:
-        statement_of(value)
+        return statement_of(value) and value
     except TypeError as problem:
         raise Inexact(str(problem)) from None
-    return value  # type: ignore[no-any-return]
 
 
-READERS[Rule] = exact_rule
 READERS[Refines] = _theorem

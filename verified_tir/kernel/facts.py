@@ -156,8 +156,8 @@ class Known:
         match e.version.event:
             case Allocated():
                 return (*self._add(e, f.not_(e.defined)), *typed)
-            case Entered(paddings=paddings):
-                return (*self._add(e, *entered(self.context, e, paddings)), *typed)
+            case Entered():
+                return (*self._add(e, *entered(self.context, e)), *typed)
             case Stored() as stored:
                 return (*self._add(e, *self._stored(e, stored)), *typed)
         return typed

@@ -144,7 +144,7 @@ def undefined(known: Known, version: Version, blocks: frozenset[Var]) -> frozens
     if any(len({b.dtype.scalar for b in context.views.get(data, ())}) != 1 for data in blocks):
         return blocks
     match version.event:
-        case Entered(paddings=()) if len(blocks) == 1:
+        case Entered() if len(blocks) == 1 and not context.entry.paddings_of(version.block):
             return frozenset()
         case Stored(before=before, value=value) if len(blocks) == 1 and known.is_throughout(before):
             claim = f"what is stored to {version.block.name} is defined"

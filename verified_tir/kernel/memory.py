@@ -8,19 +8,15 @@ write a block gives it a new version; what is known about the old one is carried
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias, final
+from typing import TypeAlias, final
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import FALSE, Expr, IntImm, Undef, Var
+from verified_tir.ir.expr import Expr, Undef, Var
 from verified_tir.ir.stmt import Stmt
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
 from verified_tir.semantics.encode import Encoded, Encoder
-
-if TYPE_CHECKING:
-    from verified_tir.kernel.context import Context
 
 _serial = itertools.count(1)
 
@@ -60,13 +56,15 @@ class Entry:
     licensed: frozenset[Var] = frozenset()
     """Blocks into which floats may be summed in any order: the bits of their elements are open."""
 
+    def paddings_of(self, block: Var) -> tuple[Padding, ...]:
+        """What is declared of the padding of a parameter's block."""
+        return tuple([p for p in self.paddings if p.buffer.data is block])
+
 
 @final
 @dataclass(frozen=True, slots=True)
 class Entered:
-    """The block came into the function with these declared paddings."""
-
-    paddings: tuple[Padding, ...]
+    """The block came into the function, with what was declared of its padding."""
 
 
 @final
@@ -141,14 +139,6 @@ class Element:
     defined: Term
 
 
-def views_of(buffers: Iterable[Buffer]) -> dict[Var, tuple[Buffer, ...]]:
-    """The distinct views of each block."""
-    found: dict[Var, tuple[Buffer, ...]] = {}
-    for b in dict.fromkeys(buffers):
-        found[b.data] = (*found[b.data], b) if b.data in found else (b,)
-    return found
-
-
 def flat_address(buffer: Buffer, indices: tuple[Term, ...], encoder: Encoder) -> Term:
     """Position of an element from the start of the block, in elements of the view."""
     if buffer.strides:
@@ -168,50 +158,3 @@ def bytes_of(buffer: Buffer, encoder: Encoder) -> Term:
     for extent in buffer.shape:
         size = f.mul(size, encoder.value(extent))
     return size
-
-
-# -- access ------------------------------------------------------------------------------------------------------------
-
-
-def accessible(context: Context, buffer: Buffer, indices: tuple[Term, ...]) -> Term:
-    """When touching this element is allowed: it lies in its block, and in no padding that is declared inaccessible."""
-    conditions = [_within_block(context, buffer, indices)]
-    for p in context.entry.paddings:
-        if p.buffer.data is buffer.data and p.value is None and p.predicate is not FALSE:
-            place = indices if p.buffer is buffer else _seen_from(context, p.buffer, buffer, indices)
-            if place is None:
-                return f.FALSE  # a view over partly inaccessible memory: not understood, so not allowed
-            conditions.append(f.not_(context.bound(p.indices, place).encoder().value(p.predicate)))
-    return f.and_(*conditions)
-
-
-def _seen_from(context: Context, base: Buffer, view: Buffer, indices: tuple[Term, ...]) -> tuple[Term, ...] | None:
-    """The indices in ``base`` of an element of another view; ``None`` unless both are row-major with equal elements
-    and all extents of ``base`` but the first are constants.  Only for an element that lies in the block (see
-    ``_within_block``): an array that has strides, or no element, has none that other views may touch."""
-    inner = [e.value for e in base.shape[1:] if isinstance(e, IntImm)]
-    if view.strides or base.dtype is not view.dtype or len(inner) != len(base.shape) - 1:
-        return None
-    encoder = Encoder(context.env)
-    rest = f.sub(flat_address(view, indices, encoder), encoder.value(base.elem_offset))
-    found: list[Term] = []
-    for extent in reversed(inner):
-        found.insert(0, f.floormod(rest, f.integer(extent)))
-        rest = f.floordiv(rest, f.integer(extent))
-    return (rest, *found)
-
-
-def _within_block(context: Context, buffer: Buffer, indices: tuple[Term, ...]) -> Term:
-    """An element of a view lies inside the block that the view was declared over."""
-    base = next((b for b in context.views.get(buffer.data, ()) if b in context.owners), None)
-    if base is None or (base is buffer and base in context.func.buffers):
-        return f.TRUE
-    encoder = Encoder(context.env)
-    if base is buffer:  # an allocation is as large as its elements reach, upwards from 0
-        return f.and_(*[f.le(f.integer(0), encoder.value(e)) for e in (*base.strides, base.elem_offset)])
-    if base.strides:
-        return f.FALSE  # which bytes between the elements belong to the block is not understood
-    first = f.mul(encoder.value(base.elem_offset), f.integer(base.dtype.nbytes))
-    start = f.mul(flat_address(buffer, indices, encoder), f.integer(buffer.dtype.nbytes))
-    end, last = f.add(start, f.integer(buffer.dtype.nbytes)), f.add(first, bytes_of(base, encoder))
-    return f.and_(f.le(f.integer(0), start), f.le(first, start), f.le(end, last))

@@ -101,7 +101,7 @@ def discharge(prover: Prover, question: Question, since: int | None = None) -> O
     context, given, goal = question.context, question.given, question.goal
     verdict, used = prover.prove(context, given, goal, () if question.otherwise else tuple(context.sizes))
     claim, place = in_words(question.claim), question.place
-    obligation = Obligation(question.name, claim, used, goal, place, question.where, context.names)
+    obligation = Obligation(question.name, claim, used, goal, place, question.where)
     if isinstance(verdict, Proved):
         return (Discharged(obligation, verdict, tuple(prover.lemmas[before:])),), None
     return discharge_all(prover, question.otherwise, before) if question.otherwise else ((), (obligation, verdict))

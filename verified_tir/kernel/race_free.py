@@ -33,7 +33,7 @@ from verified_tir.kernel.obligation import NoMatch, Question, Unproved, discharg
 from verified_tir.kernel.region import instance
 from verified_tir.logic import formula as f
 from verified_tir.logic.verdict import Discharged
-from verified_tir.semantics.encode import Encoded, Unencodable
+from verified_tir.semantics.encode import Unencodable
 
 MARKED = ("parallel", "vectorized", "thread_binding")
 """Kinds of loops whose iterations may run at once."""
@@ -72,11 +72,9 @@ def marked_loops(stmt: Stmt) -> tuple[Path, ...]:
 def no_conflict_between_iterations(context: Context, loop: For, path: Path) -> Iterator[Question]:
     """Two different iterations of ``loop`` touch no common element, unless both only read it."""
     first, second = context.bind_loop(loop), context.bind_loop(loop)
-    context.names[str(second.payload)] += "'"
     context.repeat(loop, loop.body)
-    runs = [instance(context, loop.body, env={loop.var: Encoded(v, f.TRUE, False)}) for v in (first, second)]
+    runs = [instance(context.bound([loop.var], [v]), loop.body) for v in (first, second)]
     yield from _reached(loop, runs[0], path)
-    merged = context.of_both(runs[0].context, runs[1].context)
     for a, b in conflicts(_common(runs[0], loop), _common(runs[1], loop)):
         what = f"the loop over {loop.var.name} is {loop.kind}"
         if a.buffer is None or b.buffer is None:
@@ -86,7 +84,7 @@ def no_conflict_between_iterations(context: Context, loop: For, path: Path) -> I
             claim = f"{what}: no two of its iterations {verbs} the same element of {a.buffer.name}"
         given = (f.lt(first, second), *a.given, *b.given)
         # Both orders of the pair are asked, since a and b come from all accesses of the body.
-        yield Question("licence", claim, merged, given, f.not_(overlap(a, b)), (*path, 0, *a.place), "after")
+        yield Question("licence", claim, context, given, f.not_(overlap(a, b)), (*path, 0, *a.place), "after")
 
 
 def _common(run: Instance, loop: For) -> Iterator[Access]:
@@ -112,6 +110,3 @@ def _reached(loop: For, run: Instance, path: Path) -> Iterator[Question]:
 def _kind(buffer: Buffer) -> str:
     """The first word of a storage scope."""
     return buffer.scope.partition(".")[0]
-
-
-__all__ = ["MARKED", "marked_loops", "prove_race_free", "race_questions"]

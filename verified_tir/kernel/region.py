@@ -32,29 +32,26 @@ from verified_tir.ir.stmt import (
     Store,
     While,
 )
-from verified_tir.ir.visit import children, map_children, nodes_of, sub_statements, walk
+from verified_tir.ir.visit import children, map_children, nodes_of, sub_statements
 from verified_tir.kernel.access import Access, Instance
 from verified_tir.kernel.context import Context
-from verified_tir.kernel.effects import EVERYTHING, written_blocks
+from verified_tir.kernel.effects import EVERYTHING, opaque_calls, written_blocks
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
 from verified_tir.semantics.encode import Encoded, Encoder, Safety, fresh, in_range, sort_of
 
 
 def instance(
-    context: Context, stmt: Stmt, *, env: dict[Var, Encoded] | None = None, given: Iterable[Term] = (),
-    with_safety: bool = False, written: Collection[Var] | None = None,
+    context: Context, stmt: Stmt, *, given: Iterable[Term] = (), with_safety: bool = False,
+    written: Collection[Var] | None = None,
 ) -> Instance:  # fmt: skip
     """Encode one arbitrary run of ``stmt`` from the memory of ``context``.
 
-    :param env: values for variables bound around ``stmt`` (an iteration's loop variable).
     :param given: conditions under which the instance runs.
     :param written: blocks that are written while the instance runs: those that it writes itself, unless given.  Without
         them the loads see the memory of ``context``, which is right for a statement that changes nothing.
     """
     here = context.fork()
-    if env:
-        here.env.update(env)
     local = {n.buffer.data for n in nodes_of(stmt, Allocate)}
     volatile = {*(written_blocks(stmt) if written is None else written), *local}
     walker = _Walker(here, volatile, local, with_safety)
@@ -101,7 +98,7 @@ class _Walker:
         :param undef: what is wrong if it is undefined, if that is a condition.
         """
         encoder = self.encoder()
-        if any(isinstance(n, Call) and not is_pure(n.op) for n in walk(expr)):
+        if opaque_calls(expr):
             self.around_calls(expr)
             self.barrier()
             result = fresh("call", sort_of(expr.dtype.scalar))
@@ -112,14 +109,6 @@ class _Walker:
         if undef:
             self.require(undef, expr, encoded.defined)
         return encoded
-
-    def any_lane(self, expr: Expr) -> Term | None:
-        """An arbitrary lane of an expression that has several."""
-        if expr.dtype.lanes == 1:
-            return None
-        lane = fresh("lane", f.INT)
-        self.context.path.append(f.between(f.integer(0), lane, f.integer(expr.dtype.lanes)))
-        return lane
 
     def around_calls(self, expr: Expr) -> None:
         """Loads and safety of an expression that makes opaque calls, each with any result, and of their arguments."""
@@ -145,7 +134,7 @@ class _Walker:
             if isinstance(e, Expr) and e.dtype.code in ("handle", "void"):
                 evaluated.extend(children(e))  # it has no value in the logic, but what it is made of may
             elif isinstance(e, Expr) and not isinstance(e, Var):
-                self.evaluate(e, self.any_lane(e))
+                self.evaluate(e, self.context.any_lane(e))
         self.volatile = outer
         del self.context.path[kept:]
 
@@ -175,22 +164,16 @@ class _Walker:
             if scalar.is_int:
                 self.context.path.append(in_range(value, scalar))
         else:
-            found = self.context.load_from(self.context.memory, buffer, indices, lane)
-            value, defined = found.value, found.defined
-        self.note(buffer, indices, lane, address, False, given, Encoded(value, defined, True))
+            element = self.context.load_from(self.context.memory, buffer, indices, lane)
+            value, defined = element.value, element.defined
+        found = Encoded(value, defined, True)
+        self.result.accesses.append(Access(buffer, indices, lane, address, False, given, self.place, found, self.loops))
         return value, defined
-
-    def note(
-        self, buffer: Buffer | None, indices: tuple[Term, ...], lane: Term | None, address: tuple[Term, ...],
-        write: bool, given: tuple[Term, ...], value: Encoded | None, written: Encoded | None = None,
-    ) -> None:  # fmt: skip
-        accesses = self.result.accesses
-        accesses.append(Access(buffer, indices, lane, address, write, given, self.place, value, self.loops, written))
 
     def barrier(self) -> None:
         """An assertion that fails, or a loop that does not end, keeps what follows from running: nothing moves past
         it."""
-        self.note(None, (), None, (), True, self.given, None)
+        self.result.accesses.append(Access(None, (), None, (), True, self.given, self.place, None, self.loops))
 
     # -- statements -----------------------------------------------------------------------------------------------
 
@@ -227,7 +210,7 @@ class _Walker:
                     self.barrier()
                 return [self.evaluate(c, undef="a branch on undef")]
             case LetStmt(value=value) | Evaluate(value=value):
-                return [self.evaluate(value, self.any_lane(value))]
+                return [self.evaluate(value, self.context.any_lane(value))]
             case Allocate(buffer=b) | DeclBuffer(buffer=b):
                 for e in (*b.shape, *b.strides, b.elem_offset):
                     extent = self.evaluate(e, undef="an extent that is undef")
@@ -258,7 +241,7 @@ class _Walker:
         return values
 
     def store(self, stmt: Store) -> None:
-        lane, loops = self.any_lane(stmt.value), self.loops
+        lane, loops = self.context.any_lane(stmt.value), self.loops
         if lane is not None:
             self.within(lane)
         written = self.evaluate(stmt.value, lane)
@@ -270,6 +253,8 @@ class _Walker:
         indices, element_lane, taken = encoder.access(Load(stmt.buffer, stmt.indices, stmt.predicate), lane)
         self.keep_safety(encoder)
         self.context.path.extend(taken)
-        address = self.context.address(stmt.buffer, indices, element_lane)
-        self.note(stmt.buffer, indices, element_lane, address, True, self.given, value, written)
+        address, given, place = self.context.address(stmt.buffer, indices, element_lane), self.given, self.place
+        self.result.accesses.append(
+            Access(stmt.buffer, indices, element_lane, address, True, given, place, value, self.loops, written)
+        )
         self.loops = loops

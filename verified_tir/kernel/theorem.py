@@ -15,13 +15,15 @@ from verified_tir.ir.expr import Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path
-from verified_tir.ir.stmt import SKIP, Allocate
-from verified_tir.ir.visit import walk
-from verified_tir.kernel import admissible, assumed
+from verified_tir.ir.stmt import SKIP, Allocate, Block
+from verified_tir.ir.visit import nodes_of
+from verified_tir.ir.wellformed import problem
+from verified_tir.kernel import assumed
 from verified_tir.kernel.begin import begin, shape_bounds
+from verified_tir.kernel.context import NOT_EXPANDED
 from verified_tir.kernel.effects import written_blocks
 from verified_tir.kernel.entry import contradictory, prove_program
-from verified_tir.kernel.exact import Inexact, exact_prover, exact_rule
+from verified_tir.kernel.exact import exact_prover, exact_rule
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import Misfit, NoMatch, Question, Refusal, Unproved, discharge_all
@@ -70,7 +72,7 @@ def _apply(rule: Rule, theorem: Statement, prover: Prover, again: Step | None = 
             return Unproved(*failed, new.after, new.paddings, made.maps, made.reassociated)
         if made.assumed is not SKIP and contradictory(new.before, prover, Entry()):
             raise Misfit("with this, what is assumed of the arguments contradicts itself: no input is left")
-    except (Unencodable, IRError, Inexact) as refused:
+    except (Unencodable, IRError) as refused:
         return NoMatch(place, str(refused))
     step = Step(rule, made.after, discharged, replace(made, questions=()))
     asked = {how_asked(), *(["kept verdicts"] if prover.solver.store.kept else [])}
@@ -79,10 +81,12 @@ def _apply(rule: Rule, theorem: Statement, prover: Prover, again: Step | None = 
 
 
 def _check(theorem: Statement, made: Rewrite) -> None:
-    """A theorem can be about what a rule computed, as far as no proof is needed."""
-    inadmissible = admissible.problem(made.after)
-    if inadmissible is not None:
-        raise Misfit(f"no theorem is about the result: {inadmissible}")
+    """A theorem can be about what a rule computed, as far as no proof is needed: what the rule was given is in scope
+    where it stands, for instance."""
+    expanded = all(b.is_label for b in nodes_of(made.after.body, Block))
+    ill_formed = problem(made.after) if expanded else NOT_EXPANDED
+    if ill_formed is not None:
+        raise Misfit(f"no theorem is about the result: {ill_formed}")
     written = _newly_written(theorem.after, made.after)
     if written is not None:
         raise Misfit(f"{written} would be written, which was only read: then no other argument may share it")
@@ -156,8 +160,7 @@ def licensed(theorem: Refines, blocks: frozenset[Var], prover: Prover) -> Refine
     """
     said, prover = statement_of(theorem), exact_prover(prover)
     start = said.start
-    allocated = (n.buffer for n in walk(start.body) if isinstance(n, Allocate))
-    own = {b.data for b in (*start.buffers, *allocated)}
+    own = {b.data for b in (*start.buffers, *(n.buffer for n in nodes_of(start.body, Allocate)))}
     if type(blocks) is not frozenset or any(type(b) is not Var for b in blocks) or not blocks <= own:
         raise TypeError("a licence is about blocks of the program that the theorem begins with")
     relied = assumed.of_results(start)

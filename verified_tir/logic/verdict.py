@@ -9,7 +9,7 @@ alone gives), or ``z3``; and how many ``seconds`` Z3 took for it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, final
 
 from verified_tir.ir.node import Node
@@ -68,8 +68,7 @@ class Obligation:
     """One question: does ``goal`` follow from ``given``?
 
     ``claim`` is one sentence in the program's own names; ``place`` the path of the statement it is about, in the
-    program named by ``where`` (``"before"`` or ``"after"``).  ``names`` tells how the program calls the variables of
-    the formula.
+    program named by ``where`` (``"before"`` or ``"after"``).
     """
 
     name: str
@@ -78,7 +77,6 @@ class Obligation:
     goal: Term
     place: tuple[int, ...] = ()
     where: str = "before"
-    names: dict[str, str] = field(default_factory=dict, hash=False, compare=False)
 
 
 @final

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from verified_tir.logic.called import called
 from verified_tir.logic.model import our_names
 from verified_tir.logic.smtlib import query
 from verified_tir.logic.verdict import Obligation
@@ -54,14 +55,14 @@ def write_refusal(folder: Path, name: str, refused: ScheduleError) -> int:
 
 def _write(folder: Path, name: str, step: str, o: Obligation, verdict: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    script = query(o.given, o.goal)
-    called = [(short, o.names[ours]) for short, (ours, _) in our_names(script).items() if ours in o.names]
+    script, names = query(o.given, o.goal), called(o)
+    shown = [(short, names[ours]) for short, (ours, _) in our_names(script).items() if ours in names]
     header = [
         f"claim: {o.claim}",
         f"step: {step}",
         f"verdict: {verdict}",
         "The claim holds if this is unsat.",
-        *(f"{short} is {theirs}" for short, theirs in called),
+        *(f"{short} is {theirs}" for short, theirs in shown),
     ]
     lines = [
         *(f"; {' '.join(line.split())}" for line in header),

@@ -8,6 +8,7 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.kernel.obligation import NoMatch, Refusal, Unproved
 from verified_tir.kernel.theorem import Refines
 from verified_tir.logic import verdict as v
+from verified_tir.logic.called import called
 from verified_tir.schedule.errors import NotApplicable, Refuted, ScheduleError, Undecided
 
 if TYPE_CHECKING:
@@ -36,11 +37,9 @@ def report(step: str, refusal: Refusal, program: PrimFunc, theorem: Refines | No
         return Undecided(step, obligation.claim, shown, obligation.place, obligation=obligation,
                          solver_reason=verdict.reason)  # fmt: skip
     assert isinstance(verdict, v.Refuted)
-    values = {
-        obligation.names[name]: value
-        for name, value in sorted(verdict.model.values.items())
-        if name in obligation.names and verdict.model.sorts[name] == "Int"
-    }
+    names = called(obligation, shown, refusal.would_be)
+    model = verdict.model.values
+    values = {names[name]: model[name] for name in sorted(model) if name in names}
     return Refuted(step, obligation.claim, shown, obligation.place, obligation=obligation, counterexample=values,
                    run=replay_later(programs, values), programs=programs)  # fmt: skip
 

@@ -53,7 +53,7 @@ class Safety:
 
 
 LoadFunction = Callable[[Buffer, tuple[Term, ...], Term | None], tuple[Term, Term]]
-AccessibleFunction = Callable[[Buffer, tuple[Term, ...], Term | None], Term]
+AccessibleFunction = Callable[[Buffer, tuple[Term, ...]], Term]
 
 
 class Unencodable(ValueError):
@@ -273,7 +273,7 @@ class Encoder:
                     self.require("in bounds", expr, f.between(f.integer(0), e.value, self.value(extent)))
         if self.safety is not None and self.accessible is not None:
             with self.under(*taken):
-                self.require("accessible", expr, self.accessible(buffer, tuple(terms), element_lane))
+                self.require("accessible", expr, self.accessible(buffer, tuple(terms)))
         return tuple(terms), element_lane, taken
 
     def integer(self, expr: ir.Expr, value: Term, defined: Term, data: bool) -> Encoded:

@@ -50,7 +50,7 @@ def test_a_value_that_another_iteration_writes_is_not_read_in_a_parallel_loop() 
 def test_a_value_mentions_what_is_in_scope() -> None:
     f = program("for i in range(4):\n    B[i] = i + 1\nB[0] = 1")
     i = variable(f, "i")
-    refused(f, Bind((1,), Var.fresh("x"), i + 1), "i is not in scope here")
+    refused(f, Bind((1,), Var.fresh("x"), i + 1), "variable i is not in scope")
     gives(f, Bind((0, 0), Var.fresh("x"), i + 1),
           "for i in range(4):\n    x: T.let[T.int32] = i + 1\n    B[i] = x\nB[0] = 1")  # fmt: skip
 

@@ -10,7 +10,8 @@ from verified_tir.ir.script import parse_func
 from verified_tir.ir.stmt import Store
 from verified_tir.ir.sugar import binary, const
 from verified_tir.ir.visit import walk
-from verified_tir.kernel.calls import Arguments, scalars_of
+from verified_tir.kernel.begin import scalars_of
+from verified_tir.kernel.calls import Arguments
 from verified_tir.kernel.rules.call import Refine
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.layout import LayoutMap

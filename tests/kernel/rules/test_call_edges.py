@@ -13,8 +13,8 @@ from tests.kernel.rules.test_call_implement import RAW
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.script import parse_func
 from verified_tir.ir.sugar import const
-from verified_tir.kernel.begin import LARGEST
-from verified_tir.kernel.calls import Arguments, scalars_of
+from verified_tir.kernel.begin import LARGEST, scalars_of
+from verified_tir.kernel.calls import Arguments
 from verified_tir.kernel.rules.call import Implement, Refine
 from verified_tir.kernel.rules.reassociate import Reassociate
 from verified_tir.kernel.theorem import Refines

@@ -8,7 +8,8 @@ from verified_tir.ir.expr import Expr
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import parse_func
 from verified_tir.ir.sugar import const
-from verified_tir.kernel.calls import Arguments, scalars_of
+from verified_tir.kernel.begin import scalars_of
+from verified_tir.kernel.calls import Arguments
 from verified_tir.kernel.rules.call import Implement
 
 EXTERN = """

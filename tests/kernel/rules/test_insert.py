@@ -73,7 +73,7 @@ def test_a_dead_store() -> None:
     a = buffer(f, "A")
     gives(f, Insert((0,), store(a, 9, 0), killer=3), "A[0] = 9\nB[0] = 1\nB[1] = A[1]\nA[0] = 2")
     reads = "dead: the store to A is dead: what is overwritten later is not read before that (Refuted)"
-    refused(program(text.format("A[0]")), Insert((0,), store(a, 9, 0), killer=3), "A is not alive")
+    refused(program(text.format("A[0]")), Insert((0,), store(a, 9, 0), killer=3), "buffer A is not declared here")
     g = program(text.format("A[0]"))
     refused(g, Insert((0,), store(buffer(g, "A"), 9, 0), killer=3), reads)
     refused(f, Insert((0,), store(a, 9, 1), killer=3), "dead: the store to A is dead: ")
@@ -85,7 +85,7 @@ def test_what_does_not_fit() -> None:
     a, i = buffer(f, "A"), variable(f, "i")
     refused(f, Insert((1,), store(a, i, 0)), "i is not in scope here")
     other = program('t = T.alloc_buffer((4,), "int32")\nB[0] = 1')
-    refused(f, Insert((1,), store(buffer(other, "t"), 1, 0)), "buffer t is not alive here")
+    refused(f, Insert((1,), store(buffer(other, "t"), 1, 0)), "buffer t is not declared here")
     refused(f, with_else((1,)), "not an if without else")
 
 

@@ -33,4 +33,4 @@ def test_what_appears_is_in_scope() -> None:
     f = program("B[0] = 1\nA[0] = 1")
     q = Var.fresh("q")
     found = refused(f, repeat((1,), (0,), (NewLoop(Var.fresh("y"), const(0), q),), (), ()), "q is not in scope here")
-    assert found.reason == "q is not in scope here"  # type: ignore[union-attr]
+    assert found.reason == "no theorem is about the result: variable q is not in scope here"  # type: ignore[union-attr]

@@ -64,7 +64,7 @@ def test_data_that_wraps_is_not_unmasked() -> None:
 
 def test_what_does_not_fit() -> None:
     f = program("for i in range(4):\n    B[i] = A[i]\nB[0] = 1")
-    refused(f, rewritten((1,), (0,), variable(f, "i")), "i is not in scope here")
+    refused(f, rewritten((1,), (0,), variable(f, "i")), "variable i is not in scope")
     refused(f, rewritten((1,), (0,), FloatImm(load(buffer(f, "A"), 0).dtype.parse("float32"), 1.0)), "has type int32")
     refused(f, rewritten((1,), (5,), const(1)), "there is no such expression")
 

@@ -61,7 +61,7 @@ def test_a_let_binds_in_its_body_only() -> None:
     f = program("B[0] = 1", ABN)
     v, w, n = Var.fresh("v"), Var.fresh("w"), variable(f, "n")
     f = f.with_body(store(buffer(f, "B"), LetExpr(v, n + 1, v - 1), 0))
-    refused(f, rewritten((), (0, 0), v), "v is not in scope here")
+    refused(f, rewritten((), (0, 0), v), "variable v is not in scope")
     accepted(f, rewritten((), (0, 1), n))
     accepted(f, rewritten((), (0,), n), rewritten((), (0,), LetExpr(w, const(0), n + w)))
     refused(f, rewritten((), (0,), LetExpr(w, const(0), n // 2 + w)), "equal: ")

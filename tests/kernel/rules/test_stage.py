@@ -195,7 +195,7 @@ def test_one_place_for_each_element() -> None:
     accepted(g, read(g, twice))  # the other copy is not looked at
     accepted(f, written(f, replace(twice, shape=(const(2),))))
     merged = LayoutMap((x,), (x * 0,), (y,), (y,), (const(2),), FALSE)
-    refused(program("for i in range(2):\n    B[i] = A[i]", SIX), read(f, merged), "buffer A is not alive here")
+    refused(program("for i in range(2):\n    B[i] = A[i]", SIX), read(f, merged), "buffer A is not declared here")
     two = program("for i in range(2):\n    B[i] = A[i]", SIX)
     refused(two, read(two, merged), LIES)
 
@@ -394,7 +394,7 @@ def test_parameters_fit() -> None:
     again = accepted(f, Stage((0,), a, layout, "c"))
     refused(again, Stage((1,), b, layout, "d"), "the variables of the copy are not fresh")
     stale = Buffer.declare("D", (6,), "int32")
-    refused(f, Stage((0,), stale, layout, "c"), "buffer D is not alive here")
+    refused(f, Stage((0,), stale, layout, "c"), "buffer D is not declared here")
 
 
 def test_extents_of_the_copy() -> None:

@@ -135,7 +135,7 @@ def test_a_buffer_that_is_never_written() -> None:
 def test_strides_are_safe_and_in_scope() -> None:
     f = program("for i in range(4):\n    A[i] = i\nB[0] = n", ABN)
     i, n = variable(f, "i"), variable(f, "n")
-    assert reason(f, Declare((1,), Buffer.declare("t", (i,), "int32"))) == "i is not in scope here"
+    refused(f, Declare((1,), Buffer.declare("t", (i,), "int32")), "variable i is not in scope here")
     strided = Buffer.declare("t", (2,), "int32", strides=(4 // n,))
     refused(f, Declare((1,), strided), "safety: 4 // n: no division by zero (Refuted)")
 

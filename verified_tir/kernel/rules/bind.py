@@ -27,7 +27,7 @@ from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import opaque_calls
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import Misfit
-from verified_tir.kernel.rules.common import arbitrary_lane, changes, check_scope, has_effect, occurs, safe_questions
+from verified_tir.kernel.rules.common import changes, occurs, safe_questions
 from verified_tir.kernel.rules.rewrite import expressions
 from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
@@ -58,11 +58,9 @@ class Bind:
         let = LetStmt(self.var, self.value, body)
         _check_same_throughout(let)
         context = context_at(before, self.path, entry)
-        check_scope(context, self.value)
         safety: list[Safety] = []
-        lane, given = arbitrary_lane(self.value)
-        context.encoder(safety).encode(self.value, lane)
-        given = (*given, *_evaluated_first(context, target))
+        context.encoder(safety).encode(self.value, context.any_lane(self.value))
+        given = _evaluated_first(context, target)
         after = before.with_body(put(before.body, self.path, let))
         return Rewrite(after, safe_questions(context, safety, given, self.path))
 
@@ -84,7 +82,7 @@ class Inline:
 
 def _check_same_throughout(let: LetStmt) -> None:
     """What is bound has one value wherever its name is used."""
-    if has_effect((let.value,)):
+    if opaque_calls(let.value):
         raise Misfit("an opaque call is evaluated where it stands, and once")
     writes_last = isinstance(let.body, Store) and not opaque_calls(let.body)
     if mentions(let.body, frozenset((let.var,))) and not writes_last and changes(let.body, (let.value,)):
@@ -96,7 +94,7 @@ def _evaluated_first(context: Context, stmt: Stmt) -> tuple[Term, ...]:
     while (isinstance(stmt, Seq) and stmt.stmts) or (isinstance(stmt, Block) and stmt.is_label):
         stmt = stmt.stmts[0] if isinstance(stmt, Seq) else stmt.body
     safety: list[Safety] = []
-    if isinstance(stmt, (Store, If, LetStmt)) and not has_effect(expressions(stmt)):
+    if isinstance(stmt, (Store, If, LetStmt)) and not opaque_calls(*expressions(stmt)):
         for e in expressions(stmt):  # in an assumption a comparison with undef is none
             if e.dtype.lanes == 1:
                 context.encoder(safety).encode(e)

@@ -162,7 +162,7 @@ def _fits(context: Context, programs: tuple[PrimFunc, ...], arguments: Arguments
         for claim, goal in _same_layout(context, there, p, a, opaque_calls(func.body)):
             yield Question("call", f"{passed}: {claim}", context, (), goal, path)
         x, inside = _any_element(context, a)
-        reach = context.accessible(a, x, None)
+        reach = context.accessible(a, x)
         yield Question("call", f"all of {passed}, may be touched", context, (inside,), reach, path)
     for (p, a, one), (q, b, other) in combinations_with_replacement(pairs, 2):
         if a.data is b.data and (one or other) and (p is not q or a.strides):

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.calls import is_pure
-from verified_tir.ir.expr import Call, Expr, Load, Var
+from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.node import Node
 from verified_tir.ir.paths import Path, at, put
 from verified_tir.ir.stmt import Seq, Stmt, seq
-from verified_tir.ir.visit import bound_vars, free_vars, mentions, walk
+from verified_tir.ir.visit import mentions
 from verified_tir.kernel.access import Access, conflicts, overlap
 from verified_tir.kernel.context import Context
-from verified_tir.kernel.effects import EVERYTHING, written_blocks
+from verified_tir.kernel.effects import EVERYTHING, read_blocks, written_blocks
 from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
-from verified_tir.semantics.encode import Safety, fresh, in_range
+from verified_tir.semantics.encode import Safety, in_range
 
 
 def following(root: Stmt, path: Path, count: int) -> tuple[Stmt, ...]:
@@ -38,20 +35,6 @@ def replaced(root: Stmt, path: Path, count: int, new: Stmt) -> Stmt:
         return put(root, path, new)
     stmts = seq(*around.stmts[: path[-1]], new, *around.stmts[path[-1] + count :])
     return put(root, path[:-1], stmts)
-
-
-def check_scope(context: Context, node: Node) -> None:
-    """A statement (or expression) can stand here.
-
-    :raises Misfit: if it mentions a variable or a buffer that is not in scope.
-    """
-    inside = set(bound_vars(node))
-    for v in free_vars(node):
-        if v.dtype.code != "handle" and v not in context.env:
-            raise Misfit(f"{v.name} is not in scope here")
-    for n in walk(node):
-        if isinstance(n, Buffer) and n.data not in context.memory and n.data not in inside:
-            raise Misfit(f"buffer {n.name} is not alive here")
 
 
 def never_meet(
@@ -79,14 +62,6 @@ def never_meet(
 
 def _verb(a: Access) -> str:
     return "write" if a.write else "read"
-
-
-def arbitrary_lane(e: Expr) -> tuple[Term | None, tuple[Term, ...]]:
-    """An arbitrary lane of an expression that has several, and what is known of it."""
-    if e.dtype.lanes == 1:
-        return None, ()
-    lane = fresh("lane", f.INT)
-    return lane, (f.between(f.integer(0), lane, f.integer(e.dtype.lanes)),)
 
 
 def safe_questions(
@@ -141,24 +116,12 @@ def occurs(func: PrimFunc, *variables: Var) -> bool:
     return mentions(func, frozenset(variables))
 
 
-def loads_in(exprs: Iterable[Expr]) -> set[Var]:
-    """Blocks that the expressions read."""
-    return {n.buffer.data for e in exprs for n in walk(e) if isinstance(n, Load)}
-
-
-def has_effect(exprs: Iterable[Expr]) -> bool:
-    """Whether an opaque call stands in one of the expressions."""
-    return any(isinstance(n, Call) and not is_pure(n.op) for e in exprs for n in walk(e))
-
-
 def changes(stmt: Stmt, exprs: Iterable[Expr]) -> bool:
     """Whether the statement may write a block that the expressions read, or one of them has an effect itself.
 
     An opaque call in an expression is evaluated as often as before and in the same order, or the step is refused.
     """
-    exprs = tuple(exprs)
-    if has_effect(exprs):
+    blocks, written = read_blocks(*exprs), written_blocks(stmt)
+    if EVERYTHING in blocks:
         return True
-    blocks = loads_in(exprs)
-    written = written_blocks(stmt)
     return bool(blocks) and (EVERYTHING in written or bool(blocks & written))

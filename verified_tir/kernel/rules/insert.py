@@ -36,7 +36,7 @@ from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.open_bits import adds_nothing
 from verified_tir.kernel.region import instance
-from verified_tir.kernel.rules.common import check_scope, following, safe_questions
+from verified_tir.kernel.rules.common import following, safe_questions
 from verified_tir.kernel.rules.last_write import dead, may_not_pass, name_of, unread_blocks
 from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
@@ -69,7 +69,6 @@ class Insert:
             context.execute(target)
             new = seq(target, added)
             later = following(before.body, self.path, self.killer)
-        check_scope(context, added)
         _check_views(context, added)
         after = before.with_body(put(before.body, self.path, new))
         return Rewrite(after, self._questions(context, added, later, unread_blocks(before) - read_blocks(added)))

@@ -30,10 +30,9 @@ from verified_tir.kernel.effects import opaque_calls
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.region import instance
-from verified_tir.kernel.rules.common import check_scope, never_meet, safe_questions
+from verified_tir.kernel.rules.common import never_meet, safe_questions
 from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
-from verified_tir.semantics.encode import Encoded
 
 
 @final
@@ -64,7 +63,6 @@ class Lanes:
         if opaque_calls(loop) or opaque_calls(new):
             raise Misfit("an opaque call stays in its place")
         context = context_at(before, self.path, entry)
-        check_scope(context, new)
         after = before.with_body(put(before.body, self.path, refresh_binders(new)[0]))
         return Rewrite(after, _questions(context, loop, new, self.path))
 
@@ -111,8 +109,7 @@ def _reads_before_writes(context: Context, loop: For, path: Path) -> Iterator[Qu
     """No iteration writes what a later one reads."""
     here = context.fork()
     first, second = here.bind_loop(loop), here.bind_loop(loop)
-    here.names[str(second.payload)] += "'"
-    runs = [instance(here, loop.body, env={loop.var: Encoded(v, f.TRUE, False)}) for v in (first, second)]
+    runs = [instance(here.bound([loop.var], [v]), loop.body) for v in (first, second)]
     reads = [a for a in runs[1].accesses if not a.write]
     why = f"no iteration of the loop over {loop.var.name} reads what an earlier one wrote"
     yield from never_meet(here, runs[0].accesses, reads, (f.lt(first, second),), why, (*path, 0))

@@ -34,7 +34,7 @@ from verified_tir.kernel.region import evaluation, instance
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
 from verified_tir.logic.guess import solve_address
-from verified_tir.semantics.encode import Encoded, fresh
+from verified_tir.semantics.encode import fresh
 
 # -- last writes -------------------------------------------------------------------------------------------------------
 
@@ -42,14 +42,10 @@ from verified_tir.semantics.encode import Encoded, fresh
 @final
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """A statement that ran once for each value of ``unknowns`` that ``given`` allows; ``context`` is where it began.
-
-    :param env: values for the variables bound around it.
-    """
+    """A statement that ran once for each value of ``unknowns`` that ``given`` allows; ``context`` is where it began."""
 
     context: Context
     stmt: Stmt
-    env: dict[Var, Encoded]
     given: tuple[Term, ...] = ()
     unknowns: tuple[Term, ...] = ()
 
@@ -58,7 +54,7 @@ def earlier_iterations(context: Context, loop: For, now: Term) -> Ran:
     """The body of a loop in the iterations before ``now``; ``context`` is where the loop begins."""
     v = fresh(loop.var.name, f.INT)
     given = (f.le(context.encoder().value(loop.min), v), f.lt(v, now))
-    return Ran(context, loop.body, {loop.var: Encoded(v, f.TRUE, False)}, given, (v,))
+    return Ran(context.bound([loop.var], [v]), loop.body, given, (v,))
 
 
 def overwrites(ran: Iterable[Ran], a: Access) -> Term:
@@ -70,7 +66,7 @@ def overwrites(ran: Iterable[Ran], a: Access) -> Term:
     for r in ran:
         if a.buffer is None or a.buffer.data not in written_blocks(r.stmt):
             continue
-        run = instance(r.context, r.stmt, env=r.env, given=r.given)
+        run = instance(r.context, r.stmt, given=r.given)
         for b in run.outer():
             if not b.write or b.buffer is None or b.buffer.data is not a.buffer.data:
                 continue
@@ -110,10 +106,10 @@ def moments(
         if isinstance(stmt, For):
             before = (*ran, earlier_iterations(context, stmt, inside.env[stmt.var].value))
         elif isinstance(stmt, While):  # perhaps some iterations ran: of no element it is certain that they wrote it
-            before = (*ran, Ran(context, stmt, {}, (fresh("repeated", f.BOOL),)))
+            before = (*ran, Ran(context, stmt, (fresh("repeated", f.BOOL),)))
         yield from moments(inside, sub, wanted, before, (*place, k))
         if isinstance(stmt, Seq):
-            ran = (*ran, Ran(inside, sub, {}))
+            ran = (*ran, Ran(inside, sub))
 
 
 @final
@@ -160,7 +156,7 @@ def dead(
             yield Question("dead", claim, read.context, given, read.written, (*path, *a.place), where)
     if not outlived:
         return
-    ran = [Ran(here, s, {}) for _, s, here in context.inside(run)]
+    ran = [Ran(here, s) for _, s, here in context.inside(run)]
     for r in ran:
         for a in stores if may_not_pass(r.stmt) else ():  # somebody else may read, or the run may end here
             yield Question("dead", _not_read(a), r.context, a.given, f.FALSE, (*path, *a.place), where)

@@ -14,9 +14,10 @@ from verified_tir.ir.stmt import For, Stmt, Store
 from verified_tir.ir.visit import free_vars, rewrite, substitute, walk
 from verified_tir.kernel.access import equal
 from verified_tir.kernel.context import Context
+from verified_tir.kernel.effects import opaque_calls
 from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.region import instance
-from verified_tir.kernel.rules.common import evaluated_safely, has_effect, safe_questions
+from verified_tir.kernel.rules.common import evaluated_safely, safe_questions
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
 from verified_tir.semantics.encode import Encoded, fresh
@@ -78,7 +79,7 @@ class LayoutMap:
         def visit(n: Node) -> Node | None:
             if not (isinstance(n, (Load, Store)) and n.buffer is old and (stores or isinstance(n, Load))):
                 return None
-            if has_effect(n.indices):
+            if opaque_calls(*n.indices):
                 raise Misfit(f"an opaque call is an index of {old.name}: the map may repeat it; bind it by a let first")
             return remade(n, buffer=new, indices=self.apply(n.indices))
 
@@ -161,7 +162,6 @@ def anywhere(context: Context, variables: tuple[Var, ...], shape: tuple[Expr, ..
     """An unknown index in ``[0, shape)`` for each variable, called as it is, and the context that says so."""
     here = context.fork()
     terms = [fresh(v.name, f.INT) for v in variables]
-    here.names.update({str(t.payload): v.name for t, v in zip(terms, variables, strict=True)})
     here.passed(Encoded(in_box(context, terms, shape), f.TRUE, False))
     return terms, here
 

@@ -34,12 +34,12 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, put
 from verified_tir.ir.stmt import Allocate, Stmt, Store, seq
 from verified_tir.ir.visit import substitute
+from verified_tir.kernel.effects import read_blocks
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.common import (
     evaluated_safely,
-    loads_in,
     safe_questions,
 )
 from verified_tir.kernel.rules.layout import in_box, over_box, values
@@ -95,7 +95,7 @@ class Reassociate:
             raise Misfit(f"{new.name} must have the type of {old.name}, no strides and no offset")
         if len(self.inputs) not in (0, len(new.shape)):
             raise Misfit(f"{new.name} has {len(new.shape)} dimensions")
-        if old.data in loads_in((*self.index, *element)):
+        if old.data in read_blocks(*self.index, *element):
             raise Misfit(f"where a term goes may not depend on {old.name}")
         if found.start.several_types(old.data):
             raise Misfit(f"the block of {old.name} has views of several types, at which bits may be lost")

@@ -55,12 +55,12 @@ from verified_tir.ir.visit import mentions, nodes_of, refresh_binders, rewrite
 from verified_tir.kernel.access import Access
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
-from verified_tir.kernel.effects import written_blocks
+from verified_tir.kernel.effects import opaque_calls, read_blocks, written_blocks
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.moments import happens_before
 from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.region import instance
-from verified_tir.kernel.rules.common import changes, following, has_effect, loads_in, never_meet, replaced
+from verified_tir.kernel.rules.common import changes, following, never_meet, replaced
 from verified_tir.kernel.rules.skeleton import (
     Inside,
     Skeleton,
@@ -157,7 +157,7 @@ class _Work:
 
     def __init__(self, rule: Reorder, old: Skeleton, new: Skeleton, bodies: list[Stmt], start: Context) -> None:
         self.rule, self.old, self.new, self.bodies, self.start = rule, old, new, bodies, start
-        self.runs: dict[int, tuple[Context, list[Access]]] = {}
+        self.runs: dict[int, list[Access]] = {}
 
     def check(self, before: PrimFunc) -> None:
         """The parameters fit the program.
@@ -176,9 +176,9 @@ class _Work:
         evaluated = [*evaluated_by(self.old.stmt)]
         evaluated += [(e, frozenset(leaf[k] for k in ran)) for e, ran in evaluated_by(self.new.stmt)]
         evaluated += [(e, frozenset(self.old.places)) for link in self.rule.links for e in link.old_of_new]
-        if has_effect(e for e, _ in evaluated):
+        if opaque_calls(*(e for e, _ in evaluated)):
             raise Misfit("an opaque call in bounds or conditions stays in its place")
-        if any(changes(seq(*[self.bodies[k] for k in ran]), (e,)) for e, ran in evaluated if loads_in((e,))):
+        if any(changes(seq(*[self.bodies[k] for k in ran]), (e,)) for e, ran in evaluated if read_blocks(e)):
             raise Misfit("the body writes what bounds or guards read")
 
     def texts(self) -> list[Stmt]:
@@ -272,8 +272,8 @@ class _Work:
         for xs, ys in shared:
             same, given = f.and_(*_equal(xs, ys)), (*a.given, *b.given)
             if f.and_(same, *given) is not f.FALSE:
-                claim, context = "no old iteration is run twice", self.start.of_both(a.old.context, b.old.context)
-                yield Question("bijection", claim, context, given, f.not_(same), self.rule.path)
+                claim = "no old iteration is run twice"
+                yield Question("bijection", claim, self.start, given, f.not_(same), self.rule.path)
 
     def _in_order(self, first: tuple[int, _Active], second: tuple[int, _Active]) -> Iterator[Question]:
         """Two instances keep their order, or do not conflict."""
@@ -287,22 +287,22 @@ class _Work:
         given = (*a.given, *b.given)
         if new_first in (f.TRUE, old_first) or f.and_(old_first, *given) is f.FALSE:
             return
-        (mine, xs), (theirs, ys) = self._accesses(m, a), self._accesses(n, b)
-        context, differ = self.start.of_both(mine, theirs), a.link.leaf != b.link.leaf
+        xs, ys = self._accesses(m, a), self._accesses(n, b)
+        differ = a.link.leaf != b.link.leaf
         why = "the two statements may change places" if differ else "iterations change their order"
-        otherwise = never_meet(context, xs, ys, (*given, old_first, f.not_(new_first)), why, ())
+        otherwise = never_meet(self.start, xs, ys, (*given, old_first, f.not_(new_first)), why, ())
         if differ and (old_first is f.TRUE or new_first is f.FALSE):
             yield from otherwise
         elif rest := tuple(otherwise):
             claim, goal = "the iterations keep their order", f.implies(old_first, new_first)
-            yield Question("order", claim, context, given, goal, self.rule.path, "before", rest)
+            yield Question("order", claim, self.start, given, goal, self.rule.path, "before", rest)
 
-    def _accesses(self, number: int, active: _Active) -> tuple[Context, list[Access]]:
+    def _accesses(self, number: int, active: _Active) -> list[Access]:
         """What an instance touches outside."""
         if number not in self.runs:
             leaf = active.link.leaf
             run = instance(active.old.context, self.bodies[leaf], written=written_blocks(seq(*self.bodies)))
-            self.runs[number] = run.context, [replace(a, place=self.rule.place(leaf, a.place)) for a in run.outer()]
+            self.runs[number] = [replace(a, place=self.rule.place(leaf, a.place)) for a in run.outer()]
         return self.runs[number]
 
 

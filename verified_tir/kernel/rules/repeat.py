@@ -44,7 +44,7 @@ from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.moments import happens_before
 from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.region import instance
-from verified_tir.kernel.rules.common import changes, check_scope, never_meet
+from verified_tir.kernel.rules.common import changes, never_meet
 from verified_tir.kernel.rules.last_write import Moment, moments, reads_of
 from verified_tir.kernel.rules.skeleton import (
     Skeleton,
@@ -96,7 +96,6 @@ class Repeat:
         ended = origin.fork()  # one walk: both speak of one run
         ended.execute(whole)
         *_, now = moments(ended, rest, lambda p, _: p == place[: len(p)])
-        check_scope(now.context, added)
         after = before.with_body(put(before.body, self.path, seq(added, target)))
         return Rewrite(after, self._questions(source, whole, inside, origin, now))
 
@@ -143,7 +142,7 @@ class Repeat:
         ]
         touched = read_blocks(source) | written_blocks(source)
         others = (
-            instance(r.context, r.stmt, env=r.env, given=r.given).outer()
+            instance(r.context, r.stmt, given=r.given).outer()
             for r in now.ran
             if not touched.isdisjoint(written_blocks(r.stmt))
         )

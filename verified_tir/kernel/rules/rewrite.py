@@ -48,10 +48,11 @@ from verified_tir.ir.stmt import Assume, LetStmt, Stmt, Store, While
 from verified_tir.ir.visit import children, map_children, refresh_binders, walk
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
+from verified_tir.kernel.effects import opaque_calls
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.open_bits import adds_nothing
-from verified_tir.kernel.rules.common import arbitrary_lane, check_scope, has_effect, safe_questions
+from verified_tir.kernel.rules.common import safe_questions
 from verified_tir.kernel.step import Rewrite as Rewritten
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
@@ -124,7 +125,7 @@ class _Place:
         # What is stored to a licensed block, and what is bound and may be put in there, are terms of a sum.
         stored = isinstance(stmt, Store) and stmt.buffer.data in context.entry.licensed
         self.sums = stored or isinstance(stmt, LetStmt)
-        self.calls = [e for e in expressions(stmt) if has_effect((e,))]
+        self.calls = [e for e in expressions(stmt) if opaque_calls(e)]
         for e in self.calls:
             context.evaluated(e)
 
@@ -205,12 +206,11 @@ class _Place:
 
     def both(self, old: Expr, new: Expr, premises: tuple[Term, ...] = ()) -> tuple[Encoded, Encoded, tuple[Term, ...]]:
         """What both are (an arbitrary lane of them, if they have several), and what is known; the new one is safe."""
-        check_scope(self.context, new)
-        self.lane, given = arbitrary_lane(old)
+        self.lane = self.context.any_lane(old)
         was_safe, is_safe = list[Safety](), list[Safety]()
         was = self.context.encoder(was_safe).encode(old, self.lane)
         now = self.context.encoder(is_safe).encode(new, self.lane)
-        known = (*given, *premises, *(f.implies(f.and_(*s.premises), s.condition) for s in was_safe))
+        known = (*premises, *(f.implies(f.and_(*s.premises), s.condition) for s in was_safe))
         self.owed.extend(safe_questions(self.context, is_safe, known, self.path))
         return was, now, known
 

@@ -26,12 +26,12 @@ from verified_tir.ir.node import Node
 from verified_tir.ir.paths import Path, at, put
 from verified_tir.ir.stmt import SKIP, Allocate, DeclBuffer, For, Stmt, While, seq
 from verified_tir.ir.visit import nodes_of
-from verified_tir.kernel.begin import context_at
+from verified_tir.kernel.begin import context_at, declared_by
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import opaque_calls
 from verified_tir.kernel.memory import Allocated, Entry
 from verified_tir.kernel.obligation import Misfit, Question
-from verified_tir.kernel.rules.common import check_scope, evaluated_safely, following, replaced
+from verified_tir.kernel.rules.common import evaluated_safely, following, replaced
 from verified_tir.kernel.rules.last_write import reads_of
 from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
@@ -59,14 +59,13 @@ class Declare:
         if _occurs(declared, before):
             raise Misfit(f"{self.buffer.name} is not fresh")
         context = context_at(before, self.path, entry)
-        check_scope(context, declared)
         after = before.with_body(put(before.body, self.path, declared))
         return Rewrite(after, extents_safe(context, self.buffer, self.path))
 
 
 def extents_safe(context: Context, buffer: Buffer, path: Path) -> Iterator[Question]:
     """The extents can be evaluated here and are not negative."""
-    yield from evaluated_safely(context, (*buffer.shape, *buffer.strides, buffer.elem_offset), (), path)
+    yield from evaluated_safely(context, declared_by(buffer), (), path)
     for e in buffer.shape:
         goal = f.le(f.integer(0), context.encoder().value(e))
         if goal is not f.TRUE:
@@ -112,7 +111,6 @@ class Move:
             raise Misfit(f"{b.name} is used outside of its new place")
         after = before.with_body(replaced(without, self.to, self.count, Allocate(b, target, allocation.annotations)))
         context = context_at(after, self.to, entry)
-        check_scope(context, Allocate(b, SKIP))
         owed = extents_safe(context, b, self.to)
         if not self._several(without):
             return Rewrite(after, owed)

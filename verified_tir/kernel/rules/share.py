@@ -20,12 +20,12 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Call
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, at, put
-from verified_tir.ir.stmt import SKIP, Allocate, DeclBuffer
+from verified_tir.ir.stmt import Allocate, DeclBuffer
 from verified_tir.ir.visit import nodes_of, substitute
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.memory import Entry, bytes_of
 from verified_tir.kernel.obligation import Misfit, Question
-from verified_tir.kernel.rules.common import check_scope, occurs
+from verified_tir.kernel.rules.common import occurs
 from verified_tir.kernel.rules.scope import extents_safe
 from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
@@ -58,7 +58,6 @@ class Share:
         own = {s.buffer.data for s in chosen.values()}
         if block in nodes_of(before, Buffer) or (block.data not in own and occurs(before, block.data)):
             raise Misfit(f"{block.name} is not fresh")
-        check_scope(context_at(before, self.path, entry), Allocate(block, SKIP))
         body = before.body
         for place, s in chosen.items():
             body = put(body, place, substitute(DeclBuffer(s.buffer, s.body), {s.buffer.data: block.data}))

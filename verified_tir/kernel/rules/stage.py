@@ -44,12 +44,11 @@ from verified_tir.kernel.memory import Allocated, Entry
 from verified_tir.kernel.moments import happens_before
 from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.region import instance
-from verified_tir.kernel.rules.common import check_scope, evaluated_safely, never_meet, occurs, safe_questions
+from verified_tir.kernel.rules.common import evaluated_safely, never_meet, occurs, safe_questions
 from verified_tir.kernel.rules.layout import LayoutMap, anywhere, in_box, masked_lanes_safe, over_box
 from verified_tir.kernel.rules.scope import extents_safe
 from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
-from verified_tir.semantics.encode import fresh
 
 
 @final
@@ -82,7 +81,6 @@ class Stage:
         here, there = Load(self.buffer, self.layout.inverse), Load(new, self.layout.inverse_inputs)
         inwards = self._nest(Store(new, here, self.layout.inverse_inputs))
         outwards = self._nest(Store(self.buffer, there, self.layout.inverse))
-        check_scope(context, Allocate(new, seq(inwards, outwards)))
         allocated = Allocate(new, seq(inwards, moved, *([refresh_binders(outwards)[0]] if self.copy_out else [])))
         questions = self._questions(context, target, new, allocated, inwards)
         heirs = ((new.data, self.buffer.data),) if self.copy_out else ()
@@ -168,10 +166,7 @@ class Stage:
         """Other accesses miss the region, each element of which has one place."""
         ys, region = anywhere(context, self.layout.inverse_inputs, self.layout.shape)
         region.path.append(f.not_(self.layout.padded(region, ys)))
-        indices, lane = tuple(self.layout.origin(region, ys)), None
-        if self.buffer.dtype.lanes > 1:
-            lane = fresh("lane", f.INT)
-            region.path.append(f.between(f.integer(0), lane, f.integer(self.buffer.dtype.lanes)))
+        indices, lane = tuple(self.layout.origin(region, ys)), region.any_lane(self.buffer)
         element = Access(self.buffer, indices, lane, region.address(self.buffer, indices, lane), True, (), ())
         why = f"each access without going through {self.name} misses the region"
         yield from never_meet(region, others, [element], (), why, self.path)

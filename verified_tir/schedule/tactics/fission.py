@@ -78,7 +78,11 @@ def separate(
             session.apply(swap(where, position - 2))
             position -= 1
         stmt = session.stmt(around)
-        if isinstance(stmt, Allocate) and alone and not mentions(stmt.body, frozenset({stmt.buffer.data})):
+        if (
+            isinstance(stmt, Allocate)
+            and alone
+            and not mentions(session.stmt((*where, 0)), frozenset({stmt.buffer.data}))
+        ):
             session.apply(moved(around, "narrow"))
             _, two = pair_at(session, around)
             where, position = two[:-1], two[-1]

@@ -21,8 +21,8 @@ from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, For, If, Store
 from verified_tir.ir.sugar import binary
 from verified_tir.ir.visit import free_vars
+from verified_tir.kernel.effects import read_blocks
 from verified_tir.kernel.obligation import Unproved
-from verified_tir.kernel.rules.common import loads_in
 from verified_tir.kernel.rules.rewrite import ExprPath, expressions
 from verified_tir.schedule import moves
 from verified_tir.schedule.edits import rewritten
@@ -199,7 +199,7 @@ def _tidy(session: Session, nest: Nest) -> None:
         while isinstance(session.stmt(place), For):
             place = (*place, 0)
         guard = session.stmt(place)
-        if isinstance(guard, If) and not loads_in((guard.condition,)):
+        if isinstance(guard, If) and not read_blocks(guard.condition):
             guards.add(place)
     start = nest.segments[0].start
     for rule in proposed_rewrites(session, start):
@@ -276,7 +276,7 @@ def _reindex(session: Session, segment: Segment, layout: Layout, buffer: Buffer,
     inside = [c for s, g in zip(layout.order, layout.inverse, strict=True) for c in _inside(s, g, ranges)]
     short = [c for g in guards if (c := _condition(g, ranges)) is not None]
     hole = [] if layout.hole is FALSE else [negate(layout.hole)]
-    plain = [c for c in short if not loads_in((c,))]  # what reads memory may be evaluated at old iterations only
+    plain = [c for c in short if not read_blocks(c)]  # what reads memory may be evaluated at old iterations only
     _either(session, [
         moves.reindex(start, depth, loops, tuple(all_guards), old_of_new, new_of_old)
         for all_guards in ([*plain, *inside, *(c for c in short if c not in plain)], [*hole, *guards])

@@ -22,6 +22,7 @@ from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Block, For, Seq, Stmt, Store
 from verified_tir.ir.visit import free_vars, sub_statements, walk
 from verified_tir.kernel.obligation import Unproved
+from verified_tir.logic.called import called
 from verified_tir.logic.verdict import Refuted
 from verified_tir.schedule import moves
 from verified_tir.schedule.index_eval import NotEvaluable, UnsafeIndex, evaluate
@@ -180,14 +181,15 @@ def _buffers(loop: For) -> list[Buffer]:
 
 def _meeting(refusal: Unproved, first: For, second: For) -> str:
     """The element that a later iteration of the first loop and an earlier one of the second touch, as text."""
-    verdict, names = refusal.verdict, refusal.obligation.names
+    verdict, names = refusal.verdict, called(refusal.obligation, refusal.would_be)
     if not isinstance(verdict, Refuted):
         return ""
     values: dict[str, list[int]] = {}
     for name, value in verdict.model.values.items():
         if name in names:
             values.setdefault(names[name], []).append(value)
-    i, j = values.get(first.var.name, []), values.get(f"{second.var.name}'", [])
+    # the loop that both become is called as the first one is
+    i, j = values.get(first.var.name, []), values.get(f"{first.var.name}'", [])
     if len(i) != 1 or len(j) != 1:
         return ""
     late, early = _elements(first, i[0], values), _elements(second, j[0], values)

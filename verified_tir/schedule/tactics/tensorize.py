@@ -15,7 +15,8 @@ from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import SKIP, Seq, Store
 from verified_tir.ir.visit import walk
-from verified_tir.kernel.calls import Arguments, instantiate, scalars_of
+from verified_tir.kernel.begin import scalars_of
+from verified_tir.kernel.calls import Arguments, instantiate
 from verified_tir.kernel.rules.call import Implement, Refine
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert

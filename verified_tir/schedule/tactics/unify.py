@@ -17,7 +17,7 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import Node
 from verified_tir.ir.stmt import For, Stmt, Store
 from verified_tir.ir.visit import bound_vars, free_vars, substitute
-from verified_tir.kernel.calls import scalars_of
+from verified_tir.kernel.begin import scalars_of
 
 Indices = tuple[Expr, ...]
 

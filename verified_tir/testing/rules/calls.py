@@ -13,7 +13,8 @@ from verified_tir.ir.script import parse_func
 from verified_tir.ir.stmt import DeclBuffer, For, Stmt, Store
 from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import refresh_binders
-from verified_tir.kernel.calls import Arguments, instantiate, scalars_of
+from verified_tir.kernel.begin import scalars_of
+from verified_tir.kernel.calls import Arguments, instantiate
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.rules.call import Refine
 from verified_tir.kernel.rules.insert import Insert
