@@ -43,11 +43,9 @@ class Buffer(Node, BufferSugar):
         for k, extent in enumerate(self.shape):
             if isinstance(extent, IntImm) and extent.value < 0:
                 raise IRError(f"dimension {k} of {self.name} has the negative extent {extent.value}")
-        last = 0
-        for axis in self.axis_separators:
-            if not last <= axis <= len(self.shape):
-                raise IRError(f"axis_separators of {self.name} must ascend within its {len(self.shape)} dimensions")
-            last = axis
+        positions = [0, *self.axis_separators, len(self.shape)]
+        if positions != sorted(positions):
+            raise IRError(f"axis_separators of {self.name} must ascend within its {len(self.shape)} dimensions")
 
     @property
     def scope(self) -> str:

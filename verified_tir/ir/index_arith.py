@@ -14,7 +14,7 @@ from collections.abc import Collection
 
 from verified_tir.ir.expr import Binary, Broadcast, Expr, IfThenElse, IntImm, LetExpr, Not, Ramp, Select, Shuffle, Var
 from verified_tir.ir.node import once
-from verified_tir.ir.visit import nodes_of
+from verified_tir.ir.visit import free_vars, nodes_of
 
 _INDEX = (IntImm, Binary, Not, Select, IfThenElse, Ramp, Broadcast, Shuffle, LetExpr)
 
@@ -25,10 +25,7 @@ def is_index(expr: Expr, data_vars: Collection[Var] = ()) -> bool:
     A comparison or conjunction of index arithmetic counts as index arithmetic too (it cannot overflow, and a
     ``select`` between indices may ask it).  What is bound inside, to index arithmetic then, holds no data.
     """
-    if _computes_data(expr):
-        return False
-    bound = {n.var for n in nodes_of(expr, LetExpr)}
-    return not any(v in data_vars and v not in bound for v in nodes_of(expr, Var))
+    return not (_computes_data(expr) or any(v in data_vars for v in free_vars(expr)))
 
 
 @once

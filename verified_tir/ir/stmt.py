@@ -238,12 +238,7 @@ def _check_condition(condition: Expr, what: str) -> None:
 
 def seq(*stmts: Stmt) -> Stmt:
     """The statements in order, nested sequences flattened; a single one stays itself."""
-    flat: list[Stmt] = []
-    for s in stmts:
-        if isinstance(s, Seq):
-            flat.extend(s.stmts)
-        else:
-            flat.append(s)
+    flat = [part for s in stmts for part in (s.stmts if isinstance(s, Seq) else (s,))]
     return flat[0] if len(flat) == 1 else Seq(tuple(flat))
 
 

@@ -145,10 +145,8 @@ class Encoder:
                 return self._let(expr, lane)
             case ir.Call():
                 return self._call(expr, lane)
-            case ir.StringImm():
-                raise Unencodable("a string has no value in the logic")
             case _:
-                raise AssertionError(expr)
+                raise Unencodable(f"a {type(expr).__name__} has no value in the logic")
 
     def _variable(self, var: ir.Var, lane: Term | None) -> Encoded:
         if var in self.vectors:
