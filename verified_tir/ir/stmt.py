@@ -60,8 +60,8 @@ class For(Stmt):
     def __post_init__(self) -> None:
         t = self.var.dtype
         if not (self.min.dtype is self.extent.dtype is t) or not t.is_int or t.lanes != 1:
-            types = f"type {t}, min {self.min.dtype} and extent {self.extent.dtype}"
-            raise IRError(f"loop {self.var.name} needs one scalar integer type, and has {types}")
+            types = f"has min {self.min.dtype}, extent {self.extent.dtype}"
+            raise IRError(f"loop {self.var.name} of type {t} {types}; all are of one scalar integer type")
         if (self.kind == "thread_binding") != bool(self.thread):
             raise IRError(f"loop {self.var.name}: a thread binding names its thread, and only a thread binding does")
 
