@@ -3,7 +3,6 @@
 What cannot matter for what the kernel accepts is left out by these rules and not by hand:
 
 * text: f-strings, claims, names shown to readers, reasons of refusals, and functions that return nothing but text;
-* ``context.names`` and what updates it: names for counterexamples;
 * places: ``path``, ``place``, ``where`` of questions and refusals;
 * ``assert`` statements, annotations, decorators, imports;
 * operands of ``and`` and ``or`` without which the next one cannot be evaluated (see ``conditions``), and refusals that
@@ -24,9 +23,7 @@ from verified_tir.mutation.sources import Source, SourceFunction
 Side: TypeAlias = Literal["goal", "given", "unknown"]
 
 _TEXT_FUNCTIONS = frozenset({"_verb", "__repr__", "__init_subclass__", "__reduce__", "__str__"})
-_TEXT_VARIABLES = frozenset(
-    {"claim", "what", "verb", "verbs", "reason", "why", "place", "told", "label", "merged.names", "context.names"}
-)
+_TEXT_VARIABLES = frozenset({"claim", "what", "verb", "verbs", "reason", "why", "place", "told", "label"})
 _TEXT_KEYWORDS = frozenset(
     {"claim", "why", "place", "path", "where", "reason", "name", "names", "lemma", "small", "model", "quick"}
 )
