@@ -15,7 +15,7 @@ from verified_tir.kernel.effects import EVERYTHING, read_blocks, written_blocks
 from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
-from verified_tir.semantics.encode import Safety, in_range
+from verified_tir.semantics.encode import Safety
 
 
 def following(root: Stmt, path: Path, count: int) -> tuple[Stmt, ...]:
@@ -73,24 +73,6 @@ def safe_questions(
         yield Question("safety", claim, context, (*given, *s.premises), s.condition, path, where)
 
 
-def range_safely(
-    context: Context, low: Expr, extent: Expr, given: tuple[Term, ...], path: Path, where: str = "after"
-) -> Iterator[Question]:
-    """A loop over ``[low, low + extent)`` can be started here: its bounds are safe, its last value fits."""
-    yield from evaluated_safely(context, (low, extent), given, path, where)
-    goal = last_value_fits(context, low, extent)
-    if goal is not f.TRUE:
-        yield Question("safety", f"the loop's last value fits {low.dtype}", context, given, goal, path, where)
-
-
-def last_value_fits(context: Context, low: Expr, extent: Expr) -> Term:
-    """That the last value of a loop over ``[low, low + extent)``, if it has one, is one of its type."""
-    encoder = context.encoder()
-    count = encoder.value(extent)
-    last = f.sub(f.add(encoder.value(low), count), f.integer(1))
-    return f.implies(f.lt(f.integer(0), count), in_range(last, low.dtype))
-
-
 def evaluated_safely(
     context: Context, exprs: Iterable[Expr], given: tuple[Term, ...], path: Path, where: str = "after"
 ) -> Iterator[Question]:
@@ -101,14 +83,6 @@ def evaluated_safely(
         yield from safe_questions(context, safety, given, path, where)
         if encoded.defined is not f.TRUE:
             yield Question("safety", (e, " is defined"), context, given, encoded.defined, path, where)
-
-
-def known_safe(context: Context, exprs: Iterable[Expr]) -> tuple[Term, ...]:
-    """What may be used where the old program evaluates the expressions: that this is safe, and gives defined values."""
-    safety: list[Safety] = []
-    values = [context.encoder(safety).encode(e) for e in exprs]
-    known = (*(f.implies(f.and_(*s.premises), s.condition) for s in safety), *(v.defined for v in values))
-    return tuple(t for t in known if t is not f.TRUE)
 
 
 def occurs(func: PrimFunc, *variables: Var) -> bool:

@@ -20,10 +20,10 @@ from verified_tir.ir.stmt import Block, Evaluate, For, If, LetStmt, Seq, Stmt, s
 from verified_tir.ir.visit import map_children, nodes_of, sub_statements
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.obligation import Misfit, Question
-from verified_tir.kernel.rules.common import evaluated_safely, known_safe, last_value_fits, occurs, range_safely
+from verified_tir.kernel.rules.common import evaluated_safely, occurs
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
-from verified_tir.semantics.encode import Encoded
+from verified_tir.semantics.encode import Encoded, Safety, in_range
 
 
 def hole(number: int) -> Stmt:
@@ -77,6 +77,21 @@ def known_of(context: Context, skeleton: Stmt) -> Iterator[Term]:
             yield from known_of(context, first)
 
 
+def known_safe(context: Context, exprs: Iterable[Expr]) -> tuple[Term, ...]:
+    """What may be used where the old program evaluates the expressions: that this is safe, and gives defined values."""
+    safety: list[Safety] = []
+    values = [context.encoder(safety).encode(e) for e in exprs]
+    return (*(f.implies(f.and_(*s.premises), s.condition) for s in safety), *(v.defined for v in values))
+
+
+def last_value_fits(context: Context, low: Expr, extent: Expr) -> Term:
+    """That the last value of a loop over ``[low, low + extent)``, if it has one, is one of its type."""
+    encoder = context.encoder()
+    count = encoder.value(extent)
+    last = f.sub(f.add(encoder.value(low), count), f.integer(1))
+    return f.implies(f.lt(f.integer(0), count), in_range(last, low.dtype))
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class Inside:
@@ -106,6 +121,14 @@ def enter(context: Context, skeleton: Stmt, path: Path, values: Sequence[Term] |
                 evaluated = [here.encoder().encode(e)]
         skeleton = here.into(skeleton, step, evaluated)
     return Inside(tuple(found), tuple(here.path[start:]), here)
+
+
+def range_safely(context: Context, low: Expr, extent: Expr, known: tuple[Term, ...], path: Path) -> Iterator[Question]:
+    """A loop over ``[low, low + extent)`` can be started here: its bounds are safe, its last value fits."""
+    yield from evaluated_safely(context, (low, extent), known, path)
+    goal = last_value_fits(context, low, extent)
+    if goal is not f.TRUE:
+        yield Question("safety", f"the loop's last value fits {low.dtype}", context, known, goal, path, "after")
 
 
 def safely(
