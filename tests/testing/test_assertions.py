@@ -170,7 +170,7 @@ def test_a_certificate_is_written_and_checked() -> None:
 def test_a_certificate_of_a_false_claim_does_not_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     s = Schedule(seed("scan"), cache=False)
 
-    def believes(self: Solver, given: object, goal: Term, small: object = (), **how: object) -> Verdict:
+    def believes(self: Solver, given: object, goal: Term, *how: object, **named: object) -> Verdict:
         return Proved() if goal is not FALSE else Unknown("that would be too much")
 
     monkeypatch.setattr(Solver, "prove", believes)
