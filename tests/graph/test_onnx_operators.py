@@ -208,3 +208,54 @@ def test_memory_that_there_is_not_is_not_taken() -> None:
         GraphError, match=r"needs \d+\.\d GiB of memory, and there are \d+\.\d GiB; the largest tensor is y"
     ):
         build(from_onnx(model))
+
+
+@pytest.mark.parametrize("base", [np.int32, np.int64])
+def test_powers_of_integers_wrap(base: Any) -> None:
+    """Also by negative exponents, which leave 1, -1 or 0."""
+    x = np.array([3, 2, 0, 1, 255, 7], np.int64).astype(base)
+    y = ints(40, 3, 0, 2**62 + 1, 2, 11)
+    (found,) = computed("Pow", x, y)
+    bits = np.iinfo(base).bits
+    expected = [pow(int(a), int(b), 2**bits) for a, b in zip(x, y, strict=True)]
+    np.testing.assert_array_equal(found, np.array(expected, np.uint64).astype(base))
+
+
+def test_negative_powers_of_integers() -> None:
+    (found,) = computed("Pow", np.array([1, -1, -1, 2, -2, 0], np.int32), ints(-3, -3, -2, -1, -1, -1))
+    np.testing.assert_array_equal(found, [1, -1, 1, 0, 0, 0])
+
+
+def test_places_of_maxima_of_windows_with_ties_and_nan() -> None:
+    x = f4([nan, 2, 2], [1, 2, nan], [nan, nan, nan]).reshape(3, 1, 3)
+    best, where = computed("MaxPool", x, kernel_shape=[3], outs=["y", "places"])
+    np.testing.assert_array_equal(best.reshape(-1), [2, 2, -inf])
+    np.testing.assert_array_equal(where.reshape(-1), [1, 4, -1])
+
+
+def test_whole_multiples_of_nearest_neighbours_are_an_operator_that_layouts_know() -> None:
+    image = np.arange(4, dtype=np.float32).reshape(1, 1, 2, 2)
+    scales = f4(1, 1, 2, 3)
+    for op, opset, operands, known in (
+        ("Upsample", 9, (image, scales), [1]),
+        ("Resize", 17, (image, f4(), scales), [1, 2]),
+        ("Resize", 10, (image, scales), [1]),
+    ):
+        model, arrays = node(op, *operands, known=known, opset=opset)
+        graph = from_onnx(model)
+        assert [n.op for n in graph.nodes] == ["nn.upsampling"]
+        np.testing.assert_array_equal(build(graph)(*arrays), image.repeat(2, 2).repeat(3, 3))
+
+
+@pytest.mark.parametrize(
+    ("attributes", "message"),
+    [
+        ({"mode": "quintic"}, "mode is nearest, linear, cubic"),
+        ({"coordinate_transformation_mode": "odd"}, "coordinate_transformation_mode is half_pixel"),
+        ({"axes": [0, 1]}, "axes"),
+    ],
+)
+def test_resizing_that_there_is_not_is_refused(attributes: Any, message: str) -> None:
+    model, _ = node("Resize", IMAGE, f4(), f4(1, 1, 2, 2.5), known=[1, 2], opset=18, **attributes)
+    with pytest.raises(GraphError, match=message):
+        from_onnx(model)

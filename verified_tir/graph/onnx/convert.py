@@ -11,6 +11,7 @@ import numpy as np
 
 from verified_tir.graph.ir import Value
 from verified_tir.graph.onnx.load import Converter
+from verified_tir.graph.onnx.resize import resize, upsample
 from verified_tir.graph.onnx.windows import conv, conv_transpose, pool
 from verified_tir.graph.operators.shape import axis_of
 
@@ -20,6 +21,8 @@ CONVERSIONS: dict[str, Conversion] = {
     "ConvTranspose": conv_transpose,
     "MaxPool": pool,
     "AveragePool": pool,
+    "Resize": resize,
+    "Upsample": upsample,
 }
 """A function for each ONNX operator: it adds nodes to the graph and gives the values of the results."""
 
@@ -147,9 +150,10 @@ def _hard_sigmoid(c: Converter) -> Value:
 @conversion("Pow")
 def _power(c: Converter) -> Value:
     x, y = c.value(0), c.value(1)
-    if np.dtype(x.dtype).kind != "f":
-        raise c.fail(f"powers of {x.dtype} are not known here; a Cast to float32 before and one back after it are")
     made: Value
+    if np.dtype(x.dtype).kind in "iu" and np.dtype(y.dtype).kind in "iu":
+        made = c.op("integer_power", x, y)
+        return made
     if y.dtype == x.dtype:
         made = c.op("power", x, y)
         return made
@@ -166,12 +170,18 @@ def _reciprocal(c: Converter) -> Value:
 
 
 @conversion("Dropout")
-def _dropout(c: Converter) -> Value:
+def _dropout(c: Converter) -> Any:
     c.attributes.get("seed")  # nothing is drawn
-    if c.has(2) and bool(c.array(2, "training mode")):
+    x, rate = c.value(0), float(c.attributes.get("ratio", 0.5))
+    ratio = c.array(1, "ratio") if c.has(1) else None
+    if c.has(2) and bool(c.array(2, "training mode")) and (rate if ratio is None else ratio.item()) != 0:
         raise c.fail("training is not known here")
-    made: Value = c.op("nn.dropout", c.value(0), rate=float(c.attributes.get("ratio", 0.5)))
-    return made
+    made: Value = c.op("nn.dropout", x, rate=rate)
+    if not c.several:
+        return made
+    kind = bool if c.opset >= 10 else x.dtype
+    every = c.builder.constant(np.ones((1,) * len(x.shape), kind), "kept")
+    return [made, c.op("broadcast_to", every, shape=x.shape)]
 
 
 @conversion("Cast")
@@ -208,7 +218,7 @@ def _layer_norm(c: Converter) -> Any:
     stash = c.reader.dtype(c.attributes.get("stash_type", 1), "stash_type")
     bias = c.value(2) if c.has(2) else None
     made: Value
-    if stash == x.dtype and not any(c.node.output[1:]) and list(scale.shape) == list(x.shape[axis:]):
+    if stash == x.dtype and not c.several and list(scale.shape) == list(x.shape[axis:]):
         zero = c.builder.constant(np.zeros(scale.shape, scale.dtype), "bias") if bias is None else bias
         made = c.op("nn.layer_norm", x, scale, zero, axes=axes, epsilon=epsilon)
         return made
@@ -383,24 +393,6 @@ def _pad(c: Converter) -> Value:
     return made
 
 
-@conversion("Upsample", "Resize")
-def _resize(c: Converter) -> Value:
-    x = c.value(0)
-    given = c.attributes.get("scales")
-    scales = np.asarray(given) if given is not None else c.array(1 if c.node.op_type == "Upsample" else 2, "scales")
-    mode = c.attributes.get("mode", "nearest")
-    floor = c.node.op_type == "Upsample" or (
-        c.attributes.get("nearest_mode", "round_prefer_floor") == "floor"
-        and c.attributes.get("coordinate_transformation_mode", "half_pixel") == "asymmetric"
-    )
-    if mode != "nearest" or not floor or scales is None or scales.size != 4 or list(scales[:2]) != [1, 1]:
-        raise c.fail("only nearest neighbours at whole multiples of height and width are known here")
-    if any(s != int(s) for s in scales):
-        raise c.fail(f"scales are whole numbers here, not {scales.tolist()}")
-    made: Value = c.op("nn.upsampling", x, scale_h=int(scales[2]), scale_w=int(scales[3]))
-    return made
-
-
 # -- reductions --------------------------------------------------------------------------------------------------------
 
 
@@ -408,13 +400,19 @@ def _reduce(c: Converter, name: str) -> Value:
     axes = c.numbers(1, "axes")
     keep, noop = bool(c.attributes.get("keepdims", 1)), bool(c.attributes.get("noop_with_empty_axes", 0))
     x = c.value(0)
-    if x.dtype == "bool":
-        raise c.fail("reductions of bool are not known here; a Cast to int8 before and one back after it are")
     if not axes:
         if noop:
             return x
         axes = list(range(len(x.shape)))
-    made: Value = c.op(name, x, axis=tuple(axes), keepdims=keep)
+    made: Value
+    if x.dtype == "bool":  # the greatest of bools is whether one is true
+        made = c.op(name, c.op("astype", x, dtype="int8"), axis=tuple(axes), keepdims=keep)
+        if name == "max":
+            made = c.op("greater", made, c.builder.constant(np.int8(0), "zero"))
+            return made
+        made = c.op("astype", made, dtype="bool")
+        return made
+    made = c.op(name, x, axis=tuple(axes), keepdims=keep)
     return made
 
 

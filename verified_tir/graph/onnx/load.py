@@ -115,6 +115,11 @@ class Converter:
         """Whether there is a k-th operand; optional ones may be left out."""
         return k < len(self.node.input) and self.node.input[k] != ""
 
+    @property
+    def several(self) -> bool:
+        """Whether more than its first result is used."""
+        return any(n in self.reader.used for n in self.node.output[1:] if n)
+
     def value(self, k: int) -> Value:
         """The k-th operand as a value of the graph."""
         if not self.has(k):

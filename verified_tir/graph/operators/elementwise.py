@@ -9,7 +9,7 @@ from typing import Any
 from verified_tir import te
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.operators.registry import operator
-from verified_tir.ir.expr import Expr, IntImm, Var
+from verified_tir.ir.expr import Expr, IntImm, LetExpr, Var
 from verified_tir.ir.sugar import const
 from verified_tir.script import tir as T  # noqa: N812
 from verified_tir.te.tensor import Tensor
@@ -221,6 +221,41 @@ def prelu(x: Tensor, slope: Tensor) -> Tensor:
     """x where it is positive, else ``slope`` times x; the slope is broadcast."""
     _same_type(x, slope)
     return mapped("prelu", lambda e, s: T.Select(e > const(0, e.dtype), e, e * s), x, slope)
+
+
+def _odd(x: Expr) -> Expr:
+    return T.floormod(x, const(2, x.dtype)).equal(_one(x))
+
+
+@operator("integer_power")
+def integer_power(x: Tensor, y: Tensor) -> Tensor:
+    """x to the power of y by squaring, modulo its type; a negative exponent gives the quotient of 1 by the power."""
+
+    def element(a: Expr, b: Expr) -> Expr:
+        one, zero = _one(a), const(0, a.dtype)
+        names: list[tuple[Var, Expr]] = []
+
+        def named(value: Expr) -> Var:
+            v = Var.fresh("p", a.dtype)
+            names.append((v, value))
+            return v
+
+        found: Expr = one
+        square: Expr = named(a)
+        for k in range(b.dtype.bits - (b.dtype.min_value < 0)):
+            found = named(T.Select(_odd(T.floordiv(b, const(2**k, b.dtype))), found * square, found))
+            square = named(square * square)
+        if b.dtype.min_value < 0:
+            if a.dtype.min_value == 0:
+                below = T.Select(a.equal(one), one, zero)
+            else:
+                below = T.Select(a.equal(one), one, T.Select(a.equal(-one), T.Select(_odd(b), -one, one), zero))
+            found = T.Select(b < const(0, b.dtype), below, found)
+        for v, value in reversed(names):
+            found = LetExpr(v, value, found)
+        return found
+
+    return mapped("integer_power", element, x, y)
 
 
 @operator("astype")

@@ -15,11 +15,11 @@ from verified_tir.script import tir as T  # noqa: N812
 from verified_tir.te.reduction import CommReducer, least_value
 from verified_tir.te.tensor import Tensor
 
-_MAX = CommReducer(lambda so_far, x: T.max(x, so_far), least_value, "max")  # a NaN is passed over
+MAX = CommReducer(lambda so_far, x: T.max(x, so_far), least_value, "max")  # a NaN is passed over
 _GREATEST = CommReducer(greatest, least_value, "max")
 
 
-def _extent(size: int, kernel: int, stride: int, ceil: bool, before: int, after: int) -> tuple[int, int]:
+def window_count(size: int, kernel: int, stride: int, ceil: bool, before: int, after: int) -> tuple[int, int]:
     """How often the window stands, and by how much the last one sticks out."""
     room = size + before + after - kernel
     if room < 0:
@@ -44,14 +44,14 @@ def max_pool2d(
     (sh, sw), (top, left, bottom, right), (dh, dw) = window_attributes("max_pool2d", strides, padding, dilation)
     n, c, h, w = _image(x)
     kh, kw = pool_size
-    oh, more_h = _extent(h, dh * (kh - 1) + 1, sh, ceil_mode, top, bottom)
-    ow, more_w = _extent(w, dw * (kw - 1) + 1, sw, ceil_mode, left, right)
+    oh, more_h = window_count(h, dh * (kh - 1) + 1, sh, ceil_mode, top, bottom)
+    ow, more_w = window_count(w, dw * (kw - 1) + 1, sw, ceil_mode, left, right)
     least = float("-inf") if x.buffer.dtype.is_float else x.buffer.dtype.min_value
     big = padded(x, (top, left, bottom + more_h, right + more_w), least)
     rh, rw = te.reduce_axis((0, kh), "rh"), te.reduce_axis((0, kw), "rw")
     result: Tensor = te.compute(
         (n, c, oh, ow),
-        lambda b, k, i, j: _MAX(big[b, k, i * sh + rh * dh, j * sw + rw * dw], axis=[rh, rw]),
+        lambda b, k, i, j: MAX(big[b, k, i * sh + rh * dh, j * sw + rw * dw], axis=[rh, rw]),
         name="max_pool2d",
     )
     return result
@@ -71,8 +71,8 @@ def avg_pool2d(
     (sh, sw), (top, left, bottom, right), _ = window_attributes("avg_pool2d", strides, padding, (1, 1))
     n, c, h, w = _image(x)
     kh, kw = pool_size
-    oh, more_h = _extent(h, kh, sh, ceil_mode, top, bottom)
-    ow, more_w = _extent(w, kw, sw, ceil_mode, left, right)
+    oh, more_h = window_count(h, kh, sh, ceil_mode, top, bottom)
+    ow, more_w = window_count(w, kw, sw, ceil_mode, left, right)
     big = padded(x, (top, left, bottom + more_h, right + more_w), 0)
     rh, rw = te.reduce_axis((0, kh), "rh"), te.reduce_axis((0, kw), "rw")
     total: Tensor = te.compute(

@@ -200,13 +200,13 @@ def strided_slice(
 
 @operator("nn.pad")
 def pad(x: Tensor, *, pad_width: Sequence[int], pad_value: float = 0.0, pad_mode: str = "constant") -> Tensor:
-    """More elements before and after each dimension, in this order: constant, the nearest ones, or mirrored ones."""
+    """More elements before and after each dimension, in this order: constant, nearest, mirrored or repeated ones."""
     size = extents(x)
     if len(pad_width) != 2 * len(size):
         raise GraphError(f"pad_width has two numbers for each of {len(size)} dimensions, not {list(pad_width)}")
     before, after = list(pad_width[::2]), list(pad_width[1::2])
-    if pad_mode not in ("constant", "edge", "reflect"):
-        raise GraphError(f"pad_mode is constant, edge or reflect, not {pad_mode!r}")
+    if pad_mode not in ("constant", "edge", "reflect", "wrap"):
+        raise GraphError(f"pad_mode is constant, edge, reflect or wrap, not {pad_mode!r}")
     shape = [n + p + q for n, p, q in zip(size, before, after, strict=True)]
     if any(n < 0 for n in shape):
         raise GraphError(f"{size} with {list(pad_width)} around has a negative extent")
@@ -223,6 +223,9 @@ def pad(x: Tensor, *, pad_width: Sequence[int], pad_value: float = 0.0, pad_mode
         found: list[Expr] = []
         for v, n, p in zip(i, size, before, strict=True):
             k = v - p
+            if pad_mode == "wrap":
+                found.append(T.floormod(k, const(max(n, 1))))
+                continue
             if pad_mode == "reflect":
                 k = T.max(k, 0 - k)
                 k = T.min(k, 2 * (n - 1) - k)

@@ -1,0 +1,232 @@
+"""ONNX's Resize and Upsample: interpolation along one axis after the other.
+
+Where an element of the result lies in the operand follows from sizes and scales, which are known; so along each axis
+the result is a sum of a few elements times known weights, or one element for the nearest neighbour.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+
+from verified_tir.graph.ir import Value
+from verified_tir.graph.onnx.load import Converter
+from verified_tir.graph.operators.shape import axis_of
+
+Numbers = npt.NDArray[np.float64]
+
+MODES = ("nearest", "linear", "cubic")
+_PLACES = (
+    "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_crop_and_resize",
+)  # fmt: skip
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """How one axis is resized: its extent before and after, and the scale, which need not be their quotient.
+
+    :ivar crop: where the part begins and ends that is taken, in parts of the whole.
+    """
+
+    axis: int
+    before: int
+    after: int
+    scale: float
+    crop: tuple[float, float]
+
+
+def resize(c: Converter) -> Value:
+    """Resize."""
+    a = c.attributes
+    x = c.value(0)
+    mode, place = a.get("mode", "nearest"), a.get("coordinate_transformation_mode", "half_pixel")
+    nearest, cubic = a.get("nearest_mode", "round_prefer_floor"), float(a.get("cubic_coeff_a", -0.75))
+    outside, smooth = bool(a.get("exclude_outside", 0)), bool(a.get("antialias", 0))
+    beyond, policy = float(a.get("extrapolation_value", 0.0)), a.get("keep_aspect_ratio_policy", "stretch")
+    chosen = a.get("axes")
+    axes = list(range(len(x.shape))) if chosen is None else [axis_of(k, len(x.shape)) for k in chosen]
+    if c.opset < 11:
+        place, nearest = "asymmetric", "floor"
+        moved = _axes(c, x, axes, c.array(1, "scales"), None, None, policy)
+    else:
+        roi = c.array(1, "region") if place == "tf_crop_and_resize" else None
+        moved = _axes(c, x, axes, c.array(2, "scales"), c.array(3, "sizes"), roi, policy)
+    for name, value, known in (
+        ("mode", mode, MODES), ("coordinate_transformation_mode", place, _PLACES),
+        ("nearest_mode", nearest, ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")),
+    ):  # fmt: skip
+        if value not in known:
+            raise c.fail(f"{name} is {', '.join(known)}, not {value!r}")
+    if mode == "nearest" and (repeated := _repeated(c, x, moved, place, nearest)) is not None:
+        return repeated
+    for axis in moved:
+        where = _places(axis, place)
+        if mode == "nearest":
+            index = _nearest(where, nearest)
+            y = _taken(c, x, axis, np.clip(index, 0, axis.before - 1))
+        else:
+            y = _weighted(c, x, axis, *_taps(where, axis, mode, cubic, smooth=smooth, outside=outside))
+        if place == "tf_crop_and_resize":
+            y = _extrapolated(c, y, axis, (where < 0) | (where > axis.before - 1), beyond)
+        x = y
+    if not moved:
+        x = c.op("identity", x)
+    return x
+
+
+def upsample(c: Converter) -> Value:
+    """Upsample: whole or other multiples, by the nearest element below, or linear."""
+    x, mode = c.value(0), c.attributes.get("mode", "nearest")
+    given = c.attributes.get("scales")
+    scales = np.asarray(given) if given is not None else c.array(1, "scales")
+    if mode not in ("nearest", "linear"):
+        raise c.fail(f"mode is nearest or linear, not {mode!r}")
+    moved = _axes(c, x, list(range(len(x.shape))), scales, None, None, "stretch")
+    if mode == "nearest" and (repeated := _repeated(c, x, moved, "asymmetric", "floor")) is not None:
+        return repeated
+    for axis in moved:
+        where = _places(axis, "asymmetric")
+        if mode == "nearest":
+            x = _taken(c, x, axis, np.floor(where).astype(np.int64))
+        else:
+            x = _weighted(c, x, axis, *_taps(where, axis, mode, 0.0, smooth=False, outside=False))
+    return x
+
+
+def _repeated(c: Converter, x: Value, moved: Sequence[Axis], place: str, nearest: str) -> Value | None:
+    """Where height and width become whole multiples, each element repeated: an operator that layouts know."""
+    times = {2: 1, 3: 1}
+    if len(x.shape) != 4 or not moved or place == "tf_crop_and_resize":
+        return None
+    for a in moved:
+        index = np.clip(_nearest(_places(a, place), nearest), 0, a.before - 1)
+        if a.axis not in times or a.after % a.before or (index != np.arange(a.after) // (a.after // a.before)).any():
+            return None
+        times[a.axis] = a.after // a.before
+    made: Value = c.op("nn.upsampling", x, scale_h=times[2], scale_w=times[3])
+    return made
+
+
+def _axes(c: Converter, x: Value, axes: Sequence[int], scales: Any, sizes: Any, roi: Any, policy: str) -> list[Axis]:
+    """The axes that change."""
+    many = None if scales is None or scales.size == 0 else [float(s) for s in scales.reshape(-1)]
+    wanted = None if sizes is None or sizes.size == 0 else [int(s) for s in sizes.reshape(-1)]
+    if (many is None) == (wanted is None):
+        raise c.fail("either scales or sizes are given")
+    old = [x.shape[k] for k in axes]
+    crops = [(0.0, 1.0)] * len(axes)
+    if roi is not None:
+        ends = [float(r) for r in roi.reshape(-1)]
+        if len(ends) != 2 * len(axes):
+            raise c.fail(f"the region has two numbers for each of {len(axes)} axes, not {ends}")
+        crops = list(zip(ends[: len(axes)], ends[len(axes) :], strict=True))
+    if len(many or wanted or ()) != len(axes):
+        raise c.fail(f"there is one number for each of {len(axes)} axes, not {many or wanted}")
+    if any(n == 0 for n in old) or any(s <= 0 for s in many or ()) or any(n <= 0 for n in wanted or ()):
+        raise c.fail("extents and scales are positive")
+    if many is not None:
+        new = [int(s * n) for s, n in zip(many, old, strict=True)]
+    else:
+        assert wanted is not None
+        new, many = wanted, [n / m for n, m in zip(wanted, old, strict=True)]
+        if policy != "stretch":
+            if policy not in ("not_larger", "not_smaller"):
+                raise c.fail(f"keep_aspect_ratio_policy is stretch, not_larger or not_smaller, not {policy!r}")
+            one = min(many) if policy == "not_larger" else max(many)
+            new, many = [int(one * n + 0.5) for n in old], [one] * len(axes)
+    found = [Axis(*one) for one in zip(axes, old, new, many, crops, strict=True)]
+    return [a for a in found if not (math.isclose(a.scale, 1.0) and a.before == a.after and a.crop == (0.0, 1.0))]
+
+
+def _places(a: Axis, mode: str) -> Numbers:
+    """Where each element of the result lies in the operand."""
+    y = np.arange(a.after, dtype=np.float64)
+    whole = a.scale * a.before
+    first, end = a.crop
+    match mode:
+        case "align_corners":
+            return y * 0 if whole == 1 else y * (a.before - 1) / (whole - 1)
+        case "asymmetric":
+            return y / a.scale
+        case "tf_crop_and_resize":
+            step = 0.5 if whole == 1 else y / (whole - 1)
+            return y * 0 + (first + step * (end - first)) * (a.before - 1)
+        case "pytorch_half_pixel" if whole == 1:
+            return y * 0 - 0.5
+        case "half_pixel_symmetric":
+            return a.before / 2 * (1 - a.after / whole) + (y + 0.5) / a.scale - 0.5
+    return (y + 0.5) / a.scale - 0.5
+
+
+def _nearest(where: Numbers, mode: str) -> npt.NDArray[np.int64]:
+    """The element that is taken for each place."""
+    low = np.floor(where)
+    part = where - low
+    up = {"floor": part < 0, "ceil": part > 0, "round_prefer_floor": part > 0.5, "round_prefer_ceil": part >= 0.5}[mode]
+    return (low + up).astype(np.int64)
+
+
+def _taps(
+    where: Numbers, a: Axis, mode: str, cubic: float, *, smooth: bool, outside: bool
+) -> tuple[npt.NDArray[np.int64], Numbers]:
+    """The elements that each place is interpolated of, and their weights, which add up to 1.
+
+    The left one of the two in the middle lies before the place, also where that is an element.
+    """
+    left = np.ceil(where) - 1
+    shrink = min(a.scale, 1.0) if smooth else 1.0
+    reach = 1 if mode == "linear" else 2
+    half = -(math.floor(-reach / shrink) + 1)  # elements before the left one
+    index = left[:, None] + np.arange(-half, half + 2)[None, :]
+    distance = np.abs(index - where[:, None]) * shrink
+    if mode == "linear":
+        weights = np.clip(1 - distance, 0, 1)
+    else:
+        near = ((cubic + 2) * distance - (cubic + 3)) * distance * distance + 1
+        far = ((cubic * distance - 5 * cubic) * distance + 8 * cubic) * distance - 4 * cubic
+        weights = np.where(distance <= 1, near, np.where(distance < 2, far, 0.0))
+    if outside:
+        weights = np.where((index < 0) | (index >= a.before), 0.0, weights)
+    if smooth or outside:
+        total = weights.sum(axis=1, keepdims=True)
+        weights = weights / np.where(total == 0, 1.0, total)
+    return np.clip(index, 0, a.before - 1).astype(np.int64), weights
+
+
+def _taken(c: Converter, x: Value, a: Axis, index: npt.NDArray[np.int64]) -> Value:
+    made: Value = c.op("take", x, c.builder.constant(index.astype(np.int32), "places"), axis=a.axis)
+    return made
+
+
+def _weighted(c: Converter, x: Value, a: Axis, index: npt.NDArray[np.int64], weights: Numbers) -> Value:
+    if np.dtype(x.dtype).kind in "iu":
+        raise c.fail(f"elements of {x.dtype} are not interpolated here; a Cast to float32 before is")
+    shape = [a.after if k == a.axis else 1 for k in range(len(x.shape))]
+    found: Value | None = None
+    for k in range(index.shape[1]):
+        if not weights[:, k].any():
+            continue
+        weight = c.builder.constant(weights[:, k].reshape(shape).astype(x.dtype), "weights")
+        term: Value = c.op("multiply", _taken(c, x, a, index[:, k]), weight)
+        found = term if found is None else c.op("add", found, term)
+    assert found is not None
+    return found
+
+
+def _extrapolated(c: Converter, x: Value, a: Axis, outside: npt.NDArray[np.bool_], value: float) -> Value:
+    """The value for places beyond the operand."""
+    if not outside.any():
+        return x
+    shape = [a.after if k == a.axis else 1 for k in range(len(x.shape))]
+    mask = c.builder.constant(outside.reshape(shape), "outside")
+    made: Value = c.op("where", mask, c.builder.constant(np.asarray(value, x.dtype), "beyond"), x)
+    return made
+
+
+__all__ = ["resize", "upsample"]

@@ -1,0 +1,187 @@
+"""Windows over any number of dimensions: convolution and pooling of x[n, c, …].
+
+Over two dimensions ``convolution`` and ``pooling`` say the same, in the form that schedules and layouts know.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from verified_tir import te
+from verified_tir.graph.errors import GraphError
+from verified_tir.graph.operators.elementwise import extents
+from verified_tir.graph.operators.pooling import MAX, window_count
+from verified_tir.graph.operators.registry import operator
+from verified_tir.ir.expr import Expr, Var
+from verified_tir.ir.sugar import const
+from verified_tir.script import tir as T  # noqa: N812
+from verified_tir.te.reduction import CommReducer, greatest_value
+from verified_tir.te.tensor import Tensor
+
+_FIRST = CommReducer(T.min, greatest_value, "min")
+
+
+def _attributes(rank: int, given: Sequence[Sequence[int]]) -> None:
+    """:raises GraphError: if there is not one number, positive or 0 for paddings, for each dimension."""
+    for numbers, least in zip(given, (1, 1, 1, 0, 0), strict=True):
+        if len(numbers) != rank or any(n < least for n in numbers):
+            raise GraphError(f"windows over {rank} dimensions take as many numbers, {least} at least, not {numbers}")
+
+
+def surrounded(x: Tensor, before: Sequence[int], after: Sequence[int], value: float) -> Tensor:
+    """The last dimensions with ``value`` around them; the tensor itself if there is nothing to add."""
+    if not any((*before, *after)):
+        return x
+    size = extents(x)
+    first = len(size) - len(before)
+
+    def element(*i: Var) -> Expr:
+        inside: list[Expr] = []
+        for v, n, p, q in zip(i[first:], size[first:], before, after, strict=True):
+            inside += ([v >= p] if p else []) + ([v < p + n] if q else [])
+        own = (*i[:first], *(v - p for v, p in zip(i[first:], before, strict=True)))
+        return T.if_then_else(te.all(*inside), x[own], const(value, x.dtype))
+
+    shape = [*size[:first], *(n + p + q for n, p, q in zip(size[first:], before, after, strict=True))]
+    made: Tensor = te.compute(shape, element, name="padded")
+    return made
+
+
+def _windows(x: Tensor, pool: Sequence[int], strides: Sequence[int], dilation: Sequence[int],
+             before: Sequence[int], after: Sequence[int], ceil: bool) -> list[tuple[int, int]]:  # fmt: skip
+    """For each dimension how often the window stands, and by how much the last one sticks out."""
+    size = extents(x)[2:]
+    if len(extents(x)) < 3:
+        raise GraphError(f"windows go over x[n, c, …], not over {len(extents(x))} dimensions")
+    _attributes(len(size), (pool, strides, dilation, before, after))
+    every = zip(size, pool, strides, dilation, before, after, strict=True)
+    return [window_count(n, d * (k - 1) + 1, s, ceil, p, q) for n, k, s, d, p, q in every]
+
+
+@operator("nn.max_pool")
+def max_pool(
+    x: Tensor, *, pool_size: Sequence[int], strides: Sequence[int], padding: Sequence[Sequence[int]],
+    dilation: Sequence[int], ceil_mode: bool = False,
+) -> Tensor:  # fmt: skip
+    """Greatest element of each window of x[n, c, …]; padding never wins, nor does NaN (as in onnxruntime)."""
+    before, after = padding
+    found = _windows(x, pool_size, strides, dilation, before, after, ceil_mode)
+    least = float("-inf") if x.buffer.dtype.is_float else x.buffer.dtype.min_value
+    big = surrounded(x, before, [q + more for q, (_, more) in zip(after, found, strict=True)], least)
+    axes = [te.reduce_axis((0, k), f"r{j}") for j, k in enumerate(pool_size)]
+
+    def element(b: Var, c: Var, *i: Var) -> te.Reduce:
+        place = [v * s + r * d for v, s, r, d in zip(i, strides, axes, dilation, strict=True)]
+        return MAX(big[(b, c, *place)], axis=axes)
+
+    made: Tensor = te.compute([*extents(x)[:2], *(n for n, _ in found)], element, name="max_pool")
+    return made
+
+
+@operator("nn.max_pool_places")
+def max_pool_places(
+    x: Tensor, *, pool_size: Sequence[int], strides: Sequence[int], padding: Sequence[Sequence[int]],
+    dilation: Sequence[int], ceil_mode: bool = False, column_major: bool = False,
+) -> Tensor:  # fmt: skip
+    """Where the greatest element of each window stands in x, counted row by row (or column by column, within each n and
+    c); the first of several in the order of rows, and -1 if none is a number."""
+    size = extents(x)
+    before, after = padding
+    found = _windows(x, pool_size, strides, dilation, before, after, ceil_mode)
+    best = max_pool(x, pool_size=pool_size, strides=strides, padding=padding, dilation=dilation, ceil_mode=ceil_mode)
+    axes = [te.reduce_axis((0, k), f"r{j}") for j, k in enumerate(pool_size)]
+    none = math.prod(size)
+    if none >= 2**31:
+        raise GraphError(f"{none} elements are not counted here")
+
+    def first(b: Var, c: Var, *i: Var) -> te.Reduce:
+        place = [v * s + r * d - p for v, s, r, d, p in zip(i, strides, axes, dilation, before, strict=True)]
+        inside = te.all(*(q for v, n in zip(place, size[2:], strict=True) for q in (v >= 0, v < n)))
+        flat: Expr = b * size[1] + c
+        for v, n in zip(place, size[2:], strict=True):
+            flat = flat * n + v
+        here = te.all(inside, x[(b, c, *place)].equal(best[(b, c, *i)]))
+        return _FIRST(T.if_then_else(here, flat, const(none)), axis=axes)
+
+    shape = [*size[:2], *(n for n, _ in found)]
+    rows: Tensor = te.compute(shape, first, name="first_greatest")
+
+    def numbered(*i: Var) -> Expr:
+        flat: Expr = rows[i]
+        within = math.prod(size[2:])
+        if column_major:
+            rest, columns, step = flat % within, const(0), 1
+            for k in range(2, len(size)):
+                columns = columns + rest // math.prod(size[k + 1 :]) % size[k] * step
+                step *= size[k]
+            found = flat // within * within + columns
+        else:
+            found = flat
+        return T.cast(T.Select(flat.equal(none), const(-1), found), "int64")
+
+    made: Tensor = te.compute(shape, numbered, name="max_pool_places")
+    return made
+
+
+@operator("nn.avg_pool")
+def avg_pool(
+    x: Tensor, *, pool_size: Sequence[int], strides: Sequence[int], padding: Sequence[Sequence[int]],
+    dilation: Sequence[int], ceil_mode: bool = False, count_include_pad: bool = False,
+) -> Tensor:  # fmt: skip
+    """Average of each window of x[n, c, …]: of the elements in it, or with the padding."""
+    before, after = padding
+    found = _windows(x, pool_size, strides, dilation, before, after, ceil_mode)
+    big = surrounded(x, before, [q + more for q, (_, more) in zip(after, found, strict=True)], 0.0)
+    shape = [*extents(x)[:2], *(n for n, _ in found)]
+    axes = [te.reduce_axis((0, k), f"r{j}") for j, k in enumerate(pool_size)]
+
+    def place(i: Sequence[Var]) -> list[Expr]:
+        return [v * s + r * d for v, s, r, d in zip(i, strides, axes, dilation, strict=True)]
+
+    total: Tensor = te.compute(shape, lambda b, c, *i: te.sum(big[(b, c, *place(i))], axis=axes), name="pool_sum")
+
+    def counted(*i: Var) -> te.Reduce:
+        inside: list[Expr] = []
+        for v, n, p, q in zip(place(i), extents(x)[2:], before, after, strict=True):
+            inside += [v < p + n + q] if count_include_pad else [v >= p, v < p + n]
+        return te.sum(T.if_then_else(te.all(*inside), const(1, x.dtype), const(0, x.dtype)), axis=axes)
+
+    count: Tensor = te.compute(shape[2:], counted, name="pool_count")
+    made: Tensor = te.compute(shape, lambda b, c, *i: total[(b, c, *i)] / count[i], name="avg_pool")
+    return made
+
+
+@operator("nn.conv")
+def conv(
+    x: Tensor, w: Tensor, bias: Tensor | None = None, *, strides: Sequence[int], padding: Sequence[Sequence[int]],
+    dilation: Sequence[int], groups: int = 1,
+) -> Tensor:  # fmt: skip
+    """Convolution of x[n, c, …] with w[o, c / groups, …], in ``groups`` groups of channels."""
+    before, after = padding
+    size, weights = extents(x), extents(w)
+    if len(size) != len(weights):
+        raise GraphError(f"{len(size)} dimensions are convolved with weights of {len(weights)}")
+    (n, c), (o, i, *kernel) = size[:2], weights
+    if groups < 1 or c % groups or o % groups or i != c // groups:
+        raise GraphError(f"{c} channels in {groups} groups do not fit weights of shape {weights}")
+    found = _windows(x, kernel, strides, dilation, before, after, False)
+    big = surrounded(x, before, after, 0.0)
+    inner = te.reduce_axis((0, i), "rc")
+    axes = [te.reduce_axis((0, k), f"r{j}") for j, k in enumerate(kernel)]
+
+    def element(b: Var, k: Var, *at: Var) -> te.Reduce:
+        channel = inner if groups == 1 else k // (o // groups) * i + inner
+        place = [v * s + r * d for v, s, r, d in zip(at, strides, axes, dilation, strict=True)]
+        return te.sum(big[(b, channel, *place)] * w[(k, inner, *axes)], axis=[inner, *axes])
+
+    made: Tensor = te.compute([n, o, *(m for m, _ in found)], element, name="conv")
+    if bias is None:
+        return made
+    if extents(bias) != [o]:
+        raise GraphError(f"a bias of shape {extents(bias)} does not fit {o} channels")
+    biased: Tensor = te.compute(made.shape, lambda b, k, *at: made[(b, k, *at)] + bias[k], name="bias_add")
+    return biased
+
+
+__all__ = ["avg_pool", "conv", "max_pool", "max_pool_places", "surrounded"]
