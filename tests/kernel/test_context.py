@@ -14,7 +14,7 @@ from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import Var
 from verified_tir.ir.paths import places
 from verified_tir.ir.script import parse_func
-from verified_tir.ir.stmt import SKIP, If, Store, seq
+from verified_tir.ir.stmt import SKIP, Allocate, If, Store, seq
 from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.begin import begin, context_at
 from verified_tir.kernel.context import Context
@@ -286,3 +286,32 @@ def test_a_local_buffer_that_is_gone_is_not_alive() -> None:
     assert [data.name for data in where.memory] == ["A", "B"]
     with pytest.raises(Unencodable, match="buffer L is not alive here"):
         where.encoder().encode(load(buffer(f, "L"), 0))
+
+
+# -- forks -------------------------------------------------------------------------------------------------------------
+
+
+def test_forks_know_their_own_states() -> None:
+    """What one of two contexts walks past from where they part, the other has not been through."""
+    func = program("if A[0] < 1:\n    A[0] = 1\nA[1] = 2\nM = T.alloc_buffer((4,), 'int32')\nA[2] = 3")
+    outer = begin(func, Entry())
+    first, untouched, line = outer.fork(), dict(outer.memory), set(outer.line)
+    second = first.fork()
+    for walked in (second, outer, first):  # a fork of a fork, the origin, the one between
+        walked.execute(func.body)
+        (a, b) = untouched
+        assert walked.memory[a] is not untouched[a] and walked.memory[b] is untouched[b]
+        assert walked.memory.keys() == untouched.keys()
+        assert walked.line > line and walked.memory[a] in walked.line
+    seen = [context.line - line for context in (outer, first, second)]
+    assert all(seen) and not (seen[0] & seen[1] or seen[1] & seen[2] or seen[0] & seen[2])
+
+
+def test_a_block_that_ends_stays_where_it_was_entered() -> None:
+    func = program("M = T.alloc_buffer((4,), 'int32')\nA[0] = 3")
+    outer = begin(func, Entry())
+    assert isinstance(func.body, Allocate)
+    outer.enter(func.body, 0)
+    inner, m = outer.fork(), func.body.buffer.data
+    outer.execute(func.body)
+    assert m in inner.memory and m not in outer.memory

@@ -82,13 +82,18 @@ class Context:
     all forks."""
     line: set[Version] = field(default_factory=set)
     """The states of blocks that a run which gets here has been through."""
+    shared: bool = False
+    """Whether ``memory`` and ``line`` may be those of another context, too: they are copied before they change."""
 
     def fork(self) -> Context:
         """A copy to walk on with; the table of loads is shared."""
-        return replace(
-            self, path=list(self.path), env=dict(self.env), memory=dict(self.memory),
-            observed=list(self.observed), line=set(self.line),
-        )  # fmt: skip
+        self.shared = True
+        return replace(self, path=list(self.path), env=dict(self.env), observed=list(self.observed))
+
+    def own(self) -> None:
+        """From here on the states may change without a change in another context."""
+        if self.shared:
+            self.memory, self.line, self.shared = dict(self.memory), set(self.line), False
 
     def bound(self, variables: Iterable[Var], values: Iterable[Term]) -> Context:
         """A fork in which variables have these values."""
@@ -104,6 +109,7 @@ class Context:
 
     def becomes(self, data: Var, event: Event) -> Version:
         """A block is in a new state from here on."""
+        self.own()
         version = self.memory[data] = Version(data, event)
         self.line.add(version)
         return version
@@ -227,10 +233,9 @@ class Context:
 
     def encoder(self, safety: list[Safety] | None = None, memory: Memory | None = None) -> Encoder:
         """Encodes expressions as they are evaluated here (or with an earlier memory)."""
-        state = self.memory if memory is None else memory
 
         def load(buffer: Buffer, indices: tuple[Term, ...], lane: Term | None) -> tuple[Term, Term]:
-            found = self.load_from(state, buffer, indices, lane)
+            found = self.load_from(self.memory if memory is None else memory, buffer, indices, lane)
             return found.value, found.defined
 
         return Encoder(self.env, load, safety, self.accessible)
@@ -297,6 +302,7 @@ class Context:
             case Allocate(buffer=b, body=body):
                 self.becomes(b.data, Allocated())
                 self.execute(body)
+                self.own()
                 del self.memory[b.data]
             case Block(is_label=True, body=body):
                 self.execute(body)
