@@ -24,7 +24,7 @@ from verified_tir.graph.onnx import from_onnx, load_onnx
 MODULES = """
 averagepool batch_normalization cast clip concat conv convtranspose div dropout elu expand flatten gather gelu gemm
 globalmaxpool hardsigmoid layernormalization leakyrelu lrn matmul max maxpool min pad pow prelu reducemax reducemean
-reshape resize round sign slice softmax softplus split squeeze transpose unsqueeze upsample where
+reshape resize round sign slice softmax softplus split squeeze transpose unsqueeze upsample where equal
 """
 PASS = """
 averagepool_1d_default averagepool_2d_dilations averagepool_3d_default averagepool_2d_ceil averagepool_2d_same_lower
@@ -63,7 +63,7 @@ def test_cases_of_the_onnx_package(name: str, known: dict[str, Any]) -> None:
         ("convtranspose_3d", r"node ConvTranspose \(Y\) \(ConvTranspose\): transposed convolutions go over one or two"),
         ("training_dropout_default", "training is not known here"),
         ("batchnorm_example_training_mode", "training is not known here"),
-        ("cast_FLOAT_to_INT4", r"node Cast \(output\) \(Cast\): there is no int of 4 bits"),
+        ("equal_string_broadcast", "there is no type 'object'"),
     ],
 )
 def test_what_is_not_known_is_refused_with_the_node(name: str, message: str, known: dict[str, Any]) -> None:

@@ -89,7 +89,7 @@ def test_nodes_with_one_program_share_its_theorem() -> None:
     ("old", "new", "message"),
     [
         ("R.nn.conv2d(x, w", "R.nn.conv2d(x, v", ":13:24: v is no value that was bound before"),
-        ("R.nn.conv2d", "R.nn.conv", ":13:9: nn.conv: there is no operator nn.conv"),
+        ("R.nn.conv2d", "R.nn.konv", ":13:9: nn.konv: there is no operator nn.konv"),
         ("padding=(1, 1, 1, 1)", "padding=x", ":13:38: x is no constant"),
         ("    z = R", "    y = R", ":14:5: y is bound already"),
         ("call_tir(nn_relu", "call_tir(relu", ":14:9: call_tir takes a PrimFunc of this text"),

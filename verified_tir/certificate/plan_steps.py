@@ -25,16 +25,15 @@ from verified_tir.certificate.plan_layouts import ends_with, layout_named_by, pa
 from verified_tir.certificate.plans import CheckedPlan
 from verified_tir.derivation.codec import read_program
 from verified_tir.elaborate.blocks import expand_blocks
+from verified_tir.graph.element_types import array_dtype
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import Array, Graph, Node, Value
 from verified_tir.graph.layouts import layout_text, normal, pack, serves, shape_in
 from verified_tir.graph.node_program import program_key, program_of
 from verified_tir.graph.text import SMALL, parse_graph
-from verified_tir.ir.dtype import DType
 from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
-from verified_tir.ir.numpy_types import numpy_dtype
 from verified_tir.schedule.errors import ScheduleError
 
 
@@ -73,8 +72,7 @@ def read_graph(plan: Mapping[str, Any], which: str) -> Graph:
     """
     constants = plan["constants"][which]
     arrays: dict[str, Array] = {
-        name: np.broadcast_to(np.zeros((), numpy_dtype(DType.parse(c["dtype"]))), tuple(c["shape"]))
-        for name, c in constants.items()
+        name: np.broadcast_to(np.zeros((), array_dtype(c["dtype"])), tuple(c["shape"])) for name, c in constants.items()
     }
     graph = parse_graph("\n".join(plan[which]["text"]), arrays, which)
     if {v.name for v in graph.constants} != constants.keys():

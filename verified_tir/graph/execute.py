@@ -15,13 +15,12 @@ import numpy as np
 from verified_tir.codegen.build import build as build_function
 from verified_tir.codegen.errors import CodegenError
 from verified_tir.codegen.runtime import Function
+from verified_tir.graph.element_types import array_dtype, held, held_as
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import Array, Graph, Node, TensorType, Value
 from verified_tir.graph.memory import Placement, Workspace, aligned, empty, machine_memory, needed, place
 from verified_tir.graph.node_program import program_key, program_of
 from verified_tir.graph.schedules import VECTORS, Scheduled, scheduled
-from verified_tir.ir.dtype import DType
-from verified_tir.ir.numpy_types import numpy_dtype
 from verified_tir.kernel.theorem import Refines
 from verified_tir.schedule.errors import ScheduleError
 from verified_tir.schedule.schedule import Schedule
@@ -33,14 +32,14 @@ Progress = Callable[[int, int, str], None]
 
 def evaluate(graph: Graph, inputs: Mapping[str, Any] | Sequence[Any]) -> list[Array]:
     """The results by the interpreter, which defines them; slow."""
-    values = {**graph.constants, **_given(graph, inputs)}
+    values = {**{v: held(a) for v, a in graph.constants.items()}, **_given(graph, inputs)}
     for node in graph.nodes:
         func = program_of(node)
         arrays = [*(values[v] for v in node.inputs), *(_empty(v.type) for v in node.outputs)]
         names = [b.name for b in func.buffers]
         ended = run(func, dict(zip(names, arrays, strict=True)))
         values.update(zip(node.outputs, (ended.arrays[n] for n in names[len(node.inputs) :]), strict=True))
-    return [values[v] for v in graph.outputs]
+    return [values[v].view(array_dtype(v.dtype)) for v in graph.outputs]
 
 
 @final
@@ -93,7 +92,8 @@ class Executable:
             operands = [packed[node, k] if (node, k) in packed else values[v] for k, v in enumerate(node.inputs)]
             function(*operands, *(values[v] for v in node.outputs))
         self._free.append(workspace)
-        return [values[v] if v in results else values[v].copy() for v in self.graph.outputs]
+        found = [values[v] if v in results else values[v].copy() for v in self.graph.outputs]
+        return [a.view(array_dtype(v.dtype)) for v, a in zip(self.graph.outputs, found, strict=True)]
 
 
 def build(
@@ -131,12 +131,12 @@ def build(
         for which in found.moved:
             v = node.inputs[which]
             if (v, key, which) not in layouts:
-                layouts[v, key, which] = aligned(found.pack(which, graph.constants[v]))
+                layouts[v, key, which] = aligned(found.pack(which, held(graph.constants[v])))
             packed[node, which] = layouts[v, key, which]
     refused = tuple(f"{c.where}: {why}" for c in made.values() for why in c.refused)
     theorems = tuple(c.function.theorem for c in made.values())
     used = {v for n in graph.nodes for k, v in enumerate(n.inputs) if (n, k) not in packed} | {*graph.outputs}
-    plain = {v: aligned(a) for v, a in graph.constants.items() if v in used}
+    plain = {v: aligned(held(a)) for v, a in graph.constants.items() if v in used}
     return Executable(graph, tuple(code), theorems, placement, refused, plain, packed)
 
 
@@ -186,7 +186,7 @@ def _size(nbytes: int) -> str:
 
 
 def _empty(t: TensorType) -> Array:
-    return np.empty(t.shape, numpy_dtype(DType.parse(t.dtype)))
+    return np.empty(t.shape, array_dtype(held_as(t.dtype)))
 
 
 def _given(graph: Graph, inputs: Mapping[str, Any] | Sequence[Any]) -> dict[Value, Array]:
@@ -211,7 +211,7 @@ def _given(graph: Graph, inputs: Mapping[str, Any] | Sequence[Any]) -> dict[Valu
     for v, given in zip(graph.inputs, arrays, strict=True):
         array = np.ascontiguousarray(given)
         array = array.reshape(np.shape(given))  # ascontiguousarray gives numbers a dimension
-        if array.shape != v.shape or array.dtype != numpy_dtype(DType.parse(v.dtype)):
+        if array.shape != v.shape or array.dtype != array_dtype(v.dtype):
             raise GraphError(f"the input {v.name} is {array.dtype}{list(array.shape)}, not {v.type}")
-        found[v] = array
+        found[v] = held(array)
     return found

@@ -20,12 +20,11 @@ from typing import Any, TypeAlias, final
 import numpy as np
 import numpy.typing as npt
 
+from verified_tir.graph.element_types import array_dtype, held_as
 from verified_tir.graph.errors import GraphError
-from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import IntImm
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
-from verified_tir.ir.numpy_types import numpy_dtype
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -40,7 +39,7 @@ class TensorType:
 
     def __post_init__(self) -> None:
         try:
-            DType.parse(self.dtype)
+            array_dtype(self.dtype)
         except (IRError, ValueError) as problem:
             raise GraphError(f"there is no type {self.dtype!r}: {problem}") from None
         for e in self.shape:
@@ -59,7 +58,7 @@ class TensorType:
     @property
     def nbytes(self) -> int:
         """How many bytes."""
-        return self.size * numpy_dtype(DType.parse(self.dtype)).itemsize
+        return self.size * array_dtype(self.dtype).itemsize
 
 
 @final
@@ -125,7 +124,7 @@ class Graph:
     def __post_init__(self) -> None:
         known: set[Value] = {*self.inputs, *self.constants}
         for v, array in self.constants.items():
-            if array.shape != v.shape or array.dtype != numpy_dtype(DType.parse(v.dtype)):
+            if array.shape != v.shape or array.dtype != array_dtype(v.dtype):
                 raise GraphError(f"the constant {v.name} is {array.dtype}{list(array.shape)}, not {v.type}")
         for node in self.nodes:
             for v in node.inputs:
@@ -180,7 +179,7 @@ def check_call(node: Node) -> None:
         raise GraphError(f"{node}: {node.func.name} has {len(node.func.params)} parameters and is given {len(values)}")
     for b, v in zip(buffers, values, strict=True):
         shape = tuple(e.value if isinstance(e, IntImm) else -1 for e in b.shape)
-        if shape != v.shape or str(b.dtype) != v.dtype:
+        if shape != v.shape or str(b.dtype) != held_as(v.dtype):
             raise GraphError(
                 f"{node}: {node.func.name} takes {b.name} as {b.dtype}{list(shape)}, and {v.name} is {v.type}"
             )

@@ -15,10 +15,10 @@ from typing import Any, TypeAlias, final
 
 import numpy as np
 
+from verified_tir.graph.element_types import array_dtype
 from verified_tir.graph.errors import GraphError
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import Binary, Expr, IntImm, Var
-from verified_tir.ir.numpy_types import numpy_dtype
 from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import free_vars
 from verified_tir.schedule.index_map import IndexMap, IndexMapError
@@ -180,7 +180,7 @@ def number(value: float | int, dtype: str) -> Any:
 
     :raises GraphError: if the type does not hold it.
     """
-    element = numpy_dtype(DType.parse(dtype)).type(value)
+    element = array_dtype(dtype).type(value)
     if not np.isnan(value) and element != value:
         raise GraphError(f"padding of {dtype} cannot be {value!r}")
     return element

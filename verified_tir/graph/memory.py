@@ -15,9 +15,8 @@ from typing import final
 
 import numpy as np
 
+from verified_tir.graph.element_types import array_dtype, held_as
 from verified_tir.graph.ir import Array, Graph, TensorType, Value
-from verified_tir.ir.dtype import DType
-from verified_tir.ir.numpy_types import numpy_dtype
 
 LINE = 64
 """Bytes to which every array is aligned: a line of the cache, and the widest vector."""
@@ -74,8 +73,7 @@ class Workspace:
     def __init__(self, placement: Placement) -> None:
         pieces = [_aligned(size) for size in placement.sizes]
         self.arrays: dict[Value, Array] = {
-            v: np.ndarray(v.shape, numpy_dtype(DType.parse(v.dtype)), pieces[p].data)
-            for v, p in placement.piece.items()
+            v: np.ndarray(v.shape, array_dtype(held_as(v.dtype)), pieces[p].data) for v, p in placement.piece.items()
         }
         """An array for each value that has a piece."""
 
@@ -98,8 +96,8 @@ def machine_memory() -> int:
 
 
 def empty(t: TensorType) -> Array:
-    """A new array with elements that are not set."""
-    return np.ndarray(t.shape, numpy_dtype(DType.parse(t.dtype)), _aligned(t.nbytes).data)
+    """A new array with elements that are not set, as programs take it."""
+    return np.ndarray(t.shape, array_dtype(held_as(t.dtype)), _aligned(t.nbytes).data)
 
 
 def aligned(array: Array) -> Array:

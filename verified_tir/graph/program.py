@@ -16,6 +16,7 @@ from dataclasses import replace
 
 from verified_tir.elaborate.blocks import expand_blocks
 from verified_tir.elaborate.labels import without_labels
+from verified_tir.graph.element_types import held_as
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import Graph, Node, TensorType, Value
 from verified_tir.graph.node_program import program_of
@@ -33,7 +34,7 @@ from verified_tir.kernel.calls import Arguments, instantiate
 def buffer_like(name: str, t: TensorType) -> Buffer:
     """A buffer for a tensor."""
     shape: list[Expr] = [const(e, "int32") for e in t.shape]
-    return Buffer.declare(name, tuple(shape), DType.parse(t.dtype))
+    return Buffer.declare(name, tuple(shape), DType.parse(held_as(t.dtype)))
 
 
 def type_of_buffer(b: Buffer) -> TensorType:

@@ -14,12 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from verified_tir.graph.element_types import array_dtype
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import Array, Graph, GraphBuilder, Node, TensorType, Value, identifier
-from verified_tir.ir.dtype import DType
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
-from verified_tir.ir.numpy_types import numpy_dtype
 from verified_tir.ir.script import parse, script
 from verified_tir.lower.index_map_text import parse_index_map
 from verified_tir.schedule.index_map import IndexMap
@@ -242,17 +241,17 @@ class _Reader:
         match op, call.args:
             case "const", [value, ast.Call() as given]:
                 t = self.type(given)
-                elements = np.array(self.attribute(value), numpy_dtype(DType.parse(t.dtype)))
+                elements = np.array(self.attribute(value), array_dtype(t.dtype))
                 return g.constant(elements.reshape(t.shape), names[0])
             case "const", [value, dtype]:
-                array = np.array(self.attribute(value), numpy_dtype(DType.parse(str(self.attribute(dtype)))))
+                array = np.array(self.attribute(value), array_dtype(str(self.attribute(dtype))))
                 return g.constant(array, names[0])
             case "constant", [given]:
                 t = self.type(given)
                 if names[0] not in self.arrays:
                     raise self.error(call, f"the array of the constant {names[0]} is not given")
                 array = np.asarray(self.arrays[names[0]])
-                wanted = numpy_dtype(DType.parse(t.dtype))
+                wanted = array_dtype(t.dtype)
                 if wanted.kind == "V" and array.dtype == f"u{wanted.itemsize}":  # numpy keeps such types as bits
                     array = array.view(wanted)
                 if array.dtype != wanted or array.shape != t.shape:

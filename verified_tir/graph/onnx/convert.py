@@ -9,6 +9,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from verified_tir.graph.element_types import SMALL
 from verified_tir.graph.ir import Value
 from verified_tir.graph.onnx.load import Converter
 from verified_tir.graph.onnx.resize import resize, upsample
@@ -184,18 +185,19 @@ def _dropout(c: Converter) -> Any:
     return [made, c.op("broadcast_to", every, shape=x.shape)]
 
 
-@conversion("Cast")
+@conversion("Cast", "CastLike")
 def _cast(c: Converter) -> Value:
-    for name in ("saturate", "round_mode"):  # speak of types with eight bits
-        c.attributes.get(name)
-    made: Value = c.op("astype", c.value(0), dtype=c.reader.dtype(c.attributes["to"], c.name))
-    return made
-
-
-@conversion("CastLike")
-def _cast_like(c: Converter) -> Value:
-    c.attributes.get("saturate")
-    made: Value = c.op("astype", c.value(0), dtype=c.value(1).dtype)
+    x, saturate = c.value(0), bool(c.attributes.get("saturate", 1))
+    mode = c.attributes.get("round_mode", "up")
+    like = c.node.op_type == "CastLike"
+    dtype = c.type_of(1) if like else c.reader.dtype(c.attributes["to"], c.name)
+    made: Value
+    if x.dtype not in SMALL and dtype not in SMALL:
+        made = c.op("astype", x, dtype=dtype)
+        return made
+    if dtype == "float8_e8m0fnu" and mode != "up":
+        raise c.fail(f"powers of two are rounded up here, not {mode}")
+    made = c.op("convert", x, from_dtype=x.dtype, dtype=dtype, saturate=saturate)
     return made
 
 

@@ -14,11 +14,10 @@ from typing import Any, TypeAlias, final
 
 import numpy as np
 
+from verified_tir.graph.element_types import array_dtype
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import Array, Graph, GraphBuilder, Value
 from verified_tir.graph.onnx.schema import Shape, inferred, opset_of, type_of
-from verified_tir.ir.dtype import DType
-from verified_tir.ir.numpy_types import numpy_dtype
 
 Sizes: TypeAlias = "Mapping[str, int | Sequence[int]]"
 
@@ -125,6 +124,11 @@ class Converter:
         if not self.has(k):
             raise self.fail(f"operand {k} is missing")
         return self.reader.value(self.node.input[k], self)
+
+    def type_of(self, k: int) -> str:
+        """The element type of the k-th operand, of which nothing else matters."""
+        found = self.reader.arrays.get(self.node.input[k])
+        return self.value(k).dtype if found is None else str(found.dtype)
 
     def values(self) -> list[Value]:
         """All operands."""
@@ -258,7 +262,7 @@ class _Reader:
         if found is not None:
             return type_of(found.dtype, found.shape)
         v = self.value(name, where)
-        return type_of(numpy_dtype(DType.parse(v.dtype)), v.shape)
+        return type_of(array_dtype(v.dtype), v.shape)
 
     def folded(self, node: Any, wanted: Mapping[str, tuple[str, Shape]]) -> bool:
         """Compute a node whose operands are constants."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from verified_tir import te
+from verified_tir.graph.element_types import INTEGERS, SMALL, decoded, encoded, encoded_integer, encoded_power
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.operators.registry import operator
 from verified_tir.ir.expr import Expr, IntImm, LetExpr, Var
@@ -262,6 +263,28 @@ def integer_power(x: Tensor, y: Tensor) -> Tensor:
 def astype(x: Tensor, *, dtype: str) -> Tensor:
     """The elements converted to another type."""
     return mapped("astype", lambda e: T.cast(e, dtype), x)
+
+
+@operator("convert")
+def convert(x: Tensor, *, from_dtype: str, dtype: str, saturate: bool = True) -> Tensor:
+    """Elements of a type of less than 8 bits, or a float of 8, converted to another type, or from one."""
+    if from_dtype not in SMALL and dtype not in SMALL:
+        raise GraphError(f"astype converts {from_dtype} to {dtype}")
+    if from_dtype == "float64" or (
+        from_dtype not in SMALL and from_dtype.endswith(("int32", "int64")) and dtype not in INTEGERS
+    ):
+        raise GraphError(f"{from_dtype} would be rounded twice on the way to {dtype}")
+
+    def element(e: Expr) -> Expr:
+        value = decoded(e, from_dtype) if from_dtype in SMALL else e
+        if dtype in INTEGERS:
+            return encoded_integer(value, dtype)
+        if dtype not in SMALL:
+            return T.cast(value, dtype)
+        value = T.cast(value, "float32")
+        return encoded_power(value) if dtype == "float8_e8m0fnu" else encoded(value, dtype, saturate=saturate)
+
+    return mapped("convert", element, x)
 
 
 @operator("where")

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar, final
 
 from verified_tir import te
+from verified_tir.graph.element_types import SMALL, held_as
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import TensorType
 from verified_tir.ir.expr import IntImm
@@ -100,7 +101,7 @@ def define(
     op = find(name, where)
     op.check(len(types), attrs, where or name)
     names = [*op.operands, *(f"x{k}" for k in range(len(op.operands), len(types)))]
-    inputs = [te.placeholder(t.shape, t.dtype, name=n) for t, n in zip(types, names, strict=False)]
+    inputs = [te.placeholder(t.shape, held_as(t.dtype), name=n) for t, n in zip(types, names, strict=False)]
     try:
         made = op.define(*inputs, **attrs)
     except (GraphError, te.TEError, IRError) as problem:
@@ -126,7 +127,34 @@ def type_of(t: Tensor) -> TensorType:
 
 def result_types(name: str, types: Sequence[TensorType], attrs: Mapping[str, Any], where: str = "") -> list[TensorType]:
     """The types of an operator's results."""
-    return [type_of(t) for t in define(name, types, attrs, where)[1]]
+    results = [type_of(t) for t in define(name, types, attrs, where)[1]]
+    dtype = _small_result(name, [t.dtype for t in types], attrs, where or name)
+    return [TensorType(t.shape, dtype) for t in results] if dtype else results
+
+
+MOVES = frozenset({
+    "broadcast_to", "concat", "crop", "empty", "expand_dims", "flatten", "identity", "layout_transform", "nn.dropout",
+    "nn.upsampling", "permute_dims", "reshape", "split", "squeeze", "strided_slice", "take", "where",
+})  # fmt: skip
+"""Operators that only move elements, and so take those of small types, too."""
+
+
+def _small_result(name: str, dtypes: Sequence[str], attrs: Mapping[str, Any], where: str) -> str:
+    """The type of results that programs hold as bytes, empty for others.
+
+    :raises GraphError: for an operator that does not take such types.
+    """
+    if name == "convert":
+        if dtypes[0] != attrs["from_dtype"]:
+            raise GraphError(f"{where}: it converts {attrs['from_dtype']}, and is given {dtypes[0]}")
+        return attrs["dtype"] if attrs["dtype"] in SMALL else ""
+    small = {d for d in dtypes if d in SMALL}
+    if not small:
+        return ""
+    moved = {"where": dtypes[1:], "take": dtypes[:1]}.get(name, dtypes)
+    if name not in MOVES or len(set(moved)) > 1 or not small <= set(moved) or small != {*moved}:
+        raise GraphError(f"{where}: {name} of {', '.join(sorted(small))} is not known here; a Cast before it is")
+    return small.pop()
 
 
 def legalize(name: str, types: Sequence[TensorType], attrs: Mapping[str, Any], where: str = "") -> PrimFunc:
