@@ -168,7 +168,7 @@ def test_a_question_that_is_gone(folder: Path) -> None:
 
 
 def test_files_that_belong_to_nothing(folder: Path) -> None:
-    digest = put_question(folder, "(set-logic ALL)\n(assert false)\n(check-sat)\n")
+    digest = put_question(folder, "(set-logic QF_LIA)\n(assert false)\n(check-sat)\n")
     (folder / "file" / "more.json").write_text("{}\n")
     (folder / "obligations" / "notes.txt").write_text("\n")
     found = {f.certificate: f.problem for f in findings(folder)}
@@ -319,7 +319,7 @@ def test_what_contradicts_itself_is_found_whatever_the_hashes(
 def test_a_file_that_asks_something_else_is_no_question(folder: Path, text: str) -> None:
     digest = put_question(folder, text)
     forge(folder, replace(*OBLIGATION, "query")(digest))
-    assert any("is no single question" in f.problem for f in findings(folder))
+    assert any("is no question of vtir" in f.problem for f in findings(folder))
 
 
 def test_a_false_claim_is_not_proved(folder: Path) -> None:
@@ -356,15 +356,12 @@ def test_a_certificate_that_says_it_cannot_be_replayed(folder: Path) -> None:
 
 
 def test_arguments_that_nobody_can_follow(folder: Path) -> None:
-    """Whatever happens while a forged call is made is a finding, and ends neither the check nor the process."""
+    """Lists without end are a finding, and end neither the check nor the process."""
     deep: list[Any] = []
     for _ in range(800):
         deep = [deep]
     forge(folder, replace("trace", 3, "arguments")([deep]))
-    assert check(folder, executor=Says()).all_findings == []
-    (found,) = differences(folder)
-    assert found.place == "trace[3] parallel"
-    assert "the step cannot be taken again: RecursionError" in found.problem
+    assert [f.problem for f in check(folder, executor=Says()).all_findings] == ["it is nested too deeply"]
 
 
 def test_store_is_deterministic(original: Path, tmp_path: Path) -> None:

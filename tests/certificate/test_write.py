@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.certificate.stores import ROWS, Says, content, obligations, rows, small
+from tests.certificate.stores import NAME, ROWS, Says, content, obligations, rows, small, store
 from verified_tir import Schedule, script
 from verified_tir.certificate.canonical import BadJson, read, text_hash, value_hash, write
 from verified_tir.certificate.check import check
@@ -430,3 +430,40 @@ def test_json_has_no_floats(tmp_path: Path) -> None:
     assert found["trace"][1]["arguments"][-1] == {"float": "0x1.999999999999ap-4"}
     json.dumps(found, allow_nan=False)
     assert read(write(found)) == found
+
+
+def linked(folder: Path, target: Path) -> None:
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    folder.symlink_to(target, target_is_directory=target.is_dir())
+
+
+@pytest.mark.parametrize("where", ["obligations", "file/small.json", "file", "manifest.json"])
+def test_no_link_below_the_folder_is_followed(tmp_path: Path, where: str) -> None:
+    """What lies elsewhere stays as it was, and nothing is written there."""
+    elsewhere = tmp_path / "elsewhere"
+    (elsewhere / "ab").mkdir(parents=True)
+    foreign = elsewhere / "ab" / "foreign.smt2"
+    foreign.write_text("mine")
+    (elsewhere / "file.json").write_text("mine")
+    out = tmp_path / "out"
+    linked(out / where, elsewhere / "file.json" if where.endswith(".json") else elsewhere)
+    written = Written()
+    written.add("file/small", small(), Origin("small", "file.py", 9))
+    with pytest.raises(BadStore, match=r"symbolic link"):
+        save(out, written.certificates, written.queries)
+    found = sorted(p for p in elsewhere.rglob("*") if p.is_file())
+    assert found == [foreign, elsewhere / "file.json"] and {p.read_text() for p in found} == {"mine"}
+
+
+def test_only_questions_that_were_listed_are_removed(tmp_path: Path) -> None:
+    store(tmp_path)
+    foreign = tmp_path / "obligations" / "ab" / f"{'ab' * 32}.smt2"
+    foreign.parent.mkdir(exist_ok=True)
+    foreign.write_text("mine")
+    before = {p.stem for p in (tmp_path / "obligations").rglob("*.smt2")}
+    written = Written()
+    written.add(NAME, small(), Origin("small", "file.py", 9))
+    save(tmp_path, written.certificates, written.queries)  # file/rows gets another schedule
+    after = {p.stem for p in (tmp_path / "obligations").rglob("*.smt2")}
+    assert after < before | set(written.queries) and foreign.read_text() == "mine"
+    assert after - {foreign.stem} == set(written.queries)

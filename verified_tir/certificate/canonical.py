@@ -9,7 +9,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Any
+import re
+from typing import Any, Final
+
+DEPTH: Final = 200
+"""How deep lists and objects are nested at most; whoever walks through a value may do so by recursion."""
+_BRACKET: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]')
 
 
 class BadJson(ValueError):
@@ -36,6 +41,8 @@ def read(text: str) -> Any:
 
     :raises BadJson: if it is no JSON, or spelled in another way than :func:`write` does.
     """
+    if _depth(text) > DEPTH:
+        raise BadJson("it is nested too deeply")
     try:
         value = json.loads(text, parse_float=_no_number, parse_constant=_no_number)
     except RecursionError:
@@ -45,6 +52,15 @@ def read(text: str) -> Any:
     if write(value) != text:
         raise BadJson("its spelling is not that of vtir (spaces, keys given twice, escapes)")
     return value
+
+
+def _depth(text: str) -> int:
+    """How deep brackets are nested that stand outside of strings."""
+    depth = deepest = 0
+    for m in _BRACKET.finditer(text):
+        depth += 1 if m[0] in "[{" else -1 if m[0] in "]}" else 0
+        deepest = max(deepest, depth)
+    return deepest
 
 
 def _no_number(text: str) -> Any:

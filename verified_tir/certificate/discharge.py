@@ -1,7 +1,7 @@
 """The unit of work of a check: some questions for one solver; and how work is handed to others.
 
 The function ``answers`` is what travels to other processes and machines.  It needs nothing there but
-``verified_tir.logic`` and the solver.
+``verified_tir.logic`` and the solver, which works in a process of its own (``solver_process``).
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from typing import ParamSpec, TypeVar
 
-from verified_tir.logic.recheck import Answer, SolverName, ask, version
+from verified_tir.certificate.solver_process import ask_apart
+from verified_tir.logic.recheck import Answer, SolverName, version
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -23,7 +24,7 @@ def answers(solver: SolverName, work: Work, budget: int) -> list[tuple[str, Answ
     """What a solver says of each question, asked anew; where the solver is not installed, that is the reason."""
     if version(solver) is None:
         return [(digest, Answer("unknown", 0.0, reason=f"{solver} is not installed there")) for digest, _ in work]
-    return [(digest, ask(solver, text, budget)) for digest, text in work]
+    return [(digest, ask_apart(solver, text, budget)) for digest, text in work]
 
 
 def submitted(executor: Executor, call: Callable[P, R], *args: P.args, **named: P.kwargs) -> Future[R]:

@@ -26,7 +26,8 @@ from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.script import parse_func, script
-from verified_tir.logic.standalone import NotAQuery, body_of
+from verified_tir.logic.fragment import assert_in_fragment
+from verified_tir.logic.standalone import NotAQuery
 
 
 @final
@@ -96,9 +97,9 @@ def question(folder: Path, digest: str) -> tuple[str, str]:
     if text_hash(text) != digest:
         return "", f"{path} was changed: its name is not the hash of its text"
     try:
-        body_of(text)
+        assert_in_fragment(text)
     except NotAQuery as problem:
-        return "", f"{path} is no single question: {problem}"
+        return "", f"{path} is no question of vtir: {problem}"
     return text, ""
 
 

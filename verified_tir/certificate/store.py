@@ -6,15 +6,17 @@
     DIR/obligations/<first two>/<hash>.smt2 each question once, named by the SHA-256 of its text
 
 The folder is a function of the certificates in it: nothing tells when or where it was written.  Certificates that are
-there already stay, unless they are written again; questions that no certificate needs any more are removed.  Who writes
-has the folder to himself, where the system can lock one.
+there already stay, unless they are written again; questions of listed certificates that none needs any more are
+removed, and no other file is.  No symbolic link below the folder is followed.  Who writes has the folder to himself,
+where the system can lock one.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
@@ -28,6 +30,7 @@ OTHER_SCHEMA: Final = f"this program reads {SCHEMA}: certify again, with --certi
 
 MANIFEST: Final = "manifest.json"
 OBLIGATIONS: Final = "obligations"
+_DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 
 
 class BadStore(ValueError):
@@ -107,6 +110,7 @@ def save(
     for name in (*certificates, *(plans or {})):
         _check_name(folder, name)
     folder.mkdir(parents=True, exist_ok=True)
+    _no_links(folder, [OBLIGATIONS, MANIFEST, *(f"{name}.json" for name in (*certificates, *(plans or {})))])
     with _alone(folder):
         _save(folder, certificates, queries, plans or {})
 
@@ -122,28 +126,46 @@ def _save(
     if (folder / MANIFEST).exists():
         manifest = read_manifest(folder)
         known, planned = dict(manifest["certificates"]), dict(manifest.get("plans", {}))
+        _no_links(folder, [f"{name}.json" for name in (*known, *planned)])
+    before = {digest for name in known for digest in _listed_by(folder, name, again=name in certificates)}
     for name in _outdated(folder, planned, plans) & known.keys() - certificates.keys():
         del known[name]
         (folder / f"{name}.json").unlink(missing_ok=True)
     needed = set(queries)
     for name in known.keys() - certificates.keys():
         needed |= _needed_by(folder, name)
+    _no_links(folder, [obligation_path(digest) for digest in needed | before])
     for digest, text in queries.items():
         _write(folder / obligation_path(digest), text)
     for name, certificate in certificates.items():
         _write(folder / f"{name}.json", write(certificate))
         known[name] = certificate["root"]
-    for path in (folder / OBLIGATIONS).glob("*/*.smt2"):
-        if path.stem not in needed:
-            path.unlink()
-            if not any(path.parent.iterdir()):
-                path.parent.rmdir()
+    for digest in sorted(before - needed):
+        path = folder / obligation_path(digest)
+        path.unlink(missing_ok=True)
+        if path.parent.is_dir() and not any(path.parent.iterdir()):
+            path.parent.rmdir()
     for name, plan in plans.items():
         _write(folder / f"{name}.json", write(plan))
         planned[name] = plan["root"]
     manifest = {"schema": SCHEMA, "certificates": dict(sorted(known.items()))}
     manifest |= {"plans": dict(sorted(planned.items()))} if planned else {}
     _write(folder / MANIFEST, write(manifest | {"root": value_hash(manifest)}))
+
+
+def _no_links(folder: Path, below: Iterable[PurePosixPath | str]) -> None:
+    """Refuse paths that lead out of the folder by a symbolic link: what is written or removed lies in it.
+
+    :raises BadStore: if a part of one is a link.
+    """
+    seen: set[Path] = set()
+    for path in below:
+        at = folder
+        for part in PurePosixPath(path).parts:
+            at = at / part
+            if at not in seen and at.is_symlink():
+                raise BadStore(f"{at}: this is a symbolic link; nothing is written or removed through one")
+            seen.add(at)
 
 
 def _outdated(folder: Path, planned: Mapping[str, str], plans: Mapping[str, dict[str, Any]]) -> set[str]:
@@ -185,12 +207,25 @@ def _alone(folder: Path) -> Iterator[None]:
 def _needed_by(folder: Path, name: str) -> set[str]:
     path = folder / f"{name}.json"
     try:
-        return set(queries_of(read(file_text(path))))
+        found = set(queries_of(read(file_text(path))))
+        if not all(_DIGEST.fullmatch(digest) for digest in found):
+            raise ValueError("a question's hash is none")
+        return found
     except (OSError, ValueError, KeyError, TypeError) as problem:
         raise BadStore(
             f"{path}: the manifest lists this certificate, but it cannot be read ({problem}); remove the folder, or "
             "write into another one"
         ) from None
+
+
+def _listed_by(folder: Path, name: str, *, again: bool) -> set[str]:
+    """The questions of a certificate; of one that is written again and cannot be read, none is known."""
+    try:
+        return _needed_by(folder, name)
+    except BadStore:
+        if again:
+            return set()
+        raise
 
 
 def _write(path: Path, text: str) -> None:
@@ -200,7 +235,10 @@ def _write(path: Path, text: str) -> None:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f"{path.name}.{os.getpid()}")
-    temporary.write_bytes(data)
+    with contextlib.suppress(FileNotFoundError):
+        temporary.unlink()  # left by an interrupted run, or put there by somebody
+    with open(temporary, "xb") as file:  # "x" follows no link
+        file.write(data)
     temporary.replace(path)
 
 

@@ -32,7 +32,7 @@ FALSE: Final = "(set-logic QF_LIA)\n(declare-fun x0 () Int)\n(assert (<= 0 x0))\
 """A question with the wrong answer."""
 HARD: Final = (
     "(set-logic QF_NIA)\n(declare-fun x0 () Int)\n(declare-fun x1 () Int)\n(declare-fun x2 () Int)\n"
-    "(assert (= 114 (+ (* x0 x0 x0) (* x1 x1 x1) (* x2 x2 x2))))\n(check-sat)\n"
+    "(assert (= 114 (+ (+ (* (* x0 x0) x0) (* (* x1 x1) x1)) (* (* x2 x2) x2))))\n(check-sat)\n"
 )
 """A question that nobody has answered."""
 FREE: Final = ("tool", "schedule")
