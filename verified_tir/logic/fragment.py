@@ -1,7 +1,7 @@
 """The questions that are put to a solver: those that this project writes, and no others.
 
 SMT-LIB can say things on which no counter of a solver's bounds the work: strings of a billion letters, bit vectors of
-as many bits, quantifiers, numbers of a million digits.  A question that somebody else hands in is therefore read with the
+as many bits, quantifiers, numbers of a million digits.  A question of somebody else is therefore read with the
 grammar of ``verified_tir.logic.read_smtlib``, written again, and refused if that gives another text.  So it consists of
 the sorts and operations there, without quantifiers and strings; here are the bounds on sizes.
 """
