@@ -15,8 +15,8 @@ from collections.abc import Collection, Iterable
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.calls import is_pure
-from verified_tir.ir.expr import Call, Expr, Load, Var
-from verified_tir.ir.node import Node
+from verified_tir.ir.expr import Call, Expr, LetExpr, Load, Var
+from verified_tir.ir.node import Node, remade
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import (
     Allocate,
@@ -39,6 +39,9 @@ from verified_tir.kernel.effects import EVERYTHING, opaque_calls, written_blocks
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
 from verified_tir.semantics.encode import Encoded, Encoder, Safety, fresh, in_range, sort_of
+
+_NO_VALUE = ("handle", "void")
+"""Types of expressions that have no value in the logic."""
 
 
 def instance(
@@ -117,6 +120,11 @@ class _Walker:
         arguments: list[Expr] = []
 
         def unknown(n: Node) -> Node:  # no two occurrences share a result, though they be one node
+            if isinstance(n, LetExpr) and n.var.dtype.code not in _NO_VALUE and n.var.dtype.lanes == 1:
+                bound = unknown(n.value)
+                assert isinstance(bound, Expr)
+                self.context.env[n.var] = self.encoder().encode(bound)  # arguments may mention it
+                return remade(n, value=bound, body=unknown(n.body))
             n = map_children(n, unknown)
             if not isinstance(n, Call) or is_pure(n.op):
                 return n
@@ -131,7 +139,7 @@ class _Walker:
 
         evaluated = [unknown(expr), *arguments]
         for e in evaluated:
-            if isinstance(e, Expr) and e.dtype.code in ("handle", "void"):
+            if isinstance(e, Expr) and e.dtype.code in _NO_VALUE:
                 evaluated.extend(children(e))  # it has no value in the logic, but what it is made of may
             elif isinstance(e, Expr) and not isinstance(e, Var):
                 self.evaluate(e, self.context.any_lane(e))

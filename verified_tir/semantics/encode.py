@@ -88,7 +88,7 @@ class Encoder:
         self.load = load
         self.safety = safety
         self.premises: tuple[Term, ...] = ()
-        self.vectors: dict[ir.Var, ir.Expr] = {}  # what let variables with lanes were bound to
+        self.vectors: dict[ir.Var, tuple[ir.Expr, Encoder]] = {}  # lets of several lanes: what, where
 
     def require(self, kind: str, expr: ir.Expr, condition: Term) -> None:
         """Note a safety condition under the premises in force."""
@@ -150,9 +150,8 @@ class Encoder:
 
     def _variable(self, var: ir.Var, lane: Term | None) -> Encoded:
         if var in self.vectors:
-            quiet = Encoder(self.env, self.load)  # the safety of all lanes was noted where it was bound
-            quiet.vectors = self.vectors
-            return quiet.encode(self.vectors[var], lane)
+            value, there = self.vectors[var]
+            return there.encode(value, lane)
         found = self.env.get(var)
         if found is not None and var.dtype.lanes == 1:
             return found if not var.dtype.is_float else Encoded(found.value, found.defined, True)
@@ -163,14 +162,21 @@ class Encoder:
         raise Unencodable(f"variable {var.name} is not in scope")
 
     def _let(self, expr: ir.LetExpr, lane: Term | None) -> Encoded:
-        """Binds the variable to the value, all of which is evaluated here."""
+        """Binds the variable to the value, all of which is evaluated here.
+
+        It has this value in the body and nowhere else: a witness may bind a variable of the program.
+        """
         lanes = expr.var.dtype.lanes
         bound = [self.encode(expr.value, f.integer(k) if lanes > 1 else None) for k in range(lanes)]
+        outer = self.env, self.vectors
         if lanes > 1:
-            self.vectors[expr.var] = expr.value
+            quiet = Encoder(self.env, self.load)  # the safety of all lanes was noted here
+            quiet.vectors = self.vectors
+            self.vectors = {**self.vectors, expr.var: (expr.value, quiet)}
         else:
-            self.env[expr.var] = bound[0]
+            self.env = {**self.env, expr.var: bound[0]}
         result = self.encode(expr.body, lane)
+        self.env, self.vectors = outer
         return Encoded(result.value, result.defined, result.data or any(e.data for e in bound))
 
     def _choice(self, expr: ir.Select | ir.IfThenElse, lane: Term | None) -> Encoded:
