@@ -12,6 +12,7 @@ import typer
 
 from verified_tir import __version__
 from verified_tir.cli import commands_models, commands_programs, commands_prove, commands_test
+from verified_tir.ir.collector import seldom_collected
 
 app = typer.Typer(
     name="vtir",
@@ -61,4 +62,5 @@ def main() -> None:
     """The entry point of the command ``vtir``."""
     if hasattr(signal, "SIGPIPE"):  # `vtir lower … | head` ends like any other command
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    app(prog_name="vtir")
+    with seldom_collected():
+        app(prog_name="vtir")

@@ -17,7 +17,6 @@ from typing import final
 from verified_tir.derivation.assumptions import reassociated
 from verified_tir.graph.callbacks import registered
 from verified_tir.graph.choose import Choice, Cost, bytes_moved, choose, cost_of
-from verified_tir.graph.collector import seldom_collected
 from verified_tir.graph.elide import prove_needless
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.external import External
@@ -30,6 +29,7 @@ from verified_tir.graph.planned import Planned, write_planned
 from verified_tir.graph.refusals import why_not
 from verified_tir.graph.relayout import Relaid, promised, prove_padding, relayout
 from verified_tir.graph.rewrite_passes import frozen_by_hoisting
+from verified_tir.ir.collector import seldom_collected
 from verified_tir.kernel.theorem import Refines
 from verified_tir.schedule.errors import ScheduleError
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, final, overload
 from verified_tir.elaborate.calls import Misfit
 from verified_tir.elaborate.claims import verify_program
 from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.collector import seldom_collected
 from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.func import IRModule, PrimFunc
 from verified_tir.ir.paths import places
@@ -99,6 +100,7 @@ class Schedule(
     :raises ScheduleError: if the program itself has no meaning on some input, or a block declares something false.
     """
 
+    @seldom_collected()
     def __init__(
         self,
         func: PrimFunc | IRModule | str,
@@ -327,6 +329,7 @@ class Schedule(
 
     # -- the way to the kernel ----------------------------------------------------------------------------------
 
+    @seldom_collected()
     def _do(self, name: str, arguments: Sequence[object], tactic: Callable[[Session], T]) -> T:
         session = self._session
         theorem, races = session.theorem, len(session.races)
