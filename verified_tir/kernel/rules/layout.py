@@ -11,7 +11,7 @@ from verified_tir.ir.expr import Binary, Broadcast, Expr, IntImm, Load, Ramp, Va
 from verified_tir.ir.node import IRError, Node, remade
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import For, Stmt, Store
-from verified_tir.ir.visit import free_vars, rewrite, substitute, walk
+from verified_tir.ir.visit import bound_vars, nodes_of, rewrite, substitute, walk
 from verified_tir.kernel.access import equal
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import opaque_calls
@@ -49,12 +49,18 @@ class LayoutMap:
             raise Misfit(f"{buffer.name} has {len(buffer.shape)} dimensions, the map takes {len(self.inputs)}")
         if len(self.outputs) != len(self.shape) or len(self.inverse_inputs) != len(self.shape):
             raise Misfit("the map's outputs and the new shape differ in rank")
+        if any(len({*variables}) < len(variables) for variables in (self.inputs, self.inverse_inputs)):
+            raise Misfit("two indices of the map have one variable")
         for v in (*self.inputs, *self.inverse_inputs):
             if v in context.env:  # what is stated of padding would mean an index where it meant the program's variable
                 raise Misfit(f"the map's variable {v.name} is one of the program")
+            if not v.dtype.is_int or v.dtype.lanes != 1:
+                raise Misfit(f"the map's variable {v.name} has type {v.dtype}; an index is an integer")
         for exprs, variables in ((self.outputs, self.inputs), ((*self.inverse, self.padding), self.inverse_inputs),
                                  (self.shape, ())):  # fmt: skip
-            for v in (v for e in exprs for v in free_vars(e)):  # a load mentions the pointer of its buffer, too
+            if any(map(bound_vars, exprs)):  # it could capture what is put in for an index, when maps are composed
+                raise Misfit("the map binds a variable")
+            for v in (v for e in exprs for v in nodes_of(e, Var)):  # a load mentions the pointer of its buffer, too
                 if v not in variables and v not in context.env:
                     raise Misfit(f"the map mentions {v.name}, which is not in scope")
 

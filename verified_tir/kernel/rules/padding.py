@@ -25,10 +25,10 @@ from dataclasses import dataclass, replace
 from typing import final
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Expr, Load, Undef
+from verified_tir.ir.expr import Expr, Load, Undef, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Evaluate
-from verified_tir.ir.visit import free_vars, nodes_of
+from verified_tir.ir.visit import bound_vars, nodes_of
 from verified_tir.kernel.begin import begin
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import opaque_calls, written_blocks
@@ -110,8 +110,10 @@ def _check(context: Context, p: Padding, value: Expr) -> None:
         raise Misfit(f"the padding has type {value.dtype}, the elements of {p.buffer.name} {p.buffer.dtype}")
     if any(b is not p.buffer for b in nodes_of(value, Buffer)):
         raise Misfit("the padding's value may read no other buffer")
+    if bound_vars(value):  # it could capture what is put in for an index, when the layout changes
+        raise Misfit("the padding's value binds a variable")
     known = {*p.indices, p.buffer.data, *(v for v in context.env if v.dtype.is_int)}
-    for v in free_vars(value):
+    for v in nodes_of(value, Var):
         if v not in known:
             raise Misfit(f"the padding's value mentions {v.name}")
 
