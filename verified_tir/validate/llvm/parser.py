@@ -17,11 +17,12 @@ from verified_tir.validate.llvm.attributes import read_attributes
 from verified_tir.validate.llvm.instructions import read_instruction
 from verified_tir.validate.llvm.lexer import Reader
 from verified_tir.validate.llvm.syntax import Block, Function, Global, Instruction, Module, Parameter, Type
+from verified_tir.validate.llvm.target import check_target
 from verified_tir.validate.llvm.values import read_constant, read_type
 
 KERNEL: Final = "vtir_kernel"
 """The name of the function in a module that implements a program."""
-_HARMLESS_LINES: Final = ("source_filename", "target triple", "target datalayout", "declare ", "!", ";")
+_HARMLESS_LINES: Final = ("source_filename", "declare ", "!", ";")
 _LINKAGE: Final = frozenset({
     "internal", "private", "dso_local", "hidden", "fastcc", "ccc", "local_unnamed_addr", "unnamed_addr",
 })  # fmt: skip
@@ -47,16 +48,20 @@ def parse(text: str, root: str = KERNEL) -> Module:
     definitions: dict[str, list[str]] = {}
     constants: dict[str, str] = {}
     groups: dict[str, str] = {}
+    target: list[str] = []
     lines = iter(text.splitlines())
     for line in lines:
         if line.startswith("attributes "):
             groups[line.split()[1]] = line
         elif line.startswith("@"):
             constants[_name(line)] = line
+        elif line.startswith("target "):
+            target.append(line)
         elif line.startswith("define "):
             definitions[_name(line)] = [line, *takewhile(lambda inner: inner != "}", lines)]
         elif line.strip() and not line.startswith(_HARMLESS_LINES):
             raise Reader("").refused(f"the line {line[:80]!r}")
+    check_target(target)
     module = Module()
     wanted, seen = [f"@{root}"], set[str]()
     while wanted:
