@@ -301,3 +301,81 @@ def test_layouts_as_texts(layout: str) -> None:
 def test_the_folder_is_json_with_one_spelling(written: Any) -> None:
     document, _, _ = written
     assert read(write(document)) == document == json.loads(json.dumps(document))
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [
+        "lambda i0: [i0] in (1,,)",
+        "lambda i0: [i0] padded with )(",
+        f"lambda i0: [i0] padded with {'9' * 5000}",
+        f"lambda i0: [i0] in ({'9' * 5000},)",
+        f"lambda i0: [i0 + {'9' * 5000}]",
+        f"lambda i0: [{'(' * 500}i0{')' * 500}]",
+        "lambda i0: [i0] in ()",
+        "lambda i0: [i0] padded with [1]",
+        "lambda i0: [i0]\n",
+        "lambda: []",
+        "[",
+        "lambda i0: [j]",
+        "lambda i0: [i0 // 0]",
+        f"lambda i0: [{'-' * 3000}i0]",
+    ],
+)
+def test_odd_layouts_are_findings(written: Any, layout: str) -> None:
+    document, certificates, _ = written
+    for place in ("step", "constant"):
+        forged = copy.deepcopy(document)
+        of = step(forged, "moved")["values"][0] if place == "step" else forged["constants"]["after"]["w_packed"]
+        of["layout"] = layout
+        assert steps_of(sealed_plan(forged), certificates)
+
+
+def small_model() -> Graph:
+    """A constant whose elements stand in the text, one that is packed, and one of twenty."""
+    g = GraphBuilder("model")
+    x = g.input("x", (1, 2, 3, 3))
+    w = g.constant(np.arange(4, dtype=np.float32).reshape(2, 2, 1, 1), "w")
+    y = g.op("nn.conv2d", x, w, name="y")
+    b = g.constant(np.arange(2, dtype=np.float32).reshape(1, 2, 1, 1), "b")
+    c = g.constant(np.arange(18, dtype=np.float32).reshape(1, 2, 3, 3), "c")
+    return g.finish(g.op("add", g.op("add", y, b, name="z"), c, name="s"))
+
+
+RESPELLINGS: dict[str, tuple[str, str, str]] = {
+    "a space": ("before", "R.const(", "R.const ("),
+    "brackets": ("before", "    b = ", "    (b) = "),
+    "a continuation": ("before", "    b = ", "    b = \\\n        "),
+    "another number before": ("before", "R.const([[[[0.0]], [[1.0]]]]", "R.const([[[[0.0]], [[7.0]]]]"),
+    "another number after": ("after", "R.const([[[[0.0]], [[1.0]]]]", "R.const([[[[0.0]], [[7.0]]]]"),
+    "another number and a space": ("after", "R.const([[[[0.0]], [[1.0]]]]", "R.const ([[[[0.0]], [[7.0]]]]"),
+    "minus zero": ("before", "R.const([[[[0.0]]", "R.const([[[[-0.0]]"),
+    "a comment": ("before", "    b = ", "    # b\n    b = "),
+    "a docstring": ("before", "    b = ", '    "b"\n    b = '),
+    "more digits": ("after", "[[1.0]]]]", "[[1.00]]]]"),
+    "more than sixteen": (
+        "after", 'R.constant(R.Tensor((1, 2, 3, 3), "float32"))',
+        f'R.const({np.full((1, 2, 3, 3), 5.0).tolist()}, "float32")',
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RESPELLINGS)
+def test_elements_in_texts_are_compared_however_they_are_spelled(name: str) -> None:
+    graph = small_model()
+    made = plan(graph, {graph.nodes[0]: ([None, None], [None])})
+    certificates, document = write_plan(made, "m")
+    assert steps_of(document, certificates.certificates, graph) == []
+    which, old, new = RESPELLINGS[name]
+    text(document, which, old, new)
+    assert steps_of(sealed_plan(document), certificates.certificates)
+    assert steps_of(sealed_plan(document), certificates.certificates, graph)
+
+
+def test_constants_that_are_no_numbers_and_are_few() -> None:
+    g = GraphBuilder("model")
+    x = g.input("x", (2,))
+    c = g.constant(np.array([np.nan, np.inf], np.float32), "c")
+    graph = g.finish(g.op("add", x, c, name="s"))
+    certificates, document = write_plan(plan(graph, {graph.nodes[0]: ([None, None], [None])}), "m")
+    assert steps_of(document, certificates.certificates, graph) == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -23,11 +22,18 @@ from verified_tir.graph.layouts import (
 )
 from verified_tir.ir.expr import Binary, Call, Expr, IntImm, Load, Not, Var
 from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.node import IRError
 from verified_tir.ir.stmt import Assume, For, Seq, Stmt
 from verified_tir.lower.index_map_text import parse_index_map
 from verified_tir.schedule.index_eval import evaluate, open_grid
 
-_LAYOUT = re.compile(r"(?P<map>lambda [^\[]*\[.*?\])(?: in (?P<room>\([^)]*\)))?(?: padded with (?P<value>.*))?")
+_LAYOUT = re.compile(
+    r"(?P<map>lambda [^\[]*\[.*?\])"
+    r"(?: in \((?P<room>\d{1,18},|\d{1,18}(?:, \d{1,18})+)\))?(?: padded with (?P<value>.*))?"
+)
+_NUMBER = re.compile(r"-?[0-9]{1,40}(?:\.[0-9]{1,40})?(?:e[-+]?[0-9]{1,4})?", re.ASCII)
+LENGTH = 4096
+"""Letters of a layout, at most."""
 _VALUE = re.compile(r"T\.\w+\((.*)\)")
 
 
@@ -38,21 +44,25 @@ def parsed_layout(text: str) -> Layout:
     """
     if not text:
         return None
-    found = _LAYOUT.fullmatch(text)
+    found = _LAYOUT.fullmatch(text) if len(text) <= LENGTH else None
     if found is None:
-        raise GraphError(f"{text!r} is no layout")
-    index_map = parse_index_map(found["map"])
+        raise GraphError(f"{text[:80]!r} is no layout")
+    try:
+        index_map = parse_index_map(found["map"])
+    except (IRError, ValueError, RecursionError, MemoryError) as problem:
+        raise GraphError(f"{text[:80]!r} is no layout: {problem}") from None
     if found["room"] is None and found["value"] is None:
         return index_map
-    room = None if found["room"] is None else tuple(ast.literal_eval(found["room"]))
+    room = None if found["room"] is None else tuple(int(n) for n in found["room"].split(",") if n)
     return Padded(index_map, None if found["value"] is None else _number(found["value"]), room)
 
 
 def _number(text: str) -> float | int:
-    value = float(text) if text in ("nan", "inf", "-inf") else ast.literal_eval(text)
-    if not isinstance(value, (int, float)):
-        raise GraphError(f"{text!r} is no number")
-    return value
+    if text in ("nan", "inf", "-inf"):
+        return float(text)
+    if _NUMBER.fullmatch(text) is None:
+        raise GraphError(f"{text[:80]!r} is no number")
+    return int(text) if text.lstrip("-").isdecimal() else float(text)
 
 
 def layout_named_by(parameter: Mapping[str, Any], shape: Sequence[int]) -> str:

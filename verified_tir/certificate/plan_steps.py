@@ -14,9 +14,9 @@ asks their questions.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, final
+from itertools import zip_longest
+from typing import Any, Final, final
 
 import numpy as np
 
@@ -30,11 +30,13 @@ from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import Array, Graph, Node, Value
 from verified_tir.graph.layouts import layout_text, normal, pack, serves, shape_in
 from verified_tir.graph.node_program import program_key, program_of
-from verified_tir.graph.text import SMALL, parse_graph
+from verified_tir.graph.text import graph_text, is_written, parse_graph
 from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.node import IRError
 from verified_tir.schedule.errors import ScheduleError
+
+ROOM: Final = 4096
+"""How many times larger padding makes a tensor at most: more than any layout does, and little enough to look at."""
 
 
 def array_hash(array: Array) -> str:
@@ -61,23 +63,39 @@ def followed(plan: CheckedPlan, walk: Callable[[Mapping[str, Any]], Iterator[tup
         return []
     try:
         return [Finding(plan.name, *p) for p in walk(plan.content)]
-    except (GraphError, IRError, ScheduleError, ValueError, KeyError, TypeError, IndexError) as problem:
+    except Exception as problem:  # whatever somebody wrote there: it is a finding, and ends no check
         return [Finding(plan.name, "", f"its steps cannot be followed: {type(problem).__name__}: {problem}")]
 
 
 def read_graph(plan: Mapping[str, Any], which: str) -> Graph:
-    """The graph before or after; large constants, whose elements are not there, are zeros that take no room.
+    """The graph before or after; elements of constants that are not in the text are unknown, and take no room.
 
-    :raises GraphError: if the text is none.
+    They are no numbers (in types that have these), since numbers, if they are few, stand in the text.  So the text of
+    the graph can be compared with the one that was read: there is one spelling, and nothing is passed over.
+
+    :raises GraphError: if the text is none, or spelled in another way than ``graph_text`` does.
     """
     constants = plan["constants"][which]
-    arrays: dict[str, Array] = {
-        name: np.broadcast_to(np.zeros((), array_dtype(c["dtype"])), tuple(c["shape"])) for name, c in constants.items()
-    }
-    graph = parse_graph("\n".join(plan[which]["text"]), arrays, which)
+    arrays: dict[str, Array] = {name: _unknown(c["dtype"], c["shape"]) for name, c in constants.items()}
+    text = "\n".join(plan[which]["text"])
+    graph = parse_graph(text, arrays, which)
     if {v.name for v in graph.constants} != constants.keys():
         raise GraphError(f"the constants of the graph {which} are not those that are listed")
+    for v in graph.constants:
+        c = constants[v.name]
+        if (c["dtype"], tuple(c["shape"])) != (v.dtype, v.shape):
+            raise GraphError(f"the constant {v.name} of the graph {which} is {v.type}, not what is listed")
+    again = graph_text(graph)
+    if again != text:
+        lines = enumerate(zip_longest(again.split("\n"), text.split("\n"), fillvalue=""), 1)
+        number, (wanted, found) = next((k, pair) for k, pair in lines if pair[0] != pair[1])
+        raise GraphError(f"{which}:{number}: this is not how vtir writes a graph: {found[:80]!r}, not {wanted[:80]!r}")
     return graph
+
+
+def _unknown(dtype: str, shape: list[int]) -> Array:
+    element = array_dtype(dtype)
+    return np.broadcast_to(np.array(np.nan if element.kind == "f" else 0, element), tuple(shape))
 
 
 @final
@@ -125,6 +143,10 @@ class _Following:
     def _constants(self) -> Iterator[tuple[str, str]]:
         old = self.plan["constants"]["before"]
         arrays = {v.name: a for v, a in self.before.constants.items()}
+        for v, array in self.before.constants.items():
+            problem = written_otherwise(self.plan, "before", v, array)
+            if problem:
+                yield f"constants.before.{v.name}", problem
         for w, array in self.after.constants.items():
             c = self.plan["constants"]["after"][w.name]
             place, of = f"constants.after.{w.name}", self.values.get(c["of"])
@@ -134,10 +156,10 @@ class _Following:
             problem = self._fits(w, of, c["layout"])
             if not problem and c["layout"] == "" and c["sha256"] != old[of.name]["sha256"]:
                 problem = f"it is not {of.name}: their hashes differ"
-            if not problem and of.type.size <= SMALL and old[of.name]["sha256"] == array_hash(arrays[of.name]):
+            if not problem and is_written(arrays[of.name]):
                 packed = pack(parsed_layout(c["layout"]), arrays[of.name], of.dtype)
                 problem = "" if array_hash(packed) == c["sha256"] else f"{of.name} is packed to something else"
-            problem = written_otherwise(self.plan, w, array) or problem
+            problem = written_otherwise(self.plan, "after", w, array) or problem
             if problem:
                 yield place, problem
             self.known[w.name] = {(of.name, c["layout"])}
@@ -168,6 +190,8 @@ class _Following:
             return f"{layout} is not how a layout of {of.name} is written"
         if w.shape != shape_in(found, of.shape) or w.dtype != of.dtype:
             return f"{w!r} is not {of!r} in the layout {layout or 'that it has'}"
+        if w.type.size > ROOM * (of.type.size + ROOM):
+            return f"{w!r} has {w.type.size} elements, too many for the {of.type.size} of {of.name}"
         return ""
 
     def _step(self, step: Mapping[str, Any], node: Node | None) -> Iterator[str]:
@@ -191,8 +215,10 @@ class _Following:
                     yield from self._moved(step, old, node, texts)
                 case "external" if node is not None:
                     yield from self._external(step, old)
-                case _:
+                case "gone":
                     yield from self._gone(step, old, texts)
+                case kind:
+                    yield f"there is no step {kind} here"
         for w, v, text in zip(step["results"], of, texts, strict=True):
             self.known.setdefault(w, set()).add((v.name, text))
 
@@ -339,11 +365,10 @@ def _same_graph(a: Graph, b: Graph) -> bool:
     return True
 
 
-def written_otherwise(plan: Mapping[str, Any], w: Value, array: Array) -> str:
-    """What is wrong with a constant of the graph after whose elements stand in the text."""
-    written = any(re.match(rf"\s*{re.escape(w.name)} = R\.const\(", line) for line in plan["after"]["text"])
-    other = plan["constants"]["after"][w.name]["sha256"] != array_hash(array)
-    return "its hash is not that of its elements" if w.type.size <= SMALL and written and other else ""
+def written_otherwise(plan: Mapping[str, Any], which: str, v: Value, array: Array) -> str:
+    """What is wrong with a constant of the graph before or after, if its elements stand in the text."""
+    other = is_written(array) and plan["constants"][which][v.name]["sha256"] != array_hash(array)
+    return "its hash is not that of its elements" if other else ""
 
 
 __all__ = ["another_model", "array_hash", "follow", "followed", "read_graph", "written_otherwise"]

@@ -90,7 +90,7 @@ class _Replacing:
         yield from self._ends()
         for k, step in enumerate(self.plan["steps"]):
             place = f"steps[{k}] {', '.join(step['results'] or step['node'])}"
-            problem = self._unused(step) if step["kind"] == "unused" else self._replaced(step)
+            problem = self._taken(step)
             if problem:
                 yield place, problem
                 return
@@ -114,12 +114,21 @@ class _Replacing:
             yield "after", "its results are not those of the graph before"
         if self.plan["constants"]["before"] != self.plan["constants"]["after"]:
             yield "constants.after", "they are not those of the graph before"
-        for w, array in self.after.constants.items():
-            problem = written_otherwise(self.plan, w, array)
-            if problem:
-                yield f"constants.after.{w.name}", problem
+        for which, graph in (("before", self.before), ("after", self.after)):
+            for w, array in graph.constants.items():
+                problem = written_otherwise(self.plan, which, w, array)
+                if problem:
+                    yield f"constants.{which}.{w.name}", problem
 
     # -- steps -------------------------------------------------------------------------------------------------------
+
+    def _taken(self, step: Mapping[str, Any]) -> str:
+        match step["kind"]:
+            case "unused":
+                return self._unused(step)
+            case "replaced":
+                return self._replaced(step)
+        return f"there is no step {step['kind']} here"
 
     def _unused(self, step: Mapping[str, Any]) -> str:
         (name,) = step["node"]

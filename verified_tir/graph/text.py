@@ -78,8 +78,13 @@ def _functions(graph: Graph, taken: set[str]) -> tuple[list[PrimFunc], dict[Prim
     return renamed, names
 
 
+def is_written(array: Array) -> bool:
+    """Whether the elements of a constant stand in the text."""
+    return array.size <= SMALL and array.dtype.kind in "biuf" and bool(np.isfinite(array).all())
+
+
 def _constant(v: Value, array: Array) -> str:
-    if array.size <= SMALL and array.dtype.kind in "biuf" and np.isfinite(array).all():
+    if is_written(array):
         if array.size == 0 and array.ndim > 1:  # a list does not say how long the rows are that there are none of
             return f"R.const([], {v.type})"
         return f'R.const({array.tolist()}, "{v.dtype}")'
