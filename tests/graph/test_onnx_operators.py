@@ -259,3 +259,24 @@ def test_resizing_that_there_is_not_is_refused(attributes: Any, message: str) ->
     model, _ = node("Resize", IMAGE, f4(), f4(1, 1, 2, 2.5), known=[1, 2], opset=18, **attributes)
     with pytest.raises(GraphError, match=message):
         from_onnx(model)
+
+
+def test_operators_that_onnx_defines_by_others_are_those_others() -> None:
+    x = np.linspace(-2, 2, 12, dtype=np.float32).reshape(3, 4)
+    (found,) = computed("ReduceLogSumExp", x, ints(1), known=[1], opset=18, keepdims=0)
+    np.testing.assert_allclose(found, np.log(np.exp(x).sum(1)), rtol=1e-5)
+    (found,) = computed("Celu", x, alpha=0.5)  # an attribute of the node
+    np.testing.assert_allclose(found, np.maximum(x, 0) + np.minimum(0, 0.5 * (np.exp(x / 0.5) - 1)), rtol=1e-5)
+    (found,) = computed("ThresholdedRelu", x)  # its default
+    np.testing.assert_array_equal(found, np.where(x > 1, x, 0))
+    blocks = np.arange(16, dtype=np.float32).reshape(1, 4, 2, 2)
+    (found,) = computed("DepthToSpace", blocks, blocksize=2)  # one that depends on the node
+    np.testing.assert_array_equal(
+        found, blocks.reshape(1, 2, 2, 1, 2, 2).transpose(0, 3, 4, 1, 5, 2).reshape(1, 1, 4, 4)
+    )
+
+
+def test_a_definition_is_checked_like_any_node() -> None:
+    model, _ = node("DepthToSpace", np.ones((1, 3, 2, 2), np.float32), blocksize=2)
+    with pytest.raises(GraphError, match="the_node"):
+        from_onnx(model)

@@ -171,6 +171,7 @@ class _Reader:
         self.arrays: dict[str, Array] = {}
         """Constants by their names in the model; values of the graph are made of those that it uses."""
         self.known: dict[str, Value] = {}
+        self.definitions = 0
         self.used = {n for node in model.graph.node for n in node.input} | {o.name for o in model.graph.output}
 
     def read(self) -> Graph:
@@ -248,7 +249,7 @@ class _Reader:
         try:
             types = {n: self.type(n, c) for n in node.input if n}
             wanted = inferred(node, self.opset, types, self.arrays, self.model.opset_import)
-            if not self.folded(node, wanted):
+            if not self.folded(node, wanted) and not self.defined(node, types):
                 self.convert(c, wanted)
         except GraphError as problem:
             said = str(problem)
@@ -305,6 +306,22 @@ class _Reader:
         else:
             some = shape[attrs.get("start", 0) : attrs.get("end", len(shape))]
             self.arrays[node.output[0]] = np.array(some, np.int64)
+        return True
+
+    def defined(self, node: Any, types: Mapping[str, Any]) -> bool:
+        """Take the nodes of an operator's definition, if it is not known here and ONNX defines it by others."""
+        from verified_tir.graph.onnx.convert import CONVERSIONS
+        from verified_tir.graph.onnx.functions import definition
+
+        if node.op_type in CONVERSIONS:
+            return False
+        self.definitions += 1
+        nodes = definition(node, self.opset, types, f"{node.op_type.lower()}{self.definitions}_")
+        if nodes is None:
+            return False
+        self.used |= {n for inner in nodes for n in inner.input}
+        for inner in nodes:
+            self.node(inner)
         return True
 
     def convert(self, c: Converter, types: Mapping[str, tuple[str, Shape]]) -> None:
