@@ -6,6 +6,7 @@ import copy
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +17,18 @@ from verified_tir.certificate.canonical import read, text_hash, value_hash, writ
 from verified_tir.certificate.check import check
 from verified_tir.certificate.hashes import PARTS, sealed, step_hash
 from verified_tir.certificate.plan_layouts import parsed_layout
-from verified_tir.certificate.plan_steps import follow
+from verified_tir.certificate.plan_steps import Believed, follow
 from verified_tir.certificate.plans import CheckedPlan, sealed_plan
 from verified_tir.certificate.questions import check_questions
 from verified_tir.certificate.store import queries_of, save
 from verified_tir.certificate.write_plan import write_plan
+from verified_tir.cli import check as command
 from verified_tir.graph import Graph, GraphBuilder
 from verified_tir.graph.annotate import Annotations, layout_named
+from verified_tir.graph.external import External
 from verified_tir.graph.layouts import Padded, layout_text
 from verified_tir.graph.plan import plan
+from verified_tir.ir.script import parse_func
 
 
 def model() -> Graph:
@@ -194,7 +198,7 @@ FORGERIES: dict[str, tuple[Callable[[dict[str, Any]], None], str]] = {
     ),
     "a moved program that is said to be external": (
         lambda p: step(p, "moved").update(kind="external", certificate=None, root=None),
-        "is not among the assumptions",
+        "its program is not the call of an external function",
     ),
     "a node of which another is said": (
         lambda p: step(p, "moved").update(node=["z"]),
@@ -379,3 +383,52 @@ def test_constants_that_are_no_numbers_and_are_few() -> None:
     graph = g.finish(g.op("add", x, c, name="s"))
     certificates, document = write_plan(plan(graph, {graph.nodes[0]: ([None, None], [None])}), "m")
     assert steps_of(document, certificates.certificates, graph) == []
+
+
+OPAQUE = """
+@T.prim_func
+def opaque(x: T.Buffer({shape}, "float32"), y: T.Buffer({shape}, "float32")):
+    T.evaluate(T.call_packed("library.f", x.data, y.data))
+"""
+
+
+def with_external() -> tuple[Graph, Any]:
+    """A node whose program is opaque, and another opaque one for other layouts."""
+    shape = (1, 8, 3, 3)
+    g = GraphBuilder("model")
+    x = g.input("x", shape)
+    y = g.call_tir(parse_func(OPAQUE.format(shape=shape)), [g.op("nn.relu", x, name="r")], [x.type], "f")
+    graph = g.finish(g.op("nn.relu", y, name="z"))
+    nhwc = layout_named("NHWC", "NCHW")
+    other = parse_func(OPAQUE.format(shape=(1, 3, 3, 8)))
+    return graph, plan(graph, external={graph.nodes[1]: External("f", [([nhwc], [nhwc])], [other])})
+
+
+def test_an_external_function_is_believed_by_name_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    graph, made = with_external()
+    certificates, document = write_plan(made, "m")
+    believed: list[Believed] = []
+    assert follow(CheckedPlan("m/plan", document, ()), certificates.certificates, graph, believed) == []
+    assert [b.function for b in believed] == ["library.f"] and "float32" in believed[0].what
+    save(tmp_path, certificates.certificates, certificates.queries, {"m/plan": document})
+    options = command.Options(tmp_path, jobs=1)
+    assert command.run(options) == 4
+    out = capsys.readouterr().out
+    assert "m/plan: believed, not proved: library.f is called to compute" in out and "assumed: m/plan:" in out
+    assert command.run(replace(options, believe=("library.g",))) == 4
+    assert command.run(replace(options, believe=("library.f",))) == 0
+    capsys.readouterr()
+    assert command.run(replace(options, json=True)) == 4
+    assert [b["function"] for b in json.loads(capsys.readouterr().out)["believed"]] == ["library.f"]
+
+
+def test_an_external_step_is_no_way_around_a_proof(written: Any) -> None:
+    """ReLU becomes another program, and a sentence that has its name."""
+    document, certificates, _ = written
+    forged = copy.deepcopy(document)
+    k = next(k for k, s in enumerate(forged["steps"]) if s["node"] == ["z"])
+    forged["steps"][k].update(kind="external", certificate=None, root=None)
+    forged["assumptions"] = ["nn.relu z: what z is, is believed"]
+    text(forged, "after", "T.max(", "T.min(")
+    found = steps_of(sealed_plan(forged), certificates)
+    assert any("its program is not the call of an external function" in f for f in found), found

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, Final, final
 
@@ -31,8 +32,11 @@ from verified_tir.graph.ir import Array, Graph, Node, Value
 from verified_tir.graph.layouts import layout_text, normal, pack, serves, shape_in
 from verified_tir.graph.node_program import program_key, program_of
 from verified_tir.graph.text import graph_text, is_written, parse_graph
+from verified_tir.ir.calls import is_pure
 from verified_tir.ir.equal import structural_equal
+from verified_tir.ir.expr import Call, StringImm
 from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.stmt import Evaluate, Seq
 from verified_tir.schedule.errors import ScheduleError
 
 ROOM: Final = 4096
@@ -46,15 +50,47 @@ def array_hash(array: Array) -> str:
     return digest.hexdigest()
 
 
+@final
+@dataclass(frozen=True, slots=True)
+class Believed:
+    """That an external function does what a node before means; nobody has proved it."""
+
+    plan: str
+    function: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.plan}: believed, not proved: {self.function} is called to {self.what}"
+
+
+def external_function(func: PrimFunc) -> str | None:
+    """The name of the function outside that a program calls, if the call is all that the program does."""
+    body = func.body.stmts[0] if isinstance(func.body, Seq) and len(func.body.stmts) == 1 else func.body
+    if not isinstance(body, Evaluate) or not isinstance(body.value, Call) or is_pure(body.value.op):
+        return None
+    call = body.value
+    first = call.args[0] if call.args else None
+    return first.value if isinstance(first, StringImm) else call.op
+
+
+def _in_layout(v: Value, layout: str) -> str:
+    return f"{v.name}: {v.type}" + (f" in {layout}" if layout else "")
+
+
 def follow(
-    plan: CheckedPlan, certificates: Mapping[str, dict[str, Any] | None], model: Graph | None = None
+    plan: CheckedPlan,
+    certificates: Mapping[str, dict[str, Any] | None],
+    model: Graph | None = None,
+    believed: list[Believed] | None = None,
 ) -> list[Finding]:
     """What is wrong with the steps of a plan.
+
+    :param believed: gets what no certificate proves: that external functions compute nodes.
 
     :param certificates: the contents of certificates, by name.
     :param model: the model itself; with it the constants are compared, too, and packed again.
     """
-    return followed(plan, lambda content: _Following(content, certificates, model).problems())
+    return followed(plan, lambda content: _Following(plan.name, content, certificates, model, believed).problems())
 
 
 def followed(plan: CheckedPlan, walk: Callable[[Mapping[str, Any]], Iterator[tuple[str, str]]]) -> list[Finding]:
@@ -103,8 +139,11 @@ class _Following:
     """One walk through a graph; ``known`` are the values before that a value is, with their layouts as texts."""
 
     def __init__(
-        self, plan: Mapping[str, Any], certificates: Mapping[str, dict[str, Any] | None], model: Graph | None
-    ) -> None:
+        self, name: str, plan: Mapping[str, Any], certificates: Mapping[str, dict[str, Any] | None],
+        model: Graph | None, believed: list[Believed] | None,
+    ) -> None:  # fmt: skip
+        self.name = name
+        self.believed = [] if believed is None else believed
         self.plan = plan
         self.certificates = certificates
         self.model = model
@@ -214,7 +253,7 @@ class _Following:
                 case "moved" if node is not None:
                     yield from self._moved(step, old, node, texts)
                 case "external" if node is not None:
-                    yield from self._external(step, old)
+                    yield from self._external(step, old, node, texts)
                 case "gone":
                     yield from self._gone(step, old, texts)
                 case kind:
@@ -307,11 +346,35 @@ class _Following:
             return
         yield from self._programs(step, content, again.steps[0].before, again.func)
 
-    def _external(self, step: Mapping[str, Any], old: Node) -> Iterator[str]:
-        if not any(text.startswith(f"{old}:") or old.outputs[0].name in text for text in self.plan["assumptions"]):
-            yield "that an external function computes it is not among the assumptions"
+    def _external(self, step: Mapping[str, Any], old: Node, node: Node, texts: list[str]) -> Iterator[str]:
+        """A node that external functions compute: its program calls them, or is that of the node before."""
         if step["certificate"] is not None:
             yield "what an external function computes has no certificate"
+        if not any(texts) and structural_equal(program_of(old), program_of(node)):
+            yield from self._same(old, node, texts)
+            return
+        function = external_function(program_of(node))
+        if function is None:
+            yield "it is said to be external, and its program is not the call of an external function"
+            return
+        if len(old.inputs) != len(node.inputs) or len(old.outputs) != len(node.outputs):
+            yield "it has other operands or results than the node before"
+            return
+        operands: list[str] = []
+        for v, w in zip(old.inputs, node.inputs, strict=True):
+            layouts = sorted(layout for of, layout in self.known.get(w.name, ()) if of == v.name)
+            if not layouts:
+                yield f"its operand {w.name} is not {v.name} in any layout"
+                return
+            operands.append(_in_layout(v, layouts[0]))
+        for v, w, text in zip(old.outputs, node.outputs, texts, strict=True):
+            problem = self._fits(w, v, text)
+            if problem:
+                yield problem
+                return
+        results = [_in_layout(v, text) for v, text in zip(old.outputs, texts, strict=True)]
+        what = f"compute {old}: {', '.join(operands)} -> {', '.join(results)}"
+        self.believed.append(Believed(self.name, function, what))
 
     def _certificate(self, step: Mapping[str, Any]) -> tuple[dict[str, Any] | None, str]:
         if step["certificate"] is None:
@@ -371,4 +434,4 @@ def written_otherwise(plan: Mapping[str, Any], which: str, v: Value, array: Arra
     return "its hash is not that of its elements" if other else ""
 
 
-__all__ = ["another_model", "array_hash", "follow", "followed", "read_graph", "written_otherwise"]
+__all__ = ["Believed", "another_model", "array_hash", "follow", "followed", "read_graph", "written_otherwise"]

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, final
 
 from verified_tir.certificate.integrity import Finding
-from verified_tir.certificate.plan_steps import another_model, follow, followed, read_graph, written_otherwise
+from verified_tir.certificate.plan_steps import Believed, another_model, follow, followed, read_graph, written_otherwise
 from verified_tir.certificate.plans import REPLACEMENTS, CheckedPlan
 from verified_tir.derivation.codec import read_program
 from verified_tir.graph.compose import composed
@@ -32,8 +32,13 @@ CHAIN: Final = ("hoisted", "plan", "fused")
 Contents = Mapping[str, dict[str, Any] | None]
 
 
-def follow_all(plans: Sequence[CheckedPlan], certificates: Contents, model: Graph | None = None) -> list[Finding]:
+def follow_all(
+    plans: Sequence[CheckedPlan], certificates: Contents, model: Graph | None = None,
+    believed: list[Believed] | None = None,
+) -> list[Finding]:  # fmt: skip
     """What is wrong with the steps of plans, each of them and where one begins that another one ends.
+
+    :param believed: gets what the plans rest on without proof.
 
     :param certificates: the contents of certificates, by name.
     :param model: the model itself, with which the first of each folder is compared.
@@ -44,7 +49,8 @@ def follow_all(plans: Sequence[CheckedPlan], certificates: Contents, model: Grap
         folder = plan.name.rpartition("/")[0]
         before = last.get(folder) if _kind(plan) in CHAIN else None
         replacing = plan.content is not None and any(s["kind"] in REPLACEMENTS for s in plan.content["steps"])
-        found += (follow_replacements if replacing else follow)(plan, certificates, None if before else model)
+        of = None if before else model
+        found += follow_replacements(plan, certificates, of) if replacing else follow(plan, certificates, of, believed)
         if before is not None and before.content is not None and plan.content is not None:
             found += [Finding(plan.name, place, text) for place, text in _link(before, plan)]
         last[folder] = plan

@@ -26,12 +26,13 @@ from verified_tir.cli.check_report import as_json, as_text
 from verified_tir.logic.recheck import BUDGET, PACKAGES, SolverName, version
 
 if TYPE_CHECKING:
+    from verified_tir.certificate.plan_steps import Believed
     from verified_tir.certificate.questions import Progress
     from verified_tir.certificate.regenerate import Regenerated
     from verified_tir.graph.ir import Graph
     from verified_tir.ir.func import PrimFunc
 
-OK, FALSE, MISTAKE, UNDECIDED, INTERRUPTED = 0, 1, 2, 3, 130
+OK, FALSE, MISTAKE, UNDECIDED, BELIEVED, INTERRUPTED = 0, 1, 2, 3, 4, 130
 """Exit codes."""
 
 SOLVERS: Final[dict[str, tuple[SolverName, ...]]] = {"z3": ("z3",), "cvc5": ("cvc5",), "both": ("z3", "cvc5")}
@@ -54,6 +55,7 @@ class Options:
     budget: int | None = None
     quiet: bool = False
     json: bool = False
+    believe: tuple[str, ...] = ()
 
 
 class _Mistake(ValueError):
@@ -86,13 +88,16 @@ def _run(options: Options) -> int:
         if not checked.certificates:
             what = f"no certificate's name contains {options.only!r}" if options.only else "there are no certificates"
             raise _Mistake(f"{options.directory}: {what}")
-        others = [*_sources(wanted, checked), *_plans(options, checked, model)]
+        believed: list[Believed] = []
+        others = [*_sources(wanted, checked), *_plans(options, checked, model, believed)]
         again = _regenerated(options, executor) if options.regenerate else None
     code = _exit_code(checked, others, again)
+    if code == OK and any(b.function not in options.believe for b in believed):
+        code = BELIEVED
     if options.json:
-        sys.stdout.write(as_json(checked, others, again, code) + "\n")
+        sys.stdout.write(as_json(checked, others, again, code, believed) + "\n")
     else:
-        for line in as_text(checked, others, again, quiet=options.quiet):
+        for line in as_text(checked, others, again, quiet=options.quiet, believed=believed):
             print(line)
     return code
 
@@ -163,7 +168,7 @@ def _planned_shapes(folder: Path) -> list[str]:
     return [f"{v.name}={'x'.join(map(str, v.shape))}" for v in read_graph(plan, "before").inputs]
 
 
-def _plans(options: Options, checked: Checked, model: Graph | None) -> list[Finding]:
+def _plans(options: Options, checked: Checked, model: Graph | None, believed: list[Believed]) -> list[Finding]:
     """What is wrong with the steps of plans; only these need to know what graphs are."""
     if model is not None and not checked.plans:
         raise _Mistake(f"--before {options.before}: there is no plan of a model in {options.directory}")
@@ -171,7 +176,7 @@ def _plans(options: Options, checked: Checked, model: Graph | None) -> list[Find
         return []
     from verified_tir.certificate.replacements import follow_all
 
-    return follow_all(checked.plans, {c.name: c.content for c in checked.certificates}, model)
+    return follow_all(checked.plans, {c.name: c.content for c in checked.certificates}, model, believed)
 
 
 def _regenerated(options: Options, executor: Executor | None) -> list[Regenerated]:

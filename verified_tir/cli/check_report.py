@@ -12,20 +12,22 @@ from verified_tir.certificate.questions import Checked, CheckedCertificate, Clai
 from verified_tir.logic.recheck import version
 
 if TYPE_CHECKING:
+    from verified_tir.certificate.plan_steps import Believed
     from verified_tir.certificate.regenerate import Regenerated
 
 SCHEMA: Final = 1
 
 
 def as_text(
-    checked: Checked, others: Sequence[Finding], again: Sequence[Regenerated] | None, *, quiet: bool = False
-) -> Iterator[str]:
+    checked: Checked, others: Sequence[Finding], again: Sequence[Regenerated] | None, *, quiet: bool = False,
+    believed: Sequence[Believed] = (),
+) -> Iterator[str]:  # fmt: skip
     """The report as lines; ``quiet`` leaves out certificates in which all is well.
 
     What somebody else wrote cannot pass for a line of the report: control characters are shown and not obeyed, and
     where a text has several lines all but the first are indented further.
     """
-    for line in _lines(checked, others, again, quiet=quiet):
+    for line in _lines(checked, others, again, believed, quiet=quiet):
         yield from (visible(part) if k == 0 else f"      {visible(part)}" for k, part in enumerate(line.split("\n")))
 
 
@@ -35,8 +37,9 @@ def visible(text: str) -> str:
 
 
 def _lines(
-    checked: Checked, others: Sequence[Finding], again: Sequence[Regenerated] | None, *, quiet: bool
-) -> Iterator[str]:
+    checked: Checked, others: Sequence[Finding], again: Sequence[Regenerated] | None, believed: Sequence[Believed], *,
+    quiet: bool,
+) -> Iterator[str]:  # fmt: skip
     width = max((len(c.name) for c in checked.certificates), default=0)
     replayed = {r.name: r for r in again or ()}
     for c in checked.certificates:
@@ -49,7 +52,12 @@ def _lines(
         yield from (f"  {line}" for line in lines)
     yield from _plan_lines(checked, others, width, quiet=quiet)
     yield from (f"found: {f}" for f in checked.findings)
-    yield _summary(checked, others, again)
+    for plan in checked.plans:
+        for sentence in (plan.content or {}).get("assumptions", ()):
+            yield f"assumed: {plan.name}: {sentence}"
+    yield from map(str, believed)
+    beside = f", but for {_count(len(believed), 'external step')} believed" if believed else ""
+    yield _summary(checked, others, again, beside)
 
 
 def _plan_lines(checked: Checked, others: Sequence[Finding], width: int, *, quiet: bool) -> Iterator[str]:
@@ -88,7 +96,7 @@ def _said(checked: Checked, claim: Claim) -> str:
     return "; ".join(said) or "it was not asked"
 
 
-def _summary(checked: Checked, others: Sequence[Finding], again: Sequence[Regenerated] | None) -> str:
+def _summary(checked: Checked, others: Sequence[Finding], again: Sequence[Regenerated] | None, beside: str = "") -> str:
     claims = list(checked.claims)
     solvers = " and ".join(f"{s} {version(s)}" for s in checked.solvers)
     parts = [_count(len(checked.certificates), "certificate"), _count(len(claims), "obligation")]
@@ -105,14 +113,17 @@ def _summary(checked: Checked, others: Sequence[Finding], again: Sequence[Regene
     done = [", computed again"] if checked.recomputed else [" (not computed again: questions only)"]
     done += [] if again is None else [", replayed"]
     said = ", ".join(wrong) or f"proved by {solvers}{''.join(done)}"
-    return f"{head}: {said} in {checked.seconds:.1f} s"
+    return f"{head}: {said}{beside} in {checked.seconds:.1f} s"
 
 
 def _count(n: int, word: str) -> str:
     return f"{n} {word}" if n == 1 else f"{n} {word}s"
 
 
-def as_json(checked: Checked, others: Sequence[Finding], again: Sequence[Regenerated] | None, code: int) -> str:
+def as_json(
+    checked: Checked, others: Sequence[Finding], again: Sequence[Regenerated] | None, code: int,
+    believed: Sequence[Believed] = (),
+) -> str:  # fmt: skip
     """The report as a JSON document; times in seconds."""
     replayed = {r.name: r for r in again or ()}
     return json.dumps(
@@ -134,6 +145,7 @@ def as_json(checked: Checked, others: Sequence[Finding], again: Sequence[Regener
                 for p in checked.plans
             ],
             "findings": [str(f) for f in checked.findings],
+            "believed": [{"plan": b.plan, "function": b.function, "what": b.what} for b in believed],
             "computed_again": checked.recomputed,
             "questions": {
                 digest: {

@@ -115,6 +115,9 @@ WhichExecutor = Annotated[
 OnlyCertificates = Annotated[str, option("-k", metavar="NAME", text="Only certificates whose name contains this.")]
 Before = Annotated[str, option("--before", metavar="FILE[:FUNCTION]", text="The program before must be this one.")]
 After = Annotated[str, option("--after", metavar="FILE[:FUNCTION]", text="The program after must be this one.")]
+Believe = Annotated[
+    list[str], option("--believe", metavar="NAME", text="This external function of a plan may be believed.")
+]
 
 
 def check(  # noqa: PLR0913, PLR0917 (each is an option)
@@ -130,12 +133,14 @@ def check(  # noqa: PLR0913, PLR0917 (each is an option)
     budget: Budget = None,
     quiet: Quiet = False,
     json: Json = False,
+    believe: Believe = [],  # noqa: B006
 ) -> None:
     """Check certificates with a solver of choice."""
     from verified_tir.cli.check import Options, run
 
     options = Options(
         directory, solver, regenerate, questions_only, jobs, executor, only, before, after, budget, quiet, json,
+        tuple(believe),
     )  # fmt: skip
     raise typer.Exit(run(options))
 
