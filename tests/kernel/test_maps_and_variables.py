@@ -6,7 +6,7 @@ import pytest
 
 from tests.kernel.programs import buffer, program, refused, steps
 from verified_tir.ir.dtype import BOOL, FLOAT32, INT32, DType
-from verified_tir.ir.expr import FALSE, IfThenElse, LetExpr, Load, Undef, Var
+from verified_tir.ir.expr import FALSE, IfThenElse, LetExpr, Load, Ramp, Undef, Var
 from verified_tir.ir.stmt import Store
 from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.rules.insert import Insert
@@ -52,10 +52,14 @@ def test_a_map_binds_no_variable() -> None:
 @pytest.mark.parametrize("kind", [BOOL, FLOAT32, INT32.with_lanes(4)])
 def test_a_map_is_one_of_integers(kind: DType) -> None:
     func = program("for i in range(4):\n    B[i] = A[i]", PARAMS)
-    v, shape = Var.fresh("v", kind), (const(4),)
+    v, shape, lanes = Var.fresh("v", kind), (const(4),), Ramp(y, const(1), 4)
     index = IfThenElse(v, ZERO, const(1)) if kind is BOOL else v
     for layout in (
         LayoutMap((v,), (index,), (y,), (y,), shape, FALSE),
         LayoutMap((x,), (x,), (v,), (v,), shape, FALSE),
+        LayoutMap((x,), (x,), (y,), (lanes,), shape, FALSE),
     ):
-        refused(func, Relayout(buffer(func, "A"), layout, None), "the map's variable v has type")
+        refused(func, Relayout(buffer(func, "A"), layout, None), "an index or extent of the map has type")
+    for padding in (ZERO, binary("lt", lanes, lanes)):
+        layout = LayoutMap((x,), (x,), (y,), (y,), shape, padding)
+        refused(func, Relayout(buffer(func, "A"), layout, None), "the map's padding has type")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar, final
 
 from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.dtype import BOOL
 from verified_tir.ir.expr import Binary, Broadcast, Expr, IntImm, Load, Ramp, Var, binary, const
 from verified_tir.ir.node import IRError, Node, remade
 from verified_tir.ir.paths import Path
@@ -49,13 +50,16 @@ class LayoutMap:
             raise Misfit(f"{buffer.name} has {len(buffer.shape)} dimensions, the map takes {len(self.inputs)}")
         if len(self.outputs) != len(self.shape) or len(self.inverse_inputs) != len(self.shape):
             raise Misfit("the map's outputs and the new shape differ in rank")
+        for e in (*self.inputs, *self.outputs, *self.inverse_inputs, *self.inverse, *self.shape):
+            if not e.dtype.is_int or e.dtype.lanes != 1:
+                raise Misfit(f"an index or extent of the map has type {e.dtype}; an integer is wanted")
+        if self.padding.dtype is not BOOL:
+            raise Misfit(f"the map's padding has type {self.padding.dtype}; a bool is wanted")
         if any(len({*variables}) < len(variables) for variables in (self.inputs, self.inverse_inputs)):
             raise Misfit("two indices of the map have one variable")
         for v in (*self.inputs, *self.inverse_inputs):
             if v in context.env:  # what is stated of padding would mean an index where it meant the program's variable
                 raise Misfit(f"the map's variable {v.name} is one of the program")
-            if not v.dtype.is_int or v.dtype.lanes != 1:
-                raise Misfit(f"the map's variable {v.name} has type {v.dtype}; an index is an integer")
         for exprs, variables in ((self.outputs, self.inputs), ((*self.inverse, self.padding), self.inverse_inputs),
                                  (self.shape, ())):  # fmt: skip
             if any(map(bound_vars, exprs)):  # it could capture what is put in for an index, when maps are composed
