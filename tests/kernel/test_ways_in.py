@@ -16,6 +16,7 @@ from tests.kernel.programs import take
 from verified_tir import Schedule, ScheduleError, build
 from verified_tir.elaborate.claims import verify_program
 from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import TRUE, IntImm, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError, Node
@@ -126,6 +127,22 @@ def _renamed(func: PrimFunc, name: str) -> PrimFunc:
         return new if isinstance(n, Buffer) and n.data is data else None
 
     return rewrite(func, go)
+
+
+def test_however_types_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What shows them to people is not trusted: views of two types stay two."""
+    text = """
+t = T.alloc_buffer((4,), "int32")
+v = T.decl_buffer((4,), "uint32", data=t.data)
+t[0] = -1
+D[0] = t[0] + T.Cast("int32", v[0] // T.uint32(2))
+"""
+    func = schedule(text).func
+    at_other_type = rewritten((0, 0, 1), (0,), const(-2))
+    assert isinstance(take(at_other_type, reflexive(func)), Unproved)
+    monkeypatch.setattr(DType, "__repr__", lambda self: "int")
+    refusal = take(at_other_type, reflexive(func), Prover(Solver()))
+    assert isinstance(refusal, Unproved)
 
 
 def test_the_word_names_a_block_and_not_a_view() -> None:

@@ -143,7 +143,8 @@ class Context:
     def element(self, version: Version, buffer: Buffer, address: tuple[Term, ...]) -> Element:
         """The element at an address, as the logic knows it: views of another type are other functions."""
         scalar = buffer.dtype.scalar
-        name = f"{version.function}:{scalar}" if self.several_views(version.block) else version.function
+        seen_as = f":{scalar.code}{scalar.bits}" if self.several_views(version.block) else ""
+        name = version.function + seen_as
         self.blocks[name] = version.block
         value, defined = f.app(name, address, sort_of(scalar)), f.app(f"{name}.def", address, f.BOOL)
         for t in (value, defined):
