@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from tests.logic.terms import below, plus, rounded
+from tests.logic.terms import below, is_nan, plus, rounded
 from verified_tir.ir import outside
 from verified_tir.logic import formula as f
 from verified_tir.logic.deduction import Deduction
@@ -249,7 +250,101 @@ def asks_of_lookalikes(_: Solver, d: Deduction, *others: object) -> Any:
     return Proved()
 
 
+class Another(tuple[Term, ...]):
+    """Some terms, equal to whatever others it is compared with."""
+
+    seems: Any
+
+    def __hash__(self) -> int:
+        return hash(self.seems)
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+
+def keeps_another_text_for_the_question(_: Solver, d: Deduction, *others: object) -> Any:
+    given = Another((f.FALSE,))
+    given.seems = d.given
+    with pytest.raises(TypeError, match="about terms"):
+        query(given, d.goal)
+    d.ask(d.given, d.goal)
+    return Proved()
+
+
+def hides_a_float_as_a_truth_value(_: Solver, d: Deduction, *others: object) -> Any:
+    """Of three truth values two are equal."""
+    zero, numbers = f.positive_zero("F32"), [f.floating("F32", bits) for bits in (0x3F800000, 0x40000000, 0x40400000)]
+    with pytest.raises(TypeError, match="no such term"):
+        a, b, c = (f.make("fp.add", (n, zero), f.BOOL) for n in numbers)
+        d.ask((), f.or_(f.eq(a, b), f.eq(b, c), f.eq(a, c)), Hidden(values=(a, b, c)))
+        d.ask((f.or_(f.eq(a, b), f.eq(b, c), f.eq(a, c)),), f.FALSE)
+    return Proved()
+
+
+def hides_a_fraction_as_an_integer(_: Solver, d: Deduction, *others: object) -> Any:
+    """No integer lies between 0 and 1."""
+    with pytest.raises(TypeError, match="no such term"):
+        half = f.make("fp.to_real", (f.floating("F32", 0x3F000000),), f.INT)
+        claim = f.or_(f.le(half, f.ZERO), f.le(ONE, half))
+        d.ask((), claim, Hidden(values=(half,)))
+        d.ask((claim,), f.FALSE)
+    return Proved()
+
+
+def combines_less_than_one_bit(_: Solver, d: Deduction, *others: object) -> Any:
+    with pytest.raises(TypeError, match="no such term"):
+        t = f.make("bvand", (X, Y), f.INT, -1)
+        d.facts(t)
+        d.ask((f.le(f.ZERO, t), f.lt(t, f.ZERO)), f.FALSE, Hidden(values=(t,)))
+    return Proved()
+
+
+class NowAndThen:
+    """Hides floats when it is asked for the ``first`` time, to the ``last``."""
+
+    values, operations = (), ()
+
+    def __init__(self, first: int, last: int) -> None:
+        self.times = range(first, last + 1)
+        self.asked = 0
+
+    @property
+    def floats(self) -> bool:
+        self.asked += 1
+        return self.asked in self.times
+
+
+def hides_some_floats(_: Solver, d: Deduction, *others: object) -> Any:
+    """The number of a float is an integer, which is no NaN when it is converted."""
+    claim = f.not_(is_nan(f.convert("fp.from_fp", f.not_a_number("F32"), "F64")))
+    for first in range(1, 9):
+        for last in range(first, 9):
+            hidden: Any = NowAndThen(first, last)
+            with contextlib.suppress(TypeError):
+                d.ask((), claim, hidden)
+    d.ask((claim,), f.FALSE)
+    return Proved()
+
+
+def sets_an_option(solver: Solver, d: Deduction, *others: object) -> Any:
+    """One of Z3, with which what has no meaning is 0."""
+    whole = f.convert("fp.to_int", f.not_a_number("F32"), f.INT)
+    option = "(set-option :rewriter.hi_fp_unspecified true)"
+    for setting in ("Solver", "shared"):
+        solver.store.check(option, solver.budget, setting, 1000)
+        for asked in ("Solver", "SimpleSolver", "shared"):
+            text = query((), f.eq(whole, f.ZERO)).text
+            assert solver.store.check(text, solver.budget, asked, 100_000)[0] != "unsat"
+    return Proved()
+
+
 WRONG = [
+    keeps_another_text_for_the_question,
+    hides_a_float_as_a_truth_value,
+    hides_a_fraction_as_an_integer,
+    combines_less_than_one_bit,
+    hides_some_floats,
+    sets_an_option,
     says_proved,
     says_nothing,
     claims_a_subclass,

@@ -24,7 +24,7 @@ from verified_tir.logic.names import has_bits, names_in
 from verified_tir.logic.readable import readable
 from verified_tir.logic.smtlib import query
 from verified_tir.logic.solver import Solver
-from verified_tir.logic.verdict import Proved, Refuted, Unknown
+from verified_tir.logic.verdict import Proved, Refuted
 
 X, Y = f.var("x", f.INT), f.var("y", f.INT)
 P, Q = f.var("p", f.BOOL), f.var("q", f.BOOL)
@@ -106,12 +106,17 @@ def test_ill_sorted_terms_are_not_made() -> None:
     for op, args, sort in [
         ("<", (X, P), f.BOOL), ("+", (P, P), f.INT), ("and", (P, X), f.BOOL), ("=", (X, P), f.BOOL),
         ("ite", (P, X, A), f.INT), ("ite", (X, X, X), f.INT), ("fp.add", (A, f.var("h", "F16")), "F32"),
-        ("fp.lt", (A, X), f.BOOL),
+        ("fp.lt", (A, X), f.BOOL), ("fp.from_int", (A,), "F32"), ("fp.add", (A, A), f.BOOL), ("fp.sqrt", (A,), "F64"),
+        ("fp.isNaN", (A,), f.INT), ("fp.to_int", (A,), "F32"), ("fp.add", (A,), "F32"), ("fp.to_real", (A,), f.INT),
     ]:  # fmt: skip
         with pytest.raises(TypeError):
             make(op, args, sort)
-    ill = make("fp.from_int", (A,), "F32")
-    assert isinstance(Solver(10_000).ask(query((), f.eq(ill, A))), Unknown), "the solver sees it"
+    for op, args, sort, payload in [
+        ("bvand", (X, X), f.INT, -1), ("bvor", (X, X), f.INT, 0), ("bvxor", (X, X), f.INT, None),
+        ("fp.to_bits", (A,), f.INT, 16), ("fp.from_bits", (X,), "F32", 64), ("fp.roundToIntegral", (A,), "F32", 0),
+    ]:  # fmt: skip
+        with pytest.raises(TypeError):
+            make(op, args, sort, payload)
 
 
 # --------------------------------------------------------------------------------------------------------- folding

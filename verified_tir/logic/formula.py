@@ -85,34 +85,50 @@ def _constant(sort: str, value: int) -> Term:
     return _TABLE.get(("const", (), sort, value)) or _new("const", (), sort, value)
 
 
+def _each(*sorts: str) -> tuple[tuple[str, ...], ...]:
+    """These sorts, once for each format that ``_FLOAT`` may be."""
+    return tuple([tuple([format if s == _FLOAT else s for s in sorts]) for format in FLOAT_SORTS])
+
+
+_FLOAT: Final = "any format"
 _SIGNATURES: Final = {
-    "not": (BOOL, BOOL), "=>": (BOOL, BOOL, BOOL), **dict.fromkeys(("<=", "<"), (BOOL, INT, INT)),
-    **dict.fromkeys(("+", "-", "*", "div", "mod", *BITWISE), (INT, INT, INT)),
+    "not": ((BOOL, BOOL),), "=>": ((BOOL, BOOL, BOOL),), **dict.fromkeys(("<=", "<"), ((BOOL, INT, INT),)),
+    "=": tuple([(BOOL, s, s) for s in SORTS]), "ite": tuple([(s, BOOL, s, s) for s in SORTS]),
+    **dict.fromkeys(("+", "-", "*", "div", "mod", *BITWISE), ((INT, INT, INT),)),
+    **dict.fromkeys(("fp.add", "fp.sub", "fp.mul", "fp.div"), _each(_FLOAT, _FLOAT, _FLOAT)),
+    **dict.fromkeys(("fp.sqrt", "fp.abs", "fp.roundToIntegral"), _each(_FLOAT, _FLOAT)),
+    "fp.fma": _each(_FLOAT, _FLOAT, _FLOAT, _FLOAT),
+    **dict.fromkeys(("fp.eq", "fp.lt", "fp.leq"), _each(BOOL, _FLOAT, _FLOAT)),
+    **dict.fromkeys(("fp.isNaN", "fp.isInfinite", "fp.isNegative", "fp.isZero"), _each(BOOL, _FLOAT)),
+    "fp.from_fp": tuple([(s, t) for s in FLOAT_SORTS for t in FLOAT_SORTS]),
+    **dict.fromkeys(("fp.from_int", "fp.from_bits"), _each(_FLOAT, INT)),
+    **dict.fromkeys(("fp.to_int", "fp.to_bits"), _each(INT, _FLOAT)),
 }  # fmt: skip
-"""The sorts of results and operands."""
+"""The sorts of results and operands that an operation may have."""
 
 
 def _has_meaning(op: str, args: tuple[Term, ...], sort: str, payload: object) -> bool:
     """Whether an operation is one, of so many operands of such sorts, and printed by symbols.
 
-    Z3 would take a Bool for an Int where we do not mean it to, and read a name as whatever has this name in a text.
-    What begins with ``fp.`` has no such name, and is taken to mean what a solver takes it to mean, if it knows it.
+    Z3 would take a Bool for an Int where we do not mean it to, and read a name as whatever has this name in a text; and
+    a variable of the wrong sort that stands for a term (``generalise``) has less values than the term, or others.
     Constants are made elsewhere: there is one of each value.
     """
     sorts = (sort, *[a.sort for a in args])
-    if op in _SIGNATURES:
-        return sorts == _SIGNATURES[op] and (payload is None or type(payload) is int)
+    if op in ("var", "app"):
+        return sort in SORTS
+    if op not in ("and", "or") and sorts not in _SIGNATURES.get(op, ()):
+        return False
+    if op in BITWISE:
+        return type(payload) is int and payload > 0
     match op:
-        case "var" | "app":
-            return sort in SORTS
         case "and" | "or":
             return set(sorts) == {BOOL}
-        case "=":
-            return sorts in [(BOOL, s, s) for s in SORTS]
-        case "ite":
-            return sorts == (sort, BOOL, sort, sort)
-    known = op[:3] == "fp." and op[3:].isidentifier() and sort in SORTS and len(set(sorts[1:])) == 1
-    return known and (payload is None or type(payload) is int or payload in ("RNE", "RNA", "RTZ", "RTP", "RTN"))
+        case "fp.roundToIntegral":
+            return payload in ("RNE", "RNA", "RTZ", "RTP", "RTN")
+        case "fp.from_bits" | "fp.to_bits":
+            return payload == sum(FLOAT_SORTS[sort if sort != INT else sorts[1]])
+    return payload is None or type(payload) is int
 
 
 TRUE: Final = _constant(BOOL, 1)

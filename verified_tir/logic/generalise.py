@@ -36,18 +36,19 @@ class Hidden(NamedTuple):
 
 def generalise(terms: tuple[Term, ...], hidden: Hidden) -> tuple[Term, ...]:
     """The terms without what is hidden."""
+    floats = hidden.floats is True  # of all floats, or of none: some that are numbers would be taken for integers
 
     def sort_of(t: Term) -> str:
-        return INT if hidden.floats and t.sort in FLOAT_SORTS else t.sort
+        return INT if floats and t.sort in FLOAT_SORTS else t.sort
 
     def build(t: Term, args: tuple[Term, ...]) -> Term:
         sorts = (t.sort, *[a.sort for a in t.args])
         float_operation = t.op not in ("=", "ite") and not FLOAT_SORTS.keys().isdisjoint(sorts)
-        if t in hidden.operations or (hidden.floats and float_operation):
+        if t in hidden.operations or (floats and float_operation):
             return make("app", args, sort_of(t), (t.op, t.payload, *sorts))
         return fold(t, args)
 
-    leaves = [t for t in subterms(*terms) if t.sort in FLOAT_SORTS and not t.args] if hidden.floats else []
+    leaves = [t for t in subterms(*terms) if t.sort in FLOAT_SORTS and not t.args] if floats else []
     values = [t for t in hidden.values if type(t) is Term]
     memo = {t: make("var", (), sort_of(t), ("value", t)) for t in (*values, *leaves)}
     return tuple([rebuild(t, build, memo) for t in terms])

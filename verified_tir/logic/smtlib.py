@@ -89,7 +89,7 @@ KEPT = 4096
 @lru_cache(maxsize=KEPT)
 def query(given: tuple[Term, ...], goal: Term) -> Script:
     """The query whose unsatisfiability is the theorem ``given ⟹ goal``."""
-    if any(type(t) is not Term for t in (*given, goal)):
+    if type(given) is not tuple or any(type(t) is not Term for t in (*given, goal)):  # then it is no key, either
         raise TypeError("a query is about terms")
     roots = (*given, f.not_(goal))
     names: Names = {}

@@ -24,6 +24,7 @@ def check(text: str, setting: str, budget: int, shared: dict[int, Any]) -> tuple
     :param shared: the solvers that were asked many questions, by the budgets that they have.
     """
     try:
+        z3.reset_params()  # an option that an earlier text has set would be one for this text, too
         if setting == SHARED:
             if budget not in shared:
                 shared[budget] = fresh("SimpleSolver", budget)
