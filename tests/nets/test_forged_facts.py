@@ -7,7 +7,7 @@ hands back all formulas that it knows of.  What is false stays unproved.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pytest
@@ -23,11 +23,12 @@ from verified_tir.kernel.begin import begin
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.facts import Known, Prover
 from verified_tir.kernel.induction import DEFINED, value_of
-from verified_tir.kernel.memory import Element, Entry, Ran
+from verified_tir.kernel.memory import Element, Entered, Entry, Ran
 from verified_tir.kernel.obligation import NoMatch, Unproved
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
 from verified_tir.logic.solver import Solver
+from verified_tir.logic.verdict import Proved
 
 PARAMS = 'A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32"), X: T.Buffer((8,), "int32"), n: T.int32'
 FILLED = "for i in range(4):\n    A[i] = X[i]\n"
@@ -108,6 +109,100 @@ def test_an_element_is_as_the_logic_knows_it() -> None:
         assert here(where).event(x) == () == here(where).frame(x)  # type: ignore[arg-type]
 
 
+class Lie:
+    """Equal to ``seems``, and otherwise what it is said to be."""
+
+    def __init__(self, seems: object, **parts: object) -> None:
+        self.seems = seems
+        self.__dict__.update(parts)
+
+    def __hash__(self) -> int:
+        return hash(self.seems)
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+
+class Address(tuple[Term, ...]):
+    """Some indices, equal to all others."""
+
+    seems: tuple[Term, ...]
+
+    def __hash__(self) -> int:
+        return hash(self.seems)
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+
+def believed(known: Known, facts: Iterable[object], goal: Term) -> bool:
+    """Whether something is proved by what is known of some facts."""
+    return isinstance(known.solver.prove((*known.base, *known.chosen(facts)), goal), Proved)
+
+
+def test_an_element_is_not_what_it_says_that_it_is_equal_to() -> None:
+    where = after("for i in range(4):\n    A[i] = 5\n")
+    e, other, known = element(where, "A", 1), element(where, "A", 7), here(where)
+    five = f.eq(value_of(f.INT), f.integer(5))
+    run = known.run(e)
+    assert run is not None and len(run.touching) == 1
+    asked: Any = Lie(e, version=e.version, buffer=e.buffer, address=e.address, value=other.value, defined=other.defined)
+    facts = [*known.invariants(asked, [("five", five)], 0), *known.frame(asked), *known.event(asked)]
+    assert not facts and known.run(asked) is None and known.ended(asked) == ()
+    assert not believed(known, facts, f.eq(other.value, f.integer(5)))
+    stored = after("A[1] = 1\nA[2] = 2")
+    e, known = element(stored, "A", 1), here(stored)
+    address = Address((f.integer(2),))
+    address.seems = e.address
+    forged = Element(e.version, e.buffer, address, e.value, e.defined)
+    assert known.event(forged) == () and known.older(forged) is None and known.event(e)
+    untouched = after("A[1] = 1\nfor i in range(2, 4):\n    A[i] = 2\n")
+    e, known = element(untouched, "A", 1), here(untouched)
+    run = known.run(e)
+    assert run is not None and not run.touching
+    (same,) = known.frame(e)
+    old: Any = Lie(same, op="=", args=(run.older.value, f.integer(6)), sort=f.BOOL, payload=None, has_float=False)
+    assert not believed(known, known.frame(e, [old]), f.eq(e.value, f.integer(6)))
+
+
+def test_one_store_is_meant_by_a_number() -> None:
+    """The element is 1 since the first store, where that ran; which the second did in any case."""
+    where = after("for i in range(4):\n    if n > 0:\n        A[i] = 1\n    A[i] = A[i]\n")
+    e, known = element(where, "A", 1), here(where)
+    one = f.eq(value_of(f.INT), f.integer(1))
+
+    class Number:
+        def __init__(self, *values: int) -> None:
+            self.values = list(values)
+
+        def __index__(self) -> int:
+            return self.values.pop(0)
+
+    since: list[Any] = [Number(0, 1), Number(1, 0)]
+    facts = [t for k in since for t in known.invariants(e, [("one", one)], k)]
+    assert not believed(known, facts, f.eq(e.value, f.integer(1)))
+
+
+def test_blocks_and_versions_are_what_they_are() -> None:
+    where = after('A[1] = 1\nfor i in range(4):\n    B[i] = T.undef("int32")\n')
+    a, b, known = element(where, "A", 1), element(where, "B", 1), here(where)
+    seems: Any = Lie(b.version, block=b.version.block, event=Entered(), serial=b.version.serial)
+    known.throughout(seems)
+    assert not known.is_throughout(b.version) and not known.everywhere(b)
+
+    class Blocks(frozenset[Any]):
+        def __or__(self, other: Any) -> Any:
+            return other
+
+    both = after('for i in range(4):\n    A[i] = 1\n    B[i] = T.undef("int32")\n')
+    a, b, known = element(both, "A", 1), element(both, "B", 1), here(both)
+    for e in (a, b):
+        older = known.older(e)
+        assert older is not None and not known.throughout(older.version)
+    assert known.throughout(a.version, Blocks({b.version.block}))
+    assert not known.everywhere(b) and not known.throughout(a.version) and known.everywhere(a)
+
+
 def test_what_is_chosen_was_shown_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither what the search makes up, nor what holds of other premises, nor at another place."""
     where = after(FILLED)
@@ -129,7 +224,7 @@ def test_what_is_chosen_was_shown_here(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_instance_is_one_of_this_run_at_values_of_its_loops() -> None:
     where = after(ASSUMED)
     e = element(where, "A", 1)
-    known, n = here(where), f.var("n", f.INT)
+    known, n = here(where), where.env[where.func.params[-1]].value
     (run,) = known.ended(e)
     (found,) = run.assumed
     (i,) = run.inner

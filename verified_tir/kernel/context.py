@@ -149,7 +149,7 @@ class Context:
         value, defined = f.app(name, address, sort_of(scalar)), f.app(f"{name}.def", address, f.BOOL)
         for t in (value, defined):
             _, view = self.functions.setdefault(_function(t), (version, buffer))
-        return Element(version, view, address, value, defined)
+        return Element(version, view, value.args, value, defined)
 
     def element_of(self, term: Term) -> Element | None:
         """The element whose value a term is, or whose being defined it is."""

@@ -143,7 +143,10 @@ class Known:
 
     def _reached(self, e: Element) -> bool:
         """Whether this is an element, as the logic knows it, of memory that a run which gets here has been through."""
-        return type(e) is Element and e.version in self.context.line and e == self.context.element_of(e.value)
+        if type(e) is not Element or type(e.value) is not Term:
+            return False
+        known = self.context.element_of(e.value)
+        return known is not None and known.is_same(e) and known.version in self.context.line
 
     # -- rules ----------------------------------------------------------------------------------------------------
 
@@ -184,10 +187,11 @@ class Known:
 
     def run(self, e: Element) -> Run | None:
         """The statement that made the element's version, with its stores that may have touched the element."""
+        older = self.older(e)
+        if older is None or not isinstance(e.version.event, Ran):
+            return None
         if e not in self._runs:
-            older = self.older(e)
-            event = None if older is None else e.version.event
-            self._runs[e] = ran(self, e, event, older) if isinstance(event, Ran) and older is not None else None
+            self._runs[e] = ran(self, e, e.version.event, older)
         return self._runs[e]
 
     def frame(self, e: Element, facts: Sequence[Term] = ()) -> tuple[Term, ...]:
@@ -201,7 +205,7 @@ class Known:
         if run is None or run.touching:
             return found
         same = {run.older.value: e.value, run.older.defined: e.defined}
-        renamed = tuple(f.replace(t, same) for t in facts if self._has(t))
+        renamed = tuple(f.replace(t, same) for t in self.chosen(facts))
         self._found.update(renamed)
         return found + renamed
 
@@ -226,17 +230,19 @@ class Known:
         """Properties that the element had before the run that made its version, or has had since one of the stores that
         may have touched it (where that has a witness), and that every such store keeps."""
         run = self.run(e)
-        runs = None if run is None else () if since is None else run.witnesses[since].runs
-        if run is None or runs is None:
+        if run is None:
+            return ()
+        witness = None if since is None else run.witnesses[since]
+        runs, setting = ((), None) if witness is None else (witness.runs, witness.access.place)
+        if runs is None:
             return ()
         stores = [a.place for a in run.touching]
-        setting = None if since is None else run.touching[since].place
         found: list[Term] = []
         for name, holds in properties:
             if not speaks_of_one_element(holds, e.value.sort):
                 continue
             i = Invariant(str(name), holds, frozenset({e.version.block}), e)
-            begun = since is not None or self.follows(i.said(run.older), f"{e.buffer.name} {name} before the loop")
+            begun = setting is not None or self.follows(i.said(run.older), f"{e.buffer.name} {name} before the loop")
             if begun and kept(self, run.before, run.event.stmt, i, stores, since=setting, reached=run.event.reached):
                 found.append(f.implies(f.and_(*runs), i.said(e)))
         return self._add(e, *found)
@@ -247,7 +253,8 @@ class Known:
         After a statement it is if ``blocks``, of which it is one, were before, and every store to one of them stores
         what is defined.  Gives the blocks of which that is not shown: none, or at least one.
         """
-        if version not in self.context.line or not self.context.entry.definite:
+        blocks = frozenset([b for b in blocks if type(b) is Var])
+        if type(version) is not Version or version not in self.context.line or not self.context.entry.definite:
             return blocks | {version.block}
         missing = undefined(self, version, blocks | {version.block})
         if not missing:
@@ -266,7 +273,9 @@ class Known:
     def ended(self, e: Element) -> tuple[Instance, ...]:
         """Instances of statements that have run to their end and assumed something, where the element was as it is; and
         of the one that left it so."""
-        if self._reached(e) and e not in self._ended:
+        if not self._reached(e):
+            return ()
+        if e not in self._ended:
             runs = []
             for memory, stmt in self.context.observed:
                 if memory.get(e.version.block) is e.version:
@@ -275,7 +284,7 @@ class Known:
             if run is not None and run.event.after is not None:
                 runs.append(instance(run.before, run.event.stmt, with_safety=True))
             self._ended[e] = tuple(runs)
-        return self._ended.get(e, ())
+        return self._ended[e]
 
     def instantiate(
         self, e: Element, run: Instance, found: Safety, values: Mapping[Term, Term], load: Term | None = None

@@ -138,6 +138,10 @@ class Element:
     value: Term
     defined: Term
 
+    def is_same(self, other: Element) -> bool:
+        """Whether another one is the same in all its parts, and not only equal by its own word."""
+        return all(getattr(self, part) is getattr(other, part) for part in self.__slots__)
+
 
 def flat_address(buffer: Buffer, indices: tuple[Term, ...], encoder: Encoder) -> Term:
     """Position of an element from the start of the block, in elements of the view."""
