@@ -6,7 +6,9 @@ Python at many points.
 
 from __future__ import annotations
 
+import copy
 import operator
+import pickle
 from collections.abc import Callable
 from itertools import product
 
@@ -117,6 +119,17 @@ def test_ill_sorted_terms_are_not_made() -> None:
     ]:  # fmt: skip
         with pytest.raises(TypeError):
             make(op, args, sort, payload)
+
+
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda t: pickle.loads(pickle.dumps(t))])
+def test_terms_have_no_copies_and_do_not_change(again: Callable[[Term], Term]) -> None:
+    """A second 2 would be another number than 2."""
+    with pytest.raises(AttributeError, match="no copies"):
+        again(f.integer(2))
+    with pytest.raises(AttributeError, match="do not change"):
+        f.integer(2).payload = 3
+    with pytest.raises(AttributeError, match="do not change"):
+        object.__new__(Term).op = "const"
 
 
 # --------------------------------------------------------------------------------------------------------- folding

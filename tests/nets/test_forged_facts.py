@@ -16,6 +16,8 @@ from tests.kernel.programs import buffer, program, why
 from tests.kernel.test_established import ILLEGAL
 from verified_tir.elaborate.claims import verify_program
 from verified_tir.ir import outside
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.dtype import DType
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import parse_func
 from verified_tir.ir.stmt import Seq
@@ -23,7 +25,7 @@ from verified_tir.kernel.begin import begin
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.facts import Known, Prover
 from verified_tir.kernel.induction import DEFINED, value_of
-from verified_tir.kernel.memory import Element, Entered, Entry, Ran
+from verified_tir.kernel.memory import Element, Entered, Entry, Ran, Version
 from verified_tir.kernel.obligation import NoMatch, Unproved
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
@@ -163,6 +165,17 @@ def test_an_element_is_not_what_it_says_that_it_is_equal_to() -> None:
     (same,) = known.frame(e)
     old: Any = Lie(same, op="=", args=(run.older.value, f.integer(6)), sort=f.BOOL, payload=None, has_float=False)
     assert not believed(known, known.frame(e, [old]), f.eq(e.value, f.integer(6)))
+
+
+def test_an_element_is_seen_through_a_view_of_the_program() -> None:
+    where = after("A[1] = n")
+    a, known = buffer(where.func, "A"), here(where)
+    bytes_ = Buffer("A", a.data, DType.parse("uint8"), a.shape, a.strides, a.elem_offset, a.axis_separators)
+    e = where.element(where.memory[a.data], bytes_, (f.integer(3),))
+    facts = (*known.event(e), *known.event(element(where, "A", 3)))
+    assert not believed(known, facts, f.le(f.integer(0), e.value))
+    with pytest.raises(TypeError):
+        Version(a.data, Entered(), 7)  # type: ignore[call-arg]
 
 
 def test_one_store_is_meant_by_a_number() -> None:

@@ -146,7 +146,9 @@ class Known:
         if type(e) is not Element or type(e.value) is not Term:
             return False
         known = self.context.element_of(e.value)
-        return known is not None and known.is_same(e) and known.version in self.context.line
+        if known is None or not known.is_same(e) or known.version not in self.context.line:
+            return False
+        return e.buffer in self.context.views.get(e.version.block, ())  # whoever named it first said through which view
 
     # -- rules ----------------------------------------------------------------------------------------------------
 

@@ -110,7 +110,7 @@ class Version:
 
     block: Var
     event: Event
-    serial: int = field(default_factory=lambda: next(_serial))
+    serial: int = field(init=False, default_factory=lambda: next(_serial))
 
     @property
     def function(self) -> str:

@@ -46,6 +46,9 @@ class Term:
     def __init__(self) -> None:
         raise TypeError("terms are made by the functions of this module")
 
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("terms do not change, and have no copies")
+
     def __repr__(self) -> str:
         return shown(self)
 
@@ -76,8 +79,13 @@ def make(op: str, args: tuple[Term, ...], sort: str, payload: Payload = None) ->
 
 def _new(op: str, args: tuple[Term, ...], sort: str, payload: Payload) -> Term:
     t = _TABLE[op, args, sort, payload] = object.__new__(Term)
-    t.op, t.args, t.sort, t.payload = op, args, sort, payload
-    t.has_float = sort in FLOAT_SORTS or any([a.has_float for a in args])  # noqa: C419 (a list is faster)
+    has_float = sort in FLOAT_SORTS or any([a.has_float for a in args])  # noqa: C419 (a list is faster)
+    put = object.__setattr__
+    put(t, "op", op)
+    put(t, "args", args)
+    put(t, "sort", sort)
+    put(t, "payload", payload)
+    put(t, "has_float", has_float)
     return t
 
 
