@@ -24,7 +24,8 @@ from verified_tir.graph.onnx import from_onnx, load_onnx
 MODULES = """
 averagepool batch_normalization cast clip concat conv convtranspose div dropout elu expand flatten gather gelu gemm
 globalmaxpool hardsigmoid layernormalization leakyrelu lrn matmul max maxpool min pad pow prelu reducemax reducemean
-reshape resize round sign slice softmax softplus split squeeze transpose unsqueeze upsample where equal
+reshape resize round sign slice softmax softplus split squeeze transpose unsqueeze upsample where equal argmax argmin
+cumsum dequantizelinear gatherelements hardmax instance_normalization isnan matmulinteger mean quantizelinear tile trilu tan
 """
 PASS = """
 averagepool_1d_default averagepool_2d_dilations averagepool_3d_default averagepool_2d_ceil averagepool_2d_same_lower
@@ -41,6 +42,9 @@ reduce_max_empty_set resize_downsample_scales_cubic_antialias resize_tf_crop_and
 resize_upsample_sizes_nearest_not_larger resize_upsample_scales_linear_half_pixel_symmetric
 resize_upsample_scales_nearest wrap_pad softmax_axis_1 softplus_example split_variable_parts_2d_opset18
 squeeze_negative_axes transpose_all_permutations_3 unsqueeze_unsorted_axes upsample_nearest where_long_example
+argmax_keepdims_example_select_last_index argmin_no_keepdims_random cumsum_1d_reverse_exclusive
+cumsum_2d_negative_axis dequantizelinear_axis gather_elements_negative_indices hardmax_one_hot instancenorm_epsilon
+isnan matmulinteger mean_example quantizelinear_axis quantizelinear_int4 tile triu_neg tril_zero tan
 """
 
 

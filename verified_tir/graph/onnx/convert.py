@@ -12,6 +12,7 @@ import numpy as np
 from verified_tir.graph.element_types import SMALL
 from verified_tir.graph.ir import Value
 from verified_tir.graph.onnx.load import Converter
+from verified_tir.graph.onnx.more import MORE
 from verified_tir.graph.onnx.resize import resize, upsample
 from verified_tir.graph.onnx.windows import conv, conv_transpose, pool
 from verified_tir.graph.operators.shape import axis_of
@@ -24,6 +25,7 @@ CONVERSIONS: dict[str, Conversion] = {
     "AveragePool": pool,
     "Resize": resize,
     "Upsample": upsample,
+    **MORE,
 }
 """A function for each ONNX operator: it adds nodes to the graph and gives the values of the results."""
 

@@ -52,18 +52,18 @@ def mapped(name: str, function: Callable[..., Any], *operands: Tensor) -> Tensor
     return result
 
 
-def _is_nan(a: Expr) -> Expr:
+def is_nan(a: Expr) -> Expr:
     return T.Not(a.equal(a))
 
 
 def greatest(a: Expr, b: Expr) -> Expr:
     """The greater of two, NaN if one is (``T.max`` gives the other one of a NaN on its left)."""
-    return T.Select(_is_nan(a), a, T.max(a, b)) if a.dtype.is_float else T.max(a, b)
+    return T.Select(is_nan(a), a, T.max(a, b)) if a.dtype.is_float else T.max(a, b)
 
 
 def least(a: Expr, b: Expr) -> Expr:
     """The lesser of two, NaN if one is."""
-    return T.Select(_is_nan(a), a, T.min(a, b)) if a.dtype.is_float else T.min(a, b)
+    return T.Select(is_nan(a), a, T.min(a, b)) if a.dtype.is_float else T.min(a, b)
 
 
 def clipped(x: Expr, low: Expr, high: Expr) -> Expr:
@@ -171,6 +171,11 @@ _UNARY: dict[str, tuple[str, Callable[[Expr], Any]]] = {
     "sign": ("1, 0 or -1; NaN stays", _sign),
     "sin": ("the sine", te.sin),
     "cos": ("the cosine", te.cos),
+    "tan": ("the tangent", te.tan),
+    "atan": ("the inverse of the tangent", te.atan),
+    "sinh": ("the hyperbolic sine", te.sinh),
+    "cosh": ("the hyperbolic cosine", te.cosh),
+    "isnan": ("whether x is NaN", is_nan),
     "negative": ("-x", lambda x: -x),
     "logical_not": ("not x", T.Not),
 }
