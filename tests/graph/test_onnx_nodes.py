@@ -25,7 +25,8 @@ MODULES = """
 averagepool batch_normalization cast clip concat conv convtranspose div dropout elu expand flatten gather gelu gemm
 globalmaxpool hardsigmoid layernormalization leakyrelu lrn matmul max maxpool min pad pow prelu reducemax reducemean
 reshape resize round sign slice softmax softplus split squeeze transpose unsqueeze upsample where equal argmax argmin
-cumsum dequantizelinear gatherelements hardmax instance_normalization isnan matmulinteger mean quantizelinear tile trilu tan
+cumsum dequantizelinear gatherelements hardmax instance_normalization isnan matmulinteger mean quantizelinear tile trilu
+tan
 """
 PASS = """
 averagepool_1d_default averagepool_2d_dilations averagepool_3d_default averagepool_2d_ceil averagepool_2d_same_lower
