@@ -14,6 +14,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from verified_tir.logic.called import called
+from verified_tir.logic.formula import FLOAT_SORTS, INT, subterms
+from verified_tir.logic.model import our_names
 from verified_tir.logic.recheck import has_hard_operations
 from verified_tir.logic.smtlib import query
 from verified_tir.logic.standalone import standalone
@@ -55,11 +58,11 @@ def refusals(function: ScheduleFunction) -> list[ScheduleError]:
 
 def text_of(step: str, o: Obligation) -> str:
     """The file of a refuted obligation."""
-    script = query(o.given, o.goal)
+    names, texts = called(o), our_names(query(o.given, o.goal))
     header = [
         o.claim,
         f"owed by {step}",
-        *(f"{short} is {o.names[ours]}" for short, t in script.names.items() if (ours := str(t.payload)) in o.names),
+        *(f"{short} is {names[ours]}" for short, (ours, _) in texts.items() if ours in names),
         "",
         "Near miss: satisfiable.",
     ]
@@ -69,8 +72,8 @@ def text_of(step: str, o: Obligation) -> str:
 
 def mixed(o: Obligation) -> bool:
     """Whether floats and integers meet in the question."""
-    script = query(o.given, o.goal)
-    return script.has_float and not script.only_floats
+    terms = list(subterms(*o.given, o.goal))
+    return any(t.sort in FLOAT_SORTS for t in terms) and any(t.sort == INT for t in terms)
 
 
 def collected() -> dict[str, str]:

@@ -1,9 +1,7 @@
 ; iterations change their order: the write and the read of A touch different elements
 ; owed by space_before_time in examples/stencil.py
 ; x0 is t
-; x1 is x
 ; x2 is t'
-; x3 is x'
 ;
 ; Near miss: satisfiable.
 (set-info :status sat)

@@ -2,8 +2,6 @@
 ; owed by space_in_parallel in examples/stencil.py
 ; x0 is t
 ; x1 is t'
-; x2 is x
-; x3 is x'
 ;
 ; Near miss: satisfiable.
 (set-info :status sat)

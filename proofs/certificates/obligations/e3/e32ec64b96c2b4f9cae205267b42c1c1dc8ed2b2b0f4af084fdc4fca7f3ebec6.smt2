@@ -12,6 +12,8 @@
 (assert (let ((l0 (div (+ x0 3) 4))) (<= 0 l0)))
 (assert (let ((l0 (div (+ x0 3) 4))) (<= l0 2147418112)))
 (assert (let ((l0 (div (+ x0 3) 4))) (<= (* 4 (* 16 l0)) 2147418112)))
+(assert (<= 0 x0))
+(assert (<= x0 2147418112))
 (assert (<= (* 16 x0) 2147418112))
 (assert (<= 0 x1))
 (assert (< x1 16))
