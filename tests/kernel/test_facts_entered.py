@@ -104,7 +104,7 @@ def test_padding_of_floats() -> None:
         ("int32", ((2, 4), "float32"), ["(A:float32.def (+ (* 4 k) l))"]),
         ("float32", ((2, 4), "float32"), ["(A:float32.def (+ (* 4 k) l))"]),
         ("float32", ((2, 4), "int32"), [INT.format("(A:int32 (+ (* 4 k) l))")]),  # a NaN has no bits
-        ("bool", ((8,), "bool"), ["(A:bool.def k)"]),
+        ("bool", ((8,), "bool"), ["(A:bool1.def k)"]),
         ("int8", ((8,), "bool"), []),  # not every byte is a bool
         ("bool", ((8,), "int8"), ["(A:int8.def k)", "(and (<= (- 128) (A:int8 k)) (<= (A:int8 k) 127))"]),
     ],

@@ -9,6 +9,7 @@ import random
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -238,7 +239,8 @@ def test_how_it_is_asked_is_the_version_and_the_sources(monkeypatch: pytest.Monk
     mine = fresh()
     assert mine == module.how_asked() and mine.startswith("z3 ")
     with monkeypatch.context() as patch:
-        patch.setattr("importlib.metadata.Distribution.version", "4.8.7")
+        other = SimpleNamespace(version="4.8.7", read_text=lambda name: name)
+        patch.setattr("importlib.metadata.distribution", lambda name: other)
         assert fresh().startswith("z3 4.8.7 ")
     with monkeypatch.context() as patch:
         patch.setenv("Z3_LIBRARY_PATH", "elsewhere")
