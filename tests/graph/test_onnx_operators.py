@@ -15,8 +15,6 @@ from verified_tir.graph import GraphError
 from verified_tir.graph.execute import build, evaluate
 from verified_tir.graph.onnx import from_onnx
 
-Known = dict[int, Any]
-
 
 def f4(*elements: Any) -> Any:
     return np.array(elements, np.float32)

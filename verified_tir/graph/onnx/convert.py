@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 
-from verified_tir.graph.element_types import SMALL
 from verified_tir.graph.ir import Value
 from verified_tir.graph.onnx.load import Converter
-from verified_tir.graph.onnx.more import MORE
+from verified_tir.graph.onnx.more import MORE, cast, together
 from verified_tir.graph.onnx.resize import resize, upsample
 from verified_tir.graph.onnx.windows import conv, conv_transpose, pool
 from verified_tir.graph.operators.shape import axis_of
@@ -193,14 +191,9 @@ def _cast(c: Converter) -> Value:
     mode = c.attributes.get("round_mode", "up")
     like = c.node.op_type == "CastLike"
     dtype = c.type_of(1) if like else c.reader.dtype(c.attributes["to"], c.name)
-    made: Value
-    if x.dtype not in SMALL and dtype not in SMALL:
-        made = c.op("astype", x, dtype=dtype)
-        return made
     if dtype == "float8_e8m0fnu" and mode != "up":
         raise c.fail(f"powers of two are rounded up here, not {mode}")
-    made = c.op("convert", x, from_dtype=x.dtype, dtype=dtype, saturate=saturate)
-    return made
+    return cast(c, x, dtype, saturate)
 
 
 @conversion("BatchNormalization")
@@ -263,9 +256,7 @@ def _softmax(c: Converter) -> Value:
     if c.opset >= 13 or axis == len(x.shape) - 1:
         made = c.op(name, x, axis=axis)
         return made
-    rows = math.prod(x.shape[:axis])  # before opset 13: all dimensions from the axis on together
-    flat = c.op("reshape", x, shape=(rows, x.type.size // max(1, rows)))
-    made = c.op("reshape", c.op(name, flat, axis=1), shape=x.shape)
+    made = c.op("reshape", c.op(name, together(c, x, axis), axis=1), shape=x.shape)
     return made
 
 

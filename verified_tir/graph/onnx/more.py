@@ -39,14 +39,20 @@ def _argument(c: Converter) -> Any:
     )  # fmt: skip
 
 
+def together(c: Converter, x: Value, axis: int) -> Value:
+    """All dimensions from the axis on together, as operators before opset 13 take them; those before it likewise."""
+    rows = math.prod(x.shape[:axis])
+    made: Value = c.op("reshape", x, shape=(rows, x.type.size // max(1, rows)))
+    return made
+
+
 @_known("Hardmax")
 def _hardmax(c: Converter) -> Any:
     x = c.value(0)
     axis = axis_of(c.attributes.get("axis", 1 if c.opset < 13 else -1), max(1, len(x.shape)))
     flat = x
     if c.opset < 13:  # all dimensions from the axis on together
-        rows = math.prod(x.shape[:axis])
-        flat, axis = c.op("reshape", x, shape=(rows, x.type.size // max(1, rows))), 1
+        flat, axis = together(c, x, axis), 1
     places = np.arange(flat.shape[axis], dtype=np.int64).reshape(
         [-1 if k == axis else 1 for k in range(len(flat.shape))]
     )
@@ -126,15 +132,20 @@ def _axis(c: Converter, x: Value) -> int:
     return axis_of(axis, len(x.shape)) if len(x.shape) > 1 else 0
 
 
-def _as(c: Converter, v: Value, dtype: str) -> Value:
-    if v.dtype == dtype:
-        return v
+def cast(c: Converter, v: Value, dtype: str, saturate: bool = True) -> Value:
+    """The elements in another type, small ones by their own operator."""
     made: Value
     if v.dtype in SMALL or dtype in SMALL:
-        made = c.op("convert", v, from_dtype=v.dtype, dtype=dtype)
+        made = c.op("convert", v, from_dtype=v.dtype, dtype=dtype, saturate=saturate)
     else:
         made = c.op("astype", v, dtype=dtype)
     return made
+
+
+def _as(c: Converter, v: Value, dtype: str) -> Value:
+    if v.dtype == dtype:
+        return v
+    return cast(c, v, dtype)
 
 
 @_known("DequantizeLinear")
@@ -197,4 +208,4 @@ def _matmul_integer(c: Converter) -> Any:
     return c.op("matmul", a, b)
 
 
-__all__ = ["MORE"]
+__all__ = ["MORE", "cast", "together"]

@@ -6,17 +6,16 @@ from collections.abc import Sequence
 
 from verified_tir import te
 from verified_tir.graph.errors import GraphError
-from verified_tir.graph.operators.elementwise import extents, greatest, is_nan, least
-from verified_tir.graph.operators.reduction import reduced
+from verified_tir.graph.operators.elementwise import extents, is_nan
+from verified_tir.graph.operators.reduction import FIRST, REDUCERS, reduced
 from verified_tir.graph.operators.registry import operator
-from verified_tir.graph.operators.shape import axis_of
+from verified_tir.graph.operators.shape import axis_of, element_at
 from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.sugar import const
 from verified_tir.script import tir as T  # noqa: N812
-from verified_tir.te.reduction import CommReducer, greatest_value, least_value
+from verified_tir.te.reduction import CommReducer, least_value
 from verified_tir.te.tensor import Tensor
 
-_FIRST = CommReducer(T.min, greatest_value, "min")
 _LAST = CommReducer(T.max, least_value, "max")
 
 
@@ -38,7 +37,7 @@ def _place(x: Tensor, axis: int, reducer: CommReducer, keepdims: bool, last: boo
         here, wanted = x[at], best[(*outer[:a], const(0), *outer[a:])]
         found = T.Or(here.equal(wanted), is_nan(here)) if here.dtype.is_float else here.equal(wanted)
         none = const(-1) if last else const(size[a])
-        return (_LAST if last else _FIRST)(T.if_then_else(found, k, none), axis=k)
+        return (_LAST if last else FIRST)(T.if_then_else(found, k, none), axis=k)
 
     place: Tensor = te.compute(shape, element, name="place")
     result: Tensor = te.compute(shape, lambda *i: T.cast(place(*i), "int64"), name="argument")
@@ -48,13 +47,13 @@ def _place(x: Tensor, axis: int, reducer: CommReducer, keepdims: bool, last: boo
 @operator("argmax")
 def argmax(x: Tensor, *, axis: int = 0, keepdims: bool = True, select_last: bool = False) -> Tensor:
     """Where along the axis the greatest element stands."""
-    return _place(x, axis, CommReducer(greatest, least_value, "max"), keepdims, select_last)
+    return _place(x, axis, REDUCERS["max"], keepdims, select_last)
 
 
 @operator("argmin")
 def argmin(x: Tensor, *, axis: int = 0, keepdims: bool = True, select_last: bool = False) -> Tensor:
     """Where along the axis the least element stands."""
-    return _place(x, axis, CommReducer(least, greatest_value, "min"), keepdims, select_last)
+    return _place(x, axis, REDUCERS["min"], keepdims, select_last)
 
 
 @operator("cumsum")
@@ -84,9 +83,7 @@ def gather_elements(x: Tensor, indices: Tensor, *, axis: int = 0) -> Tensor:
         raise GraphError("there are no elements to be taken")
 
     def element(*i: Var) -> Expr:
-        place = T.cast(indices[i], "int32")
-        inside = T.min(T.max(T.Select(place < 0, place + size[a], place), const(0)), const(size[a] - 1))
-        found: Expr = x[(*i[:a], inside, *i[a + 1 :])]
+        found: Expr = x[(*i[:a], element_at(indices, i, size[a]), *i[a + 1 :])]
         return found
 
     result: Tensor = te.compute(many, element, name="gather_elements")

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from verified_tir import te
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.operators.convolution import padded, window_attributes
-from verified_tir.graph.operators.elementwise import extents, greatest
+from verified_tir.graph.operators.elementwise import extents
+from verified_tir.graph.operators.reduction import REDUCERS
 from verified_tir.graph.operators.registry import operator
 from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.sugar import const
@@ -16,7 +17,6 @@ from verified_tir.te.reduction import CommReducer, least_value
 from verified_tir.te.tensor import Tensor
 
 MAX = CommReducer(lambda so_far, x: T.max(x, so_far), least_value, "max")  # a NaN is passed over
-_GREATEST = CommReducer(greatest, least_value, "max")
 
 
 def window_count(size: int, kernel: int, stride: int, ceil: bool, before: int, after: int) -> tuple[int, int]:
@@ -119,7 +119,7 @@ def global_max_pool2d(x: Tensor) -> Tensor:
     n, c, h, w = _image(x)
     rh, rw = te.reduce_axis((0, h), "rh"), te.reduce_axis((0, w), "rw")
     result: Tensor = te.compute(
-        (n, c, 1, 1), lambda b, k, i, j: _GREATEST(x[b, k, rh, rw], axis=[rh, rw]), name="global_max_pool2d"
+        (n, c, 1, 1), lambda b, k, i, j: REDUCERS["max"](x[b, k, rh, rw], axis=[rh, rw]), name="global_max_pool2d"
     )
     return result
 

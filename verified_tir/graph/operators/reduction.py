@@ -16,12 +16,15 @@ from verified_tir.script import tir as T  # noqa: N812
 from verified_tir.te.reduction import CommReducer, greatest_value, least_value
 from verified_tir.te.tensor import Tensor
 
-_REDUCERS = {
+REDUCERS = {
     "sum": te.sum,
     "prod": te.prod,
     "max": CommReducer(greatest, least_value, "max"),
     "min": CommReducer(least, greatest_value, "min"),
 }
+"""Of the names that ONNX and Relax have; NaN stays."""
+FIRST = CommReducer(T.min, greatest_value, "min")
+"""The least of some numbers of elements."""
 
 
 def reduced(
@@ -55,7 +58,7 @@ def _define(name: str, reducer: CommReducer) -> None:
     operator(name)(define)
 
 
-for _name, _reducer in _REDUCERS.items():
+for _name, _reducer in REDUCERS.items():
     _define(_name, _reducer)
 
 
@@ -74,7 +77,7 @@ def mean(x: Tensor, *, axis: Sequence[int] | None = None, keepdims: bool = False
 def softmax(x: Tensor, *, axis: int = -1) -> Tensor:
     """exp(x - max) / sum of these, along an axis."""
     a = axis_of(axis, len(extents(x)))
-    greatest = reduced(x, _REDUCERS["max"], [a], True, name="greatest")
+    greatest = reduced(x, REDUCERS["max"], [a], True, name="greatest")
     e: Tensor = te.compute(x.shape, lambda *i: te.exp(x(*i) - at(greatest, i)), name="exponential")
     total = reduced(e, te.sum, [a], True, name="total")
     result: Tensor = te.compute(x.shape, lambda *i: e(*i) / at(total, i), name="softmax")
@@ -85,7 +88,7 @@ def softmax(x: Tensor, *, axis: int = -1) -> Tensor:
 def log_softmax(x: Tensor, *, axis: int = -1) -> Tensor:
     """The logarithm of softmax."""
     a = axis_of(axis, len(extents(x)))
-    greatest = reduced(x, _REDUCERS["max"], [a], True, name="greatest")
+    greatest = reduced(x, REDUCERS["max"], [a], True, name="greatest")
     total: Tensor = _sum_of_exponentials(x, greatest, a)
     result: Tensor = te.compute(x.shape, lambda *i: x(*i) - at(greatest, i) - te.log(at(total, i)), name="log_softmax")
     return result

@@ -152,7 +152,7 @@ def _small_result(name: str, dtypes: Sequence[str], attrs: Mapping[str, Any], wh
     if not small:
         return ""
     moved = {"where": dtypes[1:], "take": dtypes[:1]}.get(name, dtypes)
-    if name not in MOVES or len(set(moved)) > 1 or not small <= set(moved) or small != {*moved}:
+    if name not in MOVES or len(small) > 1 or small != {*moved}:
         raise GraphError(f"{where}: {name} of {', '.join(sorted(small))} is not known here; a Cast before it is")
     return small.pop()
 

@@ -237,6 +237,12 @@ def pad(x: Tensor, *, pad_width: Sequence[int], pad_value: float = 0.0, pad_mode
     return result
 
 
+def element_at(indices: Tensor, at: Sequence[Expr], size: int) -> Expr:
+    """An index among ``size`` elements: one beyond the end means the last one, a negative one counts from the end."""
+    place = T.cast(indices[tuple(at)], "int32")
+    return T.min(T.max(T.Select(place < 0, place + size, place), const(0)), const(size - 1))
+
+
 @operator("take")
 def take(x: Tensor, indices: Tensor, *, axis: int = 0) -> Tensor:
     """Slices of x along an axis; an index beyond the end means the last one, a negative one counts from the end."""
@@ -244,8 +250,7 @@ def take(x: Tensor, indices: Tensor, *, axis: int = 0) -> Tensor:
     a = axis_of(axis, len(size))
 
     def element(*i: Var) -> Expr:
-        place = T.cast(indices[tuple(i[a : a + len(many)])], "int32")
-        inside = T.min(T.max(T.Select(place < 0, place + size[a], place), const(0)), const(size[a] - 1))
+        inside = element_at(indices, i[a : a + len(many)], size[a])
         found: Expr = x[(*i[:a], inside, *i[a + len(many) :])]
         return found
 

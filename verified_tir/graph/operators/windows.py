@@ -12,14 +12,12 @@ from verified_tir import te
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.operators.elementwise import extents
 from verified_tir.graph.operators.pooling import MAX, window_count
+from verified_tir.graph.operators.reduction import FIRST
 from verified_tir.graph.operators.registry import operator
 from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.sugar import const
 from verified_tir.script import tir as T  # noqa: N812
-from verified_tir.te.reduction import CommReducer, greatest_value
 from verified_tir.te.tensor import Tensor
-
-_FIRST = CommReducer(T.min, greatest_value, "min")
 
 
 def _attributes(rank: int, given: Sequence[Sequence[int]]) -> None:
@@ -102,7 +100,7 @@ def max_pool_places(
         for v, n in zip(place, size[2:], strict=True):
             flat = flat * n + v
         here = te.all(inside, x[(b, c, *place)].equal(best[(b, c, *i)]))
-        return _FIRST(T.if_then_else(here, flat, const(none)), axis=axes)
+        return FIRST(T.if_then_else(here, flat, const(none)), axis=axes)
 
     shape = [*size[:2], *(n for n, _ in found)]
     rows: Tensor = te.compute(shape, first, name="first_greatest")
