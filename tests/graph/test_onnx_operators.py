@@ -279,3 +279,19 @@ def test_a_definition_is_checked_like_any_node() -> None:
     model, _ = node("DepthToSpace", np.ones((1, 3, 2, 2), np.float32), blocksize=2)
     with pytest.raises(GraphError, match="the_node"):
         from_onnx(model)
+
+
+def test_values_inside_of_a_definition_are_not_those_of_the_model() -> None:
+    """However these are called."""
+    model, (x,) = node("Celu", f4(-1, 2), alpha=0.5)
+    inner = {v.name for n in from_onnx(model).nodes for v in n.outputs}
+    for name in sorted(inner - {"y"}):
+        nodes = [
+            helper.make_node("Neg", ["x0"], [name]),
+            helper.make_node("Celu", ["x0"], ["y"], name="the_node", alpha=0.5),
+            helper.make_node("Add", ["y", name], ["z"]),
+        ]
+        made = helper.make_graph(nodes, "g", model.graph.input, [helper.make_empty_tensor_value_info("z")])
+        again = helper.make_model(made, opset_imports=model.opset_import)
+        (found,) = build(from_onnx(again)).run([x])
+        np.testing.assert_allclose(found, np.maximum(x, 0) + np.minimum(0, 0.5 * (np.exp(x / 0.5) - 1)) - x, rtol=1e-5)

@@ -172,6 +172,8 @@ class _Reader:
         """Constants by their names in the model; values of the graph are made of those that it uses."""
         self.known: dict[str, Value] = {}
         self.definitions = 0
+        self.names = {i.name for i in (*model.graph.input, *model.graph.initializer)}
+        self.names |= {n for node in model.graph.node for n in (*node.input, *node.output)}
         self.used = {n for node in model.graph.node for n in node.input} | {o.name for o in model.graph.output}
 
     def read(self) -> Graph:
@@ -315,8 +317,12 @@ class _Reader:
 
         if node.op_type in CONVERSIONS:
             return False
-        self.definitions += 1
-        nodes = definition(node, self.opset, types, f"{node.op_type.lower()}{self.definitions}_")
+        while True:  # names inside must be nobody's
+            self.definitions += 1
+            prefix = f"{node.op_type.lower()}{self.definitions}_"
+            if not any(n.startswith(prefix) for n in self.names):
+                break
+        nodes = definition(node, self.opset, types, prefix)
         if nodes is None:
             return False
         self.used |= {n for inner in nodes for n in inner.input}
