@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from tests.kernel.programs import accepted, licensed_for, program, refused, steps, unlicensed, variable
@@ -11,6 +12,7 @@ from verified_tir.ir.script import script
 from verified_tir.kernel.assumed import of_results
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.reassociate import Reassociate
+from verified_tir.semantics.interpreter import AssertionFailed, UndefinedBehaviour, run
 
 PARAMS = 'A: T.Buffer((4,), "{0}"), B: T.Buffer((1,), "{0}"), D: T.Buffer((4,), "int32")'
 SUM = "for k in range(4):\n    B[0] = B[0] + A[k]\n"
@@ -84,6 +86,40 @@ def test_other_assumptions_and_exact_reductions_remain() -> None:
     accepted(f, rule)
 
 
+STOPPED = "T.assume(D[0] >= 0 and D[0] < 4)\nD[D[0]] = 1"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "assert B[0] == T.float32(1), 'no'\n",
+        "for i in range(1):\n    assert B[0] == T.float32(1), 'no'\n",
+        "x = B[0]\nassert x == T.float32(1), 'no'\n",
+        "if B[0] < T.float32(1):\n    assert A[0] == A[1], 'no'\n",
+        "while B[0] < T.float32(1):\n    T.evaluate(0)\n",
+        "while A[0] < T.float32(1):\n    B[0] = A[1]\n",
+    ],
+)
+def test_an_assumption_behind_what_another_order_may_get_past(text: str) -> None:
+    """A run that an assertion ended has no undefined behaviour, whatever D[0] is."""
+    f, _ = split(text + STOPPED)
+    step, reason = unlicensed(f, "B")
+    assert step == -1 and "may be false of a sum in another order" in reason
+
+
+def test_an_assertion_that_ends_a_run_in_one_order_only() -> None:
+    tail = "assert B[0] == T.float32(1), 'no'\n" + STOPPED
+    f, g = (
+        program(SUM.replace("A[k]", term) + tail, PARAMS.format("float32"))
+        for term in ("A[k]", "A[k // 2 + k % 2 * 2]")
+    )
+    arrays = {"A": np.array([1e8, 1, -1e8, 0], "float32"), "B": np.zeros(1, "float32"), "D": np.full(4, 9, "int32")}
+    with pytest.raises(AssertionFailed):
+        run(f, arrays)
+    with pytest.raises(UndefinedBehaviour, match="assume"):
+        run(g, arrays)
+
+
 EXTERN = "T.evaluate(T.call_extern('int32', 'g'))\n"
 
 
@@ -102,6 +138,15 @@ EXTERN = "T.evaluate(T.call_extern('int32', 'g'))\n"
         ("B[0] = A[0]\nx = B[0]\nT.assume(x > A[1])", "T.assume(x > A[1])"),
         ("B[0] = A[0]\nx = A[2]\nT.assume(x > A[1])", None),
         ("x = B[0]\nB[0] = A[0]\nT.assume(x > A[1])", None),
+        # a loop comes to an earlier statement of its body again
+        (
+            "for i in range(2):\n    T.assume(A[2] > A[1])\n    assert B[0] > A[0], 'no'\n    B[0] = A[1]",
+            "T.assume(A[2] > A[1])",
+        ),
+        # an assertion or a loop that depends on no result ends all runs, or none
+        ("B[0] = A[0]\nassert A[1] > A[2], 'no'\nT.assume(A[0] > A[1])", None),
+        ("while A[0] > A[1]:\n    T.evaluate(0)\nT.assume(A[0] > A[1])", None),
+        ("T.assume(A[0] > A[1])\nB[0] = A[0]\nassert B[0] > A[2], 'no'", None),
         ("while B[0] > A[0]:\n    T.assume(A[2] > A[1])\n    B[0] = A[1]", "T.assume(A[2] > A[1])"),
     ],
 )

@@ -5,13 +5,16 @@ whatever the bits of floats are, except where an ``assume`` says what they are: 
 what was proved from it (an index in bounds) with it.  So no reduction is reassociated in a program that assumes
 something of what it computed.  What a buffer held before anything was stored to it is no result: an assumption about
 that may stand in front.
+
+Nor of anything after an assertion or a ``while`` loop that depends on what was computed: in one order the run may end
+there, or never get past it, and in another one reach an assumption that is false.
 """
 
 from __future__ import annotations
 
 from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.stmt import Assume, For, If, Stmt, While
+from verified_tir.ir.stmt import Assert, Assume, For, If, Stmt, While
 from verified_tir.ir.visit import children, sub_statements, walk
 from verified_tir.kernel.effects import EVERYTHING, written_blocks
 
@@ -29,7 +32,7 @@ def _find(stmt: Stmt, written: set[Var]) -> Expr | None:
     :param written: blocks that may have been written when it begins.
     """
     if isinstance(stmt, (For, While)):  # by an earlier iteration, too
-        written = written | written_blocks(stmt)
+        written = _after(stmt, written)
     evaluated = {n for e in children(stmt) if isinstance(e, Expr) for n in walk(e)}
     if EVERYTHING in written or evaluated & written:
         return next((n.condition for n in walk(stmt) if isinstance(n, Assume)), None)
@@ -38,5 +41,12 @@ def _find(stmt: Stmt, written: set[Var]) -> Expr | None:
         if found is not None:
             return found
         if not isinstance(stmt, If):
-            written = written | written_blocks(s)
+            written = _after(s, written)
     return None
+
+
+def _after(stmt: Stmt, written: set[Var]) -> set[Var]:
+    """Blocks that may have been written when a statement has run; all, if it may have ended the run for their sake."""
+    written = written | written_blocks(stmt)
+    stops = any(isinstance(n, (Assert, While)) for n in walk(stmt))
+    return {EVERYTHING} if stops and written & {*walk(stmt)} else written
