@@ -24,7 +24,7 @@ def test_with_strides_two_indices_may_mean_one_element(strides: tuple[int, int],
     if known:
         accepted(program(body), moves.decide((0, 2), True))
     else:
-        refused(program(body), moves.decide((0, 2), True), "the condition is always true here")
+        refused(program(body), moves.decide((0, 2), True), "the branch is always taken here")
 
 
 @pytest.mark.parametrize(("start", "apart"), [(4, True), (3, False), (1, False)])

@@ -45,7 +45,7 @@ WHILE = "A[0] = 0\nB[0] = 9\nwhile A[0] < 3:\n    B[0] = A[0]\n    A[0] = A[0] +
 
 @pytest.mark.parametrize("value", [0, 9])
 def test_a_while_loop_does_not_leave_what_its_first_round_stored(value: int) -> None:
-    refused(program(WHILE.format(value)), moves.decide((3,), True), "the condition is always true here")
+    refused(program(WHILE.format(value)), moves.decide((3,), True), "the branch is always taken here")
 
 
 @pytest.mark.parametrize(("index", "known"), [(0, False), (1, True)])

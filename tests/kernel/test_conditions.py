@@ -59,8 +59,8 @@ while A[0] < 3:
         B[0] = 1
     A[0] = A[0] + 1
 """
-    refused(program(text.format(k=0, v=0)), moves.decide((2, 0, 0), True), "the condition is always true here")
-    refused(program(text.format(k=1, v=5)), moves.decide((2, 0, 0), False), "the condition is always false here")
+    refused(program(text.format(k=0, v=0)), moves.decide((2, 0, 0), True), "the branch is always taken here")
+    refused(program(text.format(k=1, v=5)), moves.decide((2, 0, 0), False), "the statement is still run")
     accepted(program(text.format(k=1, v=5)), moves.decide((2, 0, 0), True))
 
 
@@ -75,10 +75,10 @@ def test_what_was_known_before_an_opaque_call_is_not_known_after_it(how: str) ->
         If(binary("gt", answer, 0), branch) if how == "condition" else LetStmt(Var.fresh("x"), answer, branch)
     )
     asked = f.with_body(seq(first, around))
-    refused(asked, moves.decide((1, 0), True), "the condition is always true here")
+    refused(asked, moves.decide((1, 0), True), "the branch is always taken here")
 
 
 def test_an_else_branch_runs_where_the_condition_is_false() -> None:
     f = program("if n > 0:\n    B[0] = 1\nelse:\n    if n > 0:\n        B[1] = 1", PARAMS)
     accepted(f, moves.decide((1,), False))
-    refused(f, moves.decide((1,), True), "the condition is always true here")
+    refused(f, moves.decide((1,), True), "the branch is always taken here")

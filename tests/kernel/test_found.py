@@ -102,9 +102,9 @@ def test_new_variables_occur_nowhere_else() -> None:
     f = program("for i in range(2):\n    for j in range(2):\n        B[i] = j")
     outer, inner = f.body, f.body.body  # type: ignore[attr-defined]
     i, j = outer.var, inner.var  # type: ignore[attr-defined]
-    refused(f, moves.reindex((0,), 1, (NewLoop(i, const(0), const(2)),), (), (i,), (j,)), "not fresh")
-    refused(f, in_a_loop((0,), i), "not fresh")
-    refused(f, Bind((0,), i, const(1)), "not fresh")
+    refused(f, moves.reindex((0,), 1, (NewLoop(i, const(0), const(2)),), (), (i,), (j,)), "is bound twice")
+    refused(f, in_a_loop((0,), i), "is bound twice")
+    refused(f, Bind((0,), i, const(1)), "is bound twice")
 
 
 def test_a_name_for_a_shape_symbol_would_change_the_buffers_of_the_statement() -> None:
@@ -205,7 +205,7 @@ def test_new_extents_are_not_negative() -> None:
 
 def test_an_accessibility_claim_is_no_comparison() -> None:
     f = program("T.assume(A[0] == T.undef())\nif B[0] == 0:\n    B[1] = 1")
-    refused(f, moves.decide((1,), True), "the condition is always true here")
+    refused(f, moves.decide((1,), True), "the branch is always taken here")
     refused(f, rewritten((0,), (0,), FALSE), "no comparison that could be replaced")
     refused(f, rewritten((0,), (0, 1), const(5)), "no comparison that could be replaced")
     refused(f, Bind((0,), Var.fresh("u"), Undef(INT32)), "undef takes no name")
@@ -223,7 +223,7 @@ if (A[0] < A[1]) == (A[1] < A[2]):
 """,
         AB + ', C: T.Buffer((4,), "float32")',
     )
-    refused(f, moves.decide((0, 1), True), "the condition is always true here")
+    refused(f, moves.decide((0, 1), True), "the branch is always taken here")
 
 
 def test_the_condition_under_which_a_killer_stores_may_change_between_iterations() -> None:
@@ -291,8 +291,8 @@ def test_an_opaque_call_is_made_as_often_as_before() -> None:
     f = program("B[0] = 1\nB[1] = 2")
     i, asked = Var.fresh("i"), binary("gt", OPAQUE, 0)
     once = f.with_body(For(i, OPAQUE, const(1), f.body))
-    refused(once, run_once(()), "an opaque call in bounds or conditions stays in its place")
-    stays = "an opaque call in bounds or conditions stays in its place"
+    refused(once, run_once(()), "the body writes what bounds or guards read")
+    stays = "the body writes what bounds or guards read"
     for rule in (moves.distribute((), 1), moves.decide((), True)):
         refused(f.with_body(If(asked, f.body)), rule, stays)
     refused(f.with_body(If(asked, For(i, const(0), const(3), f.body))), moves.sink(()), stays)

@@ -74,8 +74,8 @@ def test_a_branch_that_was_decided_by_the_result() -> None:
     theorem = rolled(steps(f, moves.decide((3,), False)))
     assert body_of(theorem.after).endswith("D[0] = 2")
     step, reason = unlicensed(theorem, "B")
-    assert step == 0 and "the condition is always false here" in reason
-    refused(licensed_for(f, "B"), moves.decide((3,), False), "the condition is always false here")
+    assert step == 0 and "the branch is always taken here" in reason
+    refused(licensed_for(f, "B"), moves.decide((3,), False), "the branch is always taken here")
 
 
 @pytest.mark.parametrize("first", [False, True])
@@ -166,9 +166,7 @@ def test_a_product_that_is_never_negative_zero_is_so_in_another_order() -> None:
 def test_a_sum_that_is_never_nan_is_nan_in_another_order() -> None:
     """inf - inf, of the partial sums."""
     f = program(NEVER_NAN.format("B", "D"), PARAMS)
-    refused_after(
-        f, moves.decide((2,), False), in_halves(f, variable(f, "k") // 2), "the condition is always false here"
-    )
+    refused_after(f, moves.decide((2,), False), in_halves(f, variable(f, "k") // 2), "the branch is always taken here")
 
 
 def test_what_was_proved_of_a_function_that_was_called() -> None:
@@ -179,7 +177,7 @@ def test_what_was_proved_of_a_function_that_was_called() -> None:
     )
     lemma = steps(g, moves.decide((2,), False))
     arguments = Arguments((buffer_of(f, "B"), buffer_of(f, "D")))
-    refused_after(f, Refine((), lemma, arguments), in_halves(f, const(0)), "the condition is always false")
+    refused_after(f, Refine((), lemma, arguments), in_halves(f, const(0)), "the branch is always taken here")
 
 
 RESULT = 'T.Cast("int32", B[0])'

@@ -29,7 +29,7 @@ if A[1] == 0:
 )
 def test_a_store_at_another_type_changes_the_element(store: str) -> None:
     f = program(TYPED.format(block="A", store=store), BYTES)
-    refused(f, moves.decide((0, 2), True), "the condition is always true here")
+    refused(f, moves.decide((0, 2), True), "the branch is always taken here")
     g = program(TYPED.format(block="B", store=store), BYTES)  # another block
     accepted(g, moves.decide((0, 2), True))
 
@@ -56,14 +56,14 @@ def test_what_earlier_iterations_stored(stored: int, asked: int, value: int, *, 
     if known:
         accepted(f, moves.decide((1, 0, 0, 0), True))
     else:
-        refused(f, moves.decide((1, 0, 0, 0), True), "the condition is always true here")
+        refused(f, moves.decide((1, 0, 0, 0), True), "the branch is always taken here")
 
 
 def test_what_later_iterations_store_is_not_there_yet() -> None:
     body = "for i in range(4):\n    if i == 1:\n        if B[{k}] == 5:\n            A[i] = 1\n    B[i] = 5"
     accepted(program(body.format(k=0)), moves.decide((0, 0, 0), True))
     for k in (1, 3):
-        refused(program(body.format(k=k)), moves.decide((0, 0, 0), True), "the condition is always true here")
+        refused(program(body.format(k=k)), moves.decide((0, 0, 0), True), "the branch is always taken here")
 
 
 @pytest.mark.parametrize(
@@ -75,14 +75,14 @@ def test_which_of_several_instances_stored_last(index: str, value: int, *, known
     if known:
         accepted(f, moves.decide((1,), True))
     else:
-        refused(f, moves.decide((1,), True), "the condition is always true here")
+        refused(f, moves.decide((1,), True), "the branch is always taken here")
 
 
 def test_the_last_of_three_stores_counts() -> None:
     body = "for i in range(4):\n    B[i] = 1\n    B[i] = 2\n    B[i] = 3\nif B[0] == {}:\n    A[0] = 1"
     accepted(program(body.format(3)), moves.decide((1,), True))
     for value in (1, 2):
-        refused(program(body.format(value)), moves.decide((1,), True), "the condition is always true here")
+        refused(program(body.format(value)), moves.decide((1,), True), "the branch is always taken here")
 
 
 @pytest.mark.parametrize(("loaded", "fine"), [("B[0]", True), ("B[1]", False), ("B[i]", False)])

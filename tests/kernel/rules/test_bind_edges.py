@@ -91,5 +91,24 @@ def test_what_the_statement_evaluates_first_is_safe(first: str, known: bool) -> 
         refused(f, rule, "a divisor that is undef (Refuted)")
 
 
+@pytest.mark.parametrize("first", [f"for i in range({CALL}):", f"if {CALL} > 0:", f"while {CALL} > 0:"])
+def test_of_what_an_opaque_call_is_evaluated_with_nothing_is_known(first: str) -> None:
+    f = program(f"{first}\n    B[0] = n + 1", "B: T.Buffer((4,), 'int32'), n: T.int32")
+    x, n = Var.fresh("x"), variable(f, "n")
+    gives(f, Bind((), x, n // 2), f"x: T.let[T.int32] = n // 2\n{first}\n    B[0] = n + 1")
+
+
+@pytest.mark.parametrize(
+    ("first", "known"),
+    [
+        ("if B[0] == 0:\n    B[1] = T.truncdiv(16, A[0])\nelse:\n    B[2] = T.truncdiv(16, A[0])", True),
+        ("if B[0] == 0:\n    B[1] = T.truncdiv(16, A[0])", False),
+        ("if B[0] == 0:\n    B[1] = T.truncdiv(16, A[0])\nelse:\n    A[0] = 1\n    B[2] = T.truncdiv(16, A[0])", False),
+    ],
+)
+def test_what_each_arm_evaluates_first_is_safe(first: str, known: bool) -> None:
+    test_what_the_statement_evaluates_first_is_safe(first, known)
+
+
 def body(func: PrimFunc, rule: Bind) -> str:
     return body_of(accepted(func, rule))

@@ -19,7 +19,7 @@ from verified_tir.kernel.theorem import Refines, reflexive
 ABN = AB + ", n: T.int32"
 p, q = Var.fresh("p"), Var.fresh("q")
 TWO = "A[0] = 1\nB[0] = 2"
-FREE, CHANGED = "the new loop variables are not fresh", "the body writes what bounds or guards read"
+FREE, CHANGED = "is bound twice", "the body writes what bounds or guards read"
 NUMBERED = "the holes are not numbered from 0 on"
 AROUND = "something other than loops, branches and sequences stands around the holes"
 
@@ -96,7 +96,7 @@ def test_the_new_nest_has_holes_only() -> None:
     refused(f, whole(Seq((hole(0), hole(0))), link(0, 0), leaves=leaf), NUMBERED)
     refused(f, whole(Seq((hole(0), hole(1))), link(0, 0), leaves=leaf), "each hole runs something")
     refused(f, whole(hole(0), link(0, 0), link(0, 1), leaves=leaf), "each hole runs something")
-    refused(f, whole(hole(0), link(1, 0), leaves=leaf), "there is no leaf 1")
+    refused(f, whole(hole(0), link(1, 0), leaves=leaf), "only leaves are run")
     refused(f, whole(SKIP, path=(), leaves=()), AROUND)
 
 
@@ -147,10 +147,10 @@ def test_arms_change_places_with_the_condition_only() -> None:
     n = variable(f, "n")
     accepted(f, both_ways(n > 0, 0, 1))
     accepted(f, both_ways(n < 1, 1, 0))
-    refused(f, both_ways(n > 0, 1, 0), "the condition is always")
-    refused(f, both_ways(n < 0, 1, 0), "the condition is always true here")
+    refused(f, both_ways(n > 0, 1, 0), "the branch is always taken here")
+    refused(f, both_ways(n < 0, 1, 0), "the branch is always taken here")
     refused(
-        f, both_ways(n > 0, 0, 0), "the condition is always true here"
+        f, both_ways(n > 0, 0, 0), "the branch is always taken here"
     )  # the other arm is lost, this one runs too often
 
 
@@ -164,7 +164,7 @@ def test_no_instance_is_run_twice() -> None:
     refused(f, whole(again, link(0, 0), link(0, 1), leaves=leaf), "no old iteration is run twice")
     missed = Seq((If(n > 0, hole(0)), If(n < 0, hole(1))))
     refused(f, whole(missed, link(0, 0), link(0, 1), leaves=leaf), "the statement is still run")
-    refused(f, whole(SKIP, leaves=leaf), "the branch is never taken here")
+    refused(f, whole(SKIP, leaves=leaf), "the statement is still run")
 
 
 def test_two_instances_are_not_run_as_one() -> None:

@@ -297,11 +297,11 @@ def test_places() -> None:
 def test_values_fit_the_loops() -> None:
     f = program("for x in range(4):\n    A[x] = 1\nB[0] = 1")
     refused(f, repeat((1,), (0, 0), (), (), ()), "the nest has 1 loops, the map 0 expressions")
-    refused(f, repeat((1,), (0, 0), (), (), (const(1, "int64"),)), "the value of x has type int64")
+    refused(f, repeat((1,), (0, 0), (), (), (const(1, "int64"),)), "or they differ in type")
     x, p = variable(f, "x"), Var.fresh("p")
-    refused(f, repeat((1,), (0, 0), (NewLoop(x, const(0), const(1)),), (), (x,)), "not fresh")
+    refused(f, repeat((1,), (0, 0), (NewLoop(x, const(0), const(1)),), (), (x,)), "is bound twice")
     twice = (NewLoop(p, const(0), const(1)), NewLoop(p, const(0), const(1)))
-    refused(f, repeat((1,), (0, 0), twice, (), (p,)), "not fresh")
+    refused(f, repeat((1,), (0, 0), twice, (), (p,)), "is bound twice")
     refused(f, repeat((1,), (0, 0), (), (), (x,)), "x is not in scope here")
 
 

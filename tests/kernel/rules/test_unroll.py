@@ -44,7 +44,7 @@ def test_wrap_unit() -> None:
     o = Var.fresh("o")
     gives(program("A[0] = 1"), in_a_loop((), o), "for o in range(1):\n    A[0] = 1")
     f = program("for i in range(2):\n    A[i] = 1")
-    refused(f, in_a_loop((), variable(f, "i")), "not fresh")
+    refused(f, in_a_loop((), variable(f, "i")), "is bound twice")
     refused(f, in_a_loop((), Var.fresh("x", DType.parse("float32"))), "loop x of type float32")
 
 

@@ -20,18 +20,15 @@ from typing import final
 from verified_tir.ir.expr import Expr, Undef, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, at, put
-from verified_tir.ir.stmt import Block, If, LetStmt, Seq, Stmt, Store
-from verified_tir.ir.visit import mentions, rewrite, substitute, walk
+from verified_tir.ir.stmt import LetStmt, Store
+from verified_tir.ir.visit import mentions, nodes_of, rewrite, substitute
 from verified_tir.kernel.begin import context_at
-from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import opaque_calls
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import Misfit
-from verified_tir.kernel.rules.common import changes, occurs, safe_questions
-from verified_tir.kernel.rules.rewrite import expressions
+from verified_tir.kernel.rules.common import changes, safe_questions
+from verified_tir.kernel.rules.skeleton import known_of
 from verified_tir.kernel.step import Rewrite
-from verified_tir.logic import formula as f
-from verified_tir.logic.formula import Term
 from verified_tir.semantics.encode import Safety
 
 
@@ -50,9 +47,7 @@ class Bind:
 
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
         target = at(before.body, self.path)
-        if occurs(before, self.var) or self.var.dtype is not self.value.dtype:
-            raise Misfit("the variable is not fresh, or not of the value's type")
-        if any(isinstance(n, Undef) for n in walk(self.value)):
+        if nodes_of(self.value, Undef):
             raise Misfit("undef takes no name: each evaluation is a fresh one, and assumptions ask for it")
         body = rewrite(target, lambda n: self.var if n is self.value else None) if self.replace else target
         let = LetStmt(self.var, self.value, body)
@@ -60,7 +55,7 @@ class Bind:
         context = context_at(before, self.path, entry)
         safety: list[Safety] = []
         context.encoder(safety).encode(self.value, context.any_lane(self.value))
-        given = _evaluated_first(context, target)
+        given = tuple(known_of(context, target))
         after = before.with_body(put(before.body, self.path, let))
         return Rewrite(after, safe_questions(context, safety, given, self.path))
 
@@ -87,15 +82,3 @@ def _check_same_throughout(let: LetStmt) -> None:
     writes_last = isinstance(let.body, Store) and not opaque_calls(let.body)
     if mentions(let.body, frozenset((let.var,))) and not writes_last and changes(let.body, (let.value,)):
         raise Misfit("the statement writes what the value reads")
-
-
-def _evaluated_first(context: Context, stmt: Stmt) -> tuple[Term, ...]:
-    """What a statement evaluates in the memory in which it begins was safe."""
-    while (isinstance(stmt, Seq) and stmt.stmts) or (isinstance(stmt, Block) and stmt.is_label):
-        stmt = stmt.stmts[0] if isinstance(stmt, Seq) else stmt.body
-    safety: list[Safety] = []
-    if isinstance(stmt, (Store, If, LetStmt)) and not opaque_calls(*expressions(stmt)):
-        for e in expressions(stmt):  # in an assumption a comparison with undef is none
-            if e.dtype.lanes == 1:
-                context.encoder(safety).encode(e)
-    return tuple(f.implies(f.and_(*s.premises), s.condition) for s in safety)

@@ -28,6 +28,11 @@ def following(root: Stmt, path: Path, count: int) -> tuple[Stmt, ...]:
     return parent.stmts[path[-1] + 1 : path[-1] + 1 + count]
 
 
+def together(root: Stmt, path: Path, count: int) -> Stmt:
+    """The statement at ``path`` and those after it, ``count`` in all, as one."""
+    return seq(at(root, path), *following(root, path, count - 1))
+
+
 def replaced(root: Stmt, path: Path, count: int, new: Stmt) -> Stmt:
     """``root`` with ``new`` in place of the statement at ``path``, and of those after it: ``count`` in all."""
     around = at(root, path[:-1])

@@ -49,22 +49,21 @@ from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.expr import Binary, Expr, IntImm, Var, binary
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import Node
-from verified_tir.ir.paths import Path, at
-from verified_tir.ir.stmt import For, Seq, Stmt, seq
-from verified_tir.ir.visit import mentions, nodes_of, refresh_binders, rewrite
+from verified_tir.ir.paths import Path
+from verified_tir.ir.stmt import Stmt, seq
+from verified_tir.ir.visit import mentions, refresh_binders, rewrite
 from verified_tir.kernel.access import Access
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
-from verified_tir.kernel.effects import opaque_calls, read_blocks, written_blocks
+from verified_tir.kernel.effects import read_blocks, written_blocks
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.moments import happens_before
 from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.region import instance
-from verified_tir.kernel.rules.common import changes, following, never_meet, replaced
+from verified_tir.kernel.rules.common import changes, never_meet, replaced, together
 from verified_tir.kernel.rules.skeleton import (
     Inside,
     Skeleton,
-    check_fresh,
     check_values,
     evaluated_by,
     filled,
@@ -111,13 +110,12 @@ class Reorder:
     links: tuple[Link, ...]
 
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
-        others = following(before.body, self.path, self.count - 1)
-        whole = Seq((at(before.body, self.path), *others)) if others else at(before.body, self.path)
-        bodies = [seq(at(whole, place), *following(whole, place, count - 1)) for place, count in self.leaves]
+        whole = together(before.body, self.path, self.count)
+        bodies = [together(whole, place, count) for place, count in self.leaves]
         work = _Work(self, self._cut(whole), Skeleton(self.new), bodies, context_at(before, self.path, entry))
         if len(work.old.places) != len(bodies) or filled(work.old.stmt, bodies) is not whole:
             raise Misfit("a leaf lies in another one, or a sequence directly in a sequence")
-        work.check(before)
+        work.check()
         after = replaced(before.body, self.path, self.count, filled(self.new, work.texts()))
         return Rewrite(before.with_body(after), work.questions())
 
@@ -159,25 +157,21 @@ class _Work:
         self.rule, self.old, self.new, self.bodies, self.start = rule, old, new, bodies, start
         self.runs: dict[int, list[Access]] = {}
 
-    def check(self, before: PrimFunc) -> None:
+    def check(self) -> None:
         """The parameters fit the program.
 
         :raises Misfit: if they do not.
         """
-        check_fresh(before, nodes_of(self.new.stmt, For), but=nodes_of(self.old.stmt, For))
-        if {link.hole for link in self.rule.links} != {*self.new.places}:
-            raise Misfit("each hole runs something, and nothing is run elsewhere")
-        for link in self.rule.links:
-            if link.leaf not in self.old.places:
-                raise Misfit(f"there is no leaf {link.leaf}")
+        links = self.rule.links
+        if {k.hole for k in links} != {*self.new.places} or not {k.leaf for k in links} <= {*self.old.places}:
+            raise Misfit("each hole runs something, and only leaves are run")
+        for link in links:
             check_values(self.old.loops(link.leaf), link.old_of_new)
             check_values(self.new.loops(link.hole), link.new_of_old)
-        leaf = {link.hole: link.leaf for link in self.rule.links}
+        leaf = {link.hole: link.leaf for link in links}
         evaluated = [*evaluated_by(self.old.stmt)]
         evaluated += [(e, frozenset(leaf[k] for k in ran)) for e, ran in evaluated_by(self.new.stmt)]
-        evaluated += [(e, frozenset(self.old.places)) for link in self.rule.links for e in link.old_of_new]
-        if opaque_calls(*(e for e, _ in evaluated)):
-            raise Misfit("an opaque call in bounds or conditions stays in its place")
+        evaluated += [(e, frozenset(self.old.places)) for link in links for e in link.old_of_new]
         if any(changes(seq(*[self.bodies[k] for k in ran]), (e,)) for e, ran in evaluated if read_blocks(e)):
             raise Misfit("the body writes what bounds or guards read")
 
@@ -219,14 +213,14 @@ class _Work:
             ends = [(link.leaf, link.old_of_new, link.new_of_old) for link in links]
             claim = f"every new iteration is an old one of {self.old.named(links[0].leaf)}"
             if not (self.old.loops(links[0].leaf) or self.new.loops(number)):
-                claim = self.old.always(links[0].leaf, taken=True)
+                claim = "the branch is always taken here"
             yield from self._reached(known, self.new, number, self.old, ends, (claim, "no old iteration is run twice"))
         for leaf in self.old.places:
             links = [link for link in self.rule.links if link.leaf == leaf]
             ends = [(link.hole, link.new_of_old, link.old_of_new) for link in links]
             claim = f"every old iteration of {self.old.named(leaf)} is run"
             if not self.old.loops(leaf):
-                claim = "the statement is still run" if links else self.old.always(leaf, taken=False)
+                claim = "the statement is still run"
             yield from self._reached(
                 known, self.old, leaf, self.new, ends, (claim, "each old iteration is run as itself")
             )

@@ -35,7 +35,7 @@ from verified_tir.ir.expr import Expr
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, at, put
 from verified_tir.ir.stmt import Assert, AttrStmt, Block, DeclBuffer, For, If, LetStmt, Seq, Stmt, While, seq
-from verified_tir.ir.visit import children, nodes_of, refresh_binders, substitute, walk
+from verified_tir.ir.visit import children, refresh_binders, substitute, walk
 from verified_tir.kernel.access import Instance, conflicts, overlap
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
@@ -48,7 +48,6 @@ from verified_tir.kernel.rules.common import changes, never_meet
 from verified_tir.kernel.rules.last_write import Moment, moments, reads_of
 from verified_tir.kernel.rules.skeleton import (
     Skeleton,
-    check_fresh,
     check_values,
     enter,
     evaluated_by,
@@ -86,7 +85,7 @@ class Repeat:
             raise Misfit("the source comes after the place; what is repeated must have run before")
         whole, rest = around.stmts[first], Seq(around.stmts[first + 1 : last + 1])
         inside = self.source[shared + 1 :]
-        self._check(before, whole, inside, rest)
+        self._check(whole, inside, rest)
         if written_blocks(source) & entry.licensed:
             raise Misfit("what runs again sums into a licensed block: the two sums could be told apart")
         place = (last - first - 1, *self.path[shared + 1 :])
@@ -99,7 +98,7 @@ class Repeat:
         after = before.with_body(put(before.body, self.path, seq(added, target)))
         return Rewrite(after, self._questions(source, whole, inside, origin, now))
 
-    def _check(self, before: PrimFunc, whole: Stmt, inside: Path, rest: Stmt) -> None:
+    def _check(self, whole: Stmt, inside: Path, rest: Stmt) -> None:
         """The parameters fit the program; the source stands ``inside`` P, and ``rest`` comes after it.
 
         :raises Misfit: if they do not.
@@ -118,7 +117,6 @@ class Repeat:
         if [*Skeleton(self.new).places] != [0]:
             raise Misfit("the repeated statement stands in one place")
         check_values(loops_around(whole, inside), self.instance)
-        check_fresh(before, nodes_of(self.new, For))
         if changes(source, [*self.instance, *(e for e, _ in evaluated_by(self.new))]):
             raise Misfit("the source writes what the new bounds, conditions or values read")
 

@@ -24,14 +24,14 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import Node
 from verified_tir.ir.paths import Path, at, put
-from verified_tir.ir.stmt import SKIP, Allocate, DeclBuffer, For, Stmt, While, seq
+from verified_tir.ir.stmt import SKIP, Allocate, DeclBuffer, For, Stmt, While
 from verified_tir.ir.visit import nodes_of
 from verified_tir.kernel.begin import context_at, declared_by
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import opaque_calls
 from verified_tir.kernel.memory import Allocated, Entry
 from verified_tir.kernel.obligation import Misfit, Question
-from verified_tir.kernel.rules.common import evaluated_safely, following, replaced
+from verified_tir.kernel.rules.common import evaluated_safely, replaced, together
 from verified_tir.kernel.rules.last_write import reads_of
 from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
@@ -105,8 +105,7 @@ class Move:
         if not isinstance(allocation, Allocate):
             raise Misfit("no buffer is allocated here")
         b, without = allocation.buffer, replaced(before.body, self.path, 1, allocation.body)
-        others = following(without, self.to, self.count - 1)
-        target = seq(at(without, self.to), *others)
+        target = together(without, self.to, self.count)
         if _occurs(allocation, replaced(without, self.to, self.count, SKIP)):
             raise Misfit(f"{b.name} is used outside of its new place")
         after = before.with_body(replaced(without, self.to, self.count, Allocate(b, target, allocation.annotations)))

@@ -14,13 +14,14 @@ from typing import final
 
 from verified_tir.ir.dtype import INT32
 from verified_tir.ir.expr import Expr, IntImm
-from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, at, places
-from verified_tir.ir.stmt import Block, Evaluate, For, If, LetStmt, Seq, Stmt, seq
+from verified_tir.ir.stmt import Block, Evaluate, For, If, LetStmt, Seq, Stmt, Store, seq
 from verified_tir.ir.visit import map_children, nodes_of, sub_statements
 from verified_tir.kernel.context import Context
+from verified_tir.kernel.effects import opaque_calls
 from verified_tir.kernel.obligation import Misfit, Question
-from verified_tir.kernel.rules.common import evaluated_safely, occurs
+from verified_tir.kernel.rules.common import evaluated_safely
+from verified_tir.kernel.rules.rewrite import expressions
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
 from verified_tir.semantics.encode import Encoded, Safety, in_range
@@ -62,26 +63,33 @@ def evaluated_by(skeleton: Stmt, ran: frozenset[int] = frozenset()) -> Iterator[
             ran = ran.union(map(number_of, nodes_of(sub, Evaluate)))
 
 
-def known_of(context: Context, skeleton: Stmt) -> Iterator[Term]:
-    """What was safe, and defined, since it is evaluated in any case before the first instance."""
-    match skeleton:
-        case For(min=low, extent=extent):
-            yield from known_safe(context, (low, extent))
-            yield last_value_fits(context, low, extent)
-        case If(condition=c):
-            yield from known_safe(context, (c,))
-            for step, sub in enumerate(sub_statements(skeleton)):
-                inside = enter(context, skeleton, (step,))
-                yield from (f.implies(f.and_(*inside.domain), t) for t in known_of(inside.context, sub))
-        case Seq(stmts=(first, *_)) | Block(body=first):
+def known_of(context: Context, stmt: Stmt) -> Iterator[Term]:
+    """What is so wherever a statement begins, since what it evaluates in that memory is safe: bounds and conditions are
+    defined, too."""
+    match stmt:
+        case Seq(stmts=(first, *_)) | Block(is_label=True, body=first):
             yield from known_of(context, first)
+        case For(min=low, extent=extent) if not opaque_calls(low, extent):
+            yield from _known_safe(context, (low, extent))
+            yield last_value_fits(context, low, extent)
+        case If(condition=c) if not opaque_calls(c):
+            yield from _known_safe(context, (c,))
+            for step, sub in enumerate(sub_statements(stmt)):
+                inside = enter(context, stmt, (step,))
+                yield from (f.implies(f.and_(*inside.domain), t) for t in known_of(inside.context, sub))
+        case Store() | LetStmt() if not opaque_calls(*expressions(stmt)):
+            yield from _known_safe(context, expressions(stmt), defined=False)
 
 
-def known_safe(context: Context, exprs: Iterable[Expr]) -> tuple[Term, ...]:
-    """What may be used where the old program evaluates the expressions: that this is safe, and gives defined values."""
-    safety: list[Safety] = []
-    values = [context.encoder(safety).encode(e) for e in exprs]
-    return (*(f.implies(f.and_(*s.premises), s.condition) for s in safety), *(v.defined for v in values))
+def _known_safe(context: Context, exprs: Sequence[Expr], *, defined: bool = True) -> Iterator[Term]:
+    """That it is safe to evaluate the expressions, and gives ``defined`` values."""
+    for e in exprs:
+        if e.dtype.lanes == 1:
+            safety: list[Safety] = []
+            value = context.encoder(safety).encode(e)
+            yield from (f.implies(f.and_(*s.premises), s.condition) for s in safety)
+            if defined:
+                yield value.defined
 
 
 def last_value_fits(context: Context, low: Expr, extent: Expr) -> Term:
@@ -123,14 +131,6 @@ def enter(context: Context, skeleton: Stmt, path: Path, values: Sequence[Term] |
     return Inside(tuple(found), tuple(here.path[start:]), here)
 
 
-def range_safely(context: Context, low: Expr, extent: Expr, known: tuple[Term, ...], path: Path) -> Iterator[Question]:
-    """A loop over ``[low, low + extent)`` can be started here: its bounds are safe, its last value fits."""
-    yield from evaluated_safely(context, (low, extent), known, path)
-    goal = last_value_fits(context, low, extent)
-    if goal is not f.TRUE:
-        yield Question("safety", f"the loop's last value fits {low.dtype}", context, known, goal, path, "after")
-
-
 def safely(
     here: Context, skeleton: Stmt, values: Mapping[int, Sequence[Expr]], known: tuple[Term, ...], path: Path
 ) -> Iterator[Question]:
@@ -138,7 +138,10 @@ def safely(
     found = list[Question]()
     match skeleton:
         case For(min=low, extent=extent):
-            found.extend(range_safely(here, low, extent, known, path))
+            found.extend(evaluated_safely(here, (low, extent), known, path))
+            if (fits := last_value_fits(here, low, extent)) is not f.TRUE:
+                claim = f"the loop's last value fits {low.dtype}"
+                found.append(Question("safety", claim, here, known, fits, path, "after"))
         case If(condition=c):
             found.extend(evaluated_safely(here, (c,), known, path))
         case Evaluate():
@@ -153,26 +156,14 @@ def loops_around(stmt: Stmt, path: Path) -> list[For]:
     return [s for s in (at(stmt, path[:k]) for k in range(len(path))) if isinstance(s, For)]
 
 
-def check_fresh(before: PrimFunc, loops: Sequence[For], but: Sequence[For] = ()) -> None:
-    """The loops have variables of their own, which occur nowhere in the program, ``but`` as those of other loops.
-
-    :raises Misfit: if not.
-    """
-    variables = {s.var for s in loops}
-    if len(variables) != len(loops) or occurs(before, *(variables - {s.var for s in but})):
-        raise Misfit("the new loop variables are not fresh")
-
-
 def check_values(loops: Sequence[For], values: Sequence[Expr]) -> None:
-    """There is a value for each loop.
+    """There is a value of its type for each loop.
 
     :raises Misfit: if not.
     """
-    if len(loops) != len(values):
-        raise Misfit(f"the nest has {len(loops)} loops, the map {len(values)} expressions")
-    for loop, value in zip(loops, values, strict=True):
-        if value.dtype is not loop.var.dtype:
-            raise Misfit(f"the value of {loop.var.name} has type {value.dtype}")
+    types, given = [s.var.dtype for s in loops], [e.dtype for e in values]
+    if types != given:
+        raise Misfit(f"the nest has {len(types)} loops, the map {len(given)} expressions, or they differ in type")
 
 
 @final
@@ -202,11 +193,3 @@ class Skeleton:
     def enter(self, context: Context, hole: int, values: Sequence[Term] | None = None) -> Inside:
         """An arbitrary iteration of a hole, or the one of these values."""
         return enter(context, self.stmt, self.places[hole], values)
-
-    def always(self, hole: int, *, taken: bool) -> str:
-        """The claim that a hole under no loop is always reached, or never."""
-        path = self.places[hole]
-        arms = [step for k, step in enumerate(path) if isinstance(at(self.stmt, path[:k]), If)]
-        if len(arms) == 1:
-            return f"the condition is always {'true' if (arms[0] == 0) is taken else 'false'} here"
-        return f"the branch is {'always' if taken else 'never'} taken here"
