@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TypeAlias, TypeVar
 
-from verified_tir.ir.node import IRError, Node
+from verified_tir.ir.node import IRError
 from verified_tir.ir.stmt import Seq, Stmt, seq
 from verified_tir.ir.visit import map_children, sub_statements
 
@@ -33,22 +33,18 @@ def at(root: Stmt, path: Path) -> Stmt:
 def put(root: Stmt, path: Path, new: Stmt) -> Stmt:
     """``root`` with the statement at ``path`` replaced; untouched subtrees stay the same objects.
 
-    A sequence put inside a sequence is spliced, so paths behind it may shift.
+    Where a sequence takes the place of a statement of a sequence it is spliced, so paths behind it may shift.  Nothing
+    else is: paths stay as they are where statements are put in the place of such as they are themselves.
     """
     if not path:
         return new
     step, rest = path[0], path[1:]
-    position = -1
-
-    def visit(child: Node) -> Node:
-        nonlocal position
-        if not isinstance(child, Stmt):
-            return child
-        position += 1
-        return put(child, rest, new) if position == step else child
-
-    made = map_children(root, visit)
-    return seq(*made.stmts) if isinstance(made, Seq) else made
+    old = sub_statements(root)
+    parts = [put(s, rest, new) if k == step else s for k, s in enumerate(old)]
+    if isinstance(root, Seq) and isinstance(new, Seq) and not rest and not isinstance(old[step], Seq):
+        return seq(*parts)
+    remaining = iter(parts)
+    return map_children(root, lambda c: next(remaining) if isinstance(c, Stmt) else c)
 
 
 def places(root: Stmt, wanted: Callable[[Stmt], bool]) -> Iterator[tuple[Path, Stmt]]:

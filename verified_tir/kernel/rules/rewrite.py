@@ -97,21 +97,16 @@ class Rewrite:
     edits: tuple[Edit, ...]
 
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewritten:
-        target, owed = at(before.body, self.path), list[Question]()
+        new, edits, owed = at(before.body, self.path), dict[Path, dict[ExprPath, Expr]](), list[Question]()
         for e in self.edits:
-            at(target, e.path)
-        new = self._edited(context_at(before, self.path, entry), target, (), owed)
+            at(new, e.path)
+            edits.setdefault(e.path, {})[e.where] = e.new
+        for path, stmt, here in context_at(before, self.path, entry).places(new, wanted=edits):
+            if path in edits:
+                edited = _Place(here.fork(), stmt, (*self.path, *path), owed).edited(stmt, edits[path])
+                assert isinstance(edited, Stmt)
+                new = put(new, path, edited)  # what lies within is edited later
         return Rewritten(before.with_body(put(before.body, self.path, new)), owed)
-
-    def _edited(self, context: Context, stmt: Stmt, below: Path, owed: list[Question]) -> Stmt:
-        """A statement after its edits; what they owe is added."""
-        mine = [e for e in self.edits if e.path[: len(below)] == below]
-        own = {e.where: e.new for e in mine if e.path == below}
-        new = _Place(context.fork(), stmt, (*self.path, *below), owed).edited(stmt, own) if own else stmt
-        assert isinstance(new, Stmt)
-        for k, sub, inner in context.inside(stmt, {e.path[len(below)] for e in mine if e.path != below}):
-            new = put(new, (k,), self._edited(inner, sub, (*below, k), owed))
-        return new
 
 
 @final
