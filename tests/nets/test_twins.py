@@ -72,7 +72,7 @@ ABOUT_BLOCKS = (
     "no allocation of the form that",
     "is used",
     "on the arguments",  # a call of what a statement does is a call on whole buffers
-    "is no parameter of the program as it was written",  # an assumption over the view
+    "is not declared here",  # an assumption over the view
     "accessible",  # padding that was promised inaccessible belongs to the parameter, and is known where that is read
 )
 """Reasons for which a program with views may be refused: rules that move a block ask that it has one view."""

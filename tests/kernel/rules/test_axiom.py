@@ -164,24 +164,29 @@ def loops_of_threads(f: PrimFunc) -> Stmt:
 @pytest.mark.parametrize(
     ("stmt", "reason"),
     [
-        (lambda f: store(f.buffers[0], 1, 0), "nothing is assumed"),
+        (lambda f: store(f.buffers[0], 1, 0), "has no Store"),
         (lambda f: seq(Assume(variable(f, "n") >= 0), store(f.buffers[0], 1, 0)), "has no Store"),
-        (lambda f: Assert(variable(f, "n") >= 0, "text"), "nothing is assumed"),
+        (lambda f: Assert(variable(f, "n") >= 0, "text"), "has no Assert"),
         (lambda f: While(variable(f, "n") >= 0, Assume(variable(f, "n") >= 0)), "has no While"),
         (lambda f: seq(Assume(variable(f, "n") >= 0), Evaluate(const(1))), "has no Evaluate"),
         (lambda f: Allocate(Buffer.declare("t", (1,), "int32"), Assume(variable(f, "n") >= 0)), "has no Allocate"),
         (lambda f: Assume(Call(FALSE.dtype, "elsewhere", (variable(f, "n"),))), "opaque call"),
         (lambda f: Assume(Var.fresh("k") >= 0), "k is not in scope here"),
-        (lambda f: Assume(load(Buffer.declare("C", (4,), "int32"), 0) >= 0), "C is no parameter"),
+        (lambda f: Assume(load(Buffer.declare("C", (4,), "int32"), 0) >= 0), "buffer C is not declared here"),
         (
             lambda f: Assume(load(f.buffers[0].with_data(f.buffers[0].data, "view"), 0) >= 0),
-            "view is no parameter",
+            "buffer view is not declared here",
         ),
     ],
 )
 def test_what_is_no_assumption_about_the_arguments(stmt: Callable[[PrimFunc], Stmt], reason: str) -> None:
     f = program(TEXT, SEVEN)
     refused(f, Axiom(stmt(f)), reason)
+
+
+def test_a_view_is_not_there_at_the_head_of_the_program() -> None:
+    viewed = theorem_of("v = T.decl_buffer((7,), 'int32', data=A.data)\nB[0] = v[0]")
+    refused(viewed, Axiom(Assume(load(buffer(viewed.after, "v"), 0) >= 0)), "buffer v is not declared here")
 
 
 def test_loops_of_threads_mean_what_serial_ones_do() -> None:
@@ -208,7 +213,7 @@ def test_conditions_and_lets_around_it() -> None:
 
 def test_a_local_buffer_is_no_argument() -> None:
     f = program('t = T.alloc_buffer((4,), "int32")\nt[0] = A[0]\nB[0] = t[0]', AB)
-    refused(f, Axiom(Assume(load(buffer(f, "t"), 0) >= 0)), "t is no parameter")
+    refused(f, Axiom(Assume(load(buffer(f, "t"), 0) >= 0)), "buffer t is not declared here")
 
 
 def test_it_speaks_of_the_program_as_it_was_written() -> None:
@@ -217,7 +222,7 @@ def test_it_speaks_of_the_program_as_it_was_written() -> None:
     moved = then(start, tiled(start.before.buffers[0], 4, Undef(const(0).dtype)))
     now = moved.after.buffers[0]
     found = apply(Axiom(Assume(load(now, 1, 3) > 0)), moved, PROVER)
-    assert isinstance(found, NoMatch) and "A is no parameter of the program as it was written" in found.reason
+    assert isinstance(found, NoMatch) and "buffer A is not alive here" in found.reason
 
 
 def test_a_symbol_that_is_gone() -> None:

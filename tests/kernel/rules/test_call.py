@@ -316,7 +316,7 @@ def strided(X: T.Buffer((4,), "float32", strides=[1]), s: T.int32):
         if stride == 1:
             accepted(f, rule)
         else:
-            refused(f, rule, "v, passed for X of strided: stride 0 is the parameter's (Refuted)")
+            refused(f, rule, "v, passed for X of strided: its strides are the parameter's (Refuted)")
 
 
 def test_what_is_assumed_stands_in_the_statement() -> None:

@@ -19,12 +19,11 @@ from tests.kernel.programs import (
     why,
 )
 from tests.kernel.rules.test_call import AB, DOUBLE, LOOP, call, halves, lemma
-from tests.kernel.rules.test_call_edges import UNUSED
 from tests.kernel.rules.test_call_implement import EXTERN, RAW, implement
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Var
 from verified_tir.ir.script import parse_func
-from verified_tir.ir.stmt import Assume, For
+from verified_tir.ir.stmt import Assume, Evaluate, For
 from verified_tir.ir.sugar import const
 from verified_tir.ir.wellformed import problem
 from verified_tir.kernel.calls import Arguments
@@ -37,15 +36,28 @@ from verified_tir.schedule import moves
 from verified_tir.schedule.recipes import labelled, of_kind
 from verified_tir.testing.rules.building import load, store
 
+USES = """
+@T.prim_func
+def uses(X: T.Buffer((4,), "float32"), Y: T.Buffer((4,), "float32"), Z: T.Buffer((4,), "float32")):
+    for k in range(4):
+        Y[k] = X[k] * T.float32(2)
+"""
 
-def test_an_argument_that_nobody_uses_is_alive_at_the_place() -> None:
-    """t is a buffer of the program, but gone where the loop stands."""
+
+def test_an_argument_that_somebody_uses_is_alive_at_the_place() -> None:
+    """t is a buffer of the program, but gone where the loop stands; C is one of no program, and V a view of none."""
     f = program(
         'for k in range(1):\n    t = T.alloc_buffer((4,), "float32")\n    t[0] = A[0]\n    B[0] = t[0]\n' + LOOP, AB
     )
     a, b, t = (buffer(f, name) for name in ("A", "B", "t"))
-    accepted(f, Refine((1,), halves(UNUSED), Arguments((a, b, a))))
-    refused(f, Refine((1,), halves(UNUSED), Arguments((a, b, t))), "t is not alive here")
+    func = parse_func(USES)
+    z = func.buffers[2]
+    reads = lemma(func, Insert((), Evaluate(load(z, 0))))
+    accepted(f, Refine((1,), reads, Arguments((a, b, a))))
+    for c in (t, Buffer.declare("C", (4,)), Buffer.declare("V", (4,), data=a.data)):
+        rule = Arguments((a, b, c))
+        refused(f, Refine((1,), reads, rule), f"buffer {c.name} is not declared here")
+        accepted(f, Refine((1,), halves(USES), rule))  # nobody uses it
 
 
 def test_what_only_the_lemma_writes_is_written() -> None:
@@ -96,7 +108,7 @@ def test_the_strides_of_a_row_major_buffer() -> None:
     refused(
         f,
         implement(f, impl, "A", "B", s=const(4), o=const(0)),
-        "A, passed for X of fast: stride 0 is the parameter's (Refuted)",
+        "A, passed for X of fast: its strides are the parameter's (Refuted)",
     )
 
 

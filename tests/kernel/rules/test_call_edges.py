@@ -65,25 +65,6 @@ def test_arrays_of_the_function_are_no_larger_than_arrays_can_be(
         assert "T.unroll(4)" in body_of(accepted(f, rule))
 
 
-UNUSED = """
-@T.prim_func
-def unused(X: T.Buffer((4,), "float32"), Y: T.Buffer((4,), "float32"), Z: T.Buffer((4,), "float32")):
-    for k in range(4):
-        Y[k] = X[k] * T.float32(2)
-"""
-
-
-def test_arguments_are_alive_though_nobody_uses_them() -> None:
-    f = program(LOOP, AB)
-    a, b = buffer(f, "A"), buffer(f, "B")
-    proved = halves(UNUSED)
-    accepted(f, Refine((), proved, Arguments((a, b, a))))
-    elsewhere = Buffer.declare("C", (4,))
-    undeclared = Buffer.declare("V", (4,), data=a.data)
-    for c in (elsewhere, undeclared):
-        refused(f, Refine((), proved, Arguments((a, b, c))), f"{c.name} is not alive here")
-
-
 WRITTEN_FIRST = """
 @T.prim_func
 def first(Y: T.Buffer((4,), "float32"), X: T.Buffer((4,), "float32")):

@@ -45,7 +45,7 @@ def test_an_opaque_implementation_is_an_axiom() -> None:
     refused(
         f,
         implement(f, impl, "v", "B", s=const(1), o=const(1)),
-        "v, passed for X of fast: stride 0 is the parameter's (Refuted)",
+        "v, passed for X of fast: its strides are the parameter's (Refuted)",
     )
     refused(
         f,
@@ -53,7 +53,7 @@ def test_an_opaque_implementation_is_an_axiom() -> None:
         "v, passed for X of fast: it starts where the parameter does (Refuted)",
     )
     turned = parse_func(RAW.replace("X.data", "T.address_of(X[0])"))
-    refused(f, implement(f, turned, "v", "B"), "v, passed for X of fast: stride 0 is the parameter's (Refuted)")
+    refused(f, implement(f, turned, "v", "B"), "v, passed for X of fast: its strides are the parameter's (Refuted)")
     refused(f, implement(f, parse_func(RAW), "v", "B"), "X of fast is known by its pointer, and v is no whole block")
     plain = parse_func(DOUBLE.replace("def double", "def other"))
     refused(f, implement(f, plain, "v", "B"), "other makes no opaque call: that it does what double does can be proved")

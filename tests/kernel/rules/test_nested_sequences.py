@@ -38,7 +38,7 @@ def test_edits_are_made_where_they_are_proved() -> None:
     f = nested("A[0] = 1\nA[0] = 2\nB[0] = 3\nB[1] = 3", AB)
     three = Binary("add", const(1), const(2))
     new = accepted(f, Rewrite((), (Edit((1,), (0,), three), Edit((2,), (0,), three))))
-    assert body_of(new) == "A[0] = 1\nA[0] = 2\nB[0] = 1 + 2\nB[1] = 1 + 2"
+    assert body_of(new) == "A[0] = 1\nA[0] = 2\nB[0] = T.Add(1, 2)\nB[1] = T.Add(1, 2)"
 
 
 def test_reads_go_to_the_copy_where_they_are_proved_to_lie_in_it() -> None:

@@ -26,7 +26,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import reduce
 from itertools import combinations_with_replacement
 from typing import final
 
@@ -50,7 +49,7 @@ from verified_tir.kernel.rules.same import bare
 from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
-from verified_tir.semantics.encode import Encoded, Encoder, fresh
+from verified_tir.semantics.encode import Encoded, fresh
 
 
 @final
@@ -188,15 +187,12 @@ def _constant(context: Context, func: PrimFunc, v: Var, e: Expr) -> Encoded:
 
 
 def _check_block(context: Context, programs: tuple[PrimFunc, ...], p: Buffer, a: Buffer, written: bool) -> None:
-    """The block of an argument is alive, and nobody sees more of it than the parameter shows."""
-    name = programs[0].name
-    views = context.views.get(a.data, ())
-    if a.data not in context.memory or a not in views:
-        raise Misfit(f"{a.name} is not alive here")
-    if written and len({b.dtype for b in views}) > 1:  # a NaN that is stored has no bits at another type
+    """Nobody sees more of an argument's block than the parameter shows.  (That it is alive where it is used is
+    well-formedness of the new program.)"""
+    if written and len({b.dtype for b in context.views.get(a.data, ())}) > 1:  # a NaN that is stored has no bits there
         raise Misfit(f"the block of {a.name} has views of several types")
     if _pointed(programs, p) and not (_whole(p) and _whole(a) and a in context.owners):
-        raise Misfit(f"{p.name} of {name} is known by its pointer, and {a.name} is no whole block")
+        raise Misfit(f"{p.name} of {programs[0].name} is known by its pointer, and {a.name} is no whole block")
 
 
 def _written(programs: tuple[PrimFunc, ...], parameter: Buffer) -> bool:
@@ -229,18 +225,13 @@ def _same_layout(context: Context, there: Context, p: Buffer, a: Buffer, opaque:
         yield f"dimension {k} is the parameter's", f.eq(mine.value(e), theirs.value(wanted))
     for bound in shape_bounds(there, p):
         yield "it is no larger than an array", bound
-    if p.strides or (a.strides and opaque):
-        for k in range(len(p.shape)):
-            yield f"stride {k} is the parameter's", f.eq(_stride(a, k, mine), _stride(p, k, theirs))
+    first, other = mine.value(a.elem_offset), theirs.value(p.elem_offset)
     if not isinstance(p.elem_offset, IntImm):
-        yield "it starts where the parameter does", f.eq(mine.value(a.elem_offset), theirs.value(p.elem_offset))
-
-
-def _stride(buffer: Buffer, axis: int, encoder: Encoder) -> Term:
-    """How far apart two elements are that differ by one in one index."""
-    if buffer.strides:
-        return encoder.value(buffer.strides[axis])
-    return reduce(f.mul, [encoder.value(e) for e in buffer.shape[axis + 1 :]], f.integer(1))
+        yield "it starts where the parameter does", f.eq(first, other)
+    if p.strides or (a.strides and opaque):
+        x, inside = _any_element(context, a)
+        apart = f.eq(f.sub(flat_address(a, x, mine), first), f.sub(flat_address(p, x, theirs), other))
+        yield "its strides are the parameter's", f.implies(inside, apart)
 
 
 def _any_element(context: Context, buffer: Buffer) -> tuple[tuple[Term, ...], Term]:
