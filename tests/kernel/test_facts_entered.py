@@ -66,7 +66,7 @@ def about(*pads: Pad, dtype: str = "int32", view: View | None = None, definite: 
         ((), [], "(A.def k)"),
         (((BEYOND, const(7)),), ["(=> (<= 5 k) (and (A.def k) (= (A k) 7)))"], "(A.def k)"),
         (((BEYOND, UNDEF),), ["(=> (<= 5 k) (not (A.def k)))"], "(or (A.def k) (<= 5 k))"),
-        (((BEYOND, None),), [], "(or (A.def k) (<= 5 k))"),
+        (((BEYOND, None),), ["(=> (<= 5 k) (not (A.def k)))"], "(or (A.def k) (<= 5 k))"),
         (  # as far as the padding's value is defined
             ((BEYOND, Select(i > 6, UNDEF, const(3))),),
             ["(=> (<= 5 k) (=> (ite (< 6 k) false true) (and (A.def k) (= (A k) (ite (< 6 k) undef 3)))))"],
@@ -79,7 +79,11 @@ def about(*pads: Pad, dtype: str = "int32", view: View | None = None, definite: 
         ),
         (
             ((BEYOND, const(7)), (binary("lt", i, 2), UNDEF), (binary("eq", i, 3), None)),
-            ["(=> (<= 5 k) (and (A.def k) (= (A k) 7)))", "(=> (< k 2) (not (A.def k)))"],
+            [
+                "(=> (<= 5 k) (and (A.def k) (= (A k) 7)))",
+                "(=> (< k 2) (not (A.def k)))",
+                "(=> (= k 3) (not (A.def k)))",
+            ],
             "(or (A.def k) (< k 2) (= k 3))",
         ),
     ],
@@ -93,8 +97,9 @@ def test_declared_padding(pads: tuple[Pad, ...], facts: list[str], of_definite: 
 
 
 def test_padding_of_floats() -> None:
-    assert about((BEYOND, None), dtype="float32", definite=True) == ["(or (A.def k) (<= 5 k))"]
-    assert about((BEYOND, None), dtype="float32", definite=False) == []
+    undefined = "(=> (<= 5 k) (not (A.def k)))"
+    assert about((BEYOND, None), dtype="float32", definite=True) == [undefined, "(or (A.def k) (<= 5 k))"]
+    assert about((BEYOND, None), dtype="float32", definite=False) == [undefined]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import reduce
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, IntImm, Var
@@ -12,11 +13,7 @@ from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Allocate
 from verified_tir.ir.visit import free_vars, nodes_of
 from verified_tir.kernel.context import Context
-from verified_tir.kernel.memory import (
-    Element,
-    Entered,
-    Entry,
-)  # fmt: skip
+from verified_tir.kernel.memory import Element, Entered, Entry
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
 from verified_tir.semantics.encode import Encoded, fresh, in_range, sort_of
@@ -28,8 +25,6 @@ LARGEST = {32: 2**31 - 2**16, 64: 2**63 - 2**32}
 def begin(func: PrimFunc, entry: Entry) -> Context:
     """The context of the function's entry: parameters, shape symbols, and their axioms."""
     context = Context(func, entry, [], {}, {}, _views(func), {}, owners=_owners(func))
-    declared = [b for b in dict.fromkeys((*func.buffers, *entry.shapes)) if not _constant(b)]
-    extents = {e for b in declared for e in b.shape if isinstance(e, Var)}
     for v in scalars_of(func):
         if not (v.dtype.is_int or v.dtype.is_bool or v.dtype.is_float):
             continue
@@ -37,11 +32,8 @@ def begin(func: PrimFunc, entry: Entry) -> Context:
         context.env[v] = Encoded(term, f.TRUE, v.dtype.is_float)
         if v.dtype.is_int:
             context.sizes.append(term)
-            if v in extents and v.dtype.bits in LARGEST:
-                context.path.extend((f.le(f.integer(0), term), f.le(term, f.integer(LARGEST[v.dtype.bits]))))
-            else:
-                context.path.append(in_range(term, v.dtype))
-    for b in declared:
+            context.path.append(in_range(term, v.dtype))
+    for b in dict.fromkeys((*func.buffers, *entry.shapes)):
         context.path.extend(shape_bounds(context, b))
     for b in func.buffers:
         context.becomes(b.data, Entered())
@@ -83,25 +75,15 @@ def _unknown(variable: Var) -> Term:
     return fresh(variable.name, sort_of(variable.dtype))
 
 
-@once
-def _constant(buffer: Buffer) -> bool:
-    """Whether they are numbers, of which nothing needs to be said."""
-    return all(isinstance(e, IntImm) for e in declared_by(buffer))
-
-
 def shape_bounds(context: Context, buffer: Buffer) -> Iterator[Term]:
     """What is true of a buffer for which an array is passed: its extents are not negative, and neither they nor the
     number of elements are too large for index arithmetic."""
-    count, most = f.integer(1), None
-    for extent in buffer.shape:
-        term = context.encoder().value(extent)
-        count = f.mul(count, term)
-        if not isinstance(extent, IntImm):
-            largest = f.integer(LARGEST.get(extent.dtype.bits, LARGEST[32]))
-            most = most or largest
-            yield from (f.le(f.integer(0), term), f.le(term, largest))
-    if most is not None:
-        yield f.le(count, most)
+    value, symbolic = context.encoder().value, [e for e in buffer.shape if not isinstance(e, IntImm)]
+    largest = [f.integer(LARGEST.get(e.dtype.bits, LARGEST[32])) for e in symbolic]
+    for e, most in zip(symbolic, largest, strict=True):
+        yield from (f.le(f.integer(0), value(e)), f.le(value(e), most))
+    if symbolic:
+        yield f.le(reduce(f.mul, map(value, buffer.shape)), largest[0])
 
 
 def context_at(func: PrimFunc, path: Path, entry: Entry) -> Context:
@@ -123,9 +105,6 @@ def entered(context: Context, e: Element) -> tuple[Term, ...]:
             continue
         here = context.bound(p.indices, e.address[: len(p.indices)])
         inside = here.encoder().value(p.predicate)
-        if p.at_entry is None:
-            in_undef.append(inside)
-            continue
         value = here.encoder(memory={e.buffer.data: e.version}).encode(p.at_entry)
         in_undef.append(f.and_(inside, f.not_(value.defined)))
         if value.defined is f.FALSE:

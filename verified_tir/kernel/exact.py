@@ -35,10 +35,8 @@ def exact_prover(prover: Prover) -> Prover:
 
     :raises TypeError: if they are not.
     """
-    if type(prover) is not Prover or type(prover.solver) is not Solver:
-        raise TypeError("obligations are proved by the kernel's own prover and solver only")
-    if type(prover.solver.store) is not VerdictStore:
-        raise TypeError("verdicts are kept in the stores of this package only")
+    if type(prover) is not Prover or type(prover.solver) is not Solver or type(prover.solver.store) is not VerdictStore:
+        raise TypeError("obligations are proved by the kernel's own prover, solver and store only")
     return prover
 
 

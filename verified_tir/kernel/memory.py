@@ -38,9 +38,10 @@ class Padding:
     owed: bool = False
 
     @property
-    def at_entry(self) -> Expr | None:
-        """What the padding is at entry."""
-        return Undef(self.buffer.dtype) if self.owed else self.value
+    def at_entry(self) -> Expr:
+        """What the padding is at entry: undefined where nothing may be supposed of it, nor where no run that has a
+        meaning touches it."""
+        return Undef(self.buffer.dtype) if self.owed or self.value is None else self.value
 
 
 @final

@@ -33,6 +33,7 @@ from verified_tir.schedule.poly import Poly, as_poly, render
 from verified_tir.schedule.recipes import moved
 from verified_tir.schedule.session import Session, TacticFailed
 from verified_tir.schedule.simplify_index import Simplifier
+from verified_tir.schedule.tactics.ramps import as_ramps
 from verified_tir.schedule.tactics.simplify import simplify_expressions
 
 
@@ -66,6 +67,7 @@ class CompactBuffer(Pass):
             return
         try:
             work.session.apply(Couple(path, _window(buffer, found), "touched"))
+            as_ramps(work.session, path)
         except TacticFailed as failed:
             work.note(f"{buffer.name} keeps its size: {reason(failed.refusal)}")
 

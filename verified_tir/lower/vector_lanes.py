@@ -13,7 +13,6 @@ from typing import final
 from verified_tir.ir.calls import is_pure
 from verified_tir.ir.expr import (
     Binary,
-    BinaryOp,
     Broadcast,
     Call,
     Cast,
@@ -26,8 +25,9 @@ from verified_tir.ir.expr import (
     Select,
     Var,
 )
-from verified_tir.ir.sugar import binary, const
+from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import free_vars, substitute, walk
+from verified_tir.schedule.tactics.ramps import combine
 
 
 class NoVector(Exception):
@@ -115,23 +115,3 @@ class Lanes:
         if not indices:
             raise NoVector(f"{name} has no dimension that lanes could run over; flatten the buffer first")
         return (*indices[:-1], self.spread(self.of(indices[-1])))
-
-
-def combine(op: BinaryOp, a: Expr, b: Expr) -> Expr:
-    """A binary operation on lanes; sums and multiples of ramps stay ramps."""
-    match op, a, b:
-        case "add", Ramp(base=base, stride=stride, lanes=n), _ if b.dtype.lanes == 1:
-            return Ramp(binary("add", base, b), stride, n)
-        case "add", _, Ramp(base=base, stride=stride, lanes=n) if a.dtype.lanes == 1:
-            return Ramp(binary("add", a, base), stride, n)
-        case "sub", Ramp(base=base, stride=stride, lanes=n), _ if b.dtype.lanes == 1:
-            return Ramp(binary("sub", base, b), stride, n)
-        case "sub", _, Ramp(base=base, stride=stride, lanes=n) if a.dtype.lanes == 1:
-            return Ramp(binary("sub", a, base), binary("mul", stride, const(-1, stride.dtype)), n)
-        case "mul", Ramp(base=base, stride=stride, lanes=n), _ if b.dtype.lanes == 1:
-            return Ramp(binary("mul", base, b), binary("mul", stride, b), n)
-        case "mul", _, Ramp(base=base, stride=stride, lanes=n) if a.dtype.lanes == 1:
-            return Ramp(binary("mul", a, base), binary("mul", a, stride), n)
-        case (("add" | "sub"), Ramp(lanes=n), Ramp()):
-            return Ramp(binary(op, a.base, b.base), binary(op, a.stride, b.stride), n)
-    return binary(op, a, b)

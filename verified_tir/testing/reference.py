@@ -266,13 +266,13 @@ def padded(
         name, array = p.buffer.name, args[p.buffer.name]
         known = np.array(defined.get(name, np.full(array.shape, True)))
         for y in padding_elements(p, array, sizes):
-            if p.at_entry is None:
+            if p.value is None:
                 closed.setdefault(name, np.full(array.shape, False))[y] = True
             elif isinstance(p.at_entry, Undef):
                 known[y] &= name in defined  # undefined, or garbage if the caller chose so
         defined[name] = known
     for p in paddings:  # constants before what may be read from the buffer
-        if p.at_entry is not None and not isinstance(p.at_entry, Undef):
+        if not isinstance(p.at_entry, Undef):
             _fill(func, p, args, defined, sizes)
     return Given(args, defined, closed)
 

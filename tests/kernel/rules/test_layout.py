@@ -26,12 +26,14 @@ EXACT = "layout: the padding of A is exactly where no element lives (Refuted)"
 
 def test_ranks_agree() -> None:
     f = program(TEXT)
-    refused(f, Couple((), replace(PAIRS, shape=(const(6),))), "the map's outputs and the new shape differ in rank")
-    refused(f, Couple((), replace(PAIRS, outputs=(x,))), "the map's outputs and the new shape differ in rank")
+    refused(f, Couple((), replace(PAIRS, shape=(const(6),))), "t has 1 dimensions and is accessed with 2 indices")
+    refused(f, Couple((), replace(PAIRS, outputs=(x,))), "t has 2 dimensions and is accessed with 1 indices")
     less = replace(PAIRS, inverse_inputs=(y,), inverse=(y,))
-    refused(f, Couple((), less), "the map's outputs and the new shape differ in rank")
-    refused(f, Couple((), replace(PAIRS, inverse=(y, z))), "t has 1 dimensions, the map takes 1")
-    refused(f, Couple((), replace(PAIRS, inputs=(x, Var.fresh("w")))), "t has 1 dimensions, the map takes 2")
+    refused(f, Couple((), less), "t has 2 dimensions and is accessed with 1 indices")
+    refused(f, Couple((), replace(PAIRS, inverse=(y, z))), "t has 1 dimensions and is accessed with 2 indices")
+    refused(
+        f, Couple((), replace(PAIRS, inputs=(x, Var.fresh("w")))), "t has 1 dimensions and is accessed with 2 indices"
+    )
 
 
 def test_a_map_does_not_read_memory() -> None:

@@ -20,7 +20,7 @@ from tests.kernel.programs import (
     why,
 )
 from verified_tir.ir.dtype import DType
-from verified_tir.ir.expr import FALSE, Expr, Undef, Var
+from verified_tir.ir.expr import FALSE, Expr, IfThenElse, Not, Select, Shuffle, Undef, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import put
 from verified_tir.ir.stmt import Assume, DeclBuffer
@@ -83,8 +83,31 @@ def test_an_opaque_call_may_be_an_index_of_another_buffer() -> None:
 def test_lanes_of_the_last_index() -> None:
     f = program('t = T.alloc_buffer((2, 4), "int32")\nfor i in range(2):\n    t[i, 0:4] = A[0:4]\nB[0:4] = t[1, 0:4]')
     turned = LayoutMap((x, y), (1 - x, y), (p, q), (1 - p, q), (const(2), const(4)), FALSE)
-    moved = body_of(accepted(f, Couple((), turned)))
-    assert moved.splitlines()[-2:] == ["    t[1 - i, 0:4] = A[T.Ramp(0, 1, 4)]", "B[0:4] = t[0, T.Ramp(0, 1, 4)]"]
+    *_, loop, last = body_of(accepted(f, Couple((), turned))).splitlines()
+    assert [loop, last] == [
+        "    t[1 - i, 0:4] = A[T.Ramp(0, 1, 4)]",
+        "B[0:4] = t[T.Sub(1, 1), T.Ramp(0, 1, 4)]",
+    ]
+
+
+def test_lanes_take_part_in_arithmetic_only() -> None:
+    """``T.Shuffle([x, x + 1], [0])`` is x; of vectors it would be their first lane, and a condition for all lanes."""
+    f = program(ALLOC + "for i in range(4):\n    t[i] = i\nB[0:4] = t[0:4]")
+    first = Shuffle((x, x + 1), (0,))
+    odd = Not(Shuffle((binary("ge", x, const(2)), binary("ge", x, const(3))), (0,)))
+    for phi in (first, Select(odd, x, x + 0), IfThenElse(odd, x, x + 0), binary("add", first, const(0))):
+        scalar = program(ALLOC + "t[2] = 1\nB[0] = t[2]")
+        accepted(scalar, Couple((), replace(SAME, outputs=(phi,))))
+        refused(f, Couple((), replace(SAME, outputs=(phi,))), "the map has no lanes here")
+
+
+def test_lanes_run_over_an_index() -> None:
+    """Two lanes of one element do not become a scalar: the third lane of the shuffle would be another one."""
+    text = 't = T.alloc_buffer((1,), "int32")\nt[0] = 1\n'
+    none = LayoutMap((x,), (), (), (const(0),), (), FALSE)
+    accepted(program(text + "B[0] = t[0]"), Couple((), none))
+    f = program(text + "B[0:2] = T.Shuffle([t[T.Broadcast(0, 2)], A[0:2]], [0, 2])")
+    refused(f, Couple((), none), "the map has no lanes here")
 
 
 # -- where it is evaluated ---------------------------------------------------------------------------------------------

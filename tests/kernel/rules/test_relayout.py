@@ -7,7 +7,7 @@ from dataclasses import replace
 from tests.kernel.programs import PROVER, accepted, body_of, buffer, load, program, refused, store
 from verified_tir.ir.dtype import HANDLE
 from verified_tir.ir.expr import FALSE, Expr, FloatImm, Undef, Var
-from verified_tir.ir.stmt import Evaluate
+from verified_tir.ir.stmt import SKIP, Evaluate, If
 from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.layout import LayoutMap
@@ -62,6 +62,8 @@ def test_padding_may_hold_anything_or_be_out_of_reach() -> None:
     a = closed.after.buffer_named("A")
     assert not isinstance(apply(Insert((1,), Evaluate(load(a, 2, 1))), closed, PROVER), Refines)
     assert isinstance(apply(Insert((1,), Evaluate(load(a, 2, 0))), closed, PROVER), Refines)
+    assert not isinstance(apply(Insert((1,), store(a, 8, 2, 1)), closed, PROVER), Refines)  # undefined, but not free
+    assert not isinstance(apply(Insert((1,), If(load(a, 2, 1) > 0, SKIP)), closed, PROVER), Refines)
 
 
 def test_what_does_not_fit() -> None:

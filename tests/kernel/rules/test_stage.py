@@ -386,7 +386,7 @@ def test_parameters_fit() -> None:
     layout = window(0, 2)
     accepted(f, Stage((0,), b, layout, "c", "global", copy_out=True))  # nothing is done with the copy
     refused(f, Stage((4,), a, layout, "c"), "no statement at step 4")
-    refused(f, Stage((0,), a, replace(layout, inputs=()), "c"), "A has 1 dimensions, the map takes 0")
+    refused(f, Stage((0,), a, replace(layout, inputs=()), "c"), "A has 1 dimensions and is accessed with 0 indices")
     y = layout.inverse_inputs[0]
     refused(f, Stage((0,), a, replace(layout, inverse=(y + Var.fresh("o"),)), "c"), "mentions o, which is not in scope")
     refused(f, Stage((0,), a, replace(layout, inverse=(load(b, y),)), "c"), "the map mentions B, which is not in scope")

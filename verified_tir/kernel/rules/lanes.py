@@ -93,9 +93,8 @@ def _questions(context: Context, loop: For, new: Store, path: Path) -> Iterator[
     masked, stores = (f.and_(*(t for t in a.given if t not in given)) for a in (now, was))
     given.extend(f.implies(f.and_(*s.premises), s.condition) for _, s in iteration.safety)
     yield from safe_questions(here, (s for _, s in vector.safety), tuple(given), path)
-    if masked is not stores:
-        claim = f"a lane of the store to {name} is masked exactly where an iteration over {var} stores nothing"
-        yield Question("lanes", claim, here, tuple(given), f.eq(masked, stores), path)
+    claim = f"a lane of the store to {name} is masked exactly where an iteration over {var} stores nothing"
+    yield Question("lanes", claim, here, tuple(given), f.eq(masked, stores), path)
     same_place = f.and_(*[f.eq(x, y) for x, y in zip(now.address, was.address, strict=True)])
     claim = f"each lane stores to {name} where its iteration of the loop over {var} does"
     yield Question("lanes", claim, here, (*given, stores), same_place, path)

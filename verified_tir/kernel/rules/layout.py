@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar, final
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import BOOL
-from verified_tir.ir.expr import Binary, Broadcast, Expr, IntImm, Load, Ramp, Var, binary, const
+from verified_tir.ir.expr import Binary, Broadcast, Expr, IntImm, Load, Var, const
 from verified_tir.ir.node import IRError, Node, remade
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import For, Stmt, Store
-from verified_tir.ir.visit import bound_vars, nodes_of, rewrite, substitute, walk
+from verified_tir.ir.visit import bound_vars, nodes_of, rewrite, walk
 from verified_tir.kernel.access import equal
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import opaque_calls
@@ -41,18 +41,15 @@ class LayoutMap:
     shape: tuple[Expr, ...]
     padding: Expr
 
-    def check(self, buffer: Buffer, context: Context) -> None:
-        """That the map fits the buffer, and that in ``context`` its variables have a meaning.
+    def check(self, old: Buffer, new: Buffer, context: Context) -> None:
+        """That the map leads from indices of ``old`` to indices of ``new``, its inverse back, and that in ``context``
+        their variables have a meaning.
 
-        :raises Misfit: if not.
+        :raises IRError: if not.
         """
-        if len(self.inputs) != len(buffer.shape) or len(self.inverse) != len(buffer.shape):
-            raise Misfit(f"{buffer.name} has {len(buffer.shape)} dimensions, the map takes {len(self.inputs)}")
-        if len(self.outputs) != len(self.shape) or len(self.inverse_inputs) != len(self.shape):
-            raise Misfit("the map's outputs and the new shape differ in rank")
-        for e in (*self.inputs, *self.outputs, *self.inverse_inputs, *self.inverse, *self.shape):
-            if not e.dtype.is_int or e.dtype.lanes != 1:
-                raise Misfit(f"an index or extent of the map has type {e.dtype}; an integer is wanted")
+        for b, indices in ((old, self.inputs), (new, self.outputs), (new, self.inverse_inputs), (old, self.inverse)):
+            if Load(b, indices).dtype is not b.dtype:
+                raise Misfit("an index of the map has lanes")
         if self.padding.dtype is not BOOL:
             raise Misfit(f"the map's padding has type {self.padding.dtype}; a bool is wanted")
         if any(len({*variables}) < len(variables) for variables in (self.inputs, self.inverse_inputs)):
@@ -71,12 +68,13 @@ class LayoutMap:
     def successor(self, old: Buffer, context: Context, separators: tuple[int, ...]) -> Buffer:
         """The buffer that takes the place of ``old``.
 
-        :raises Misfit: if the map does not fit, or other views of the block would have to move, too.
+        :raises IRError: if the map does not fit, or other views of the block would have to move, too.
         """
         if context.several_views(old.data):
             raise Misfit(f"{old.name} has other views or strides; they would have to move with it")
-        self.check(old, context)
-        return Buffer.fresh(old.name, old.dtype, self.shape, old.scope, separators)
+        new = Buffer.fresh(old.name, old.dtype, self.shape, old.scope, separators)
+        self.check(old, new, context)
+        return new
 
     def move(self, node: N, old: Buffer, new: Buffer, *, stores: bool = True) -> N:
         """Every access of ``old`` (or every read) becomes one of ``new``.
@@ -96,19 +94,24 @@ class LayoutMap:
         return rewrite(node, visit)
 
     def apply(self, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
-        """φ of an index tuple, lane by lane.
+        """φ of an index tuple, lane by lane: the last output, in which whatever is no vector is repeated.
 
-        :raises IRError: if lanes would run over no index, or φ decides by lane what it computes.  (That they run over
-            the last one is asked of every access.)
+        :raises IRError: if lanes would run over no index or over another one, or φ does more than arithmetic.
         """
-        mapping = dict(zip(self.inputs, indices, strict=True))
+        mapping: dict[Node, Expr] = dict(zip(self.inputs, indices, strict=True))
         lanes = indices[-1].dtype.lanes if indices else 1
         if lanes == 1:
-            return tuple(substitute(e, mapping) for e in self.outputs)
-        if not self.outputs:
-            raise IRError("no index would be left for the lanes to run over; change the layout before vectorizing")
-        *leading, last = [_in_lanes(e, mapping) for e in self.outputs]
-        return (*leading, last if last.dtype.lanes == lanes else Broadcast(last, lanes))
+            return tuple(rewrite(e, mapping.get) for e in self.outputs)
+        if not self.outputs or not all(isinstance(n, (Var, IntImm, Binary)) for n in walk(self.outputs[-1])):
+            raise IRError("the map has no lanes here; change the layout before vectorizing")
+
+        def in_lanes(n: Node) -> Expr:
+            e = mapping.get(n, n)
+            assert isinstance(e, Expr)
+            return e if e.dtype.lanes == lanes else Broadcast(e, lanes)
+
+        *leading, last = self.outputs
+        return (*[rewrite(e, mapping.get) for e in leading], rewrite(last, in_lanes))
 
     # -- in the logic ---------------------------------------------------------------------------------------------
 
@@ -174,31 +177,6 @@ def anywhere(context: Context, variables: tuple[Var, ...], shape: tuple[Expr, ..
     terms = [fresh(v.name, f.INT) for v in variables]
     here.passed(Encoded(in_box(context, terms, shape), f.TRUE, False))
     return terms, here
-
-
-def _in_lanes(e: Expr, mapping: Mapping[Var, Expr]) -> Expr:
-    """An index expression in which variables stand for vectors: every operation works lane by lane.
-
-    A ramp plus a scalar, or times a constant, is a ramp: its base is then the first lane, which does not overflow.
-    """
-    match e:
-        case Var():
-            return mapping.get(e, e)
-        case IntImm():
-            return e
-        case Binary(op=op, a=a, b=b):
-            x, y = _in_lanes(a, mapping), _in_lanes(b, mapping)
-            match op, x, y:
-                case (("add" | "sub"), Ramp(base=base, stride=stride, lanes=n), _) if y.dtype.lanes == 1:
-                    return Ramp(binary(op, base, y), stride, n)
-                case "add", _, Ramp(base=base, stride=stride, lanes=n) if x.dtype.lanes == 1:
-                    return Ramp(binary("add", x, base), stride, n)
-                case "mul", Ramp(base=base, stride=IntImm(value=step), lanes=n), IntImm(value=k):
-                    return Ramp(binary("mul", base, y), const(step * k, base.dtype), n)
-            return binary(op, x, y)
-    raise IRError(
-        f"the map computes a {type(e).__name__}, which has no lanes here; change the layout before vectorizing"
-    )
 
 
 def masked_lanes_safe(context: Context, moved: Stmt, new: Buffer, path: Path) -> Iterator[Question]:

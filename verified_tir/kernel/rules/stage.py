@@ -72,8 +72,8 @@ class Stage:
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
         target = at(before.body, self.path)
         context = context_at(before, self.path, entry)
-        self._check(before, context, target)
         new = Buffer.fresh(self.name, self.buffer.dtype, self.layout.shape, self.scope)
+        self._check(before, context, target, new)
         moved = target
         for place in self.only or ((),):
             redirected = self.layout.move(at(moved, place), self.buffer, new, stores=self.copy_out)
@@ -86,7 +86,7 @@ class Stage:
         heirs = ((new.data, self.buffer.data),) if self.copy_out else ()
         return Rewrite(before.with_body(put(before.body, self.path, allocated)), questions, heirs=heirs)
 
-    def _check(self, before: PrimFunc, context: Context, target: Stmt) -> None:
+    def _check(self, before: PrimFunc, context: Context, target: Stmt, new: Buffer) -> None:
         """The parameters fit the program.
 
         :raises Misfit: if they do not.
@@ -97,7 +97,7 @@ class Stage:
         variables = self.layout.inverse_inputs
         if len(set(variables)) != len(variables) or occurs(before, *variables):
             raise Misfit("the variables of the copy are not fresh")
-        self.layout.check(self.buffer, context)
+        self.layout.check(self.buffer, new, context)
         if not self.copy_out:
             return
         if self.only:

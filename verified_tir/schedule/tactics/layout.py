@@ -23,6 +23,7 @@ from verified_tir.schedule.index_map import IndexMap, IndexMapError, NotInjectiv
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.pad_value import of_buffer, reads_memory, transformed, write_padding
 from verified_tir.schedule.tactics.pad_value import pad_value as padding_value
+from verified_tir.schedule.tactics.ramps import as_ramps
 
 MapLike: TypeAlias = IndexMap | Callable[..., Any]
 BufferIn: TypeAlias = "str | Buffer | tuple[str, int]"
@@ -161,6 +162,7 @@ def lay_out(
         _parameter(session, buffer, layout, value, stand_in, separators)
         return
     session.apply(Couple(path, layout, "all", separators))
+    as_ramps(session, path)
     allocation = session.stmt(path)
     assert isinstance(allocation, Allocate)
     new = allocation.buffer
@@ -185,6 +187,7 @@ def _parameter(
     holds = value is not None and not isinstance(value, Undef) and layout.padding is not FALSE
     later = holds and (written or reads_memory(value))
     session.apply(Relayout(buffer, layout, Undef(buffer.dtype) if later else value, separators))
+    as_ramps(session)
     new = session.func.buffers[position]
     if value is not None:
         value = of_buffer(value, stand_in, new)

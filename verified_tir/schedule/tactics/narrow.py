@@ -14,6 +14,7 @@ from verified_tir.kernel.rules.couple import Couple
 from verified_tir.schedule.poly import as_poly
 from verified_tir.schedule.recipes import moved
 from verified_tir.schedule.session import Session, TacticFailed, fail
+from verified_tir.schedule.tactics.ramps import as_ramps
 from verified_tir.schedule.tactics.regions import Box, box_of
 from verified_tir.schedule.tactics.simplify import simplify_expressions
 from verified_tir.schedule.tactics.staging import ranges_around
@@ -38,6 +39,7 @@ def narrow(session: Session, buffer: Buffer, loop: Var, needed: Box | None = Non
         if region is None or _is_whole(region):
             continue
         if session.attempt(Couple(path, region.layout(), "touched")):
+            as_ramps(session, path)
             simplify_expressions(session, path)
             return
 

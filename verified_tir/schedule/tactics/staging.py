@@ -28,6 +28,7 @@ from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.tactics.buffers import buffer_of, home_of
 from verified_tir.schedule.tactics.layout import BufferIn
 from verified_tir.schedule.tactics.loops import Handle
+from verified_tir.schedule.tactics.ramps import as_ramps
 from verified_tir.schedule.tactics.regions import Box, Ranges, box_of
 from verified_tir.schedule.tactics.simplify import simplify_expressions
 
@@ -122,6 +123,7 @@ def _stage(
         raise fail(f"{buffer.name} is not {'used' if copy_out else 'read'} there", path)
     called = name or f"{buffer.name}_{scope.replace('.', '_')}"
     session.apply(Stage(path, buffer, box.layout(), called, scope, copy_out, relative))
+    as_ramps(session, path)
     copy_in = not (copy_out and _gone(session, (*path, 0, 0)))
     return _tidied(session, span, box, called, copy_in=copy_in, copy_out=copy_out)
 
