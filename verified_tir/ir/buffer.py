@@ -34,7 +34,7 @@ class Buffer(Node, BufferSugar):
     elem_offset: Expr
     axis_separators: tuple[int, ...]
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
         if self.strides and len(self.strides) != len(self.shape):
             raise IRError(f"{self.name} has {len(self.shape)} dimensions and {len(self.strides)} strides")
         for extent in (*self.shape, *self.strides, self.elem_offset):

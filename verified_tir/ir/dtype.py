@@ -38,7 +38,7 @@ class DType(Node, TypeSugar):
     bits: int
     lanes: int = 1
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
         if self.bits not in _WIDTHS[self.code]:
             raise IRError(f"there is no {self.code} of {self.bits} bits")
         if self.lanes < 1:

@@ -6,11 +6,13 @@ parameters, shape symbols and buffers position by position.  Names never matter,
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import VOID, PointerType
 from verified_tir.ir.expr import Var
 from verified_tir.ir.func import IRModule, PrimFunc
-from verified_tir.ir.node import Node, remade
+from verified_tir.ir.node import Node
 from verified_tir.ir.stmt import Block
 from verified_tir.ir.visit import bound_vars, nodes_of, rewrite, substitute
 
@@ -36,7 +38,7 @@ def _numbered(node: Node) -> tuple[Node, tuple[Var, ...]]:
 
     What a pointer points to is said by the buffers over it.
     """
-    unnamed = rewrite(node, lambda n: remade(n, name="") if isinstance(n, (Buffer, PrimFunc, Block)) else None)
+    unnamed = rewrite(node, lambda n: replace(n, name="") if isinstance(n, (Buffer, PrimFunc, Block)) else None)
     variables = nodes_of(unnamed, Var)
     numbers = {}
     for k, v in enumerate(variables):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import types
 import typing
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any, TypeVar
 
@@ -24,10 +24,10 @@ NODES: dict[str, type] = {}
 READERS: dict[Any, Reader] = {}
 """What reads types of other packages, by type."""
 
-_PLAIN: dict[type, Reader | None] = {
-    int: int.__int__, float: float.__float__, str: str.__str__, bool: None, types.NoneType: None,
+_PLAIN: dict[type, Reader] = {
+    int: int.__int__, float: float.__float__, str: str.__str__, bool: bool, types.NoneType: lambda none: none,
 }  # fmt: skip
-"""Python's types, each with what makes of an instance of a subclass one of the type itself, if there are any."""
+"""Python's types, each with what makes of an instance of a subclass one of the type itself."""
 
 
 class IRError(ValueError):
@@ -46,11 +46,9 @@ def _plain(wanted: type) -> Reader:
     convert = _PLAIN[wanted]
 
     def read(value: Any) -> Any:
-        if type(value) is wanted:
-            return value
-        if convert is not None and issubclass(type(value), wanted):
-            return convert(value)
-        raise _mismatch(wanted, value)
+        if not issubclass(type(value), wanted):
+            raise _mismatch(wanted, value)
+        return convert(value)
 
     return read
 
@@ -163,31 +161,28 @@ def _annotation(value: Any) -> Any:
 READERS[_AnnotationValue] = _annotation
 
 
-def read_values(record: type, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Values for fields of a record, each of exactly its field's type."""
-    readers, found = dict(field_readers(record)), dict(values)
-    for name in found.keys() & readers:
+def exact_fields(record: object) -> dict[str, Any]:
+    """The fields of a record, each of exactly its type; one that is not there counts as ``None``.
+
+    :raises Inexact: for a field that is not of its type.
+    """
+    found = {}
+    for name, read in field_readers(type(record)):
         try:
-            found[name] = readers[name](found[name])
+            found[name] = read(getattr(record, name, None))
         except Inexact as problem:
-            raise Inexact(f"{record.__name__}.{name}: {problem}") from None
+            raise Inexact(f"{type(record).__name__}.{name}: {problem}") from None
     return found
 
 
 def exact(value: T) -> T:
-    """The value, if it is a node (whose fields were read when it was made); a record, made anew if a field is not of
-    exactly its type.
+    """A node, whose fields were read when it was made; or a record, made anew of fields of exactly their types.
 
-    :raises Inexact: for a field that is not of its type, or not there; for a node that its class has not made.
+    :raises Inexact: for a field that is not of its type; for a node that its class has not made.
     """
     kind: type = type(value)
-    if _is_node(kind):
-        if not hasattr(value, "_known"):
-            raise Inexact(f"this {kind.__name__} was not made by calling its class")
-        return value
-    try:
-        given = {name: getattr(value, name) for name, _ in field_readers(kind)}
-    except AttributeError as problem:
-        raise Inexact(f"{kind.__name__}: {problem}") from None
-    found = read_values(kind, given)
-    return value if all(found[name] is given[name] for name in given) else kind(**found)
+    if not _is_node(kind):
+        return kind(**exact_fields(value))  # type: ignore[no-any-return]
+    if not hasattr(value, "_known"):
+        raise Inexact(f"this {kind.__name__} was not made by calling its class")
+    return value

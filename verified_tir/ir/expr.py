@@ -42,7 +42,7 @@ class Expr(Node, ExprSugar):
     __slots__ = ("dtype",)
     dtype: DType
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
         object.__setattr__(self, "dtype", self.typed())
 
     def typed(self) -> DType:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, final
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import Var
-from verified_tir.ir.node import Node, once, remade, seal
+from verified_tir.ir.node import Node, once, seal
 from verified_tir.ir.stmt import Annotations, Stmt
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class PrimFunc(Node, FuncSugar):
         return tuple([found[p] for p in self.params if p in found])
 
     def with_body(self, body: Stmt) -> PrimFunc:
-        return remade(self, body=body)
+        return replace(self, body=body)
 
 
 @final

@@ -14,9 +14,9 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
 from weakref import WeakValueDictionary
 
-from verified_tir.ir.exact import NODES, IRError, field_readers, read_values
+from verified_tir.ir.exact import NODES, IRError, exact_fields
 
-__all__ = ["IRError", "Node", "once", "remade", "seal"]
+__all__ = ["IRError", "Node", "once", "seal"]
 
 _TABLE: WeakValueDictionary[tuple[object, ...], Any] = WeakValueDictionary()
 
@@ -65,43 +65,26 @@ class InternedMeta(type):
                 found = _TABLE.get((cls, *map(_key, args)))
                 if found is not None:
                     return found
-            # What a constructor looks at, and what is kept of that (``result_type``), is exact.
-            readers = field_readers(cls)
-            given = dict(zip([name for name, _ in readers], args, strict=False))
-            named = {str.__str__(name): value for name, value in kwargs.items()}
-            if not given.keys().isdisjoint(named):
-                raise TypeError(f"{cls.__name__} is given a field twice")
-            made = super().__call__(*args[len(readers) :], **read_values(cls, {**given, **named}))
-            return _interned(made, (cls, *[_key(getattr(made, name)) for name in cls.__match_args__]))
-
-
-def _interned(made: Any, key: tuple[object, ...]) -> Any:
-    """The node that stands under the key, which is this one if there was none."""
-    object.__setattr__(made, "_made", key)
-    object.__setattr__(made, "_known", {})
-    return _TABLE.setdefault(key, made)
-
-
-def remade(node: N, **changes: object) -> N:
-    """The node with other values in some of its fields.  The others were read when it was made, and are not read again:
-    a function may have a thousand parameters.
-
-    :raises IRError: for a value that is not of its field's type.
-    """
-    kind = type(node)
-    values: list[object] = []
-    key: list[object] = [kind]
-    for (name, read), old in zip(field_readers(kind), node._made[1:], strict=True):  # type: ignore[attr-defined]
-        values.append(read(changes[name]) if name in changes else getattr(node, name))
-        key.append(_key(values[-1]) if name in changes else old)
-    return _interned(type.__call__(kind, *values), tuple(key))  # type: ignore[no-any-return]
+            made = super().__call__(*args, **kwargs)
+            values = exact_fields(made)  # what :meth:`Node.check` looks at, and what it keeps of that, is exact
+            for name, value in values.items():
+                object.__setattr__(made, name, value)
+            made.check()
+            object.__setattr__(made, "_known", {})
+            return _TABLE.setdefault((cls, *map(_key, values.values())), made)
 
 
 class Node(metaclass=InternedMeta):
     """Base of expressions, statements, buffers and functions."""
 
-    __slots__ = ("__weakref__", "_known", "_made")
+    __slots__ = ("__weakref__", "_known")
     __match_args__: ClassVar[tuple[str, ...]] = ()
+
+    def check(self) -> None:
+        """What a new node's fields must satisfy together.
+
+        :raises IRError: if they do not.
+        """
 
     def __copy__(self) -> Node:
         return self

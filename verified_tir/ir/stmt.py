@@ -38,7 +38,7 @@ class Store(Stmt):
     indices: tuple[Expr, ...]
     predicate: Expr | None = None
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
         want = access_dtype(self.buffer, self.indices, self.predicate)
         if self.value.dtype is not want:
             raise IRError(f"{self.buffer.name}[…] has type {want}; a value of type {self.value.dtype} is stored")
@@ -57,7 +57,7 @@ class For(Stmt):
     thread: str = ""
     annotations: Annotations = ()
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
         t = self.var.dtype
         if not (self.min.dtype is self.extent.dtype is t) or not t.is_int or t.lanes != 1:
             types = f"has min {self.min.dtype}, extent {self.extent.dtype}"
@@ -75,7 +75,7 @@ class If(Stmt):
     then_body: Stmt
     else_body: Stmt | None = None
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
         _check_condition(self.condition, "an if")
 
 
@@ -96,7 +96,7 @@ class LetStmt(Stmt):
     value: Expr
     body: Stmt
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
         if self.var.dtype is not self.value.dtype:
             raise IRError(f"{self.var.name} has type {self.var.dtype}, its value {self.value.dtype}")
 
@@ -161,7 +161,7 @@ class Block(Stmt):
     alloc_buffers: tuple[Buffer, ...] = ()
     annotations: Annotations = ()
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
         _check_condition(self.predicate, f"the predicate of block {self.name}")
 
     @staticmethod
@@ -184,7 +184,7 @@ class Assume(Stmt):
 
     condition: Expr
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
         _check_condition(self.condition, "an assumption")
 
 
@@ -196,7 +196,7 @@ class Assert(Stmt):
     condition: Expr
     message: str
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
         _check_condition(self.condition, "an assertion")
 
 
@@ -216,7 +216,7 @@ class While(Stmt):
     condition: Expr
     body: Stmt
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
         _check_condition(self.condition, "a while")
 
 

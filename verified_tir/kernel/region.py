@@ -12,11 +12,12 @@ here (:func:`evaluation`).
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.calls import is_pure
 from verified_tir.ir.expr import Call, Expr, LetExpr, Load, Var
-from verified_tir.ir.node import Node, remade
+from verified_tir.ir.node import Node
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import (
     Allocate,
@@ -124,7 +125,7 @@ class _Walker:
                 bound = unknown(n.value)
                 assert isinstance(bound, Expr)
                 self.context.env[n.var] = self.encoder().encode(bound)  # arguments may mention it
-                return remade(n, value=bound, body=unknown(n.body))
+                return replace(n, value=bound, body=unknown(n.body))  # type: ignore[arg-type]
             n = map_children(n, unknown)
             if not isinstance(n, Call) or is_pure(n.op):
                 return n

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar, final
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import BOOL
 from verified_tir.ir.expr import Binary, Broadcast, Expr, IntImm, Load, Var, const
-from verified_tir.ir.node import IRError, Node, remade
+from verified_tir.ir.node import IRError, Node
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import For, Stmt, Store
 from verified_tir.ir.visit import bound_vars, nodes_of, rewrite, walk
@@ -89,7 +89,7 @@ class LayoutMap:
                 return None
             if opaque_calls(*n.indices):
                 raise Misfit(f"an opaque call is an index of {old.name}: the map may repeat it; bind it by a let first")
-            return remade(n, buffer=new, indices=self.apply(n.indices))
+            return replace(n, buffer=new, indices=self.apply(n.indices))
 
         return rewrite(node, visit)
 

@@ -22,7 +22,6 @@ from typing import final
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Binary, Expr, Not
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.node import remade
 from verified_tir.ir.stmt import Stmt
 from verified_tir.ir.visit import free_vars, substitute
 from verified_tir.kernel.begin import begin
@@ -88,4 +87,4 @@ def _moved(before: PrimFunc, old: Buffer, new: Buffer, body: Stmt) -> PrimFunc:
     buffer_map = tuple((p, new if b is old else b) for p, b in before.buffer_map)
     known = {*before.params, *(e for _, b in buffer_map for e in b.shape)}
     lost = dict.fromkeys(v for e in old.shape for v in free_vars(e) if v not in known)
-    return remade(before, params=(*before.params, *lost), buffer_map=buffer_map, body=body)
+    return replace(before, params=(*before.params, *lost), buffer_map=buffer_map, body=body)
