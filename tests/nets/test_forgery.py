@@ -25,7 +25,6 @@ from tests.nightly import WHOLE
 from verified_tir.elaborate.claims import verify_program
 from verified_tir.ir import outside
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.calls import check_call, result_type
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.exact import field_readers
 from verified_tir.ir.expr import Binary, Call, IntImm, Load, Var
@@ -339,8 +338,6 @@ def test_what_is_kept_is_kept_of_exact_values_only() -> None:
     wide: Any = Wide()
     operand: Any = types.SimpleNamespace(dtype=wide)
     for attempt in (
-        lambda: result_type("sub", wide, wide),
-        lambda: check_call("abs", [wide], wide),
         lambda: Binary("sub", operand, operand),
         lambda: Call(int16, "abs", (operand,)),
     ):

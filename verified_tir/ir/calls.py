@@ -7,14 +7,13 @@ it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 from typing import Final, final, get_args
 
 from verified_tir.ir.dtype import BOOL, Code, DType
 from verified_tir.ir.node import IRError
 
 _FLOATS, _INTEGERS = ("float", "bfloat"), ("int", "uint")
-_KINDS: Final[dict[str, tuple[str, ...]]] = {
+KINDS: Final[dict[str, tuple[str, ...]]] = {
     "float": _FLOATS, "int": _INTEGERS, "bool": ("bool",), "number": (*_FLOATS, *_INTEGERS),
     "bits": (*_INTEGERS, "bool"), "any": get_args(Code),
 }  # fmt: skip
@@ -28,10 +27,6 @@ class CallInfo:
     arity: int
     operands: str = "float"  # a kind of types
     result: str = "same"  # "same" type as the operands, "bool", or "given" (stated at the call)
-
-    def takes(self, operand: DType) -> bool:
-        """Whether the operands may be of that type."""
-        return operand.code in _KINDS[self.operands]
 
 
 OPERATORS: Final[dict[str, CallInfo]] = {
@@ -66,21 +61,18 @@ def is_pure(op: str) -> bool:
     return op in PURE_CALLS
 
 
-@cache
 def result_type(op: str, *operands: DType) -> DType:
     """The type of what an operator gives, or a pure call that does not state it.
 
     :raises IRError: for operands of other types, or another number of them.
     """
-    if type(op) is not str or any(type(o) is not DType for o in operands):  # it is kept for all that compare equal
-        raise IRError("operators have names and operands of types")
     info = OPERATORS.get(op) or PURE_CALLS[op]
     if len(operands) != info.arity:
         raise IRError(f"{op} takes {info.arity} argument{'s' * (info.arity != 1)}, not {len(operands)}")
     operand = operands[0]
     if any(o is not operand for o in operands):
         raise IRError(f"operands of {op} differ in type: {' and '.join(map(str, operands))}")
-    if not info.takes(operand):
+    if operand.code not in KINDS[info.operands]:
         raise IRError(f"{op} takes {info.operands} operands, not {operand}")
     return BOOL.with_lanes(operand.lanes) if info.result == "bool" else operand
 
@@ -91,16 +83,13 @@ def check_call(op: str, operands: list[DType], result: DType) -> None:
     :raises IRError: for other types, or another number of arguments.
     """
     usual = result_type(op, *operands)
-    if op == "reinterpret":
-        _check_reinterpret(usual, result)
-    elif not (result.is_int and result.lanes == usual.lanes if op == "clz" else result is usual):
+    match op:
+        case "clz":
+            fits = result.is_int and result.lanes == usual.lanes
+        case "reinterpret":  # a bool has one bit in a type and one byte in memory
+            same_bits = usual.bits * usual.lanes == result.bits * result.lanes
+            fits = same_bits and usual.is_bool is result.is_bool
+        case _:
+            fits = result is usual
+    if not fits:
         raise IRError(f"{op} of {operands[0]} does not give {result}")
-
-
-def _check_reinterpret(source: DType, target: DType) -> None:
-    if source is target:
-        return
-    if source.is_bool or target.is_bool:  # a bool has one bit in a type and one byte in memory
-        raise IRError(f"reinterpret knows no bits of a bool: {source} to {target}; use a cast")
-    if source.bits * source.lanes != target.bits * target.lanes:
-        raise IRError(f"reinterpret keeps the number of bits: {source} to {target}")

@@ -18,15 +18,8 @@ else:
 
 Code = Literal["int", "uint", "float", "bfloat", "bool", "handle", "void"]
 
-_WIDTHS: dict[str, frozenset[int]] = {
-    "int": frozenset({8, 16, 32, 64}),
-    "uint": frozenset({8, 16, 32, 64}),
-    "float": frozenset({16, 32, 64}),
-    "bfloat": frozenset({16}),
-    "bool": frozenset({1}),
-    "handle": frozenset({64}),
-    "void": frozenset({0}),
-}
+_INTS = {8, 16, 32, 64}
+_BITS = {"int": _INTS, "uint": _INTS, "float": {16, 32, 64}, "bfloat": {16}, "bool": {1}, "handle": {64}, "void": {0}}
 
 
 @final
@@ -39,7 +32,7 @@ class DType(Node, TypeSugar):
     lanes: int = 1
 
     def check(self) -> None:
-        if self.bits not in _WIDTHS[self.code]:
+        if self.bits not in _BITS[self.code]:
             raise IRError(f"there is no {self.code} of {self.bits} bits")
         if self.lanes < 1:
             raise IRError(f"a type has at least one lane, not {self.lanes}")

@@ -166,12 +166,13 @@ def exact_fields(record: object) -> dict[str, Any]:
 
     :raises Inexact: for a field that is not of its type.
     """
+    kind: type = type(record)
     found = {}
-    for name, read in field_readers(type(record)):
+    for name, read in field_readers(kind):
         try:
             found[name] = read(getattr(record, name, None))
         except Inexact as problem:
-            raise Inexact(f"{type(record).__name__}.{name}: {problem}") from None
+            raise Inexact(f"{kind.__name__}.{name}: {problem}") from None
     return found
 
 

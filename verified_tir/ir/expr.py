@@ -7,7 +7,6 @@ Each class states its fields and, as ``dtype``, the type of its value.  What an 
 from __future__ import annotations
 
 import itertools
-import math
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -93,7 +92,10 @@ class IntImm(Expr):
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class FloatImm(Expr):
-    """A float constant; a ``value`` that the type does not have stands for the nearest one."""
+    """A float constant; a ``value`` that the type does not have stands for the nearest one.
+
+    There is one NaN: neither its sign nor its payload exists.
+    """
 
     type: DType
     value: float
@@ -101,8 +103,6 @@ class FloatImm(Expr):
     def typed(self) -> DType:
         if not self.type.is_float or self.type.lanes != 1:
             raise IRError(f"a float constant cannot have type {self.type}")
-        if math.isnan(self.value):  # there is one NaN: neither its sign nor its payload exists
-            object.__setattr__(self, "value", math.nan)
         return self.type
 
 
@@ -228,10 +228,10 @@ class Ramp(Expr):
     lanes: int
 
     def typed(self) -> DType:
-        if self.base.dtype is not self.stride.dtype or self.base.dtype.lanes != 1 or not self.base.dtype.is_int:
-            types = f"{self.base.dtype} and {self.stride.dtype}"
-            raise IRError(f"a ramp has a scalar integer base and stride of one type, not {types}")
-        return self.base.dtype.with_lanes(self.lanes)
+        base, stride = self.base.dtype, self.stride.dtype
+        if base is not stride or base.lanes != 1 or not base.is_int:
+            raise IRError(f"a ramp has a scalar integer base and stride of one type, not {base} and {stride}")
+        return base.with_lanes(self.lanes)
 
 
 @final
@@ -315,10 +315,9 @@ def access_dtype(buffer: Buffer, indices: tuple[Expr, ...], predicate: Expr | No
         if index.dtype.lanes != 1 and k != len(indices) - 1:
             raise IRError(f"index {k} of {buffer.name} has lanes; only the last index may")
     lanes = indices[-1].dtype.lanes if indices else 1
-    if predicate is not None and lanes == 1:
-        raise IRError(f"{buffer.name} is accessed at a single index; only vector accesses take a predicate")
-    if predicate is not None and predicate.dtype is not BOOL.with_lanes(lanes):
-        raise IRError(f"the predicate of {buffer.name}[…] has type {predicate.dtype}; it needs {lanes} lanes of bool")
+    if predicate is not None and (lanes == 1 or predicate.dtype is not BOOL.with_lanes(lanes)):
+        taken = f"only vector accesses take a predicate, of as many lanes of bool (here {lanes})"
+        raise IRError(f"the predicate of {buffer.name}[…] has type {predicate.dtype}; {taken}")
     return buffer.dtype.with_lanes(buffer.dtype.lanes * lanes)
 
 

@@ -12,11 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from verified_tir.ir.expr import Binary, Broadcast, Expr, IfThenElse, IntImm, LetExpr, Not, Ramp, Select, Shuffle, Var
+from verified_tir.ir.expr import Call, Cast, Expr, Load, Undef, Var
 from verified_tir.ir.node import once
 from verified_tir.ir.visit import free_vars, nodes_of
-
-_INDEX = (IntImm, Binary, Not, Select, IfThenElse, Ramp, Broadcast, Shuffle, LetExpr)
 
 
 def is_index(expr: Expr, data_vars: Collection[Var] = ()) -> bool:
@@ -31,7 +29,5 @@ def is_index(expr: Expr, data_vars: Collection[Var] = ()) -> bool:
 @once
 def _computes_data(expr: Expr) -> bool:
     """Whether something in the expression is data whatever its variables of integers hold."""
-    return not all(
-        isinstance(e, _INDEX) or (isinstance(e, Var) and (e.dtype.is_int or e.dtype.is_bool))
-        for e in nodes_of(expr, Expr)
-    )
+    data = (Load, Cast, Call, Undef)
+    return any(isinstance(e, data) or not (e.dtype.is_int or e.dtype.is_bool) for e in nodes_of(expr, Expr))

@@ -82,7 +82,7 @@ def test_columns_count_characters_and_keep_tabs() -> None:
         (["B[0] = A[0, 0] // 2"], (3, 12), "floordiv takes int operands, not float32"),
         (["B[0] = ~A[0, 0]"], (3, 12), "an integer is needed, not float32"),
         (["B[0] = n ** 2"], (3, 12), "** takes floats of one type, not int32 and int32"),
-        (["B[0] = T.reinterpret('int64', n)"], (3, 12), "reinterpret keeps the number of bits: int32 to int64"),
+        (["B[0] = T.reinterpret('int64', n)"], (3, 12), "reinterpret of int32 does not give int64"),
         (["B[0] = T.Cast('float7', n)"], (3, 19), "there is no float of 7 bits"),
         (["B[0] = 'text'"], (3, 12), "a string is used where a number is needed"),
         (["B[0] = B"], (3, 12), "the buffer B is used where a number is needed"),

@@ -12,7 +12,7 @@ import difflib
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from verified_tir.ir.calls import PURE_CALLS
+from verified_tir.ir.calls import KINDS, PURE_CALLS
 from verified_tir.ir.dtype import BOOL, HANDLE, INT32, DType
 from verified_tir.ir.expr import (
     Binary,
@@ -162,7 +162,7 @@ def _pure(p: ExprParser, node: ast.Call, name: str, want: DType | None) -> Expr:
     if any(a.dtype is not args[0].dtype for a in args):
         raise p.error(node, f"the operands of T.{name} differ in type: {', '.join(str(a.dtype) for a in args)}")
     have = args[0].dtype
-    if not info.takes(have):
+    if have.code not in KINDS[info.operands]:
         raise p.error(node.args[0], f"T.{name} takes {info.operands} operands, not {have}")
     if info.result == "bool":
         result = BOOL.with_lanes(have.lanes)
