@@ -21,12 +21,12 @@ from verified_tir.elaborate.blocks import expand, expand_blocks, starts
 from verified_tir.elaborate.calls import CALL
 from verified_tir.ir.expr import Var
 from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.misplaced import misplaced
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Allocate, Block, For, If, LetStmt, Region, Seq, Stmt, seq
 from verified_tir.ir.sugar import all_of
 from verified_tir.ir.visit import nodes_of, sub_statements, substitute
-from verified_tir.ir.wellformed import misplaced
 from verified_tir.kernel.access import Access, Instance, conflicts, overlap
 from verified_tir.kernel.begin import begin
 from verified_tir.kernel.context import Context

@@ -14,7 +14,7 @@ from weakref import WeakSet
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.stmt import Block, Seq
-from verified_tir.ir.wellformed import misplaced
+from verified_tir.ir.wellformed import problem
 from verified_tir.kernel.begin import begin
 from verified_tir.kernel.exact import exact_prover
 from verified_tir.kernel.facts import Prover
@@ -70,19 +70,19 @@ def prove_program(
     exact_prover(prover)
     if type(func) is not PrimFunc:
         raise TypeError(f"a program is a PrimFunc, not a {type(func).__name__}")
-    ill_formed = misplaced(func)
+    ill_formed = problem(func)
     if ill_formed is not None:
-        return NoMatch(*ill_formed)
+        return NoMatch((), ill_formed)
     try:
         done, failed = discharge_all(prover, program_questions(func, entry or Entry()))
         if failed is not None:
             return Unproved(*failed, func)
         if contradictory(func, prover, entry or Entry()):
             return NoMatch((), "what it assumes of its arguments contradicts itself: no input is left")
-    except _Inexpressible as problem:
-        return NoMatch(*problem.args)
-    except (Unencodable, IRError) as problem:
-        return NoMatch((), str(problem))
+    except _Inexpressible as refused:
+        return NoMatch(*refused.args)
+    except (Unencodable, IRError) as refused:
+        return NoMatch((), str(refused))
     if entry is None:
         _MEANINGFUL.add(func)
     return done
