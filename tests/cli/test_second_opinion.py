@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from tests.cli.files import HEAD, invoke, verify, write
-from verified_tir.kernel import obligation as kernel
+from verified_tir.kernel.facts import Prover
+from verified_tir.logic.verdict import Proved
 from verified_tir.schedule import second_opinion as module
 from verified_tir.validate import Different, EqualOverReals, Report
 
@@ -46,7 +47,7 @@ HUGE = HEAD.replace("(16,)", "(9000000,)").replace("range(16)", "range(9000000)"
 @pytest.fixture
 def believing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A kernel that takes every obligation for proved; reports are written to a folder of the test's."""
-    monkeypatch.setattr(kernel, "discharge", lambda *_: ([], None))
+    monkeypatch.setattr(Prover, "prove", lambda self, context, given, goal: (Proved(), given))
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
 

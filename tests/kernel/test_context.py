@@ -23,6 +23,7 @@ from verified_tir.kernel.memory import Entered, Entry, Padding, Stored
 from verified_tir.logic import formula as f
 from verified_tir.schedule import moves
 from verified_tir.schedule.edits import rewritten
+from verified_tir.search.facts import sizes
 from verified_tir.semantics.encode import Encoded, Unencodable
 
 # -- the function begins -----------------------------------------------------------------------------------------------
@@ -68,7 +69,7 @@ def test_what_symbols_and_shapes_promise() -> None:
     assert {v.name: (*_shown([e.value]), e.defined is f.TRUE, e.data) for v, e in where.env.items()} == {
         name: (name, True, name == "x") for name in ("n", "m", "u", "flag", "x", "w", "q", "s", "o")
     }
-    assert _shown(where.sizes) == ["n", "m", "u", "w", "q", "s", "o"]
+    assert _shown([*sizes(where)]) == ["n", "m", "u", "w", "q", "s", "o"]
     assert [(v.name, version.event) for v, version in where.memory.items()] == [("A", Entered()), ("B", Entered())]
 
 

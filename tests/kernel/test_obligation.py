@@ -20,7 +20,7 @@ class Prover:
     def __init__(self) -> None:
         self.lemmas: list[Discharged] = []
 
-    def prove(self, context: object, given: tuple[f.Term, ...], goal: f.Term, small: object) -> Any:
+    def prove(self, context: object, given: tuple[f.Term, ...], goal: f.Term) -> Any:
         if not self.lemmas:
             self.lemmas.append(Discharged(Obligation("one", "one", (), f.TRUE), Proved()))
             return Unknown("too hard"), given
@@ -35,7 +35,7 @@ def question(name: str, goal: f.Term, *otherwise: Question) -> Question:
 
 def test_lemmas_of_a_failed_attempt_go_with_what_is_proved_instead() -> None:
     asked = question("first", f.FALSE, question("second", f.FALSE), question("third", f.TRUE))
-    proved, failed = discharge(Prover(), asked)  # type: ignore[arg-type]
+    proved, failed = discharge(Prover(), [asked])  # type: ignore[arg-type]
     assert failed is None
     found = {d.obligation.name: [lemma.obligation.name for lemma in d.lemmas] for d in proved}
     assert found == {"second": ["one"], "third": ["two"]}
@@ -43,6 +43,6 @@ def test_lemmas_of_a_failed_attempt_go_with_what_is_proved_instead() -> None:
 
 def test_lemmas_of_an_earlier_question_do_not() -> None:
     prover = Prover()
-    discharge(prover, question("first", f.FALSE))  # type: ignore[arg-type]
-    proved, _ = discharge(prover, question("second", f.TRUE))  # type: ignore[arg-type]
+    discharge(prover, [question("first", f.FALSE)])  # type: ignore[arg-type]
+    proved, _ = discharge(prover, [question("second", f.TRUE)])  # type: ignore[arg-type]
     assert [lemma.obligation.name for lemma in proved[0].lemmas] == ["two"]

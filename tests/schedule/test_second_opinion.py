@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from verified_tir import Schedule
-from verified_tir.kernel import obligation as kernel
+from verified_tir.kernel.facts import Prover
+from verified_tir.logic.verdict import Proved
 from verified_tir.schedule import second_opinion as module
 from verified_tir.schedule.disagreement import BugInThisTool
 from verified_tir.schedule.operations import operations
@@ -43,7 +44,7 @@ def believing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def believe(patch: pytest.MonkeyPatch) -> None:
     """A kernel that takes every obligation for proved, and tactics that ask it also what they know to be false."""
-    patch.setattr(kernel, "discharge", lambda *_: ([], None))
+    patch.setattr(Prover, "prove", lambda self, context, given, goal: (Proved(), given))
     patch.setattr(branches, "sides_taken", lambda *_: set())
 
 

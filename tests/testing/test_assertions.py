@@ -12,7 +12,7 @@ from verified_tir import Refuted, Schedule, ScheduleError
 from verified_tir.ir.expr import FloatImm
 from verified_tir.ir.stmt import SKIP
 from verified_tir.ir.sugar import const
-from verified_tir.kernel import obligation
+from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.obligation import NoMatch
 from verified_tir.logic.formula import FALSE, Term
 from verified_tir.logic.solver import Solver
@@ -38,7 +38,7 @@ F4 = np.array([1.0, -0.0, np.nan, 3.0], np.float32)
 
 def lenient(patch: pytest.MonkeyPatch) -> None:
     """A kernel that believes everything."""
-    patch.setattr(obligation, "discharge", lambda *_: ([], None))
+    patch.setattr(Prover, "prove", lambda self, context, given, goal: (Proved(), given))
 
 
 def test_a_right_schedule_refines() -> None:

@@ -35,7 +35,7 @@ from verified_tir.kernel.entry import prove_program
 from verified_tir.kernel.exact import exact_prover
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.memory import Allocated, Entry
-from verified_tir.kernel.obligation import NoMatch, Question, Unproved, discharge_all
+from verified_tir.kernel.obligation import NoMatch, Question, Unproved, discharge
 from verified_tir.kernel.race_free import prove_race_free
 from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.common import changes
@@ -59,7 +59,7 @@ def verify_program(
     if ill_formed is not None:
         return NoMatch(*ill_formed)
     try:
-        claimed, failed = discharge_all(prover, block_questions(written or func, entry or Entry()))
+        claimed, failed = discharge(prover, block_questions(written or func, entry or Entry()))
         if failed is not None:
             return Unproved(*failed, written or func)
     except (Unencodable, IRError) as problem:

@@ -24,14 +24,13 @@ LARGEST = {32: 2**31 - 2**16, 64: 2**63 - 2**32}
 
 def begin(func: PrimFunc, entry: Entry) -> Context:
     """The context of the function's entry: parameters, shape symbols, and their axioms."""
-    context = Context(func, entry, [], {}, {}, _views(func), {}, owners=_owners(func))
+    context = Context(func, entry, [], {}, {}, _views(func), {})
     for v in scalars_of(func):
         if not (v.dtype.is_int or v.dtype.is_bool or v.dtype.is_float):
             continue
         term = _unknown(v)
         context.env[v] = Encoded(term, f.TRUE, v.dtype.is_float)
         if v.dtype.is_int:
-            context.sizes.append(term)
             context.path.append(in_range(term, v.dtype))
     for b in dict.fromkeys((*func.buffers, *entry.shapes)):
         context.path.extend(shape_bounds(context, b))
@@ -56,17 +55,12 @@ def scalars_of(func: PrimFunc) -> tuple[Var, ...]:
 
 @once
 def _views(func: PrimFunc) -> dict[Var, tuple[Buffer, ...]]:
-    """The views of each block in a function."""
+    """The views of each block in a function, first the one as which it is passed or allocated."""
     found: dict[Var, tuple[Buffer, ...]] = {}
-    for b in dict.fromkeys((*func.buffers, *nodes_of(func.body, Buffer))):
+    allocated = [n.buffer for n in nodes_of(func.body, Allocate)]
+    for b in dict.fromkeys((*func.buffers, *allocated, *nodes_of(func.body, Buffer))):
         found[b.data] = (*found.get(b.data, ()), b)
     return found
-
-
-@once
-def _owners(func: PrimFunc) -> frozenset[Buffer]:
-    """The buffers that a function allocates or is passed."""
-    return frozenset({*func.buffers, *(n.buffer for n in nodes_of(func.body, Allocate))})
 
 
 @once

@@ -65,14 +65,12 @@ class Context:
     env: dict[Var, Encoded]
     memory: Memory
     views: dict[Var, tuple[Buffer, ...]]
+    """The buffers through which each block is seen; the first is the one as which it was allocated or passed."""
     functions: dict[object, tuple[Version, Buffer]]
     """What the functions of the logic stand for that give elements of memory: a version, seen through a view; shared by
     all forks."""
-    sizes: list[Term] = field(default_factory=list)
     observed: list[tuple[Memory, Stmt]] = field(default_factory=list)
     """Statements that ran and assumed something, each with the memory it started from."""
-    owners: frozenset[Buffer] = frozenset()
-    """The buffers that blocks were allocated or passed as; other views were declared over them."""
     shadow: Var | None = None
     """A block whose definedness bits stand for "was written": its stores count as defined whatever they store."""
     blocks: dict[object, Var] = field(default_factory=dict)
@@ -80,20 +78,12 @@ class Context:
     held_facts: dict[Term, tuple[Term, ...]] = field(default_factory=dict)
     """What is known of the unknown that a store left in a licensed block, whatever the order of the terms; shared by
     all forks."""
-    line: set[Version] = field(default_factory=set)
+    line: frozenset[Version] = frozenset()
     """The states of blocks that a run which gets here has been through."""
-    shared: bool = False
-    """Whether ``memory`` and ``line`` may be those of another context, too: they are copied before they change."""
 
     def fork(self) -> Context:
-        """A copy to walk on with; the table of loads is shared."""
-        self.shared = True
+        """A copy to walk on with.  ``memory`` and ``line`` are never changed, but replaced."""
         return replace(self, path=list(self.path), env=dict(self.env), observed=list(self.observed))
-
-    def own(self) -> None:
-        """From here on the states may change without a change in another context."""
-        if self.shared:
-            self.memory, self.line, self.shared = dict(self.memory), set(self.line), False
 
     def bound(self, variables: Iterable[Var], values: Iterable[Term]) -> Context:
         """A fork in which variables have these values."""
@@ -109,9 +99,8 @@ class Context:
 
     def becomes(self, data: Var, event: Event) -> Version:
         """A block is in a new state from here on."""
-        self.own()
-        version = self.memory[data] = Version(data, event)
-        self.line.add(version)
+        version = Version(data, event)
+        self.memory, self.line = {**self.memory, data: version}, self.line | {version}
         return version
 
     def any_lane(self, node: Expr | Buffer) -> Term | None:
@@ -148,12 +137,12 @@ class Context:
         self.blocks[name] = version.block
         value, defined = f.app(name, address, sort_of(scalar)), f.app(f"{name}.def", address, f.BOOL)
         for t in (value, defined):
-            _, view = self.functions.setdefault(_function(t), (version, buffer))
+            _, view = self.functions.setdefault(t.payload, (version, buffer))
         return Element(version, view, value.args, value, defined)
 
     def element_of(self, term: Term) -> Element | None:
         """The element whose value a term is, or whose being defined it is."""
-        known = self.functions.get(_function(term))
+        known = self.functions.get(term.payload)
         return None if known is None else self.element(*known, term.args)
 
     def address(self, buffer: Buffer, indices: tuple[Term, ...], lane: Term | None) -> tuple[Term, ...]:
@@ -219,8 +208,8 @@ class Context:
 
     def _within_block(self, buffer: Buffer, indices: tuple[Term, ...]) -> Term:
         """An element of a view lies inside the block that the view was declared over."""
-        base = next((b for b in self.views.get(buffer.data, ()) if b in self.owners), None)
-        if base is None or (base is buffer and base in self.func.buffers):
+        base = self.views.get(buffer.data, (buffer,))[0]
+        if base is buffer and base in self.func.buffers:
             return f.TRUE
         encoder = Encoder(self.env)
         if base is buffer:  # an allocation is as large as its elements reach, upwards from 0
@@ -243,12 +232,8 @@ class Context:
 
     # -- walking -------------------------------------------------------------------------------------------------
 
-    def assume(self, condition: Expr) -> None:
-        """A condition that any run past this point has found true (and defined)."""
-        self.passed(self.encoder().encode(condition))
-
     def passed(self, e: Encoded) -> None:
-        """The same, of a condition that was encoded."""
+        """A condition that any run past this point has found true, and defined."""
         for part in (e.value, e.defined):
             if part is not f.TRUE:
                 self.path.extend(part.args if part.op == "and" else (part,))
@@ -276,13 +261,13 @@ class Context:
         nothing that it leaves, is of another one."""
         reads, writes = effects(stmt)
         if EVERYTHING in writes:
-            return dict(self.memory)
+            return self.memory
         return {data: self.memory[data] for data in dict.fromkeys((*reads, *writes)) if data in self.memory}
 
     def touched(self, stmt: Stmt) -> list[Var]:
         """The blocks alive here that a statement may write."""
         written = effects(stmt)[1]
-        return [*self.memory] if EVERYTHING in written else [data for data in written if data in self.memory]
+        return list(self.memory) if EVERYTHING in written else [data for data in written if data in self.memory]
 
     def execute(self, stmt: Stmt) -> None:
         """Walk past a statement that has run to its end."""
@@ -298,17 +283,12 @@ class Context:
                 left = self.held(b, encoder.encode(value))
                 where = self.address(b, address, lane)
                 self.becomes(b.data, Stored(self.memory[b.data], b, where, left))
-            case DeclBuffer(body=body) | AttrStmt(body=body):
-                self.execute(body)
+            case DeclBuffer() | AttrStmt() | Block():
+                self.execute(self.into(stmt, 0, ()))
             case Allocate(buffer=b, body=body):
                 self.becomes(b.data, Allocated())
                 self.execute(body)
-                self.own()
-                del self.memory[b.data]
-            case Block(is_label=True, body=body):
-                self.execute(body)
-            case Block():
-                raise Unencodable(NOT_EXPANDED)
+                self.memory = {data: version for data, version in self.memory.items() if data is not b.data}
             case _:
                 before, after = self._seen_by(stmt), Memory()
                 for data in self.touched(stmt):
@@ -322,7 +302,7 @@ class Context:
         That of an opaque call, which may have written everything, is unknown.
         """
         if opaque_calls(expr):
-            before = dict(self.memory)
+            before = self.memory
             for data in before:
                 self.becomes(data, Ran(before, Evaluate(expr), {}))
         elif expr.dtype.lanes == 1:
@@ -343,8 +323,6 @@ class Context:
                 values = (self.evaluated(e),)
             case Allocate(buffer=b):
                 self.becomes(b.data, Allocated())
-            case _:
-                pass
         sub = self.into(stmt, step, values)
         if isinstance(stmt, For):  # the bounds are evaluated once, before the first iteration
             self.repeat(stmt, sub, self.env[stmt.var].value)
@@ -362,8 +340,6 @@ class Context:
                 (self.env[v],) = values
             case Block(is_label=False):
                 raise Unencodable(NOT_EXPANDED)
-            case _:
-                pass
         return sub_statements(stmt)[step]
 
     def inside(self, stmt: Stmt, wanted: Collection[int] | None = None) -> Iterator[tuple[int, Stmt, Context]]:
@@ -396,8 +372,3 @@ class Context:
         steps = None if wanted is None else {p[n] for p in wanted if p[:n] == path and p != path}
         for k, sub, inner in self.inside(stmt, steps):
             yield from inner.places(sub, (*path, k), wanted)
-
-
-def _function(t: Term) -> object:
-    """The function that a term applies; one without arguments is a variable."""
-    return t.op in ("app", "var"), t.payload, t.sort, len(t.args)

@@ -19,7 +19,7 @@ from verified_tir.kernel.begin import begin
 from verified_tir.kernel.exact import exact_prover
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.memory import Entry
-from verified_tir.kernel.obligation import NoMatch, Question, Unproved, discharge_all
+from verified_tir.kernel.obligation import NoMatch, Question, Unproved, discharge
 from verified_tir.kernel.region import evaluation
 from verified_tir.kernel.rules.common import safe_questions
 from verified_tir.logic.verdict import Discharged
@@ -74,7 +74,7 @@ def prove_program(
     if ill_formed is not None:
         return NoMatch((), ill_formed)
     try:
-        done, failed = discharge_all(prover, program_questions(func, entry or Entry()))
+        done, failed = discharge(prover, program_questions(func, entry or Entry()))
         if failed is not None:
             return Unproved(*failed, func)
         if contradictory(func, prover, entry or Entry()):

@@ -56,9 +56,7 @@ class Prover:
     """What is known at the place that was asked about last, by premises."""
     _place: tuple[object, ...] = field(init=False, default=())
 
-    def prove(
-        self, context: Context, given: tuple[Term, ...], goal: Term, small: tuple[Term, ...] = ()
-    ) -> tuple[Verdict, tuple[Term, ...]]:
+    def prove(self, context: Context, given: tuple[Term, ...], goal: Term) -> tuple[Verdict, tuple[Term, ...]]:
         """The verdict, and the givens (facts included) under which it was reached.
 
         With which facts it is tried, and how hard, is search (``search.facts.attempts``).
@@ -66,7 +64,7 @@ class Prover:
         base = used = context.usable(*context.path, *given)
         known = self.known(context, base)
         verdict: Verdict = Unknown("nobody searches for a proof")
-        for facts, *how in ask("attempts", known, goal, given, small, self.hasty) or ():
+        for facts, *how in ask("attempts", known, goal, given, self.hasty) or ():
             used = (*base, *known.chosen(facts))
             verdict = self.solver.prove(used, goal, *how)
             if isinstance(verdict, Proved):

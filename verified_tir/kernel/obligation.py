@@ -91,28 +91,22 @@ Outcome: TypeAlias = tuple[tuple[Discharged, ...], tuple[Obligation, Verdict] | 
 """What was proved, and the first obligation that could not be, if there is one."""
 
 
-def discharge(prover: Prover, question: Question, since: int | None = None) -> Outcome:
-    """Prove a question, or what will do instead.
+def discharge(prover: Prover, questions: Iterable[Question], since: int | None = None) -> Outcome:
+    """Prove questions, or what will do instead, one after the other, up to the first that cannot be proved.
 
     :param since: how many lemmas there were before a first attempt.  The prover remembers what it found out then, so
         the lemmas for it belong to what is proved instead.
     """
-    before = len(prover.lemmas) if since is None else since
-    context, given, goal = question.context, question.given, question.goal
-    verdict, used = prover.prove(context, given, goal, () if question.otherwise else tuple(context.sizes))
-    claim, place = in_words(question.claim), question.place
-    obligation = Obligation(question.name, claim, used, goal, place, question.where)
-    if isinstance(verdict, Proved):
-        return (Discharged(obligation, verdict, tuple(prover.lemmas[before:])),), None
-    return discharge_all(prover, question.otherwise, before) if question.otherwise else ((), (obligation, verdict))
-
-
-def discharge_all(prover: Prover, questions: Iterable[Question], since: int | None = None) -> Outcome:
-    """Prove questions, one after the other, up to the first that cannot be proved."""
-    done: tuple[Discharged, ...] = ()
-    for question in questions:
-        proved, failed = discharge(prover, question, since)
-        done, since = (*done, *proved), None
-        if failed is not None:
-            return done, failed
-    return done, None
+    done, since = list[Discharged](), len(prover.lemmas) if since is None else since
+    for q in questions:
+        verdict, used = prover.prove(q.context, q.given, q.goal)
+        obligation = Obligation(q.name, in_words(q.claim), used, q.goal, q.place, q.where)
+        if isinstance(verdict, Proved):
+            done.append(Discharged(obligation, verdict, tuple(prover.lemmas[since:])))
+        else:
+            proved, failed = discharge(prover, q.otherwise, since) if q.otherwise else ((), (obligation, verdict))
+            done.extend(proved)
+            if failed is not None:
+                return tuple(done), failed
+        since = len(prover.lemmas)
+    return tuple(done), None

@@ -29,7 +29,7 @@ from verified_tir.kernel.context import Context
 from verified_tir.kernel.exact import exact_prover
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.memory import Entry
-from verified_tir.kernel.obligation import NoMatch, Question, Unproved, discharge_all
+from verified_tir.kernel.obligation import NoMatch, Question, Unproved, discharge
 from verified_tir.kernel.region import instance
 from verified_tir.logic import formula as f
 from verified_tir.logic.verdict import Discharged
@@ -48,7 +48,7 @@ def prove_race_free(
     :param only: the places of some marked loops: then it says this of these alone.
     """
     try:
-        done, failed = discharge_all(exact_prover(prover), race_questions(func, entry, only))
+        done, failed = discharge(exact_prover(prover), race_questions(func, entry, only))
     except (Unencodable, IRError) as problem:
         return NoMatch((), str(problem))
     return done if failed is None else Unproved(*failed, func, entry.paddings)

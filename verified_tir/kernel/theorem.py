@@ -26,7 +26,7 @@ from verified_tir.kernel.entry import contradictory, prove_program
 from verified_tir.kernel.exact import exact_prover, exact_rule
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.memory import Entry
-from verified_tir.kernel.obligation import Misfit, NoMatch, Question, Refusal, Unproved, discharge_all
+from verified_tir.kernel.obligation import Misfit, NoMatch, Question, Refusal, Unproved, discharge
 from verified_tir.kernel.refines import Refines, Statement, Step, _made, statement_of
 from verified_tir.kernel.rules.axiom import Axiom
 from verified_tir.kernel.rules.call import Refine
@@ -67,7 +67,7 @@ def _apply(rule: Rule, theorem: Statement, prover: Prover, again: Step | None = 
         made = made if again is None else _same(made, again)
         _check(theorem, made)
         new = _extended(theorem, made)
-        discharged, failed = discharge_all(prover, _questions(theorem, new, made))
+        discharged, failed = discharge(prover, _questions(theorem, new, made))
         if failed is not None:
             return Unproved(*failed, new.after, new.paddings, made.maps, made.reassociated)
         if made.assumed is not SKIP and contradictory(new.before, prover, Entry()):

@@ -15,6 +15,8 @@ from verified_tir.ir.node import Node
 from verified_tir.ir.stmt import If, LetStmt, Stmt
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.access import Instance
+from verified_tir.kernel.begin import scalars_of
+from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import EVERYTHING, written_blocks
 from verified_tir.kernel.facts import Known
 from verified_tir.kernel.induction import DEFINED, value_of
@@ -62,8 +64,14 @@ def is_thorough(known: Known) -> bool:
     return any(k.notes.get(THOROUGH) for k in enclosing(known))
 
 
+def sizes(context: Context) -> tuple[Term, ...]:
+    """The integers that the program is passed, and the symbols of its shapes: people like them small."""
+    integers = [v for v in scalars_of(context.func) if v.dtype.is_int]
+    return tuple(context.env[v].value for v in integers)
+
+
 def attempts(
-    known: Known, goal: Term, given: tuple[Term, ...], small: tuple[Term, ...], hasty: bool
+    known: Known, goal: Term, given: tuple[Term, ...], hasty: bool
 ) -> Iterator[tuple[tuple[Term, ...], tuple[Term, ...], bool]]:
     """With which facts a question is tried, which terms are to be small in a refutation, and whether quickly.
 
@@ -81,7 +89,7 @@ def attempts(
         if not used.keys() >= set(more) or (thorough and roots is not path):
             found |= dict.fromkeys(t for t in more if t not in used)
             used |= found
-            yield tuple(found), small if thorough else (), hasty or not thorough
+            yield tuple(found), sizes(known.context) if thorough else (), hasty or not thorough
 
 
 def _looked_up(known: Known, roots: tuple[Term, ...], thorough: bool) -> tuple[Term, ...]:

@@ -191,7 +191,7 @@ def _check_block(context: Context, programs: tuple[PrimFunc, ...], p: Buffer, a:
     well-formedness of the new program.)"""
     if written and len({b.dtype for b in context.views.get(a.data, ())}) > 1:  # a NaN that is stored has no bits there
         raise Misfit(f"the block of {a.name} has views of several types")
-    if _pointed(programs, p) and not (_whole(p) and _whole(a) and a in context.owners):
+    if _pointed(programs, p) and not (_whole(p) and _whole(a) and a in context.views.get(a.data, ())[:1]):
         raise Misfit(f"{p.name} of {programs[0].name} is known by its pointer, and {a.name} is no whole block")
 
 

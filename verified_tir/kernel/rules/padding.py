@@ -89,7 +89,7 @@ def holds(context: Context, p: Padding, untouched: bool) -> Iterator[Question]:
     _check(context, p, value)
     ys, here = anywhere(context, p.indices, buffer.shape)
     here = here.bound(p.indices, ys)
-    here.assume(p.predicate)
+    here.passed(here.encoder().encode(p.predicate))
     safety: list[Safety] = []
     here.encoder(safety).encode(value)
     yield from safe_questions(here, safety, (), ())

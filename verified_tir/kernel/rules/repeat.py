@@ -126,9 +126,8 @@ class Repeat:
         """``origin`` is where P begins."""
         yield from safely(now.context, self.new, {0: self.instance}, (), self.path)
         place = Skeleton(self.new).enter(now.context, 0)
-        w, start = place.at(self.instance), place.context.fork()
-        start.memory = dict(origin.memory)
-        ran = enter(start, whole, inside, w)  # nothing in P changes what this reads
+        w = place.at(self.instance)
+        ran = enter(place.context.at(origin.memory), whole, inside, w)  # nothing in P changes what this reads
         claim = "the instance that runs again has run before"
         yield Question("repeat", claim, place.context, (), f.and_(*ran.domain), self.path, "after")
         ran.context.repeat(whole, whole)  # P has been running for a while when it gets to the source
