@@ -40,8 +40,9 @@ branches that appear, go, move and merge.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import product
 from typing import final
 
@@ -74,7 +75,6 @@ from verified_tir.kernel.rules.skeleton import (
 from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
-from verified_tir.semantics.encode import fresh
 
 
 @final
@@ -139,7 +139,7 @@ def _within(path: Path, count: int, inner: Path) -> Path:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Active:
     """A link at an instance where it is active."""
 
@@ -155,7 +155,7 @@ class _Work:
 
     def __init__(self, rule: Reorder, old: Skeleton, new: Skeleton, bodies: list[Stmt], start: Context) -> None:
         self.rule, self.old, self.new, self.bodies, self.start = rule, old, new, bodies, start
-        self.runs: dict[int, list[Access]] = {}
+        self.accesses = cache(self._accesses)
 
     def check(self) -> None:
         """The parameters fit the program.
@@ -209,37 +209,35 @@ class _Work:
         g = {link.hole: link.old_of_new for link in reversed(self.rule.links)}
         yield from safely(self.start, self.new.stmt, g, known, self.rule.path)
         for number in self.new.places:
-            links = [link for link in self.rule.links if link.hole == number]
-            ends = [(link.leaf, link.old_of_new, link.new_of_old) for link in links]
-            claim = f"every new iteration is an old one of {self.old.named(links[0].leaf)}"
-            if not (self.old.loops(links[0].leaf) or self.new.loops(number)):
+            links = [Link(k.hole, k.leaf, k.new_of_old, k.old_of_new) for k in self.rule.links if k.hole == number]
+            claim = f"every new iteration is an old one of {self.old.named(links[0].hole)}"
+            if not (self.old.loops(links[0].hole) or self.new.loops(number)):
                 claim = "the branch is always taken here"
-            yield from self._reached(known, self.new, number, self.old, ends, (claim, "no old iteration is run twice"))
+            yield from self._reached(known, self.new, number, self.old, links, (claim, "no old iteration is run twice"))
         for leaf in self.old.places:
             links = [link for link in self.rule.links if link.leaf == leaf]
-            ends = [(link.hole, link.new_of_old, link.old_of_new) for link in links]
             claim = f"every old iteration of {self.old.named(leaf)} is run"
             if not self.old.loops(leaf):
                 claim = "the statement is still run"
             yield from self._reached(
-                known, self.old, leaf, self.new, ends, (claim, "each old iteration is run as itself")
+                known, self.old, leaf, self.new, links, (claim, "each old iteration is run as itself")
             )
         one, two = ([self._active(link) for link in self.rule.links] for _ in range(2))
         for (m, a), (n, b) in product(enumerate(one), enumerate(two)):
             if m < n:
                 yield from self._not_shared(a, b)
-            yield from self._in_order((m, a), (n + len(one), b))
+            yield from self._in_order(a, b)
 
     def _reached(
-        self, known: tuple[Term, ...], this: Skeleton, number: int, other: Skeleton,
-        ends: list[tuple[int, tuple[Expr, ...], tuple[Expr, ...]]], claims: tuple[str, str],
+        self, known: tuple[Term, ...], this: Skeleton, number: int, other: Skeleton, links: Sequence[Link],
+        claims: tuple[str, str],
     ) -> Iterator[Question]:  # fmt: skip
-        """Each iteration of a place has an active link; ``ends`` are the places, and the maps there and back."""
+        """Each iteration of a place in one skeleton has an active link, among those from there to the other one."""
         here = this.enter(self.start, number)
         sure, goals = {*here.context.path, *known}, list[list[Term]]()
-        for place, there, back in ends:
-            image = other.enter(self.start, place, here.at(there))
-            parts = image.domain, _equal(image.at(back), here.values)
+        for link in links:
+            image = other.enter(self.start, link.hole, here.at(link.new_of_old))
+            parts = image.domain, _equal(image.at(link.old_of_new), here.values)
             goals.append([f.and_(*(t for t in part if t not in sure)) for part in parts])
         if len(goals) != 1:
             goals = [[f.or_(*(f.and_(*parts) for parts in goals))]]
@@ -250,13 +248,11 @@ class _Work:
                 yield Question("bijection", claim, here.context, given, goal, self.rule.path, where)
 
     def _active(self, link: Link) -> _Active:
-        """A link where it is active; an old variable that is a new one, or a constant, is called so."""
+        """A link where it is active: at some y of its hole and x = g(y)."""
         new = self.new.enter(self.start, link.hole)
-        images, loops = new.at(link.old_of_new), self.old.loops(link.leaf)
-        xs = [g if g.op in ("var", "const") else fresh(s.var.name, f.INT) for s, g in zip(loops, images, strict=True)]
-        old = self.old.enter(self.start, link.leaf, xs)
-        equal = (*_equal(xs, images), *_equal(new.values, old.at(link.new_of_old)))
-        given = dict.fromkeys(t for t in (*old.domain, *new.domain, *equal) if t is not f.TRUE)
+        old = self.old.enter(self.start, link.leaf, new.at(link.old_of_new))
+        back = _equal(new.values, old.at(link.new_of_old))
+        given = dict.fromkeys(t for t in (*old.domain, *new.domain, *back) if t is not f.TRUE)
         return _Active(link, old, new, tuple(given))
 
     def _not_shared(self, a: _Active, b: _Active) -> Iterator[Question]:
@@ -269,35 +265,30 @@ class _Work:
                 claim = "no old iteration is run twice"
                 yield Question("bijection", claim, self.start, given, f.not_(same), self.rule.path)
 
-    def _in_order(self, first: tuple[int, _Active], second: tuple[int, _Active]) -> Iterator[Question]:
+    def _in_order(self, a: _Active, b: _Active) -> Iterator[Question]:
         """Two instances keep their order, or do not conflict."""
-        (m, a), (n, b) = first, second
         one, two = self.old.places[a.link.leaf], self.old.places[b.link.leaf]
         old_first = happens_before(self.old.stmt, (one, a.old.values), (two, b.old.values))
-        if old_first is f.FALSE:
-            return
         one, two = self.new.places[a.link.hole], self.new.places[b.link.hole]
         new_first = happens_before(self.new.stmt, (one, a.new.values), (two, b.new.values))
-        given = (*a.given, *b.given)
-        if new_first in (f.TRUE, old_first) or f.and_(old_first, *given) is f.FALSE:
+        given, goal = (*a.given, *b.given), f.implies(old_first, new_first)
+        if new_first is old_first or goal is f.TRUE or f.and_(old_first, *given) is f.FALSE:
             return
-        xs, ys = self._accesses(m, a), self._accesses(n, b)
         differ = a.link.leaf != b.link.leaf
         why = "the two statements may change places" if differ else "iterations change their order"
-        otherwise = never_meet(self.start, xs, ys, (*given, old_first, f.not_(new_first)), why, ())
+        turned = (*given, old_first, f.not_(new_first))
+        otherwise = never_meet(self.start, self.accesses(a), self.accesses(b), turned, why, ())
         if differ and (old_first is f.TRUE or new_first is f.FALSE):
             yield from otherwise
         elif rest := tuple(otherwise):
-            claim, goal = "the iterations keep their order", f.implies(old_first, new_first)
+            claim = "the iterations keep their order"
             yield Question("order", claim, self.start, given, goal, self.rule.path, "before", rest)
 
-    def _accesses(self, number: int, active: _Active) -> list[Access]:
+    def _accesses(self, active: _Active) -> list[Access]:
         """What an instance touches outside."""
-        if number not in self.runs:
-            leaf = active.link.leaf
-            run = instance(active.old.context, self.bodies[leaf], written=written_blocks(seq(*self.bodies)))
-            self.runs[number] = [replace(a, place=self.rule.place(leaf, a.place)) for a in run.outer()]
-        return self.runs[number]
+        leaf = active.link.leaf
+        run = instance(active.old.context, self.bodies[leaf], written=written_blocks(seq(*self.bodies)))
+        return [replace(a, place=self.rule.place(leaf, a.place)) for a in run.outer()]
 
 
 def _equal(xs: Iterable[Term], ys: Iterable[Term]) -> tuple[Term, ...]:
