@@ -28,7 +28,8 @@ from verified_tir.ir.stmt import For
 from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.calls import Arguments
 from verified_tir.kernel.rules.call import Refine
-from verified_tir.kernel.rules.reassociate import Reassociate, Reordered
+from verified_tir.kernel.rules.reassociate import Reassociate
+from verified_tir.kernel.rules.reorder import Reorder
 from verified_tir.kernel.rules.share import Share
 from verified_tir.kernel.theorem import Refines, Rule, reflexive
 from verified_tir.schedule import moves
@@ -63,7 +64,7 @@ def rolled(theorem: Refines, *, sums: bool = True) -> Refines:
     return steps(theorem, moves.join((), 1))
 
 
-def backwards(func: PrimFunc) -> Reordered:
+def backwards(func: PrimFunc) -> Reorder:
     loop, r = at(func.body, (1,)), Var.fresh("r")
     assert isinstance(loop, For)
     return moves.in_any_order(moves.reindex((1,), 1, (NewLoop(r, const(0), const(2)),), (), (1 - r,), (1 - loop.var,)))

@@ -20,7 +20,6 @@ from verified_tir.ir.stmt import SKIP, Annotations, Block, Evaluate, For, ForKin
 from verified_tir.ir.sugar import all_of, const
 from verified_tir.ir.visit import free_vars
 from verified_tir.kernel.obligation import NoMatch
-from verified_tir.kernel.rules.reassociate import Reordered
 from verified_tir.kernel.rules.reorder import Link, Reorder
 from verified_tir.kernel.rules.repeat import Repeat
 from verified_tir.kernel.step import Rule
@@ -266,7 +265,7 @@ def in_any_order(move: Move) -> Callable[[PrimFunc], Rule | NoMatch]:
 
     def rule(func: PrimFunc) -> Rule | NoMatch:
         made = move(func)
-        return Reordered(made) if isinstance(made, Reorder) else made
+        return replace(made, any_order=True) if isinstance(made, Reorder) else made
 
     return rule
 

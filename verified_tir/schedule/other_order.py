@@ -15,7 +15,8 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import at
 from verified_tir.ir.stmt import For, If, LetStmt, Stmt, Store, While
 from verified_tir.ir.visit import sub_statements, walk
-from verified_tir.kernel.rules.reassociate import Reassociate, Reordered
+from verified_tir.kernel.rules.reassociate import Reassociate
+from verified_tir.kernel.rules.reorder import Reorder
 from verified_tir.kernel.theorem import Refines
 
 
@@ -28,8 +29,8 @@ def reordered(theorem: Refines) -> bool:
         match step.rule:
             case Reassociate(partial=partial) if partial.dtype.is_float:
                 return True
-            case Reordered(reorder=reorder):
-                written = writes_of(at(step.after.body, reorder.path))
+            case Reorder(path=path, any_order=True):
+                written = writes_of(at(step.after.body, path))
                 if any(s.buffer.dtype.is_float for s in written):
                     return True
     return False
@@ -38,7 +39,10 @@ def reordered(theorem: Refines) -> bool:
 def reordered_programs(theorem: Refines) -> Iterator[PrimFunc]:
     """The programs in which reductions were put in another order, after that was done: a later step may leave nothing
     of the buffer, as when it was local to what is inlined, nor of its name."""
-    return (step.after for step in theorem.derivation if isinstance(step.rule, (Reassociate, Reordered)))
+    for step in theorem.derivation:
+        match step.rule:
+            case Reassociate() | Reorder(any_order=True):
+                yield step.after
 
 
 def names_of(theorem: Refines) -> frozenset[str]:

@@ -12,7 +12,7 @@ from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.lanes import Lanes
 from verified_tir.kernel.rules.padding import PadValue
-from verified_tir.kernel.rules.reassociate import Reassociate, Reordered
+from verified_tir.kernel.rules.reassociate import Reassociate
 from verified_tir.kernel.rules.relayout import Relayout
 from verified_tir.kernel.rules.reorder import Reorder
 from verified_tir.kernel.rules.repeat import Repeat
@@ -24,6 +24,6 @@ from verified_tir.kernel.rules.stage import Stage
 
 RULES: Final = frozenset({
     Axiom, Bind, Couple, Declare, Drop, Erase, Implement, Inline, Insert, Lanes, Move, PadValue, Reassociate, Refine,
-    Relayout, Reorder, Reordered, Repeat, Rewrite, Same, Share, Stage,
+    Relayout, Reorder, Repeat, Rewrite, Same, Share, Stage,
 })  # fmt: skip
 """The types of rules that ``apply`` takes; an object of any other is refused."""

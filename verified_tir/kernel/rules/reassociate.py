@@ -1,18 +1,15 @@
-"""The terms of a reduction are summed in groups, or in another order.
+"""The terms of a reduction are summed in groups.
 
                                                 P = alloc(s);  for j: P[j] = identity
     for k…: if c: B[x] = B[x] ⊕ e        ⟶      for k…: if c: P[p] = P[p] ⊕ e               (partial results)
                                                 for j: B[y(j)] = B[y(j)] ⊕ P[j]
 
-    for k…: if c: B[x] = B[x] ⊕ e        ⟶      for l…: if c′: B[x] = B[x] ⊕ e              (another order)
-
 Theorem.  Nothing in the nest but the update itself touches B.  So the nest leaves B[x] ⊕ e₁ ⊕ … ⊕ eₙ in each element,
 of the terms whose x it is.  ⊕ is exact (see ``reduction``): the terms may be summed in groups, empty ones too, and in
-any order.  *Partial results*: p says to which group a term goes, and y to which element a group belongs.  A term's
-group must belong to the term's element: y(p) = x.  Groups that no term meets leave B[y(j)] as it is, which may then be
-touched though it was not before (so B's block has one type: at another, bits are lost where B[y(j)] is NaN or undef).
-p and y may read memory, but not B: nothing else changes on the way.  *Another order*: the iterations are the same (see
-``reorder``); only their order changes.
+any order.  The index p says to which group a term goes, and y to which element a group belongs.  A term's group must
+belong to the term's element: y(p) = x.  Groups that no term meets leave B[y(j)] as it is, which may then be touched
+though it was not before (so B's block has one type: at another, bits are lost where B[y(j)] is NaN or undef).  p and y
+may read memory, but not B: nothing else changes on the way.  (That the terms come in another order is ``reorder``'s.)
 
 If one of the terms is undefined, both results are.
 
@@ -44,7 +41,6 @@ from verified_tir.kernel.rules.common import (
 )
 from verified_tir.kernel.rules.layout import in_box, over_box, values
 from verified_tir.kernel.rules.reduction import Reduction, reduction_at
-from verified_tir.kernel.rules.reorder import Reorder
 from verified_tir.kernel.rules.scope import extents_safe
 from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
@@ -120,26 +116,6 @@ class Reassociate:
         run = instance(found.start, touched, with_safety=True)
         for _, needed in run.safety:
             yield from safe_questions(run.context, (needed,), (), found.path)
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Reordered:
-    """Run the reduction that ``reorder`` speaks of, and nothing else, in whatever order of its terms that is.
-
-    Owes what ``reorder`` owes, but for the order.
-    """
-
-    reorder: Reorder
-
-    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
-        found = reduction_at(before, self.reorder.path, entry)
-        if self.reorder.count != 1:
-            raise Misfit("more than the reduction is put into another order")
-        new = self.reorder.rewrite(before, entry)
-        others = (q for q in new.questions if q.name != "order")
-        questions = chain(others, found.any_order())
-        return Rewrite(new.after, questions, reassociated=found.reassociated)
 
 
 def _indices(buffer: Buffer) -> tuple[Var, ...]:

@@ -21,6 +21,10 @@ end in the same memory: each instance reads what it read before, by induction al
 belongs to the whole run, so neither order can hide the other's.  An opaque call, an assertion and a ``while`` loop keep
 their place among all others.
 
+If R is the nest of a reduction, and nothing else, 4 may do without: B[x] then is B[x] ⊕ e₁ ⊕ … ⊕ eₙ of the same terms,
+in another order, which is the same where ⊕ is exact (see ``reduction``).  If ⊕ rounds and the block of B is licensed,
+the theorem is: the bits are those of some tree over these terms.
+
 Domains, g and h are looked at in the memory in which R begins.  That is right since no leaf changes what a skeleton's
 bounds and conditions read, nor what g reads.  But what is evaluated once, before any instance, may read what they
 change: what stands around the first statement of R, up to the first loop's bounds.
@@ -43,7 +47,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import product
+from itertools import chain, product
 from typing import final
 
 from verified_tir.ir.equal import structural_equal
@@ -62,6 +66,7 @@ from verified_tir.kernel.moments import happens_before
 from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.common import changes, never_meet, replaced, together
+from verified_tir.kernel.rules.reduction import reduction_at
 from verified_tir.kernel.rules.skeleton import (
     Inside,
     Skeleton,
@@ -101,6 +106,7 @@ class Reorder:
         a sequence (else one), from there on.
     :param new: the new skeleton; ``Evaluate(IntImm(k))`` is its k-th hole.
     :param links: which holes run what; the first one of a hole gives its text.
+    :param any_order: R is a reduction, whose terms come in whatever order that is.
     """
 
     path: Path
@@ -108,6 +114,7 @@ class Reorder:
     leaves: tuple[tuple[Path, int], ...]
     new: Stmt
     links: tuple[Link, ...]
+    any_order: bool = False
 
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
         whole = together(before.body, self.path, self.count)
@@ -117,7 +124,13 @@ class Reorder:
             raise Misfit("a leaf lies in another one, or a sequence directly in a sequence")
         work.check()
         after = replaced(before.body, self.path, self.count, filled(self.new, work.texts()))
-        return Rewrite(before.with_body(after), work.questions())
+        if not self.any_order:
+            return Rewrite(before.with_body(after), work.questions())
+        found = reduction_at(before, self.path, entry)
+        if self.count != 1:
+            raise Misfit("more than the reduction is put into another order")
+        questions = chain(work.questions(), found.any_order())
+        return Rewrite(before.with_body(after), questions, reassociated=found.reassociated)
 
     def _cut(self, whole: Stmt) -> Skeleton:
         """R with holes for its leaves, the last one first: so the places of the others stay as they are."""
@@ -226,7 +239,8 @@ class _Work:
         for (m, a), (n, b) in product(enumerate(one), enumerate(two)):
             if m < n:
                 yield from self._not_shared(a, b)
-            yield from self._in_order(a, b)
+            if not self.rule.any_order:
+                yield from self._in_order(a, b)
 
     def _reached(
         self, known: tuple[Term, ...], this: Skeleton, number: int, other: Skeleton, links: Sequence[Link],

@@ -15,13 +15,13 @@ from verified_tir.ir.paths import at
 from verified_tir.ir.stmt import Block, If, Seq, Stmt, Store
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.obligation import Unproved
-from verified_tir.kernel.rules.reassociate import Reassociate, Reordered
+from verified_tir.kernel.rules.reassociate import Reassociate
 from verified_tir.kernel.rules.reorder import Reorder
 from verified_tir.schedule.recipes import Recipe
 from verified_tir.schedule.session import Session, TacticFailed, fail, owner
 
 
-def apply_licensed(session: Session, rule: Reassociate | Reordered, data: Var, word: str, remedy: str) -> None:
+def apply_licensed(session: Session, rule: Reassociate | Reorder, data: Var, word: str, remedy: str) -> None:
     """Take a step that needs no word, or the one given; a refusal for want of it names ``remedy``.
 
     :param data: the block that is reduced into.
@@ -67,7 +67,8 @@ def in_another_order(session: Session, recipe: Recipe, licence: str, primitive: 
         for data in blocks:
             check_word(session, data, licence)
     tried: list[TacticFailed] = []
-    for step in (rule, Reordered(rule)):
+    in_any_order = replace(rule, any_order=True)
+    for step in (rule, in_any_order):
         try:
             session.apply(step)
         except TacticFailed as failed:
@@ -77,7 +78,7 @@ def in_another_order(session: Session, recipe: Recipe, licence: str, primitive: 
     if licence and len(blocks) == 1:
         try:
             with session.licence(next(iter(blocks))):
-                session.apply(Reordered(rule))
+                session.apply(in_any_order)
         except TacticFailed as failed:
             tried.append(failed)
         else:
