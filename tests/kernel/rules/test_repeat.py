@@ -310,7 +310,13 @@ def test_names_from_around_the_source_are_out_of_scope() -> None:
     refused(bound, repeat((1,), (0, 0, 0), (), (), (const(1),)), "v is not in scope here")
     accepted(bound, repeat((1,), (0, 0), (), (), (const(1),)))
     local = program('for x in range(4):\n    t = T.alloc_buffer((1,), "int32")\n    t[0] = x\nB[0] = B[0]')
-    refused(local, repeat((1,), (0, 0, 0), (), (), (const(1),)), "a Allocate stands around the source")
+    refused(local, repeat((1,), (0, 0, 0), (), (), (const(1),)), "t is not declared here")
+    beside = 'for x in range(4):\n    t = T.alloc_buffer((1,), "int32")\n    t[0] = B[{}]\n    A[x] = {}\nB[0] = B[0]'
+    for index, value in (("0", "2"), ("x", "B[3]")):
+        unused = program(beside.format(index, value))
+        accepted(unused, repeat((1,), (0, 0, 0, 1), (), (), (const(1),)))
+    guarded = program(beside.format(0, 2).replace("    A[x]", "    if t[0] > 0:\n        A[x]"))
+    refused(guarded, repeat((1,), (0, 0, 0, 1, 0), (), (), (const(1),)), "writes what its bounds or conditions read")
     accepted(local, repeat((1,), (0, 0), (), (), (const(1),)))
 
 
@@ -326,14 +332,15 @@ def test_statements_that_are_not_repeated() -> None:
         refused(f.with_body(seq(If(load(b, 1) > 0, s), last)), again, "an opaque call stands there")
     refused(f.with_body(seq(first, OPAQUE, last)), replace(again, path=(2,)), "an opaque call stands there")
     view = Buffer.declare("V", (2,), "int32", data=a.data)
-    for kind, s in (
-        ("Assert", Assert(load(b, 0) > 0, "m")),
-        ("While", While(load(b, 0) > 0, first)),
-        ("DeclBuffer", DeclBuffer(view, store(view, 1, 0))),
+    stays = "assertion or while loop stays in its place"
+    for why, s in (
+        (stays, Assert(load(b, 0) > 0, "m")),
+        (stays, While(load(b, 0) > 0, first)),
+        ("the source declares a view", DeclBuffer(view, store(view, 1, 0))),
     ):
-        refused(f.with_body(seq(If(load(b, 1) > 0, s), last)), again, f"the source holds a {kind}")
+        refused(f.with_body(seq(If(load(b, 1) > 0, s), last)), again, why)
     inside = While(load(b, 0) > 0, first)
-    refused(f.with_body(seq(inside, last)), replace(again, source=(0, 0)), "a While stands around the source")
+    refused(f.with_body(seq(inside, last)), replace(again, source=(0, 0)), "a while loop stands around the source")
 
 
 def test_binders_are_renamed() -> None:

@@ -49,20 +49,19 @@ def never_meet(
     given: tuple[Term, ...],
     why: str,
     path: Path,
-    where: str = "before",
 ) -> Iterator[Question]:
     """One question for each pair of accesses that might touch one element; what nothing moves past asks for itself."""
     first, second = list(first), list(second)
     for a in (*first, *second):
         if a.buffer is None:
             claim = f"{why}: an opaque call, assertion or while loop stays in its place"
-            yield Question("order", claim, context, (*given, *a.given), f.FALSE, (*path, *a.place), where)
+            yield Question("order", claim, context, (*given, *a.given), f.FALSE, (*path, *a.place))
     for a, b in conflicts(first, second):
         if a.buffer is None or b.buffer is None:
             continue
         claim = f"{why}: the {_verb(a)} and the {_verb(b)} of {a.buffer.name} touch different elements"
         goal = f.not_(overlap(a, b))
-        yield Question("order", claim, context, (*given, *a.given, *b.given), goal, (*path, *a.place), where)
+        yield Question("order", claim, context, (*given, *a.given, *b.given), goal, (*path, *a.place))
 
 
 def _verb(a: Access) -> str:
@@ -79,15 +78,15 @@ def safe_questions(
 
 
 def evaluated_safely(
-    context: Context, exprs: Iterable[Expr], given: tuple[Term, ...], path: Path, where: str = "after"
+    context: Context, exprs: Iterable[Expr], given: tuple[Term, ...], path: Path
 ) -> Iterator[Question]:
     """Evaluating the expressions here is safe, and gives defined values."""
     for e in exprs:
         safety: list[Safety] = []
         encoded = context.encoder(safety).encode(e)
-        yield from safe_questions(context, safety, given, path, where)
+        yield from safe_questions(context, safety, given, path)
         if encoded.defined is not f.TRUE:
-            yield Question("safety", (e, " is defined"), context, given, encoded.defined, path, where)
+            yield Question("safety", (e, " is defined"), context, given, encoded.defined, path, "after")
 
 
 def occurs(func: PrimFunc, *variables: Var) -> bool:

@@ -44,7 +44,7 @@ branches that appear, go, move and merge.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain, product
@@ -57,7 +57,7 @@ from verified_tir.ir.node import Node
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Stmt, seq
 from verified_tir.ir.visit import mentions, refresh_binders, rewrite
-from verified_tir.kernel.access import Access
+from verified_tir.kernel.access import Access, equal
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import read_blocks, written_blocks
@@ -251,7 +251,7 @@ class _Work:
         sure, goals = {*here.context.path, *known}, list[list[Term]]()
         for link in links:
             image = other.enter(self.start, link.hole, here.at(link.new_of_old))
-            parts = image.domain, _equal(image.at(link.old_of_new), here.values)
+            parts = image.domain, (equal(image.at(link.old_of_new), here.values),)
             goals.append([f.and_(*(t for t in part if t not in sure)) for part in parts])
         if len(goals) != 1:
             goals = [[f.or_(*(f.and_(*parts) for parts in goals))]]
@@ -265,8 +265,8 @@ class _Work:
         """A link where it is active: at some y of its hole and x = g(y)."""
         new = self.new.enter(self.start, link.hole)
         old = self.old.enter(self.start, link.leaf, new.at(link.old_of_new))
-        back = _equal(new.values, old.at(link.new_of_old))
-        given = dict.fromkeys(t for t in (*old.domain, *new.domain, *back) if t is not f.TRUE)
+        back = equal(new.values, old.at(link.new_of_old))
+        given = dict.fromkeys(t for t in (*old.domain, *new.domain, back) if t is not f.TRUE)
         return _Active(link, old, new, tuple(given))
 
     def _not_shared(self, a: _Active, b: _Active) -> Iterator[Question]:
@@ -274,7 +274,7 @@ class _Work:
         shared = [(a.old.values, b.old.values)] if a.link.leaf == b.link.leaf else []
         shared += [(a.new.values, b.new.values)] if a.link.hole == b.link.hole else []
         for xs, ys in shared:
-            same, given = f.and_(*_equal(xs, ys)), (*a.given, *b.given)
+            same, given = equal(xs, ys), (*a.given, *b.given)
             if f.and_(same, *given) is not f.FALSE:
                 claim = "no old iteration is run twice"
                 yield Question("bijection", claim, self.start, given, f.not_(same), self.rule.path)
@@ -303,7 +303,3 @@ class _Work:
         leaf = active.link.leaf
         run = instance(active.old.context, self.bodies[leaf], written=written_blocks(seq(*self.bodies)))
         return [replace(a, place=self.rule.place(leaf, a.place)) for a in run.outer()]
-
-
-def _equal(xs: Iterable[Term], ys: Iterable[Term]) -> tuple[Term, ...]:
-    return tuple(f.eq(x, y) for x, y in zip(xs, ys, strict=True))

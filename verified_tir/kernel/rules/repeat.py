@@ -20,7 +20,7 @@ where the original has one result; so such a statement is not repeated.
 What was stored since, and what ran before, is told as in ``last_write``.
 
 Not handled: an earlier iteration of a loop around both places as the witness; an S with opaque calls, assertions,
-``while`` loops or views of its own.  Whether a repeated instance races in a loop marked
+``while`` loops (they keep their place) or views of its own.  Whether a repeated instance races in a loop marked
 parallel is another judgement (``race_free``).
 """
 
@@ -34,8 +34,8 @@ from typing import final
 from verified_tir.ir.expr import Expr
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, at, put
-from verified_tir.ir.stmt import Assert, AttrStmt, Block, DeclBuffer, For, If, LetStmt, Seq, Stmt, While, seq
-from verified_tir.ir.visit import children, refresh_binders, substitute, walk
+from verified_tir.ir.stmt import DeclBuffer, Seq, Stmt, While, seq
+from verified_tir.ir.visit import children, nodes_of, refresh_binders, substitute
 from verified_tir.kernel.access import Instance, conflicts, overlap
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
@@ -106,12 +106,10 @@ class Repeat:
         around, source = [at(whole, inside[:k]) for k in range(len(inside))], at(whole, inside)
         if opaque_calls(whole) or opaque_calls(rest):
             raise Misfit("an opaque call stands there, which may read and write everything")
-        for n in walk(source):
-            if isinstance(n, (Assert, While, DeclBuffer)):
-                raise Misfit(f"the source holds a {type(n).__name__}; such a statement is not repeated")
-        for s in around:
-            if not isinstance(s, (For, If, Seq, AttrStmt, LetStmt, Block)):
-                raise Misfit(f"a {type(s).__name__} stands around the source; only loops, conditions and lets may")
+        if nodes_of(source, DeclBuffer):
+            raise Misfit("the source declares a view; such a statement is not repeated")
+        if any(isinstance(s, While) for s in around):
+            raise Misfit("a while loop stands around the source")
         if changes(whole, [e for s in around for e in children(s) if isinstance(e, Expr)]):
             raise Misfit("what the source stands in writes what its bounds or conditions read")
         if [*Skeleton(self.new).places] != [0]:
@@ -137,12 +135,7 @@ class Repeat:
             replace(a, given=(*a.given, happens_before(whole, (inside, w), (a.place, a.inner))))
             for a in instance(origin, whole).outer()
         ]
-        touched = read_blocks(source) | written_blocks(source)
-        others = (
-            instance(r.context, r.stmt, given=r.given).outer()
-            for r in now.ran
-            if not touched.isdisjoint(written_blocks(r.stmt))
-        )
+        others = (instance(r.context, r.stmt, given=r.given).outer() for r in now.ran)
         since = [a for a in chain(later, *others) if a.write and a.buffer is not None]
         why = "what runs again was not stored to since"
         yield from never_meet(run.context, run.outer(), since, (), why, self.source)
