@@ -101,12 +101,12 @@ CASES = {
         True,
         "",
         """
-        - reads X[n] = X' (X.def') at (0,) if int(call')
+        - reads X[n] = X' (X.def') at (0,)
         - writes barrier at (0,)
-        - writes A[0] = call'' (true) at (0,)
+        - writes A[0] = call' (true) at (0,)
         - writes B[1] = 2 (true) at (1,)
-        - in bounds: (and (<= 0 n) (< n 8)) at (0,) if int(call') if int(X')
-        - unknown: call', X', X.def', call''
+        - in bounds: (and (<= 0 n) (< n 8)) at (0,) if int(X') if int(call'')
+        - unknown: X', X.def', call'', call'
         """,
     ),
     'an opaque call that is handed a vector': (
@@ -114,13 +114,13 @@ CASES = {
         True,
         "",
         """
-        - reads X[(+ n lane')] = X' (X.def') at (0,) if int(call') if (and (<= 0 lane') (< lane' 4))
+        - reads X[(+ n lane')] = X' (X.def') at (0,) if (and (<= 0 lane') (< lane' 4))
         - writes barrier at (0,)
         - writes B[0] = 1 (true) at (1,)
-        - no overflow: int((+ n lane')) at (0,) if int(call') if (and (<= 0 lane') (< lane' 4)) if int(X')
-        - in bounds: (and (<= 0 (+ n lane')) (< (+ n lane') 8)) at (0,) if int(call') if (and (<= 0 lane') (<
-            lane' 4)) if int(X')
-        - unknown: call', X', X.def', call''
+        - no overflow: int((+ n lane')) at (0,) if (and (<= 0 lane') (< lane' 4)) if int(X') if int(call')
+        - in bounds: (and (<= 0 (+ n lane')) (< (+ n lane') 8)) at (0,) if (and (<= 0 lane') (<
+            lane' 4)) if int(X') if int(call')
+        - unknown: X', X.def', call', call''
         """,
     ),
     'memory of its own, and a while loop': (
@@ -297,6 +297,18 @@ CASES = {
         - writes A[0] = call'' (true) at ()
         - in bounds: (and (<= 0 call') (< call' 8)) at () if int(call') if int(X')
         - unknown: call', X', X.def', call''
+        """,
+    ),
+    'an opaque call in one case only': (
+        "A[0] = T.if_then_else(n > 0, T.call_extern('int32', 'g', X[n]), 1)",
+        True,
+        '',
+        """
+        - reads X[n] = X' (X.def') at () if (< 0 n)
+        - writes barrier at ()
+        - writes A[0] = call' (true) at ()
+        - in bounds: (and (<= 0 n) (< n 8)) at () if int(X') if int(call'') if (< 0 n)
+        - unknown: X', X.def', call'', call'
         """,
     ),
     'what is evaluated in one case only': (

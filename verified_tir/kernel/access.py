@@ -53,6 +53,8 @@ class Instance:
     """Fresh variables for what may differ between iterations: loads of what the statement writes, opaque results."""
     held: set[Term] = field(default_factory=set)
     """Those that stand for what elements of licensed blocks hold after a store."""
+    typed: set[Term] = field(default_factory=set)
+    """That they lie in the ranges of their types, which is true of whatever they stand for."""
     inner: list[Term] = field(default_factory=list)
     """The variables that tell its instances apart: those of its loops, and lanes."""
 

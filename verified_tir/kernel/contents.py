@@ -37,7 +37,7 @@ from verified_tir.kernel.region import instance
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
 from verified_tir.logic.guess import solve_address
-from verified_tir.semantics.encode import Encoded, in_range
+from verified_tir.semantics.encode import Encoded
 
 if TYPE_CHECKING:
     from verified_tir.kernel.facts import Known
@@ -141,16 +141,10 @@ def _witness(run: Run, a: Access) -> Witness:
         return Witness(a, {}, set(a.inner), None)
     values, loose = solved
     memo: dict[Term, Term] = {}
-    conditions = [f.replace(g, values, memo) for g in a.given if g not in _ranges(run.instance)]
+    conditions = [f.replace(g, values, memo) for g in a.given if g not in run.instance.typed]
     address = [f.replace(x, values, memo) for x in a.address]
     runs = (*conditions, equal(address, run.element.address))
     return Witness(a, values, loose, None if _varies(run, *runs, *values.values()) else runs)
-
-
-def _ranges(run: Instance) -> set[Term]:
-    """What is true of any integer that was loaded or is stored, and so no condition."""
-    found = [(x.value.value, x.buffer.dtype.scalar) for x in run.accesses if x.value and x.buffer]
-    return {in_range(value, scalar) for value, scalar in found if scalar.is_int}
 
 
 def _varies(run: Run, *terms: Term) -> bool:

@@ -12,10 +12,9 @@ here (:func:`evaluation`).
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import replace
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.calls import is_pure
+from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import Call, Expr, LetExpr, Load, Var
 from verified_tir.ir.node import Node
 from verified_tir.ir.paths import Path
@@ -33,7 +32,7 @@ from verified_tir.ir.stmt import (
     Store,
     While,
 )
-from verified_tir.ir.visit import children, map_children, nodes_of, sub_statements
+from verified_tir.ir.visit import children, nodes_of, sub_statements
 from verified_tir.kernel.access import Access, Instance
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import EVERYTHING, opaque_calls, written_blocks
@@ -101,13 +100,13 @@ class _Walker:
 
         :param undef: what is wrong if it is undefined, if that is a condition.
         """
-        encoder = self.encoder()
         if opaque_calls(expr):
             self.around_calls(expr)
             self.barrier()
             result = fresh("call", sort_of(expr.dtype.scalar))
             self.result.unknown.append(result)
             return Encoded(result, f.TRUE, True)
+        encoder = self.encoder()
         encoded = encoder.claim(expr) if claim else encoder.encode(expr, lane)
         self.keep_safety(encoder)
         if undef:
@@ -115,42 +114,43 @@ class _Walker:
         return encoded
 
     def around_calls(self, expr: Expr) -> None:
-        """Loads and safety of an expression that makes opaque calls, each with any result, and of their arguments."""
+        """Loads and safety of an expression that makes opaque calls, each with any result."""
         kept, outer = len(self.context.path), self.volatile
         self.volatile = {EVERYTHING}  # a call may write before a load
-        arguments: list[Expr] = []
-
-        def unknown(n: Node) -> Node:  # no two occurrences share a result, though they be one node
-            if isinstance(n, LetExpr) and n.var.dtype.code not in _NO_VALUE and n.var.dtype.lanes == 1:
-                bound = unknown(n.value)
-                assert isinstance(bound, Expr)
-                self.context.env[n.var] = self.encoder().encode(bound)  # arguments may mention it
-                return replace(n, value=bound, body=unknown(n.body))  # type: ignore[arg-type]
-            n = map_children(n, unknown)
-            if not isinstance(n, Call) or is_pure(n.op):
-                return n
-            arguments.extend(n.args)
-            result, scalar = Var.fresh("call", n.dtype), n.dtype.scalar
-            value = fresh("call", sort_of(scalar))
-            self.context.env[result] = Encoded(value, f.TRUE, True)
-            self.result.unknown.append(value)
-            if scalar.is_int:
-                self.context.path.append(in_range(value, scalar))
-            return result
-
-        evaluated = [unknown(expr), *arguments]
-        for e in evaluated:
-            if isinstance(e, Expr) and e.dtype.code in _NO_VALUE:
-                evaluated.extend(children(e))  # it has no value in the logic, but what it is made of may
-            elif isinstance(e, Expr) and not isinstance(e, Var):
-                self.evaluate(e, self.context.any_lane(e))
+        encoder = self.encoder()
+        self.handed(expr)
+        self.keep_safety(encoder)
         self.volatile = outer
         del self.context.path[kept:]
 
+    def handed(self, e: Node) -> None:
+        """What a call is handed, or an expression around calls: if it has no value in the logic, what it is made of may
+        have one."""
+        if isinstance(e, Expr) and e.dtype.code in _NO_VALUE and not isinstance(e, LetExpr):
+            for part in children(e):
+                self.handed(part)
+        elif isinstance(e, Expr) and not isinstance(e, Var):
+            self.active.encode(e, self.context.any_lane(e))
+
+    def called(self, call: Call) -> Encoded:
+        """An opaque call may give any result: no two of them share one."""
+        for a in call.args:
+            self.handed(a)
+        return Encoded(self.unknown("call", call.dtype.scalar), f.TRUE, True)
+
+    def unknown(self, name: str, scalar: DType) -> Term:
+        """Some value of a type, which may differ between instances."""
+        value = fresh(name, sort_of(scalar))
+        self.result.unknown.append(value)
+        if scalar.is_int:
+            self.result.typed.add(in_range(value, scalar))
+            self.context.path.append(in_range(value, scalar))
+        return value
+
     def encoder(self) -> Encoder:
-        encoder = Encoder(self.context.env, self.load, [] if self.with_safety else None, self.context.accessible)
-        self.active = encoder
-        return encoder
+        safety = list[Safety]() if self.with_safety else None
+        self.active = Encoder(self.context.env, self.load, safety, self.context.accessible, self.called)
+        return self.active
 
     def keep_safety(self, encoder: Encoder) -> None:
         for s in encoder.safety or ():
@@ -166,12 +166,9 @@ class _Walker:
         address = self.context.address(buffer, indices, lane)
         given = (*self.given, *self.active.premises)
         if buffer.data in self.volatile or EVERYTHING in self.volatile:
-            scalar = buffer.dtype.scalar
-            value, defined = fresh(buffer.name, sort_of(scalar)), fresh(f"{buffer.name}.def", f.BOOL)
-            self.result.unknown.extend((value, defined))
+            value, defined = self.unknown(buffer.name, buffer.dtype.scalar), fresh(f"{buffer.name}.def", f.BOOL)
+            self.result.unknown.append(defined)
             self.context.blocks[value.payload] = buffer.data
-            if scalar.is_int:
-                self.context.path.append(in_range(value, scalar))
         else:
             element = self.context.load_from(self.context.memory, buffer, indices, lane)
             value, defined = element.value, element.defined
@@ -227,8 +224,6 @@ class _Walker:
                         self.require("an extent that is not negative", e, f.le(f.integer(0), extent.value))
             case Assume() | Assert():
                 self.assumption(stmt)
-            case _:
-                pass
         return []
 
     def assumption(self, stmt: Assume | Assert) -> None:

@@ -54,6 +54,7 @@ class Safety:
 
 LoadFunction = Callable[[Buffer, tuple[Term, ...], Term | None], tuple[Term, Term]]
 AccessibleFunction = Callable[[Buffer, tuple[Term, ...]], Term]
+CallFunction = Callable[[ir.Call], Encoded]
 
 
 class Unencodable(ValueError):
@@ -64,6 +65,10 @@ def _no_load(buffer: Buffer, indices: tuple[Term, ...], lane: Term | None) -> tu
     raise Unencodable(f"{buffer.name} is read where no memory is known")
 
 
+def _no_call(call: ir.Call) -> Encoded:
+    raise Unencodable(f"the result of the opaque call {call.op} is unknown")
+
+
 @final
 class Encoder:
     """Encodes expressions in an environment.
@@ -72,9 +77,10 @@ class Encoder:
     :param load: gives value and definedness of an element (one lane of it), by the view and its indices.
     :param safety: where to put safety conditions; ``None`` does without.
     :param accessible: when an element may be touched at all (padding may be declared inaccessible).
+    :param call: gives the result of an opaque call.
     """
 
-    __slots__ = ("accessible", "env", "load", "premises", "safety", "vectors")
+    __slots__ = ("accessible", "call", "env", "load", "premises", "safety", "vectors")
 
     def __init__(
         self,
@@ -82,7 +88,9 @@ class Encoder:
         load: LoadFunction = _no_load,
         safety: list[Safety] | None = None,
         accessible: AccessibleFunction | None = None,
+        call: CallFunction = _no_call,
     ) -> None:
+        self.call = call
         self.env = env
         self.accessible = accessible
         self.load = load
@@ -196,7 +204,7 @@ class Encoder:
     def _call(self, expr: ir.Call, lane: Term | None) -> Encoded:
         op, args, t = expr.op, expr.args, expr.type
         if not is_pure(op):
-            raise Unencodable(f"the result of the opaque call {op} is unknown")
+            return self.call(expr)
         if any(a.dtype.lanes != t.lanes for a in args):
             raise Unencodable(f"{op} of {args[0].dtype.lanes} lanes gives {t.lanes}; the logic knows single lanes")
         parts = [self.encode(a, lane) for a in args]
