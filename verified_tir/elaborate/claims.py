@@ -27,7 +27,7 @@ from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Allocate, Block, For, If, LetStmt, Region, Seq, Stmt, seq
 from verified_tir.ir.sugar import all_of
 from verified_tir.ir.visit import nodes_of, sub_statements, substitute
-from verified_tir.kernel.access import Access, Instance, conflicts, overlap
+from verified_tir.kernel.access import BARRIER, Access, Instance, conflicts, overlap
 from verified_tir.kernel.begin import begin
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import written_blocks
@@ -144,7 +144,7 @@ def _regions(context: Context, block: Block, path: Path) -> Iterator[Question]:
     own = written_blocks(body) if block.writes is None else set()
     for a in run.outer():
         declared = block.writes if a.write else reads
-        if declared is None or a.buffer is None or (a.buffer.data in own and not a.write):
+        if declared is None or a.buffer is BARRIER or (a.buffer.data in own and not a.write):
             continue
         goal = f.or_(*[_within(run.context, r, a) for r in declared])
         verb = "writes" if a.write else "reads"
@@ -196,11 +196,11 @@ def _axes(context: Context, block: Block, path: Path, around: Around) -> Iterato
     different = f.or_(*[f.ne(x, y) for x, y in zip(one.loops, two.loops, strict=True)])
     kinds = ", ".join(f"{iv.var.name} ({iv.kind})" for iv in block.iter_vars)
     for a, b in conflicts(one.run.outer(), two.run.outer()):
-        where = 0 if a.buffer is None or b.buffer is None else one.allocated.get(a.buffer.data, 0)
+        where = 0 if BARRIER in (a.buffer, b.buffer) else one.allocated.get(a.buffer.data, 0)
         # a buffer allocated inside some of the loops is another one in each of their iterations
         same_scope = [f.eq(x, y) for x, y in zip(one.loops[:where], two.loops[:where], strict=True)]
         given = (*one.given, *two.given, different, *same_scope, *a.given, *b.given, overlap(a, b))
-        what = "an opaque call" if a.buffer is None else a.buffer.name
+        what = "an opaque call" if a.buffer is BARRIER else a.buffer.name
         claim = f"block {block.name}: instances that meet in {what} differ only in reduction axes, of {kinds}"
         yield Question("block", claim, outer, given, goal, path)
 

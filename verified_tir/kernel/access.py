@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import final
 
 from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.dtype import BOOL
 from verified_tir.ir.expr import Var
 from verified_tir.ir.paths import Path
 from verified_tir.kernel.context import Context
@@ -14,27 +15,32 @@ from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
 from verified_tir.semantics.encode import Encoded, Safety, fresh
 
+BARRIER = Buffer.fresh("what nothing moves past", BOOL, (), "global")
+"""Stands for all that an opaque call, an assertion or a ``while`` loop may touch, or keep from running."""
+
+NOTHING = Encoded(f.TRUE, f.TRUE, False)
+"""What it leaves there, which nobody asks for."""
+
 
 @final
 @dataclass(frozen=True, slots=True)
 class Access:
     """One access of one instance: it happens only when ``given`` holds.
 
-    ``buffer`` is ``None`` for what nothing moves past: an opaque call, an assertion, a ``while`` loop.  ``value`` is
-    what was loaded or is stored;
-    ``inner`` are the variables that tell the instances of one run apart: loop variables, outermost first, and lanes.
+    ``value`` is what was loaded or is stored; ``inner`` are the variables that tell the instances of one run apart:
+    loop variables, outermost first, and lanes.
     """
 
-    buffer: Buffer | None
+    buffer: Buffer
     indices: tuple[Term, ...]
     lane: Term | None
     address: tuple[Term, ...]
     write: bool
     given: tuple[Term, ...]
     place: Path
-    value: Encoded | None = None
-    inner: tuple[Term, ...] = ()
-    written: Encoded | None = None
+    inner: tuple[Term, ...]
+    value: Encoded = NOTHING
+    written: Encoded = NOTHING
     """What a store's expression gave.  The element holds it too, unless its block is licensed."""
 
 
@@ -60,10 +66,10 @@ class Instance:
 
     def outer(self) -> Iterator[Access]:
         """Accesses to memory that exists outside the statement."""
-        return (a for a in self.accesses if a.buffer is None or a.buffer.data not in self.local)
+        return (a for a in self.accesses if a.buffer.data not in self.local)
 
     def stores_to(self, block: Var) -> list[Access]:
-        return [a for a in self.accesses if a.write and a.buffer is not None and a.buffer.data is block]
+        return [a for a in self.accesses if a.write and a.buffer.data is block]
 
     def renamed_apart(self) -> dict[Term, Term]:
         """Other variables for what is unknown: an access looked at in a second iteration sees other values."""
@@ -81,7 +87,7 @@ def equal(xs: Sequence[Term], ys: Sequence[Term]) -> Term:
 
 def overlap(a: Access, b: Access) -> Term:
     """When two accesses touch a common element."""
-    if a.buffer is None or b.buffer is None:
+    if BARRIER in (a.buffer, b.buffer):
         return f.TRUE
     if a.buffer.data is not b.buffer.data:
         return f.FALSE
@@ -101,7 +107,7 @@ def conflicts(xs: Iterable[Access], ys: Iterable[Access]) -> Iterator[tuple[Acce
         for y in ys:
             if not (x.write or y.write):
                 continue
-            if x.buffer is not None and y.buffer is not None and x.buffer.data is not y.buffer.data:
+            if x.buffer.data is not y.buffer.data and BARRIER not in (x.buffer, y.buffer):
                 continue
             key = (x.buffer, x.address, x.given, y.buffer, y.address, y.given)
             if key not in seen:

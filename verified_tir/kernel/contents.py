@@ -92,7 +92,7 @@ def ran(known: Known, e: Element, event: Ran, older: Element) -> Run | None:
     before = known.context.at(event.memory)
     found = instance(before, event.stmt)
     stores = found.stores_to(e.version.block)
-    if any(a.buffer is not None and a.buffer.dtype.scalar is not e.buffer.dtype.scalar for a in stores):
+    if any(a.buffer.dtype.scalar is not e.buffer.dtype.scalar for a in stores):
         return None
     if event.reached is not None:  # the outermost of its loops runs in ascending order
         stores = [replace(a, given=(*a.given, f.lt(a.inner[0], event.reached))) for a in stores]
@@ -154,7 +154,6 @@ def _varies(run: Run, *terms: Term) -> bool:
 
 def _settled(run: Run, a: Access) -> Access:
     """The store, resting on the memory before the statement where it reads what no iteration of it writes."""
-    assert a.value is not None
     parts = (a.value.value, a.value.defined, *a.given, *a.address)
     same, memo = _still_there(run, parts, run.before.memory), dict[Term, Term]()
     value, defined, *rest = [f.replace(t, same, memo) for t in parts]
@@ -170,7 +169,7 @@ def _still_there(run: Run, terms: Sequence[Term], memory: Memory, w: Witness | N
     found: dict[Term, Term] = {}
     for x in run.instance.accesses:
         b, loaded = x.buffer, x.value
-        if x.write or not b or not loaded or unknown.isdisjoint((loaded.value, loaded.defined)):
+        if x.write or unknown.isdisjoint((loaded.value, loaded.defined)):
             continue
         if b.data not in memory or (w is not None and not w.loose.isdisjoint(f.subterms(*x.address))):
             continue
@@ -183,7 +182,7 @@ def _still_there(run: Run, terms: Sequence[Term], memory: Memory, w: Witness | N
 
 def _apart(run: Run, x: Access, b: Buffer, address: Sequence[Term], s: Access, w: Witness | None) -> bool:
     """Whether an instance of a store does not touch what is loaded, or comes before it is loaded by the witness."""
-    if s.buffer is None or s.buffer.dtype.scalar is not b.dtype.scalar:
+    if s.buffer.dtype.scalar is not b.dtype.scalar:
         return False
     touched = equal(s.address, address)
     if w is None or w.runs is None:
@@ -199,7 +198,7 @@ def _apart(run: Run, x: Access, b: Buffer, address: Sequence[Term], s: Access, w
 def _value(run: Run, w: Witness) -> tuple[Term, Term] | None:
     """What the witness stored, and whether it was defined; ``None`` if that cannot be told from outside."""
     stored = w.access.value
-    if w.runs is None or stored is None or not w.loose.isdisjoint(f.subterms(stored.value, stored.defined)):
+    if w.runs is None or not w.loose.isdisjoint(f.subterms(stored.value, stored.defined)):
         return None  # which of several instances wrote last would matter
     memo: dict[Term, Term] = {}
     # Of bits that a licence leaves open nothing is said; but they are defined, or not.

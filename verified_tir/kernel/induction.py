@@ -121,7 +121,6 @@ def kept(
             (a,) = [x for x in instance(here, store, written=()).accesses if x.write]
         except Unencodable:
             return False
-        assert a.buffer is not None and a.value is not None
         now = here.memory[a.buffer.data].serial
         interval = (begun, moment()) if since is None else (now - 1, now) if path != since else (now, now)
         given = [*here.path, *a.given]

@@ -23,7 +23,7 @@ from verified_tir.ir.node import IRError, once
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import For, Stmt
 from verified_tir.ir.visit import sub_statements
-from verified_tir.kernel.access import Access, Instance, conflicts, overlap
+from verified_tir.kernel.access import BARRIER, Access, Instance, conflicts, overlap
 from verified_tir.kernel.begin import begin
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.exact import exact_prover
@@ -77,7 +77,7 @@ def no_conflict_between_iterations(context: Context, loop: For, path: Path) -> I
     yield from _reached(loop, runs[0], path)
     for a, b in conflicts(_common(runs[0], loop), _common(runs[1], loop)):
         what = f"the loop over {loop.var.name} is {loop.kind}"
-        if a.buffer is None or b.buffer is None:
+        if BARRIER in (a.buffer, b.buffer):
             claim = f"{what}: no opaque call, assertion or while loop stands in its body"
         else:
             verbs = f"{'write' if a.write else 'read'} and {'write' if b.write else 'read'}"
@@ -91,7 +91,7 @@ def _common(run: Instance, loop: For) -> Iterator[Access]:
     """Accesses to memory that all iterations have in common."""
     threads = loop.thread.startswith("threadIdx")
     for a in run.accesses:
-        if a.buffer is None or a.buffer.data not in run.local or (threads and _kind(a.buffer) in ("shared", "warp")):
+        if a.buffer.data not in run.local or (threads and _kind(a.buffer) in ("shared", "warp")):
             yield a
 
 
@@ -99,7 +99,7 @@ def _reached(loop: For, run: Instance, path: Path) -> Iterator[Question]:
     """No iteration uses memory from outside that is another's alone."""
     private = {"threadIdx": ("local",), "blockIdx": ("local", "shared", "warp", "wmma")}.get(loop.thread[:-2], ())
     for a in run.outer():  # each access: one that no run gets to says nothing of the others
-        if a.buffer is not None and _kind(a.buffer) in private:
+        if _kind(a.buffer) in private:
             claim = (
                 f"the loop over {loop.var.name} is bound to {loop.thread}: none of its iterations uses "
                 f"{a.buffer.name} of scope {a.buffer.scope} from outside, of which each has its own"

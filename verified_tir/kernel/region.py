@@ -33,7 +33,7 @@ from verified_tir.ir.stmt import (
     While,
 )
 from verified_tir.ir.visit import children, nodes_of, sub_statements
-from verified_tir.kernel.access import Access, Instance
+from verified_tir.kernel.access import BARRIER, Access, Instance
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import EVERYTHING, opaque_calls, written_blocks
 from verified_tir.logic import formula as f
@@ -173,13 +173,13 @@ class _Walker:
             element = self.context.load_from(self.context.memory, buffer, indices, lane)
             value, defined = element.value, element.defined
         found = Encoded(value, defined, True)
-        self.result.accesses.append(Access(buffer, indices, lane, address, False, given, self.place, found, self.loops))
+        self.result.accesses.append(Access(buffer, indices, lane, address, False, given, self.place, self.loops, found))
         return value, defined
 
     def barrier(self) -> None:
         """An assertion that fails, or a loop that does not end, keeps what follows from running: nothing moves past
         it."""
-        self.result.accesses.append(Access(None, (), None, (), True, self.given, self.place, None, self.loops))
+        self.result.accesses.append(Access(BARRIER, (), None, (), True, self.given, self.place, self.loops))
 
     # -- statements -----------------------------------------------------------------------------------------------
 
@@ -259,6 +259,6 @@ class _Walker:
         self.context.path.extend(taken)
         address, given, place = self.context.address(stmt.buffer, indices, element_lane), self.given, self.place
         self.result.accesses.append(
-            Access(stmt.buffer, indices, element_lane, address, True, given, place, value, self.loops, written)
+            Access(stmt.buffer, indices, element_lane, address, True, given, place, self.loops, value, written)
         )
         self.loops = loops

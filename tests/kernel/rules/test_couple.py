@@ -123,7 +123,7 @@ def test_what_is_wrong_with_a_compaction() -> None:
     refused(f, compact((0,), (x,), (x // 4,), (const(1),), lambda y: (y + i * 2,)), apart)
     refused(f, compact((0,), (x,), (x - i * 2,), (const(2),)), apart)  # the inverse must fit, too
     refused(f, compact((0,), (x,), (4 // (x - 1) * 0 + x % 2,), (const(2),)), "no division by zero (Refuted)")
-    refused(f, compact((0,), (x,), (x,), (i - 1,)), "the extents of t are not negative (Refuted)")
+    refused(f, compact((0,), (x,), (x,), (i - 1,)), "an extent that is not negative (Refuted)")
     wide = program(TILES.format("4,", "2 * i + j", "3 - j"))  # what is read elsewhere counts as touched
     k = variable(wide, "i")
     refused(wide, compact((0,), (x,), (x - k * 2,), (const(2),), lambda y: (y + k * 2,)), fits)

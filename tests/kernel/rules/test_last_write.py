@@ -39,8 +39,8 @@ LEFT = "is dead: it is certainly overwritten later"
         ("for i in range(4):\n    B[3 - i] = 2\n    A[i] = B[0]", 1, READ),
         ("B[A[0]] = 2", 1, LEFT),
         ("A[0] = 0\nB[A[0]] = 2", 2, ""),
-        ("assert A[0] > 0\nB[0] = 2", 2, READ),
-        ("while A[0] > 0:\n    A[0] = A[0] - 1\nB[0] = 2", 2, READ),
+        ("assert A[0] > 0\nB[0] = 2", 2, LEFT),
+        ("while A[0] > 0:\n    A[0] = A[0] - 1\nB[0] = 2", 2, LEFT),
         ("B[0] = T.undef('int32')", 1, ""),  # undef is written, too
     ],
 )
@@ -83,7 +83,7 @@ def test_a_store_of_undef_need_not_be_dead(stored: str, later: str, fine: bool) 
 def test_what_stops_the_run_keeps_what_was_stored_before() -> None:
     """The caller sees B[0] == 1 where the assertion fails."""
     f = program("B[0] = 1\nassert A[0] > 0\nB[0] = 2", ABN)
-    refused(f, Erase((0,), 2), READ)
+    refused(f, Erase((0,), 2), LEFT)
     local = program('t = T.alloc_buffer((1,), "int32")\nt[0] = 1\nassert A[0] > 0\nt[0] = 2\nB[0] = t[0]', ABN)
     accepted(local, Erase((0, 0), outdated=True))  # nobody sees t
 

@@ -17,7 +17,7 @@ for x in range(8):
     t[x] = A[0]
 {}
 """
-SEEN = "was written after the erased statement (Refuted)"
+SEEN = "is not read before that (Refuted)"
 
 
 @pytest.mark.parametrize(

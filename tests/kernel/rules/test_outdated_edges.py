@@ -11,7 +11,7 @@ ALLOC = 't = T.alloc_buffer((4,), "int32")'
 def test_a_label_is_what_it_holds() -> None:
     text = ALLOC + '\nt[0] = 1\nwith T.sblock("b"):\n    {}'
     gives(program(text.format("B[0] = 2")), Erase((0, 0), outdated=True), ALLOC + '\nwith T.sblock("b"):\n    B[0] = 2')
-    refused(program(text.format("B[0] = t[0]")), Erase((0, 0), outdated=True), "what is read of t was written after")
+    refused(program(text.format("B[0] = t[0]")), Erase((0, 0), outdated=True), "the store to t is dead")
 
 
 def test_only_loops_inside_of_the_allocation_count() -> None:

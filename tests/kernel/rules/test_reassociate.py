@@ -264,7 +264,7 @@ def test_symbolic_numbers_of_groups() -> None:
     params = 'A: T.Buffer(("m",), "int32"), B: T.Buffer((4,), "int32"), n: T.int32'
     f = program("for k in range(n):\n    B[2] = B[2] + A[0]", params)
     k, n, m = variable(f, "k"), variable(f, "n"), variable(f, "m")
-    refused(f, groups((), (n,), (k,), None), "the extents of P are not negative (Refuted)")
+    refused(f, groups((), (n,), (k,), None), "n: an extent that is not negative (Refuted)")
     refused(f, groups((), (m,), (k,), None), "every term goes to one of the partial results")
     f = program("for k in range(m):\n    B[2] = B[2] + A[k]", params)
     k, m = variable(f, "k"), variable(f, "m")

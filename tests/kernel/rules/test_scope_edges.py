@@ -40,7 +40,7 @@ def test_extents_that_change(text: str, how: Literal["hoist", "sink", "narrow"],
 @pytest.mark.parametrize("bounds", ["t[0], 4", "0, t[0]", "t[0], t[0]"])
 def test_bounds_that_read_the_buffer_keep_it_outside(bounds: str) -> None:
     f = program(f"{ALLOC}\nfor i in range({bounds}):\n    t[1] = i\n    B[0] = t[1]")
-    refused(f, moved((), "sink"), "t is used outside of its new place")
+    refused(f, moved((), "sink"), "buffer t is not declared here")
 
 
 def test_an_opaque_call_may_read_what_an_earlier_iteration_left() -> None:

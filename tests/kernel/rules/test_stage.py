@@ -37,7 +37,7 @@ PARAMS = 'A: T.Buffer((4, 8), "float32"), C: T.Buffer((16,), "float32")'
 
 NOT_WANTED = Erase((0, 0, 0), outdated=True)
 """The copy in, of a tile: the statement writes all that it reads, and all that is copied out."""
-UNWRITTEN = "dead: what is read of {} was written after the erased statement (Refuted)"
+UNWRITTEN = "dead: the store to {} is dead: what is overwritten later is not read before that (Refuted)"
 
 
 def window(start: Expr | int, extent: Expr | int, step: int = 1, inside: int | None = None) -> LayoutMap:
@@ -392,7 +392,7 @@ def test_parameters_fit() -> None:
     refused(f, Stage((0,), a, replace(layout, inverse=(load(b, y),)), "c"), "the map mentions B, which is not in scope")
     layout = replace(window(1, 1), inverse_inputs=(y,), inverse=(y + 1,))
     again = accepted(f, Stage((0,), a, layout, "c"))
-    refused(again, Stage((1,), b, layout, "d"), "the variables of the copy are not fresh")
+    refused(again, Stage((1,), b, layout, "d"), "y is bound twice")
     stale = Buffer.declare("D", (6,), "int32")
     refused(f, Stage((0,), stale, layout, "c"), "buffer D is not declared here")
 
@@ -400,7 +400,7 @@ def test_parameters_fit() -> None:
 def test_extents_of_the_copy() -> None:
     f = program("for i in range(n):\n    B[i] = A[i]", SIX + ", n: T.int32")
     n = variable(f, "n")
-    refused(f, read(f, window(0, n)), "safety: the extents of c are not negative (Refuted)")
+    refused(f, read(f, window(0, n)), "safety: n: an extent that is not negative (Refuted)")
     refused(f, read(f, window(0, binary("max", n, 0))), "in bounds")
     accepted(f, read(f, window(0, binary("max", n, 0), inside=6)))
     refused(f, read(f, window(0, 8 // n)), "no division by zero")

@@ -49,8 +49,9 @@ def test_the_variables_of_the_copy_are_fresh_and_distinct() -> None:
         return Stage((), c, layout, "c", copy_out=True)
 
     accepted(f, stage(p, q))
-    for wrong in (stage(p, p), stage(i, q), stage(p, i)):
-        assert reason(f, wrong) == "the variables of the copy are not fresh"
+    assert reason(f, stage(p, p)) == "two indices of the map have one variable"
+    for wrong in (stage(i, q), stage(p, i)):
+        assert reason(f, wrong).endswith("i is bound twice")
 
 
 @pytest.mark.parametrize("out", [False, True])
@@ -98,9 +99,7 @@ def test_a_condition_of_a_while_loop_is_evaluated_again() -> None:
     """At first it reads t[0], which was written since; and then t[1], which was not."""
     text = ALLOC + "t[1] = 5\nt[0] = 1\nt[2] = 0\nB[0] = 0\nwhile t[{}] > 0:\n    B[0] = B[0] + 1"
     accepted(program(text.format("0").replace("B[0] = B[0]", "t[0] = B[0]")), Erase((0, 0), outdated=True))
-    refused(
-        program(text.format("B[0]")), Erase((0, 0), outdated=True), "was written after the erased statement (Refuted)"
-    )
+    refused(program(text.format("B[0]")), Erase((0, 0), outdated=True), "is not read before that (Refuted)")
 
 
 def test_a_read_that_is_not_evaluated_sees_no_write() -> None:
@@ -145,4 +144,4 @@ def test_extents_keep_an_allocation_where_it_is() -> None:
     assert "reads memory" in reason(f, moved((1,), "narrow"))
     for form in ("(t[0],), 'int32'", "(2,), 'int32', strides=[t[0]]", "(2,), 'int32', elem_offset=t[0]"):
         f = program(ALLOC + f"u = T.alloc_buffer({form})\nt[0] = 1\nu[0] = t[0]")
-        assert reason(f, moved((), "narrow")) == "t is used outside of its new place"
+        assert "an extent of u reads memory" in reason(f, moved((), "narrow"))

@@ -122,9 +122,9 @@ def test_views_that_nobody_uses() -> None:
     assert accepted(declared, Drop(())) is f
     i, j = variable(f, "i"), variable(f, "j")
     moved = accepted(declared, redirected((0,), buffer(f, "A"), a, (((i, j), (i * 8 + j,)),)))
-    refused(moved, Drop(()), "A_flat is used")
+    refused(moved, Drop(()), "buffer A_flat is not declared here")
     refused(f, Drop(()), "no buffer is declared here")
-    refused(declared, Declare((0,), a, True), "not fresh")
+    assert accepted(declared, Declare((0,), a, True), Drop((0,))) is declared  # said twice, it means the same
     refused(f, Declare((0, 0), Buffer.declare("v", (4,), data=buffer(f, "A").data, elem_offset=4 // i), True), "zero")
     refused(f, Declare((), Buffer.declare("v", (4,)), True), "is declared over v, which is no block here")
 
@@ -173,7 +173,8 @@ def test_sharing_a_block() -> None:
     refused(scoped, Share((), (0, 1), w), "no buffer is allocated here")
     refused(scoped, Share((), (0, 3), w), "no statement at step 3")
     refused(scoped, Share((), (-1, 0), w), "no statement at step -1")
-    refused(scoped, Share((), (0, 2), buffer(scoped, "t")), "is not fresh")
+    refused(scoped, Share((), (0, 2), buffer(scoped, "A")), "A is bound twice")
+    refused(scoped, Share((), (0,), buffer(scoped, "u")), "u is bound twice")
     refused(scoped, Share((), (0, 2), Buffer.declare("w", (8,), scope="local")), "lives in scope")
 
 

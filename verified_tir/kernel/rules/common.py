@@ -9,7 +9,7 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, at, put
 from verified_tir.ir.stmt import Seq, Stmt, seq
 from verified_tir.ir.visit import mentions
-from verified_tir.kernel.access import Access, conflicts, overlap
+from verified_tir.kernel.access import BARRIER, Access, conflicts, overlap
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import EVERYTHING, read_blocks, written_blocks
 from verified_tir.kernel.obligation import Misfit, Question
@@ -53,11 +53,11 @@ def never_meet(
     """One question for each pair of accesses that might touch one element; what nothing moves past asks for itself."""
     first, second = list(first), list(second)
     for a in (*first, *second):
-        if a.buffer is None:
+        if a.buffer is BARRIER:
             claim = f"{why}: an opaque call, assertion or while loop stays in its place"
             yield Question("order", claim, context, (*given, *a.given), f.FALSE, (*path, *a.place))
     for a, b in conflicts(first, second):
-        if a.buffer is None or b.buffer is None:
+        if BARRIER in (a.buffer, b.buffer):
             continue
         claim = f"{why}: the {_verb(a)} and the {_verb(b)} of {a.buffer.name} touch different elements"
         goal = f.not_(overlap(a, b))

@@ -42,7 +42,7 @@ from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.common import following
 from verified_tir.kernel.rules.insert import stores_seen, unchanged
-from verified_tir.kernel.rules.last_write import dead, may_not_pass, name_of, unread_blocks
+from verified_tir.kernel.rules.last_write import dead, may_not_pass, unread_blocks
 from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
 
@@ -81,15 +81,13 @@ class Erase:
         run = instance(context, target, written=())
         for a in stores_seen(run, unread):
             old, new, same = unchanged(context, a)
-            claim = f"the erased store to {name_of(a)} wrote the bits that were there already"
+            claim = f"the erased store to {a.buffer.name} wrote the bits that were there already"
             yield Question("no-op", claim, run.context, (*a.given, new), f.and_(old, same), (*self.path, *a.place))
 
     def _dead(self, context: Context, target: Stmt, later: tuple[Stmt, ...], unread: set[Var]) -> Iterator[Question]:
         """Every store is dead.  Its address may depend on what S wrote before, so loads of that are fresh."""
         run = instance(context, target)
-        stores = [
-            replace(a, given=(*a.given, a.value.defined)) for a in stores_seen(run, unread) if a.value is not None
-        ]
+        stores = [replace(a, given=(*a.given, a.value.defined)) for a in stores_seen(run, unread)]
         after = run.context.fork()
         after.execute(target)
         yield from dead(after, stores, later, self.path, "before", outlived=not self.outdated)

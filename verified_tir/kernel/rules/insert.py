@@ -37,7 +37,7 @@ from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.open_bits import adds_nothing
 from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.common import following, safe_questions
-from verified_tir.kernel.rules.last_write import dead, may_not_pass, name_of, unread_blocks
+from verified_tir.kernel.rules.last_write import dead, may_not_pass, unread_blocks
 from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
@@ -82,7 +82,7 @@ class Insert:
             yield from safe_questions(run.context, (safety,), (), (*self.path, *place))
         for a in stores_seen(run, unread):
             old, new, same = unchanged(context, a)
-            claim = f"the inserted store to {name_of(a)} writes the bits that are there already"
+            claim = f"the inserted store to {a.buffer.name} writes the bits that are there already"
             goal, place = f.and_(new, same), (*self.path, *a.place)
             otherwise = dead(run.context, [a], later, self.path, "after", outlived=True) if later else ()
             yield Question("no-op", claim, run.context, (*a.given, old), goal, place, "after", tuple(otherwise))
@@ -90,13 +90,12 @@ class Insert:
 
 def stores_seen(run: Instance, unread: set[Var]) -> list[Access]:
     """The stores of a run to what exists outside of it, but for blocks that nobody reads."""
-    return [a for a in run.outer() if a.write and a.buffer is not None and a.buffer.data not in unread]
+    return [a for a in run.outer() if a.write and a.buffer.data not in unread]
 
 
 def unchanged(context: Context, a: Access) -> tuple[Term, Term, Term]:
     """That an element is defined before a store and after it, and that the store leaves its bits as they are: those of
     each order of its terms, if its block is licensed."""
-    assert a.buffer is not None and a.value is not None and a.written is not None
     old, new = context.load_from(context.memory, a.buffer, a.indices, a.lane), a.written.value
     licensed = a.buffer.data in context.entry.licensed
     return old.defined, a.value.defined, adds_nothing(new, old.value) if licensed else f.eq(new, old.value)

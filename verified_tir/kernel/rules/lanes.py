@@ -98,7 +98,6 @@ def _questions(context: Context, loop: For, new: Store, path: Path) -> Iterator[
     same_place = f.and_(*[f.eq(x, y) for x, y in zip(now.address, was.address, strict=True)])
     claim = f"each lane stores to {name} where its iteration of the loop over {var} does"
     yield Question("lanes", claim, here, (*given, stores), same_place, path)
-    assert was.written is not None and now.written is not None
     same = f.and_(f.eq(was.written.value, now.written.value), now.written.defined)
     claim = f"each lane stores to {name} what its iteration of the loop over {var} does"
     yield Question("lanes", claim, here, (*given, stores, was.written.defined), same, path)

@@ -18,15 +18,16 @@ end each element in which they differed was stored by both, or is gone.  So whet
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import final
+from dataclasses import replace
+from typing import TypeAlias
 
+from verified_tir.ir.dtype import BOOL
 from verified_tir.ir.expr import Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, put
-from verified_tir.ir.stmt import SKIP, Allocate, Assert, For, Seq, Stmt, While
+from verified_tir.ir.stmt import SKIP, Allocate, Assert, For, If, Seq, Stmt, While
 from verified_tir.ir.visit import walk
-from verified_tir.kernel.access import Access, conflicts, overlap
+from verified_tir.kernel.access import Access, conflicts, equal, overlap
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import EVERYTHING, opaque_calls, read_blocks, written_blocks
 from verified_tir.kernel.obligation import Question
@@ -38,23 +39,21 @@ from verified_tir.semantics.encode import fresh
 
 # -- last writes -------------------------------------------------------------------------------------------------------
 
-
-@final
-@dataclass(frozen=True, slots=True)
-class Ran:
-    """A statement that ran once for each value of ``unknowns`` that ``given`` allows; ``context`` is where it began."""
-
-    context: Context
-    stmt: Stmt
-    given: tuple[Term, ...] = ()
-    unknowns: tuple[Term, ...] = ()
+Ran: TypeAlias = tuple[Context, Stmt]
+"""A statement that ran, and what is known where it began."""
 
 
 def earlier_iterations(context: Context, loop: For, now: Term) -> Ran:
-    """The body of a loop in the iterations before ``now``; ``context`` is where the loop begins."""
-    v = fresh(loop.var.name, f.INT)
-    given = (f.le(context.encoder().value(loop.min), v), f.lt(v, now))
-    return Ran(context.bound([loop.var], [v]), loop.body, given, (v,))
+    """The iterations of a loop before ``now``: a loop with fewer of them; ``context`` is where the loop begins."""
+    low = context.encoder().value(loop.min)
+    first, count = Var.fresh("first", loop.var.dtype), Var.fresh("count", loop.var.dtype)
+    return context.bound([first, count], [low, f.sub(now, low)]), For(loop.var, first, count, loop.body)
+
+
+def perhaps(context: Context, stmt: Stmt) -> Ran:
+    """A statement that may have run, or not."""
+    condition = Var.fresh("repeated", BOOL)
+    return context.bound([condition], [fresh("repeated", f.BOOL)]), If(condition, stmt, SKIP)
 
 
 def overwrites(ran: Iterable[Ran], a: Access) -> Term:
@@ -63,115 +62,68 @@ def overwrites(ran: Iterable[Ran], a: Access) -> Term:
     What it loads from memory that it writes itself is a fresh variable, so nothing is known of it.
     """
     found: list[Term] = []
-    for r in ran:
-        if a.buffer is None or a.buffer.data not in written_blocks(r.stmt):
-            continue
-        run = instance(r.context, r.stmt, given=r.given)
-        for b in run.outer():
-            if not b.write or b.buffer is None or b.buffer.data is not a.buffer.data:
-                continue
-            if b.buffer.dtype is not a.buffer.dtype:
-                continue
-            solved = solve_address(b.address, a.address, [*r.unknowns, *b.inner], b.given)
-            if solved is None:
-                continue
-            witness = {**solved[0], **run.renamed_apart()}
-            memo: dict[Term, Term] = {}
-            conditions = [f.replace(g, witness, memo) for g in b.given]
-            reached = [f.eq(f.replace(x, witness, memo), y) for x, y in zip(b.address, a.address, strict=True)]
-            found.append(f.and_(*conditions, *reached))
+    for run in [instance(begun, stmt) for begun, stmt in ran if a.buffer.data in written_blocks(stmt)]:
+        for b in run.stores_to(a.buffer.data):
+            solved = solve_address(b.address, a.address, list(b.inner), b.given)
+            if solved is not None and b.buffer.dtype is a.buffer.dtype:
+                apart = {**solved[0], **run.renamed_apart()}  # other instances see other values
+                happened = f.and_(*b.given, equal(b.address, a.address))
+                found.append(f.replace(happened, apart))
     return f.or_(*found)
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """A statement that is about to run in a walk, at ``place``: where it begins, and what ran since the walk began."""
-
-    place: Path
-    stmt: Stmt
-    context: Context
-    ran: tuple[Ran, ...]
 
 
 def moments(
     context: Context, stmt: Stmt, wanted: Callable[[Path, Stmt], bool], ran: tuple[Ran, ...] = (), place: Path = ()
-) -> Iterator[Moment]:
-    """The statements in ``stmt``, run from ``context``, that are wanted, within wanted ones; outermost first."""
+) -> Iterator[tuple[Path, Stmt, Context, tuple[Ran, ...]]]:
+    """The statements in ``stmt``, run from ``context``, that are wanted, within wanted ones, outermost first: where
+    each stands and begins, and what ran since the walk began."""
     if not wanted(place, stmt):
         return
-    yield Moment(place, stmt, context, ran)
+    yield place, stmt, context, ran
     for k, sub, inside in context.inside(stmt):
         before = ran
         if isinstance(stmt, For):
             before = (*ran, earlier_iterations(context, stmt, inside.env[stmt.var].value))
-        elif isinstance(stmt, While):  # perhaps some iterations ran: of no element it is certain that they wrote it
-            before = (*ran, Ran(context, stmt, (fresh("repeated", f.BOOL),)))
+        elif isinstance(stmt, While):  # of no element it is certain that an iteration wrote it
+            before = (*ran, perhaps(context, stmt))
         yield from moments(inside, sub, wanted, before, (*place, k))
         if isinstance(stmt, Seq):
-            ran = (*ran, Ran(inside, sub))
+            ran = (*ran, (inside, sub))
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Read:
-    """A read, where it happens, and a condition under which its element was written before, since the walk began.
-
-    ``given`` is what leads to the read within the walk: facts about what was passed on the way are wanted, too.
-    """
-
-    context: Context
-    access: Access
-    given: tuple[Term, ...]
-    written: Term
-    place: Path
-
-
-def reads_of(context: Context, stmt: Stmt, blocks: set[Var], place: Path = ()) -> Iterator[Read]:
-    """Every read that ``stmt``, run from ``context``, makes of the blocks."""
-    for m in moments(context, stmt, lambda _, s: not {*blocks, EVERYTHING}.isdisjoint(read_blocks(s))):
-        run = evaluation(m.context, m.stmt)
+def reads_of(context: Context, stmt: Stmt, blocks: set[Var]) -> Iterator[tuple[Context, Access, Term]]:
+    """Every read that ``stmt``, run from ``context``, makes of the blocks: what is known there, the access, and when
+    its element was written since the walk began."""
+    for place, s, here, ran in moments(context, stmt, lambda _, s: not blocks.isdisjoint(read_blocks(s))):
+        run = evaluation(here, s)
         for a in run.outer():
-            if not a.write and a.buffer is not None and a.buffer.data in blocks:
-                given = (*run.context.path[len(context.path) :], *a.given)
-                yield Read(run.context, a, given, overwrites(m.ran, a), (*place, *m.place))
+            if not a.write and a.buffer.data in blocks:
+                yield run.context, replace(a, place=place), overwrites(ran, a)
 
 
 # -- dead stores -------------------------------------------------------------------------------------------------------
 
 
 def dead(
-    context: Context, stores: Sequence[Access], later: Iterable[Stmt], path: Path, where: str, *, outlived: bool
+    context: Context, stores: Sequence[Access], later: tuple[Stmt, ...], path: Path, where: str, *, outlived: bool
 ) -> Iterator[Question]:
     """Questions that make stores dead which have just happened, at ``path``; ``later`` are the statements after them.
 
     :param outlived: their blocks live on after the last of these statements.
     """
-    blocks = {a.buffer.data for a in stores if a.buffer is not None}
-    run = Seq((*later, SKIP))
-    for read in reads_of(context, run, blocks):
-        for _, a in conflicts([read.access], stores):
-            claim = _not_read(a) if outlived else f"what is read of {name_of(a)} was written after the erased statement"
-            given = (*a.given, *read.given, overlap(a, read.access))
-            yield Question("dead", claim, read.context, given, read.written, (*path, *a.place), where)
+    for here, read, written in reads_of(context, Seq(later), {a.buffer.data for a in stores}):
+        for _, a in conflicts([read], stores):
+            claim = f"the store to {a.buffer.name} is dead: what is overwritten later is not read before that"
+            given = (*a.given, *read.given, overlap(a, read))
+            yield Question("dead", claim, here, given, written, (*path, *a.place), where)
     if not outlived:
         return
-    ran = [Ran(here, s) for _, s, here in context.inside(run)]
-    for r in ran:
-        for a in stores if may_not_pass(r.stmt) else ():  # somebody else may read, or the run may end here
-            yield Question("dead", _not_read(a), r.context, a.given, f.FALSE, (*path, *a.place), where)
+    ran = [(here, s) for _, s, here in context.inside(Seq(later))]
+    ends = not any(map(may_not_pass, later))  # otherwise somebody else may read, or the run may end there
     for a in stores:
-        claim = f"the store to {name_of(a)} is dead: it is certainly overwritten later"
-        yield Question("dead", claim, ran[-1].context, a.given, overwrites(ran, a), (*path, *a.place), where)
-
-
-def _not_read(a: Access) -> str:
-    return f"the store to {name_of(a)} is dead: what is overwritten later is not read before that"
-
-
-def name_of(a: Access) -> str:
-    """The name of the buffer that an access goes through."""
-    return "" if a.buffer is None else a.buffer.name
+        claim = f"the store to {a.buffer.name} is dead: it is certainly overwritten later"
+        goal = overwrites(ran, a) if ends else f.FALSE
+        yield Question("dead", claim, ran[-1][0], a.given, goal, (*path, *a.place), where)
 
 
 def may_not_pass(stmt: Stmt) -> bool:

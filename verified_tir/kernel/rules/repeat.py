@@ -26,7 +26,7 @@ parallel is another judgement (``race_free``).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import final
@@ -36,7 +36,7 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, at, put
 from verified_tir.ir.stmt import DeclBuffer, Seq, Stmt, While, seq
 from verified_tir.ir.visit import children, nodes_of, refresh_binders, substitute
-from verified_tir.kernel.access import Instance, conflicts, overlap
+from verified_tir.kernel.access import BARRIER, Instance, conflicts, overlap
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import opaque_calls, read_blocks, written_blocks
@@ -45,7 +45,7 @@ from verified_tir.kernel.moments import happens_before
 from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.common import changes, never_meet
-from verified_tir.kernel.rules.last_write import Moment, moments, reads_of
+from verified_tir.kernel.rules.last_write import Ran, moments, reads_of
 from verified_tir.kernel.rules.skeleton import (
     Skeleton,
     check_values,
@@ -94,9 +94,9 @@ class Repeat:
         origin = context_at(before, (*self.path[:shared], first), entry)
         ended = origin.fork()  # one walk: both speak of one run
         ended.execute(whole)
-        *_, now = moments(ended, rest, lambda p, _: p == place[: len(p)])
+        *_, (_, _, now, since) = moments(ended, rest, lambda p, _: p == place[: len(p)])
         after = before.with_body(put(before.body, self.path, seq(added, target)))
-        return Rewrite(after, self._questions(source, whole, inside, origin, now))
+        return Rewrite(after, self._questions(source, whole, inside, origin, now, since))
 
     def _check(self, whole: Stmt, inside: Path, rest: Stmt) -> None:
         """The parameters fit the program; the source stands ``inside`` P, and ``rest`` comes after it.
@@ -120,32 +120,33 @@ class Repeat:
 
     # -- obligations --------------------------------------------------------------------------------------------
 
-    def _questions(self, source: Stmt, whole: Stmt, inside: Path, origin: Context, now: Moment) -> Iterator[Question]:
-        """``origin`` is where P begins."""
-        yield from safely(now.context, self.new, {0: self.instance}, (), self.path)
-        place = Skeleton(self.new).enter(now.context, 0)
+    def _questions(
+        self, source: Stmt, whole: Stmt, inside: Path, origin: Context, now: Context, ran: Sequence[Ran]
+    ) -> Iterator[Question]:
+        """``origin`` is where P begins; ``now`` is where instances run again, after what ``ran`` since P's end."""
+        yield from safely(now, self.new, {0: self.instance}, (), self.path)
+        place = Skeleton(self.new).enter(now, 0)
         w = place.at(self.instance)
-        ran = enter(place.context.at(origin.memory), whole, inside, w)  # nothing in P changes what this reads
+        again = enter(place.context.at(origin.memory), whole, inside, w)  # nothing in P changes what this reads
         claim = "the instance that runs again has run before"
-        yield Question("repeat", claim, place.context, (), f.and_(*ran.domain), self.path, "after")
-        ran.context.repeat(whole, whole)  # P has been running for a while when it gets to the source
-        run = instance(ran.context, source)
-        yield from self._written_first(source, run, ran.context)
+        yield Question("repeat", claim, place.context, (), f.and_(*again.domain), self.path, "after")
+        again.context.repeat(whole, whole)  # P has been running for a while when it gets to the source
+        run = instance(again.context, source)
+        yield from self._written_first(source, run, again.context)
         later = [
             replace(a, given=(*a.given, happens_before(whole, (inside, w), (a.place, a.inner))))
             for a in instance(origin, whole).outer()
         ]
-        others = (instance(r.context, r.stmt, given=r.given).outer() for r in now.ran)
-        since = [a for a in chain(later, *others) if a.write and a.buffer is not None]
+        others = (instance(begun, stmt).outer() for begun, stmt in ran)
+        since = [a for a in chain(later, *others) if a.write and a.buffer is not BARRIER]
         why = "what runs again was not stored to since"
         yield from never_meet(run.context, run.outer(), since, (), why, self.source)
 
     def _written_first(self, source: Stmt, run: Instance, start: Context) -> Iterator[Question]:
         """What the run reads of what it writes itself, it has written before."""
         writes = [a for a in run.outer() if a.write]
-        for read in reads_of(start, source, read_blocks(source) & written_blocks(source), self.source):
-            for a, b in conflicts([read.access], writes):
-                name = "" if a.buffer is None else a.buffer.name
-                claim = f"what the repeated statement reads and writes of {name}, it writes first"
-                goal = f.or_(read.written, f.not_(overlap(a, b)))
-                yield Question("repeat", claim, read.context, (*read.given, *b.given), goal, read.place)
+        for here, read, written in reads_of(start, source, read_blocks(source) & written_blocks(source)):
+            for a, b in conflicts([read], writes):
+                claim = f"what the repeated statement reads and writes of {a.buffer.name}, it writes first"
+                goal, place = f.or_(written, f.not_(overlap(a, b))), (*self.source, *read.place)
+                yield Question("repeat", claim, here, (*read.given, *b.given), goal, place)

@@ -25,7 +25,6 @@ from verified_tir.ir.visit import nodes_of, substitute
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.memory import Entry, bytes_of
 from verified_tir.kernel.obligation import Misfit, Question
-from verified_tir.kernel.rules.common import occurs
 from verified_tir.kernel.rules.scope import extents_safe
 from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
@@ -55,9 +54,6 @@ class Share:
                 raise Misfit("no buffer is allocated here")
             _check_kind(block, allocation)
             chosen[place] = allocation
-        own = {s.buffer.data for s in chosen.values()}
-        if block in nodes_of(before, Buffer) or (block.data not in own and occurs(before, block.data)):
-            raise Misfit(f"{block.name} is not fresh")
         body = before.body
         for place, s in chosen.items():
             body = put(body, place, substitute(DeclBuffer(s.buffer, s.body), {s.buffer.data: block.data}))

@@ -34,19 +34,18 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import FALSE, Load, Not
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, at, put
-from verified_tir.ir.stmt import Allocate, If, Stmt, Store, While, seq
+from verified_tir.ir.stmt import SKIP, Allocate, If, Stmt, Store, While, seq
 from verified_tir.ir.visit import nodes_of, refresh_binders
-from verified_tir.kernel.access import Access, equal, overlap
+from verified_tir.kernel.access import Access, Instance, equal, overlap
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import opaque_calls
-from verified_tir.kernel.memory import Allocated, Entry
+from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.moments import happens_before
 from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.region import instance
-from verified_tir.kernel.rules.common import evaluated_safely, never_meet, occurs, safe_questions
-from verified_tir.kernel.rules.layout import LayoutMap, anywhere, in_box, masked_lanes_safe, over_box
-from verified_tir.kernel.rules.scope import extents_safe
+from verified_tir.kernel.rules.common import evaluated_safely, never_meet, safe_questions
+from verified_tir.kernel.rules.layout import LayoutMap, in_box, masked_lanes_safe, over_box
 from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
 
@@ -73,20 +72,21 @@ class Stage:
         target = at(before.body, self.path)
         context = context_at(before, self.path, entry)
         new = Buffer.fresh(self.name, self.buffer.dtype, self.layout.shape, self.scope)
-        self._check(before, context, target, new)
+        self._check(context, target, new)
         moved = target
         for place in self.only or ((),):
             redirected = self.layout.move(at(moved, place), self.buffer, new, stores=self.copy_out)
             moved = put(moved, place, redirected)
         here, there = Load(self.buffer, self.layout.inverse), Load(new, self.layout.inverse_inputs)
-        inwards = self._nest(Store(new, here, self.layout.inverse_inputs))
-        outwards = self._nest(Store(self.buffer, there, self.layout.inverse))
-        allocated = Allocate(new, seq(inwards, moved, *([refresh_binders(outwards)[0]] if self.copy_out else [])))
-        questions = self._questions(context, target, new, allocated, inwards)
+        inwards = self._nest(Store(new, here, there.indices))
+        outwards = self._nest(Store(self.buffer, there, here.indices))
+        allocated = Allocate(new, seq(inwards, moved, refresh_binders(outwards)[0] if self.copy_out else SKIP))
+        copy = Allocate(new, outwards if self.copy_out else inwards)
+        questions = self._questions(context, target, new, allocated, copy)
         heirs = ((new.data, self.buffer.data),) if self.copy_out else ()
         return Rewrite(before.with_body(put(before.body, self.path, allocated)), questions, heirs=heirs)
 
-    def _check(self, before: PrimFunc, context: Context, target: Stmt, new: Buffer) -> None:
+    def _check(self, context: Context, target: Stmt, new: Buffer) -> None:
         """The parameters fit the program.
 
         :raises Misfit: if they do not.
@@ -94,9 +94,6 @@ class Stage:
         name, data = self.buffer.name, self.buffer.data
         if opaque_calls(target):
             raise Misfit(f"an opaque call stands there, which may read and write {name}")
-        variables = self.layout.inverse_inputs
-        if len(set(variables)) != len(variables) or occurs(before, *variables):
-            raise Misfit("the variables of the copy are not fresh")
         self.layout.check(self.buffer, new, context)
         if not self.copy_out:
             return
@@ -117,21 +114,19 @@ class Stage:
     # -- obligations --------------------------------------------------------------------------------------------
 
     def _questions(
-        self, context: Context, target: Stmt, new: Buffer, allocated: Stmt, inwards: Stmt
+        self, context: Context, target: Stmt, new: Buffer, allocated: Stmt, copy: Stmt
     ) -> Iterator[Question]:
-        yield from extents_safe(context, new, self.path)
-        inside = context.fork()
-        inside.becomes(new.data, Allocated())
-        copy = instance(inside, inwards, with_safety=True)
-        yield from safe_questions(copy.context, (s for _, s in copy.safety), (), self.path)
-        yield from masked_lanes_safe(context.fork(), allocated, new, self.path)
+        """``copy`` is what goes out, or comes in if nothing does: both touch the same elements of B."""
+        run = instance(context, copy, with_safety=True)
+        yield from safe_questions(run.context, (s for _, s in run.safety), (), self.path)
+        yield from masked_lanes_safe(context, allocated, new, self.path)
         others: list[Access] = []
         for a in instance(context, target).outer():
             if self._moves(a):
                 yield from self._in_region(context, a)
-            elif a.buffer is not None and a.buffer.data is self.buffer.data:
+            elif a.buffer.data is self.buffer.data:
                 others.append(a)
-        yield from self._apart(context, others) if self.copy_out else self._after_reads(context, target, others)
+        yield from self._apart(run, others) if self.copy_out else self._after_reads(context, target, others)
 
     def _moves(self, a: Access) -> bool:
         """Whether an access is one of T now."""
@@ -155,20 +150,18 @@ class Stage:
         run = instance(context, target)
         reads = [a for a in run.outer() if self._moves(a)]
         for store, a in product((s for s in others if s.write), reads):  # equal accesses at other moments, too
-            assert store.buffer is not None
             claim = f"what writes {store.buffer.name} without going through {self.name} comes after its last read"
             earlier = happens_before(target, (store.place, store.inner), (a.place, a.inner))
             given = (*store.given, *a.given, *([] if repeated else [earlier]))
             goal = f.not_(overlap(store, a))
             yield Question("stage", claim, run.context, given, goal, (*self.path, *store.place))
 
-    def _apart(self, context: Context, others: Sequence[Access]) -> Iterator[Question]:
+    def _apart(self, copy: Instance, others: Sequence[Access]) -> Iterator[Question]:
         """Other accesses miss the region, each element of which has one place."""
-        ys, region = anywhere(context, self.layout.inverse_inputs, self.layout.shape)
-        region.path.append(f.not_(self.layout.padded(region, ys)))
-        indices, lane = tuple(self.layout.origin(region, ys)), region.any_lane(self.buffer)
-        element = Access(self.buffer, indices, lane, region.address(self.buffer, indices, lane), True, (), ())
+        (element,) = copy.stores_to(self.buffer.data)
         why = f"each access without going through {self.name} misses the region"
-        yield from never_meet(region, others, [element], (), why, self.path)
+        yield from never_meet(copy.context, others, [element], (), why, self.path)
         claim = f"each element of the region has one place in {self.name}"
-        yield Question("stage", claim, region, (), equal(self.layout.image(region, indices), ys), self.path)
+        ys = element.inner[: len(self.layout.shape)]
+        goal = equal(self.layout.image(copy.context, element.indices), ys)
+        yield Question("stage", claim, copy.context, element.given, goal, self.path)
