@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from verified_tir import CodegenError, Schedule, build, parse_func
-from verified_tir.kernel.entry import has_meaning
+from verified_tir.elaborate.meaning import has_meaning
 from verified_tir.kernel.theorem import reflexive
 
 COPY = """

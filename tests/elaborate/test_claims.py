@@ -6,10 +6,11 @@ import pytest
 
 from tests.kernel.programs import PROVER, program, take, why
 from verified_tir.elaborate.claims import verify_program
+from verified_tir.elaborate.meaning import has_meaning
 from verified_tir.ir.script import script
 from verified_tir.ir.stmt import Block, For, seq
 from verified_tir.ir.visit import nodes_of, refresh_binders
-from verified_tir.kernel.entry import has_meaning, prove_program
+from verified_tir.kernel.entry import prove_program
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import NoMatch, Unproved
 from verified_tir.kernel.theorem import reflexive
@@ -300,5 +301,5 @@ def test_nothing_is_proved_of_a_block_that_is_not_expanded() -> None:
     twice = seq(func.body, refresh_binders(func.body)[0])
     found = take(moves.swap((), 0), reflexive(func.with_body(twice)))
     assert isinstance(found, NoMatch) and "expanded" in found.reason
-    meaningless = prove_program(func, PROVER)
+    meaningless = prove_program(func, PROVER, Entry())
     assert isinstance(meaningless, NoMatch) and "its blocks are not expanded" in meaningless.reason

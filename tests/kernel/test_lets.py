@@ -11,6 +11,7 @@ from verified_tir.ir.expr import Broadcast, Call, LetExpr, Load, Shuffle, Var
 from verified_tir.ir.stmt import Evaluate
 from verified_tir.ir.sugar import const
 from verified_tir.kernel.entry import prove_program
+from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.rules.rewrite import Edit, Rewrite
 from verified_tir.logic import formula as f
 from verified_tir.semantics.encode import Encoded, Encoder
@@ -62,5 +63,5 @@ def test_arguments_of_an_opaque_call_see_the_lets_around_it(result: DType) -> No
         (LetExpr(v, LetExpr(w, i, w + 1), called(v)), True),
         (LetExpr(v, i + 1, LetExpr(w, v + 1, called(w))), False),
     ):
-        proved = prove_program(func.with_body(loop(i, 3, Evaluate(value))), PROVER)
+        proved = prove_program(func.with_body(loop(i, 3, Evaluate(value))), PROVER, Entry())
         assert safe if isinstance(proved, tuple) else (not safe and "in bounds" in why(proved))

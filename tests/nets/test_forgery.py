@@ -23,6 +23,7 @@ from tests.kernel.programs import take
 from tests.nets.values import ALL_RULES, Anything, Drawer, Impostor, Several, Text, Whole, fields_of
 from tests.nightly import WHOLE
 from verified_tir.elaborate.claims import verify_program
+from verified_tir.elaborate.meaning import has_meaning
 from verified_tir.ir import outside
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import DType
@@ -36,8 +37,9 @@ from verified_tir.ir.stmt import SKIP, For, Seq, Store
 from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import nodes_of
 from verified_tir.kernel.calls import Arguments
-from verified_tir.kernel.entry import has_meaning, prove_program
+from verified_tir.kernel.entry import prove_program
 from verified_tir.kernel.facts import Prover
+from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import NoMatch, Unproved
 from verified_tir.kernel.refines import Refines
 from verified_tir.kernel.rules import RULES
@@ -417,7 +419,7 @@ def test_no_field_is_given_twice(name: str) -> None:
 def test_a_program_has_a_meaning_if_it_is_one() -> None:
     for forged in (Impostor(PrimFunc), Anything(), None):
         with pytest.raises(TypeError):
-            prove_program(forged, PROVER)  # type: ignore[arg-type]
+            prove_program(forged, PROVER, Entry())  # type: ignore[arg-type]
         assert not has_meaning(forged)  # type: ignore[arg-type]
 
 

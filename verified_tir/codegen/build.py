@@ -23,8 +23,8 @@ from verified_tir.codegen.errors import CodegenError
 from verified_tir.codegen.runtime import Function, function
 from verified_tir.codegen.runtime_load import LoadedCode
 from verified_tir.codegen.target import Target
+from verified_tir.elaborate import meaning
 from verified_tir.ir.func import PrimFunc
-from verified_tir.kernel.entry import has_meaning, prove_program
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import NoMatch, Unproved
@@ -159,9 +159,9 @@ def prove_meaning(theorem: Refines, solver: Solver | None = None) -> None:
     :raises CodegenError: if it could not be proved.
     """
     func = theorem.before
-    if has_meaning(func):
+    if meaning.has_meaning(func):
         return
-    found = prove_program(func, Prover(solver or Solver()))
+    found = meaning.prove_meaning(func, Prover(solver or Solver()))
     match found:
         case NoMatch(reason=reason):
             problem = reason

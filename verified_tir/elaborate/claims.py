@@ -19,6 +19,7 @@ from typing import final
 
 from verified_tir.elaborate.blocks import expand, expand_blocks, starts
 from verified_tir.elaborate.calls import CALL
+from verified_tir.elaborate.meaning import prove_meaning
 from verified_tir.ir.expr import Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.misplaced import misplaced
@@ -31,7 +32,6 @@ from verified_tir.kernel.access import BARRIER, Access, Instance, conflicts, ove
 from verified_tir.kernel.begin import begin
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import written_blocks
-from verified_tir.kernel.entry import prove_program
 from verified_tir.kernel.exact import exact_prover
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.memory import Allocated, Entry
@@ -65,7 +65,7 @@ def verify_program(
     except (Unencodable, IRError) as problem:
         return NoMatch((), str(problem))
     judgements = (
-        partial(prove_program, expanded, prover, entry),  # it notes that there is a meaning where nothing is assumed
+        partial(prove_meaning, expanded, prover, entry),  # it notes that there is a meaning where nothing is assumed
         partial(prove_race_free, expanded, prover, entry or Entry()),
     )
     for judgement in judgements:

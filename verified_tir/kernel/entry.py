@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from weakref import WeakSet
 
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
@@ -31,16 +30,9 @@ def program_questions(func: PrimFunc, entry: Entry) -> Iterator[Question]:
     context = begin(func, replace(entry, definite=True))
     for path, stmt, here in context.places(func.body):
         if not isinstance(stmt, (Seq, Block)):
-            try:
-                run = evaluation(here, stmt, with_safety=True)
-            except (Unencodable, IRError) as problem:
-                raise _Inexpressible(path, str(problem)) from None
+            run = evaluation(here, stmt, with_safety=True)
             kept = [s for _, s in run.safety if s.kind != "the assumption holds"]
             yield from safe_questions(run.context, kept, (), path, "before")
-
-
-class _Inexpressible(Exception):
-    """What a statement says has no form in the logic: the place of the statement, and why."""
 
 
 def contradictory(func: PrimFunc, prover: Prover, entry: Entry) -> bool:
@@ -51,21 +43,7 @@ def contradictory(func: PrimFunc, prover: Prover, entry: Entry) -> bool:
     return prover.solver.contradictory((*context.path, *facts))
 
 
-_MEANINGFUL: WeakSet[PrimFunc] = WeakSet()
-
-
-def has_meaning(func: PrimFunc) -> bool:
-    """Whether :func:`prove_program` has proved in this process that this program has a meaning.
-
-    ``p ⊑ p`` is a theorem of every program p, also of one that leaves its arrays; machine code is made of those only
-    that do not.
-    """
-    return type(func) is PrimFunc and func in _MEANINGFUL
-
-
-def prove_program(
-    func: PrimFunc, prover: Prover, entry: Entry | None = None
-) -> tuple[Discharged, ...] | NoMatch | Unproved:
+def prove_program(func: PrimFunc, prover: Prover, entry: Entry) -> tuple[Discharged, ...] | NoMatch | Unproved:
     """What was proved of the program, or the first thing that could not be."""
     exact_prover(prover)
     if type(func) is not PrimFunc:
@@ -74,15 +52,11 @@ def prove_program(
     if ill_formed is not None:
         return NoMatch((), ill_formed)
     try:
-        done, failed = discharge(prover, program_questions(func, entry or Entry()))
+        done, failed = discharge(prover, program_questions(func, entry))
         if failed is not None:
             return Unproved(*failed, func)
-        if contradictory(func, prover, entry or Entry()):
+        if contradictory(func, prover, entry):
             return NoMatch((), "what it assumes of its arguments contradicts itself: no input is left")
-    except _Inexpressible as refused:
-        return NoMatch(*refused.args)
     except (Unencodable, IRError) as refused:
         return NoMatch((), str(refused))
-    if entry is None:
-        _MEANINGFUL.add(func)
     return done

@@ -75,9 +75,9 @@ def _apply(rule: Rule, theorem: Statement, prover: Prover, again: Step | None = 
     except (Unencodable, IRError) as refused:
         return NoMatch(place, str(refused))
     step = Step(rule, made.after, discharged, replace(made, questions=()))
-    asked = {how_asked(), *(["kept verdicts"] if prover.solver.store.kept else [])}
-    asked |= rule.lemma.proved_by if type(rule) is Refine else set()
-    return _made(replace(new, derivation=(*theorem.derivation, step), proved_by=theorem.proved_by | asked))
+    lemmas = rule.lemma.proved_by if type(rule) is Refine else ()
+    asked = theorem.proved_by.union(lemmas, [how_asked()], ["kept verdicts"] if prover.solver.store.kept else [])
+    return _made(replace(new, derivation=(*theorem.derivation, step), proved_by=asked))
 
 
 def _check(theorem: Statement, made: Rewrite) -> None:
@@ -87,9 +87,12 @@ def _check(theorem: Statement, made: Rewrite) -> None:
     ill_formed = problem(made.after) if expanded else NOT_EXPANDED
     if ill_formed is not None:
         raise Misfit(f"no theorem is about the result: {ill_formed}")
-    written = _newly_written(theorem.after, made.after)
-    if written is not None:
-        raise Misfit(f"{written} would be written, which was only read: then no other argument may share it")
+    # Parameters that are only read may coincide, and a written one may not: the new program would have less memories.
+    # What counts is what the program stores itself; that is what is looked for at entry.
+    was, now = written_blocks(theorem.after.body), written_blocks(made.after.body)
+    for old, new in zip(theorem.after.buffers, made.after.buffers, strict=True):
+        if new.data in now and old.data not in was and len(made.after.buffers) > 1:
+            raise Misfit(f"{new.name} would be written, which was only read: then no other argument may share it")
     if not made.reassociated <= theorem.licensed:
         raise Misfit("floats are summed in another order without a licence")
 
@@ -124,19 +127,6 @@ def _inherited(licences: Mapping[Var, frozenset[Var]], made: Rewrite) -> dict[Va
         else:  # it may be one of them (see ``share``)
             found.pop(new, None)
     return found
-
-
-def _newly_written(before: PrimFunc, after: PrimFunc) -> str | None:
-    """A parameter that only the second program writes.
-
-    Parameters that are only read may coincide, and a written one may not; so the second would have less memories.  What
-    counts is what the program stores itself: that is what is looked for at entry.
-    """
-    if len(before.buffers) == 1:
-        return None
-    old, new = written_blocks(before.body), written_blocks(after.body)
-    pairs = zip(before.buffers, after.buffers, strict=False)
-    return next((b.name for a, b in pairs if b.data in new and a.data not in old), None)
 
 
 def _questions(theorem: Statement, new: Statement, made: Rewrite) -> Iterator[Question]:

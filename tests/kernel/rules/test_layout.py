@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from tests.kernel.programs import accepted, buffer, compact, load, program, refused, variable
+from tests.kernel.programs import accepted, body_of, buffer, compact, load, program, refused, variable
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import FALSE, TRUE, Var
+from verified_tir.ir.expr import FALSE, TRUE, Broadcast, Var
 from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.rules.couple import Couple
 from verified_tir.kernel.rules.layout import LayoutMap
@@ -54,6 +54,27 @@ def test_an_element_lives_where_it_is_mapped_to() -> None:
     longer = replace(DOUBLED, shape=(const(14),))
     refused(f, Relayout(a, longer, None), EXACT)
     accepted(f, Relayout(a, replace(longer, padding=binary("or", y % 2 > 0, y >= 12)), None))
+
+
+def test_padding_is_a_condition() -> None:
+    f = program("B[0] = A[0]", 'A: T.Buffer((6,), "int32"), B: T.Buffer((4,), "int32")')
+    for wrong, words in ((y, "int32"), (Broadcast(TRUE, 2), "boolx2")):
+        refused(f, Relayout(buffer(f, "A"), replace(DOUBLED, padding=wrong), None), f"has type {words}; a bool")
+
+
+def test_where_an_array_has_no_element_all_is_padding() -> None:
+    """That each element has a place supposes that there is one; that the padding is exact does not."""
+    f = program("B[0] = n", 'A: T.Buffer((n,), "int32"), B: T.Buffer((4,), "int32"), n: T.int32')
+    n = variable(f, "n")
+    roomy = LayoutMap((x,), (x,), (y,), (y,), (n + 1,), y >= n)
+    accepted(f, Relayout(buffer(f, "A"), roomy, None))
+    refused(f, Relayout(buffer(f, "A"), replace(roomy, padding=binary("and", y >= n, n > 0)), None), EXACT)
+
+
+def test_a_single_element_becomes_one_of_several() -> None:
+    f = program('t = T.alloc_buffer((), "int32")\nt[()] = A[0]\nB[0] = t[()]')
+    row = LayoutMap((), (const(2),), (y,), (), (const(4),), FALSE)
+    assert "t[2] = A[0]\nB[0] = t[2]" in body_of(accepted(f, Couple((), row)))
 
 
 def test_the_new_shape_is_safe_and_not_negative() -> None:
@@ -130,7 +151,7 @@ def test_what_the_padding_of_a_parameter_may_be() -> None:
     a, b, n = buffer(f, "A"), buffer(f, "B"), variable(f, "n")
     for value in (const(0), n, y, load(a, 0)):
         accepted(f, Relayout(a, FOUR, value))
-    refused(f, Relayout(a, FOUR, load(b, 0)), "the padding's value may read no other buffer")
+    refused(f, Relayout(a, FOUR, load(b, 0)), "the padding's value mentions B")
     refused(f, Relayout(a, FOUR, Var.fresh("q")), "the padding's value mentions q")
     refused(f, Relayout(a, FOUR, x), "the padding's value mentions x")
 

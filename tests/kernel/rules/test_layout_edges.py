@@ -138,6 +138,13 @@ def test_what_is_not_masked_lies_in_the_buffer() -> None:
     accepted(program(ALLOC + other.format("n * 2"), ABN), Couple((), DOUBLED))
 
 
+def test_of_what_else_is_evaluated_nothing_is_asked() -> None:
+    """B[u[0]] is in bounds; whoever asks what a whole statement evaluates does not know, since it writes u, too."""
+    text = ALLOC + 'u = T.alloc_buffer((1,), "int32")\nu[0] = 0\nB[u[0]] = 1\n'
+    masked = "B[0:4] = t.vload([T.Ramp(0, 1, 4)], predicate=T.Ramp(0, 1, 4) < T.Broadcast(3, 4))"
+    accepted(program(text + masked), Couple((), DOUBLED))
+
+
 COUNTED = "for i in range((m + 3) // 4):\n    C[0:4] = {}.vload([T.Ramp(i * 4, 1, 4)], predicate={})"
 MASK = "T.Ramp(i * 4, 1, 4) < T.Broadcast(m, 4)"
 FULL = LARGEST[32]

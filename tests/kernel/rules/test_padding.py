@@ -7,13 +7,14 @@ from dataclasses import replace
 
 import pytest
 
-from tests.kernel.programs import PROVER, body_of, load, program, why
+from tests.kernel.programs import PROVER, body_of, load, program, store, why
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Expr, FloatImm, Load, Undef, Var
+from verified_tir.ir.expr import Call, Expr, FloatImm, Load, Undef, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.obligation import NoMatch, Unproved
 from verified_tir.kernel.refines import _made, statement_of
+from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.padding import PadValue
 from verified_tir.kernel.rules.relayout import Relayout
@@ -187,10 +188,12 @@ def reason(theorem: Refines, value: Expr, position: int = 0) -> str:
 def test_what_is_no_value_for_it() -> None:
     theorem = padded(WRITES)
     b, c = theorem.after.buffers
-    assert "may read no other buffer" in reason(theorem, load(c, 0))
+    assert "mentions C" in reason(theorem, load(c, 0))
     assert "mentions k" in reason(theorem, Var.fresh("k"))
     assert "has type float32" in reason(theorem, const(1.0, "float32"))
-    assert "has type int32" in reason(theorem, Undef(b.dtype))
+    assert "opaque call" in reason(theorem, Call(b.dtype, "unknown", ()))
+    same_block = Buffer.declare("B", (2, 3), "int32", data=b.data)
+    assert "mentions B" in reason(theorem, load(same_block, 0, 0))
     assert "no parameter with that padding" in reason(theorem, const(1), 1)
     assert "safety: B[3, 0]: in bounds" in reason(theorem, load(b, 3, 0))
     assert "a divisor that is undef" in reason(theorem, binary("floordiv", load(b, 0, 0), load(b, 0, 1)))
@@ -236,7 +239,25 @@ def test_it_is_declared_once() -> None:
 
 
 def test_views_and_calls() -> None:
-    view = padded("V = T.decl_buffer((6,), 'int32', data=B.data)\nV[5] = 1")
-    assert "other views" in reason(view, const(1))
-    call = padded("T.evaluate(T.call_extern('void', 'elsewhere', B.data))")
-    assert "opaque call" in reason(call, const(1))
+    """What is written through a view counts; what an opaque call leaves is unknown, even of what it may not touch."""
+    view = "V = T.decl_buffer((6,), 'int32', data=B.data)\n"
+    holds(view + "V[5] = 1", const(1))
+    fails(view + "V[5] = 1", const(2))
+    for pad in ("undef", "none"):
+        fails(view + "V[0] = 1", pad=pad)
+        fails("T.evaluate(T.call_extern('void', 'elsewhere', B.data))", const(1), pad=pad)
+    holds(view + "V[1] = 1", const(7), pad="none")
+
+
+def test_what_may_not_be_touched_may_become_free() -> None:
+    """Where the value is undefined nothing is said; the program writes there afterwards."""
+    theorem = padded("B[0, 0] = 1", pad="none")
+    b = theorem.after.buffers[0]
+    write = Insert((), store(b, 7, 2, 1), "after")
+    assert not isinstance(apply(write, theorem, PROVER), Refines)
+    free = declared(theorem, Undef(b.dtype))
+    assert isinstance(free, Refines)
+    written = apply(write, free, PROVER)
+    assert isinstance(written, Refines), why(written)
+    assert "at the end (Refuted)" in reason(written, const(8))
+    assert isinstance(declared(written, const(7)), Refines)

@@ -21,7 +21,7 @@ from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.common import evaluated_safely, safe_questions
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
-from verified_tir.semantics.encode import Encoded, fresh
+from verified_tir.semantics.encode import fresh
 
 N = TypeVar("N", Expr, Stmt)
 
@@ -175,7 +175,7 @@ def anywhere(context: Context, variables: tuple[Var, ...], shape: tuple[Expr, ..
     """An unknown index in ``[0, shape)`` for each variable, called as it is, and the context that says so."""
     here = context.fork()
     terms = [fresh(v.name, f.INT) for v in variables]
-    here.passed(Encoded(in_box(context, terms, shape), f.TRUE, False))
+    here.path.append(in_box(context, terms, shape))
     return terms, here
 
 

@@ -28,18 +28,17 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, Load, Undef, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Evaluate
-from verified_tir.ir.visit import bound_vars, nodes_of
+from verified_tir.ir.visit import bound_vars, nodes_of, walk
 from verified_tir.kernel.begin import begin
 from verified_tir.kernel.context import Context
-from verified_tir.kernel.effects import opaque_calls, written_blocks
+from verified_tir.kernel.effects import opaque_calls
 from verified_tir.kernel.memory import Entry, Padding
 from verified_tir.kernel.obligation import Misfit, ParameterMap, Question
 from verified_tir.kernel.region import instance
-from verified_tir.kernel.rules.common import safe_questions
+from verified_tir.kernel.rules.common import changes, safe_questions
 from verified_tir.kernel.rules.layout import anywhere
 from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
-from verified_tir.semantics.encode import Safety
 
 
 @final
@@ -65,16 +64,10 @@ class PadValue:
         was = declared[k].value
         if not (was is None or isinstance(was, Undef)):
             raise Misfit(f"that padding of {buffer.name} holds a value already")
-        if isinstance(self.value, Undef):
-            raise Misfit(f"an undef, though it has type {self.value.dtype}, is no value")
-        if opaque_calls(before.body):
-            raise Misfit("an opaque call could write the padding")
         declared[k] = replace(declared[k], value=self.value, owed=self.owed)
         same = declared[k].indices
         record = ParameterMap(buffer, buffer, same, same, same, same, tuple(declared))
         context = begin(before, replace(entry, paddings=record.declared(entry.paddings)))
-        if context.several_views(buffer.data):
-            raise Misfit(f"{buffer.name} has other views or strides")
         return Rewrite(before, holds(context, declared[k], untouched=was is None), (record,))
 
 
@@ -83,19 +76,22 @@ def holds(context: Context, p: Padding, untouched: bool) -> Iterator[Question]:
 
     :param untouched: whether the program has no meaning if it touches it.
     """
-    buffer, value, body = p.buffer, p.value, context.func.body
+    value, body = p.value, context.func.body
     if value is None:
         return
     _check(context, p, value)
-    ys, here = anywhere(context, p.indices, buffer.shape)
+    ys, here = anywhere(context, p.indices, p.buffer.shape)
     here = here.bound(p.indices, ys)
     here.passed(here.encoder().encode(p.predicate))
-    safety: list[Safety] = []
-    here.encoder(safety).encode(value)
-    yield from safe_questions(here, safety, (), ())
-    yield from _read_elsewhere(here, p, value)
-    changes = bool(nodes_of(value, Load)) and buffer.data in written_blocks(body)
-    if not untouched or p.owed or changes:
+    run = instance(here, Evaluate(value), with_safety=True)
+    yield from safe_questions(run.context, (s for _, s in run.safety), (), ())
+    for load in run.accesses:  # what the value reads is no padding whose value is read from memory in turn
+        for q in here.entry.paddings:
+            if q.buffer is p.buffer and q.value is not None and nodes_of(q.value, Load):
+                inside = here.bound(q.indices, load.indices).encoder().value(q.predicate)
+                claim = f"the padding of {p.buffer.name} is not read from such padding itself"
+                yield Question("padding", claim, run.context, load.given, f.not_(inside), (), "after")
+    if not untouched or p.owed or opaque_calls(body) or changes(body, (value,)):
         end = context.fork()
         end.execute(body)
         yield holds_value(end, p, value)
@@ -108,24 +104,12 @@ def _check(context: Context, p: Padding, value: Expr) -> None:
     """
     if value.dtype is not p.buffer.dtype:
         raise Misfit(f"the padding has type {value.dtype}, the elements of {p.buffer.name} {p.buffer.dtype}")
-    if any(b is not p.buffer for b in nodes_of(value, Buffer)):
-        raise Misfit("the padding's value may read no other buffer")
     if bound_vars(value):  # it could capture what is put in for an index, when the layout changes
         raise Misfit("the padding's value binds a variable")
-    known = {*p.indices, p.buffer.data, *(v for v in context.env if v.dtype.is_int)}
-    for v in nodes_of(value, Var):
-        if v not in known:
-            raise Misfit(f"the padding's value mentions {v.name}")
-
-
-def _read_elsewhere(here: Context, p: Padding, value: Expr) -> Iterator[Question]:
-    """What the value reads is no padding whose value is read from memory in turn."""
-    for load in instance(here, Evaluate(value)).accesses:
-        for q in here.entry.paddings:
-            if q.buffer is p.buffer and q.value is not None and nodes_of(q.value, Load):
-                inside = here.bound(q.indices, load.indices).encoder().value(q.predicate)
-                claim = f"the padding of {p.buffer.name} is not read from such padding itself"
-                yield Question("padding", claim, here, load.given, f.not_(inside), (), "after")
+    known = {*p.indices, p.buffer, p.buffer.data, *(v for v in context.env if v.dtype.is_int)}
+    for n in walk(value):
+        if isinstance(n, (Var, Buffer)) and n not in known:
+            raise Misfit(f"the padding's value mentions {n.name}")
 
 
 def holds_value(context: Context, p: Padding, value: Expr) -> Question:
