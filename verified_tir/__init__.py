@@ -104,16 +104,20 @@ class _Package(ModuleType):
 sys.modules[__name__].__class__ = _Package
 
 
-def _printed(node: Any) -> str:
+def _printed(what: Any) -> str:
     from verified_tir.logic.formula import Term
 
-    if isinstance(node, Term):
+    if isinstance(what, str):
+        return what
+    if isinstance(what, tuple):
+        return "".join(map(_printed, what))
+    if isinstance(what, Term):
         from verified_tir.logic.readable import readable
 
-        return readable(node)
+        return readable(what)
     from verified_tir.ir.script import script
 
-    return script(node)
+    return script(what)
 
 
 answer("text", _printed)

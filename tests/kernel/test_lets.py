@@ -6,6 +6,7 @@ import pytest
 
 from tests.kernel.programs import PROVER, accepted, buffer, program, refused, variable, why
 from tests.kernel.rules.test_reorder import hole, link, loop, whole
+from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import INT32, VOID, DType
 from verified_tir.ir.expr import Broadcast, Call, LetExpr, Load, Shuffle, Var
 from verified_tir.ir.stmt import Evaluate
@@ -14,7 +15,7 @@ from verified_tir.kernel.entry import prove_program
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.rules.rewrite import Edit, Rewrite
 from verified_tir.logic import formula as f
-from verified_tir.semantics.encode import Encoded, Encoder
+from verified_tir.semantics.encode import Encoded, Encoder, Safety, in_range
 
 
 def test_a_witness_may_bind_a_variable_of_the_program() -> None:
@@ -37,6 +38,18 @@ def test_an_edit_may_bind_a_variable_of_the_program() -> None:
     bound = Edit((0,), (0,), LetExpr(i, const(3), value))
     accepted(func, Rewrite((), (bound,)))
     refused(func, Rewrite((), (bound, Edit((0,), (1,), const(3)))), "3 equals i")
+
+
+def test_a_let_changes_no_extent() -> None:
+    n, x = Var.fresh("n"), f.var("x", f.INT)
+    a = Buffer.declare("A", (n, n + 1), "int32")
+    found: list[Safety] = []
+    encoder = Encoder({n: Encoded(x, f.TRUE, False)}, lambda *_: (f.ZERO, f.TRUE), found)
+    encoder.encode(LetExpr(n, const(100), Load(a, (n, const(50)))))
+    conditions = {s.condition for s in found}
+    assert f.between(f.ZERO, f.integer(100), x) in conditions
+    assert f.between(f.ZERO, f.integer(50), f.add(x, f.ONE)) in conditions
+    assert in_range(f.add(x, f.ONE), INT32) in conditions
 
 
 def test_what_a_vector_was_bound_to_stands_where_it_was_bound() -> None:

@@ -105,15 +105,15 @@ def times(a: Term, b: Term) -> Term:
 
 
 def rounded(mode: str, a: Term) -> Term:
-    return f.convert("fp.roundToIntegral", a, a.sort, mode)
+    return f.fp(f"fp.roundToIntegral {mode}", a.sort, a)
 
 
 def below(a: Term, b: Term) -> Term:
-    return f.fp_test("fp.lt", a, b)
+    return f.fp("fp.lt", f.BOOL, a, b)
 
 
 def is_nan(a: Term) -> Term:
-    return f.fp_test("fp.isNaN", a)
+    return f.fp("fp.isNaN", f.BOOL, a)
 
 
 def prove_by_lemma(solver: Solver, given: tuple[Term, ...], goal: Term) -> Proved | None:

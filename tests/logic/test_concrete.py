@@ -68,12 +68,12 @@ def test_everything_is_as_z3_has_it(sort: str) -> None:
         one, two = number(sort, a), number(sort, b)
         terms = [f.fp(op, sort, one, two) for op in ("fp.add", "fp.mul", "fp.div")]
         terms += [f.fp(op, sort, one) for op in ("fp.sqrt", "fp.abs")] + [f.fp("fp.fma", sort, one, two, one)]
-        terms += [f.convert("fp.from_fp", one, "BF16"), f.convert("fp.from_int", f.integer(2049 * 3), sort)]
+        terms += [f.fp("fp.from_fp", "BF16", one), f.fp("fp.from_int", sort, f.integer(2049 * 3))]
         for t in terms:
             result = evaluate(t, {}, {})
             assert isinstance(solver.ask(query((), f.eq(t, number(t.sort, float(result))))), Proved), t
-        tests = [f.fp_test(op, one, two) for op in ("fp.eq", "fp.lt", "fp.leq")]
-        tests += [f.fp_test(f"fp.is{w}", one) for w in ("NaN", "Infinite", "Zero", "Negative")]
+        tests = [f.fp(op, f.BOOL, one, two) for op in ("fp.eq", "fp.lt", "fp.leq")]
+        tests += [f.fp(f"fp.is{w}", f.BOOL, one) for w in ("NaN", "Infinite", "Zero", "Negative")]
         tests += [f.eq(x, one), f.ite(f.lt(n, f.integer(2)), f.eq(x, two), f.eq(f.floormod(n, f.integer(-3)), n))]
         for t in tests:
             result = evaluate(t, {x: b, n: 1}, {})
@@ -86,7 +86,7 @@ def test_everything_is_as_z3_has_it(sort: str) -> None:
 def test_integers_are_rounded_once(sort: str) -> None:
     n = f.var("n", INT)
     for value in (0, -1, 7, 2049, 65519, 65520, (1 << 24) + 1, (1 << 53) + 1, -(1 << 60) - 129, 1 << 200):
-        found = evaluate(f.convert("fp.from_int", n, sort), {n: value}, {})
+        found = evaluate(f.fp("fp.from_int", sort, n), {n: value}, {})
         assert key(found) == key(round_integer(DTYPES[sort], value)), value
 
 
@@ -102,8 +102,8 @@ def test_functions_have_one_value_at_equal_arguments() -> None:
     "term",
     [
         f.euclid_div(f.integer(1), f.var("n", INT)),
-        f.convert("fp.to_int", f.positive_zero("F32"), INT),
-        f.convert("fp.roundToIntegral", f.positive_zero("F32"), "F32", "RTZ"),
+        f.fp("fp.to_int", INT, f.positive_zero("F32")),
+        f.fp("fp.roundToIntegral RTZ", "F32", f.positive_zero("F32")),
     ],
 )
 def test_what_is_not_known_has_no_value(term: Term) -> None:

@@ -37,7 +37,7 @@ TRUE: list[tuple[tuple[Term, ...], Term]] = [
     ((f.eq(A, B), below(A, ONE)), below(B, ONE)),
     ((f.implies(SAME, f.eq(load("X", I), A)), SAME), f.eq(plus(load("X", J), A), plus(A, A))),
     ((SAME,), f.eq(f.ite(below(A, B), load("X", I), A), f.ite(below(A, B), load("X", J), A))),
-    ((f.eq(I, J),), f.eq(f.convert("fp.from_int", I, "F32"), f.convert("fp.from_int", J, "F32"))),
+    ((f.eq(I, J),), f.eq(f.fp("fp.from_int", "F32", I), f.fp("fp.from_int", "F32", J))),
 ]
 
 UNKNOWN: list[tuple[tuple[Term, ...], Term]] = [
@@ -46,11 +46,11 @@ UNKNOWN: list[tuple[tuple[Term, ...], Term]] = [
     ((), f.eq(plus(A, B), times(A, B))),
     ((), f.eq(plus(A, MINUS), A)),  # true, but not for that reason
     ((), f.eq(plus(A, ZERO), A)),
-    ((f.fp_test("fp.eq", A, B),), f.eq(plus(A, ONE), plus(B, ONE))),  # -0.0 == 0.0, and a NaN equals nothing
-    ((), f.fp_test("fp.eq", A, A)),
+    ((f.fp("fp.eq", f.BOOL, A, B),), f.eq(plus(A, ONE), plus(B, ONE))),  # -0.0 == 0.0, and a NaN equals nothing
+    ((), f.fp("fp.eq", f.BOOL, A, A)),
     ((), f.eq(ZERO, MINUS)),
     ((), f.eq(plus(A, ONE), plus(A, ZERO))),
-    ((), f.eq(f.convert("fp.from_int", I, "F32"), f.convert("fp.from_int", J, "F32"))),
+    ((), f.eq(f.fp("fp.from_int", "F32", I), f.fp("fp.from_int", "F32", J))),
     ((f.eq(A, B),), below(D, f.var("b", "F64"))),  # of one name, and of another sort
     ((f.eq(f.fp("fp.abs", "F32", A), f.fp("fp.abs", "F32", B)),), f.eq(A, B)),
 ]

@@ -98,7 +98,7 @@ def test_truths_are_equal_to_true() -> None:
 
 
 def test_zeros_that_compare_equal_are_no_equals() -> None:
-    d = deduction(f.fp_test("fp.eq", A, B), f.eq(A, f.positive_zero("F32")), goal=f.eq(B, f.positive_zero("F32")))
+    d = deduction(f.fp("fp.eq", f.BOOL, A, B), f.eq(A, f.positive_zero("F32")), goal=f.eq(B, f.positive_zero("F32")))
     d.substitute({A: B}, list(d.given))
     assert not d.proved
 
@@ -130,7 +130,7 @@ PRODUCT, OTHER = f.mul(X, Y), f.mul(X, Z)
          f.eq(f.app("a", (X,), "F32"), f.app("a", (Y,), "F32")), Hidden(floats=True)),
         ((f.eq(f.var("a", "F64"), f.var("b", "F64")),), f.eq(A, B), Hidden(floats=True)),
         ((), f.eq(rounded("RNE", A), rounded("RTZ", A)), Hidden(floats=True)),
-        ((), f.eq(f.convert("fp.from_bits", X, "F32", 32), f.convert("fp.from_int", X, "F32")), Hidden(floats=True)),
+        ((), f.eq(f.fp("fp.from_bits", "F32", X), f.fp("fp.from_int", "F32", X)), Hidden(floats=True)),
         ((f.eq(P, below(A, B)),), f.eq(P, below(B, A)), Hidden(values=(A, B), floats=True)),
         ((f.eq(plus(A, B), A),), f.eq(plus(B, A), A), Hidden(values=(plus(A, B), plus(B, A)))),
     ],
@@ -216,8 +216,7 @@ def searches_for_something_else(_: Solver, d: Deduction, *others: object) -> Any
 def says_what_the_text_does_not(solver: Solver, d: Deduction, *others: object) -> Any:
     solver.store.check("(assert false)", solver.budget, "Solver", 1000)
     solver.store.notes[query(d.given, d.goal).text, solver.budget] = "unsat", None
-    with pytest.raises(TypeError, match="is a text"):
-        solver.store.check(Text("(assert false)"), solver.budget, "Solver", 1000)
+    solver.store.check(Text("(assert false)"), solver.budget, "Solver", 1000)
     d.ask(d.given, d.goal)
     return Proved()
 
@@ -265,9 +264,9 @@ class Another(tuple[Term, ...]):
 def keeps_another_text_for_the_question(_: Solver, d: Deduction, *others: object) -> Any:
     given = Another((f.FALSE,))
     given.seems = d.given
-    with pytest.raises(TypeError, match="about terms"):
-        query(given, d.goal)
+    query(given, d.goal)
     d.ask(d.given, d.goal)
+    d.ask(given, d.goal)
     return Proved()
 
 
@@ -316,7 +315,7 @@ class NowAndThen:
 
 def hides_some_floats(_: Solver, d: Deduction, *others: object) -> Any:
     """The number of a float is an integer, which is no NaN when it is converted."""
-    claim = f.not_(is_nan(f.convert("fp.from_fp", f.not_a_number("F32"), "F64")))
+    claim = f.not_(is_nan(f.fp("fp.from_fp", "F64", f.not_a_number("F32"))))
     for first in range(1, 9):
         for last in range(first, 9):
             hidden: Any = NowAndThen(first, last)
@@ -328,7 +327,7 @@ def hides_some_floats(_: Solver, d: Deduction, *others: object) -> Any:
 
 def sets_an_option(solver: Solver, d: Deduction, *others: object) -> Any:
     """One of Z3, with which what has no meaning is 0."""
-    whole = f.convert("fp.to_int", f.not_a_number("F32"), f.INT)
+    whole = f.fp("fp.to_int", f.INT, f.not_a_number("F32"))
     option = "(set-option :rewriter.hi_fp_unspecified true)"
     for setting in ("Solver", "shared"):
         solver.store.check(option, solver.budget, setting, 1000)

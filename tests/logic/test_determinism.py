@@ -108,8 +108,8 @@ def hard() -> list[Script]:
             f.eq(times(a, plus(b, c)), plus(times(a, b), times(a, c))),
         ):
             found.append(query((), goal))
-        whole = f.convert("fp.from_int", n, sort)
-        found.append(query((f.between(zero, n, f.integer(100)),), f.not_(f.fp_test("fp.eq", whole, plus(a, a)))))
+        whole = f.fp("fp.from_int", sort, n)
+        found.append(query((f.between(zero, n, f.integer(100)),), f.not_(f.fp("fp.eq", f.BOOL, whole, plus(a, a)))))
     return found
 
 

@@ -46,14 +46,14 @@ def true_claims(sort: str) -> dict[str, Question]:
     a, b, _ = variables(sort)
     zero, negative, one = f.positive_zero(sort), f.negative_zero(sort), _one(sort)
     number = f.not_(is_nan(a))
-    finite = f.and_(number, f.not_(f.fp_test("fp.isInfinite", a)))
+    finite = f.and_(number, f.not_(f.fp("fp.isInfinite", f.BOOL, a)))
     return {
         "adding -0.0": ((), f.eq(plus(a, negative), a)),
         "adding 0.0 to what is not -0.0": ((f.ne(a, negative),), f.eq(plus(a, zero), a)),
         "subtracting 0.0": ((), f.eq(minus(a, zero), a)),
         "multiplying by 1.0": ((), f.eq(times(a, one), a)),
         "a sum commutes": ((), f.eq(plus(a, b), plus(b, a))),
-        "a == a for numbers": ((number,), f.fp_test("fp.eq", a, a)),
+        "a == a for numbers": ((number,), f.fp("fp.eq", f.BOOL, a, a)),
         "a - a = 0.0 if finite": ((finite,), f.eq(minus(a, a), zero)),
         "0.0 + 0.0": ((f.eq(a, zero),), f.eq(plus(a, a), zero)),
         "a NaN stays": ((is_nan(a),), f.eq(plus(a, b), f.not_a_number(sort))),
@@ -63,9 +63,9 @@ def true_claims(sort: str) -> dict[str, Question]:
         "max(NaN, b) = b": ((is_nan(a),), f.eq(larger(a, b), b)),
         "not (a < b) is b <= a for numbers": (
             (number, f.not_(is_nan(b))),
-            f.eq(f.not_(below(a, b)), f.fp_test("fp.leq", b, a)),
+            f.eq(f.not_(below(a, b)), f.fp("fp.leq", f.BOOL, b, a)),
         ),
-        "identity is IEEE equality for numbers": ((number, f.eq(a, b)), f.fp_test("fp.eq", a, b)),
+        "identity is IEEE equality for numbers": ((number, f.eq(a, b)), f.fp("fp.eq", f.BOOL, a, b)),
     }
 
 
@@ -76,17 +76,17 @@ def false_claims(sort: str) -> dict[str, Question]:
     return {
         "adding 0.0": ((), f.eq(plus(a, zero), a)),
         "adding 0.0 to numbers": ((number,), f.eq(plus(a, zero), a)),
-        "adding 0.0 to what is == 0.0": ((f.fp_test("fp.eq", a, zero),), f.eq(plus(a, zero), a)),
+        "adding 0.0 to what is == 0.0": ((f.fp("fp.eq", f.BOOL, a, zero),), f.eq(plus(a, zero), a)),
         "subtracting -0.0": ((), f.eq(minus(a, negative), a)),
         "times 0.0": ((), f.eq(times(a, zero), zero)),
         "times 0.0, of numbers": ((number,), f.eq(times(a, zero), zero)),
         "times 0.0, of positive numbers": ((below(zero, a),), f.eq(times(a, zero), zero)),
-        "times 0.0, IEEE": ((), f.fp_test("fp.eq", times(a, zero), zero)),
+        "times 0.0, IEEE": ((), f.fp("fp.eq", f.BOOL, times(a, zero), zero)),
         "a - a = 0.0": ((), f.eq(minus(a, a), zero)),
         "a - a = 0.0, of numbers": ((number,), f.eq(minus(a, a), zero)),
-        "a == a": ((), f.fp_test("fp.eq", a, a)),
-        "IEEE equality is identity": ((f.fp_test("fp.eq", a, b),), f.eq(a, b)),
-        "IEEE equality of both is identity of sums": ((f.fp_test("fp.eq", a, b),), f.eq(plus(a, c), plus(b, c))),
+        "a == a": ((), f.fp("fp.eq", f.BOOL, a, a)),
+        "IEEE equality is identity": ((f.fp("fp.eq", f.BOOL, a, b),), f.eq(a, b)),
+        "IEEE equality of both is identity of sums": ((f.fp("fp.eq", f.BOOL, a, b),), f.eq(plus(a, c), plus(b, c))),
         "(a + b) - a = b": ((), f.eq(minus(plus(a, b), a), b)),
         "a sum associates": ((), f.eq(plus(plus(a, b), c), plus(a, plus(b, c)))),
         "a sum associates, of positive numbers": (
@@ -97,10 +97,10 @@ def false_claims(sort: str) -> dict[str, Question]:
         "min commutes": ((), f.eq(smaller(a, b), smaller(b, a))),
         "min commutes, of numbers": ((number, f.not_(is_nan(b))), f.eq(smaller(a, b), smaller(b, a))),
         "max(b, NaN) = b": ((is_nan(a),), f.eq(larger(b, a), b)),
-        "min is below both": ((), f.fp_test("fp.leq", smaller(a, b), b)),
-        "not (a < b) is b <= a": ((), f.eq(f.not_(below(a, b)), f.fp_test("fp.leq", b, a))),
+        "min is below both": ((), f.fp("fp.leq", f.BOOL, smaller(a, b), b)),
+        "not (a < b) is b <= a": ((), f.eq(f.not_(below(a, b)), f.fp("fp.leq", f.BOOL, b, a))),
         "0.0 - a is its negative": ((), f.eq(minus(zero, a), times(a, f.fp("fp.sub", sort, negative, one)))),
-        "the zeros are one": ((f.fp_test("fp.isZero", a), f.fp_test("fp.isZero", b)), f.eq(a, b)),
+        "the zeros are one": ((f.fp("fp.isZero", f.BOOL, a), f.fp("fp.isZero", f.BOOL, b)), f.eq(a, b)),
         "abs of -0.0": ((), f.eq(f.fp("fp.abs", sort, a), f.ite(below(a, zero), minus(zero, a), a))),
     }  # fmt: skip
 
@@ -198,9 +198,9 @@ ONE_F = _one("F32")
         # the second equation for a variable is not forgotten, and not believed of another
         ((f.eq(A, B), f.eq(A, C)), f.eq(plus(B, ZERO), C)),
         # IEEE equality is not an equation
-        ((f.fp_test("fp.eq", A, MINUS),), f.eq(plus(B, A), B)),
-        ((f.fp_test("fp.eq", A, B),), f.eq(f.app("g", (A,), "F32"), f.app("g", (B,), "F32"))),
-        ((f.fp_test("fp.eq", A, ZERO),), f.eq(f.convert("fp.from_fp", A, "F64"), f.positive_zero("F64"))),
+        ((f.fp("fp.eq", f.BOOL, A, MINUS),), f.eq(plus(B, A), B)),
+        ((f.fp("fp.eq", f.BOOL, A, B),), f.eq(f.app("g", (A,), "F32"), f.app("g", (B,), "F32"))),
+        ((f.fp("fp.eq", f.BOOL, A, ZERO),), f.eq(f.fp("fp.from_fp", "F64", A), f.positive_zero("F64"))),
         # of another element, function, or size
         ((f.eq(load(I), MINUS),), f.eq(plus(A, load(J)), A)),
         ((f.eq(load(I), MINUS),), f.eq(plus(A, load(f.add(I, ONE))), A)),
@@ -304,10 +304,10 @@ def test_congruence_takes_the_same_operations_on_equal_arguments_only(left: Term
 
 def test_a_contradiction_after_replacing_proves_no_more_than_before() -> None:
     """The hypotheses become ``false`` when facts are put in: so they were contradictory, which is a proof."""
-    contradictory = (f.ite(P, f.eq(A, NAN), f.eq(A, ZERO)), f.fp_test("fp.eq", A, A), P)
+    contradictory = (f.ite(P, f.eq(A, NAN), f.eq(A, ZERO)), f.fp("fp.eq", f.BOOL, A, A), P)
     assert SOLVER.contradictory(contradictory)
     assert isinstance(SOLVER.prove(contradictory, below(B, C)), Proved)
-    harmless = (f.ite(P, f.eq(A, NAN), f.eq(A, ZERO)), f.fp_test("fp.eq", A, A), f.not_(P))
+    harmless = (f.ite(P, f.eq(A, NAN), f.eq(A, ZERO)), f.fp("fp.eq", f.BOOL, A, A), f.not_(P))
     assert isinstance(SOLVER.prove(harmless, f.FALSE), Refuted)
     assert isinstance(SOLVER.prove(harmless, below(B, C)), Refuted)
 
@@ -325,13 +325,13 @@ def test_leaves_are_generalised_alike_everywhere() -> None:
     assert prove_by_lemma(SOLVER, (f.ne(leaves[0], MINUS),), f.eq(plus(leaves[1], ZERO), leaves[1])) is None
     assert prove_by_lemma(SOLVER, (below(leaves[2], leaves[1]),), below(leaves[1], leaves[2])) is None
     # an integer or truth value inside a float operation is a leaf as well
-    whole = f.convert("fp.from_int", I, "F32")
+    whole = f.fp("fp.from_int", "F32", I)
     assert prove_by_lemma(SOLVER, (), f.eq(plus(whole, MINUS), whole)) is not None
     assert prove_by_lemma(IMPATIENT, (), f.eq(plus(whole, ONE_F), whole)) is None
-    assert prove_by_lemma(IMPATIENT, (), f.eq(plus(whole, f.convert("fp.from_int", J, "F32")), whole)) is None
-    five = f.convert("fp.from_int", f.integer(5), "F32")
+    assert prove_by_lemma(IMPATIENT, (), f.eq(plus(whole, f.fp("fp.from_int", "F32", J)), whole)) is None
+    five = f.fp("fp.from_int", "F32", f.integer(5))
     assert prove_by_lemma(SOLVER, (), f.eq(five, f.floating("F32", 0x40A00000))) is not None
-    pattern = f.convert("fp.from_bits", I, "F32", 32)
+    pattern = f.fp("fp.from_bits", "F32", I)
     assert prove_by_lemma(SOLVER, (), f.eq(plus(pattern, MINUS), pattern)) is not None
     assert prove_by_lemma(IMPATIENT, (), f.eq(plus(pattern, ZERO), pattern)) is None
 
@@ -340,7 +340,7 @@ def test_a_term_shared_many_times_is_seen_once() -> None:
     shared = A
     for _ in range(60):
         shared = plus(shared, shared)
-    assert prove_by_lemma(SOLVER, (), f.fp_test("fp.isNaN", plus(shared, NAN))) is not None
+    assert prove_by_lemma(SOLVER, (), f.fp("fp.isNaN", f.BOOL, plus(shared, NAN))) is not None
 
 
 # -------------------------------------------------------------------------------------------------------- alternatives
@@ -348,7 +348,7 @@ def test_a_term_shared_many_times_is_seen_once() -> None:
 
 def test_alternatives_that_the_integers_exclude() -> None:
     """``i < 3 or a == 0.0``, within other facts: of use where i is at least 3, and only there."""
-    either = f.or_(f.lt(I, f.integer(3)), f.fp_test("fp.eq", A, ZERO))
+    either = f.or_(f.lt(I, f.integer(3)), f.fp("fp.eq", f.BOOL, A, ZERO))
     claim = f.eq(plus(B, A), B)
     rest = (f.ne(B, MINUS),)
     for known in (either, f.implies(f.lt(f.integer(0), I), either), f.and_(f.le(J, I), either)):
@@ -359,11 +359,11 @@ def test_alternatives_that_the_integers_exclude() -> None:
 
 
 def test_alternatives_about_floats_stay_alternatives() -> None:
-    several = f.or_(f.lt(I, f.integer(3)), f.fp_test("fp.eq", A, ZERO), f.eq(A, NAN))
+    several = f.or_(f.lt(I, f.integer(3)), f.fp("fp.eq", f.BOOL, A, ZERO), f.eq(A, NAN))
     given = (f.le(f.integer(3), I), several, f.ne(B, MINUS))
     assert prove_by_lemma(SOLVER, given, f.eq(plus(B, A), B)) is None
     found = prove_by_lemma(SOLVER, given, f.or_(f.eq(plus(B, A), B), f.eq(A, NAN)))
     assert isinstance(found, Proved)
-    neither = (f.or_(P, f.fp_test("fp.eq", A, ZERO)), f.ne(B, MINUS))
+    neither = (f.or_(P, f.fp("fp.eq", f.BOOL, A, ZERO)), f.ne(B, MINUS))
     assert prove_by_lemma(SOLVER, neither, f.eq(plus(B, A), B)) is None  # nothing is known of p
     assert isinstance(prove_by_lemma(SOLVER, (f.not_(P), *neither), f.eq(plus(B, A), B)), Proved)

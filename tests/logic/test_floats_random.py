@@ -50,7 +50,7 @@ def claims16(draw: DrawFn) -> Term:
     kind = draw(st.integers(0, 4))
     if kind == 0:
         return f.not_(is_nan(a))
-    return (f.eq, f.ne, lambda x, y: f.fp_test("fp.eq", x, y), below)[kind - 1](a, b)
+    return (f.eq, f.ne, lambda x, y: f.fp("fp.eq", f.BOOL, x, y), below)[kind - 1](a, b)
 
 
 @st.composite
@@ -78,7 +78,7 @@ def questions16(draw: DrawFn) -> Question:
     goal = f.eq(whole, plus(definition, f.replace(one, {target: definition})))
     if draw(st.booleans()):  # tamper
         k = draw(st.integers(0, 1))
-        wrong = [f.not_(givens[k]), f.TRUE, draw(st.sampled_from(ATOMS)), f.fp_test("fp.eq", target, definition)]
+        wrong = [f.not_(givens[k]), f.TRUE, draw(st.sampled_from(ATOMS)), f.fp("fp.eq", f.BOOL, target, definition)]
         givens[k] = draw(st.sampled_from(wrong))
     return (*givens, *draw(st.lists(givens16(), max_size=2))), goal
 
@@ -140,9 +140,9 @@ def test_the_random_attacks_can_hit() -> None:
     a, b, _ = FLOATS16
     for given_, goal in [
         ((), f.eq(plus(a, f.positive_zero("F16")), a)),
-        ((f.fp_test("fp.eq", a, b),), f.eq(a, b)),
+        ((f.fp("fp.eq", f.BOOL, a, b),), f.eq(a, b)),
         ((f.implies(P, f.eq(a, b)),), f.eq(a, b)),
-        ((), f.fp_test("fp.eq", a, a)),
+        ((), f.fp("fp.eq", f.BOOL, a, a)),
         ((), f.eq(LEAVES16[3], LEAVES16[4])),
     ]:
         assert any(contradicted(given_, goal, *point) for point in POINTS), goal

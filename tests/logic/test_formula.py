@@ -93,8 +93,8 @@ def test_there_is_one_nan(sort: str, nan: int, other: int, infinity: int) -> Non
     assert f.floating(sort, infinity) is not f.floating(sort, nan)
     assert f.eq(f.floating(sort, infinity), f.floating(sort, nan)) is f.FALSE
     solver = Solver()
-    assert isinstance(solver.prove((), f.fp_test("fp.isNaN", f.floating(sort, other))), Proved)
-    assert isinstance(solver.prove((), f.fp_test("fp.isInfinite", f.floating(sort, infinity))), Proved)
+    assert isinstance(solver.prove((), f.fp("fp.isNaN", f.BOOL, f.floating(sort, other))), Proved)
+    assert isinstance(solver.prove((), f.fp("fp.isInfinite", f.BOOL, f.floating(sort, infinity))), Proved)
 
 
 def test_bits_must_fit_the_format() -> None:
@@ -196,9 +196,9 @@ def test_negation_of_orders_is_for_integers_only() -> None:
     assert f.not_(f.le(X, Y)) is f.lt(Y, X)
     assert f.not_(f.lt(X, Y)) is f.le(Y, X)
     for op in ("fp.lt", "fp.leq"):
-        not_below = f.not_(f.fp_test(op, A, B))
+        not_below = f.not_(f.fp(op, f.BOOL, A, B))
         assert not_below.op == "not"  # of a NaN and anything neither holds
-        turned = f.fp_test("fp.leq" if op == "fp.lt" else "fp.lt", B, A)
+        turned = f.fp("fp.leq" if op == "fp.lt" else "fp.lt", f.BOOL, B, A)
         assert isinstance(Solver().prove((), f.eq(not_below, turned)), Refuted)
 
 
@@ -324,7 +324,7 @@ def test_deep_and_shared_terms_take_linear_time() -> None:
 def test_terms_print_for_people() -> None:
     implied = f.implies(P, f.lt(f.add(X, f.integer(-2)), f.app("g", (Y,), f.INT)))
     assert readable(implied) == "(=> p (< (+ x (- 2)) (g y)))"
-    assert repr(f.convert("fp.to_bits", A, f.INT, 32)) == "(fp.to_bits a)"
+    assert repr(f.fp("fp.to_bits", f.INT, A)) == "(fp.to_bits a)"
     shared = X
     for _ in range(200):
         shared = f.mul(shared, shared)

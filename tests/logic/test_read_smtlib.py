@@ -27,24 +27,24 @@ CERTIFICATES = Path(__file__).resolve().parents[2] / "proofs" / "certificates"
 def terms_of_every_operation() -> list[Term]:
     """Goals in which each operation of the logic stands once."""
     g = f.app("g", (X, P), "F32")
-    bits = f.convert("fp.to_bits", P, f.INT, 32)
+    bits = f.fp("fp.to_bits", f.INT, P)
     floats = [
         f.fp("fp.add", "F32", P, Q), f.fp("fp.sub", "F32", P, g), f.fp("fp.mul", "F32", P, Q),
         f.fp("fp.div", "F32", P, Q), f.fp("fp.fma", "F32", P, Q, g),
         f.fp("fp.sqrt", "F32", P), f.fp("fp.abs", "F32", P), rounded("RNA", P),
-        f.convert("fp.from_fp", HALF, "F32"), f.convert("fp.from_int", X, "F32"),
-        f.convert("fp.from_bits", X, "F32", 32),
+        f.fp("fp.from_fp", "F32", HALF), f.fp("fp.from_int", "F32", X),
+        f.fp("fp.from_bits", "F32", X),
         f.not_a_number("F32"), f.negative_zero("F32"), f.floating("F32", 0x3F800001), f.ite(f.le(X, Y), P, Q),
     ]  # fmt: skip
     integers = [
         f.bitwise("bvand", 8, X, Y), f.bitwise("bvxor", 16, X, f.integer(-3)), bits, f.sub(X, Y), f.mul(X, Y),
-        f.euclid_div(X, f.integer(-4)), f.euclid_mod(X, Y), f.convert("fp.to_int", P, f.INT), f.app("g", (X,), f.INT),
+        f.euclid_div(X, f.integer(-4)), f.euclid_mod(X, Y), f.fp("fp.to_int", f.INT, P), f.app("g", (X,), f.INT),
         f.neg(X), f.add(f.mul(f.integer(-1), X), f.integer(-7)),
-        f.convert("fp.to_bits", f.convert("fp.from_bits", bits, "F32", 32), f.INT, 32),
+        f.fp("fp.to_bits", f.INT, f.fp("fp.from_bits", "F32", bits)),
     ]  # fmt: skip
     goals = [f.eq(g, t) for t in floats] + [f.le(t, f.integer(5)) for t in integers]
-    goals += [f.fp_test(op, P) for op in ("fp.isNaN", "fp.isInfinite", "fp.isNegative", "fp.isZero")]
-    goals += [f.fp_test(op, P, Q) for op in ("fp.eq", "fp.lt", "fp.leq")]
+    goals += [f.fp(op, f.BOOL, P) for op in ("fp.isNaN", "fp.isInfinite", "fp.isNegative", "fp.isZero")]
+    goals += [f.fp(op, f.BOOL, P, Q) for op in ("fp.eq", "fp.lt", "fp.leq")]
     goals += [
         f.TRUE,
         f.FALSE,

@@ -32,7 +32,7 @@ def sample_question(g: str) -> Question:
     given = (
         f.between(f.integer(0), i, n),
         f.implies(p, f.eq(x, element)),
-        f.or_(p, f.fp_test("fp.eq", y, f.negative_zero("F32"))),
+        f.or_(p, f.fp("fp.eq", f.BOOL, y, f.negative_zero("F32"))),
     )
     total = f.fp("fp.add", "F32", x, y)
     return given, f.and_(f.eq(total, f.fp("fp.add", "F32", element, y)), f.le(i, f.add(n, f.floordiv(i, four))))
@@ -97,12 +97,12 @@ def test_shared_terms_are_bound_once() -> None:
 def test_every_kind_of_term_as_text() -> None:
     """The text is a certificate: it may not change unnoticed."""
     x, i = f.var("x", "F16"), f.var("i", f.INT)
-    wide = f.convert("fp.from_fp", x, "BF16")
+    wide = f.fp("fp.from_fp", "BF16", x)
     goal = f.and_(
         f.eq(f.fp("fp.fma", "F16", x, x, f.negative_zero("F16")), rounded("RTZ", x)),
-        f.fp_test("fp.leq", wide, f.convert("fp.from_int", i, "BF16")),
-        f.fp_test("fp.lt", f.floating("F16", 0x7E00), f.convert("fp.from_bits", i, "F16", 16)),
-        f.lt(f.convert("fp.to_bits", f.fp("fp.abs", "F16", x), f.INT, 16), f.convert("fp.to_int", x, f.INT)),
+        f.fp("fp.leq", f.BOOL, wide, f.fp("fp.from_int", "BF16", i)),
+        f.fp("fp.lt", f.BOOL, f.floating("F16", 0x7E00), f.fp("fp.from_bits", "F16", i)),
+        f.lt(f.fp("fp.to_bits", f.INT, f.fp("fp.abs", "F16", x)), f.fp("fp.to_int", f.INT, x)),
         f.eq(f.bitwise("bvxor", 8, i, f.integer(-1)), f.euclid_mod(i, f.integer(-3))),
     )
     script = query((f.var("p", f.BOOL),), goal)
@@ -123,7 +123,7 @@ def test_every_kind_of_term_as_text() -> None:
     )
     assert our_names(script) == {"x0": ("p", f.BOOL), "x1": (x.payload, x.sort), "x2": ("i", f.INT)}
     assert [setting for setting, _ in settings(script, 1, False)] == ["Solver"]
-    assert [k for k, _ in settings(query((), f.fp_test("fp.isNaN", rounded("RNA", x))), 1, False)] == ["QF_FP"]
+    assert [k for k, _ in settings(query((), f.fp("fp.isNaN", f.BOOL, rounded("RNA", x))), 1, False)] == ["QF_FP"]
 
 
 # ------------------------------------------------------------------------------------------------- the bits of floats
@@ -132,11 +132,13 @@ def test_every_kind_of_term_as_text() -> None:
 def test_the_bits_of_a_float_are_its_bits() -> None:
     solver = Solver()
     (x,) = names("F32")
-    bits = f.convert("fp.to_bits", x, f.INT, 32)
-    back = f.convert("fp.from_bits", bits, "F32", 32)
+    bits = f.fp("fp.to_bits", f.INT, x)
+    back = f.fp("fp.from_bits", "F32", bits)
     assert isinstance(solver.prove((), f.eq(back, x)), Proved)  # of a NaN too: there is one NaN
     assert isinstance(solver.prove((f.eq(x, f.negative_zero("F32")),), f.eq(bits, f.integer(1 << 31))), Proved)
-    assert isinstance(solver.prove((f.fp_test("fp.eq", x, f.positive_zero("F32")),), f.eq(bits, f.integer(0))), Refuted)
+    assert isinstance(
+        solver.prove((f.fp("fp.eq", f.BOOL, x, f.positive_zero("F32")),), f.eq(bits, f.integer(0))), Refuted
+    )
     assert isinstance(solver.prove((), f.between(f.integer(0), bits, f.integer(1 << 32))), Proved)
     infinity = f.floating("F32", 0x7F800000)
     assert isinstance(solver.prove((f.eq(x, infinity),), f.eq(bits, f.integer(0x7F800000))), Proved)
@@ -145,9 +147,9 @@ def test_the_bits_of_a_float_are_its_bits() -> None:
 def test_a_nan_has_no_particular_bits() -> None:
     solver = Solver()
     x, y = names("F16", "F16")
-    given = (f.fp_test("fp.isNaN", x), f.fp_test("fp.isNaN", y))
-    bits = [f.convert("fp.to_bits", t, f.INT, 16) for t in (x, y)]
+    given = (f.fp("fp.isNaN", f.BOOL, x), f.fp("fp.isNaN", f.BOOL, y))
+    bits = [f.fp("fp.to_bits", f.INT, t) for t in (x, y)]
     assert isinstance(solver.prove(given, f.eq(bits[0], f.integer(0x7E00))), Refuted)
     assert not isinstance(solver.prove(given, f.FALSE), Proved)
-    known = f.not_(f.fp_test("fp.isNaN", x))
+    known = f.not_(f.fp("fp.isNaN", f.BOOL, x))
     assert isinstance(solver.prove((known, f.eq(x, y)), f.eq(*bits)), Proved)

@@ -53,19 +53,19 @@ def integer_questions() -> list[Question]:
 def float_questions(sort: str) -> list[Question]:
     x, y, i = names(sort, sort, f.INT)
     zero, minus = f.positive_zero(sort), f.negative_zero(sort)
-    nan = f.fp_test("fp.isNaN", x)
+    nan = f.fp("fp.isNaN", f.BOOL, x)
     width = sum(f.FLOAT_SORTS[sort])
-    bits = f.convert("fp.to_bits", x, f.INT, width)
+    bits = f.fp("fp.to_bits", f.INT, x)
     small = f.between(f.integer(-5), i, f.integer(5))
     return [
         ((), f.eq(f.fp("fp.add", sort, x, minus), x)),
         ((), f.eq(f.fp("fp.add", sort, x, zero), x)),
         ((f.ne(x, minus),), f.eq(f.fp("fp.add", sort, x, zero), x)),
-        ((), f.fp_test("fp.eq", x, x)),
-        ((f.not_(nan),), f.fp_test("fp.eq", x, x)),
-        ((), f.eq(f.ite(f.fp_test("fp.lt", x, y), x, y), f.ite(f.fp_test("fp.lt", y, x), y, x))),
+        ((), f.fp("fp.eq", f.BOOL, x, x)),
+        ((f.not_(nan),), f.fp("fp.eq", f.BOOL, x, x)),
+        ((), f.eq(f.ite(f.fp("fp.lt", f.BOOL, x, y), x, y), f.ite(f.fp("fp.lt", f.BOOL, y, x), y, x))),
         ((f.eq(x, y),), f.eq(call("exp", x), call("exp", y))),
-        ((f.fp_test("fp.eq", x, y),), f.eq(call("exp", x), call("exp", y))),
+        ((f.fp("fp.eq", f.BOOL, x, y),), f.eq(call("exp", x), call("exp", y))),
         (
             (),
             f.eq(
@@ -73,10 +73,10 @@ def float_questions(sort: str) -> list[Question]:
                 rounded("RTP", x),
             ),
         ),
-        ((), f.eq(f.convert("fp.from_bits", bits, sort, width), x)),
+        ((), f.eq(f.fp("fp.from_bits", sort, bits), x)),
         ((f.not_(nan),), f.lt(bits, f.integer(1 << (width - 1)))),
         ((f.eq(x, f.floating(sort, 3)),), f.eq(bits, f.integer(3))),
-        ((small, f.eq(i, f.integer(-3))), f.eq(f.convert("fp.to_int", f.convert("fp.from_int", i, sort), f.INT), i)),
+        ((small, f.eq(i, f.integer(-3))), f.eq(f.fp("fp.to_int", f.INT, f.fp("fp.from_int", sort, i)), i)),
         ((), f.eq(f.fp("fp.sqrt", sort, f.negative_zero(sort)), minus)),
         ((), f.eq(f.fp("fp.mul", sort, f.floating(sort, 1), f.floating(sort, 1)), zero)),
     ]

@@ -103,13 +103,13 @@ def test_relevant_givens_are_those_connected_with_the_goal() -> None:
         (f.implies(P, Q), P, f.not_(Q)),
         (f.and_(f.lt(X, ZERO), f.lt(ZERO, X)),),
         (f.eq(f.euclid_mod(X, f.integer(2)), f.integer(2)),),
-        (f.fp_test("fp.lt", f.var("a", "F32"), f.var("b", "F32")), f.eq(f.var("a", "F32"), f.var("b", "F32"))),
+        (f.fp("fp.lt", f.BOOL, f.var("a", "F32"), f.var("b", "F32")), f.eq(f.var("a", "F32"), f.var("b", "F32"))),
     ],
     ids=str,
 )
 def test_contradictory_givens_prove_everything(given_: tuple[Term, ...]) -> None:
     solver = Solver()
-    for goal in (f.FALSE, f.eq(Z, ONE), f.fp_test("fp.eq", f.var("c", "F32"), f.var("d", "F32"))):
+    for goal in (f.FALSE, f.eq(Z, ONE), f.fp("fp.eq", f.BOOL, f.var("c", "F32"), f.var("d", "F32"))):
         assert isinstance(solver.prove(given_, goal), Proved)
     assert solver.contradictory(given_)
 
@@ -118,9 +118,9 @@ def test_consistent_givens_are_found_so() -> None:
     solver = Solver()
     assert isinstance(solver.prove((), f.FALSE), Refuted)
     assert isinstance(solver.prove((f.lt(X, Y), f.lt(Y, Z), P), f.FALSE), Refuted)
-    nan = f.fp_test("fp.isNaN", f.var("a", "F32"))
+    nan = f.fp("fp.isNaN", f.BOOL, f.var("a", "F32"))
     assert isinstance(
-        solver.prove((nan, f.not_(f.fp_test("fp.eq", f.var("a", "F32"), f.var("a", "F32")))), f.FALSE), Refuted
+        solver.prove((nan, f.not_(f.fp("fp.eq", f.BOOL, f.var("a", "F32"), f.var("a", "F32")))), f.FALSE), Refuted
     )
 
 
@@ -162,16 +162,16 @@ def test_models_of_floats_are_bits() -> None:
     for sort in f.FLOAT_SORTS:
         a, b = f.var("a", sort), f.var("b", sort)
         goals: list[tuple[tuple[Term, ...], Term]] = [
-            ((), f.fp_test("fp.eq", a, a)),  # a NaN
+            ((), f.fp("fp.eq", f.BOOL, a, a)),  # a NaN
             ((), f.eq(f.fp("fp.add", sort, a, f.positive_zero(sort)), a)),  # the negative zero
-            ((f.fp_test("fp.eq", a, b),), f.eq(a, b)),  # two zeros
+            ((f.fp("fp.eq", f.BOOL, a, b),), f.eq(a, b)),  # two zeros
             ((), f.eq(f.fp("fp.sub", sort, f.fp("fp.add", sort, a, b), a), b)),
-            ((f.fp_test("fp.lt", a, b),), f.fp_test("fp.lt", a, f.fp("fp.sub", sort, b, a))),
+            ((f.fp("fp.lt", f.BOOL, a, b),), f.fp("fp.lt", f.BOOL, a, f.fp("fp.sub", sort, b, a))),
         ]
         for given_, goal in goals:
             verdict = solver.prove(given_, goal)
             assert refuted(verdict, given_, goal), (verdict, given_, goal)
-    verdict = solver.prove((), f.fp_test("fp.eq", f.var("a", "F32"), f.var("a", "F32")))
+    verdict = solver.prove((), f.fp("fp.eq", f.BOOL, f.var("a", "F32"), f.var("a", "F32")))
     assert isinstance(verdict, Refuted)
     assert verdict.model.values == {"a": 0x7FC00000}
     assert verdict.model.sorts == {"a": "F32"}
@@ -347,9 +347,9 @@ def test_seconds_are_counted_once() -> None:
     """The lemma path proves premises inside a proof; their time is part of the whole and no more."""
     solver = Solver()
     a, b = f.var("a", "F32"), f.var("b", "F32")
-    premises = tuple(f.implies(f.le(X, f.add(Y, f.integer(k))), f.fp_test("fp.lt", a, b)) for k in range(1, 30))
+    premises = tuple(f.implies(f.le(X, f.add(Y, f.integer(k))), f.fp("fp.lt", f.BOOL, a, b)) for k in range(1, 30))
     start = time.perf_counter()
-    verdict = solver.prove((f.lt(X, Y), *premises), f.not_(f.fp_test("fp.eq", a, b)))
+    verdict = solver.prove((f.lt(X, Y), *premises), f.not_(f.fp("fp.eq", f.BOOL, a, b)))
     whole = time.perf_counter() - start
     assert isinstance(verdict, Proved)
     assert solver.statistics.queries > 10
@@ -360,7 +360,7 @@ def test_seconds_are_counted_once() -> None:
 @pytest.mark.parametrize("budget", [0, -1])
 def test_no_budget_is_no_solver(budget: int) -> None:
     with pytest.raises(ValueError, match="at least 1"):  # Z3 takes 0 for no limit
-        Solver(budget)
+        Solver(budget).prove((f.lt(X, Y),), f.le(X, Y))
     assert isinstance(Solver(1).prove(POWERS, FERMAT), Unknown)
 
 

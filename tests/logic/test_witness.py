@@ -20,7 +20,7 @@ A, B, C = (f.var(n, "F32") for n in "abc")
 I, N = f.var("i", INT), f.var("n", INT)
 ZERO, MINUS_ZERO = f.positive_zero("F32"), f.negative_zero("F32")
 FUSED = f.fp("fp.fma", "F32", A, B, C)
-FINITE = [f.not_(f.or_(f.fp_test("fp.isNaN", t), f.fp_test("fp.isInfinite", t))) for t in (A, B, C)]
+FINITE = [f.not_(f.or_(f.fp("fp.isNaN", f.BOOL, t), f.fp("fp.isInfinite", f.BOOL, t))) for t in (A, B, C)]
 
 
 def load(name: str, *at: Term, sort: str = "F32") -> Term:
@@ -44,15 +44,15 @@ FALSE_CLAIMS: list[tuple[tuple[Term, ...], Term]] = [
     ((f.eq(A, ZERO), f.ne(C, MINUS_ZERO)), f.eq(FUSED, C)),  # 0.0 * infinity
     ((), f.eq(FUSED, plus(times(A, B), C))),  # rounded twice
     ((f.eq(A, ZERO),), f.eq(plus(times(A, B), C), C)),
-    ((f.fp_test("fp.eq", A, B),), f.eq(A, B)),
-    ((f.implies(f.var("p", BOOL), f.eq(A, ZERO)), f.fp_test("fp.eq", B, B)), f.eq(plus(C, times(A, B)), C)),
+    ((f.fp("fp.eq", f.BOOL, A, B),), f.eq(A, B)),
+    ((f.implies(f.var("p", BOOL), f.eq(A, ZERO)), f.fp("fp.eq", f.BOOL, B, B)), f.eq(plus(C, times(A, B)), C)),
     (
         (WITHIN, f.implies(f.lt(f.integer(2), I), f.eq(load("A", I), ZERO)), f.lt(f.integer(2), I)),
         f.eq(plus(load("B", f.add(I, f.integer(0))), times(load("A", I), load("C", N))), load("B", I)),
     ),
     ((WITHIN, load("D", I, sort=BOOL), f.eq(load("A", I), load("B", I))), f.eq(times(load("B", I), A), A)),
-    ((f.lt(I, N), f.eq(load("A", I), load("A", N))), f.eq(I, f.ite(f.fp_test("fp.eq", load("A", I), A), N, I))),
-    ((f.eq(A, load("exp", B)), f.fp_test("fp.lt", B, C)), f.fp_test("fp.lt", A, load("exp", C))),
+    ((f.lt(I, N), f.eq(load("A", I), load("A", N))), f.eq(I, f.ite(f.fp("fp.eq", f.BOOL, load("A", I), A), N, I))),
+    ((f.eq(A, load("exp", B)), f.fp("fp.lt", f.BOOL, B, C)), f.fp("fp.lt", f.BOOL, A, load("exp", C))),
 ]
 TRUE_CLAIMS: list[tuple[tuple[Term, ...], Term]] = [
     ((f.eq(A, ZERO), FINITE[1], f.ne(C, MINUS_ZERO)), f.eq(FUSED, C)),

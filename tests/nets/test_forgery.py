@@ -14,6 +14,7 @@ import random
 import types
 from collections.abc import Callable
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,7 @@ from verified_tir.logic import formula as f
 from verified_tir.logic import smtlib
 from verified_tir.logic.formula import Term
 from verified_tir.logic.smtlib import Script, query
+from verified_tir.logic.solver import INTEGER_BUDGET as BUDGET
 from verified_tir.logic.solver import Solver
 from verified_tir.logic.verdict import Proved, Refuted, Unknown
 from verified_tir.logic.verdict_store import VerdictStore
@@ -351,10 +353,42 @@ def test_what_is_kept_is_kept_of_exact_values_only() -> None:
         nodes_of(FUNC, Mimic("Loop", (), {"like": type("Asked", (), {})}))
     with pytest.raises(IRError):
         field_readers(Mimic("Fields", (), {"like": type("Read", (), {}), "__dataclass_fields__": {}}))
-    with pytest.raises(TypeError):
-        Solver().ask(Script(Text("(assert false)"), {}))
-    with pytest.raises(TypeError):
-        query((), Impostor(Term))  # type: ignore[arg-type]
+
+
+def test_a_text_is_what_it_says_and_not_what_it_equals(tmp_path: Path) -> None:
+    """What Z3 finds unsatisfiable is remembered, in memory and on disk, of the characters that it read."""
+    x = f.var("x", f.INT)
+    true, false = (query((), f.le(x, top)).text for top in (f.add(x, f.ONE), f.ZERO))
+
+    class Disguised(str):
+        __slots__ = ()
+
+        def __hash__(self) -> int:
+            return hash(false)
+
+        def __eq__(self, other: object) -> bool:
+            return True
+
+        def __str__(self) -> str:
+            return false
+
+        def __format__(self, spec: str) -> str:
+            return false
+
+        def encode(self, encoding: str = "utf-8", errors: str = "strict") -> bytes:
+            return false.encode()
+
+    for folder in (None, tmp_path):
+        for store in (VerdictStore(folder), VerdictStore(folder)):
+            Solver(store=store).ask(Script(Disguised(true), {}))
+            with contextlib.suppress(TypeError, AttributeError):
+                store.check(Disguised(true), BUDGET, "Solver", 10**6)
+            with contextlib.suppress(TypeError, AttributeError):
+                store.check(Disguised("(assert false)"), BUDGET, "Solver", 10**6)
+            store.proved(Disguised(true), BUDGET)
+            assert not store.proved(false, BUDGET)
+            assert not isinstance(Solver(BUDGET, store).prove((), f.le(x, f.ZERO)), Proved)
+            store.check(true, BUDGET, "Solver", 10**6)
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ def test_a_view_in_a_block() -> None:
     ],
 )
 def test_a_pointer_is_no_value(use: str, line: str) -> None:
-    words = "the pointer (A|data) is no value that proofs know; only a call may take it"
+    words = "variable (A|data) is not in scope as one number; proofs know no other values"
     refused(VIEW.format(parameters="data: T.handle", view="pass", use=use), words, line)
     Schedule(VIEW.format(parameters="data: T.handle", view='T.call_extern("int32", "g", data)', use="A[0] = A[1]"))
 

@@ -166,7 +166,8 @@ class Operands:
         self.sample, self.number, self.folded = sample, number, folded
         self.given: dict[Term, None] = {}
         self.env = {
-            v: Encoded(self.stands_for(f"{v.name}", v.dtype, x), f.TRUE, False) for v, x in sample.values.items()
+            v: Encoded(self.stands_for(f"{v.name}", v.dtype, x), f.TRUE, v.dtype.is_float)
+            for v, x in sample.values.items()
         }
 
     def stands_for(self, name: str, dtype: DType, value: Scalar) -> Term:
@@ -189,7 +190,7 @@ class Operands:
             return f.var(f"{name}.any.{self.number}", sort_of(scalar)), defined
         return self.stands_for(name, scalar, value), defined
 
-    def load(self, buffer: Buffer, indices: tuple[Term, ...], lane: Term | None) -> tuple[Term, Term]:
+    def load(self, buffer: Buffer, indices: tuple[Term, ...], lane: Term | None, _: object = ()) -> tuple[Term, Term]:
         width = buffer.dtype.lanes
         at = f.add(f.mul(indices[0], f.integer(width)), lane if lane is not None else f.integer(0))
         value, defined = self.element(buffer, 0)

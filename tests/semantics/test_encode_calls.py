@@ -50,7 +50,7 @@ def test_equal_arguments_give_equal_results(op: str, dtype: DType) -> None:
     assert isinstance(SOLVER.prove(same, f.eq(a, b)), Proved)
     # two NaNs are equal
     nan = constant(dtype, math.nan)
-    assert isinstance(SOLVER.prove(tuple(f.fp_test("fp.isNaN", x) for x in (*left, *right)), f.eq(a, b)), Proved)
+    assert isinstance(SOLVER.prove(tuple(f.fp("fp.isNaN", f.BOOL, x) for x in (*left, *right)), f.eq(a, b)), Proved)
     assert isinstance(SOLVER.prove(tuple(f.eq(x, nan) for x in (*left, *right)), f.eq(a, b)), Proved)
     # every argument counts
     for k in range(len(same)):
@@ -65,11 +65,11 @@ def test_nothing_else_is_known(op: str, dtype: DType) -> None:
         assert isinstance(SOLVER.prove(given, f.eq(a, b)), Refuted)
         assert isinstance(SOLVER.prove(given, f.ne(a, b)), Refuted)
     ieee = tuple(
-        f.fp_test("fp.eq", x, y) for x, y in zip(left, right, strict=True)
+        f.fp("fp.eq", f.BOOL, x, y) for x, y in zip(left, right, strict=True)
     )  # the zeros are equal, and two arguments
     assert isinstance(SOLVER.prove(ieee, f.eq(a, b)), Refuted)
     assert isinstance(SOLVER.prove((), f.eq(a, constant(dtype, 0.0))), Refuted)
-    assert isinstance(SOLVER.prove((), f.not_(f.fp_test("fp.isNaN", a))), Refuted)
+    assert isinstance(SOLVER.prove((), f.not_(f.fp("fp.isNaN", f.BOOL, a))), Refuted)
 
 
 def test_functions_of_other_names_and_types_are_others() -> None:

@@ -19,7 +19,7 @@ def test_lanes_of_an_element_are_masked_together(taken: int) -> None:
     load = Load(buffer, (elements,), binary("lt", elements, Broadcast(const(taken), 3)))
     read: list[tuple[Term, ...]] = []
 
-    def element(buffer: Buffer, indices: tuple[Term, ...], lane: Term | None) -> tuple[Term, Term]:
+    def element(buffer: Buffer, indices: tuple[Term, ...], lane: Term | None, _: object) -> tuple[Term, Term]:
         assert lane is not None
         read.append((*indices, lane))
         return f.app("A", (*indices, lane), f.INT), f.TRUE

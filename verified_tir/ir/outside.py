@@ -23,6 +23,6 @@ def ask(question: str, *about: Any) -> Any:
     return _answers[question](*about) if question in _answers else None
 
 
-def shown(node: Any) -> str:
-    """A node or a term as text for a person."""
-    return str(ask("text", node))
+def shown(what: Any) -> str:
+    """A node, a term or a claim as text for a person."""
+    return str(ask("text", what))

@@ -224,7 +224,7 @@ class Context:
     def encoder(self, safety: list[Safety] | None = None, memory: Memory | None = None) -> Encoder:
         """Encodes expressions as they are evaluated here (or with an earlier memory)."""
 
-        def load(buffer: Buffer, indices: tuple[Term, ...], lane: Term | None) -> tuple[Term, Term]:
+        def load(buffer: Buffer, indices: tuple[Term, ...], lane: Term | None, _: object) -> tuple[Term, Term]:
             found = self.load_from(self.memory if memory is None else memory, buffer, indices, lane)
             return found.value, found.defined
 

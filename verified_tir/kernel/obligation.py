@@ -10,12 +10,13 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
+from verified_tir.ir.outside import shown
 from verified_tir.ir.paths import Path
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.memory import Padding
 from verified_tir.logic.formula import Term
-from verified_tir.logic.verdict import Claim, Discharged, Obligation, Proved, Verdict, in_words
+from verified_tir.logic.verdict import Claim, Discharged, Obligation, Proved, Verdict
 
 
 @final
@@ -100,7 +101,7 @@ def discharge(prover: Prover, questions: Iterable[Question], since: int | None =
     done, since = list[Discharged](), len(prover.lemmas) if since is None else since
     for q in questions:
         verdict, used = prover.prove(q.context, q.given, q.goal)
-        obligation = Obligation(q.name, in_words(q.claim), used, q.goal, q.place, q.where)
+        obligation = Obligation(q.name, shown(q.claim), used, q.goal, q.place, q.where)
         if isinstance(verdict, Proved):
             done.append(Discharged(obligation, verdict, tuple(prover.lemmas[since:])))
         else:

@@ -118,24 +118,24 @@ class _Walker:
         kept, outer = len(self.context.path), self.volatile
         self.volatile = {EVERYTHING}  # a call may write before a load
         encoder = self.encoder()
-        self.handed(expr)
+        self.handed(encoder, expr)
         self.keep_safety(encoder)
         self.volatile = outer
         del self.context.path[kept:]
 
-    def handed(self, e: Node) -> None:
+    def handed(self, encoder: Encoder, e: Node) -> None:
         """What a call is handed, or an expression around calls: if it has no value in the logic, what it is made of may
         have one."""
         if isinstance(e, Expr) and e.dtype.code in _NO_VALUE and not isinstance(e, LetExpr):
             for part in children(e):
-                self.handed(part)
+                self.handed(encoder, part)
         elif isinstance(e, Expr) and not isinstance(e, Var):
-            self.active.encode(e, self.context.any_lane(e))
+            encoder.encode(e, self.context.any_lane(e))
 
-    def called(self, call: Call) -> Encoded:
+    def called(self, encoder: Encoder, call: Call) -> Encoded:
         """An opaque call may give any result: no two of them share one."""
         for a in call.args:
-            self.handed(a)
+            self.handed(encoder, a)
         return Encoded(self.unknown("call", call.dtype.scalar), f.TRUE, True)
 
     def unknown(self, name: str, scalar: DType) -> Term:
@@ -149,8 +149,7 @@ class _Walker:
 
     def encoder(self) -> Encoder:
         safety = list[Safety]() if self.with_safety else None
-        self.active = Encoder(self.context.env, self.load, safety, self.context.accessible, self.called)
-        return self.active
+        return Encoder(self.context.env, self.load, safety, self.context.accessible, self.called)
 
     def keep_safety(self, encoder: Encoder) -> None:
         for s in encoder.safety or ():
@@ -161,10 +160,12 @@ class _Walker:
         if self.with_safety and condition is not f.TRUE:
             self.result.safety.append((self.place, Safety(kind, expr, self.given, condition)))
 
-    def load(self, buffer: Buffer, indices: tuple[Term, ...], lane: Term | None) -> tuple[Term, Term]:
+    def load(
+        self, buffer: Buffer, indices: tuple[Term, ...], lane: Term | None, premises: tuple[Term, ...]
+    ) -> tuple[Term, Term]:
         """A load: fresh in every instance if the region may change what it sees."""
         address = self.context.address(buffer, indices, lane)
-        given = (*self.given, *self.active.premises)
+        given = (*self.given, *premises)
         if buffer.data in self.volatile or EVERYTHING in self.volatile:
             value, defined = self.unknown(buffer.name, buffer.dtype.scalar), fresh(f"{buffer.name}.def", f.BOOL)
             self.result.unknown.append(defined)

@@ -14,6 +14,7 @@ from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.expr import Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
+from verified_tir.ir.outside import shown
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import SKIP, Allocate, Block
 from verified_tir.ir.visit import nodes_of
@@ -31,7 +32,6 @@ from verified_tir.kernel.refines import Refines, Statement, Step, _made, stateme
 from verified_tir.kernel.rules.axiom import Axiom
 from verified_tir.kernel.rules.call import Refine
 from verified_tir.kernel.step import Rewrite, Rule
-from verified_tir.logic.verdict import in_words
 from verified_tir.logic.verdict_store import how_asked
 from verified_tir.semantics.encode import Unencodable
 
@@ -155,7 +155,7 @@ def licensed(theorem: Refines, blocks: frozenset[Var], prover: Prover) -> Refine
         raise TypeError("a licence is about blocks of the program that the theorem begins with")
     relied = assumed.of_results(start)
     if relied is not None:
-        return -1, NoMatch((), in_words(("T.assume(", relied, ") may be false of a sum in another order")))
+        return -1, NoMatch((), shown(("T.assume(", relied, ") may be false of a sum in another order")))
     checked = prove_program(start, prover, Entry(licensed=blocks))
     if not isinstance(checked, tuple):
         return -1, checked

@@ -63,7 +63,12 @@ class Statistics:
 
 
 def answered(solver: Solver, script: Script) -> Verdict:
-    """The verdict on one query."""
+    """The verdict on one query.
+
+    :raises ValueError: for a budget of less than 1 (Z3 takes 0 for no limit).
+    """
+    if solver.budget < 1:
+        raise ValueError(f"the budget of a solver is at least 1, not {solver.budget}")
     store, counts, key = solver.store, solver.statistics, (script.text, solver.budget)
     before = store.kept
     if store.proved(*key):

@@ -21,6 +21,7 @@ FLOAT_SORTS: Final[dict[str, tuple[int, int]]] = {"F16": (5, 11), "BF16": (8, 8)
 
 SORTS: Final = frozenset({BOOL, INT, *FLOAT_SORTS})
 BITWISE: Final = frozenset({"bvand", "bvor", "bvxor"})
+ROUNDINGS: Final = tuple([f"fp.roundToIntegral {mode}" for mode in ("RNE", "RNA", "RTZ", "RTP", "RTN")])
 
 Payload = int | str | tuple[object, ...] | None
 
@@ -93,26 +94,20 @@ def _constant(sort: str, value: int) -> Term:
     return _TABLE.get(("const", (), sort, value)) or _new("const", (), sort, value)
 
 
-def _each(*sorts: str) -> tuple[tuple[str, ...], ...]:
-    """These sorts, once for each format that ``_FLOAT`` may be."""
-    return tuple([tuple([format if s == _FLOAT else s for s in sorts]) for format in FLOAT_SORTS])
-
-
-_FLOAT: Final = "any format"
-_SIGNATURES: Final = {
+_SIGNATURES: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
     "not": ((BOOL, BOOL),), "=>": ((BOOL, BOOL, BOOL),), **dict.fromkeys(("<=", "<"), ((BOOL, INT, INT),)),
-    "=": tuple([(BOOL, s, s) for s in SORTS]), "ite": tuple([(s, BOOL, s, s) for s in SORTS]),
+    "=": tuple((BOOL, s, s) for s in SORTS), "ite": tuple((s, BOOL, s, s) for s in SORTS),
     **dict.fromkeys(("+", "-", "*", "div", "mod", *BITWISE), ((INT, INT, INT),)),
-    **dict.fromkeys(("fp.add", "fp.sub", "fp.mul", "fp.div"), _each(_FLOAT, _FLOAT, _FLOAT)),
-    **dict.fromkeys(("fp.sqrt", "fp.abs", "fp.roundToIntegral"), _each(_FLOAT, _FLOAT)),
-    "fp.fma": _each(_FLOAT, _FLOAT, _FLOAT, _FLOAT),
-    **dict.fromkeys(("fp.eq", "fp.lt", "fp.leq"), _each(BOOL, _FLOAT, _FLOAT)),
-    **dict.fromkeys(("fp.isNaN", "fp.isInfinite", "fp.isNegative", "fp.isZero"), _each(BOOL, _FLOAT)),
-    "fp.from_fp": tuple([(s, t) for s in FLOAT_SORTS for t in FLOAT_SORTS]),
-    **dict.fromkeys(("fp.from_int", "fp.from_bits"), _each(_FLOAT, INT)),
-    **dict.fromkeys(("fp.to_int", "fp.to_bits"), _each(INT, _FLOAT)),
+    **dict.fromkeys(("fp.add", "fp.sub", "fp.mul", "fp.div"), tuple((s, s, s) for s in FLOAT_SORTS)),
+    **dict.fromkeys(("fp.sqrt", "fp.abs", *ROUNDINGS), tuple((s, s) for s in FLOAT_SORTS)),
+    "fp.fma": tuple((s, s, s, s) for s in FLOAT_SORTS),
+    **dict.fromkeys(("fp.eq", "fp.lt", "fp.leq"), tuple((BOOL, s, s) for s in FLOAT_SORTS)),
+    **dict.fromkeys(("fp.isNaN", "fp.isInfinite", "fp.isNegative", "fp.isZero"), tuple((BOOL, s) for s in FLOAT_SORTS)),
+    "fp.from_fp": tuple((s, t) for s in FLOAT_SORTS for t in FLOAT_SORTS),
+    **dict.fromkeys(("fp.from_int", "fp.from_bits"), tuple((s, INT) for s in FLOAT_SORTS)),
+    **dict.fromkeys(("fp.to_int", "fp.to_bits"), tuple((INT, s) for s in FLOAT_SORTS)),
 }  # fmt: skip
-"""The sorts of results and operands that an operation may have."""
+"""The sorts of an operation's result and operands."""
 
 
 def _has_meaning(op: str, args: tuple[Term, ...], sort: str, payload: object) -> bool:
@@ -125,18 +120,9 @@ def _has_meaning(op: str, args: tuple[Term, ...], sort: str, payload: object) ->
     sorts = (sort, *[a.sort for a in args])
     if op in ("var", "app"):
         return sort in SORTS
-    if op not in ("and", "or") and sorts not in _SIGNATURES.get(op, ()):
+    if not (type(payload) is int and payload > 0 if op in BITWISE else payload is None):
         return False
-    if op in BITWISE:
-        return type(payload) is int and payload > 0
-    match op:
-        case "and" | "or":
-            return set(sorts) == {BOOL}
-        case "fp.roundToIntegral":
-            return payload in ("RNE", "RNA", "RTZ", "RTP", "RTN")
-        case "fp.from_bits" | "fp.to_bits":
-            return payload == sum(FLOAT_SORTS[sort if sort != INT else sorts[1]])
-    return payload is None or type(payload) is int
+    return set(sorts) == {BOOL} if op in ("and", "or") else sorts in _SIGNATURES.get(op, ())
 
 
 TRUE: Final = _constant(BOOL, 1)
@@ -210,7 +196,7 @@ def subterms(*roots: Term) -> Iterator[Term]:
 
 def not_(a: Term) -> Term:
     if a.op == "const":
-        return FALSE if a is TRUE else TRUE
+        return boolean(a is FALSE)
     if a.op == "not":
         return a.args[0]
     if a.op == "<=":
@@ -295,7 +281,7 @@ def add(a: Term, b: Term) -> Term:
 
 
 def neg(a: Term) -> Term:
-    return integer(-value_of(a)) if a.op == "const" else mul(integer(-1), a)
+    return mul(integer(-1), a)
 
 
 def sub(a: Term, b: Term) -> Term:
@@ -390,20 +376,11 @@ def bitwise(op: str, bits: int, a: Term, b: Term) -> Term:
 
 
 def fp(op: str, sort: str, *args: Term) -> Term:
-    """A float operation by its SMT-LIB name (``fp.add``, ``fp.fma``, ``fp.sqrt``, ``fp.abs``, …), rounding to even."""
-    return make(op, args, sort)
-
-
-def fp_test(op: str, *args: Term) -> Term:
-    """``fp.eq``, ``fp.lt``, ``fp.leq``, ``fp.isNaN``, ``fp.isInfinite``, ``fp.isNegative``, ``fp.isZero``."""
-    return make(op, args, BOOL)
-
-
-def convert(op: str, a: Term, sort: str, how: int | str = 0) -> Term:
-    """Conversions: ``fp.from_fp``, ``fp.from_int``, ``fp.to_int`` (towards zero); ``fp.from_bits``, ``fp.to_bits``,
-    with the number of bits; ``fp.roundToIntegral``, with the mode (``RNE``, ``RNA``, ``RTZ``, ``RTP`` or ``RTN``).
+    """A float operation by its SMT-LIB name (``fp.add``, ``fp.lt``, ``fp.isNaN``, …; rounding is to even), or a
+    conversion: ``fp.roundToIntegral`` with its mode, ``fp.from_fp``, ``fp.from_int``, ``fp.to_int`` (towards zero),
+    ``fp.from_bits``, ``fp.to_bits``.
     """
-    return make(op, (a,), sort, how)
+    return make(op, args, sort)
 
 
 # -- traversal -----------------------------------------------------------------------------------------------------

@@ -83,15 +83,15 @@ class _Reader:
     def __init__(self, text: str) -> None:
         self._sorts: dict[str, tuple[str, bool]] = {}
         """Sort of a variable, or of a function's results, and whether it is a function."""
-        self._bits: dict[str, int] = {}
-        """Width of the constants that stand for the bits of a float."""
+        self._bits: set[str] = set()
+        """The constants that stand for the bits of a float."""
         self._floats: dict[str, Expression] = {}
         """The float whose bits a constant stands for."""
         self._assertions: list[Expression] = []
         for command in _parse(text):
             match command:
-                case ["declare-fun", name, [], ["_", "BitVec", width]]:
-                    self._bits[name] = int(width)
+                case ["declare-fun", name, [], ["_", "BitVec", _]]:
+                    self._bits.add(name)
                 case ["declare-fun", name, domain, result]:
                     self._sorts[name] = self._sort(result), bool(domain)
                 case ["assert", ["=", [["_", "to_fp", _, _], str(name)], value]] if name in self._bits:
@@ -148,18 +148,18 @@ class _Reader:
                 bits = sign[2:] + exponent[2:] + fraction[2:]
                 return floating(_FLOATS[len(exponent) - 2, len(fraction) - 1], int(bits, 2))
             case [["_", "to_fp", x, s], "RNE", ["to_real", a]]:
-                return make("fp.from_int", (term(a),), _float_sort(x, s), 0)
+                return make("fp.from_int", (term(a),), _float_sort(x, s))
             case [["_", "to_fp", x, s], "RNE", a]:
-                return make("fp.from_fp", (term(a),), _float_sort(x, s), 0)
-            case [["_", "to_fp", x, s], [["_", "int_to_bv", width], a]]:
-                return make("fp.from_bits", (term(a),), _float_sort(x, s), int(width))
+                return make("fp.from_fp", (term(a),), _float_sort(x, s))
+            case [["_", "to_fp", x, s], [["_", "int_to_bv", _], a]]:
+                return make("fp.from_bits", (term(a),), _float_sort(x, s))
             case ["to_int", ["fp.to_real", ["fp.roundToIntegral", "RTZ", a]]]:
-                return make("fp.to_int", (term(a),), INT, 0)
+                return make("fp.to_int", (term(a),), INT)
             case ["fp.roundToIntegral", mode, a]:
                 rounded = term(a)
-                return make("fp.roundToIntegral", (rounded,), rounded.sort, mode)
+                return make(f"fp.roundToIntegral {mode}", (rounded,), rounded.sort)
             case ["ubv_to_int", str(name)]:
-                return make("fp.to_bits", (self._term(self._floats[name], {}),), INT, self._bits[name])
+                return make("fp.to_bits", (self._term(self._floats[name], {}),), INT)
             case ["ubv_to_int", [str(op), [["_", "int_to_bv", width], a], [["_", "int_to_bv", _], b]]] if (
                 op in _BITWISE
             ):

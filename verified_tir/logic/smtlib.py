@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Final, TypeAlias, final
 
 from verified_tir.logic import formula as f
@@ -42,16 +41,15 @@ _LETTERS: Final = {"var": "x", "app": "f", "fp.to_bits": "b"}
 _FORMS: Final = {
     "var": "{op}",
     **dict.fromkeys(("fp.add", "fp.sub", "fp.mul", "fp.div", "fp.fma", "fp.sqrt"), "({op} RNE {args})"),
-    "fp.roundToIntegral": "({op} {payload} {args})",
     "fp.from_fp": "((_ to_fp {e} {s}) RNE {args})",
     "fp.from_int": "((_ to_fp {e} {s}) RNE (to_real {args}))",
-    "fp.from_bits": "((_ to_fp {e} {s}) ((_ int_to_bv {payload}) {args}))",
+    "fp.from_bits": "((_ to_fp {e} {s}) ((_ int_to_bv {bits}) {args}))",
     "fp.to_bits": "(ubv_to_int {op})",
     "fp.to_int": "(to_int (fp.to_real (fp.roundToIntegral RTZ {args})))",
-    **dict.fromkeys(f.BITWISE, "(ubv_to_int ({op} ((_ int_to_bv {payload}) {0}) ((_ int_to_bv {payload}) {1})))"),
+    **dict.fromkeys(f.BITWISE, "(ubv_to_int ({op} ((_ int_to_bv {bits}) {0}) ((_ int_to_bv {bits}) {1})))"),
 }
 """How operations are written that are not called in SMT-LIB as they are here, or take more than their operands there;
-``e`` and ``s`` are the sizes of the result's exponent and significand."""
+``e`` and ``s`` are the sizes of the result's exponent and significand, ``bits`` that of all of it."""
 
 
 def _const_text(t: Term) -> str:
@@ -79,18 +77,11 @@ def apply_text(t: Term, args: Sequence[str], names: Names) -> str:
     if t.op not in _FORMS:
         return f"({op} {' '.join(args)})"
     e, s = FLOAT_SORTS.get(t.sort, (0, 0))
-    return _FORMS[t.op].format(*args, op=op, args=" ".join(args), e=e, s=s, payload=t.payload)
+    return _FORMS[t.op].format(*args, op=op, args=" ".join(args), e=e, s=s, bits=t.payload or e + s)
 
 
-KEPT = 4096
-"""Texts that are kept: a third of all questions was asked a moment ago."""
-
-
-@lru_cache(maxsize=KEPT)
 def query(given: tuple[Term, ...], goal: Term) -> Script:
     """The query whose unsatisfiability is the theorem ``given ⟹ goal``."""
-    if type(given) is not tuple or any(type(t) is not Term for t in (*given, goal)):  # then it is no key, either
-        raise TypeError("a query is about terms")
     roots = (*given, f.not_(goal))
     names: Names = {}
     declarations: list[str] = []
@@ -101,7 +92,7 @@ def query(given: tuple[Term, ...], goal: Term) -> Script:
             uses[a] = uses.get(a, 0) + 1
         if t.op in _LETTERS and (symbol := _symbol(t)) not in names:
             name = names[symbol] = f"{_LETTERS[t.op]}{len(names)}"
-            sort = f"(_ BitVec {t.payload})" if t.op == "fp.to_bits" else SORTS[t.sort]
+            sort = f"(_ BitVec {sum(FLOAT_SORTS[t.args[0].sort])})" if t.op == "fp.to_bits" else SORTS[t.sort]
             domain = " ".join([SORTS[a.sort] for a in t.args if t.op == "app"])
             declarations.append(f"(declare-fun {name} ({domain}) {sort})")
         if not t.args or t.op == "fp.to_bits":

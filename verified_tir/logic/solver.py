@@ -22,19 +22,14 @@ INTEGER_BUDGET: Final = 3_000_000
 class Solver:
     """What is proved with Z3, within a budget.  Not for use from several threads at once.
 
-    :param budget: resource limit of an integer query, at least 1; how much others get is chosen outside.
+    :param budget: resource limit of an integer query; how much others get is chosen outside.
     :param store: what Z3 said before.  It is believed, so whoever opens a store vouches for it.
     :ivar statistics: the search's own (``answers.Statistics``).  Nothing is read here.
-    :raises ValueError: for a smaller budget (Z3 takes 0 for no limit).
     """
 
     budget: int = INTEGER_BUDGET
     store: VerdictStore = field(default_factory=VerdictStore)
     statistics: Any = field(init=False, default_factory=partial(ask, "statistics"))
-
-    def __post_init__(self) -> None:
-        if self.budget < 1:
-            raise ValueError(f"the budget of a solver is at least 1, not {self.budget}")
 
     def prove(self, given: tuple[Term, ...], goal: Term, small: Any = (), quick: Any = False) -> Verdict:
         """Whether ``goal`` follows from ``given``.
@@ -52,8 +47,6 @@ class Solver:
 
     def ask(self, script: Script) -> Verdict:
         """Whether the text of a query is unsatisfiable; how Z3 is asked is chosen outside (``answers``)."""
-        if type(script.text) is not str:
-            raise TypeError("a query is a text")
         said = ask("query", self, script)
         return _verdict(self.store.proved(script.text, self.budget), said)
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, final
 
 from verified_tir.ir.node import Node
-from verified_tir.ir.outside import shown
 from verified_tir.logic.formula import Term
 
 if TYPE_CHECKING:
@@ -53,13 +52,6 @@ Verdict: TypeAlias = Proved | Refuted | Unknown
 
 Claim: TypeAlias = str | tuple[str | Node, ...]
 """A sentence: words, and nodes of the program that are to be shown in their places."""
-
-
-def in_words(claim: Claim) -> str:
-    """A claim as a sentence for a person; nothing depends on it."""
-    if isinstance(claim, str):
-        return claim
-    return "".join(part if isinstance(part, str) else shown(part) for part in claim)
 
 
 @final

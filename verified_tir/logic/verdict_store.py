@@ -62,6 +62,7 @@ class VerdictStore:
 
     def proved(self, text: str, budget: int) -> bool:
         """Whether Z3 found the text unsatisfiable when it was asked by a solver of this budget."""
+        text = str.__str__(text)  # and not what another object compares equal to
         if (text, budget) not in self._unsat and self.folder is not None:
             path, content = self._entry(self.folder, text, budget)
             if read_entry(path) == content:
@@ -74,8 +75,7 @@ class VerdictStore:
         """What Z3 says of a text (``z3_query.check``), for a solver of this budget; ``limit`` bounds the work."""
         from verified_tir.logic import z3_query
 
-        if type(text) is not str:
-            raise TypeError("a query is a text")
+        text = str.__str__(text)
         answer = z3_query.check(text, setting, limit, self._shared)
         if answer[0] == "unsat":
             self._unsat.add((text, budget))

@@ -119,7 +119,7 @@ class _Claims(ABC):
     def _loop(self, loop: For, low: Term, extent: Term, path: Path) -> None:
         """The claims in the body of a loop."""
 
-    def _load(self, buffer: Buffer, indices: tuple[Term, ...], lane: Term | None) -> tuple[Term, Term]:
+    def _load(self, buffer: Buffer, indices: tuple[Term, ...], lane: Term | None, _: object) -> tuple[Term, Term]:
         if buffer not in self.func.buffers or self._written & {buffer.data, EVERYTHING}:
             raise Unencodable(f"what {buffer.name} holds there is not what an argument held at entry")
         return self._element(buffer, indices if lane is None else (*indices, lane)), f.TRUE

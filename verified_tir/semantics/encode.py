@@ -9,9 +9,8 @@ condition); with a load, cast or call beneath it, integer arithmetic is data and
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, final
 
 from verified_tir.ir import expr as ir
@@ -52,66 +51,55 @@ class Safety:
     condition: Term
 
 
-LoadFunction = Callable[[Buffer, tuple[Term, ...], Term | None], tuple[Term, Term]]
+LoadFunction = Callable[[Buffer, tuple[Term, ...], Term | None, tuple[Term, ...]], tuple[Term, Term]]
 AccessibleFunction = Callable[[Buffer, tuple[Term, ...]], Term]
-CallFunction = Callable[[ir.Call], Encoded]
+CallFunction = Callable[["Encoder", ir.Call], Encoded]
+PartFunction = Callable[["Encoder", ir.Expr, Term | None], Encoded]
 
 
 class Unencodable(ValueError):
     """An expression that has no value in the logic: an opaque call, a string, a variable out of scope."""
 
 
-def _no_load(buffer: Buffer, indices: tuple[Term, ...], lane: Term | None) -> tuple[Term, Term]:
+def _no_load(buffer: Buffer, *_: object) -> tuple[Term, Term]:
     raise Unencodable(f"{buffer.name} is read where no memory is known")
 
 
-def _no_call(call: ir.Call) -> Encoded:
+def _no_call(_: Encoder, call: ir.Call) -> Encoded:
     raise Unencodable(f"the result of the opaque call {call.op} is unknown")
 
 
 @final
+@dataclass(frozen=True, slots=True)
 class Encoder:
     """Encodes expressions in an environment.
 
     :param env: what variables stand for.
-    :param load: gives value and definedness of an element (one lane of it), by the view and its indices.
+    :param load: gives value and definedness of an element (one lane of it), by the view, its indices, the lane, and
+        what holds where it is loaded.
     :param safety: where to put safety conditions; ``None`` does without.
     :param accessible: when an element may be touched at all (padding may be declared inaccessible).
     :param call: gives the result of an opaque call.
+    :param premises: what holds where the evaluation is.
+    :param lets: the lanes of what the lets around it bind.
     """
 
-    __slots__ = ("accessible", "call", "env", "load", "premises", "safety", "vectors")
-
-    def __init__(
-        self,
-        env: dict[ir.Var, Encoded],
-        load: LoadFunction = _no_load,
-        safety: list[Safety] | None = None,
-        accessible: AccessibleFunction | None = None,
-        call: CallFunction = _no_call,
-    ) -> None:
-        self.call = call
-        self.env = env
-        self.accessible = accessible
-        self.load = load
-        self.safety = safety
-        self.premises: tuple[Term, ...] = ()
-        self.vectors: dict[ir.Var, tuple[ir.Expr, Encoder]] = {}  # lets of several lanes: what, where
+    env: dict[ir.Var, Encoded]
+    load: LoadFunction = _no_load
+    safety: list[Safety] | None = None
+    accessible: AccessibleFunction | None = None
+    call: CallFunction = _no_call
+    premises: tuple[Term, ...] = ()
+    lets: dict[ir.Var, list[Encoded]] = field(default_factory=dict)
 
     def require(self, kind: str, expr: ir.Expr, condition: Term) -> None:
         """Note a safety condition under the premises in force."""
         if self.safety is not None and condition is not f.TRUE:
             self.safety.append(Safety(kind, expr, self.premises, condition))
 
-    @contextmanager
-    def under(self, *premises: Term) -> Iterator[None]:
-        """What is evaluated here is evaluated where these premises hold."""
-        outer = self.premises
-        self.premises = (*outer, *premises)
-        try:
-            yield
-        finally:
-            self.premises = outer
+    def under(self, *premises: Term) -> Encoder:
+        """Encodes what is evaluated here where these premises hold."""
+        return replace(self, premises=(*self.premises, *premises))
 
     def value(self, expr: ir.Expr, lane: Term | None = None) -> Term:
         """The value alone."""
@@ -125,7 +113,7 @@ class Encoder:
             case ir.IntImm(type=t, value=v):
                 return Encoded(f.boolean(bool(v)) if t.is_bool else f.integer(v), f.TRUE, False)
             case ir.Binary(op="and" | "or"):
-                return self._lazy(expr, lane, self.encode)
+                return self._lazy(expr, lane, Encoder.encode)
             case ir.Binary():
                 return self._binary(expr, lane)
             case ir.Load():
@@ -157,35 +145,25 @@ class Encoder:
                 raise Unencodable(f"a {type(expr).__name__} has no value in the logic")
 
     def _variable(self, var: ir.Var, lane: Term | None) -> Encoded:
-        if var in self.vectors:
-            value, there = self.vectors[var]
-            return there.encode(value, lane)
-        found = self.env.get(var)
-        if found is not None and var.dtype.lanes == 1:
-            return found if not var.dtype.is_float else Encoded(found.value, found.defined, True)
-        if var.dtype.lanes > 1:
-            raise Unencodable(f"{var.name} is a let of several lanes; proofs need its value written in place")
-        if var.dtype.code == "handle":
-            raise Unencodable(f"the pointer {var.name} is no value that proofs know; only a call may take it")
-        raise Unencodable(f"variable {var.name} is not in scope")
+        if var in self.lets:
+            return _picked(self.lets[var], lane)
+        if var in self.env and var.dtype.lanes == 1:
+            return self.env[var]
+        raise Unencodable(f"variable {var.name} is not in scope as one number; proofs know no other values")
 
     def _let(self, expr: ir.LetExpr, lane: Term | None) -> Encoded:
-        """Binds the variable to the value, all of which is evaluated here.
+        """Binds the variable to the value, all lanes of which are evaluated here.
 
         It has this value in the body and nowhere else: a witness may bind a variable of the program.
         """
-        lanes = expr.var.dtype.lanes
-        bound = [self.encode(expr.value, f.integer(k) if lanes > 1 else None) for k in range(lanes)]
-        outer = self.env, self.vectors
-        if lanes > 1:
-            quiet = Encoder(self.env, self.load)  # the safety of all lanes was noted here
-            quiet.vectors = self.vectors
-            self.vectors = {**self.vectors, expr.var: (expr.value, quiet)}
-        else:
-            self.env = {**self.env, expr.var: bound[0]}
-        result = self.encode(expr.body, lane)
-        self.env, self.vectors = outer
+        bound = self._lanes(expr.value)
+        result = replace(self, lets={**self.lets, expr.var: bound}).encode(expr.body, lane)
         return Encoded(result.value, result.defined, result.data or any(e.data for e in bound))
+
+    def _lanes(self, expr: ir.Expr) -> list[Encoded]:
+        """All lanes of an expression."""
+        lanes = expr.dtype.lanes
+        return [self.encode(expr, f.integer(k) if lanes > 1 else None) for k in range(lanes)]
 
     def _choice(self, expr: ir.Select | ir.IfThenElse, lane: Term | None) -> Encoded:
         c, a, b = expr.condition, expr.true_value, expr.false_value
@@ -194,17 +172,15 @@ class Encoder:
             ea, eb = self.encode(a, lane), self.encode(b, lane)
         else:
             self.require("a branch on undef", c, ec.defined)
-            with self.under(ec.value):
-                ea = self.encode(a, lane)
-            with self.under(f.not_(ec.value)):
-                eb = self.encode(b, lane)
+            ea = self.under(ec.value).encode(a, lane)
+            eb = self.under(f.not_(ec.value)).encode(b, lane)
         defined = f.and_(ec.defined, f.ite(ec.value, ea.defined, eb.defined))
         return Encoded(f.ite(ec.value, ea.value, eb.value), defined, ec.data or ea.data or eb.data)
 
     def _call(self, expr: ir.Call, lane: Term | None) -> Encoded:
         op, args, t = expr.op, expr.args, expr.type
         if not is_pure(op):
-            return self.call(expr)
+            return self.call(self, expr)
         if any(a.dtype.lanes != t.lanes for a in args):
             raise Unencodable(f"{op} of {args[0].dtype.lanes} lanes gives {t.lanes}; the logic knows single lanes")
         parts = [self.encode(a, lane) for a in args]
@@ -218,45 +194,33 @@ class Encoder:
                 self.encode(accessed)
                 return Encoded(f.TRUE, f.TRUE, False)
             case ir.Binary(op="and" | "or"):
-                return self._lazy(expr, None, lambda part, lane: self.claim(part))
+                return self._lazy(expr, None, lambda there, part, lane: there.claim(part))
         return self.encode(expr)
 
-    def _lazy(self, expr: ir.Binary, lane: Term | None, part: Callable[[ir.Expr, Term | None], Encoded]) -> Encoded:
+    def _lazy(self, expr: ir.Binary, lane: Term | None, part: PartFunction) -> Encoded:
         # An undefined left operand decides whether the right one is evaluated: a branch on undef.
-        a = part(expr.a, lane)
+        a = part(self, expr.a, lane)
         self.require("a branch on undef", expr.a, a.defined)
         undecided = a.value if expr.op == "and" else f.not_(a.value)
         # With lanes both operands are evaluated, and then each lane decides for itself.
-        with self.under(*((undecided,) if expr.dtype.lanes == 1 else ())):
-            b = part(expr.b, lane)
+        b = part(self.under(undecided) if expr.dtype.lanes == 1 else self, expr.b, lane)
         value = f.and_(a.value, b.value) if expr.op == "and" else f.or_(a.value, b.value)
         return Encoded(value, f.and_(a.defined, f.implies(undecided, b.defined)), a.data or b.data)
 
     def _ramp(self, expr: ir.Ramp, lane: Term | None) -> Encoded:
-        assert lane is not None or expr.lanes == 1
         base, stride = self.encode(expr.base), self.encode(expr.stride)
-        value = f.add(base.value, f.mul(stride.value, f.integer(0) if lane is None else lane))
+        value = f.add(base.value, f.mul(stride.value, _number(lane, expr.lanes)))
         return self.integer(expr, value, f.and_(base.defined, stride.defined), base.data or stride.data)
 
     def _shuffle(self, expr: ir.Shuffle, lane: Term | None) -> Encoded:
-        assert lane is not None or len(expr.indices) == 1
-        sources = [  # all are evaluated, those that are not picked too
-            self.encode(v, f.integer(k) if v.dtype.lanes > 1 else None)
-            for v in expr.vectors
-            for k in range(v.dtype.lanes)
-        ]
-        *first, last = [sources[i] for i in expr.indices]
-        value, defined = last.value, last.defined
-        for k, e in reversed([*enumerate(first)]):
-            here = f.eq(lane if lane is not None else f.integer(0), f.integer(k))
-            value, defined = f.ite(here, e.value, value), f.ite(here, e.defined, defined)
-        return Encoded(value, defined, any(s.data for s in sources))
+        sources = [e for v in expr.vectors for e in self._lanes(v)]  # those that are not picked are evaluated, too
+        result = _picked([sources[i] for i in expr.indices], lane)
+        return Encoded(result.value, result.defined, any(s.data for s in sources))
 
     def _load(self, expr: ir.Load, lane: Term | None) -> Encoded:
         """What a load gives; a lane that is masked out is undefined."""
         indices, element_lane, taken = self.access(expr, lane)
-        with self.under(*taken):
-            value, defined = self.load(expr.buffer, indices, element_lane)
+        value, defined = self.load(expr.buffer, indices, element_lane, (*self.premises, *taken))
         return Encoded(value, f.and_(*taken, defined), True)
 
     def access(self, expr: ir.Load, lane: Term | None) -> tuple[tuple[Term, ...], Term | None, tuple[Term, ...]]:
@@ -275,33 +239,29 @@ class Encoder:
             mask = self.encode(expr.predicate, index_lane)
             self.require("a branch on undef", expr, mask.defined)
             taken = (mask.value,)
-        terms = []
-        for index, extent in zip(expr.indices, buffer.shape, strict=True):
-            e = self.encode(index, index_lane if index.dtype.lanes > 1 else None)
-            self.require("an index that is undef", expr, e.defined)
-            terms.append(e.value)
-            if self.safety is not None:
-                with self.under(*taken):
-                    self.require("in bounds", expr, f.between(f.integer(0), e.value, self.value(extent)))
-        if self.safety is not None and self.accessible is not None:
-            with self.under(*taken):
-                self.require("accessible", expr, self.accessible(buffer, tuple(terms)))
-        return tuple(terms), element_lane, taken
+        indices = [self.encode(i, index_lane if i.dtype.lanes > 1 else None) for i in expr.indices]
+        terms = tuple([e.value for e in indices])
+        if self.safety is not None:
+            self.require("an index that is undef", expr, f.and_(*[e.defined for e in indices]))
+            there = replace(self.under(*taken), lets={})  # the lets are none of the buffer's, whatever they bind
+            for term, extent in zip(terms, buffer.shape, strict=True):
+                there.require("in bounds", expr, f.between(f.ZERO, term, there.value(extent)))
+            if self.accessible is not None:
+                there.require("accessible", expr, self.accessible(buffer, terms))
+        return terms, element_lane, taken
 
     def integer(self, expr: ir.Expr, value: Term, defined: Term, data: bool) -> Encoded:
         """An integer result: data wraps, index arithmetic must not overflow."""
         t = expr.dtype
         if data:
             return Encoded(f.wrap(value, t.bits, t.code == "int"), defined, True)
-        if self.safety is not None:
-            self.require("no overflow", expr, in_range(value, t))
+        self.require("no overflow", expr, in_range(value, t))
         return Encoded(value, defined, False)
 
     def _binary(self, expr: ir.Binary, lane: Term | None) -> Encoded:
         a, b = self.encode(expr.a, lane), self.encode(expr.b, lane)
         operand = expr.a.dtype.scalar
-        if operand.is_int and expr.op not in ir.COMPARE_OPS:
-            self._partial(expr, a, b)
+        self._partial(expr, a, b)
         value = operators.encode_binary(expr.op, operand, a.value, b.value)
         defined, data = f.and_(a.defined, b.defined), a.data or b.data
         if operand.is_int and expr.op in ("add", "sub", "mul", "shl"):
@@ -310,14 +270,31 @@ class Encoder:
 
     def _partial(self, expr: ir.Binary, a: Encoded, b: Encoded) -> None:
         """What an operator on integers that is not defined everywhere requires of its operands."""
-        t, zero = expr.dtype, f.integer(0)
+        t, zero = expr.dtype, f.ZERO
         if expr.op in ("shl", "shr"):
             self.require("a shift amount that is undef", expr, b.defined)
             self.require("a shift amount in range", expr, f.between(zero, b.value, f.integer(t.bits)))
         elif expr.op in ("floordiv", "floormod", "truncdiv", "truncmod"):
             self.require("a divisor that is undef", expr, b.defined)
             self.require("no division by zero", expr, f.ne(b.value, zero))
-            if t.code == "int" and not (b.value.op == "const" and f.value_of(b.value) != -1):
+            if t.code == "int":
                 # a dividend that is undef may be anything, so also the smallest integer
                 least = f.or_(f.not_(a.defined), f.eq(a.value, f.integer(t.min_value)))
                 self.require("no overflow", expr, f.not_(f.and_(least, f.eq(b.value, f.integer(-1)))))
+
+
+def _number(lane: Term | None, lanes: int) -> Term:
+    """The number of a lane; what has one lane has it at 0."""
+    assert lane is not None or lanes == 1
+    return f.ZERO if lane is None else lane
+
+
+def _picked(lanes: Sequence[Encoded], lane: Term | None) -> Encoded:
+    """One of several lanes."""
+    number, (*first, result) = _number(lane, len(lanes)), lanes
+    for k, e in reversed([*enumerate(first)]):
+        here = f.eq(number, f.integer(k))
+        result = Encoded(
+            f.ite(here, e.value, result.value), f.ite(here, e.defined, result.defined), e.data or result.data
+        )
+    return result

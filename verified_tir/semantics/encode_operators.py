@@ -30,8 +30,6 @@ def in_range(value: Term, dtype: DType) -> Term:
 
 def power_of_two(exponent: Term, bits: int) -> Term:
     """2**exponent for 0 <= exponent < bits."""
-    if exponent.op == "const":
-        return f.integer(1 << (f.value_of(exponent) % bits))
     result = f.integer(1 << (bits - 1))
     for k in range(bits - 2, -1, -1):
         result = f.ite(f.eq(exponent, f.integer(k)), f.integer(1 << k), result)
@@ -79,7 +77,7 @@ def _compare(op: str, operand: DType, a: Term, b: Term) -> Term:
     if op in ("gt", "ge"):
         return _compare("lt" if op == "gt" else "le", operand, b, a)
     if operand.is_float:
-        return f.fp_test({"eq": "fp.eq", "lt": "fp.lt", "le": "fp.leq"}[op], a, b)
+        return f.fp({"eq": "fp.eq", "lt": "fp.lt", "le": "fp.leq"}[op], f.BOOL, a, b)
     if op == "eq":
         return f.eq(a, b)
     if operand.is_bool:
@@ -88,7 +86,7 @@ def _compare(op: str, operand: DType, a: Term, b: Term) -> Term:
 
 
 def _is_finite(a: Term) -> Term:
-    return f.not_(f.or_(f.fp_test("fp.isNaN", a), f.fp_test("fp.isInfinite", a)))
+    return f.not_(f.or_(f.fp("fp.isNaN", f.BOOL, a), f.fp("fp.isInfinite", f.BOOL, a)))
 
 
 def encode_cast(source: DType, target: DType, value: Term) -> tuple[Term, Term]:
@@ -100,9 +98,9 @@ def encode_cast(source: DType, target: DType, value: Term) -> tuple[Term, Term]:
     if source.is_bool:
         return f.ite(value, _number(target, 1), _number(target, 0)), f.TRUE
     if target.is_float:
-        return f.convert("fp.from_fp" if source.is_float else "fp.from_int", value, sort_of(target)), f.TRUE
+        return f.fp("fp.from_fp" if source.is_float else "fp.from_int", sort_of(target), value), f.TRUE
     if source.is_float:
-        whole = f.convert("fp.to_int", value, f.INT)
+        whole = f.fp("fp.to_int", f.INT, value)
         return whole, f.and_(_is_finite(value), in_range(whole, target))
     return f.wrap(value, target.bits, target.code == "int"), f.TRUE
 
@@ -125,9 +123,9 @@ def encode_call(op: str, result: DType, types: list[DType], args: list[Term]) ->
         magnitude = f.ite(f.lt(args[0], f.integer(0)), f.neg(args[0]), args[0])
         return f.wrap(magnitude, result.bits, result.code == "int"), f.TRUE
     if op in _ROUNDING:
-        return f.convert("fp.roundToIntegral", args[0], sort, _ROUNDING[op]), f.TRUE
+        return f.fp(f"fp.roundToIntegral {_ROUNDING[op]}", sort, args[0]), f.TRUE
     if op in _TESTS:
-        return f.fp_test(_TESTS[op], args[0]), f.TRUE
+        return f.fp(_TESTS[op], f.BOOL, args[0]), f.TRUE
     if op == "isfinite":
         return _is_finite(args[0]), f.TRUE
     if op == "likely":
@@ -141,15 +139,12 @@ def encode_call(op: str, result: DType, types: list[DType], args: list[Term]) ->
 
 
 def _bit_count(op: str, dtype: DType, a: Term) -> Term:
-    bits = dtype.bits
-    raw = f.wrap(a, bits, signed=False)
-    result = f.integer(0 if op == "popcount" else bits)
-    for k in range(bits):
+    """How many bits are ones (``popcount``), or stand before the first one (``clz``)."""
+    raw, result = f.wrap(a, dtype.bits, signed=False), f.ZERO
+    for k in range(dtype.bits):
         power = f.integer(1 << k)
-        if op == "popcount":
-            result = f.add(result, f.floormod(f.floordiv(raw, power), f.integer(2)))
-        else:  # the highest bit wins, so it comes last
-            result = f.ite(f.le(power, raw), f.integer(bits - 1 - k), result)
+        one = f.floormod(f.floordiv(raw, power), f.integer(2))
+        result = f.add(result, one if op == "popcount" else f.ite(f.lt(raw, power), f.ONE, f.ZERO))
     return result
 
 
@@ -158,10 +153,10 @@ def _reinterpret(source: DType, target: DType, a: Term) -> tuple[Term, Term]:
     if source is target:
         return a, f.TRUE
     if source.is_float:
-        bits = f.convert("fp.to_bits", a, f.INT, source.bits)
-        defined = f.not_(f.fp_test("fp.isNaN", a))
+        bits = f.fp("fp.to_bits", f.INT, a)
+        defined = f.not_(f.fp("fp.isNaN", f.BOOL, a))
     else:
         bits, defined = f.wrap(a, source.bits, signed=False), f.TRUE
     if target.is_float:
-        return f.convert("fp.from_bits", bits, sort_of(target), target.bits), defined
+        return f.fp("fp.from_bits", sort_of(target), bits), defined
     return f.wrap(bits, target.bits, target.code == "int"), defined

@@ -73,7 +73,7 @@ def term_of(sentence: Sentence, *, build: bool = True) -> Term:
         case ("fp.add" | "fp.sub" | "fp.mul" | "fp.abs" as op, *args):
             return f.fp(op, "F16", *(term_of(a, build=build) for a in args))
         case (str(op), *args) if op.startswith("fp."):
-            return f.fp_test(op, *(term_of(a, build=build) for a in args))
+            return f.fp(op, f.BOOL, *(term_of(a, build=build) for a in args))
         case (str(op), *args):
             terms = [term_of(a, build=build) for a in args]
             if not build and op in ("and", "or", "=>", "not", "=", "<=", "<", "+", "-", "*", "ite", "div", "mod"):

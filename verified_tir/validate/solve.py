@@ -257,14 +257,14 @@ def _apply(op: str, dtype: DType, result: DType, values: list[Term]) -> Term:
         return logic.not_(values[0])
     if op in ("eq", "lt", "le"):
         if dtype.is_float:
-            return logic.fp_test({"eq": "fp.eq", "lt": "fp.lt", "le": "fp.leq"}[op], *values)
+            return logic.fp({"eq": "fp.eq", "lt": "fp.lt", "le": "fp.leq"}[op], logic.BOOL, *values)
         if dtype.is_bool and op != "eq":
             first, second = values if op == "lt" else (values[1], values[0])
             less = logic.and_(logic.not_(first), second)
             return less if op == "lt" else logic.not_(less)
         return {"eq": logic.eq, "lt": logic.lt, "le": logic.le}[op](*values)
     if op in ("isnan", "isinf", "isfinite"):
-        nan, infinite = logic.fp_test("fp.isNaN", values[0]), logic.fp_test("fp.isInfinite", values[0])
+        nan, infinite = logic.fp("fp.isNaN", logic.BOOL, values[0]), logic.fp("fp.isInfinite", logic.BOOL, values[0])
         return {"isnan": nan, "isinf": infinite, "isfinite": logic.not_(logic.or_(nan, infinite))}[op]
     if dtype.is_float and op in _FLOATS:
         return logic.fp(_FLOATS[op], _sort(dtype), *values)

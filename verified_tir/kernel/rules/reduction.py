@@ -82,7 +82,7 @@ class Reduction:
                 (f"no term of the {self.op} into {old.name}", inside.encoder().encode(self.term)),
                 (f"no element of {old.name} that the {self.op} begins with", first),
             ):
-                number = f.not_(f.fp_test("fp.isNaN", e.value))
+                number = f.not_(f.fp("fp.isNaN", f.BOOL, e.value))
                 yield Question("rounding", f"{what} is NaN", inside, (e.defined,), number, place)
                 if not self.licensed:
                     other = f.ne(e.value, f.negative_zero(e.value.sort))
