@@ -178,6 +178,6 @@ def test_a_guess_that_says_nothing_of_the_iteration_is_none(monkeypatch: pytest.
         if not believed:
             guess: dict[Term, Term] = {i: j, j: integer(2)}
             monkeypatch.setattr(contents, "solve_address", lambda *_: (guess, {i}))
-        assert (run.witnesses[0].runs is not None) is believed
+        assert (run.witnesses[0] is not None) is believed
         assert bool(here.contents(element, 0)) is believed
         assert bool(here.frame(element)) is believed

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 
@@ -155,7 +154,7 @@ def test_what_is_remembered_is_known_at_the_same_place_only() -> None:
     text += "for j in range(4):\n    T.assume(A[j] > T.float32(0))"
     func = program(text, 'A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")')
     a, b = func.buffers
-    where, prover = begin(func, Entry()), Prover(Solver())
+    where, definite, prover = begin(func, Entry()), begin(func, Entry(definite=True)), Prover(Solver())
 
     def differs(buffer: Buffer, change: Callable[[], None]) -> bool:
         element = where.load_from(where.memory, buffer, (f.integer(0),), None)
@@ -168,10 +167,9 @@ def test_what_is_remembered_is_known_at_the_same_place_only() -> None:
         assert (where.path, where.env, where.memory) == (kept.path, kept.env, kept.memory)
         return after != before
 
-    def definite() -> None:
-        where.entry = replace(where.entry, definite=True)
-
-    assert differs(a, definite)
+    first = where.load_from(where.memory, a, (f.integer(0),), None)
+    same = definite.element(definite.memory[a.data], a, (f.integer(0),))
+    assert facts_about(where, first, prover) == () != facts_about(definite, same, prover)
     assert isinstance(func.body, Seq)
     for s in func.body.stmts[:2]:
         where.execute(s)

@@ -61,13 +61,15 @@ def everything(known: Known, e: Element) -> Iterator[Term]:
     yield from known.frame(e)
     for k in range(0 if run is None else len(run.touching)):
         yield from known.contents(e, k)
-        yield from known.invariants(e, tried(e), k)
-    yield from known.invariants(e, tried(e))
+        for name, holds in tried(e):
+            yield from known.invariant(e, name, holds, k)
+    for name, holds in tried(e):
+        yield from known.invariant(e, name, holds)
     known.throughout(e.version)
     yield from known.everywhere(e)
-    for r in known.ended(e):
-        for found in (*r.assumed, *[s for _, s in r.safety]):
-            yield from known.instantiate(e, r, found, {v: f.integer(1) for v in r.inner})
+    for j, r in enumerate(known.ended(e)):
+        for k in range(len(r.assumed) + len(r.safety)):
+            yield from known.instantiate(e, j, k, {v: f.integer(1) for v in r.inner})
 
 
 def tried(e: Element) -> list[tuple[str, Any]]:
@@ -149,7 +151,7 @@ def test_an_element_is_not_what_it_says_that_it_is_equal_to() -> None:
     run = known.run(e)
     assert run is not None and len(run.touching) == 1
     asked: Any = Lie(e, version=e.version, buffer=e.buffer, address=e.address, value=other.value, defined=other.defined)
-    facts = [*known.invariants(asked, [("five", five)], 0), *known.frame(asked), *known.event(asked)]
+    facts = [*known.invariant(asked, "five", five, 0), *known.frame(asked), *known.event(asked)]
     assert not facts and known.run(asked) is None and known.ended(asked) == ()
     assert not believed(known, facts, f.eq(other.value, f.integer(5)))
     stored = after("A[1] = 1\nA[2] = 2")
@@ -192,7 +194,7 @@ def test_one_store_is_meant_by_a_number() -> None:
             return self.values.pop(0)
 
     since: list[Any] = [Number(0, 1), Number(1, 0)]
-    facts = [t for k in since for t in known.invariants(e, [("one", one)], k)]
+    facts = [t for k in since for t in known.invariant(e, "one", one, k)]
     assert not believed(known, facts, f.eq(e.value, f.integer(1)))
 
 
@@ -239,18 +241,15 @@ def test_an_instance_is_one_of_this_run_at_values_of_its_loops() -> None:
     e = element(where, "A", 1)
     known, n = here(where), where.env[where.func.params[-1]].value
     (run,) = known.ended(e)
-    (found,) = run.assumed
+    assert len(run.assumed) == 1
     (i,) = run.inner
-    (said,) = known.instantiate(e, run, found, {i: f.integer(1)})
+    (said,) = known.instantiate(e, 0, 0, {i: f.integer(1)})
     assert said is f.implies(f.TRUE, f.eq(e.value, n)) or e.value in f.subterms(said)
     for values in ({n: f.integer(1)}, {i: f.TRUE}, {i: "1"}, {i: None}):
-        (left,) = known.instantiate(e, run, found, values)  # type: ignore[arg-type]
+        (left,) = known.instantiate(e, 0, 0, values)  # type: ignore[arg-type]
         assert i in f.subterms(left) and n in f.subterms(left), "it speaks of an arbitrary iteration still"
-    other = here(where)
-    (again,) = other.ended(e)
-    assert known.instantiate(e, again, again.assumed[0], {}) == ()
-    assert known.instantiate(e, run, again.assumed[0], {}) == ()
-    assert known.instantiate(element(where, "B", 1), run, found, {}) == ()
+    with pytest.raises(IndexError):
+        known.instantiate(element(where, "B", 1), 0, 0, {})
 
 
 @pytest.mark.parametrize("values", [f.TRUE, None, "i", f.integer(1)])

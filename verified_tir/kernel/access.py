@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import final
 
 from verified_tir.ir.buffer import Buffer
@@ -42,6 +42,13 @@ class Access:
     value: Encoded = NOTHING
     written: Encoded = NOTHING
     """What a store's expression gave.  The element holds it too, unless its block is licensed."""
+
+    def at(self, values: Mapping[Term, Term]) -> Access:
+        """The access with some terms in the places of others: of one instance, for example."""
+        memo, x = dict[Term, Term](), self.value
+        given, address = [tuple([f.replace(t, values, memo) for t in ts]) for ts in (self.given, self.address)]
+        value = Encoded(f.replace(x.value, values, memo), f.replace(x.defined, values, memo), x.data)
+        return replace(self, given=given, address=address, value=value)
 
 
 @final

@@ -37,7 +37,6 @@ from verified_tir.kernel.region import instance
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
 from verified_tir.logic.guess import solve_address
-from verified_tir.semantics.encode import Encoded
 
 if TYPE_CHECKING:
     from verified_tir.kernel.facts import Known
@@ -46,13 +45,17 @@ if TYPE_CHECKING:
 @final
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """The instance of a store that may have stored to the element: ``values`` of its loops, ``loose`` the free ones."""
+    """The instance of a store that may have stored to the element: ``values`` of its loops, ``loose`` the free ones.
+
+    ``access`` is an arbitrary instance, ``there`` this one.
+    """
 
     access: Access
+    there: Access
     values: dict[Term, Term]
     loose: set[Term]
-    runs: tuple[Term, ...] | None
-    """P(x): that the instance runs, and stores to the element; ``None`` if that cannot be told from outside."""
+    runs: tuple[Term, ...]
+    """P(x): that the instance runs, and stores to the element."""
 
 
 @final
@@ -71,17 +74,17 @@ class Run:
     before: Context
     instance: Instance
     touching: tuple[Access, ...] = ()
-    _witnesses: list[Witness] = field(init=False, default_factory=list)
+    _witnesses: list[Witness | None] = field(init=False, default_factory=list)
 
     def touched(self, a: Access) -> Term:
         """That an instance of the access is one of the element."""
         return equal(a.address, self.element.address)
 
     @property
-    def witnesses(self) -> tuple[Witness, ...]:
-        """Those of the stores that may touch the element."""
+    def witnesses(self) -> tuple[Witness | None, ...]:
+        """Those of the stores that may touch the element, as far as that can be told from outside."""
         if not self._witnesses:
-            self._witnesses.extend(_witness(self, _settled(self, a)) for a in self.touching)
+            self._witnesses.extend(_witness(self, a) for a in self.touching)
         return tuple(self._witnesses)
 
 
@@ -97,20 +100,16 @@ def ran(known: Known, e: Element, event: Ran, older: Element) -> Run | None:
     if event.reached is not None:  # the outermost of its loops runs in ascending order
         stores = [replace(a, given=(*a.given, f.lt(a.inner[0], event.reached))) for a in stores]
     run = Run(known, e, event, older, before, found)
-    return replace(run, touching=tuple([a for a in stores if not _misses(run, a)]))
-
-
-def _misses(run: Run, a: Access) -> bool:
-    """No instance of this store touches the element."""
-    claim = f"no instance of the store to {run.element.buffer.name} at {a.place} touches the element"
-    return run.known.holds(a.given, f.not_(run.touched(a)), claim)
+    claim = f"no instance of the store to {e.buffer.name} touches the element"
+    touching = [a for a in stores if not known.holds(a.given, f.not_(run.touched(a)), claim)]
+    return replace(run, touching=tuple([_settled(run, a) for a in touching]))
 
 
 def frame(run: Run) -> tuple[Term, ...]:
     """Where no witness stores to the element, it is what it was."""
     stores: list[Term] = []
     for w in run.witnesses:
-        if w.runs is None:
+        if w is None:
             return ()
         stores.append(f.and_(*w.runs))
         claim = f"where the store at {w.access.place} touches the element, its witness does"
@@ -123,8 +122,8 @@ def frame(run: Run) -> tuple[Term, ...]:
 def contents(run: Run, k: int) -> tuple[Term, ...]:
     """What the ``k``-th store that may touch the element left there, if no other one wrote it afterwards."""
     w, e = run.witnesses[k], run.element
-    value = _value(run, w)
-    if value is None or w.runs is None or not all(_precedes(run, x, w) for x in run.witnesses):
+    value = w and _value(run, w)
+    if w is None or value is None or not all(_precedes(run, a, w) for a in run.touching):
         return ()
     wrote = f.and_(f.eq(e.defined, value[1]), f.implies(value[1], f.eq(e.value, value[0])))
     return (f.implies(f.and_(*w.runs), wrote),)
@@ -133,18 +132,17 @@ def contents(run: Run, k: int) -> tuple[Term, ...]:
 # -- witnesses ---------------------------------------------------------------------------------------------------------
 
 
-def _witness(run: Run, a: Access) -> Witness:
+def _witness(run: Run, a: Access) -> Witness | None:
     """A guess which instance stores to the element."""
     told_apart = run.event.after is not None or run.event.reached is not None
     solved = solve_address(a.address, run.element.address, list(a.inner), a.given)
     if solved is None or not told_apart or any(isinstance(n, While) for n in walk(run.event.stmt)):
-        return Witness(a, {}, set(a.inner), None)
+        return None
     values, loose = solved
-    memo: dict[Term, Term] = {}
-    conditions = [f.replace(g, values, memo) for g in a.given if g not in run.instance.typed]
-    address = [f.replace(x, values, memo) for x in a.address]
-    runs = (*conditions, equal(address, run.element.address))
-    return Witness(a, values, loose, None if _varies(run, *runs, *values.values()) else runs)
+    there = a.at(values)
+    conditions = [c for g, c in zip(a.given, there.given, strict=True) if g not in run.instance.typed]
+    runs = (*conditions, run.touched(there))
+    return None if _varies(run, *runs, *values.values()) else Witness(a, there, values, loose, runs)
 
 
 def _varies(run: Run, *terms: Term) -> bool:
@@ -155,10 +153,7 @@ def _varies(run: Run, *terms: Term) -> bool:
 def _settled(run: Run, a: Access) -> Access:
     """The store, resting on the memory before the statement where it reads what no iteration of it writes."""
     parts = (a.value.value, a.value.defined, *a.given, *a.address)
-    same, memo = _still_there(run, parts, run.before.memory), dict[Term, Term]()
-    value, defined, *rest = [f.replace(t, same, memo) for t in parts]
-    given, address = tuple(rest[: len(a.given)]), tuple(rest[len(a.given) :])
-    return replace(a, value=Encoded(value, defined, a.value.data), given=given, address=address)
+    return a.at(_still_there(run, parts, run.before.memory))
 
 
 def _still_there(run: Run, terms: Sequence[Term], memory: Memory, w: Witness | None = None) -> dict[Term, Term]:
@@ -185,7 +180,7 @@ def _apart(run: Run, x: Access, b: Buffer, address: Sequence[Term], s: Access, w
     if s.buffer.dtype.scalar is not b.dtype.scalar:
         return False
     touched = equal(s.address, address)
-    if w is None or w.runs is None:
+    if w is None:
         claim = f"what is read of {b.name} at {x.place} is not written meanwhile"
         return run.known.holds((*x.given, *s.given), f.not_(touched), claim)
     claim = f"what is read of {b.name} at {x.place} is not stored to afterwards"
@@ -197,27 +192,24 @@ def _apart(run: Run, x: Access, b: Buffer, address: Sequence[Term], s: Access, w
 
 def _value(run: Run, w: Witness) -> tuple[Term, Term] | None:
     """What the witness stored, and whether it was defined; ``None`` if that cannot be told from outside."""
-    stored = w.access.value
-    if w.runs is None or not w.loose.isdisjoint(f.subterms(stored.value, stored.defined)):
+    stored, there = w.access.value, w.there.value
+    if not w.loose.isdisjoint(f.subterms(stored.value, stored.defined)):
         return None  # which of several instances wrote last would matter
-    memo: dict[Term, Term] = {}
     # Of bits that a licence leaves open nothing is said; but they are defined, or not.
-    was = run.element.value if stored.value in run.instance.held else stored.value
-    value, defined = f.replace(was, w.values, memo), f.replace(stored.defined, w.values, memo)
+    value = run.element.value if stored.value in run.instance.held else there.value
+    defined = there.defined
     if run.event.after is not None and _varies(run, value, defined):
         still = _still_there(run, (value, defined), run.event.after, w)
         value, defined = f.replace(value, still), f.replace(defined, still)
     return None if _varies(run, value, defined) else (value, defined)
 
 
-def _precedes(run: Run, x: Witness, w: Witness) -> bool:
+def _precedes(run: Run, a: Access, w: Witness) -> bool:
     """Whether each instance of a store that touches the element comes before the witness ``w``; or, of the store of
     which that is one, whether it is the witness, or differs from it in free loops only."""
-    assert w.runs is not None
-    a = x.access
     given = (*a.given, run.touched(a))
-    if x is w:
-        only = f.and_(*[f.eq(v, t) for v, t in x.values.items() if v not in x.loose])
+    if a is w.access:
+        only = f.and_(*[f.eq(v, t) for v, t in w.values.items() if v not in w.loose])
         return run.known.holds(given, only, "all stores to the element write one value")
     claim = f"the store to the element at {a.place} comes before that at {w.access.place}, if it touches it at all"
     return run.known.holds((*w.runs, *given), _before(run, a, w.access, w), claim)

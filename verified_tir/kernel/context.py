@@ -55,7 +55,7 @@ NOT_EXPANDED = "its blocks are not expanded"
 
 
 @final
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Context:
     """Facts of one place: ``path`` are conditions that hold, ``memory`` the blocks' versions, ``env`` the variables."""
 

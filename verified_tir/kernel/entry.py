@@ -39,7 +39,7 @@ def contradictory(func: PrimFunc, prover: Prover, entry: Entry) -> bool:
     """Whether no input at all satisfies what the function assumes: then everything would be true of it."""
     context = begin(func, Entry(entry.paddings, definite=True, shapes=entry.shapes))
     context.execute(func.body)
-    facts = prover.facts(context, tuple(context.path), tuple(context.path))
+    facts = prover.known(context, tuple(context.path)).look_up(tuple(context.path))
     return prover.solver.contradictory((*context.path, *facts))
 
 

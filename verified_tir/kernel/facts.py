@@ -40,7 +40,7 @@ from verified_tir.logic.formula import Term
 from verified_tir.logic.guess import values_of
 from verified_tir.logic.solver import Solver
 from verified_tir.logic.verdict import Discharged, Obligation, Proved, Unknown, Verdict
-from verified_tir.semantics.encode import Safety, in_range
+from verified_tir.semantics.encode import in_range
 
 
 @final
@@ -54,7 +54,7 @@ class Prover:
     """Questions about floats that no lemma decides are left undecided, which saves much time where they are many."""
     _known: dict[tuple[Term, ...], Known] = field(init=False, default_factory=dict)
     """What is known at the place that was asked about last, by premises."""
-    _place: tuple[object, ...] = field(init=False, default=())
+    _place: tuple[Context | None, int] = field(init=False, default=(None, 0))
 
     def prove(self, context: Context, given: tuple[Term, ...], goal: Term) -> tuple[Verdict, tuple[Term, ...]]:
         """The verdict, and the givens (facts included) under which it was reached.
@@ -71,14 +71,10 @@ class Prover:
                 break
         return verdict, used
 
-    def facts(self, context: Context, base: tuple[Term, ...], roots: tuple[Term, ...]) -> tuple[Term, ...]:
-        """What is known of the elements that the roots mention, as far as it is found; it holds where ``base`` does."""
-        return self.known(context, base).look_up(roots)
-
     def known(self, context: Context, base: tuple[Term, ...]) -> Known:
         """What is known where ``base`` holds; of the same place, what was known before, too."""
-        place = context, context.entry, len(context.observed)
-        if len(self._place) != len(place) or any(a is not b for a, b in zip(self._place, place, strict=True)):
+        place = context, len(context.observed)
+        if self._place != place:
             self._known, self._place = {}, place
         if base not in self._known:
             path = context.usable(*context.path)
@@ -141,9 +137,7 @@ class Known:
 
     def _reached(self, e: Element) -> bool:
         """Whether this is an element, as the logic knows it, of memory that a run which gets here has been through."""
-        if type(e) is not Element or type(e.value) is not Term:
-            return False
-        known = self.context.element_of(e.value)
+        known = self.context.element_of(e.value) if type(e) is Element else None
         if known is None or not known.is_same(e) or known.version not in self.context.line:
             return False
         return e.buffer in self.context.views.get(e.version.block, ())  # whoever named it first said through which view
@@ -224,28 +218,21 @@ class Known:
         """What the induction supposes of the element, of whose obligations this is one."""
         return self._add(e, *self.supposed.of(e)) if self.supposed is not None and self._reached(e) else ()
 
-    def invariants(
-        self, e: Element, properties: Iterable[tuple[str, Term]], since: int | None = None
-    ) -> tuple[Term, ...]:
-        """Properties that the element had before the run that made its version, or has had since one of the stores that
+    def invariant(self, e: Element, name: str, holds: Term, since: int | None = None) -> tuple[Term, ...]:
+        """A property that the element had before the run that made its version, or has had since one of the stores that
         may have touched it (where that has a witness), and that every such store keeps."""
         run = self.run(e)
-        if run is None:
+        if run is None or not speaks_of_one_element(holds, e.value.sort):
             return ()
-        witness = None if since is None else run.witnesses[since]
-        runs, setting = ((), None) if witness is None else (witness.runs, witness.access.place)
-        if runs is None:
+        i = Invariant(str(name), holds, frozenset({e.version.block}), e)
+        w = None if since is None else run.witnesses[since]
+        claim = f"{e.buffer.name} {i.name} before the loop"
+        if w is None and (since is not None or not self.follows(i.said(run.older), claim)):
             return ()
-        stores = [a.place for a in run.touching]
-        found: list[Term] = []
-        for name, holds in properties:
-            if not speaks_of_one_element(holds, e.value.sort):
-                continue
-            i = Invariant(str(name), holds, frozenset({e.version.block}), e)
-            begun = setting is not None or self.follows(i.said(run.older), f"{e.buffer.name} {name} before the loop")
-            if begun and kept(self, run.before, run.event.stmt, i, stores, since=setting, reached=run.event.reached):
-                found.append(f.implies(f.and_(*runs), i.said(e)))
-        return self._add(e, *found)
+        stores, place = [a.place for a in run.touching], w and w.access.place
+        if not kept(self, run.before, run.event.stmt, i, stores, since=place, reached=run.event.reached):
+            return ()
+        return self._add(e, f.implies(f.and_(*(w.runs if w else ())), i.said(e)))
 
     def throughout(self, version: Version, blocks: frozenset[Var] = frozenset()) -> frozenset[Var]:
         """That a block is defined in all its elements; :meth:`everywhere` says so of each from then on.
@@ -276,27 +263,24 @@ class Known:
         if not self._reached(e):
             return ()
         if e not in self._ended:
-            runs = []
-            for memory, stmt in self.context.observed:
-                if memory.get(e.version.block) is e.version:
-                    runs.append(instance(self.context.at(memory), stmt))
-            run = self.run(e)
+            seen = [(m, stmt) for m, stmt in self.context.observed if m.get(e.version.block) is e.version]
+            runs, run = [instance(self.context.at(m), stmt) for m, stmt in seen], self.run(e)
             if run is not None and run.event.after is not None:
                 runs.append(instance(run.before, run.event.stmt, with_safety=True))
             self._ended[e] = tuple(runs)
         return self._ended[e]
 
     def instantiate(
-        self, e: Element, run: Instance, found: Safety, values: Mapping[Term, Term], load: Term | None = None
+        self, e: Element, ended: int, which: int, values: Mapping[Term, Term], load: Term | None = None
     ) -> tuple[Term, ...]:
         """What all instances of a statement found true (assumed it, or were safe to evaluate), of the one at some
         values of its loops: where it ran, it is true.  Whatever else differs between instances is unknown.
 
+        :param ended: the number of the statement, and of ``which`` of the things that it ``found``.
         :param load: a load that is one of the element there, if the addresses are equal: it gets the element's name.
         """
-        known = any(s is found for s in (*run.assumed, *[s for _, s in run.safety]))
-        if not known or not any(r is run for r in self.ended(e)):
-            return ()
+        run = self.ended(e)[ended]
+        found = [*run.assumed, *[s for _, s in run.safety]][which]
         witness = {**values_of(values, run.inner), **run.renamed_apart()}
         memo: dict[Term, Term] = {}
         premises = [f.replace(g, witness, memo) for g in found.premises]

@@ -140,19 +140,17 @@ def kept(
 def undefined(known: Known, version: Version, blocks: frozenset[Var]) -> frozenset[Var]:
     """Some of ``blocks`` if it is not shown that, in this version, they are defined in all their elements."""
     context = known.context
-    if any(len({b.dtype.scalar for b in context.views.get(data, ())}) != 1 for data in blocks):
+    if any(map(context.several_types, blocks)):
         return blocks
     match version.event:
-        case Entered() if len(blocks) == 1 and not context.entry.paddings_of(version.block):
+        case Entered() if not context.entry.paddings_of(version.block):
             return frozenset()
-        case Stored(before=before, value=value) if len(blocks) == 1 and known.is_throughout(before):
+        case Stored(before=before, value=value) if known.is_throughout(before):
             claim = f"what is stored to {version.block.name} is defined"
             return frozenset() if known.follows(value.defined, claim) else blocks
-        case Ran(memory=memory, stmt=stmt):
-            if EVERYTHING in written_blocks(stmt) or not all(
-                data in memory and known.is_throughout(memory[data]) for data in blocks
-            ):
-                return blocks
+        case Ran(memory=memory, stmt=stmt) if EVERYTHING not in written_blocks(stmt) and all(
+            data in memory and known.is_throughout(memory[data]) for data in blocks
+        ):
             invariant = Invariant("defined, if all that it may come from is", DEFINED, blocks)
             for path, s in places(stmt, lambda s: isinstance(s, Store)):
                 if isinstance(s, Store) and s.buffer.data in blocks:

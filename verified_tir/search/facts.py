@@ -16,6 +16,7 @@ from verified_tir.ir.stmt import If, LetStmt, Stmt
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.access import Instance
 from verified_tir.kernel.begin import scalars_of
+from verified_tir.kernel.contents import Witness
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import EVERYTHING, written_blocks
 from verified_tir.kernel.facts import Known
@@ -176,25 +177,26 @@ def after_run(known: Known, e: Element) -> Iterator[Term]:
             left = known.contents(e, k)
             yield from left
             if left:
-                certain = certain or _certain(known, run.witnesses[k].runs or ())
+                certain = certain or _certain(known, run.witnesses[k])
                 yield from safe(known, e, k)
         if certain:
             return
-        if not any(_certain(known, run.witnesses[k].runs or (f.FALSE,)) for k in range(count)):
+        if not any(_certain(known, w) for w in run.witnesses):
             yield from known.frame(e)
         if count > 1:
-            for k, w in enumerate(run.witnesses):
-                sets = w.access.value is not None and unknown.isdisjoint(f.subterms(w.access.value.defined))
+            for k, a in enumerate(run.touching):
+                sets = a.value is not None and unknown.isdisjoint(f.subterms(a.value.defined))
                 if sets:  # whatever was there before
-                    yield from known.invariants(e, [("stays defined", DEFINED)], k)
+                    yield from known.invariant(e, "stays defined", DEFINED, k)
     chosen = any(t.op == "ite" for a in run.touching if a.value is not None for t in f.subterms(a.value.value))
     tried = properties(value_of(e.value.sort), DEFINED, chosen and is_thorough(known))
-    yield from known.invariants(e, tried)
+    for name, holds in tried:
+        yield from known.invariant(e, name, holds)
 
 
-def _certain(known: Known, runs: tuple[Term, ...]) -> bool:
-    """Whether something holds, asked only to know what else is worth asking."""
-    return isinstance(known.solver.prove(known.base, f.and_(*runs), quick=True), Proved)
+def _certain(known: Known, w: Witness | None) -> bool:
+    """Whether a witness runs in any case, asked only to know what else is worth asking."""
+    return w is not None and isinstance(known.solver.prove(known.base, f.and_(*w.runs), quick=True), Proved)
 
 
 # -- what instances found true -----------------------------------------------------------------------------------------
@@ -204,12 +206,12 @@ def assumed(known: Known, e: Element) -> Iterator[Term]:
     """What loops that have finished assumed of this element, in the version that they saw."""
     if not known.context.observed:
         return
-    for run in known.ended(e):
-        for a in run.assumed:
+    for j, run in enumerate(known.ended(e)):
+        for k, a in enumerate(run.assumed):
             for load in (t for t in f.subterms(a.condition) if t.op == "app" and t.payload == e.value.payload):
                 solved = solve_address(load.args, e.address, _inner(run, a), a.premises)
                 if solved is not None:
-                    yield from known.instantiate(e, run, a, solved[0], load)
+                    yield from known.instantiate(e, j, k, solved[0], load)
 
 
 def _inner(run: Instance, a: Safety) -> list[Term]:
@@ -229,11 +231,11 @@ def safe(known: Known, e: Element, k: int) -> Iterator[Term]:
     if solved is None:
         return
     unknown = {*a.inner, *again.unknown}
-    for where, s in again.safety:
+    for number, (where, s) in enumerate(again.safety, len(again.assumed)):
         if where == place[: len(where)] and any(t.op == "app" for t in f.subterms(s.condition)):
             terms = [f.replace(t, solved[0]) for t in (*s.premises, s.condition)]
             if unknown.isdisjoint(f.subterms(*terms)):
-                yield from known.instantiate(e, again, s, solved[0])
+                yield from known.instantiate(e, -1, number, solved[0])
 
 
 def _asks_memory(stmt: Stmt) -> bool:

@@ -61,6 +61,12 @@ def all_of_them(known: object, before: object, stmt: object, invariants: Any, *_
     return invariants
 
 
+def untouched(*asked: Any) -> contents.Run | None:
+    """No store touches the element."""
+    run = contents.ran(*asked)
+    return run and replace(run, touching=())
+
+
 def always(*_: object, **__: object) -> bool:
     return True
 
@@ -154,7 +160,7 @@ MUTANTS: dict[str, tuple[Callable[[Patch], None], tuple[str, ...]]] = {
     "bounds after versions": (bounds_after_versions, ("bounds read",)),
     "loops leave memory alone": (nothing_executes, ("invariants", "facts")),
     "views by their indices": (flat_views, ("pair", "facts")),
-    "stores never touch": (setting(contents, "_misses", always), ("invariants", "facts")),
+    "stores never touch": (setting(facts, "ran", untouched), ("invariants", "facts")),
     "invariants always kept": (setting(facts, "kept", all_of_them), ("float invariants",)),
     "statements that conflict change places": (setting(reorder, "never_meet", nothing), ("pair",)),
     "iterations that conflict change their order": (setting(reorder, "never_meet", nothing), ("two-loop nests",)),

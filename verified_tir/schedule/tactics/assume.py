@@ -206,7 +206,7 @@ def _possible(session: Session) -> None:
     for s in leading:
         for a in instance(start, s, written=()).assumed:
             given = (*context.path, *a.premises, a.condition)
-            facts = session.prover.facts(context, given, given)
+            facts = session.prover.known(context, given).look_up(given)
             if session.solver.contradictory((*given, *facts)):
                 raise fail(
                     f"with this, what is assumed of the arguments contradicts itself: {_text_of(s)} is true of no "
