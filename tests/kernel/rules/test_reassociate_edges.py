@@ -7,7 +7,7 @@ import pytest
 from tests.kernel.programs import accepted, body_of, buffer, licensed_for, program, refused, variable
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import INT32
-from verified_tir.ir.expr import Call
+from verified_tir.ir.expr import Call, Var
 from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.rules.reassociate import Reassociate
 
@@ -107,3 +107,15 @@ def test_a_result_that_no_term_meets_may_be_no_value_of_its_type(dtype: str, oth
     f = program(text, AB.format(dtype))
     start = licensed_for(f, "B") if dtype == "float32" else f
     accepted(start, Reassociate((0, 0), partial(dtype), (variable(f, "k") % 3,)))
+
+
+def test_a_group_belongs_to_the_terms_element_in_each_dimension() -> None:
+    f = program(
+        "for k in range(10):\n    C[k % 2, k % 5] = C[k % 2, k % 5] + A[k]",
+        'A: T.Buffer((10,), "int32"), C: T.Buffer((2, 5), "int32")',
+    )
+    k, x, y = variable(f, "k"), Var.fresh("x"), Var.fresh("y")
+    partial = Buffer.declare("P", (2, 5), "int32")
+    accepted(f, Reassociate((), partial, (k % 2, k % 5), (x, y), (x, y)))
+    for element in ((const(0), y), (x, const(0))):
+        refused(f, Reassociate((), partial, (k % 2, k % 5), (x, y), element), "belongs to the term's element of C")

@@ -31,14 +31,12 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, put
 from verified_tir.ir.stmt import Allocate, Stmt, Store, seq
 from verified_tir.ir.visit import substitute
+from verified_tir.kernel.access import equal
 from verified_tir.kernel.effects import read_blocks
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.region import instance
-from verified_tir.kernel.rules.common import (
-    evaluated_safely,
-    safe_questions,
-)
+from verified_tir.kernel.rules.common import evaluated_safely, safe_questions
 from verified_tir.kernel.rules.layout import in_box, over_box, values
 from verified_tir.kernel.rules.reduction import Reduction, reduction_at
 from verified_tir.kernel.rules.scope import extents_safe
@@ -112,10 +110,9 @@ class Reassociate:
         yield Question("partial", claim, inside, ran, in_box(inside, where, self.partial.shape), place)
         y = values(inside.bound(self.inputs, where) if self.inputs else inside, element)
         claim = f"a term's partial result in {name} belongs to the term's element of {found.buffer.name}"
-        yield Question("partial", claim, inside, ran, f.and_(*[f.eq(a, b) for a, b in zip(y, x, strict=True)]), place)
+        yield Question("partial", claim, inside, ran, equal(y, x), place)
         run = instance(found.start, touched, with_safety=True)
-        for _, needed in run.safety:
-            yield from safe_questions(run.context, (needed,), (), found.path)
+        yield from safe_questions(run.context, (s for _, s in run.safety), (), found.path)
 
 
 def _indices(buffer: Buffer) -> tuple[Var, ...]:

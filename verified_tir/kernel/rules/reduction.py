@@ -112,7 +112,7 @@ def reduction_at(before: PrimFunc, path: Path, entry: Entry) -> Reduction:
     if split is None:
         raise Misfit(f"the store to {old.name} is no update B[x] = B[x] + e")
     op, term = split
-    if store.value.dtype is not old.dtype or old.dtype.lanes != 1 or store.predicate is not None:
+    if store.value.dtype is not old.dtype or old.dtype.lanes != 1:
         raise Misfit(f"{old.name} is not updated one element at a time")
     if old.data in read_blocks(put(nest, inner, Store(old, term, store.indices))):
         raise Misfit(f"{old.name} is read in the nest other than by its own update")
@@ -125,15 +125,15 @@ def reduction_at(before: PrimFunc, path: Path, entry: Entry) -> Reduction:
 def identity_of(op: str, dtype: DType) -> Expr | None:
     """The value that changes nothing as the left operand of ⊕ and, unless ⊕ is ``and``, ``or`` or a float ``min`` or
     ``max``, as the right one.  ``None`` if ⊕ has none, or is not associative and commutative even of real numbers."""
-    neutral: dict[str, float] = {}
+    neutral: dict[str, float]
     if dtype.is_float:
         neutral = {"add": -0.0, "mul": 1.0, "min": float("inf"), "max": float("-inf")}
     elif dtype.is_bool:
         neutral = {"and": True, "or": False, "bitand": True, "bitor": False, "bitxor": False}
-    elif dtype.is_int:
+    else:
         neutral = {
             "add": 0, "mul": 1, "min": dtype.max_value, "max": dtype.min_value, "bitor": 0, "bitxor": 0,
-            "bitand": -1 if dtype.min_value < 0 else dtype.max_value,
+            "bitand": dtype.min_value | dtype.max_value,
         }  # fmt: skip
     return const(neutral[op], dtype) if op in neutral else None
 

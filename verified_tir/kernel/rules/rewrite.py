@@ -46,6 +46,7 @@ from verified_tir.ir.node import Node
 from verified_tir.ir.paths import Path, at, put
 from verified_tir.ir.stmt import Assume, LetStmt, Stmt, Store, While
 from verified_tir.ir.visit import children, map_children, refresh_binders, walk
+from verified_tir.kernel.access import equal
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import opaque_calls
@@ -195,8 +196,7 @@ class _Place:
             raise Misfit(f"buffer {new.buffer.name} is not declared here")
         was, now, known = self.both(old, new, premises)
         known = (*known, *self.context.encoder().access(old, self.lane)[2])
-        goal = f.and_(*[f.eq(x, y) for x, y in zip(was.value.args, now.value.args, strict=True)])
-        said = claim.format(new.buffer.name, old.buffer.name)
+        said, goal = claim.format(new.buffer.name, old.buffer.name), equal(was.value.args, now.value.args)
         self.owed.append(Question("view", said, self.context, known, goal, self.path))
 
     def both(self, old: Expr, new: Expr, premises: tuple[Term, ...] = ()) -> tuple[Encoded, Encoded, tuple[Term, ...]]:
