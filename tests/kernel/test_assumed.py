@@ -138,6 +138,9 @@ EXTERN = "T.evaluate(T.call_extern('int32', 'g'))\n"
         ("B[0] = A[0]\nx = B[0]\nT.assume(x > A[1])", "T.assume(x > A[1])"),
         ("B[0] = A[0]\nx = A[2]\nT.assume(x > A[1])", None),
         ("x = B[0]\nB[0] = A[0]\nT.assume(x > A[1])", None),
+        # what comes later reads a result, or an arm of a branch that was not taken stored one
+        ("B[0] = A[0]\nfor i in range(2):\n    T.assume(A[0] > A[1])\n    D[0] = T.Cast('int32', B[0])", None),
+        ("if D[1] > 0:\n    B[0] = A[0]\nelse:\n    T.assume(B[0] > A[1])", None),
         # a loop comes to an earlier statement of its body again
         (
             "for i in range(2):\n    T.assume(A[2] > A[1])\n    assert B[0] > A[0], 'no'\n    B[0] = A[1]",

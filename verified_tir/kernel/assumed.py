@@ -12,10 +12,12 @@ there, or never get past it, and in another one reach an assumption that is fals
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Assert, Assume, For, If, Stmt, While
-from verified_tir.ir.visit import children, sub_statements, walk
+from verified_tir.ir.visit import children, nodes_of, sub_statements, walk
 from verified_tir.kernel.effects import EVERYTHING, written_blocks
 
 
@@ -23,10 +25,10 @@ def of_results(func: PrimFunc) -> Expr | None:
     """What ``func`` assumes that reads, or stands under a bound, a condition or a let that reads, what ``func`` may
     have written."""
     written = written_blocks(func.body)
-    return _find(func.body, written if EVERYTHING in written else set())  # a call may come at any time
+    return next(_dependent(func.body, written if EVERYTHING in written else set()), None)  # a call may come at any time
 
 
-def _find(stmt: Stmt, written: set[Var]) -> Expr | None:
+def _dependent(stmt: Stmt, written: set[Var]) -> Iterator[Expr]:
     """The same in a statement.
 
     :param written: blocks that may have been written when it begins.
@@ -35,14 +37,11 @@ def _find(stmt: Stmt, written: set[Var]) -> Expr | None:
         written = _after(stmt, written)
     evaluated = {n for e in children(stmt) if isinstance(e, Expr) for n in walk(e)}
     if EVERYTHING in written or evaluated & written:
-        return next((n.condition for n in walk(stmt) if isinstance(n, Assume)), None)
+        yield from (n.condition for n in nodes_of(stmt, Assume))
     for s in sub_statements(stmt):
-        found = _find(s, written)
-        if found is not None:
-            return found
+        yield from _dependent(s, written)
         if not isinstance(stmt, If):
             written = _after(s, written)
-    return None
 
 
 def _after(stmt: Stmt, written: set[Var]) -> set[Var]:
