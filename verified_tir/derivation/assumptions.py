@@ -17,7 +17,8 @@ from verified_tir.ir.sugar import binary
 from verified_tir.ir.visit import free_vars, sub_statements, walk
 from verified_tir.kernel.begin import LARGEST
 from verified_tir.kernel.memory import Padding
-from verified_tir.kernel.theorem import Refines
+from verified_tir.kernel.rules.call import Implement
+from verified_tir.kernel.theorem import Refines, Rule
 
 
 def assumptions(theorem: Refines) -> list[str]:
@@ -29,8 +30,15 @@ def assumptions(theorem: Refines) -> list[str]:
     found += [f"{claim} (T.assume in the program)" for claim in _assumed(theorem.start.body, ())]
     found += [f"{claim} (asserted by the schedule)" for s in theorem.assumed for claim in _assumed(s, ())]
     found += [_rounded(reassociated(theorem))] if theorem.reassociated else []
-    found += [f"{a} (an axiom, of tensorize)" for step in theorem.derivation if (a := getattr(step.rule, "axiom", ""))]
+    found += [f"{a} (an axiom, of tensorize)" for step in theorem.derivation if (a := axiom_of(step.rule))]
     return found
+
+
+def axiom_of(rule: Rule) -> str:
+    """What a rule believes, as a sentence; nothing, if all that it needs is proved."""
+    if isinstance(rule, Implement):
+        return f"{rule.implementation.name} does what {rule.description.name} describes"
+    return ""
 
 
 def _arrays(func: PrimFunc, paddings: list[Padding]) -> str:

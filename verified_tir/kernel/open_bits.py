@@ -26,7 +26,7 @@ trees, and is proved with like any other.  A later licence proves all steps agai
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterable, Mapping
 
 from verified_tir.ir.expr import Var
 from verified_tir.logic import formula as f
@@ -63,17 +63,16 @@ def _may_be_negative_zero(t: Term) -> Term:
 
 def usable(term: Term, blocks: Mapping[object, Var], licensed: Container[Var]) -> bool:
     """Whether a term mentions the value of no element of ``licensed`` blocks: a premise then holds of every tree."""
-    return not any(t.op in ("app", "var") and blocks.get(t.payload) in licensed for t in f.subterms(term))
+    return not _some_element(f.subterms(term), blocks, licensed)
 
 
 def only_compares(fact: Term, blocks: Mapping[object, Var], licensed: Container[Var]) -> bool:
     """Whether a fact computes nothing with the value of a licensed element: it says to what it is equal, or not."""
-    return not any(
-        a.op in ("app", "var") and blocks.get(a.payload) in licensed
-        for t in f.subterms(fact)
-        if t.op != "="
-        for a in t.args
-    )
+    return not _some_element((a for t in f.subterms(fact) if t.op != "=" for a in t.args), blocks, licensed)
+
+
+def _some_element(terms: Iterable[Term], blocks: Mapping[object, Var], licensed: Container[Var]) -> bool:
+    return any(blocks.get(t.payload) in licensed for t in terms)
 
 
 def adds_nothing(value: Term, old: Term) -> Term:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final, Literal, final
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import seq
 from verified_tir.ir.visit import free_vars
+from verified_tir.kernel.rules.call import Implement
 from verified_tir.kernel.theorem import Refines
 from verified_tir.logic.solver import Solver
 from verified_tir.schedule.correspondence import NotExpressible, interface, with_parameters
@@ -127,7 +128,7 @@ class Stage:
 def stages_of(steps: Sequence[StepRecord]) -> tuple[Stage, ...]:
     """The programs on the way that differ from the one that was written, up to the first that rests on an axiom."""
     written = steps[0].before
-    believed = (k for k, s in enumerate(steps) if any(getattr(step.rule, "axiom", "") for step in s.rules))
+    believed = (k for k, s in enumerate(steps) if any(isinstance(step.rule, Implement) for step in s.rules))
     steps = steps[: next(believed, len(steps))]
     texts = tuple(map(str, steps))
     return tuple(Stage(k, texts[: k + 1], s.after) for k, s in enumerate(steps) if s.after is not written)

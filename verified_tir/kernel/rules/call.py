@@ -34,7 +34,7 @@ from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.expr import Call, Expr, IntImm, LetExpr, Load, Undef, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, at, put
-from verified_tir.ir.stmt import Assert, Assume, DeclBuffer, While
+from verified_tir.ir.stmt import Assert, Assume, DeclBuffer
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.begin import context_at, shape_bounds
 from verified_tir.kernel.calls import Arguments, instantiate
@@ -44,6 +44,7 @@ from verified_tir.kernel.memory import Entry, flat_address
 from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.refines import Refines
 from verified_tir.kernel.rules.common import evaluated_safely
+from verified_tir.kernel.rules.last_write import may_not_pass
 from verified_tir.kernel.rules.layout import in_box
 from verified_tir.kernel.rules.same import bare
 from verified_tir.kernel.step import Rewrite
@@ -69,15 +70,11 @@ class Refine:
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
         lemma, func = self.lemma, self.lemma.before
         programs = (func, *(step.after for step in lemma.derivation))
-        for excluded, why in (
-            (lemma.definite, "is about arguments of definite values only"),
-            (lemma.relation, "changes the layout of a parameter"),
-            (lemma.reassociated, "sums in another order; reassociate at the place of the call"),
-        ):
-            if excluded:
-                raise Misfit(f"the lemma about {func.name} {why}")
-        for g in programs:
-            _check_closed(g)
+        if lemma.definite or lemma.relation or lemma.reassociated:
+            what = "is about arguments of definite values only, changes the layout of a parameter, or "
+            raise Misfit(
+                f"the lemma about {func.name} {what}sums in another order; reassociate at the place of the call"
+            )
         made = _called(before, entry, self.path, (programs, self.arguments))
         if not self.parameters_of(entry.licensed) <= lemma.licensed:
             raise Misfit(f"the lemma about {func.name} was proved from bits that a licence leaves open")
@@ -100,15 +97,9 @@ class Implement:
     arguments: Arguments
     given: tuple[tuple[Var, Expr], ...]
 
-    @property
-    def axiom(self) -> str:
-        """What is believed, as a sentence."""
-        return f"{self.implementation.name} does what {self.description.name} describes"
-
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
         old, new = self.description, self.implementation
         given = Arguments(self.arguments.buffers, self.given)
-        _check_closed(old)
         if not opaque_calls(new.body):
             raise Misfit(f"{new.name} makes no opaque call: that it does what {old.name} does can be proved")
         if any(isinstance(n, (Assume, Assert)) for n in walk(new.body)):
@@ -116,22 +107,18 @@ class Implement:
         return _called(before, entry, self.path, ((old,), self.arguments), ((new,), given))
 
 
-def _check_closed(func: PrimFunc) -> None:
-    """A function does no more than run to its end on what it is given."""
-    if opaque_calls(func.body):
-        raise Misfit(f"{func.name} makes an opaque call")
-    if any(isinstance(n, (Assert, While)) for n in walk(func.body)):
-        raise Misfit(f"{func.name} may not run to its end (an assertion or a while loop)")
-
-
 def _called(before: PrimFunc, entry: Entry, path: Path, *calls: tuple[tuple[PrimFunc, ...], Arguments]) -> Rewrite:
     """The statement at ``path`` is the first function on its arguments; it becomes the last one on its own.
 
-    :param calls: functions that do the same on their arguments, each with those that refine it.
+    :param calls: functions that do the same on their arguments, each with those that refine it.  The first ones do no
+        more than run to their end on what they are given.
     """
     for (func, *_), arguments in calls:
         arguments.check(func)
-    (described, *_), passed = calls[0]
+    (described, *others), passed = calls[0]
+    for g in (described, *others):
+        if may_not_pass(g.body):
+            raise Misfit(f"{g.name} makes an opaque call or may not run to its end (an assertion or a while loop)")
     if not structural_equal(bare(at(before.body, path)), bare(instantiate(described, passed))):
         raise Misfit(f"the statement is not {described.name} on the arguments")
     (*_, made), given = calls[-1]

@@ -65,7 +65,7 @@ class Reassociate:
 
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
         found = reduction_at(before, self.path, entry)
-        old, new, op = found.buffer, self.partial, found.op
+        old, new, op = found.store.buffer, self.partial, found.op
         element = self.element or found.store.indices
         self._check(found, element)
         first, last = _indices(new), _indices(new)
@@ -83,7 +83,7 @@ class Reassociate:
         return Rewrite(after, questions, reassociated=found.reassociated, heirs=((new.data, old.data),))
 
     def _check(self, found: Reduction, element: tuple[Expr, ...]) -> None:
-        old, new = found.buffer, self.partial
+        old, new = found.store.buffer, self.partial
         plain = not new.strides and isinstance(new.elem_offset, IntImm) and new.elem_offset.value == 0
         if not plain or new.dtype is not old.dtype:
             raise Misfit(f"{new.name} must have the type of {old.name}, no strides and no offset")
@@ -101,7 +101,7 @@ class Reassociate:
         inside, name = found.inside, self.partial.name
         place = (*found.path, *found.inner)
         safety: list[Safety] = []  # the update was run, so its own indices could be evaluated, in bounds
-        x, _, _ = inside.encoder(safety).access(Load(found.buffer, found.store.indices), None)
+        x, _, _ = inside.encoder(safety).access(Load(found.store.buffer, found.store.indices), None)
         ran = tuple(f.implies(f.and_(*s.premises), s.condition) for s in safety)
         yield from extents_safe(found.start, self.partial, found.path)
         yield from evaluated_safely(inside, self.index, ran, place)
@@ -109,7 +109,7 @@ class Reassociate:
         claim = f"every term goes to one of the partial results of {name}"
         yield Question("partial", claim, inside, ran, in_box(inside, where, self.partial.shape), place)
         y = values(inside.bound(self.inputs, where) if self.inputs else inside, element)
-        claim = f"a term's partial result in {name} belongs to the term's element of {found.buffer.name}"
+        claim = f"a term's partial result in {name} belongs to the term's element of {found.store.buffer.name}"
         yield Question("partial", claim, inside, ran, equal(y, x), place)
         run = instance(found.start, touched, with_safety=True)
         yield from safe_questions(run.context, (s for _, s in run.safety), (), found.path)

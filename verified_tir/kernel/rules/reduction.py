@@ -26,15 +26,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import final
 
-from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import Binary, Expr, Load, Var, const
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, at, put
 from verified_tir.ir.stmt import Block, For, If, LetStmt, Stmt, Store
+from verified_tir.ir.visit import sub_statements
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
-from verified_tir.kernel.effects import opaque_calls, read_blocks
+from verified_tir.kernel.effects import EVERYTHING, read_blocks
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.rules.common import evaluated_safely
@@ -62,18 +62,14 @@ class Reduction:
     inside: Context
 
     @property
-    def buffer(self) -> Buffer:
-        """B."""
-        return self.store.buffer
-
-    @property
     def reassociated(self) -> frozenset[Var]:
         """The block whose bits another order may change: that is right by licence only."""
-        return frozenset({self.buffer.data} if self.licensed and self.buffer.dtype.is_float else ())
+        buffer = self.store.buffer
+        return frozenset({buffer.data} if self.licensed and buffer.dtype.is_float else ())
 
     def any_order(self) -> Iterator[Question]:
         """The order of the terms does not matter."""
-        place, inside, old = (*self.path, *self.inner), self.inside, self.buffer
+        place, inside, old = (*self.path, *self.inner), self.inside, self.store.buffer
         if self.op in ("and", "or"):
             yield from evaluated_safely(inside, (self.term,), (), place)
         elif old.dtype.is_float and self.op in ("min", "max"):  # nothing is NaN, and unless licensed nothing is -0.0
@@ -96,17 +92,13 @@ class Reduction:
 def reduction_at(before: PrimFunc, path: Path, entry: Entry) -> Reduction:
     """The reduction whose nest stands at ``path``."""
     nest = store = at(before.body, path)
-    if opaque_calls(nest):
-        raise Misfit("an opaque call stays in its place")
     start = context_at(before, path, entry)
     inside = start.fork()
     inner: Path = ()
     while not isinstance(store, Store):
-        match store:
-            case For() | If(else_body=None) | LetStmt() | Block(is_label=True):
-                store, inner = inside.enter(store, 0), (*inner, 0)
-            case _:
-                raise Misfit("no nest of loops around one store")
+        if not isinstance(store, (For, If, LetStmt, Block)) or len(sub_statements(store)) != 1:
+            raise Misfit("no nest of loops around one store")
+        store, inner = inside.enter(store, 0), (*inner, 0)
     old = store.buffer
     split = term_of(store)
     if split is None:
@@ -114,8 +106,8 @@ def reduction_at(before: PrimFunc, path: Path, entry: Entry) -> Reduction:
     op, term = split
     if store.value.dtype is not old.dtype or old.dtype.lanes != 1:
         raise Misfit(f"{old.name} is not updated one element at a time")
-    if old.data in read_blocks(put(nest, inner, Store(old, term, store.indices))):
-        raise Misfit(f"{old.name} is read in the nest other than by its own update")
+    if {old.data, EVERYTHING} & read_blocks(put(nest, inner, Store(old, term, store.indices))):
+        raise Misfit(f"{old.name} is read in the nest other than by its own update, or by an opaque call")
     identity = identity_of(op, old.dtype)
     if identity is None:
         raise Misfit(f"{op} on {old.dtype} is not associative with an identity")
