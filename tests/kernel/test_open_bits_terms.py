@@ -89,7 +89,7 @@ def test_a_sum_is_negative_zero_only_if_all_of_its_terms_are(value: Term, may: T
     held, known = stored(Encoded(value, defined, True), BLOCKS, {B})
     assert held.value is not value and held.defined is defined and held.data
     assert known == (f.implies(f.eq(held.value, NEGATIVE), may),)
-    assert not f.eq(held.value, NEGATIVE) is f.FALSE
+    assert f.eq(held.value, NEGATIVE) is not f.FALSE
 
 
 def test_a_value_of_what_is_not_written_is_stored_as_it_is() -> None:
