@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from tests.kernel.programs import PROVER, body_of, load, program, store, why
+from tests.kernel.programs import PROVER, body_of, load, program, store, variable, why
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Call, Expr, FloatImm, Load, Undef, Var
+from verified_tir.ir.expr import Call, Expr, FloatImm, LetExpr, Load, Undef, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.obligation import NoMatch, Unproved
@@ -133,6 +133,7 @@ def test_it_must_be_the_same_value() -> None:
 def test_undef_is_no_value() -> None:
     fails(WRITES + STAGE.format('T.undef("int32")'), const(5))
     fails(WRITES + STAGE.format('T.Select(n > 3, 5, T.undef("int32"))'), const(5))
+    fails(WRITES + STAGE.format("B[2, 1] * 0"), const(0))  # 0 whatever was there, if anything was
 
 
 def test_the_bits_count() -> None:
@@ -190,6 +191,8 @@ def test_what_is_no_value_for_it() -> None:
     b, c = theorem.after.buffers
     assert "mentions C" in reason(theorem, load(c, 0))
     assert "mentions k" in reason(theorem, Var.fresh("k"))
+    n = variable(theorem.after, "n")  # of the size n, and of a variable of that name: an index 2 * n would be both
+    assert "mentions n" in reason(theorem, LetExpr(n, const(5), n))
     assert "has type float32" in reason(theorem, const(1.0, "float32"))
     assert "opaque call" in reason(theorem, Call(b.dtype, "unknown", ()))
     same_block = Buffer.declare("B", (2, 3), "int32", data=b.data)
@@ -221,6 +224,7 @@ def test_padding_is_not_read_from_itself() -> None:
     b = theorem.after.buffers[0]
     assert claim in reason(theorem, load(b, 2, 1) + 1)
     assert claim in reason(theorem, load(b, 2, 1))
+    assert claim in reason(theorem, load(b, 0, 0) + load(b, 2, 1))
     x, y, p, q = (Var.fresh(name) for name in "xypq")
     shifted = LayoutMap((x, y), (x, y + 1), (p, q), (p, q - 1), (const(3), const(3)), q < 1)
     moved = apply(Relayout(b, shifted, Undef(b.dtype)), theorem, PROVER)

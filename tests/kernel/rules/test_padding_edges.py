@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tests.kernel.programs import PROVER, load, program, why
 from tests.kernel.rules.test_padding import _with_body, holds, padded, reason, tiled
 from verified_tir.ir.expr import FALSE, Undef, Var
-from verified_tir.ir.sugar import const
+from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.begin import LARGEST
 from verified_tir.kernel.obligation import NoMatch, Unproved
 from verified_tir.kernel.rules.layout import LayoutMap
@@ -47,6 +49,20 @@ def test_each_parameter_has_padding_of_its_own() -> None:
     assert isinstance(theorem, Refines)
     assert [(p.buffer.name, p.value) for p in theorem.paddings] == [("C", const(7)), ("B", const(7))]
     assert [b.name for b in theorem.after.buffers] == ["B", "C"]
+
+
+def test_padding_of_another_parameter_may_be_anywhere() -> None:
+    """B[0, 0] is no padding of B, though C[0, 0] is padding of C that holds C[2, 2]."""
+    start = reflexive(program("pass", PAIR))
+    start = then(start, tiled(start.after.buffers[0], None))
+    c = start.after.buffers[1]
+    x, p, q = (Var.fresh(name) for name in "xpq")
+    columns = LayoutMap((x,), (x % 3, x // 3 + 1), (p, q), ((q - 1) * 3 + p,), (const(3), const(3)), FALSE)
+    columns = replace(columns, padding=binary("or", q < 1, (q - 1) * 3 + p >= 5))
+    start = then(start, Relayout(c, columns, None))
+    b, c = start.after.buffers
+    theorem = then(start, PadValue(c, 0, load(c, 0, 1)))
+    then(theorem, PadValue(b, 0, load(b, 0, 0)))
 
 
 def test_a_value_that_depends_on_the_place() -> None:

@@ -54,6 +54,12 @@ def test_what_the_padding_holds_is_known() -> None:
     assert not isinstance(apply(Insert((1,), store(a, 7, 2, 0)), theorem, PROVER), Refines)
 
 
+def test_what_nobody_touches_holds_what_it_held() -> None:
+    """Whatever is known at the end of what the program writes."""
+    f = program("while A[0] > 3:\n    A[0] = A[0] - 1", FIVE)
+    accepted(f, Relayout(buffer(f, "A"), PADDED, const(7)))
+
+
 def test_padding_may_hold_anything_or_be_out_of_reach() -> None:
     theorem = padded(Undef(const(0).dtype))
     a = theorem.after.buffer_named("A")

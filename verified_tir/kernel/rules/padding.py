@@ -59,7 +59,7 @@ class PadValue:
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
         buffer, k = self.buffer, self.position
         declared = [p for p in entry.paddings if p.buffer is buffer]
-        if buffer not in before.buffers or not 0 <= k < len(declared):
+        if not 0 <= k < len(declared):
             raise Misfit(f"{buffer.name} is no parameter with that padding")
         was = declared[k].value
         if not (was is None or isinstance(was, Undef)):
@@ -92,9 +92,8 @@ def holds(context: Context, p: Padding, untouched: bool) -> Iterator[Question]:
                 claim = f"the padding of {p.buffer.name} is not read from such padding itself"
                 yield Question("padding", claim, run.context, load.given, f.not_(inside), (), "after")
     if not untouched or p.owed or opaque_calls(body) or changes(body, (value,)):
-        end = context.fork()
-        end.execute(body)
-        yield holds_value(end, p, value)
+        context.execute(body)
+        yield holds_value(context, p, value)
 
 
 def _check(context: Context, p: Padding, value: Expr) -> None:
@@ -104,9 +103,10 @@ def _check(context: Context, p: Padding, value: Expr) -> None:
     """
     if value.dtype is not p.buffer.dtype:
         raise Misfit(f"the padding has type {value.dtype}, the elements of {p.buffer.name} {p.buffer.dtype}")
-    if bound_vars(value):  # it could capture what is put in for an index, when the layout changes
-        raise Misfit("the padding's value binds a variable")
     known = {*p.indices, p.buffer, p.buffer.data, *(v for v in context.env if v.dtype.is_int)}
+    known.difference_update(
+        bound_vars(value)
+    )  # it could capture an index, when the layout changes
     for n in walk(value):
         if isinstance(n, (Var, Buffer)) and n not in known:
             raise Misfit(f"the padding's value mentions {n.name}")

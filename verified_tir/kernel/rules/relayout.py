@@ -63,7 +63,7 @@ class Relayout:
             old, new, layout.inputs, layout.outputs, layout.inverse_inputs, layout.inverse, (padding, *carried)
         )
         after = _moved(before, old, new, layout.move(before.body, old, new))
-        inside = begin(after, replace(entry, paddings=record.declared(entry.paddings), shapes=(*entry.shapes, old)))
+        inside = begin(after, replace(entry, paddings=record.declared(entry.paddings)))
         questions = chain(
             extents_safe(context, new, ()),
             layout.whole(context, old, ()),
