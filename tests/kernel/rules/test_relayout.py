@@ -4,15 +4,32 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tests.kernel.programs import PROVER, accepted, body_of, buffer, load, program, refused, store
+import pytest
+
+from tests.kernel.programs import (
+    PROVER,
+    accepted,
+    blocks_of,
+    body_of,
+    buffer,
+    licensed_for,
+    load,
+    program,
+    refused,
+    store,
+    take,
+    why,
+)
 from verified_tir.ir.dtype import HANDLE
 from verified_tir.ir.expr import FALSE, Expr, FloatImm, Undef, Var
 from verified_tir.ir.stmt import SKIP, Evaluate, If
 from verified_tir.ir.sugar import binary, const
+from verified_tir.kernel.rules.couple import Couple
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.relayout import Relayout
 from verified_tir.kernel.theorem import Refines, apply, reflexive
+from verified_tir.schedule import moves
 
 x, y, z = Var.fresh("x"), Var.fresh("y"), Var.fresh("z")
 FIVE = 'A: T.Buffer((5,), "int32"), B: T.Buffer((4,), "int32")'
@@ -86,3 +103,30 @@ def test_what_does_not_fit() -> None:
         Relayout(buffer(f, "B").with_data(Var.fresh("d", HANDLE), "C"), four, None),
         "C is not a parameter",
     )
+
+
+PRODUCT = """
+{0}[0] = 0.0
+for i in range(2):
+    {0}[0] = {0}[0] * T.float32(1e30)
+if {0}[0] == T.float32(0.0):
+    D[0] = 1
+else:
+    D[0] = 2
+"""
+"""0.0 in this order; NaN if the factors are multiplied first."""
+
+
+@pytest.mark.parametrize("name", ["B", "t"])
+def test_a_licence_moves_along(name: str) -> None:
+    """The bits stay open: no branch is decided by them."""
+    head = 't = T.alloc_buffer((1,), "float32")' if name == "t" else ""
+    f = program(head + PRODUCT.format(name), 'B: T.Buffer((1,), "float32"), D: T.Buffer((1,), "int32")')
+    aside = LayoutMap((x,), (x + 1,), (y,), (y - 1,), (const(2),), y < 1)
+    rule, branch = (Couple((), aside), (0, 2)) if name == "t" else (Relayout(buffer(f, "B"), aside, None), (2,))
+    for start in (reflexive(f), licensed_for(f, name)):
+        theorem = apply(rule, start, PROVER)
+        assert isinstance(theorem, Refines), why(theorem)
+        found = take(moves.decide(branch, True), theorem)
+        assert isinstance(found, Refines) is (not start.licensed)
+        assert not start.licensed or theorem.licensed >= blocks_of(theorem.after, name)

@@ -104,9 +104,7 @@ def _check(context: Context, p: Padding, value: Expr) -> None:
     if value.dtype is not p.buffer.dtype:
         raise Misfit(f"the padding has type {value.dtype}, the elements of {p.buffer.name} {p.buffer.dtype}")
     known = {*p.indices, p.buffer, p.buffer.data, *(v for v in context.env if v.dtype.is_int)}
-    known.difference_update(
-        bound_vars(value)
-    )  # it could capture an index, when the layout changes
+    known.difference_update(bound_vars(value))  # it could capture an index, when the layout changes
     for n in walk(value):
         if isinstance(n, (Var, Buffer)) and n not in known:
             raise Misfit(f"the padding's value mentions {n.name}")
