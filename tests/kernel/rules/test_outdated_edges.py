@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.kernel.programs import gives, program, refused
+from tests.kernel.programs import AB, gives, program, refused
 from verified_tir.kernel.rules.erase import Erase
 
 ALLOC = 't = T.alloc_buffer((4,), "int32")'
@@ -12,6 +12,14 @@ def test_a_label_is_what_it_holds() -> None:
     text = ALLOC + '\nt[0] = 1\nwith T.sblock("b"):\n    {}'
     gives(program(text.format("B[0] = 2")), Erase((0, 0), outdated=True), ALLOC + '\nwith T.sblock("b"):\n    B[0] = 2')
     refused(program(text.format("B[0] = t[0]")), Erase((0, 0), outdated=True), "the store to t is dead")
+
+
+def test_an_iteration_of_a_while_loop_may_be_the_first() -> None:
+    text = ALLOC + "\nt[0] = 1\nwhile n > 0:\n    {}\n    {}"
+    loads, stores, params = "A[0] = t[0]", "t[0] = A[1]", AB + ", n: T.int32"
+    gives(program(text.format(stores, loads), params), Erase((0, 0), outdated=True), ALLOC + "\n" + "\n".join(
+        text.format(stores, loads).split("\n")[2:]))  # fmt: skip
+    refused(program(text.format(loads, stores), params), Erase((0, 0), outdated=True), "is not read before that")
 
 
 def test_only_loops_inside_of_the_allocation_count() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+import numpy as np
 import pytest
 
 from tests.kernel.programs import AB, accepted, compact, program, refused, variable
@@ -11,6 +12,7 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Var
 from verified_tir.kernel.rules.scope import Declare
 from verified_tir.schedule.recipes import moved
+from verified_tir.semantics.interpreter import refines, run
 
 ABN = AB + ", n: T.int32"
 ALLOC = 't = T.alloc_buffer((2,), "int32")'
@@ -48,6 +50,17 @@ def test_an_opaque_call_may_read_what_an_earlier_iteration_left() -> None:
     text = f"{ALLOC}\nfor i in range(3):\n    t[0] = i\n    {look}\n    B[i] = t[0]"
     refused(program(text), moved((), "sink"), "an opaque call may read")
     accepted(program(f"{ALLOC}\nfor i in range(3):\n    t[0] = i\n    B[i] = t[0]"), moved((), "sink"))
+
+
+def test_what_was_undefined_may_survive_an_iteration() -> None:
+    """No loop is new around t: what is read before it is written was undefined, and may be anything."""
+    undefined = f"for i in range(3):\n    {ALLOC}\n    B[i] = t[0]\n    t[0] = i"
+    after = accepted(program(undefined), moved((), "hoist"))
+    arrays = {"A": np.zeros(4, np.int32), "B": np.zeros(4, np.int32)}
+    assert not refines(run(program(undefined), arrays), run(after, arrays))
+    look = 'T.evaluate(T.call_extern("int32", "look", A.data))'
+    accepted(program(f"for i in range(3):\n    {ALLOC}\n    t[0] = i\n    {look}\n    B[i] = t[0]"), moved((), "hoist"))
+    accepted(program(f"{ALLOC}\nA[0] = 1\nB[0] = t[0]\nt[0] = 2"), moved((), "narrow"))
 
 
 def test_what_is_seen_through_another_view_is_not_made_compact() -> None:

@@ -117,6 +117,18 @@ def test_a_block_may_be_a_buffer_that_is_declared_already() -> None:
     accepted(f, Share((), (), Buffer.declare("w", (4,), "int32", data=buffer(f, "t").data)))
 
 
+def test_a_buffer_begins_where_its_block_does() -> None:
+    f = program('t = T.alloc_buffer((2,), "int32", elem_offset=1)\nt[0] = 1\nB[0] = t[0]')
+    starts = "view: the block of w holds t (Refuted)"
+    refused(f, Share((), (), Buffer.declare("w", (4,), "int32")), starts)
+    f = program('t = T.alloc_buffer((2,), "int32")\nt[0] = 1\nB[0] = t[0]')
+    refused(f, Share((), (), Buffer.declare("w", (4,), "int32", elem_offset=const(1))), starts)
+    strided = Buffer.declare("w", (4,), "int32", strides=(const(0),))  # one element
+    refused(f, Share((), (), strided), "w has strides")
+    f = program('t = T.alloc_buffer((2,), "int32", strides=(3,))\nt[1] = 1\nB[0] = t[1]')
+    refused(f, Share((), (), Buffer.declare("w", (2,), "int32")), "t has strides")
+
+
 def test_a_shared_block_is_large_enough_where_a_buffer_begins() -> None:
     """What is assumed before that counts, and what is assumed after that does not."""
     alloc = 'for k in range(1):\n    {0} = T.alloc_buffer(({1},), "int32")\n    {0}[0] = 1\n    B[0] = {0}[0]\n'
