@@ -8,7 +8,7 @@ import pytest
 
 from tests.kernel.programs import PROVER, program, why
 from verified_tir.elaborate.claims import verify_program
-from verified_tir.kernel.access import Access, conflicts, overlap
+from verified_tir.kernel.access import BARRIER, Access, conflicts, overlap
 from verified_tir.kernel.begin import begin
 from verified_tir.kernel.effects import written_blocks
 from verified_tir.kernel.memory import Entry
@@ -56,8 +56,8 @@ def run_of(text: str, *, apart: bool = True, meanwhile: str = "") -> list[str]:
 
     lines = []
     for a in run.accesses:
-        what = "barrier" if a.buffer is None else f"{a.buffer.name}[{', '.join(map(words, a.address))}]"
-        value = "" if a.value is None else f" = {words(a.value.value)} ({words(a.value.defined)})"
+        what = "barrier" if a.buffer is BARRIER else f"{a.buffer.name}[{', '.join(map(words, a.address))}]"
+        value = "" if a.buffer is BARRIER else f" = {words(a.value.value)} ({words(a.value.defined)})"
         inner = f" of {', '.join(map(words, a.inner))}" if a.inner else ""
         lines.append(f"{'writes' if a.write else 'reads'} {what}{value} at {a.place}{inner}{under(a.given)}")
     for place, s in run.safety:
@@ -404,7 +404,7 @@ def test_nothing_moves_past_a_barrier_and_reads_do_not_meet() -> None:
     accesses = list(instance(context, func.body).accesses)
 
     def named(x: Access) -> str:
-        return f"{'w' if x.write else 'r'}{'' if x.buffer is None else x.buffer.name}"
+        return f"{'w' if x.write else 'r'}{'' if x.buffer is BARRIER else x.buffer.name}"
 
     pairs = [(named(x), named(y)) for x, y in conflicts(accesses, accesses)]
     assert [named(x) for x in accesses] == ["rA", "rB", "wA", "w", "rB", "wB"]

@@ -1,15 +1,17 @@
-"""Accesses of one run of a statement, and when two of them touch a common element."""
+"""Accesses of one run of a statement: when two of them touch a common element, and which one comes first."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import final
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import BOOL
 from verified_tir.ir.expr import Var
-from verified_tir.ir.paths import Path
+from verified_tir.ir.paths import Path, at
+from verified_tir.ir.stmt import For, Seq, Stmt
 from verified_tir.kernel.context import Context
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
@@ -109,14 +111,44 @@ def overlap(a: Access, b: Access) -> Term:
 def conflicts(xs: Iterable[Access], ys: Iterable[Access]) -> Iterator[tuple[Access, Access]]:
     """Pairs that could touch one element, a write among them.  Equal questions are asked once."""
     seen: set[tuple[object, ...]] = set()
-    ys = list(ys)
-    for x in xs:
-        for y in ys:
-            if not (x.write or y.write):
-                continue
-            if x.buffer.data is not y.buffer.data and BARRIER not in (x.buffer, y.buffer):
-                continue
-            key = (x.buffer, x.address, x.given, y.buffer, y.address, y.given)
-            if key not in seen:
-                seen.add(key)
-                yield x, y
+    for x, y in product(xs, ys):
+        meet = x.buffer.data is y.buffer.data or BARRIER in (x.buffer, y.buffer)
+        key = (x.buffer, x.address, x.given, y.buffer, y.address, y.given)
+        if meet and (x.write or y.write) and key not in seen:
+            seen.add(key)
+            yield x, y
+
+
+# -- time --------------------------------------------------------------------------------------------------------------
+
+
+def happens_before(stmt: Stmt, first: tuple[Path, Sequence[Term]], second: tuple[Path, Sequence[Term]]) -> Term:
+    """That one place in ``stmt``, at some values of the loops around it, comes before another: in an earlier iteration
+    of the loops around both, or in the same one and earlier in a sequence.
+
+    A place, the path to it, and the values of the loops around it say when something happens.  Read alternately they
+    are the schedule vector of polyhedral compilers (2d + 1 entries: a position in a sequence, the value of a loop, a
+    position, …), whose order is lexicographic.
+
+    A statement reads before it stores, of an ``if`` one arm runs, and iterations of a ``while`` loop are not told
+    apart: of such pairs neither is said to come before the other.
+    """
+    (here, mine), (there, theirs) = first, second
+    loops, entries = zip(mine, theirs, strict=False), []
+    for k, (step, other) in enumerate(zip(here, there, strict=False)):
+        around = at(stmt, here[:k])
+        if isinstance(around, For):
+            entries.append(next(loops))
+        elif isinstance(around, Seq):
+            entries.append((f.integer(step), f.integer(other)))
+        if step != other:
+            break
+    return lexicographic_less(entries)
+
+
+def lexicographic_less(entries: Sequence[tuple[Term, Term]]) -> Term:
+    """That of two vectors, whose entries these are in pairs, the first comes before the second."""
+    result = f.FALSE
+    for x, y in reversed(entries):
+        result = f.or_(f.lt(x, y), f.and_(f.eq(x, y), result))
+    return result

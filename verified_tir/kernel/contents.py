@@ -28,11 +28,10 @@ from typing import TYPE_CHECKING, final
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.stmt import While
 from verified_tir.ir.visit import walk
-from verified_tir.kernel.access import Access, Instance, equal
+from verified_tir.kernel.access import Access, Instance, equal, happens_before
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import EVERYTHING, written_blocks
 from verified_tir.kernel.memory import Element, Memory, Ran
-from verified_tir.kernel.moments import happens_before
 from verified_tir.kernel.region import instance
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term

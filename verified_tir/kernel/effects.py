@@ -6,12 +6,7 @@ from verified_tir.ir.calls import is_pure
 from verified_tir.ir.dtype import HANDLE
 from verified_tir.ir.expr import Call, Load, Var
 from verified_tir.ir.node import Node, once
-from verified_tir.ir.stmt import (
-    Assert,
-    Assume,
-    Stmt,
-    Store,
-)  # fmt: skip
+from verified_tir.ir.stmt import Assert, Assume, Stmt, Store
 from verified_tir.ir.visit import children, walk
 
 EVERYTHING = Var.fresh("every block in reach of an opaque call", HANDLE)

@@ -20,7 +20,7 @@ from tests.kernel.exhaustive.family import Exploration, Family, explore, plain_s
 from verified_tir.elaborate import claims
 from verified_tir.ir.outside import shown
 from verified_tir.ir.stmt import SKIP, For, Seq
-from verified_tir.kernel import contents, context, entry, facts, moments, obligation, race_free, theorem
+from verified_tir.kernel import access, contents, context, entry, facts, obligation, race_free, theorem
 from verified_tir.kernel.obligation import Question
 from verified_tir.kernel.rules import (
     bind,
@@ -202,7 +202,7 @@ MUTANTS: dict[str, tuple[Callable[[Patch], None], tuple[str, ...]]] = {
     "inputs that changed": (without("order", "the read and the write"), ("repeated",)),
     "what reads its own past runs again": (without("repeat", "writes first"), ("repeated",)),
     "stores of the producer's other runs": (
-        setting(moments, "lexicographic_less", lambda *_: f.FALSE),
+        setting(access, "lexicographic_less", lambda *_: f.FALSE),
         ("repeated",),
     ),
     "stores of earlier iterations": (setting(last_write, "earlier_iterations", never_ran), ("repeated",)),
@@ -211,7 +211,7 @@ MUTANTS: dict[str, tuple[Callable[[Patch], None], tuple[str, ...]]] = {
     "accesses outside the region": (without("stage", "in the region"), ("staged",)),
     "accesses past the copy": (without("order", "misses the region"), ("staged",)),
     "the copy is outdated": (setting(stage, "happens_before", lambda stmt, a, b: f.FALSE), ("staged",)),
-    "an earlier iteration outdates it": (setting(moments, "lexicographic_less", lambda a, b: f.FALSE), ("staged",)),
+    "an earlier iteration outdates it": (setting(access, "lexicographic_less", lambda _: f.FALSE), ("staged",)),
     "two places for an element": (without("stage", "has one place"), ("staged",)),
     "unsafe is safe (stage)": (both(unsafe_is_safe(stage), setting(stage, "evaluated_safely", nothing)), ("staged",)),
     "outdated results are read": (without("dead", "was written after"), ("outdated",)),

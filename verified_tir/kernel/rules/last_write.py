@@ -1,6 +1,6 @@
 """What was written when: one account of time, shared by all rules by which something appears, goes or is copied.
 
-When an access happens, and which of two comes first, says ``verified_tir.kernel.moments``.
+Which of two accesses comes first says ``access.happens_before``.
 
 *Last writes.*  A read of an element sees the last write to it.  ``reads_of`` walks over a statement and gives, for each
 read, a condition under which its element was *written* since the walk began: some statement that ran before, an earlier

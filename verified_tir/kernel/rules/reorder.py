@@ -57,12 +57,11 @@ from verified_tir.ir.node import Node
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Stmt, seq
 from verified_tir.ir.visit import mentions, refresh_binders, rewrite
-from verified_tir.kernel.access import Access, equal
+from verified_tir.kernel.access import Access, equal, happens_before
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import read_blocks, written_blocks
 from verified_tir.kernel.memory import Entry
-from verified_tir.kernel.moments import happens_before
 from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.common import changes, never_meet, replaced, together

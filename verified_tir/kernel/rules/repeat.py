@@ -36,12 +36,11 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, at, put
 from verified_tir.ir.stmt import DeclBuffer, Seq, Stmt, While, seq
 from verified_tir.ir.visit import children, nodes_of, refresh_binders, substitute
-from verified_tir.kernel.access import BARRIER, Instance, conflicts, overlap
+from verified_tir.kernel.access import BARRIER, Instance, conflicts, happens_before, overlap
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import opaque_calls, read_blocks, written_blocks
 from verified_tir.kernel.memory import Entry
-from verified_tir.kernel.moments import happens_before
 from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.common import changes, never_meet

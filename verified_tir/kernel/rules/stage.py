@@ -36,12 +36,11 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, at, put
 from verified_tir.ir.stmt import SKIP, Allocate, If, Stmt, Store, While, seq
 from verified_tir.ir.visit import nodes_of, refresh_binders
-from verified_tir.kernel.access import Access, Instance, equal, overlap
+from verified_tir.kernel.access import Access, Instance, equal, happens_before, overlap
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import opaque_calls
 from verified_tir.kernel.memory import Entry
-from verified_tir.kernel.moments import happens_before
 from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.common import evaluated_safely, never_meet, safe_questions
