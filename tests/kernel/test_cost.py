@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from verified_tir.ir.stmt import Stmt
@@ -25,19 +27,19 @@ def walked_past(n: int, monkeypatch: pytest.MonkeyPatch) -> tuple[int, int, int]
     """How many statements contexts walk past for a program, for one step on it, and what these started from."""
     executed: list[Stmt] = []
     kept: list[int] = []
-    execute, seen_by = Context.execute, Context._seen_by
+    execute, ran = Context.execute, Context.ran
 
     def counted(self: Context, stmt: Stmt) -> None:
         executed.append(stmt)
         execute(self, stmt)
 
-    def measured(self: Context, stmt: Stmt) -> object:
-        memory = seen_by(self, stmt)
+    def measured(self: Context, stmt: Stmt, *reached: Any, **after: Any) -> object:
+        memory = ran(self, stmt, *reached, **after)
         kept.append(len(memory))
         return memory
 
     monkeypatch.setattr(Context, "execute", counted)
-    monkeypatch.setattr(Context, "_seen_by", measured)
+    monkeypatch.setattr(Context, "ran", measured)
     s = Schedule(program(n), cache=False)
     at_first = len(executed)
     s.split(f"i_{n // 2}", [None, 4])

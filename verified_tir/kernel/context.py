@@ -247,27 +247,22 @@ class Context:
         self.path.extend((f.le(low, v), f.lt(v, f.add(low, extent))))
         return v
 
-    def repeat(self, loop: Stmt, body: Stmt, reached: Term | None = None) -> None:
-        """Arbitrarily many iterations may have run: new versions of all that the body writes.
+    def ran(self, stmt: Stmt, reached: Term | None = None, after: Memory | None = None) -> Memory:
+        """Arbitrarily many iterations of a loop may have run; or (``after``) a statement has run to its end: new
+        versions of all that it may write.
 
         :param reached: the value of the loop's variable in the iteration that begins.  Those before it are smaller.
+        :return: what it starts from, of the blocks that it may read or write: no load in it is of another one.
         """
-        before = self._seen_by(loop)
-        for data in self.touched(body):
-            self.becomes(data, Ran(before, loop, None, reached))
-
-    def _seen_by(self, stmt: Stmt) -> Memory:
-        """The versions that a statement starts from, of the blocks that it may read or write: no load in it, and
-        nothing that it leaves, is of another one."""
-        reads, writes = effects(stmt)
-        if EVERYTHING in writes:
-            return self.memory
-        return {data: self.memory[data] for data in dict.fromkeys((*reads, *writes)) if data in self.memory}
-
-    def touched(self, stmt: Stmt) -> list[Var]:
-        """The blocks alive here that a statement may write."""
-        written = effects(stmt)[1]
-        return list(self.memory) if EVERYTHING in written else [data for data in written if data in self.memory]
+        reads, writes = map(set, effects(stmt))
+        blocks = self.memory.keys() if EVERYTHING in writes else self.memory.keys() & (reads | writes)
+        before = {data: version for data, version in self.memory.items() if data in blocks}
+        for data in before:
+            if data in writes or EVERYTHING in writes:
+                version = self.becomes(data, Ran(before, stmt, after, reached))
+                if after is not None:
+                    after[data] = version
+        return before
 
     def execute(self, stmt: Stmt) -> None:
         """Walk past a statement that has run to its end."""
@@ -290,9 +285,7 @@ class Context:
                 self.execute(body)
                 self.memory = {data: version for data, version in self.memory.items() if data is not b.data}
             case _:
-                before, after = self._seen_by(stmt), Memory()
-                for data in self.touched(stmt):
-                    after[data] = self.becomes(data, Ran(before, stmt, after))
+                before = self.ran(stmt, after=Memory())
                 if assumes(stmt):
                     self.observed.append((before, stmt))
 
@@ -302,9 +295,7 @@ class Context:
         That of an opaque call, which may have written everything, is unknown.
         """
         if opaque_calls(expr):
-            before = self.memory
-            for data in before:
-                self.becomes(data, Ran(before, Evaluate(expr), {}))
+            self.execute(Evaluate(expr))
         elif expr.dtype.lanes == 1:
             return self.encoder().claim(expr) if claim else self.encoder().encode(expr)
         return Encoded(fresh("call", sort_of(expr.dtype.scalar)), f.TRUE, True)
@@ -316,8 +307,8 @@ class Context:
             case Seq(stmts=stmts):
                 for s in stmts[:step]:
                     self.execute(s)
-            case While(condition=c, body=body):
-                self.repeat(stmt, body)
+            case While(condition=c):
+                self.ran(stmt)
                 values = (self.evaluated(c),)
             case If(condition=e) | LetStmt(value=e):
                 values = (self.evaluated(e),)
@@ -325,7 +316,7 @@ class Context:
                 self.becomes(b.data, Allocated())
         sub = self.into(stmt, step, values)
         if isinstance(stmt, For):  # the bounds are evaluated once, before the first iteration
-            self.repeat(stmt, sub, self.env[stmt.var].value)
+            self.ran(stmt, self.env[stmt.var].value)
         return sub
 
     def into(self, stmt: Stmt, step: int, values: Sequence[Encoded]) -> Stmt:

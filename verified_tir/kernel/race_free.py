@@ -72,7 +72,7 @@ def marked_loops(stmt: Stmt) -> tuple[Path, ...]:
 def no_conflict_between_iterations(context: Context, loop: For, path: Path) -> Iterator[Question]:
     """Two different iterations of ``loop`` touch no common element, unless both only read it."""
     first, second = context.bind_loop(loop), context.bind_loop(loop)
-    context.repeat(loop, loop.body)
+    context.ran(loop)
     runs = [instance(context.bound([loop.var], [v]), loop.body) for v in (first, second)]
     yield from _reached(loop, runs[0], path)
     for a, b in conflicts(_common(runs[0], loop), _common(runs[1], loop)):

@@ -68,7 +68,7 @@ def evaluation(context: Context, stmt: Stmt, *, with_safety: bool = False) -> In
     """What a statement evaluates itself where ``context`` is: what its sub-statements do is left out."""
     here = context.fork()
     if isinstance(stmt, While):  # its condition is evaluated again after each iteration
-        here.repeat(stmt, stmt.body)
+        here.ran(stmt)
     walker = _Walker(here, set(), set(), with_safety)
     walker.itself(stmt, ())
     del here.path[walker.begun :]

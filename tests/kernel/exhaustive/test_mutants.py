@@ -112,7 +112,7 @@ def bounds_after_versions(patch: Patch) -> None:
 
     def enter(self: Any, stmt: Any, step: int) -> Any:
         if isinstance(stmt, For):
-            self.repeat(stmt, stmt.body)
+            self.ran(stmt)
             self.bind_loop(stmt)
             return stmt.body
         return original(self, stmt, step)

@@ -129,7 +129,7 @@ class Repeat:
         again = enter(place.context.at(origin.memory), whole, inside, w)  # nothing in P changes what this reads
         claim = "the instance that runs again has run before"
         yield Question("repeat", claim, place.context, (), f.and_(*again.domain), self.path, "after")
-        again.context.repeat(whole, whole)  # P has been running for a while when it gets to the source
+        again.context.ran(whole)  # P has been running for a while when it gets to the source
         run = instance(again.context, source)
         yield from self._written_first(source, run, again.context)
         later = [

@@ -117,7 +117,7 @@ class _Place:
     def __init__(self, context: Context, stmt: Stmt, path: Path, owed: list[Question]) -> None:
         self.context, self.stmt, self.path, self.owed = context, stmt, path, owed
         if isinstance(stmt, While):
-            context.repeat(stmt, stmt.body)  # its condition is evaluated in every iteration
+            context.ran(stmt)  # its condition is evaluated in every iteration
         # What is stored to a licensed block, and what is bound and may be put in there, are terms of a sum.
         stored = isinstance(stmt, Store) and stmt.buffer.data in context.entry.licensed
         self.sums = stored or isinstance(stmt, LetStmt)

@@ -86,7 +86,7 @@ class Place:
             stmt = self.session.stmt(self.path)
             context = self.session.context(self.path)
             if isinstance(stmt, While):
-                context.repeat(stmt, stmt.body)
+                context.ran(stmt)
             premises: tuple[Term, ...] = ()
             node: Node = stmt
             for step in self.where:
