@@ -29,5 +29,5 @@ def test_no_argument_is_a_vector(x: object) -> None:
 
 
 def test_no_theorem_is_about_one() -> None:
-    with pytest.raises(ScheduleError, match="x is a let of several lanes"):
+    with pytest.raises(ScheduleError, match="variable x is not in scope as one number"):
         Schedule(parse_func(VECTOR))
