@@ -83,7 +83,7 @@ def asked(store: VerdictStore | None, *claims: Term, budget: int = 300_000) -> t
     return found, solver
 
 
-FLOATS = f.fp("fp.eq", f.BOOL, f.fp("fp.add", "F32", A, f.positive_zero("F32")), A)
+FLOATS = f.fp("fp.eq", f.BOOL, f.fp("fp.add", "F32", A, f.floating("F32", 0)), A)
 CLAIMS = (TRUE_CLAIM, FALSE_CLAIM, FLOATS, f.eq(f.mul(X, Y), f.mul(Y, X)))
 
 

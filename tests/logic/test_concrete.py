@@ -102,8 +102,8 @@ def test_functions_have_one_value_at_equal_arguments() -> None:
     "term",
     [
         f.euclid_div(f.integer(1), f.var("n", INT)),
-        f.fp("fp.to_int", INT, f.positive_zero("F32")),
-        f.fp("fp.roundToIntegral RTZ", "F32", f.positive_zero("F32")),
+        f.fp("fp.to_int", INT, f.floating("F32", 0)),
+        f.fp("fp.roundToIntegral RTZ", "F32", f.floating("F32", 0)),
     ],
 )
 def test_what_is_not_known_has_no_value(term: Term) -> None:

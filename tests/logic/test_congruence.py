@@ -8,6 +8,7 @@ from tests.logic.terms import below, plus, times
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
 from verified_tir.logic.generalise import Hidden, generalise
+from verified_tir.logic.names import has_floats
 from verified_tir.logic.solver import Solver
 from verified_tir.logic.verdict import Proved
 
@@ -23,7 +24,7 @@ def load(name: str, i: Term, sort: str = "F32") -> Term:
 
 def follows(given: tuple[Term, ...], goal: Term) -> bool:
     *premises, conclusion = generalise((*given, goal), Hidden(floats=True))
-    assert not any(t.has_float for t in (*premises, conclusion))
+    assert not any(has_floats(t) for t in (*premises, conclusion))
     return isinstance(SOLVER.prove(tuple(premises), conclusion), Proved)
 
 

@@ -14,6 +14,7 @@ from verified_tir.logic import formula as f
 from verified_tir.logic.deduction import Deduction
 from verified_tir.logic.formula import Term
 from verified_tir.logic.generalise import Hidden, generalise
+from verified_tir.logic.names import has_floats
 from verified_tir.logic.smtlib import query
 from verified_tir.logic.solver import Solver
 from verified_tir.logic.strategy import resolved, search
@@ -98,7 +99,7 @@ def test_truths_are_equal_to_true() -> None:
 
 
 def test_zeros_that_compare_equal_are_no_equals() -> None:
-    d = deduction(f.fp("fp.eq", f.BOOL, A, B), f.eq(A, f.positive_zero("F32")), goal=f.eq(B, f.positive_zero("F32")))
+    d = deduction(f.fp("fp.eq", f.BOOL, A, B), f.eq(A, f.floating("F32", 0)), goal=f.eq(B, f.floating("F32", 0)))
     d.substitute({A: B}, list(d.given))
     assert not d.proved
 
@@ -155,7 +156,7 @@ def test_the_same_becomes_the_same() -> None:
     assert first is second and first.sort == f.INT
     sums = (plus(A, B), plus(A, B), plus(B, A))
     a, b, c = generalise(sums, Hidden(floats=True))
-    assert a is b is not c and not a.has_float
+    assert a is b is not c and not has_floats(a)
 
 
 # -- searches that are wrong -------------------------------------------------------------------------------------------
@@ -197,7 +198,6 @@ class Lookalike:
 
     def __init__(self, term: Term) -> None:
         self.term, self.op, self.args, self.sort, self.payload = term, "const", (), f.BOOL, 0
-        self.has_float = False
 
     def __hash__(self) -> int:
         return hash(self.term)
@@ -272,7 +272,7 @@ def keeps_another_text_for_the_question(_: Solver, d: Deduction, *others: object
 
 def hides_a_float_as_a_truth_value(_: Solver, d: Deduction, *others: object) -> Any:
     """Of three truth values two are equal."""
-    zero, numbers = f.positive_zero("F32"), [f.floating("F32", bits) for bits in (0x3F800000, 0x40000000, 0x40400000)]
+    zero, numbers = f.floating("F32", 0), [f.floating("F32", bits) for bits in (0x3F800000, 0x40000000, 0x40400000)]
     with pytest.raises(TypeError, match="no such term"):
         a, b, c = (f.make("fp.add", (n, zero), f.BOOL) for n in numbers)
         d.ask((), f.or_(f.eq(a, b), f.eq(b, c), f.eq(a, c)), Hidden(values=(a, b, c)))

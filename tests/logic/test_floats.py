@@ -27,7 +27,7 @@ def variables(sort: str = "F32") -> list[Term]:
 
 
 A, B, C = variables()
-ZERO, MINUS = f.positive_zero("F32"), f.negative_zero("F32")
+ZERO, MINUS = f.floating("F32", 0), f.negative_zero("F32")
 NAN = f.not_a_number("F32")
 
 
@@ -44,7 +44,7 @@ def larger(a: Term, b: Term) -> Term:
 
 def true_claims(sort: str) -> dict[str, Question]:
     a, b, _ = variables(sort)
-    zero, negative, one = f.positive_zero(sort), f.negative_zero(sort), _one(sort)
+    zero, negative, one = f.floating(sort, 0), f.negative_zero(sort), _one(sort)
     number = f.not_(is_nan(a))
     finite = f.and_(number, f.not_(f.fp("fp.isInfinite", f.BOOL, a)))
     return {
@@ -71,7 +71,7 @@ def true_claims(sort: str) -> dict[str, Question]:
 
 def false_claims(sort: str) -> dict[str, Question]:
     a, b, c = variables(sort)
-    zero, negative, one = f.positive_zero(sort), f.negative_zero(sort), _one(sort)
+    zero, negative, one = f.floating(sort, 0), f.negative_zero(sort), _one(sort)
     number = f.not_(is_nan(a))
     return {
         "adding 0.0": ((), f.eq(plus(a, zero), a)),
@@ -200,7 +200,7 @@ ONE_F = _one("F32")
         # IEEE equality is not an equation
         ((f.fp("fp.eq", f.BOOL, A, MINUS),), f.eq(plus(B, A), B)),
         ((f.fp("fp.eq", f.BOOL, A, B),), f.eq(f.app("g", (A,), "F32"), f.app("g", (B,), "F32"))),
-        ((f.fp("fp.eq", f.BOOL, A, ZERO),), f.eq(f.fp("fp.from_fp", "F64", A), f.positive_zero("F64"))),
+        ((f.fp("fp.eq", f.BOOL, A, ZERO),), f.eq(f.fp("fp.from_fp", "F64", A), f.floating("F64", 0))),
         # of another element, function, or size
         ((f.eq(load(I), MINUS),), f.eq(plus(A, load(J)), A)),
         ((f.eq(load(I), MINUS),), f.eq(plus(A, load(f.add(I, ONE))), A)),

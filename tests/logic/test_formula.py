@@ -22,7 +22,7 @@ from tests.logic.terms import BOOLS, INTS, bool_terms, int_terms
 from tests.nightly import few
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term, make
-from verified_tir.logic.names import has_bits, names_in
+from verified_tir.logic.names import has_bits, has_floats, names_in
 from verified_tir.logic.readable import readable
 from verified_tir.logic.smtlib import query
 from verified_tir.logic.solver import Solver
@@ -56,7 +56,7 @@ def test_a_term_knows_what_occurs_in_it(pair: tuple[Term, Term], bits: bool, flo
         t = f.or_(f.eq(f.app("load", (X,), "F32"), A), t)
     inside = list(f.subterms(t))
     assert has_bits(t) == any(s.op in ("bvand", "bvor", "bvxor") for s in inside)
-    assert t.has_float == any(s.sort == "F32" for s in inside)
+    assert has_floats(t) == any(s.sort == "F32" for s in inside)
     for _ in range(2):  # found, and remembered
         assert names_in(t) == {(s.payload, s.sort) for s in inside if s.op in ("var", "app")}
 
@@ -66,11 +66,11 @@ def test_constants_of_different_kind_are_kept_apart() -> None:
     assert (
         len({one, f.TRUE, f.floating("F32", 1), f.floating("F64", 1), f.floating("F16", 1), f.floating("BF16", 1)}) == 6
     )
-    zeros = {f.positive_zero("F32"), f.negative_zero("F32"), f.integer(0), f.FALSE, f.positive_zero("F16")}
+    zeros = {f.floating("F32", 0), f.negative_zero("F32"), f.integer(0), f.FALSE, f.floating("F16", 0)}
     assert len(zeros) == 5
-    assert f.floating("F32", 0) is f.positive_zero("F32")
+    assert f.floating("F32", 0) is f.floating("F32", 0)
     assert f.floating("F32", 1 << 31) is f.negative_zero("F32")
-    assert f.eq(f.positive_zero("F32"), f.negative_zero("F32")) is f.FALSE
+    assert f.eq(f.floating("F32", 0), f.negative_zero("F32")) is f.FALSE
 
 
 @pytest.mark.parametrize("number", [True, np.int64(1), np.uint8(1)])

@@ -58,7 +58,7 @@ def test_what_is_a_different_question_has_a_different_text() -> None:
         texts.append(query(swapped, f.replace(goal, {a: b})).text)
     texts.append(query(given[:-1], goal).text)
     texts.append(query(given, f.not_(goal)).text)
-    texts.append(query(given, f.replace(goal, {x: f.positive_zero("F32")})).text)
+    texts.append(query(given, f.replace(goal, {x: f.floating("F32", 0)})).text)
     texts.append(query(given, f.replace(goal, {x: f.negative_zero("F32")})).text)
     assert len(set(texts)) == len(texts)
 
@@ -137,7 +137,7 @@ def test_the_bits_of_a_float_are_its_bits() -> None:
     assert isinstance(solver.prove((), f.eq(back, x)), Proved)  # of a NaN too: there is one NaN
     assert isinstance(solver.prove((f.eq(x, f.negative_zero("F32")),), f.eq(bits, f.integer(1 << 31))), Proved)
     assert isinstance(
-        solver.prove((f.fp("fp.eq", f.BOOL, x, f.positive_zero("F32")),), f.eq(bits, f.integer(0))), Refuted
+        solver.prove((f.fp("fp.eq", f.BOOL, x, f.floating("F32", 0)),), f.eq(bits, f.integer(0))), Refuted
     )
     assert isinstance(solver.prove((), f.between(f.integer(0), bits, f.integer(1 << 32))), Proved)
     infinity = f.floating("F32", 0x7F800000)

@@ -52,7 +52,7 @@ def integer_questions() -> list[Question]:
 
 def float_questions(sort: str) -> list[Question]:
     x, y, i = names(sort, sort, f.INT)
-    zero, minus = f.positive_zero(sort), f.negative_zero(sort)
+    zero, minus = f.floating(sort, 0), f.negative_zero(sort)
     nan = f.fp("fp.isNaN", f.BOOL, x)
     width = sum(f.FLOAT_SORTS[sort])
     bits = f.fp("fp.to_bits", f.INT, x)

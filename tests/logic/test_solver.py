@@ -132,7 +132,7 @@ def test_a_conjunction_is_proved_whole_or_in_parts() -> None:
     parts = (f.le(X, Y), f.eq(f.fp("fp.add", "F32", a, f.negative_zero("F32")), a), f.le(X, f.add(Y, ONE)))
     given_ = (f.lt(X, Y),)
     assert isinstance(SHARED.prove(given_, f.and_(*parts)), Proved)
-    for wrong in (f.lt(Y, X), f.eq(f.fp("fp.add", "F32", a, f.positive_zero("F32")), a)):
+    for wrong in (f.lt(Y, X), f.eq(f.fp("fp.add", "F32", a, f.floating("F32", 0)), a)):
         for position in range(4):
             goal = f.and_(*parts[:position], wrong, *parts[position:])
             assert refuted(SHARED.prove(given_, goal), given_, goal)
@@ -163,7 +163,7 @@ def test_models_of_floats_are_bits() -> None:
         a, b = f.var("a", sort), f.var("b", sort)
         goals: list[tuple[tuple[Term, ...], Term]] = [
             ((), f.fp("fp.eq", f.BOOL, a, a)),  # a NaN
-            ((), f.eq(f.fp("fp.add", sort, a, f.positive_zero(sort)), a)),  # the negative zero
+            ((), f.eq(f.fp("fp.add", sort, a, f.floating(sort, 0)), a)),  # the negative zero
             ((f.fp("fp.eq", f.BOOL, a, b),), f.eq(a, b)),  # two zeros
             ((), f.eq(f.fp("fp.sub", sort, f.fp("fp.add", sort, a, b), a), b)),
             ((f.fp("fp.lt", f.BOOL, a, b),), f.fp("fp.lt", f.BOOL, a, f.fp("fp.sub", sort, b, a))),
@@ -326,7 +326,7 @@ def test_a_verdict_says_how_it_was_found() -> None:
         ((), f.implies(P, f.implies(Q, P)), "trivial"),
         ((f.lt(X, Y),), f.le(X, Y), "z3"),
         ((f.le(X, Y),), both, "z3"),
-        ((f.lt(X, Y), f.implies(f.le(X, Y), f.ne(a, f.positive_zero("F32")))), lemma, "lemma"),
+        ((f.lt(X, Y), f.implies(f.le(X, Y), f.ne(a, f.floating("F32", 0)))), lemma, "lemma"),
         ((), f.lt(X, Y), "z3"),
         (POWERS, FERMAT, "z3"),
     ]:
@@ -374,7 +374,7 @@ def test_a_budget_that_changes_asks_again() -> None:
 def test_quick_questions_leave_floats_undecided() -> None:
     a = f.var("a", "F32")
     true = f.eq(f.fp("fp.add", "F32", a, f.negative_zero("F32")), a)
-    false = f.eq(f.fp("fp.add", "F32", a, f.positive_zero("F32")), a)
+    false = f.eq(f.fp("fp.add", "F32", a, f.floating("F32", 0)), a)
     solver = Solver()
     assert isinstance(solver.prove((), true, quick=True), Proved)
     assert isinstance(solver.prove((), false, quick=True), Unknown)
@@ -386,4 +386,4 @@ def test_evaluation_in_these_tests_knows_its_limits() -> None:
     with pytest.raises(NoValue):
         evaluate(f.floordiv(X, Y), {"x": 1, "y": 0})
     with pytest.raises(NoValue):
-        evaluate(f.fp("fp.sqrt", "F32", f.positive_zero("F32")), {})
+        evaluate(f.fp("fp.sqrt", "F32", f.floating("F32", 0)), {})

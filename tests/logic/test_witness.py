@@ -18,7 +18,7 @@ from verified_tir.logic.witness import witness
 
 A, B, C = (f.var(n, "F32") for n in "abc")
 I, N = f.var("i", INT), f.var("n", INT)
-ZERO, MINUS_ZERO = f.positive_zero("F32"), f.negative_zero("F32")
+ZERO, MINUS_ZERO = f.floating("F32", 0), f.negative_zero("F32")
 FUSED = f.fp("fp.fma", "F32", A, B, C)
 FINITE = [f.not_(f.or_(f.fp("fp.isNaN", f.BOOL, t), f.fp("fp.isInfinite", f.BOOL, t))) for t in (A, B, C)]
 

@@ -165,7 +165,7 @@ def test_an_element_is_not_what_it_says_that_it_is_equal_to() -> None:
     run = known.run(e)
     assert run is not None and not run.touching
     (same,) = known.frame(e)
-    old: Any = Lie(same, op="=", args=(run.older.value, f.integer(6)), sort=f.BOOL, payload=None, has_float=False)
+    old: Any = Lie(same, op="=", args=(run.older.value, f.integer(6)), sort=f.BOOL, payload=None)
     assert not believed(known, known.frame(e, [old]), f.eq(e.value, f.integer(6)))
 
 

@@ -92,7 +92,7 @@ def adds_nothing(value: Term, old: Term) -> Term:
     if value.op == "fp.mul":
         return f.eq(term, f.floating(term.sort, _one(term.sort)))
     negative = f.negative_zero(term.sort)
-    return f.or_(f.eq(term, negative), f.and_(f.eq(term, f.positive_zero(term.sort)), f.ne(old, negative)))
+    return f.or_(f.eq(term, negative), f.and_(f.eq(term, f.floating(term.sort, 0)), f.ne(old, negative)))
 
 
 def _one(sort: str) -> int:

@@ -32,20 +32,14 @@ class Term:
     """A term.  ``payload`` is a constant's value (float constants: their bits), or the name of a variable or function.
 
     Terms are interned: equal terms are the same object.  Build them with the functions of this module.
-
-    :ivar has_float: whether a float occurs in it.
     """
 
-    __slots__ = ("__weakref__", "args", "has_float", "op", "payload", "sort")
+    __slots__ = ("__weakref__", "args", "op", "payload", "sort")
 
     op: str
     args: tuple[Term, ...]
     sort: str
     payload: Payload
-    has_float: bool
-
-    def __init__(self) -> None:
-        raise TypeError("terms are made by the functions of this module")
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("terms do not change, and have no copies")
@@ -80,13 +74,8 @@ def make(op: str, args: tuple[Term, ...], sort: str, payload: Payload = None) ->
 
 def _new(op: str, args: tuple[Term, ...], sort: str, payload: Payload) -> Term:
     t = _TABLE[op, args, sort, payload] = object.__new__(Term)
-    has_float = sort in FLOAT_SORTS or any([a.has_float for a in args])  # noqa: C419 (a list is faster)
-    put = object.__setattr__
-    put(t, "op", op)
-    put(t, "args", args)
-    put(t, "sort", sort)
-    put(t, "payload", payload)
-    put(t, "has_float", has_float)
+    for field, value in (("op", op), ("args", args), ("sort", sort), ("payload", payload)):
+        object.__setattr__(t, field, value)
     return t
 
 
@@ -152,10 +141,6 @@ def floating(sort: str, bits: int) -> Term:
 
 def not_a_number(sort: str) -> Term:
     return floating(sort, (1 << sum(FLOAT_SORTS[sort])) - 1)
-
-
-def positive_zero(sort: str) -> Term:
-    return floating(sort, 0)
 
 
 def negative_zero(sort: str) -> Term:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from weakref import WeakKeyDictionary
 
-from verified_tir.logic.formula import BITWISE, Payload, Term, subterms
+from verified_tir.logic.formula import BITWISE, FLOAT_SORTS, Payload, Term, subterms
 
 Names = frozenset[tuple[Payload, str]]
 
-_FOUND: WeakKeyDictionary[Term, tuple[Names, bool]] = WeakKeyDictionary()
+_FOUND: WeakKeyDictionary[Term, tuple[Names, bool, bool]] = WeakKeyDictionary()
 
 
 def names_in(t: Term) -> Names:
@@ -21,10 +21,16 @@ def has_bits(t: Term) -> bool:
     return _found(t)[1]
 
 
-def _found(t: Term) -> tuple[Names, bool]:
+def has_floats(t: Term) -> bool:
+    """Whether a float occurs in a term."""
+    return _found(t)[2]
+
+
+def _found(t: Term) -> tuple[Names, bool, bool]:
     found = _FOUND.get(t)
     if found is None:
         inside = list(subterms(t))
         names = frozenset([(s.payload, s.sort) for s in inside if s.op in ("var", "app")])
-        found = _FOUND[t] = names, any(s.op in BITWISE for s in inside)
+        bits, floats = any(s.op in BITWISE for s in inside), any(s.sort in FLOAT_SORTS for s in inside)
+        found = _FOUND[t] = names, bits, floats
     return found

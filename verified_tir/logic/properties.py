@@ -20,7 +20,7 @@ def properties(value: Term, defined: Term, chosen: bool) -> list[tuple[str, Term
     sort = value.sort
     if sort in f.FLOAT_SORTS:
         found.append(("is never -0.0", f.implies(defined, f.ne(value, f.negative_zero(sort)))))
-        found.append(("is always 0.0", f.implies(defined, f.eq(value, f.positive_zero(sort)))))
+        found.append(("is always 0.0", f.implies(defined, f.eq(value, f.floating(sort, 0)))))
         if chosen:
             found.append(("is never NaN", f.implies(defined, f.ne(value, f.not_a_number(sort)))))
     elif sort == f.INT:

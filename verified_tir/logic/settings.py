@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from verified_tir.logic.formula import INT, subterms
+from verified_tir.logic.names import has_floats
 from verified_tir.logic.smtlib import Script
 
 FLOATS_PER_INTEGERS: Final = 10
@@ -34,7 +35,7 @@ def settings(script: Script, limit: int, afresh: bool) -> Iterator[tuple[str, in
 
 def has_float(script: Script) -> bool:
     """Whether a float occurs in a query; there may be one if of its text is not known what it says."""
-    return not script.roots or any(r.has_float for r in script.roots)
+    return not script.roots or any(has_floats(r) for r in script.roots)
 
 
 def part(limit: int) -> int:

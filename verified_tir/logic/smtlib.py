@@ -10,6 +10,7 @@ float has such bits, so nothing follows from that assertion; only, two NaNs need
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, final
@@ -85,11 +86,10 @@ def query(given: tuple[Term, ...], goal: Term) -> Script:
     roots = (*given, f.not_(goal))
     names: Names = {}
     declarations: list[str] = []
-    uses: dict[Term, int] = {}
     texts: dict[Term, str] = {}
-    for t in subterms(*roots):
-        for a in t.args:
-            uses[a] = uses.get(a, 0) + 1
+    terms = [*subterms(*roots)]
+    uses = Counter([a for t in terms for a in t.args])
+    for t in terms:
         if t.op in _LETTERS and (symbol := _symbol(t)) not in names:
             name = names[symbol] = f"{_LETTERS[t.op]}{len(names)}"
             sort = f"(_ BitVec {sum(FLOAT_SORTS[t.args[0].sort])})" if t.op == "fp.to_bits" else SORTS[t.sort]
@@ -105,7 +105,7 @@ def query(given: tuple[Term, ...], goal: Term) -> Script:
     return Script("\n".join(lines), names, roots)
 
 
-def _with_lets(root: Term, uses: dict[Term, int], texts: dict[Term, str], names: Names) -> str:
+def _with_lets(root: Term, uses: Counter[Term], texts: dict[Term, str], names: Names) -> str:
     """A formula as text: what is used more than once is written once, and named.
 
     :param texts: of terms of which nothing is named.

@@ -13,6 +13,7 @@ import re
 from typing import Final
 
 from verified_tir.logic.formula import INT, Term, not_, subterms
+from verified_tir.logic.names import has_floats
 from verified_tir.logic.smtlib import query
 
 _BITS: Final = frozenset({"bvand", "bvor", "bvxor", "fp.to_bits", "fp.from_bits"})
@@ -38,7 +39,7 @@ def logic_of(roots: tuple[Term, ...]) -> str:
         if t.op in _BITS:
             return "ALL"
         integers = integers or t.sort == INT
-        floats = floats or t.has_float
+        floats = floats or has_floats(t)
         functions = functions or t.op == "app"
         match t.op:
             case "*":

@@ -26,7 +26,7 @@ from verified_tir.logic import formula as f
 from verified_tir.logic.deduction import Deduction
 from verified_tir.logic.formula import FLOAT_SORTS, Term, subterms
 from verified_tir.logic.generalise import Hidden
-from verified_tir.logic.names import has_bits, names_in
+from verified_tir.logic.names import has_bits, has_floats, names_in
 from verified_tir.logic.partly_known import is_hard
 from verified_tir.logic.verdict import Proved, Refuted, Unknown, Verdict
 
@@ -74,7 +74,7 @@ def search(d: Deduction, small: tuple[Term, ...] = (), quick: bool = False) -> V
 
 
 def _conjunction(d: Deduction, near: tuple[Term, ...], small: tuple[Term, ...], quick: bool) -> Verdict:
-    if not d.goal.has_float and isinstance(verdict := _decide(d, near, quick), Proved):
+    if not has_floats(d.goal) and isinstance(verdict := _decide(d, near, quick), Proved):
         return verdict
     for part in d.goal.args:
         verdict = d.ask(d.given, part, search=lambda question: search(question, small, quick))
@@ -85,7 +85,7 @@ def _conjunction(d: Deduction, near: tuple[Term, ...], small: tuple[Term, ...], 
 
 def _decide(d: Deduction, given: tuple[Term, ...], quick: bool) -> Verdict:
     roots = *given, d.goal
-    if any(t.has_float for t in roots):
+    if any(has_floats(t) for t in roots):
         proved = by_lemma(d, given)
         if proved is not None:
             return proved
@@ -128,12 +128,12 @@ def by_lemma(d: Deduction, given: tuple[Term, ...]) -> Proved | None:
     goal = d.goal
     verdict = d.ask(given, goal, WITHOUT_FLOATS, search)
     if isinstance(verdict, Proved):
-        return Proved(how="congruence") if goal.has_float else verdict
-    if not goal.has_float:
+        return Proved(how="congruence") if has_floats(goal) else verdict
+    if not has_floats(goal):
         return None
     known = _discharged(d, given)
-    hypotheses = [h for h in known if h.has_float]
-    facts = {h: f.TRUE for h in known if not h.has_float and h.op != "const"}
+    hypotheses = [h for h in known if has_floats(h)]
+    facts = {h: f.TRUE for h in known if not has_floats(h) and h.op != "const"}
     facts |= {h.args[0]: f.FALSE for h in facts if h.op == "not"}
     for _ in range(3):
         equal = {**facts, **_equations(hypotheses)}
@@ -156,7 +156,7 @@ def by_lemma(d: Deduction, given: tuple[Term, ...]) -> Proved | None:
 def _discharged(d: Deduction, given: Iterable[Term]) -> list[Term]:
     """The givens, part by part, without the premises that follow from the integer givens, and without the alternatives
     that these exclude."""
-    plain = tuple(g for g in given if not g.has_float)
+    plain = tuple(g for g in given if not has_floats(g))
     known: list[Term] = []
     pending = list(given)[::-1]
     while pending:
@@ -166,10 +166,10 @@ def _discharged(d: Deduction, given: Iterable[Term]) -> list[Term]:
             continue
         rest = resolved(d, h)
         if rest is h:
-            if h.op == "=>" and not h.args[0].has_float:
+            if h.op == "=>" and not has_floats(h.args[0]):
                 d.ask(plain, h.args[0], search=search)
-            elif h.op == "or" and h.has_float and not all(a.has_float for a in h.args):
-                d.ask(plain, f.and_(*[f.not_(a) for a in h.args if not a.has_float]), search=search)
+            elif h.op == "or" and has_floats(h) and not all(has_floats(a) for a in h.args):
+                d.ask(plain, f.and_(*[f.not_(a) for a in h.args if not has_floats(a)]), search=search)
             rest = resolved(d, h)
         (known if rest is h else pending).append(rest)
     return known
@@ -223,7 +223,7 @@ def _lemma(hypotheses: list[Term], goal: Term, conversions_too: bool) -> tuple[t
             if t in seen or t.op == "const":
                 continue
             seen.add(t)
-            if t.op in ("app", "var") or not t.has_float or (conversions_too and _converts_an_integer(t)):
+            if t.op in ("app", "var") or not has_floats(t) or (conversions_too and _converts_an_integer(t)):
                 leaves.add(t)
             else:
                 stack.extend(t.args)

@@ -29,6 +29,7 @@ from verified_tir.logic.concrete import (
     special_values,
 )
 from verified_tir.logic.formula import BOOL, FALSE, FLOAT_SORTS, INT, TRUE, Term, integer, replace, subterms, var
+from verified_tir.logic.names import has_floats
 from verified_tir.logic.settings import part
 from verified_tir.logic.smtlib import Script, query
 
@@ -94,7 +95,7 @@ def _integers(roots: tuple[Term, ...], integers: Integers) -> dict[Term, Term] |
         return {}
     names = {t: var(f"{k}", INT) for k, t in enumerate(unknown)}
     memo: dict[Term, Term] = {}
-    found = integers(tuple([replace(r, names, memo) for r in roots if not r.has_float]))
+    found = integers(tuple([replace(r, names, memo) for r in roots if not has_floats(r)]))
     return None if found is None else {t: integer(found.get(str(n.payload), 0)) for t, n in names.items()}
 
 

@@ -27,6 +27,7 @@ from verified_tir.ir.stmt import Assume
 from verified_tir.logic import formula as f
 from verified_tir.logic.concrete import NoValue, Value, evaluate
 from verified_tir.logic.formula import Term
+from verified_tir.logic.names import has_floats
 from verified_tir.logic.solver import Solver
 from verified_tir.logic.verdict import Proved, Refuted
 from verified_tir.schedule.exhibit_claims import (
@@ -181,7 +182,7 @@ class _Search:
     def solved(self, free: list[Var], seen: list[dict[Var, int]], positive: bool) -> Iterator[dict[Var, int]]:
         """Sizes at which the assumptions do not contradict each other at single iterations."""
         terms = tuple(self.symbolic.sizes[v] for v in free)
-        claims = [c for c in instances(self.symbolic.claims) if not c.formula.has_float]
+        claims = [c for c in instances(self.symbolic.claims) if not has_floats(c.formula)]
         given = (*self.symbolic.bounds, *self.symbolic.ranges(claims), *[c.formula for c in claims])
         if positive:
             given += tuple(f.le(f.integer(1), self.symbolic.sizes[v]) for v in free if self.in_shapes(v))

@@ -26,6 +26,7 @@ from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.obligation import Refusal, Unproved
 from verified_tir.kernel.rules.axiom import Axiom
 from verified_tir.kernel.theorem import Refines
+from verified_tir.logic.names import has_floats
 from verified_tir.schedule.session import Session, TacticFailed
 
 Claim: TypeAlias = Callable[[Load], Expr]
@@ -36,12 +37,12 @@ MOST = 4
 
 def about_floats(refusal: Refusal) -> bool:
     """Whether something was refused for the values of floats."""
-    return isinstance(refusal, Unproved) and refusal.obligation.goal.has_float
+    return isinstance(refusal, Unproved) and has_floats(refusal.obligation.goal)
 
 
 def about_sizes(refusal: Refusal, theorem: Refines) -> bool:
     """Whether something that has nothing to do with floats was refused in a program of unknown sizes."""
-    return isinstance(refusal, Unproved) and not refusal.obligation.goal.has_float and bool(_sizes(theorem))
+    return isinstance(refusal, Unproved) and not has_floats(refusal.obligation.goal) and bool(_sizes(theorem))
 
 
 def missing_size(theorem: Refines, prover: Prover, tactic: Callable[[Session], object]) -> str | None:

@@ -22,6 +22,7 @@ from verified_tir.logic.deduction import Deduction
 from verified_tir.logic.formula import Term
 from verified_tir.logic.generalise import Hidden, generalise
 from verified_tir.logic.model import our_names
+from verified_tir.logic.names import has_floats
 from verified_tir.logic.read_smtlib import NotCanonical, read
 from verified_tir.logic.recheck import ask, has_hard_operations
 from verified_tir.logic.smtlib import query
@@ -314,7 +315,7 @@ def _rewritings(given: tuple[Term, ...], goal: Term) -> list[tuple[str, tuple[tu
     found = []
     if has_hard_operations(*given, goal):
         found.append(("partly_known", generalised(*partly_known(Deduction(Solver().ask, given, goal), given))))
-    if any(t.has_float for t in (*given, goal)):
+    if any(has_floats(t) for t in (*given, goal)):
         found.append(("congruence", generalised(given, goal, WITHOUT_FLOATS)))
     return found
 
