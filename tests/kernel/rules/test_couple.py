@@ -129,6 +129,16 @@ def test_what_is_wrong_with_a_compaction() -> None:
     refused(wide, compact((0,), (x,), (x - k * 2,), (const(2),), lambda y: (y + k * 2,)), fits)
 
 
+def test_what_else_is_touched_is_no_element_of_it() -> None:
+    """B[0] is far from the window of the second iteration; a read of what was never stored is in it."""
+    f = program(TILES.format("4,", "2 * i + j", "2 * i + j").replace("B[2 * i + j] = t", "B[0] = A[0] + t"))
+    i = variable(f, "i")
+    accepted(f, compact((0,), (x,), (x - i * 2,), (const(2),), lambda y: (y + i * 2,)))
+    unwritten = program("t = T.alloc_buffer((4,), 'int32')\nB[0] = t[1]")
+    accepted(unwritten, compact((), (x,), (x - 1,), (const(1),), lambda y: (y + 1,)))
+    refused(unwritten, compact((), (x,), (x,), (const(1),)), "every touched element of t lies within the new shape")
+
+
 def test_what_does_not_fit_a_compaction() -> None:
     f = program(TILES.format("4,", "2 * i + j", "2 * i + j"))
     a, j = f.buffer_named("A"), variable(f, "j")

@@ -8,6 +8,7 @@ from tests.kernel.programs import AB, accepted, body_of, buffer, program, refuse
 from verified_tir.ir.expr import Broadcast, Expr, Load, Ramp, Select
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.sugar import binary, const
+from verified_tir.kernel.obligation import Unproved
 from verified_tir.kernel.rules.lanes import Lanes
 from verified_tir.schedule.recipes import unwrapped
 
@@ -39,6 +40,41 @@ def test_a_copy() -> None:
     refused(f, Lanes((), (RAMP,), at(f, "A", RAMP) + Broadcast(const(1), 4), mask), "masked exactly where")
 
 
+def test_every_lane_counts() -> None:
+    """The first one, too, and each index of an element."""
+    f = program("for i in range(4):\n    B[i] = A[i]", EIGHT)
+    first = binary("eq", RAMP, Broadcast(const(0), 4))
+    loaded = at(f, "A", RAMP)
+    what, where = (f"each lane stores to B {w} its iteration of the loop over i does" for w in ("what", "where"))
+    refused(f, Lanes((), (RAMP,), Select(first, Broadcast(const(5), 4), loaded)), what)
+    refused(f, Lanes((), (Select(first, Broadcast(const(5), 4), RAMP),), loaded), where)
+    rows = program(
+        "for i in range(4):\n    B[1, i] = A[i]", EIGHT.replace("(8,)", "(2, 4)").replace("(2, 4)", "(4,)", 1)
+    )
+    accepted(rows, Lanes((), (const(1), RAMP), at(rows, "A", RAMP)))
+    refused(rows, Lanes((), (const(0), RAMP), at(rows, "A", RAMP)), where)
+    refused(rows, Lanes((), (const(1), Ramp(const(3), const(-1), 4)), at(rows, "A", RAMP)), where)
+
+
+def test_a_lane_is_defined_where_its_iteration_is() -> None:
+    """Times zero anything is 0, if it is anything."""
+    f = program("for i in range(4):\n    B[i] = 0", EIGHT)
+    refused(f, Lanes((), (RAMP,), at(f, "A", RAMP) * Broadcast(const(0), 4)), "what its iteration")
+    same = program("for i in range(4):\n    B[i] = A[i] * 0", EIGHT)
+    accepted(same, Lanes((), (RAMP,), at(same, "A", RAMP) * Broadcast(const(0), 4)))
+
+
+def test_a_loop_of_vector_stores_stays() -> None:
+    """It stores three elements, a vector of two lanes two of them."""
+    f = program("for i in range(2):\n    B[i:i + 2] = T.Broadcast(0, 2)", EIGHT)
+    refused(f, Lanes((), (ramp(0, 1, 2),), Broadcast(const(0), 2)), "the loop over i holds a vector store already")
+
+
+def test_a_single_element_has_no_lanes() -> None:
+    f = program("for i in range(4):\n    B[()] = i", EIGHT.replace("(8,)", "()"))
+    refused(f, Lanes((), (), const(3)), "the last index needs 4 lanes")
+
+
 def test_reads_of_what_earlier_iterations_wrote() -> None:
     for text, fine in (("A[i + 1]", True), ("A[i]", True), ("A[i - 1]", False)):
         f = program(f"for i in range(1, 5):\n    A[i] = {text}", EIGHT)
@@ -47,7 +83,8 @@ def test_reads_of_what_earlier_iterations_wrote() -> None:
         if fine:
             accepted(f, new)
         else:
-            refused(f, new, EARLIER)
+            found = refused(f, new, EARLIER)
+            assert isinstance(found, Unproved) and found.obligation.place == (0,)
 
 
 def test_two_lanes_may_store_to_one_element_in_their_order() -> None:

@@ -27,13 +27,12 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Literal, final
 
-from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, at, put
-from verified_tir.ir.stmt import Allocate, Stmt
+from verified_tir.ir.stmt import Allocate
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
-from verified_tir.kernel.memory import Allocated, Entry
+from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.layout import LayoutMap, masked_lanes_safe
@@ -63,21 +62,20 @@ class Couple:
         allocated = Allocate(new, self.layout.move(allocation.body, old, new), allocation.annotations)
         questions = chain(
             extents_safe(context, new, self.path),
-            self._live(context, old, allocation.body),
+            self._live(context, allocation),
             masked_lanes_safe(context, allocated, new, self.path),
         )
         after = before.with_body(put(before.body, self.path, allocated))
         return Rewrite(after, questions, heirs=((new.data, old.data),))
 
-    def _live(self, context: Context, old: Buffer, body: Stmt) -> Iterator[Question]:
+    def _live(self, context: Context, allocation: Allocate) -> Iterator[Question]:
         """Every live element has a place of its own."""
+        old = allocation.buffer
         if self.live == "all":
             yield from self.layout.whole(context, old, self.path)
             return
-        inside = context.fork()
-        inside.becomes(old.data, Allocated())
-        run = instance(inside, body)
+        run = instance(context, allocation)
         for a in run.accesses:
             if a.buffer is old:
-                place = (*self.path, 0, *a.place)
+                place = (*self.path, *a.place)
                 yield from self.layout.coupled(run.context, old, a.indices, a.given, place, "touched element")

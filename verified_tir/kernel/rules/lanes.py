@@ -55,12 +55,12 @@ class Lanes:
         if not isinstance(loop, For) or not isinstance(loop.extent, IntImm) or loop.extent.value < 2:
             raise Misfit("no loop of a constant extent of at least 2")
         store = _only_store(loop)
-        if store.indices and store.indices[-1].dtype.lanes > 1:
+        if store.value.dtype is not store.buffer.dtype:
             raise Misfit(f"the loop over {loop.var.name} holds a vector store already")
         new = Store(store.buffer, self.value, self.indices, self.predicate)
-        if (new.indices[-1].dtype.lanes if new.indices else 1) != loop.extent.value:
+        if new.value.dtype.lanes != loop.extent.value * new.buffer.dtype.lanes:
             raise Misfit(f"the last index needs {loop.extent.value} lanes")
-        if opaque_calls(loop) or opaque_calls(new):
+        if opaque_calls(loop, new):
             raise Misfit("an opaque call stays in its place")
         context = context_at(before, self.path, entry)
         after = before.with_body(put(before.body, self.path, refresh_binders(new)[0]))
@@ -79,35 +79,33 @@ def _only_store(loop: For) -> Store:
 
 def _questions(context: Context, loop: For, new: Store, path: Path) -> Iterator[Question]:
     yield from _reads_before_writes(context, loop, path)
-    here, name, var = context.fork(), new.buffer.name, loop.var.name
-    k, low = here.bind_loop(loop), context.encoder().value(loop.min)
-    iteration = instance(here, loop.body, with_safety=True, written=())
-    vector = instance(here, new, with_safety=True, written=())
+    name, var = new.buffer.name, loop.var.name
+    k, low = context.bind_loop(loop), context.encoder().value(loop.min)
+    iteration = instance(context, loop.body, with_safety=True, written=())
+    vector = instance(context, new, with_safety=True, written=())
     (was,), (now,) = ([a for a in run.accesses if a.write] for run in (iteration, vector))
     # A lane of the vector store, and the iteration and the lane of its element that it stands for.
     (lane,), width = now.inner, f.integer(new.buffer.dtype.lanes)
     given = [f.between(f.integer(0), lane, f.integer(new.value.dtype.lanes))]
     given.append(f.eq(k, f.add(low, f.floordiv(lane, width))))
-    for element in was.inner:
-        given.extend((f.between(f.integer(0), element, width), f.eq(element, f.floormod(lane, width))))
-    masked, stores = (f.and_(*(t for t in a.given if t not in given)) for a in (now, was))
+    given.extend(f.eq(element, f.floormod(lane, width)) for element in was.inner)
+    masked, stores = f.and_(*now.given), f.and_(*was.given)
     given.extend(f.implies(f.and_(*s.premises), s.condition) for _, s in iteration.safety)
-    yield from safe_questions(here, (s for _, s in vector.safety), tuple(given), path)
+    yield from safe_questions(context, (s for _, s in vector.safety), tuple(given), path)
     claim = f"a lane of the store to {name} is masked exactly where an iteration over {var} stores nothing"
-    yield Question("lanes", claim, here, tuple(given), f.eq(masked, stores), path)
+    yield Question("lanes", claim, context, tuple(given), f.eq(masked, stores), path)
     same_place = f.and_(*[f.eq(x, y) for x, y in zip(now.address, was.address, strict=True)])
     claim = f"each lane stores to {name} where its iteration of the loop over {var} does"
-    yield Question("lanes", claim, here, (*given, stores), same_place, path)
+    yield Question("lanes", claim, context, (*given, stores), same_place, path)
     same = f.and_(f.eq(was.written.value, now.written.value), now.written.defined)
     claim = f"each lane stores to {name} what its iteration of the loop over {var} does"
-    yield Question("lanes", claim, here, (*given, stores, was.written.defined), same, path)
+    yield Question("lanes", claim, context, (*given, stores, was.written.defined), same, path)
 
 
 def _reads_before_writes(context: Context, loop: For, path: Path) -> Iterator[Question]:
     """No iteration writes what a later one reads."""
-    here = context.fork()
-    first, second = here.bind_loop(loop), here.bind_loop(loop)
-    runs = [instance(here.bound([loop.var], [v]), loop.body) for v in (first, second)]
+    first, second = context.bind_loop(loop), context.bind_loop(loop)
+    runs = [instance(context.bound([loop.var], [v]), loop.body) for v in (first, second)]
     reads = [a for a in runs[1].accesses if not a.write]
     why = f"no iteration of the loop over {loop.var.name} reads what an earlier one wrote"
-    yield from never_meet(here, runs[0].accesses, reads, (f.lt(first, second),), why, (*path, 0))
+    yield from never_meet(context, runs[0].accesses, reads, (f.lt(first, second),), why, (*path, 0))
