@@ -100,6 +100,4 @@ def changes(stmt: Stmt, exprs: Iterable[Expr]) -> bool:
     An opaque call in an expression is evaluated as often as before and in the same order, or the step is refused.
     """
     blocks, written = read_blocks(*exprs), written_blocks(stmt)
-    if EVERYTHING in blocks:
-        return True
-    return bool(blocks) and (EVERYTHING in written or bool(blocks & written))
+    return not blocks.isdisjoint({*written, EVERYTHING}) or (bool(blocks) and EVERYTHING in written)

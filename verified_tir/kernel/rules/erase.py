@@ -71,8 +71,8 @@ class Erase:
             unread -= read_blocks(target)  # such a store could feed another one, which must be looked at as it was
         if self.outdated:
             questions = self._dead(context, target, self._while_alive(before.body, target), unread)
-        elif self.killer:
-            questions = self._dead(context, target, following(before.body, self.path, self.killer), unread)
+        elif later := following(before.body, self.path, self.killer):
+            questions = self._dead(context, target, later, unread)
         else:
             questions = self._no_op(context, target, unread)
         return Rewrite(before.with_body(put(before.body, self.path, SKIP)), questions)
@@ -95,17 +95,18 @@ class Erase:
     def _while_alive(self, body: Stmt, target: Stmt) -> tuple[Stmt, ...]:
         """What runs after the statement while a block to which it stores is alive, in order."""
         blocks = written_blocks(target) - {s.buffer.data for s in nodes_of(target, Allocate)}
-        later: list[Stmt] = []
-        for k in reversed(range(len(self.path))):
-            around = at(body, self.path[:k])
-            if blocks and isinstance(around, (For, While)):
-                raise Misfit("a loop stands between an allocation and this; sink the allocation first")
-            if blocks and isinstance(around, Seq):
-                later += around.stmts[self.path[k] + 1 :]
-            if isinstance(around, Allocate):
-                blocks.discard(around.buffer.data)
-        if blocks:
-            raise Misfit(f"{min(v.name for v in blocks)} outlives the function, so what is stored there is seen")
-        if any(opaque_calls(s) for s in later):
+        later, path = list[Stmt](), self.path
+        while blocks:
+            if not path:
+                raise Misfit(f"{min(v.name for v in blocks)} outlives the function, so what is stored there is seen")
+            path, step = path[:-1], path[-1]
+            match at(body, path):
+                case For() | While():
+                    raise Misfit("a loop stands between an allocation and this; sink the allocation first")
+                case Seq(stmts=stmts):
+                    later += stmts[step + 1 :]
+                case Allocate(buffer=b):
+                    blocks.discard(b.data)
+        if opaque_calls(*later):
             raise Misfit("an opaque call comes later, which may read everything")
         return tuple(later)

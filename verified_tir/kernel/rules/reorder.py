@@ -208,9 +208,7 @@ class _Work:
         def visit(n: Node) -> Node | None:
             if isinstance(n, Var):
                 return values.get(n)
-            if constant and isinstance(n, Binary) and n.dtype.lanes == 1 and n.a.dtype.is_int:
-                return binary(n.op, n.a, n.b)
-            return None
+            return binary(n.op, n.a, n.b) if constant and isinstance(n, Binary) else None
 
         return rewrite(body, visit) if mentions(body, frozenset(values)) else body
 

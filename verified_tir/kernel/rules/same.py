@@ -16,7 +16,7 @@ live; their scope stays.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 from verified_tir.ir.calls import is_pure
@@ -60,8 +60,7 @@ class Same:
             if any(not is_pure(call.op) and b in walk(call) for call in nodes_of(old, Call)):
                 raise Misfit(f"an opaque call is told where {b.name} lives")
         attrs = before.attrs if self.attrs is None else self.attrs
-        body = put(before.body, self.path, self.new)
-        after = PrimFunc(before.name, before.params, before.buffer_map, body, attrs, before.ret_type)
+        after = replace(before, body=put(before.body, self.path, self.new), attrs=attrs)
         return Rewrite(after, (), heirs=tuple(moved.items()))
 
 
