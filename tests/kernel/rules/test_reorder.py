@@ -6,11 +6,25 @@ from dataclasses import replace
 
 import pytest
 
-from tests.kernel.programs import AB, accepted, body_of, buffer, gives, load, program, refused, store, take, variable
-from verified_tir.ir.expr import TRUE, Expr, Var
+from tests.kernel.programs import (
+    AB,
+    accepted,
+    body_of,
+    buffer,
+    gives,
+    licensed_for,
+    load,
+    program,
+    refused,
+    steps,
+    store,
+    take,
+    variable,
+)
+from verified_tir.ir.expr import TRUE, Binary, Expr, Not, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path
-from verified_tir.ir.stmt import SKIP, Evaluate, For, If, LetStmt, Seq, Stmt
+from verified_tir.ir.stmt import SKIP, Block, Evaluate, For, If, LetStmt, Seq, Stmt
 from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.rules.reorder import Link, Reorder
 from verified_tir.kernel.theorem import Refines, reflexive
@@ -61,6 +75,34 @@ def test_what_is_no_leaf_is_a_nest() -> None:
     gives(
         f, whole(loop(p, 2, hole(0)), links[0], leaves=(((0, 0), 2),)), "for p in range(2):\n    A[p] = 1\n    B[p] = 2"
     )
+
+
+def test_a_sequence_directly_in_a_sequence() -> None:
+    """Cutting the second leaf out would take the statements apart, and what is the first leaf would be another one."""
+    f = program("for i in range(2):\n    A[i] = 1\nB[0] = 2")
+    loops, last = f.body.stmts  # type: ignore[attr-defined]
+    nested = f.with_body(Seq((Seq((loops,)), last)))
+    i = variable(f, "i")
+    links = link(0, 1), link(1, 0, (p,), (i,))
+    rule = Reorder((), 1, (((1,), 1), ((0, 0), 1)), Seq((loop(p, 2, hole(0)), hole(1))), links)
+    refused(nested, rule, "a sequence directly in a sequence")
+
+
+def test_leaves_come_in_any_order() -> None:
+    f = program("A[0] = 1\nA[1] = 2\nB[0] = 3\nB[1] = 4\nA[2] = 5")
+    leaves = ((1,), 2), ((3,), 2), ((0,), 1)
+    order = Seq((hole(0), hole(1), hole(2)))
+    rule = whole(order, link(2, 0), link(0, 2), link(1, 1), leaves=leaves)
+    gives(f, rule, "A[0] = 1\nB[1] = 4\nA[2] = 5\nA[1] = 2\nB[0] = 3")
+
+
+def test_labels_are_nests_and_other_blocks_are_not_expanded() -> None:
+    f = program("with T.block('b'):\n    A[0] = 1")
+    leaf = (((0,), 1),)
+    gives(f, whole(hole(0), link(0, 0), leaves=leaf), "A[0] = 1")
+    gives(f, whole(Block.label("c", hole(0)), link(0, 0), leaves=leaf), 'with T.sblock("c"):\n    A[0] = 1')
+    expanded = replace(Block.label("c", hole(0)), predicate=const(1) > 0)
+    refused(f, whole(expanded, link(0, 0), leaves=leaf), "not expanded")
 
 
 @pytest.mark.parametrize("text", ['T.evaluate(T.call_extern("int32", "f"))', "assert n > 0, 'no'"])
@@ -166,6 +208,55 @@ def test_no_instance_is_run_twice() -> None:
     refused(f, whole(SKIP, leaves=leaf), "the statement is still run")
 
 
+def test_every_leaf_is_run_to_its_end() -> None:
+    f = program("for i in range(4):\n    A[i] = 1\n    B[i] = 2")
+    i = variable(f, "i")
+    leaves = ((0, 0), 1), ((0, 1), 1)
+    for first, second in ((4, 4), (3, 4), (4, 3)):
+        apart = Seq((loop(p, first, hole(0)), loop(q, second, hole(1))))
+        rule = whole(apart, link(0, 0, (p,), (i,)), link(1, 1, (q,), (i,)), leaves=leaves)
+        accepted(f, rule) if first == second else refused(f, rule, "every old iteration of (i) is run")
+
+
+def test_a_hole_that_runs_two_instances_of_one_leaf_runs_them_as_one() -> None:
+    f = program("for i in range(2):\n    A[0] = A[0] + 1")
+    first, second = (link(0, 0, (const(k),), ()) for k in range(2))
+    refused(f, whole(hole(0), first, second, leaves=(((0,), 1),)), "no old iteration is run twice")
+    both = whole(Seq((hole(0), hole(1))), first, replace(second, hole=1), leaves=(((0,), 1),))
+    gives(f, both, "A[0] = A[0] + 1\nA[0] = A[0] + 1")
+
+
+def test_a_hole_that_runs_two_leaves_in_turns() -> None:
+    """Which of the two it runs in an iteration is said by the maps back alone."""
+    f = program("for i in range(2):\n    A[i] = 1\nfor j in range(2):\n    A[j] = 1")
+    i, j = [s.var for s in f.body.stmts]  # type: ignore[attr-defined]
+    half = binary("floordiv", p, const(2))
+    for shift, fine in ((1, True), (0, False)):
+        links = link(0, 0, (half,), (i * 2,)), link(1, 0, (half,), (j * 2 + shift,))
+        rule = whole(loop(p, 4, hole(0)), *links, path=(0,), count=2, leaves=(((0, 0), 1), ((1, 0), 1)))
+        if fine:
+            gives(f, rule, "for p in range(4):\n    A[p // 2] = 1")
+        else:
+            refused(f, rule, "bijection")
+
+
+def test_what_is_plain_is_not_asked() -> None:
+    f = program("for i in range(n):\n    A[i % 4] = 1\n    B[i % 4] = 2\nif n > 2:\n    A[0] = 1", ABN)
+    i, n = variable(f, "i"), variable(f, "n")
+    same = whole(loop(p, n, hole(0)), link(0, 0, (p,), (i,)), path=(0,), leaves=(((0, 0, 0), 2),))
+    apart = Seq((loop(p, n, hole(0)), loop(q, n, hole(1))))
+    both = ((0, 0, 0), 1), ((0, 0, 1), 1)
+    rule = whole(apart, link(0, 0, (p,), (i,)), link(1, 1, (q,), (i,)), path=(0,), leaves=both)
+    guarded = whole(If(n > 2, hole(0)), link(0, 0), path=(1,), leaves=(((1, 0), 1),))
+    unrolled = program("for i in range(3):\n    A[i] = A[0] + i")
+    copies = [link(0, k, (const(k),), ()) for k in range(3)]
+    rolled_out = whole(Seq((hole(0), hole(1), hole(2))), *copies, leaves=(((0,), 1),))
+    for func, plain in ((f, same), (f, rule), (f, guarded)):
+        assert steps(func, plain).derivation[-1].obligations == ()
+    (left,) = steps(unrolled, rolled_out).derivation[-1].obligations
+    assert left.obligation.claim == "every old iteration of (i) is run"
+
+
 def test_two_instances_are_not_run_as_one() -> None:
     """The maps lead back and forth, but from both of two iterations to one."""
     f = program(f"for i in range(2):\n    A[0] = A[0] + 1\nfor j in range({2}, {2} + 2):\n    A[0] = A[0] + 1")
@@ -223,6 +314,18 @@ def test_conflicts_between_leaves_and_within_one() -> None:
         accepted(f, rule) if fine else refused(f, rule, "iterations change their order")
 
 
+def test_what_an_earlier_leaf_writes_is_read_by_a_later_one() -> None:
+    """Where the nest begins, B[0] is 1: but the second statement does not write A[1]."""
+    f = program(f"T.assume(B[0] == 1)\nB[{0}] = 0\nA[B[0] % 4] = 1\nA[0] = 2")
+    g = program(body_of(f).replace("B[0] = 0", "B[1] = 0"))
+    leaves = tuple(((k,), 1) for k in (1, 2, 3))
+    order = Seq((hole(0), hole(2), hole(1)))
+    rule = whole(order, *(link(k, k) for k in range(3)), path=(1,), count=3, leaves=leaves)
+    refused(f, rule, "the two statements may change places")
+    swapped = whole(Seq((hole(1), hole(0))), link(0, 0), link(1, 1), path=(2,), count=2, leaves=leaves[1:])
+    accepted(g, swapped)
+
+
 @pytest.mark.parametrize(
     "text", ['T.evaluate(T.call_extern("int32", "f"))', "assert n > 0, 'no'", "while n < 0:\n    pass"]
 )
@@ -243,6 +346,10 @@ def test_a_middle_of_a_sequence() -> None:
     bad = whole(Seq((hole(2), hole(0), hole(1))), *(link(k, k) for k in range(3)), path=(1,), count=3, leaves=three)
     found = refused(f, bad, "the write and the read of A")
     assert found.obligation.place == (1,)  # type: ignore[union-attr]
+    g = program("for k in range(2):\n    A[3] = 0\n    for i in range(2):\n        A[i] = 1\n    B[0] = A[k]")
+    pair = Seq((hole(1), hole(0)))
+    turned = Reorder((0, 1), 2, (((0,), 1), ((1,), 1)), pair, (link(0, 0), link(1, 1)))
+    assert refused(g, turned, "may change places").obligation.place == (0, 1, 0)  # type: ignore[union-attr]
     pair = whole(Seq((hole(1), hole(0))), link(0, 0), link(1, 1), path=(0,), count=3, leaves=(((0,), 2), ((2,), 1)))
     gives(f, pair, "B[0] = 2\nA[3] = 0\nA[0] = 1\nA[1] = A[0]")
     refused(f, whole(hole(0), link(0, 0), path=(2,), count=3, leaves=(((2,), 3),)), "there are no 2 statements")
@@ -285,6 +392,15 @@ def test_what_is_evaluated_once_may_change_later() -> None:
     accepted(g, whole(twice, link(0, 0, (p,), (i,)), link(0, 1, (q,), (i,)), leaves=leaf))
 
 
+def test_only_one_arm_is_run() -> None:
+    f = program("if n > 0:\n    A[0] = 1\nelse:\n    if A[0] > 0:\n        B[0] = 1", ABN)
+    c, inner = variable(f, "n") > 0, load(buffer(f, "A"), 0) > 0
+    leaves = ((0,), 1), ((1, 0), 1)
+    accepted(f, whole(If(c, hole(0), If(inner, hole(1))), link(0, 0), link(1, 1), leaves=leaves))
+    both = Seq((If(c, hole(0)), If(binary("and", Not(c), inner), hole(1))))
+    refused(f, whole(both, link(0, 0), link(1, 1), leaves=leaves), CHANGED)
+
+
 def test_old_guards_that_change() -> None:
     """Whether an iteration runs is decided by the one before."""
     f = program("for i in range(4):\n    if A[i] > 0:\n        A[{}] = 0".format("3 - i"))
@@ -325,6 +441,13 @@ def test_new_nests_are_safe_where_the_old_one_did_not_run() -> None:
         refused(f, unsafe, "safety")
     far = whole(loop(p, n, hole(0), const(5)), link(0, 0, (p - 5,), (i + 5,)), leaves=leaf)
     refused(f, far, "the loop's last value fits int32")
+    g = program("for i in range(8):\n    A[i % 4] = 1")
+    i, most = variable(g, "i"), 2**31 - 1
+    for low, fine in ((most - 7, True), (most - 6, False), (-most - 1, True)):
+        end = whole(loop(p, 8, hole(0), low), link(0, 0, (p - low,), (i + low,)), leaves=leaf)
+        accepted(g, end) if fine else refused(g, end, "the loop's last value fits int32")
+    accepted(program("pass"), whole(loop(p, 0, SKIP, -most - 1)))
+    i = variable(f, "i")
     near = whole(loop(p, n, hole(0), const(-5)), link(0, 0, (p + 5,), (i - 5,)), leaves=leaf)
     accepted(f, near)
 
@@ -344,11 +467,26 @@ def test_what_the_old_nest_evaluated_was_safe() -> None:
                            reflexive(late)), Refines) is False  # fmt: skip
 
 
+def test_copies_have_binders_of_their_own() -> None:
+    f = program("for i in range(2):\n    for k in range(2):\n        A[k] = i")
+    copies = [link(0, k, (const(k),), ()) for k in range(2)]
+    text = "for k in range(2):\n    A[k] = 0\nfor k in range(2):\n    A[k] = 1"
+    made = accepted(f, whole(Seq((hole(0), hole(1))), *copies, leaves=(((0,), 1),)))
+    assert body_of(made) == text
+    assert variable(f, "k") is variable(made, "k")
+
+
 def test_constants_are_folded_where_they_fit() -> None:
     f = program("for i in range(1):\n    A[i * 4 + 2] = i + 2147483647")
     once = whole(hole(0), link(0, 0, (const(0),), ()), leaves=(((0,), 1),))
     gives(f, once, "A[2] = 2147483647")
+    two = program("for i, j in T.grid(1, 4):\n    A[i * 4 + j * 1] = 1")
+    inner = whole(loop(p, 4, hole(0)), link(0, 0, (const(0), p), (variable(two, "j"),)), leaves=(((0, 0), 1),))
+    gives(two, inner, "for p in range(4):\n    A[p] = 1")
     over = program("for i in range(1, 2):\n    A[i] = i + 2147483647")
+    one = over.with_body(loop(q, 4, store(buffer(over, "A"), 1, Binary("mul", q, const(1)))))
+    renamed = whole(loop(p, 4, hole(0)), link(0, 0, (p,), (q,)), leaves=(((0,), 1),))
+    assert "T.Mul(p, 1)" in body_of(accepted(one, renamed))
     late = whole(hole(0), link(0, 0, (const(1),), ()), leaves=(((0,), 1),))
     assert "T.Add(1, 2147483647)" in body_of(accepted(over, late))
 
@@ -368,3 +506,12 @@ def test_nothing_but_the_reduction_is_put_into_another_order() -> None:
     alone = whole(loop(p, 4, hole(0)), links[0], path=(0,), leaves=leaves[:1])
     refused(f, alone, "iterations change their order")
     accepted(f, replace(alone, any_order=True))
+    short = whole(loop(p, 3, hole(0)), links[0], path=(0,), leaves=leaves[:1])
+    refused(f, replace(short, any_order=True), "every old iteration of (k) is run")
+    floats = program(
+        body_of(f).replace("B", "G").replace("A", "F"), 'F: T.Buffer((4,), "float32"), G: T.Buffer((4,), "float32")'
+    )
+    again = replace(alone, links=(link(0, 0, (3 - p,), (3 - variable(floats, "k"),)),), any_order=True)
+    refused(floats, again, "rounding")
+    allowed = steps(licensed_for(floats, "G"), again)
+    assert [b.name for b in allowed.reassociated] == ["G"]

@@ -24,7 +24,7 @@ from verified_tir.kernel.rules.common import evaluated_safely
 from verified_tir.kernel.rules.rewrite import expressions
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
-from verified_tir.semantics.encode import Encoded, Safety, in_range
+from verified_tir.semantics.encode import Encoded, Safety
 
 
 def hole(number: int) -> Stmt:
@@ -32,12 +32,10 @@ def hole(number: int) -> Stmt:
     return Evaluate(IntImm(INT32, number))
 
 
-def number_of(stmt: Stmt) -> int:
-    """The number of a hole; -1 of anything else."""
-    match stmt:
-        case Evaluate(value=IntImm(value=k)):
-            return k
-    return -1
+def number_of(stmt: Evaluate) -> int:
+    """The number of a hole."""
+    assert isinstance(stmt.value, IntImm)
+    return stmt.value.value
 
 
 def filled(skeleton: Stmt, texts: Sequence[Stmt]) -> Stmt:
@@ -93,11 +91,10 @@ def _known_safe(context: Context, exprs: Sequence[Expr], *, defined: bool = True
 
 
 def last_value_fits(context: Context, low: Expr, extent: Expr) -> Term:
-    """That the last value of a loop over ``[low, low + extent)``, if it has one, is one of its type."""
+    """That the last value of a loop over ``[low, low + extent)`` is one of its type; if there is none, ``low`` is."""
     encoder = context.encoder()
-    count = encoder.value(extent)
-    last = f.sub(f.add(encoder.value(low), count), f.integer(1))
-    return f.implies(f.lt(f.integer(0), count), in_range(last, low.dtype))
+    last = f.sub(f.add(encoder.value(low), encoder.value(extent)), f.integer(1))
+    return f.le(last, f.integer(low.dtype.max_value))
 
 
 @final
@@ -175,9 +172,13 @@ class Skeleton:
 
     def __init__(self, stmt: Stmt) -> None:
         for s in nodes_of(stmt, Stmt):
-            if not (isinstance(s, (For, If, Seq)) or (isinstance(s, Block) and s.is_label) or number_of(s) >= 0):
+            if not isinstance(s, (For, If, Seq, Block)) and not (
+                isinstance(s, Evaluate) and isinstance(s.value, IntImm)
+            ):
                 raise Misfit("something other than loops, branches and sequences stands around the holes")
-        holes = sorted((number_of(s), p) for p, s in places(stmt, lambda s: isinstance(s, Evaluate)))
+        holes = sorted(
+            (number_of(s), p) for p, s in places(stmt, lambda s: isinstance(s, Evaluate)) if isinstance(s, Evaluate)
+        )
         if [k for k, _ in holes] != list(range(len(holes))):
             raise Misfit("the holes are not numbered from 0 on, each in one place")
         self.stmt, self.places = stmt, dict(holes)
