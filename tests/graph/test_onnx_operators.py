@@ -295,3 +295,114 @@ def test_values_inside_of_a_definition_are_not_those_of_the_model() -> None:
         again = helper.make_model(made, opset_imports=model.opset_import)
         (found,) = build(from_onnx(again)).run([x])
         np.testing.assert_allclose(found, np.maximum(x, 0) + np.minimum(0, 0.5 * (np.exp(x / 0.5) - 1)) - x, rtol=1e-5)
+
+
+# -- places, bits, control ---------------------------------------------------------------------------------------------
+
+
+def test_nan_is_greater_than_all_others_in_order() -> None:
+    values, places = computed("TopK", f4(1, nan, 3, -inf, nan), ints(3), known=[1], outs=("y", "i"))
+    np.testing.assert_array_equal(values, f4(nan, nan, 3))
+    np.testing.assert_array_equal(places, ints(1, 4, 2))
+
+
+def test_what_is_put_twice_at_a_place_comes_in_order() -> None:
+    (y,) = computed("ScatterND", f4(0, 0, 0), ints(1, 1, -1).reshape(3, 1), f4(5, 7, 9))
+    np.testing.assert_array_equal(y, f4(0, 7, 9))
+
+
+@pytest.mark.parametrize("reduction", ["add", "mul", "max", "min"])
+def test_what_is_put_at_a_place_is_combined_with_what_is_there(reduction: str) -> None:
+    x, at, new = f4([1, -2, 3]), ints([2, 2]).reshape(1, 2), f4([nan, 4])
+    (y,) = computed("ScatterElements", x, at, new, axis=1, reduction=reduction, opset=18)
+    np.testing.assert_array_equal(y, f4([1, -2, nan]))
+
+
+@pytest.mark.parametrize(
+    ("op", "operands", "attributes", "message"),
+    [
+        ("ScatterND", (f4(1, 2), ints(2).reshape(1, 1), f4(3)), {"known": [1]}, "are 2 to 2, and there are 2"),
+        ("GatherND", (f4(1, 2), ints(-3).reshape(1, 1)), {"known": [1]}, "its indices are -3 to -3, and there are 2"),
+        ("TopK", (f4(1, 2), ints(3)), {"known": [1], "outs": ("y", "i")}, "less than the requested k"),
+        ("Einsum", (f4(1, 2), f4(1, 2, 3)), {"equation": "i,i->i"}, "i is 2 and 3"),
+        ("Einsum", (f4(1, 2), f4(1, 2)), {"equation": "i,j->k"}, "label missing"),
+        ("Compress", (f4(1, 2), np.array([False, True, True])), {"known": [1], "axis": 0}, "element 2 of 2"),
+        ("Mod", (f4(1), f4(2)), {"fmod": 1}, "remainders of float32 are not exact here"),
+        ("BitShift", (ints(1).astype(np.uint8), ints(1).astype(np.uint8)), {"direction": "UP"}, "LEFT or RIGHT"),
+        ("LSTM", (f4(1, 2).reshape(2, 1, 1), np.zeros((1, 4, 1), np.float32), np.zeros((1, 4, 1), np.float32)),
+         {"activations": ["Sigmoid", "Tanh", "Elu"]}, "activations for each direction are among"),
+    ],
+)  # fmt: skip
+def test_illegal_or_unknown_nodes_are_refused(op: str, operands: Any, attributes: Any, message: str) -> None:
+    with pytest.raises(GraphError, match=message):
+        computed(op, *operands, **attributes)
+
+
+def test_integers_have_remainders_of_everything() -> None:
+    (y,) = computed("Mod", np.array([-128, 7, -7, 7], np.int8), np.array([-1, 0, 3, -3], np.int8))
+    np.testing.assert_array_equal(y, np.array([0, 0, 2, -2], np.int8))
+
+
+def test_products_of_halves_are_summed_with_room() -> None:
+    """As numpy and onnxruntime do: 4,096 ones are 4,096, and not the 2,048 from which a float16 does not go on."""
+    ones = np.ones((1, 4096), np.float16)
+    (y,) = computed("MatMul", ones, ones.T)
+    assert y.dtype == np.float16
+    assert y.item() == 4096.0
+
+
+def branches(condition: bool) -> Any:
+    """``If`` on a constant: x + x, or -x; both say x and y inside, and mean what is outside, or their own."""
+    x = helper.make_tensor_value_info("x", 1, [2])
+    y = helper.make_tensor_value_info("y", 1, [2])
+    graphs = [
+        helper.make_graph([helper.make_node("Add", ["x", "x"], ["y"])], "yes", [], [y]),
+        helper.make_graph([helper.make_node("Neg", ["x"], ["y"])], "no", [], [y]),
+    ]
+    chosen = helper.make_node("If", ["c"], ["z"], name="the_node", then_branch=graphs[0], else_branch=graphs[1])
+    z = helper.make_tensor_value_info("z", 1, [2])
+    known = numpy_helper.from_array(np.array(condition), "c")
+    return helper.make_model(helper.make_graph([chosen], "g", [x], [z], [known]))
+
+
+@pytest.mark.parametrize(("condition", "factor"), [(True, 2), (False, -1)])
+def test_a_constant_condition_takes_its_branch(condition: bool, factor: int) -> None:
+    x = f4(1, 3)
+    np.testing.assert_array_equal(build(from_onnx(branches(condition))).run([x])[0], factor * x)
+
+
+def test_a_condition_that_is_computed_is_refused() -> None:
+    made = branches(True)
+    del made.graph.initializer[:]
+    made.graph.input.append(helper.make_tensor_value_info("c", 9, []))
+    with pytest.raises(GraphError, match=r"node the_node .*its condition must be a constant here"):
+        from_onnx(made)
+
+
+def loop(count: int) -> Any:
+    """x doubled ``count`` times, with all that it was on the way."""
+    inner = helper.make_graph(
+        [helper.make_node("Identity", ["go"], ["goes"]), helper.make_node("Add", ["v", "v"], ["w"]),
+         helper.make_node("Identity", ["w"], ["seen"])],
+        "body",
+        [helper.make_tensor_value_info(n, t, s) for n, t, s in (("k", 7, []), ("go", 9, []), ("v", 1, [2]))],
+        [helper.make_tensor_value_info(n, t, s) for n, t, s in (("goes", 9, []), ("w", 1, [2]), ("seen", 1, [2]))],
+    )  # fmt: skip
+    outer = helper.make_node("Loop", ["n", "", "x"], ["last", "all"], name="the_node", body=inner)
+    outs = [helper.make_tensor_value_info("last", 1, [2]), helper.make_tensor_value_info("all", 1, [count, 2])]
+    known = numpy_helper.from_array(np.array(count, np.int64), "n")
+    x = helper.make_tensor_value_info("x", 1, [2])
+    return helper.make_model(helper.make_graph([outer], "g", [x], outs, [known]))
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_loop_of_a_known_count_is_unrolled(count: int) -> None:
+    last, every = build(from_onnx(loop(count))).run([f4(1, -1)])
+    np.testing.assert_array_equal(last, f4(2**count, -(2**count)))
+    np.testing.assert_array_equal(every, [f4(2**k, -(2**k)) for k in range(1, count + 1)])
+
+
+@pytest.mark.parametrize(("count", "message"), [(0, "has no shape"), (5000, "it runs more than 1000 times")])
+def test_loops_without_an_end_or_a_beginning_are_refused(count: int, message: str) -> None:
+    with pytest.raises(GraphError, match=message):
+        from_onnx(loop(count))

@@ -191,3 +191,15 @@ def test_a_sum_runs_over_zeros_in_whole_tiles() -> None:
     assert "writes the bits that are there already" in anything.left_out[0]
     assert "if " in script(anything.func)
     assert y.name in script(anything.func)
+
+
+@pytest.mark.parametrize("channels", [1, 3, 16])
+def test_one_channel_fills_a_tile_as_others_do(channels: int) -> None:
+    """An index that is always 0 does not say which tile it is in; the room around it is a box all the same."""
+    b = GraphBuilder("pooled")
+    pooled = b.op("nn.max_pool2d", b.input("x", (1, channels, 4, 4), "float32"), pool_size=(2, 2), strides=(2, 2))
+    graph = b.finish(b.op("nn.relu", pooled))
+    made = plan(graph, Annotations({"max_pool2d": "NCHW16c"}, pad="always").frozen(graph))
+    x = np.random.default_rng(1).standard_normal((1, channels, 4, 4)).astype(np.float32)
+    np.testing.assert_array_equal(evaluate(made.graph, [x])[0], evaluate(graph, [x])[0])
+    assert any("1×1×2×2×16" in str(n.output.type) or n.output.shape[-1] == 16 for n in made.graph.nodes)

@@ -114,12 +114,17 @@ def _whole_box(t: TensorType, layout: Layout) -> tuple[int, ...]:
     :raises GraphError: if there is none.
     """
     try:
-        box = shape_in(_inverse(t, layout), shape_in(layout, t.shape))
+        box = shape_in(_inverse(_several(t), layout), shape_in(layout, t.shape))
     except GraphError as problem:
         raise GraphError(f"the way back from {layout} is no layout of the whole box: {problem}") from None
     if prod(box) != prod(shape_in(layout, t.shape)) or any(n < e for n, e in zip(box, t.shape, strict=True)):
         raise GraphError(f"the room of the layout {layout} of {t} is no whole box of elements and padding")
     return box
+
+
+def _several(t: TensorType) -> TensorType:
+    """The type with more than one element along each dimension: an index that is always 0 does not say its tile."""
+    return TensorType(tuple(max(2, n) for n in t.shape), t.dtype)
 
 
 def _moves_by(index_map: IndexMap) -> list[int] | None:
@@ -177,6 +182,7 @@ def _next(t: TensorType, here: Layout, wanted: Layout) -> tuple[str, dict[str, A
         return "crop", cropped | ({} if hint is None else {"cropped_value": hint}), None
     back = _inverse(t, here)
     if pads(here, t.shape):
+        back = _inverse(_several(t), here)
         flat = _flat(t, _whole_box(t, here), value_of(here))
         return "layout_transform", {"index_map": back, "pad_value": None}, flat
     if to is None or (isinstance(wanted, Padded) and wanted.shape is not None):

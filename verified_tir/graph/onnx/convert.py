@@ -9,11 +9,14 @@ import ml_dtypes
 import numpy as np
 
 from verified_tir.graph.ir import Value
+from verified_tir.graph.onnx import indexing, quantised, recurrent
 from verified_tir.graph.onnx.load import Converter
 from verified_tir.graph.onnx.more import MORE, cast, together
 from verified_tir.graph.onnx.resize import resize, upsample
 from verified_tir.graph.onnx.windows import conv, conv_transpose, pool
 from verified_tir.graph.operators.shape import axis_of
+
+assert indexing and quantised and recurrent  # their conversions are among MORE
 
 Conversion = Callable[[Converter], Any]
 CONVERSIONS: dict[str, Conversion] = {
@@ -56,6 +59,11 @@ for _theirs, _ours in {
 # -- products ----------------------------------------------------------------------------------------------------------
 
 
+def _wide(c: Converter, v: Value) -> Value:
+    """A factor with room for sums: those of 16 bits are computed in 32, as numpy and onnxruntime do."""
+    return cast(c, v, "float32") if v.dtype in ("float16", "bfloat16") else v
+
+
 @conversion("MatMul")
 def _matmul(c: Converter) -> Value:
     a, b = c.value(0), c.value(1)
@@ -63,7 +71,7 @@ def _matmul(c: Converter) -> Value:
         raise c.fail("numbers are no matrices")
     left = c.op("expand_dims", a, axis=(0,)) if len(a.shape) == 1 else a
     right = c.op("expand_dims", b, axis=(1,)) if len(b.shape) == 1 else b
-    made: Value = c.op("matmul", left, right)
+    made = cast(c, c.op("matmul", *(_wide(c, v) for v in (left, right))), a.dtype)
     gone = (*([-2] if left is not a else []), *([-1] if right is not b else []))
     if gone:
         made = c.op("squeeze", made, axis=gone)
@@ -72,7 +80,7 @@ def _matmul(c: Converter) -> Value:
 
 @conversion("Gemm")
 def _gemm(c: Converter) -> Value:
-    a, b = c.value(0), c.value(1)
+    a, b = _wide(c, c.value(0)), _wide(c, c.value(1))
     alpha, beta = c.attributes.get("alpha", 1.0), c.attributes.get("beta", 1.0)
     for name, factor in (("alpha", alpha), ("beta", beta)):
         if np.dtype(a.dtype).kind in "iu" and factor != int(factor):
@@ -82,11 +90,11 @@ def _gemm(c: Converter) -> Value:
     if alpha != 1.0:
         y = c.op("multiply", y, c.builder.constant(np.asarray(alpha, y.dtype), "alpha"))
     if c.has(2) and beta != 0.0:  # nothing is added then, not even 0 times infinity
-        bias = c.value(2)
+        bias = _wide(c, c.value(2))
         if beta != 1.0:
             bias = c.op("multiply", bias, c.builder.constant(np.asarray(beta, bias.dtype), "beta"))
         y = c.op("add", y, bias)
-    return y
+    return cast(c, y, c.value(0).dtype)
 
 
 # -- elements ----------------------------------------------------------------------------------------------------------
@@ -193,7 +201,8 @@ def _cast(c: Converter) -> Value:
     dtype = c.type_of(1) if like else c.reader.dtype(c.attributes["to"], c.name)
     if dtype == "float8_e8m0fnu" and mode != "up":
         raise c.fail(f"powers of two are rounded up here, not {mode}")
-    return cast(c, x, dtype, saturate)
+    made: Value = c.op("identity", x) if dtype == x.dtype else cast(c, x, dtype, saturate)
+    return made
 
 
 @conversion("BatchNormalization")

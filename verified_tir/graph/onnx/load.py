@@ -17,7 +17,8 @@ import numpy as np
 from verified_tir.graph.element_types import array_dtype
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import Array, Graph, GraphBuilder, Value
-from verified_tir.graph.onnx.schema import Shape, inferred, opset_of, type_of
+from verified_tir.graph.onnx.control import CONTROL, expanded, used_names
+from verified_tir.graph.onnx.schema import Shape, inferred, opset_of, signature, type_of
 
 Sizes: TypeAlias = "Mapping[str, int | Sequence[int]]"
 
@@ -173,8 +174,8 @@ class _Reader:
         self.known: dict[str, Value] = {}
         self.definitions = 0
         self.names = {i.name for i in (*model.graph.input, *model.graph.initializer)}
-        self.names |= {n for node in model.graph.node for n in (*node.input, *node.output)}
-        self.used = {n for node in model.graph.node for n in node.input} | {o.name for o in model.graph.output}
+        self.used = used_names(model.graph)
+        self.names |= self.used | {n for node in model.graph.node for n in node.output}
 
     def read(self) -> Graph:
         graph = self.model.graph
@@ -249,6 +250,10 @@ class _Reader:
         """Take a node: what is known of its results becomes known, or an operator computes them."""
         c = Converter(self, node)
         try:
+            if node.op_type in CONTROL and not node.domain:
+                signature(node, self.opset)
+                expanded(self, node)
+                return
             types = {n: self.type(n, c) for n in node.input if n}
             wanted = inferred(node, self.opset, types, self.arrays, self.model.opset_import)
             if not self.folded(node, wanted) and not self.defined(node, types):
@@ -266,6 +271,19 @@ class _Reader:
             return type_of(found.dtype, found.shape)
         v = self.value(name, where)
         return type_of(array_dtype(v.dtype), v.shape)
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """The shape of a value or constant."""
+        found = self.arrays.get(name)
+        return tuple(found.shape) if found is not None else tuple(self.value(name, None).shape)
+
+    def fresh(self, word: str) -> str:
+        """What no name begins with: names inside of nodes must be nobody's."""
+        while True:
+            self.definitions += 1
+            prefix = f"{word}{self.definitions}_"
+            if not any(n.startswith(prefix) for n in self.names):
+                return prefix
 
     def folded(self, node: Any, wanted: Mapping[str, tuple[str, Shape]]) -> bool:
         """Compute a node whose operands are constants."""
@@ -286,6 +304,8 @@ class _Reader:
         except Exception as problem:  # whatever the evaluator raises, it is about this node
             raise GraphError(str(problem)) from None
         for n, array in zip([n for n in node.output if n], results, strict=True):
+            if not isinstance(array, (np.ndarray, np.generic)):
+                raise GraphError(f"its result {n} is no tensor, but a {type(array).__name__}")
             found = np.asarray(array)
             dtype, shape = wanted.get(n, ("", None))
             if dtype and str(found.dtype) != dtype:
@@ -317,12 +337,7 @@ class _Reader:
 
         if node.op_type in CONVERSIONS:
             return False
-        while True:  # names inside must be nobody's
-            self.definitions += 1
-            prefix = f"{node.op_type.lower()}{self.definitions}_"
-            if not any(n.startswith(prefix) for n in self.names):
-                break
-        nodes = definition(node, self.opset, types, prefix)
+        nodes = definition(node, self.opset, types, self.fresh(node.op_type.lower()))
         if nodes is None:
             return False
         self.used |= {n for inner in nodes for n in inner.input}

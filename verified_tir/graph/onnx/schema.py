@@ -40,17 +40,12 @@ def opset_of(model: Any) -> int:
     return int(max(versions))
 
 
-def inferred(
-    node: Any, opset: int, types: Mapping[str, Any], constants: Mapping[str, Array], imports: Any
-) -> dict[str, tuple[str, Shape]]:
-    """Element type (empty if it is not known) and shape of each result of a node that is legal.
+def signature(node: Any, opset: int) -> Any:
+    """The schema of a node that has the operands, results and attributes that its schema says.
 
-    :param types: ``onnx.TypeProto`` of each operand.
-    :param constants: the operands that are known.
-    :param imports: the opsets of the model.
-    :raises GraphError: if the node is not legal; the message does not name it.
+    :raises GraphError: if it has not; the message does not name it.
     """
-    from onnx import defs, helper, numpy_helper, shape_inference
+    from onnx import defs
 
     try:
         schema = defs.get_schema(node.op_type, opset, node.domain)
@@ -61,7 +56,25 @@ def inferred(
         raise GraphError(f"{node.op_type} is no operator of opset {opset} any more")
     if opset < OLDEST and defs.get_schema(node.op_type, OLDEST, node.domain).since_version != schema.since_version:
         raise GraphError(f"{node.op_type} means something else in opset {opset} than from opset {OLDEST} on")
-    for problem in (*_signature(node, schema), *_element_types(node, schema, types)):
+    for problem in _signature(node, schema):
+        raise GraphError(problem)
+    return schema
+
+
+def inferred(
+    node: Any, opset: int, types: Mapping[str, Any], constants: Mapping[str, Array], imports: Any
+) -> dict[str, tuple[str, Shape]]:
+    """Element type (empty if it is not known) and shape of each result of a node that is legal.
+
+    :param types: ``onnx.TypeProto`` of each operand.
+    :param constants: the operands that are known.
+    :param imports: the opsets of the model.
+    :raises GraphError: if the node is not legal; the message does not name it.
+    """
+    from onnx import helper, numpy_helper, shape_inference
+
+    schema = signature(node, opset)
+    for problem in _element_types(node, schema, types):
         raise GraphError(problem)
     small = {
         n: numpy_helper.from_array(constants[n], n)
@@ -146,4 +159,4 @@ def _element_types(node: Any, schema: Any, types: Mapping[str, Any]) -> Iterator
             yield f"its operand {formal.name} is {element}, and the one before {bound[letter]}"
 
 
-__all__ = ["OLDEST", "inferred", "opset_of", "type_of"]
+__all__ = ["OLDEST", "inferred", "opset_of", "signature", "type_of"]

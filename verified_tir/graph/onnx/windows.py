@@ -83,21 +83,25 @@ def _halves(more: Sequence[int], mode: str) -> tuple[list[int], list[int]]:
     return before, [m - b for m, b in zip(more, before, strict=True)]
 
 
-def _operands(c: Converter) -> tuple[int, Value, Value, list[Value]]:
-    """The rank of the windows, and image, weights and bias."""
-    x, w = c.value(0), c.value(1)
+def _shape_of_weights(c: Converter, x: Value, w: Value) -> int:
+    """The rank of the windows."""
     rank = _rank(c, x)
     if len(w.shape) != rank + 2:
         raise c.fail(f"weights have {rank + 2} dimensions, as the input has, not {len(w.shape)}")
     shape = list(w.shape[2:])
     if list(c.attributes.get("kernel_shape", shape)) != shape:
         raise c.fail(f"kernel_shape is that of the weights, {shape}, not {list(c.attributes['kernel_shape'])}")
-    return rank, x, w, [c.value(2)] if c.has(2) else []
+    return rank
 
 
 def conv(c: Converter) -> Value:
     """Conv."""
-    rank, x, w, bias = _operands(c)
+    return convolution(c, c.value(0), c.value(1), [c.value(2)] if c.has(2) else [])
+
+
+def convolution(c: Converter, x: Value, w: Value, bias: Sequence[Value]) -> Value:
+    """The convolution of an image with weights, with the node's attributes."""
+    rank = _shape_of_weights(c, x, w)
     strides, dilation = _numbers(c, "strides", 1, rank), _numbers(c, "dilations", 1, rank)
     pads, groups = _padding(c, x.shape, w.shape[2:]), int(c.attributes.get("group", 1))
     made: Value
@@ -113,7 +117,8 @@ def conv(c: Converter) -> Value:
 
 def conv_transpose(c: Converter) -> Value:
     """ConvTranspose."""
-    rank, x, w, bias = _operands(c)
+    x, w, bias = c.value(0), c.value(1), [c.value(2)] if c.has(2) else []
+    rank = _shape_of_weights(c, x, w)
     if rank > 2:
         raise c.fail(f"transposed convolutions go over one or two dimensions here, not over {rank}")
     strides, dilation = _numbers(c, "strides", 1, rank), _numbers(c, "dilations", 1, rank)
@@ -165,4 +170,4 @@ def pool(c: Converter) -> Any:
     return _narrow(c, c.op("nn.avg_pool2d", _wide(c, x), **flat, count_include_pad=padded), rank)
 
 
-__all__ = ["conv", "conv_transpose", "pool"]
+__all__ = ["conv", "conv_transpose", "convolution", "pool"]

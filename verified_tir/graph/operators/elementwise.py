@@ -98,14 +98,14 @@ _BINARY: dict[str, tuple[str, Callable[[Expr, Expr], Any]]] = {
 }
 
 
-def _same_type(a: Tensor, b: Tensor) -> None:
+def same_type(a: Tensor, b: Tensor) -> None:
     if a.dtype != b.dtype:
         raise GraphError(f"the operands are {a.dtype} and {b.dtype}; astype converts one of them")
 
 
 def _define_binary(name: str, text: str, function: Callable[[Expr, Expr], Any]) -> None:
     def define(a: Tensor, b: Tensor) -> Tensor:
-        _same_type(a, b)
+        same_type(a, b)
         return mapped(name, function, a, b)
 
     define.__doc__ = f"{text}, with numpy's broadcasting."
@@ -225,7 +225,7 @@ def hard_sigmoid(x: Tensor, *, alpha: float = 0.2, beta: float = 0.5) -> Tensor:
 @operator("nn.prelu")
 def prelu(x: Tensor, slope: Tensor) -> Tensor:
     """x where it is positive, else ``slope`` times x; the slope is broadcast."""
-    _same_type(x, slope)
+    same_type(x, slope)
     return mapped("prelu", lambda e, s: T.Select(e > const(0, e.dtype), e, e * s), x, slope)
 
 
@@ -295,7 +295,7 @@ def convert(x: Tensor, *, from_dtype: str, dtype: str, saturate: bool = True) ->
 @operator("where")
 def where(condition: Tensor, x: Tensor, y: Tensor) -> Tensor:
     """x where the condition holds, else y."""
-    _same_type(x, y)
+    same_type(x, y)
     return mapped("where", T.Select, condition, x, y)
 
 

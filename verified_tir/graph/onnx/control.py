@@ -1,0 +1,233 @@
+"""If, Loop and Scan: the nodes of their graphs take their place, where it is known which run, and how often.
+
+An ``If`` takes one of its branches if its condition is a constant; a ``Loop`` is unrolled if its trip count and its
+conditions are constants, a ``Scan`` as often as its inputs are long.  What else there is of them is refused by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Protocol
+
+import numpy as np
+
+from verified_tir.graph.errors import GraphError
+from verified_tir.graph.ir import Array
+
+CONTROL: Final = ("If", "Loop", "Scan")
+MOST_ITERATIONS: Final = 1000
+"""A loop that runs more often is not unrolled."""
+
+
+class Reader(Protocol):
+    """What is asked of whoever reads the model."""
+
+    arrays: dict[str, Array]
+    used: set[str]
+    opset: int
+
+    def node(self, node: Any) -> None:
+        """Take a node."""
+
+    def tensor(self, t: Any) -> Array:
+        """The elements of a tensor."""
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """The shape of a value or constant."""
+
+    def fresh(self, word: str) -> str:
+        """A prefix that no name has."""
+
+
+def expanded(reader: Reader, node: Any) -> None:
+    """Take the nodes of which a node consists, with this node's results.
+
+    :raises GraphError: if it is not known here which nodes run.
+    """
+    graphs = {a.name: a.g for a in node.attribute if a.HasField("g")}
+    {"If": _branch, "Loop": _loop, "Scan": _scan}[node.op_type](reader, node, graphs)
+
+
+def _branch(reader: Reader, node: Any, graphs: Mapping[str, Any]) -> None:
+    found = reader.arrays.get(node.input[0])
+    if found is None or found.size != 1:
+        raise GraphError("which branch runs is computed by the model; its condition must be a constant here")
+    graph = graphs["then_branch" if found.item() else "else_branch"]
+    if len(graph.output) != len(node.output):
+        raise GraphError(f"its branch has {len(graph.output)} results for {len(node.output)}")
+    results = inlined(reader, graph, {})
+    for name, result in zip(node.output, results, strict=True):
+        _same(reader, name, result)
+
+
+def _loop(reader: Reader, node: Any, graphs: Mapping[str, Any]) -> None:
+    body = graphs["body"]
+    count, go_on = (reader.arrays.get(n) if n else None for n in (*node.input[:2], "")[:2])
+    if (node.input[0] and count is None) or (len(node.input) > 1 and node.input[1] and go_on is None):
+        raise GraphError("how often it runs is computed by the model; that must be a constant here")
+    carried = list(node.input[2:])
+    if len(body.input) != 2 + len(carried) or len(body.output) != len(node.output) + 1:
+        raise GraphError("its body does not have the inputs and results that it is given")
+    scanned: list[list[str]] = [[] for _ in node.output[len(carried) :]]
+    k, runs = 0, go_on is None or bool(go_on.item())
+    while runs and (count is None or k < int(count.item())):
+        if k >= MOST_ITERATIONS:
+            raise GraphError(f"it runs more than {MOST_ITERATIONS} times")
+        place = _constant(reader, "iteration", np.asarray(k, np.int64))
+        condition = _constant(reader, "condition", np.asarray(True))
+        given = [i.name for i in body.input]
+        last, *results = inlined(reader, body, dict(zip(given, (place, condition, *carried), strict=True)))
+        known = reader.arrays.get(last)
+        if known is None:
+            raise GraphError("whether it goes on is computed by the model; that must be a constant here")
+        carried, runs, k = results[: len(carried)], bool(known.item()), k + 1
+        for every, one in zip(scanned, results[len(carried) :], strict=True):
+            every.append(one)
+    for name, value in zip(node.output, carried, strict=False):
+        _same(reader, name, value)
+    for name, every in zip(node.output[len(carried) :], scanned, strict=True):
+        _stacked(reader, name, every, 0)
+
+
+def _scan(reader: Reader, node: Any, graphs: Mapping[str, Any]) -> None:
+    body, attributes = graphs["body"], {a.name: a for a in node.attribute}
+    if len(body.input) != len(node.input) or len(body.output) != len(node.output):
+        raise GraphError("its body does not have the inputs and results that it is given (nor those of opset 8)")
+    n = attributes["num_scan_inputs"].i
+    states, inputs = list(node.input[: len(node.input) - n]), list(node.input[len(node.input) - n :])
+    outputs = len(node.output) - len(states)
+
+    def each(name: str, count: int) -> list[int]:
+        found = list(attributes[name].ints) if name in attributes else [0] * count
+        if len(found) != count:
+            raise GraphError(f"{name} has {count} numbers, not {len(found)}")
+        return found
+
+    axes = [_axis(a, len(reader.shape(v))) for a, v in zip(each("scan_input_axes", n), inputs, strict=True)]
+    backwards, turned = each("scan_input_directions", n), each("scan_output_directions", outputs)
+    put = each("scan_output_axes", outputs)
+    lengths = {reader.shape(v)[a] for v, a in zip(inputs, axes, strict=True)}
+    if len(lengths) != 1 or max(lengths) > MOST_ITERATIONS:
+        raise GraphError(f"its inputs are {sorted(lengths)} long; one length, of at most {MOST_ITERATIONS}, is meant")
+    length = lengths.pop()
+    scanned: list[list[str]] = [[] for _ in range(outputs)]
+    for t in range(length):
+        parts = [_taken(reader, v, a, length - 1 - t if b else t)
+                 for v, a, b in zip(inputs, axes, backwards, strict=True)]  # fmt: skip
+        given = dict(zip([i.name for i in body.input], (*states, *parts), strict=True))
+        results = inlined(reader, body, given)
+        states = results[: len(states)]
+        for every, one in zip(scanned, results[len(states) :], strict=True):
+            every.append(one)
+    for name, value in zip(node.output, states, strict=False):
+        _same(reader, name, value)
+    for name, every, b, a in zip(node.output[len(states) :], scanned, turned, put, strict=True):
+        _stacked(reader, name, every[::-1] if b else every, a)
+
+
+def used_names(graph: Any) -> set[str]:
+    """The names that nodes and results of a graph mention, those in the graphs of its nodes, too."""
+    found = {n for node in graph.node for n in node.input} | {o.name for o in graph.output}
+    for node in graph.node:
+        for a in node.attribute:
+            for inner in ([a.g] if a.HasField("g") else []) + list(a.graphs):
+                found |= used_names(inner)
+    return found
+
+
+# -- parts -------------------------------------------------------------------------------------------------------------
+
+
+def inlined(reader: Reader, graph: Any, given: Mapping[str, str]) -> list[str]:
+    """Take the nodes of an inner graph, with names of their own, and give those of its results.
+
+    :param given: the names outside of the graph's inputs; other names that it does not compute are those outside, too.
+    """
+    import onnx
+
+    prefix = reader.fresh(graph.name or "inner")
+    names = dict(given)
+    for t in graph.initializer:
+        names[t.name] = f"{prefix}{t.name}"
+        reader.arrays[names[t.name]] = reader.tensor(t)
+    for inner in graph.node:
+        made = onnx.NodeProto()
+        made.CopyFrom(inner)
+        _rename(made, lambda n: names.get(n, n))
+        for k, n in enumerate(inner.output):
+            if n:
+                names[n] = f"{prefix}{n}"
+                made.output[k] = names[n]
+        reader.used.update(made.input)
+        reader.used.update(names.get(o.name, o.name) for o in graph.output)
+        reader.node(made)
+    return [names.get(o.name, o.name) for o in graph.output]
+
+
+def _rename(node: Any, name: Callable[[str], str]) -> None:
+    """Give a node's operands other names, also where graphs inside of it mention them."""
+    for k, n in enumerate(node.input):
+        node.input[k] = name(n) if n else n
+    for a in node.attribute:
+        graphs = ([a.g] if a.HasField("g") else []) + list(a.graphs)
+        for graph in graphs:
+            own = {i.name for i in (*graph.input, *graph.initializer)} | {n for x in graph.node for n in x.output}
+
+            def outside(n: str, own: set[str] = own) -> str:
+                return n if n in own else name(n)
+
+            for inner in graph.node:
+                _rename(inner, outside)
+            for o in graph.output:
+                o.name = outside(o.name)
+
+
+def _node(reader: Reader, op: str, operands: list[str], result: str, **attributes: Any) -> None:
+    from onnx import helper
+
+    reader.used.update(operands)
+    reader.node(helper.make_node(op, operands, [result], **attributes))
+
+
+def _same(reader: Reader, name: str, value: str) -> None:
+    if name:
+        _node(reader, "Identity", [value], name)
+
+
+def _constant(reader: Reader, word: str, value: Array) -> str:
+    name = reader.fresh(word)
+    reader.arrays[name] = value
+    return name
+
+
+def _taken(reader: Reader, value: str, axis: int, place: int) -> str:
+    """One element of a value along an axis."""
+    found = reader.fresh("part")
+    _node(reader, "Gather", [value, _constant(reader, "place", np.asarray(place, np.int64))], found, axis=axis)
+    return found
+
+
+def _stacked(reader: Reader, name: str, values: list[str], axis: int) -> None:
+    """Values side by side along a new axis."""
+    if not name:
+        return
+    if not values:
+        raise GraphError(f"it does not run at all, and its result {name} has no shape")
+    place = _axis(axis, len(reader.shape(values[0])) + 1)
+    wide = []
+    for v in values:
+        wide.append(reader.fresh("wide"))
+        if reader.opset < 13:
+            _node(reader, "Unsqueeze", [v], wide[-1], axes=[place])
+        else:
+            _node(reader, "Unsqueeze", [v, _constant(reader, "axes", np.asarray([place], np.int64))], wide[-1])
+    _node(reader, "Concat", wide, name, axis=place)
+
+
+def _axis(axis: int, rank: int) -> int:
+    if not -rank <= axis < rank:
+        raise GraphError(f"there is no axis {axis} among {rank}")
+    return axis % rank
+
+
+__all__ = ["CONTROL", "expanded", "used_names"]

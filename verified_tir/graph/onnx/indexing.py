@@ -1,0 +1,175 @@
+"""ONNX operators on bits, on places of elements, and those that only move elements in blocks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from verified_tir.graph.ir import Value
+from verified_tir.graph.onnx.load import Converter
+from verified_tir.graph.onnx.more import known
+from verified_tir.graph.operators.shape import axis_of
+
+for _theirs, _ours in {
+    "Xor": "bitwise_xor", "BitwiseAnd": "bitwise_and", "BitwiseOr": "bitwise_or", "BitwiseXor": "bitwise_xor",
+    "BitwiseNot": "bitwise_not", "Asin": "asin", "Acos": "acos", "Asinh": "asinh", "Acosh": "acosh", "Atanh": "atanh",
+}.items():  # fmt: skip
+    known(_theirs)(lambda c, name=_ours: c.op(name, *c.values()))  # type: ignore[misc]
+
+
+@known("BitShift")
+def _shift(c: Converter) -> Any:
+    direction = c.attributes["direction"]
+    if direction not in ("LEFT", "RIGHT"):
+        raise c.fail(f"direction is LEFT or RIGHT, not {direction}")
+    return c.op("shift", c.value(0), c.value(1), left=direction == "LEFT")
+
+
+@known("Mod")
+def _mod(c: Converter) -> Any:
+    x, truncated = c.value(0), c.attributes.get("fmod", 0)
+    if np.dtype(x.dtype).kind in "iu":
+        return c.op("mod", x, c.value(1), truncated=bool(truncated))
+    return c.op("float_mod", x, c.value(1), truncated=bool(truncated))
+
+
+@known("IsInf")
+def _isinf(c: Converter) -> Any:
+    a = c.attributes
+    return c.op("isinf", c.value(0), negative=bool(a.get("detect_negative", 1)),
+                positive=bool(a.get("detect_positive", 1)))  # fmt: skip
+
+
+@known("EyeLike")
+def _eye(c: Converter) -> Any:
+    rows, columns = c.value(0).shape
+    given = c.attributes.get("dtype", 0)
+    dtype = c.reader.dtype(given, c.name) if given else c.value(0).dtype
+    return c.builder.constant(np.eye(rows, columns, int(c.attributes.get("k", 0))).astype(dtype), "eye")
+
+
+# -- places ------------------------------------------------------------------------------------------------------------
+
+
+def _checked(c: Converter, k: int, sizes: list[int]) -> Value:
+    """Indices, of which each constant one is among as many elements as the last dimension's part is for."""
+    found = c.reader.arrays.get(c.node.input[k])
+    if found is not None and found.size:
+        for d, n in enumerate(sizes):
+            part = found if len(sizes) == 1 else found[..., d]
+            if not (-n <= part.min() and part.max() < n):
+                raise c.fail(f"its indices are {part.min()} to {part.max()}, and there are {n} elements")
+    return c.value(k)
+
+
+@known("ScatterElements", "Scatter")
+def _scatter_elements(c: Converter) -> Any:
+    x = c.value(0)
+    axis = axis_of(c.attributes.get("axis", 0), len(x.shape))
+    indices = _checked(c, 1, [x.shape[axis]])
+    return c.op("scatter_elements", x, indices, c.value(2), axis=axis,
+                reduction=c.attributes.get("reduction", "none"))  # fmt: skip
+
+
+def _slices(c: Converter, x: Value, k: int, common: int = 0) -> Value:
+    """Indices whose last dimension says where slices of x are."""
+    shape = list(c.reader.arrays[c.node.input[k]].shape) if c.node.input[k] in c.reader.arrays else c.value(k).shape
+    deep = shape[-1] if shape else 0
+    if not 1 <= deep <= len(x.shape) - common:
+        raise c.fail(f"indices have 1 to {len(x.shape) - common} numbers each, not {deep}")
+    sizes = list(x.shape[common : common + deep])
+    return _checked(c, k, sizes) if deep > 1 else _checked(c, k, sizes[:1])
+
+
+@known("ScatterND")
+def _scatter_nd(c: Converter) -> Any:
+    x = c.value(0)
+    return c.op("scatter_nd", x, _slices(c, x, 1), c.value(2), reduction=c.attributes.get("reduction", "none"))
+
+
+@known("GatherND")
+def _gather_nd(c: Converter) -> Any:
+    x, common = c.value(0), int(c.attributes.get("batch_dims", 0))
+    return c.op("gather_nd", x, _slices(c, x, 1, common), batch_dims=common)
+
+
+@known("OneHot")
+def _one_hot(c: Converter) -> Any:
+    depth = c.array(1, "depth")
+    assert depth is not None
+    if depth.size != 1 or depth.item() != int(depth.item()) or depth.item() < 1:
+        raise c.fail(f"depth is a number of classes, not {depth.tolist()}")
+    indices = c.value(0)
+    if np.dtype(indices.dtype).kind not in "iu":
+        indices = c.op("astype", indices, dtype="int64")
+    return c.op("one_hot", indices, c.value(2), depth=int(depth.item()), axis=c.attributes.get("axis", -1))
+
+
+@known("TopK")
+def _topk(c: Converter) -> Any:
+    x, a = c.value(0), c.attributes
+    if "k" in a:
+        k = int(a["k"])
+    else:
+        array = c.array(1, "k")
+        assert array is not None
+        k = int(array.item())
+    a.get("sorted")  # in order is one of the orders that "not sorted" allows
+    return c.op("topk", x, k=k, axis=a.get("axis", -1), largest=bool(a.get("largest", 1)))
+
+
+@known("ReverseSequence")
+def _reverse_sequence(c: Converter) -> Any:
+    a = c.attributes
+    return c.op("reverse_sequence", c.value(0), c.value(1), batch_axis=a.get("batch_axis", 1),
+                time_axis=a.get("time_axis", 0))  # fmt: skip
+
+
+@known("Compress")
+def _compress(c: Converter) -> Any:
+    x, kept = c.value(0), c.array(1, "condition")
+    assert kept is not None
+    axis = c.attributes.get("axis")
+    if axis is None:
+        x, axis = c.op("reshape", x, shape=(x.type.size,)), 0
+    places = np.flatnonzero(kept).astype(np.int64)
+    if places.size and places[-1] >= x.shape[axis]:
+        raise c.fail(f"it takes element {places[-1]} of {x.shape[axis]}")
+    return c.op("take", x, c.builder.constant(places, "kept"), axis=axis)
+
+
+@known("Einsum")
+def _einsum(c: Converter) -> Any:
+    return c.op("einsum", *c.values(), equation=c.attributes["equation"])
+
+
+# -- blocks ------------------------------------------------------------------------------------------------------------
+
+
+@known("DepthToSpace")
+def _depth_to_space(c: Converter) -> Any:
+    x, b, mode = c.value(0), int(c.attributes["blocksize"]), c.attributes.get("mode", "DCR")
+    n, depth, h, w = x.shape
+    if b < 1 or depth % (b * b) or mode not in ("DCR", "CRD"):
+        raise c.fail(f"{depth} channels are not {b}·{b} times as many, or {mode} is neither DCR nor CRD")
+    rest = depth // (b * b)
+    if mode == "DCR":
+        x = c.op("permute_dims", c.op("reshape", x, shape=(n, b, b, rest, h, w)), axes=(0, 3, 4, 1, 5, 2))
+    else:
+        x = c.op("permute_dims", c.op("reshape", x, shape=(n, rest, b, b, h, w)), axes=(0, 1, 4, 2, 5, 3))
+    return c.op("reshape", x, shape=(n, rest, h * b, w * b))
+
+
+@known("SpaceToDepth")
+def _space_to_depth(c: Converter) -> Any:
+    x, b, mode = c.value(0), int(c.attributes["blocksize"]), c.attributes.get("mode", "DCR")
+    n, depth, h, w = x.shape
+    if b < 1 or h % b or w % b or mode not in ("DCR", "CRD"):
+        raise c.fail(f"{h} by {w} is not made of blocks of {b} by {b}, or {mode} is neither DCR nor CRD")
+    x = c.op("reshape", x, shape=(n, depth, h // b, b, w // b, b))
+    x = c.op("permute_dims", x, axes=(0, 3, 5, 1, 2, 4) if mode == "DCR" else (0, 1, 3, 5, 2, 4))
+    return c.op("reshape", x, shape=(n, b * b * depth, h // b, w // b))
+
+
+__all__: list[str] = []

@@ -1,0 +1,157 @@
+"""ONNX operators on quantised numbers: integers with a scale and a zero, which stand for floats."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from verified_tir.graph.ir import Value
+from verified_tir.graph.onnx.load import Converter
+from verified_tir.graph.onnx.more import cast, known
+from verified_tir.graph.onnx.windows import convolution
+from verified_tir.graph.operators.shape import axis_of
+
+
+def _along(c: Converter, v: Value, rank: int, axis: int) -> Value:
+    """A number for each place along an axis, or one for all, as it is broadcast; others are blocks."""
+    if v.type.size == 1 and len(v.shape) <= 1:
+        made: Value = c.op("reshape", v, shape=())
+        return made
+    if len(v.shape) != 1:
+        raise c.fail("scales for blocks are not known here, but for the whole or an axis")
+    made = c.op("reshape", v, shape=tuple(v.shape[0] if k == axis else 1 for k in range(rank)))
+    return made
+
+
+def _axis(c: Converter, x: Value) -> int:
+    """The axis along which scales are given, if there are several."""
+    axis = int(c.attributes.get("axis", 1))
+    return axis_of(axis, len(x.shape)) if len(x.shape) > 1 else 0
+
+
+@known("DequantizeLinear")
+def _dequantise(c: Converter) -> Any:
+    x, scale = c.value(0), c.value(1)
+    if c.attributes.get("block_size", 0):
+        raise c.fail("scales for blocks are not known here")
+    given = c.attributes.get("output_dtype", 0)
+    dtype = c.reader.dtype(given, c.name) if given else scale.dtype
+    axis = _axis(c, x)
+    whole = "float32" if x.dtype.startswith("float") else "int32"
+    wide = cast(c, x, whole)
+    if c.has(2):
+        wide = c.op("subtract", wide, _along(c, cast(c, c.value(2), whole), len(x.shape), axis))
+    made = c.op("multiply", cast(c, wide, "float32"), _along(c, cast(c, scale, "float32"), len(x.shape), axis))
+    return cast(c, made, dtype)
+
+
+_RANGES = {"uint2": (0, 3), "int2": (-2, 1), "uint4": (0, 15), "int4": (-8, 7)}
+
+
+@known("QuantizeLinear")
+def _quantise(c: Converter) -> Any:
+    x, scale = c.value(0), c.value(1)
+    if c.attributes.get("block_size", 0) or c.attributes.get("precision", 0):
+        raise c.fail("scales for blocks, and precisions, are not known here")
+    given, saturate = c.attributes.get("output_dtype", 0), bool(c.attributes.get("saturate", 1))
+    zero = c.value(2) if c.has(2) else None
+    dtype = zero.dtype if zero is not None else c.reader.dtype(given, c.name) if given else "uint8"
+    axis = _axis(c, x)
+    scaled = c.op("divide", cast(c, x, "float32"), _along(c, cast(c, scale, "float32"), len(x.shape), axis))
+    moved = None if zero is None else _along(c, cast(c, zero, "float32"), len(x.shape), axis)
+    return _quantised(c, scaled, moved, dtype, saturate)
+
+
+def _quantised(c: Converter, x: Value, zero: Value | None, dtype: str, saturate: bool = True) -> Value:
+    """A float32, rounded to even and moved by the zero, in an integer type that it is kept within."""
+    made: Value
+    if dtype.startswith("float"):
+        moved = x if zero is None else c.op("add", x, zero)
+        made = c.op("convert", moved, from_dtype="float32", dtype=dtype, saturate=saturate)
+        return made
+    rounded = c.op("round", x)
+    moved = rounded if zero is None else c.op("add", rounded, zero)
+    low, high = _RANGES[dtype] if dtype in _RANGES else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    return cast(c, c.op("clip", moved, min=float(low), max=float(high)), dtype)
+
+
+@known("MatMulInteger")
+def _matmul_integer(c: Converter) -> Any:
+    a, b = (cast(c, c.value(k), "int32") for k in (0, 1))
+    if c.has(2):
+        zero = cast(c, c.value(2), "int32")
+        one = zero.type.size == 1
+        shape = () if one else (zero.shape[0], 1) if len(zero.shape) == 1 else zero.shape
+        a = c.op("subtract", a, c.op("reshape", zero, shape=shape))
+    if c.has(3):
+        zero = cast(c, c.value(3), "int32")
+        b = c.op("subtract", b, c.op("reshape", zero, shape=()) if zero.type.size == 1 else zero)
+    return c.op("matmul", a, b)
+
+
+def _without_zero(c: Converter, v: Value, zero: int, shape: Sequence[int] | None) -> Value:
+    """An operand as int32, less its zero, if it has one: one number, or as many as ``shape`` says."""
+    wide = cast(c, v, "int32")
+    if not c.has(zero):
+        return wide
+    z = cast(c, c.value(zero), "int32")
+    if z.type.size != 1 and shape is None:
+        raise c.fail("it has one zero for the whole")
+    made: Value = c.op("subtract", wide, c.op("reshape", z, shape=() if z.type.size == 1 else tuple(shape or ())))
+    return made
+
+
+def _rescaled(c: Converter, total: Value, scales: Sequence[Value], zero: Value) -> Value:
+    """Sums of products in int32, as quantised numbers of the zero's type."""
+    a, b, y = (cast(c, s, "float32") for s in scales)
+    factor = c.op("divide", c.op("multiply", a, b), y)
+    wide = c.op("multiply", cast(c, total, "float32"), factor)
+    return _quantised(c, wide, cast(c, c.op("reshape", zero, shape=()), "float32"), zero.dtype)
+
+
+def _one(c: Converter, k: int) -> Value:
+    """A scale or zero for the whole."""
+    v = c.value(k)
+    if v.type.size != 1:
+        raise c.fail(f"operand {k} is one number here, not {v.type.size}")
+    made: Value = c.op("reshape", v, shape=())
+    return made
+
+
+@known("QLinearMatMul")
+def _qlinear_matmul(c: Converter) -> Any:
+    a, b = _without_zero(c, c.value(0), 2, None), _without_zero(c, c.value(3), 5, None)
+    return _rescaled(c, c.op("matmul", a, b), [_one(c, k) for k in (1, 4, 6)], c.value(7))
+
+
+def _channels(c: Converter, k: int, w: Value) -> Value:
+    """Numbers of the output's channels, as weights are multiplied by them, or one."""
+    v = c.value(k)
+    made: Value
+    if v.type.size == 1:
+        made = c.op("reshape", v, shape=())
+    else:
+        made = c.op("reshape", v, shape=(w.shape[0], *(1 for _ in w.shape[2:])))
+    return made
+
+
+@known("QLinearConv")
+def _qlinear_conv(c: Converter) -> Any:
+    w = c.value(3)
+    x = _without_zero(c, c.value(0), 2, None)
+    own = _without_zero(c, w, 5, (w.shape[0], *(1 for _ in w.shape[1:])))
+    bias = [c.value(8)] if c.has(8) else []
+    total = convolution(c, x, own, bias)
+    return _rescaled(c, total, [_one(c, 1), _channels(c, 4, w), _one(c, 6)], c.value(7))
+
+
+@known("ConvInteger")
+def _conv_integer(c: Converter) -> Any:
+    w = c.value(1)
+    x = _without_zero(c, c.value(0), 2, None)
+    return convolution(c, x, _without_zero(c, w, 3, (w.shape[0], *(1 for _ in w.shape[1:]))), [])
+
+
+__all__: list[str] = []
