@@ -113,10 +113,10 @@ def test_nothing_is_known_of_an_integer() -> None:
         (f.eq(OTHER, X), False, False),
         (f.eq(plus(ELEMENT, X), Y), True, True),
         (f.eq(OLD, X), True, False),
-        (f.fp_test("fp.isNaN", ELEMENT), True, True),
-        (f.fp_test("fp.isNaN", OLD), True, True),
+        (f.fp("fp.isNaN", f.BOOL, ELEMENT), True, True),
+        (f.fp("fp.isNaN", f.BOOL, OLD), True, True),
         (f.and_(C, f.eq(f.app("A@1", (f.app("B@1", (f.integer(0),), f.INT),), SORT), X)), True, True),
-        (f.fp_test("fp.isNaN", plus(OTHER, X)), False, False),
+        (f.fp("fp.isNaN", f.BOOL, plus(OTHER, X)), False, False),
     ],
 )
 def test_what_a_fact_does_with_an_element(fact: Term, mentions: bool, computes: bool) -> None:

@@ -90,12 +90,7 @@ def adds_nothing(value: Term, old: Term) -> Term:
         return f.FALSE
     (term,) = rest
     if value.op == "fp.mul":
-        return f.eq(term, f.floating(term.sort, _one(term.sort)))
+        exponent, significand = f.FLOAT_SORTS[term.sort]
+        return f.eq(term, f.floating(term.sort, ((1 << (exponent - 1)) - 1) << (significand - 1)))
     negative = f.negative_zero(term.sort)
     return f.or_(f.eq(term, negative), f.and_(f.eq(term, f.floating(term.sort, 0)), f.ne(old, negative)))
-
-
-def _one(sort: str) -> int:
-    """The bits of 1.0."""
-    exponent, significand = f.FLOAT_SORTS[sort]
-    return ((1 << (exponent - 1)) - 1) << (significand - 1)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tests.kernel.programs import PROVER, accepted, body_of, buffer, program, refused, take, variable, why
+from tests.kernel.programs import PROVER, accepted, body_of, buffer, load, program, refused, take, variable, why
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Expr, Load, Var
+from verified_tir.ir.expr import Call, Cast, Expr, Load, StringImm, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import parse_func
 from verified_tir.ir.stmt import Store
@@ -372,8 +372,11 @@ def test_pointers_are_passed_as_buffers_only() -> None:
     f = program("for i in range(4):\n    A[i] = A[i] + A[i]", 'A: T.Buffer((4,), "float32")')
     proved = reversed_loop(text)
     (p,) = scalars_of(proved.before)
-    rule = Refine((), proved, Arguments(f.buffers, ((p, f.params[0]),)))
-    refused(f, rule, "p of g is a pointer without a buffer")
+    for pointer, words in ((f.params[0], "variable A is not in scope as one number"),
+                           (Cast(p.dtype, const(1)), "p of g would be data"),
+                           (Call(p.dtype, "address_of", (load(f.buffers[0], 0),)), "would be computed from memory"),
+                           (StringImm("a"), "a StringImm has no value in the logic")):  # fmt: skip
+        refused(f, Refine((), proved, Arguments(f.buffers, ((p, pointer),))), words)
 
 
 def test_a_lemma_about_definite_values_is_refused() -> None:

@@ -163,8 +163,6 @@ def _fits(context: Context, programs: tuple[PrimFunc, ...], arguments: Arguments
 
 def _constant(context: Context, func: PrimFunc, v: Var, e: Expr) -> Encoded:
     """What is passed for a scalar or a symbol: a value that is the same wherever the function's body mentions it."""
-    if v.dtype.code == "handle":
-        raise Misfit(f"{v.name} of {func.name} is a pointer without a buffer")
     if any(isinstance(n, (Load, Call, Undef, LetExpr)) for n in walk(e)):
         raise Misfit(f"{v.name} of {func.name} would be computed from memory; bind it by a let first")
     value = context.encoder().encode(e)
