@@ -9,27 +9,26 @@ nothing.  From there on f and g do what ``f ⊑ρ g`` says.
 
 So nothing is owed for the theorem: it became weaker, by the user's word.  ``a`` is stated of the program as it was
 written, whose parameters have no padding; what a reads of one that is written are the values at entry.  That a can be
-evaluated on all arrays of definite values is asked all the same, since a program is not to lose its meaning that way.
-That it mentions parameters only is well-formedness of the new program, at the head of which nothing else is in scope.
-Assumptions that leave no input at all are refused (:func:`~verified_tir.kernel.entry.contradictory`).  The kinds of its
-loops mean nothing here, as everywhere (see ``same``); a∘φ of a vector's lanes is what ``relayout`` makes of it.
+evaluated on all arrays of definite values, where all that is assumed before it is true, is asked all the same, since a
+program is not to lose its meaning that way.  That it mentions parameters only is well-formedness of the new program, at
+the head of which nothing else is in scope.  Assumptions that leave no input at all are refused
+(:func:`~verified_tir.kernel.entry.contradictory`).  The kinds of its loops mean nothing here, as everywhere (see
+``same``); a∘φ of a vector's lanes is what ``relayout`` makes of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import final
 
 from verified_tir.ir.expr import FALSE
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.stmt import SKIP, Assume, Block, For, If, LetStmt, Seq, Stmt, seq
+from verified_tir.ir.stmt import Assume, Block, For, If, LetStmt, Seq, Stmt, seq
 from verified_tir.ir.visit import nodes_of, refresh_binders
 from verified_tir.kernel.begin import begin
-from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import opaque_calls
 from verified_tir.kernel.memory import Entry
-from verified_tir.kernel.obligation import Misfit, Question
+from verified_tir.kernel.obligation import Misfit
 from verified_tir.kernel.refines import Statement
 from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.common import safe_questions
@@ -48,36 +47,22 @@ class Axiom:
     stmt: Stmt
 
     def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
-        del before, entry
         raise Misfit("an assumption about the arguments is made of both programs: it is a step of its own")
 
     def rewrite_both(self, theorem: Statement) -> Rewrite:
         """Both programs with the assumption in front; that of ``before`` stands behind the earlier ones."""
-        written, _ = refresh_binders(self.stmt)
-        context = begin(theorem.start, Entry(definite=True))
-        _check(written)
-        moved, _ = refresh_binders(self.stmt)
+        if opaque_calls(self.stmt):
+            raise Misfit("an assumption about the arguments cannot make an opaque call")
+        for n in nodes_of(self.stmt, Stmt):
+            if not isinstance(n, (Assume, If, Seq, LetStmt, For, Block)):
+                raise Misfit(f"an assumption about the arguments has no {type(n).__name__}")
+        (written, _), (moved, _) = refresh_binders(self.stmt), refresh_binders(self.stmt)
         for m in theorem.relation:
             layout = LayoutMap(m.inputs, m.outputs, m.inverse_inputs, m.inverse, m.after.shape, FALSE)
             moved = layout.move(moved, m.before, m.after)
-        after = theorem.after.with_body(seq(moved, theorem.after.body))
-        alone = isinstance(moved, Seq) or theorem.after.body is SKIP
+        context = begin(theorem.start, Entry(definite=True))
         context.execute(seq(*theorem.assumed))
-        return Rewrite(after, _evaluated(context, written, () if alone else (0,)), assumed=written)
-
-
-def _evaluated(context: Context, stmt: Stmt, path: tuple[int, ...]) -> Iterator[Question]:
-    """What is assumed can be evaluated: on definite values, and where all that is assumed before it is true."""
-    run = instance(context, stmt, written=(), with_safety=True)
-    for place, safety in run.safety:
-        if safety.kind != "the assumption holds":
-            yield from safe_questions(run.context, (safety,), (), (*path, *place))
-
-
-def _check(stmt: Stmt) -> None:
-    """The statement does no more than to assume something."""
-    if opaque_calls(stmt):
-        raise Misfit("an assumption about the arguments cannot make an opaque call")
-    for n in nodes_of(stmt, Stmt):
-        if not isinstance(n, (Assume, If, Seq, LetStmt, For, Block)):
-            raise Misfit(f"an assumption about the arguments has no {type(n).__name__}")
+        run = instance(context, written, with_safety=True)
+        owed = [s for _, s in run.safety if s.kind != "the assumption holds"]
+        after = theorem.after.with_body(seq(moved, theorem.after.body))
+        return Rewrite(after, safe_questions(run.context, owed, (), ()), assumed=written)
