@@ -8,13 +8,14 @@ from typing import cast
 import pytest
 
 from tests.kernel.programs import accepted, body_of, buffer, licensed_for, program, refused, steps, variable
-from tests.kernel.rules.test_call import AB, DOUBLE, LOOP, VIEWED, call, halves, lemma, reversed_loop
+from tests.kernel.rules.test_call import AB, DOUBLE, LOOP, SHAPED, VIEWED, call, halves, lemma, reversed_loop
 from tests.kernel.rules.test_call_implement import RAW
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.script import parse_func
+from verified_tir.ir.stmt import DeclBuffer, If
 from verified_tir.ir.sugar import const
 from verified_tir.kernel.begin import LARGEST, scalars_of
-from verified_tir.kernel.calls import Arguments
+from verified_tir.kernel.calls import Arguments, instantiate
 from verified_tir.kernel.rules.call import Implement, Refine
 from verified_tir.kernel.rules.reassociate import Reassociate
 from verified_tir.kernel.theorem import Refines
@@ -153,3 +154,58 @@ def test_an_implementation_may_write_whatever_it_is_given() -> None:
     x, y, z = f.buffers
     rule = Implement((), described, opaque, Arguments((x, y, x)), ())
     refused(f, rule, "X and X, for X and Z of f, have nothing in common (Refuted)")
+
+
+FILL = """
+@T.prim_func
+def fill(X: T.Buffer((2, 2), "float32")):
+    for k in range(2):
+        X[k, k] = T.float32(0)
+"""
+
+
+@pytest.mark.parametrize(("strides", "fine"), [((2, 1), True), ((0, 1), False), ((1, 0), False), ((1, 1), False)])
+def test_elements_that_agree_in_one_index_only_are_two(strides: tuple[int, int], fine: bool) -> None:
+    f = program(
+        f"v = T.decl_buffer((2, 2), 'float32', data=A.data, strides={list(strides)})\n"
+        "for i in range(2):\n    v[i, i] = T.float32(0)",
+        'A: T.Buffer((8,), "float32")',
+    )
+    rule = call((0,), lemma(parse_func(FILL), of_kind((), "unrolled")), f, "v")
+    if fine:
+        accepted(f, rule)
+    else:
+        refused(f, rule, "no two indices of v, passed for X of fill, mean one element (Refuted)")
+
+
+def test_of_plain_buffers_it_is_not_asked_whether_two_indices_mean_one_element() -> None:
+    """With symbolic extents that would be hard to prove."""
+    f = program(LOOP, AB)
+    (step,) = steps(f, call((), halves(), f, "A", "B")).derivation
+    assert not [d for d in step.obligations if "mean one element" in d.obligation.claim]
+
+
+def test_a_function_may_be_called_where_its_own_symbols_mean_something_else() -> None:
+    """n is the caller's, and what is passed for the function's n, which is the same variable, is n - 1."""
+    func = parse_func(SHAPED)
+    (x,), (n,) = func.buffers, scalars_of(func)
+    view = Buffer.declare("v", (n - 1,), "float32", data=x.data)
+    arguments = Arguments((view,), ((n, n - 1),))
+    caller = func.with_body(If(n > 0, DeclBuffer(view, instantiate(func, arguments))))
+    proved = lemma(func, of_kind((), "unrolled"))
+    assert "in T.unroll(n - 1)" in body_of(accepted(caller, Refine((0, 0), proved, arguments)))
+    longer = Buffer.declare("v", (n,), "float32", data=x.data)
+    caller = func.with_body(If(n > 0, DeclBuffer(longer, instantiate(func, Arguments((longer,), ((n, n - 1),))))))
+    rule = Refine((0, 0), proved, Arguments((longer,), ((n, n - 1),)))
+    refused(caller, rule, "v, passed for X of shaped: dimension 0 is the parameter's (Refuted)")
+
+
+def test_an_implementation_takes_what_it_is_given() -> None:
+    f, described = program(LOOP, AB), parse_func(DOUBLE)
+    given = Arguments(f.buffers)
+    three = parse_func(RAW.replace("Y:", 'Z: T.Buffer((4,), "float32"), Y:'))
+    refused(f, Implement((), described, three, given, ()), "fast takes 3 buffers, not 2")
+    scalar = parse_func(RAW.replace("):", ", n: T.int32):").replace("X.data", "X.data, n"))
+    refused(f, Implement((), described, scalar, given, ()), "fast takes one value for each of its scalars")
+    (n,) = scalars_of(scalar)
+    accepted(f, Implement((), described, scalar, given, ((n, const(4)),)))
